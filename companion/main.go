@@ -1,6 +1,6 @@
-// Command companion reconciles, in the namespace of one control plane, what a composition function cannot do because it needs memory,
-// randomness or a running service: keys that rotate, schema changes, secrets made of others, what K-ORC cannot do in Keystone, and what
-// only Keystone itself knows.
+// Command companion runs, in the namespace of one control plane, controllers for tasks that a composition function cannot do
+// because they need state, randomness or a running service: key rotation, schema changes, Secrets that combine others,
+// changes in Keystone that K-ORC does not support, and checks of running services.
 package main
 
 import (
@@ -41,15 +41,15 @@ import (
 )
 
 type cli struct {
-	Namespace      string   `help:"Namespace to watch, and the only one: rights are those of a Role." required:""`
+	Namespace      string   `help:"Namespace to watch." required:""`
 	Controllers    []string `help:"Names of the controllers to run, such as databasesync. Default: all."`
-	LeaderElect    bool     `help:"Wait until no other pod leads."`
+	LeaderElect    bool     `help:"Enable leader election."`
 	MetricsAddress string   `default:":8443" help:"Address of the Prometheus metrics."`
 	HealthAddress  string   `default:":8081" help:"Address of /healthz and /readyz."`
-	Debug          bool     `help:"Log more." short:"d"`
+	Debug          bool     `help:"Enable debug logging." short:"d"`
 }
 
-// controllers are all controllers, by the names of what they reconcile.
+// controllers are all controllers by the name of the reconciled kind.
 var controllers = map[string]func(ctrl.Manager) error{
 	"cellmapping":        cellmapping.Add,
 	"computecatalog":     computecatalog.Add,
@@ -67,7 +67,7 @@ var controllers = map[string]func(ctrl.Manager) error{
 	"testreport":         testreport.Add,
 }
 
-// chosen are the names of the controllers to run.
+// chosen returns the names of the controllers to run.
 func (c *cli) chosen() ([]string, error) {
 	all := slices.Sorted(maps.Keys(controllers))
 	if len(c.Controllers) == 0 {
@@ -75,13 +75,13 @@ func (c *cli) chosen() ([]string, error) {
 	}
 	for _, name := range c.Controllers {
 		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("there is no controller %q; there are %s", name, strings.Join(all, ", "))
+			return nil, fmt.Errorf("controller %q does not exist; the controllers are %s", name, strings.Join(all, ", "))
 		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(c.Controllers))), nil
 }
 
-// options are those of the manager: one namespace, and one leader in it.
+// options returns the options of the manager: one namespace, and one leader in it.
 func (c *cli) options(scheme *runtime.Scheme) ctrl.Options {
 	return ctrl.Options{
 		Scheme:                  scheme,
@@ -89,7 +89,7 @@ func (c *cli) options(scheme *runtime.Scheme) ctrl.Options {
 		LeaderElection:          c.LeaderElect,
 		LeaderElectionID:        rights.Lease,
 		LeaderElectionNamespace: c.Namespace,
-		// The next leader need not wait for the lease of one that stops in order.
+		// The next leader does not have to wait until the lease expires.
 		LeaderElectionReleaseOnCancel: true,
 		Metrics:                       metricsserver.Options{BindAddress: c.MetricsAddress},
 		HealthProbeBindAddress:        c.HealthAddress,
@@ -114,7 +114,7 @@ func (c *cli) Run() error {
 	}
 	mgr, err := ctrl.NewManager(config, c.options(scheme))
 	if err != nil {
-		return fmt.Errorf("cannot make a manager: %w", err)
+		return fmt.Errorf("cannot create a manager: %w", err)
 	}
 	for _, name := range names {
 		if err := controllers[name](mgr); err != nil {

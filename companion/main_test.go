@@ -43,7 +43,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// manager is what the manager itself does: it elects a leader, and reports who leads.
+// manager contains the permissions of the manager itself, which elects a leader and emits events about it.
 const manager = `
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
@@ -51,7 +51,7 @@ const manager = `
 
 var marker = regexp.MustCompile(`(?m)^// \+kubebuilder:rbac:groups=(\S+),resources=(\S+),verbs=(\S+)$`)
 
-// TestRights: the Roles grant what the controllers' markers ask for, and nothing else.
+// TestRights: the Roles grant exactly the permissions in the controllers' markers.
 func TestRights(t *testing.T) {
 	text := manager
 	err := fs.WalkDir(os.DirFS("."), ".", func(path string, _ fs.DirEntry, err error) error {
@@ -90,7 +90,7 @@ func add(to map[string]bool, groups, resources, verbs []string) {
 	}
 }
 
-// added adds all controllers to a manager, once: their metrics are the program's.
+// added adds all controllers to a manager, once: their metrics are global.
 var added = sync.OnceValue(func() error {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -100,7 +100,8 @@ var added = sync.OnceValue(func() error {
 			return err
 		}
 	}
-	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme,
+		Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ var added = sync.OnceValue(func() error {
 	return errors.Join(errs...)
 })
 
-// TestControllers: all of them fit into one manager.
+// TestControllers: all controllers can be added to one manager.
 func TestControllers(t *testing.T) {
 	if err := added(); err != nil {
 		t.Error(err)
@@ -128,9 +129,11 @@ func TestChosen(t *testing.T) {
 		want   []string
 		err    string
 	}{
-		"All":     {reason: "Nobody has to know their names.", want: all},
-		"Some":    {reason: "Each runs once, however often it is named.", flag: []string{"keyrepository", "databasesync", "keyrepository"}, want: []string{"databasesync", "keyrepository"}},
-		"Unknown": {reason: "A misspelled name would switch a controller off.", flag: []string{"keyrepositories"}, err: `there is no controller "keyrepositories"; there are ` + strings.Join(all, ", ")},
+		"All": {reason: "The default is all controllers.", want: all},
+		"Some": {reason: "Each runs once, even if it is listed twice.", flag: []string{"keyrepository", "databasesync", "keyrepository"},
+			want: []string{"databasesync", "keyrepository"}},
+		"Unknown": {reason: "A misspelled name would disable a controller.", flag: []string{"keyrepositories"},
+			err: `controller "keyrepositories" does not exist; the controllers are ` + strings.Join(all, ", ")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := (&cli{Controllers: tc.flag}).chosen()
@@ -144,7 +147,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestOptions: nothing is read outside the namespace, where there is no right to, and one pod leads.
+// TestOptions: reads are restricted to the namespace, outside of which there are no permissions, and one pod is the leader.
 func TestOptions(t *testing.T) {
 	o := (&cli{Namespace: "cloud", LeaderElect: true}).options(runtime.NewScheme())
 	if got := slices.Collect(maps.Keys(o.Cache.DefaultNamespaces)); !slices.Equal(got, []string{"cloud"}) {
@@ -158,11 +161,11 @@ func TestOptions(t *testing.T) {
 		t.Errorf("it serves metrics at %q and its health at %q", served.Metrics.BindAddress, served.HealthProbeBindAddress)
 	}
 	if (&cli{}).options(runtime.NewScheme()).LeaderElection {
-		t.Error("it waits for a lease that nobody asked for")
+		t.Error("it waits for a lease without leader election")
 	}
 }
 
-// TestNames: each kind says which object it cannot read.
+// TestNames: the error of each kind contains the object that cannot be read.
 func TestNames(t *testing.T) {
 	scheme := runtime.NewScheme()
 	kinds := runtime.NewSchemeBuilder(openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme)

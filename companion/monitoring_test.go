@@ -19,7 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// expressions are those of alerts and dashboard, by where they stand.
+// expressions returns the expressions of alerts and dashboards, by their location.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -68,7 +68,7 @@ var (
 	matcher     = regexp.MustCompile(`([a-z_]+)="([^"]*)"`)
 )
 
-// registered are the labels of the metrics that the companion serves, by their names.
+// registered returns the labels of the companion's metrics, by name.
 func registered(t *testing.T) map[string][]string {
 	t.Helper()
 	if err := added(); err != nil {
@@ -92,7 +92,7 @@ func registered(t *testing.T) map[string][]string {
 	return out
 }
 
-// TestMetrics: alerts and dashboard ask for metrics that the companion serves, by labels that these have, and show all of its own.
+// TestMetrics: alerts and dashboards use existing metrics of the companion, with existing labels, and include all of its own.
 func TestMetrics(t *testing.T) {
 	known, shown := registered(t), map[string]bool{}
 	all := expressions(t)

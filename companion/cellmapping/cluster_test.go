@@ -34,10 +34,10 @@ import (
 
 const (
 	namespace = "team-a-prod-12345"
-	password  = "correct-horse-battery" // What must never be told.
+	password  = "correct-horse-battery" // Must never be revealed.
 )
 
-// start is when a cluster begins.
+// start is the time at which a simulation starts.
 var start = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 
 var scheme = func() *runtime.Scheme {
@@ -50,7 +50,7 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// cluster fakes what is around the controller: the Job controller, kubelets, the garbage collector, and Nova.
+// cluster simulates the environment of the controller: the Job controller, kubelets, the garbage collector, and Nova.
 type cluster struct {
 	t      testing.TB
 	api    client.WithWatch
@@ -61,18 +61,18 @@ type cluster struct {
 
 	// exits returns the exit code of a command before it has any effect; 0 lets it run.
 	exits func(command []string) int32
-	// logsUnavailable: the output of pods cannot be read.
+	// logsUnavailable is set if the output of pods cannot be read.
 	logsUnavailable bool
-	// outputs of pods by their names.
+	// outputs of pods by name.
 	outputs  map[string]string
 	podCount int
-	// commands that have started, in this order: create_cell cell1.
+	// commands that have started, in order: create_cell cell1.
 	commands   []string
 	violations []string
 	onPass     func()
-	// rests is until when a CellMapping is left alone, and seen what there was of it then.
-	rests map[string]time.Time
-	seen  map[string]string
+	// rests is the time until which a CellMapping is not reconciled, and seen is its watched state at that time.
+	rests         map[string]time.Time
+	observedState map[string]string
 }
 
 func mapping(name string, change ...func(*openstackv1.CellMapping)) *openstackv1.CellMapping {
@@ -112,12 +112,13 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	return &cluster{
 		t: t, clock: clocktesting.NewFakePassiveClock(start), events: events.NewFakeRecorder(100000), nova: &nova{},
 		web:     computetest.New(identitytest.New(map[string]string{"admin": password})),
-		outputs: map[string]string{}, rests: map[string]time.Time{}, seen: map[string]string{}, onPass: func() {}, exits: func([]string) int32 { return 0 },
-		api: crash.NewServer(scheme, []client.Object{&openstackv1.CellMapping{}, &batchv1.Job{}, &corev1.Pod{}}, objects...),
+		outputs: map[string]string{}, rests: map[string]time.Time{}, observedState: map[string]string{}, onPass: func() {},
+		exits: func([]string) int32 { return 0 },
+		api:   crash.NewServer(scheme, []client.Object{&openstackv1.CellMapping{}, &batchv1.Job{}, &corev1.Pod{}}, objects...),
 	}
 }
 
-// reconciler talks to the API server by a client, and to Keystone and Nova by a way. It begins with every object.
+// reconciler returns a Reconciler with a client and a transport to Keystone and Nova. All objects are reconciled first.
 func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconciler {
 	clear(c.rests)
 	return &Reconciler{
@@ -178,7 +179,7 @@ func (c *cluster) pods() []corev1.Pod {
 	return list.Items
 }
 
-// watched is what wakes the controller: a changed spec or Job.
+// watched returns the state that triggers the controller: the spec and the Job.
 func (c *cluster) watched(o *openstackv1.CellMapping) string {
 	all := []string{fmt.Sprint(o.Generation)}
 	for _, j := range c.jobs() {
@@ -189,14 +190,14 @@ func (c *cluster) watched(o *openstackv1.CellMapping) string {
 	return strings.Join(all, " ")
 }
 
-// pass reconciles every CellMapping that is due once, and lets the world go on.
+// pass reconciles all due CellMappings once, and runs the simulation.
 func (c *cluster) pass(r *Reconciler) {
 	c.t.Helper()
 	for _, o := range c.cells() {
-		if c.clock.Now().Before(c.rests[o.Name]) && c.seen[o.Name] == c.watched(&o) {
+		if c.clock.Now().Before(c.rests[o.Name]) && c.observedState[o.Name] == c.watched(&o) {
 			continue
 		}
-		c.seen[o.Name] = c.watched(&o)
+		c.observedState[o.Name] = c.watched(&o)
 		result, err := r.Reconcile(context.Background(), reconcileRequest(&o))
 		c.onPass()
 		c.rests[o.Name] = c.clock.Now().Add(result.RequeueAfter)
@@ -208,8 +209,8 @@ func (c *cluster) pass(r *Reconciler) {
 	c.tick()
 }
 
-// reconcileUntil reconciles until something holds. It fails the test if that does not happen.
-func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func() bool) {
+// reconcileUntil reconciles until the condition holds. It fails the test if that does not happen.
+func (c *cluster) reconcileUntil(r *Reconciler, goal string, holds func() bool) {
 	c.t.Helper()
 	for range 600 {
 		if holds() {
@@ -217,10 +218,10 @@ func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func() bool) 
 		}
 		c.pass(r)
 	}
-	c.t.Fatalf("does not come to %s: %s\n%s", what, c.told(), strings.Join(c.commands, "\n"))
+	c.t.Fatalf("does not come to %s: %s\n%s", goal, c.recordedText(), strings.Join(c.commands, "\n"))
 }
 
-// ready: all cells are recorded, and so is each host.
+// ready reports whether all cells and all hosts are recorded.
 func (c *cluster) ready() bool {
 	for _, o := range c.cells() {
 		s := o.Status
@@ -228,7 +229,8 @@ func (c *cluster) ready() bool {
 			s.Run.Generation != o.Generation || s.Search != nil && s.Search.Time == nil {
 			return false
 		}
-		if hosts := meta.FindStatusCondition(s.Conditions, conditionHosts); o.Spec.Cell != cell0 && (hosts == nil || hosts.Status != metav1.ConditionTrue) {
+		if hosts := meta.FindStatusCondition(s.Conditions, conditionHosts); o.Spec.Cell != cell0 && (hosts == nil ||
+			hosts.Status != metav1.ConditionTrue) {
 			return false
 		}
 	}
@@ -239,7 +241,7 @@ func (c *cluster) condition(cell, name string) metav1.Condition {
 	return ptr.Deref(meta.FindStatusCondition(c.cell(cell).Status.Conditions, name), metav1.Condition{})
 }
 
-func (c *cluster) told() string {
+func (c *cluster) recordedText() string {
 	text := &strings.Builder{}
 	for _, o := range c.cells() {
 		fmt.Fprintf(text, "%s generation %d, uuid %s, applied %s, hosts %v, run %+v, search %+v\n",
@@ -259,7 +261,7 @@ func (c *cluster) noted() string {
 	return strings.Join(all, "\n")
 }
 
-// tick lets the rest of the world do one step each.
+// tick executes one step of each part of the simulation.
 func (c *cluster) tick() {
 	c.garbage()
 	c.jobController()
@@ -268,7 +270,7 @@ func (c *cluster) tick() {
 	c.web.Set(c.nova.services()...)
 }
 
-// jobController makes the pod of each Job that may run, and ends the Job when that has ended.
+// jobController creates the pod of each released Job, and finishes the Job when the pod has ended.
 func (c *cluster) jobController() {
 	ctx := context.Background()
 	for _, j := range c.jobs() {
@@ -300,7 +302,7 @@ func (c *cluster) jobController() {
 	}
 }
 
-// kubelets start pods, which do what they are to do at once, and end them a step later.
+// kubelets start pods, which run their command immediately, and end them a step later.
 func (c *cluster) kubelets() {
 	ctx := context.Background()
 	var at []string
@@ -337,12 +339,12 @@ func (c *cluster) run(p *corev1.Pod) int32 {
 	for i := range command {
 		command[i] = strings.ReplaceAll(command[i], "$$", "$") // As the kubelet does.
 	}
-	if command[0] == python { // It is nova-manage, and tells something besides.
+	if command[0] == python { // It is nova-manage with an additional output line.
 		command = slices.Concat([]string{"nova-manage"}, command[3:])
 	}
 	c.commands = append(c.commands, command[2]+c.nova.about(command))
 	if code := c.exits(command); code != 0 {
-		c.outputs[p.Name] = "An error has occurred:\nmysql+pymysql://nova:hunter2@mariadb refused\nthat is all\n"
+		c.outputs[p.Name] = "An error has occurred:\nmysql+pymysql://nova:hunter2@mariadb refused\nlast line\n"
 		return code
 	}
 	code, text := c.nova.manage(command)
@@ -350,7 +352,7 @@ func (c *cluster) run(p *corev1.Pod) int32 {
 	return code
 }
 
-// garbage lets the pods of Jobs that are gone end: those that run do what they do first.
+// garbage ends the pods of deleted Jobs: running ones complete their command first.
 func (c *cluster) garbage() {
 	ctx := context.Background()
 	alive := map[types.UID]bool{}

@@ -16,13 +16,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// kindName is the kind of what is reconciled, and of who owns the Jobs.
+// kindName is the reconciled kind, which also owns the Jobs.
 const kindName = "CellMapping"
 
 var (
 	metrics = controller.NewMetrics("cell_mapping")
-	mapped  = metrics.Gauge("hosts", "Number of hosts that are mapped to the cell.")
-	runs    = metrics.Counter("runs_total", "Number of commands that have ended.", "command", "result")
+	mapped  = metrics.Gauge("hosts", "Number of hosts mapped to the cell.")
+	runs    = metrics.Counter("runs_total", "Number of finished commands.", "command", "result")
 )
 
 var kind = controller.Kind[*openstackv1.CellMapping, *observation]{
@@ -39,7 +39,7 @@ var kind = controller.Kind[*openstackv1.CellMapping, *observation]{
 	},
 }
 
-// lines of a list that are read: more than a cell has hosts.
+// lines is the number of lines of a list that are read: more than the hosts of a cell.
 const lines = 10000
 
 // Reconciler reconciles CellMappings.
@@ -63,7 +63,7 @@ func Add(mgr ctrl.Manager) error {
 	return kind.Add(mgr, func(env *controller.Env) error {
 		logs, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 		if err != nil {
-			return fmt.Errorf("cannot make a client for logs: %w", err)
+			return fmt.Errorf("cannot create a client for logs: %w", err)
 		}
 		env.Output = batchjob.Output(logs.CoreV1(), lines)
 		return nil

@@ -24,11 +24,11 @@ func (c *cluster) verified() {
 	}
 }
 
-// count of the commands so far that begin so.
-func (c *cluster) count(begin string) int {
+// count returns the number of commands with the prefix.
+func (c *cluster) count(startRun string) int {
 	n := 0
 	for _, command := range c.commands {
-		if strings.HasPrefix(command, begin) {
+		if strings.HasPrefix(command, startRun) {
 			n++
 		}
 	}
@@ -45,24 +45,24 @@ func TestOrder(t *testing.T) {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
 	noted := c.noted()
-	for _, words := range []string{
-		"Normal CreateCell made cell1 known to Nova", "Normal HostsSearched looks for hosts that no cell has: compute-1",
-		"Normal ListHosts 1 hosts are mapped to cell1, after 0",
+	for _, wantEvent := range []string{
+		"Normal CreateCell registered cell1 in Nova", "Normal HostsSearched started a search for unmapped hosts: compute-1",
+		"Normal ListHosts 1 hosts are mapped to cell1, previously 0",
 	} {
-		if !strings.Contains(noted, words) {
-			t.Errorf("no event %q:\n%s", words, noted)
+		if !strings.Contains(noted, wantEvent) {
+			t.Errorf("no event %q:\n%s", wantEvent, noted)
 		}
 	}
-	if strings.Contains(noted+c.told(), password) || strings.Contains(noted+c.told(), "hunter2") {
-		t.Error("a password is told")
+	if strings.Contains(noted+c.recordedText(), password) || strings.Contains(noted+c.recordedText(), "hunter2") {
+		t.Error("a password was revealed")
 	}
-	if ready := c.condition("cell1", conditionReady); ready.Message != "Nova knows cell1 as 00000000-0000-4000-8000-000000000001" {
+	if ready := c.condition("cell1", conditionReady); ready.Message != "cell1 is registered in Nova as 00000000-0000-4000-8000-000000000001" {
 		t.Error(ready.Message)
 	}
 	c.verified()
 }
 
-// TestRest: where nothing happens, the hosts are listed now and then, and nothing else runs.
+// TestRest: without changes, only the hosts are listed periodically.
 func TestRest(t *testing.T) {
 	c := newCluster(t, mapping(cell0), mapping("cell1"), clouds(), secret())
 	c.nova.register("compute-1", "cell1")
@@ -78,7 +78,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestNoFault: a host that registers in no cell is looked for in each of them, with growing pauses, and named.
+// TestNoFault: a host that registers in no cell is searched in all cells, with increasing delays, and reported.
 func TestNoFault(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), mapping("cell2"), clouds(), secret())
 	r := c.sound()
@@ -94,11 +94,12 @@ func TestNoFault(t *testing.T) {
 			t.Errorf("%s was searched %d times in two hours", cell, n)
 		}
 		hosts := c.condition(cell, conditionHosts)
-		if hosts.Status != metav1.ConditionFalse || hosts.Reason != "HostsUnmapped" || !strings.HasPrefix(hosts.Message, "no cell has lost; it was looked for in "+cell) {
+		if hosts.Status != metav1.ConditionFalse || hosts.Reason != "HostsUnmapped" || !strings.HasPrefix(hosts.Message,
+			"no cell contains lost; last search in "+cell) {
 			t.Errorf("%+v", hosts)
 		}
 	}
-	c.nova.register("found", "cell2") // Which is looked for at once.
+	c.nova.register("found", "cell2") // A search starts immediately.
 	before := c.clock.Now()
 	c.tick()
 	c.reconcileUntil(r, "the other one", func() bool { return slices.Contains(c.cell("cell2").Status.Hosts, "found") })
@@ -108,8 +109,8 @@ func TestNoFault(t *testing.T) {
 	c.verified()
 }
 
-// TestSeveral: of several cells of one name, none is touched; when one is left, that is taken.
-func TestSeveral(t *testing.T) {
+// TestDuplicateCells: none of several cells with the same name is changed; the last remaining one is adopted.
+func TestDuplicateCells(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	second := earlier2
 	second.uuid = "22222222-2222-4222-8222-222222222222"
@@ -124,10 +125,12 @@ func TestSeveral(t *testing.T) {
 		c.pass(r)
 	}
 	message := c.condition("cell1", conditionReady).Message
-	if !strings.HasPrefix(message, "Nova has 2 cells named cell1 (11111111-1111-4111-8111-111111111111, 22222222-2222-4222-8222-222222222222), and nothing is done to any") {
+	if !strings.HasPrefix(message, "Nova has 2 cells named cell1 (11111111-1111-4111-8111-111111111111, "+
+		"22222222-2222-4222-8222-222222222222), and none of them is changed") {
 		t.Error(message)
 	}
-	if diff := cmp.Diff(before, c.nova.cells, cmp.AllowUnexported(stored{})); diff != "" || c.count("list_cells") != len(c.commands) || len(c.commands) > 5 {
+	if diff := cmp.Diff(before, c.nova.cells, cmp.AllowUnexported(stored{})); diff != "" || c.count("list_cells") != len(c.commands) ||
+		len(c.commands) > 5 {
 		t.Errorf("%v\n%s", c.commands, diff)
 	}
 	c.nova.cells = c.nova.cells[1:]
@@ -137,7 +140,8 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// TestTwoMappings: of two CellMappings of one cell, the younger does nothing; when the older is gone, it takes the cell over.
+// TestTwoMappings: of two CellMappings for one cell, the newer one is rejected; when the older one is deleted, it adopts the
+// cell.
 func TestTwoMappings(t *testing.T) {
 	younger := mapping("cell1", func(c *openstackv1.CellMapping) {
 		c.Name, c.UID, c.CreationTimestamp = "another", "uid-of-another", metav1.Time{Time: start.Add(time.Second)}
@@ -148,7 +152,8 @@ func TestTwoMappings(t *testing.T) {
 	c.reconcileUntil(r, "the cell", func() bool {
 		return c.condition("cell1", conditionReady).Status == metav1.ConditionTrue && len(rejected().Status.Conditions) > 0
 	})
-	if got := rejected().Status; got.Run != nil || got.Conditions[0].Message != "CellMapping nova-cell1 is of cell1 of nova, too, and is older: delete one of the two" {
+	if got := rejected().Status; got.Run != nil || got.Conditions[0].Message != "CellMapping nova-cell1 already manages cell1 of nova "+
+		"and is older: delete one of the two" {
 		t.Errorf("%+v", got)
 	}
 	c.must(c.api.Delete(context.Background(), mapping("cell1")))
@@ -159,7 +164,8 @@ func TestTwoMappings(t *testing.T) {
 	c.verified()
 }
 
-// TestFailure: the end of the output is in the status, without passwords; it is tried again, less and less often, each time after a list.
+// TestFailure: the status contains the end of the output, without passwords; the run is retried with an increasing delay,
+// each time after a list.
 func TestFailure(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	c.exits = func(command []string) int32 {
@@ -170,13 +176,13 @@ func TestFailure(t *testing.T) {
 	}
 	r := c.sound()
 	c.reconcileUntil(r, "a failure", func() bool { return c.condition("cell1", conditionReady).Reason == "CommandFailed" })
-	if got := c.condition("cell1", conditionReady).Message; got != "CreateCell did not succeed and is tried again: exit code 255, that is all" {
+	if got := c.condition("cell1", conditionReady).Message; got != "CreateCell failed and is retried: exit code 255, last line" {
 		t.Error(got)
 	}
 	if got := c.cell("cell1").Status.Run; *got.ExitCode != 255 || !strings.Contains(got.Log, "mysql+pymysql://nova:***@mariadb refused") {
 		t.Errorf("%+v", got)
 	}
-	for range 720 { // An hour.
+	for range 720 { // One hour.
 		c.pass(r)
 	}
 	if n := c.count("create_cell"); n < 6 || n > 14 {
@@ -189,18 +195,18 @@ func TestFailure(t *testing.T) {
 	if waited := c.clock.Now().Sub(before); waited > 3*time.Minute {
 		t.Errorf("a changed spec was tried after %s", waited)
 	}
-	if noted := c.noted(); !strings.Contains(noted, "CreateCell of cell1 did not succeed: exit code 255, that is all") {
+	if noted := c.noted(); !strings.Contains(noted, "CreateCell of cell1 failed: exit code 255, last line") {
 		t.Error(noted)
 	}
 }
 
-// TestUnread: a list that cannot be read is none: nothing is made of it.
-func TestUnread(t *testing.T) {
+// TestUnreadableOutput: nothing is created without a readable list.
+func TestUnreadableOutput(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	c.logsUnavailable = true
 	r := c.sound()
 	c.reconcileUntil(r, "a failure", func() bool { return c.condition("cell1", conditionReady).Reason == "CommandFailed" })
-	if got := c.condition("cell1", conditionReady).Message; got != "ListCells did not succeed and is tried again: its output cannot be read" {
+	if got := c.condition("cell1", conditionReady).Message; got != "ListCells failed and is retried: its output cannot be read" {
 		t.Error(got)
 	}
 	if len(c.nova.cells) > 0 {
@@ -210,7 +216,7 @@ func TestUnread(t *testing.T) {
 	c.reconcileUntil(r, "the cell", c.ready)
 }
 
-// TestSearchFails: a cell whose database does not answer stays recorded; its hosts are mapped when it does again.
+// TestSearchFails: a cell whose database does not respond stays recorded; its hosts are mapped when it responds again.
 func TestSearchFails(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	r := c.sound()
@@ -224,13 +230,13 @@ func TestSearchFails(t *testing.T) {
 		c.pass(r)
 	}
 	if n := c.count("discover_hosts"); n < 4 || n > 14 || c.condition("cell1", conditionReady).Status != metav1.ConditionTrue {
-		t.Errorf("it was searched %d times in an hour: %s", n, c.told())
+		t.Errorf("it was searched %d times in an hour: %s", n, c.recordedText())
 	}
 	c.exits = func([]string) int32 { return 0 }
 	c.reconcileUntil(r, "the host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
 }
 
-// TestNextAttemptTime: what is waited for is named.
+// TestNextAttemptTime: the message contains what a run waits for.
 func TestNextAttemptTime(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -238,43 +244,49 @@ func TestNextAttemptTime(t *testing.T) {
 		want   string
 	}{
 		"Secret": {
-			reason: "It is made beside the database.", do: func(c *cluster, _ *openstackv1.CellMapping) { c.must(c.api.Delete(context.Background(), secret())) },
-			want: "Secret database does not exist, which spec.template refers to",
+			reason: "The Secret is created with the database.", do: func(c *cluster,
+				_ *openstackv1.CellMapping) {
+				c.must(c.api.Delete(context.Background(), secret()))
+			},
+			want: "spec.template refers to Secret database, which does not exist",
 		},
 		"Image": {
 			reason: "The pod does not start.", do: func(_ *cluster, o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" },
 			want: "ListCells runs in Job nova-cells: its pod cannot start: ImagePullBackOff: no such image",
 		},
 		"Container": {
-			reason: "Nobody would run nova-manage.", do: func(_ *cluster, o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers = nil },
-			want: "spec.template.spec.containers is empty: the first container runs nova-manage",
+			reason: "No container would run nova-manage.", do: func(_ *cluster,
+				o *openstackv1.CellMapping) {
+				o.Spec.Template.Spec.Containers = nil
+			},
+			want: "spec.template.spec.containers must not be empty: the first container runs nova-manage",
 		},
 		"Foreign": {
-			reason: "Somebody has taken the name.",
+			reason: "The name is in use.",
 			do: func(c *cluster, _ *openstackv1.CellMapping) {
 				c.must(c.api.Create(context.Background(), &batchv1.Job{
 					ObjectMeta: metav1.ObjectMeta{Name: "nova-cells", Namespace: namespace}, Spec: batchv1.JobSpec{Suspend: new(true)},
 				}))
 			},
-			want: "Job nova-cells has the name that the Jobs of CellMappings have, and is none of them: delete it",
+			want: "Job nova-cells uses the name reserved for Jobs of CellMappings but is not owned by one: delete it",
 		},
 		"Turn": {
-			reason: "Another cell's Job runs.",
+			reason: "The Job of another cell runs.",
 			do: func(c *cluster, _ *openstackv1.CellMapping) {
 				other := mapping("cell9", func(o *openstackv1.CellMapping) { o.UID = types.UID("uid-of-cell9") })
 				c.must(c.api.Create(context.Background(), newJob(other, &run{Number: 1, Command: openstackv1.CellCommandListCells})))
 			},
-			want: "waits for its turn: Job nova-cells of CellMapping nova-cell9 has not ended",
+			want: "waiting for Job nova-cells of CellMapping nova-cell9 to end",
 		},
 		"Orphan": {
-			reason: "A pod of a Job that is gone may still write.",
+			reason: "A pod of a deleted Job may still write.",
 			do: func(c *cluster, _ *openstackv1.CellMapping) {
 				c.must(c.api.Create(context.Background(), &corev1.Pod{
 					ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: namespace, Labels: map[string]string{novaLabel: "nova"}},
 					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Image: "unpullable"}}},
 				}))
 			},
-			want: "Pod old has outlived its Job, and has to end first",
+			want: "Pod old outlived its Job and must end first",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -297,9 +309,10 @@ func TestNextAttemptTime(t *testing.T) {
 	}
 }
 
-// TestStuck: a Job whose pod cannot start gives way to another spec.
+// TestStuck: a Job whose pod cannot start is replaced for a changed spec.
 func TestStuck(t *testing.T) {
-	c := newCluster(t, mapping("cell1", func(o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" }), clouds(), secret())
+	c := newCluster(t, mapping("cell1", func(o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" }),
+		clouds(), secret())
 	r := c.sound()
 	c.reconcileUntil(r, "a pod", func() bool { return len(c.pods()) == 1 })
 	c.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers[0].Image = "nova" })
@@ -310,7 +323,7 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// TestManyHosts: of a cell with more hosts than the status takes, those without a name are not searched for, and one more is.
+// TestManyHosts: if a cell has more hosts than its status can list, unlisted hosts are not searched; one more host is.
 func TestManyHosts(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	for i := range hostLimit + 3 {
@@ -326,13 +339,13 @@ func TestManyHosts(t *testing.T) {
 		c.pass(r)
 	}
 	if len(c.commands) > 0 {
-		t.Errorf("it goes on: %v", c.commands)
+		t.Errorf("it continues: %v", c.commands)
 	}
 	c.nova.register("compute-9999", "cell1")
 	c.reconcileUntil(r, "one more", func() bool { return c.cell("cell1").Status.HostCount == hostLimit+4 })
 }
 
-// TestNoCredentials: hosts are not looked for, and nothing is said of them; when Nova does not answer, that is said.
+// TestNoCredentials: without credentials, hosts are not searched, and there is no condition; an error of Nova is reported.
 func TestNoCredentials(t *testing.T) {
 	c := newCluster(t, mapping("cell1", func(o *openstackv1.CellMapping) { o.Spec.CloudCredentialsRef = nil }), clouds(), secret())
 	c.nova.register("compute-1", "cell1")
@@ -348,16 +361,17 @@ func TestNoCredentials(t *testing.T) {
 		o.Spec.CloudCredentialsRef = mapping("cell1").Spec.CloudCredentialsRef
 	})
 	c.reconcileUntil(r, "a problem", func() bool { return c.condition("cell1", conditionHosts).Reason == "NovaUnavailable" })
-	if got := c.condition("cell1", conditionHosts).Message; got != "cannot list compute services: Nova answers 503" {
+	if got := c.condition("cell1", conditionHosts).Message; got != "cannot list compute services: Nova returned HTTP 503" {
 		t.Error(got)
 	}
 	c.web.SetDown(false)
 	c.reconcileUntil(r, "the host", func() bool { return len(c.nova.hosts) == 1 && c.ready() })
 }
 
-// TestPause: pauses double, and end.
+// TestPause: delays double up to a maximum.
 func TestPause(t *testing.T) {
-	for times, want := range map[int32]time.Duration{0: 0, 1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 5: 10 * time.Second, 1000: 10 * time.Second} {
+	for times, want := range map[int32]time.Duration{0: 0, 1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 5: 10 * time.Second,
+		1000: 10 * time.Second} {
 		if got := pause(time.Second, 10*time.Second, times); got != want {
 			t.Errorf("%d: %s, want %s", times, got, want)
 		}

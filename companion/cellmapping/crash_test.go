@@ -19,32 +19,32 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them.
+// stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them.
 var stride = flag.Int("crash.every", effort.Of(397, 97), "make every n-th run of TestCrash")
 
 const second = "?second=1"
 
-// A life is something to live through with one call going wrong.
+// lifecycleCase is a life cycle that is repeated with a fault at each call.
 type lifecycleCase struct {
-	// stands: two cells were recorded long ago, with a host each.
+	// stands is set if two cells were recorded long ago, with one host each.
 	stands bool
-	live   func(*story)
-	// want is what Nova has in the end: cells by their names, and the cells of hosts.
+	live   func(*timeline)
+	// want is the final state of Nova: cells by name, and the cells of hosts.
 	want  map[string]stored
 	hosts map[string]string
 }
 
-// story is a life that is being lived.
-type story struct {
+// timeline is a running life cycle.
+type timeline struct {
 	*cluster
 
 	r *Reconciler
-	// begin starts the controller.
-	begin func() *Reconciler
+	// startRun starts the controller.
+	startRun func() *Reconciler
 }
 
-// lose loses the Job of a command while that runs, if it does: someone deletes it.
-func (s *story) lose(command openstackv1.CellCommand, until func() bool) {
+// lose deletes the Job of a command while it runs.
+func (s *timeline) lose(command openstackv1.CellCommand, until func() bool) {
 	s.t.Helper()
 	at := len(s.commands)
 	runs := func() bool {
@@ -72,15 +72,16 @@ func recorded(name string, change ...func(*stored)) stored {
 	return s
 }
 
-// earlier2 is cell2 as somebody has made it.
+// earlier2 is cell2 as created by another client.
 var earlier2 = stored{
 	uuid: "11111111-1111-4111-8111-111111111111", name: "cell2",
-	database: "mysql+pymysql://{username}:{password}@earlier:3306/nova_cell2", transport: "rabbit://{username}:{password}@earlier:5671/nova_cell2",
+	database:  "mysql+pymysql://{username}:{password}@earlier:3306/nova_cell2",
+	transport: "rabbit://{username}:{password}@earlier:5671/nova_cell2",
 }
 
 var lives = map[string]lifecycleCase{
 	"first cells": {
-		live: func(s *story) {
+		live: func(s *timeline) {
 			for range 2 {
 				s.pass(s.r)
 			}
@@ -91,8 +92,8 @@ var lives = map[string]lifecycleCase{
 		want:  map[string]stored{cell0: recorded(cell0), "cell1": recorded("cell1")},
 		hosts: map[string]string{},
 	},
-	"a cell that was there": {
-		live: func(s *story) {
+	"an existing cell": {
+		live: func(s *timeline) {
 			s.must(s.api.Create(context.Background(), secret()))
 			s.must(s.api.Delete(context.Background(), mapping("cell1")))
 			s.must(s.api.Create(context.Background(), mapping("cell2")))
@@ -107,7 +108,7 @@ var lives = map[string]lifecycleCase{
 	},
 	"hosts": {
 		stands: true,
-		live: func(s *story) {
+		live: func(s *timeline) {
 			both := func() bool { return len(s.nova.hosts) == 4 && s.ready() }
 			s.nova.register("compute-3", "cell1")
 			s.nova.register("compute-4", "cell2")
@@ -117,7 +118,7 @@ var lives = map[string]lifecycleCase{
 			s.nova.remove("compute-3")
 			s.tick()
 			s.reconcileUntil(s.r, "one host less", func() bool { return s.ready() && len(s.cell("cell1").Status.Hosts) == 1 })
-			s.nova.register("compute-3", "cell2") // It comes back elsewhere.
+			s.nova.register("compute-3", "cell2") // It registers in another cell.
 			s.tick()
 			s.reconcileUntil(s.r, "the host again", both)
 		},
@@ -126,10 +127,10 @@ var lives = map[string]lifecycleCase{
 	},
 	"another address": {
 		stands: true,
-		live: func(s *story) {
+		live: func(s *timeline) {
 			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.TransportURL += second })
 			s.lose(openstackv1.CellCommandUpdateCell, s.ready)
-			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Disabled = true }) // In the middle of it.
+			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Disabled = true }) // During a run.
 			s.reconcileUntil(s.r, "the address", s.ready)
 		},
 		want: map[string]stored{
@@ -139,12 +140,12 @@ var lives = map[string]lifecycleCase{
 	},
 	"a backup is restored": {
 		stands: true,
-		live: func(s *story) {
+		live: func(s *timeline) {
 			s.nova.cells, s.nova.hosts = []stored{{
 				uuid: s.cell("cell2").Status.UUID, name: "cell2", database: earlier2.database, transport: earlier2.transport,
 			}}, nil
 			s.clock.SetTime(s.clock.Now().Add(time.Minute))
-			s.r = s.begin()
+			s.r = s.startRun()
 			s.reconcileUntil(s.r, "the cells again", func() bool { return len(s.nova.cells) == 2 && len(s.nova.hosts) == 2 && s.ready() })
 		},
 		want:  map[string]stored{"cell1": recorded("cell1"), "cell2": recorded("cell2")},
@@ -152,14 +153,14 @@ var lives = map[string]lifecycleCase{
 	},
 	"one object after another": {
 		stands: true,
-		live: func(s *story) {
+		live: func(s *timeline) {
 			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.TransportURL += second })
 			s.lose(openstackv1.CellCommandUpdateCell, s.ready)
 			s.must(s.api.Delete(context.Background(), mapping("cell1")))
 			s.nova.cells = slices.DeleteFunc(s.nova.cells, func(c stored) bool { return c.name == "cell1" })
 			delete(s.nova.hosts, "compute-1")
-			again := mapping("cell1", func(o *openstackv1.CellMapping) { o.UID = "another" })
-			s.must(s.api.Create(context.Background(), again))
+			recreated := mapping("cell1", func(o *openstackv1.CellMapping) { o.UID = "another" })
+			s.must(s.api.Create(context.Background(), recreated))
 			s.reconcileUntil(s.r, "the cell again", func() bool { return len(s.nova.hosts) == 2 && s.ready() })
 		},
 		want:  map[string]stored{"cell1": recorded("cell1"), "cell2": recorded("cell2")},
@@ -167,7 +168,7 @@ var lives = map[string]lifecycleCase{
 	},
 }
 
-// standing is what there is when two cells were recorded, with a host each.
+// standing returns the state in which two cells are recorded, with one host each.
 var standing = sync.OnceValues(func() ([]client.Object, nova) {
 	c := newCluster(&testing.T{}, mapping("cell1"), mapping("cell2"), clouds(), secret())
 	c.nova.register("compute-1", "cell1")
@@ -182,7 +183,7 @@ var standing = sync.OnceValues(func() ([]client.Object, nova) {
 	return out, *c.nova
 })
 
-// run lives a life, with one call going wrong.
+// run executes a life cycle with one faulty call.
 func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	objects, existing := []client.Object{mapping(cell0), mapping("cell1"), clouds()}, nova{}
@@ -195,29 +196,30 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 		copies = append(copies, copied)
 	}
 	c := newCluster(t, copies...)
-	*c.nova = nova{made: existing.made, cells: slices.Clone(existing.cells), hosts: maps.Clone(existing.hosts), registered: maps.Clone(existing.registered)}
+	*c.nova = nova{createdCount: existing.createdCount, cells: slices.Clone(existing.cells), hosts: maps.Clone(existing.hosts),
+		registered: maps.Clone(existing.registered)}
 	c.clock.SetTime(start.Add(30 * time.Minute))
 	c.tick()
 	a := crash.New(c.api, at)
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.sound()
-		for range 3 + at.Call%29 { // The controller goes on at any moment of that.
+		for range 3 + at.Call%29 { // The controller continues at any point.
 			c.pass(other)
 		}
-		if at.Call%3 == 0 { // Jobs that have ended are cleared away.
+		if at.Call%3 == 0 { // Finished Jobs are deleted.
 			c.clock.SetTime(c.clock.Now().Add(25 * time.Hour))
 			c.tick()
 		}
 	}
-	s := &story{cluster: c, begin: func() *Reconciler { return c.reconciler(a.Client(), a.HTTP(c.web)) }}
-	s.r = s.begin()
+	s := &timeline{cluster: c, startRun: func() *Reconciler { return c.reconciler(a.Client(), a.HTTP(c.web)) }}
+	s.r = s.startRun()
 	l.live(s)
-	c.reconcileUntil(c.sound(), "rest", c.ready) // What a pass missed that saw the past is found the next time that someone looks.
+	c.reconcileUntil(c.sound(), "rest", c.ready) // Changes missed by a pass with stale reads are detected in the next resync.
 	return c, a
 }
 
-// verify checks what has to hold at the end.
+// verify checks the invariants at the end.
 func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 	t.Helper()
 	for _, v := range c.violations {
@@ -225,7 +227,7 @@ func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 	}
 	names, got := map[string]string{}, map[string]stored{}
 	for _, cell := range c.nova.cells {
-		if _, twice := got[cell.name]; twice {
+		if _, duplicate := got[cell.name]; duplicate {
 			t.Errorf("there are two of %s", cell.name)
 		}
 		names[cell.uuid] = cell.name
@@ -254,11 +256,11 @@ func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 		}
 	}
 	if t.Failed() {
-		t.Log(c.told(), strings.Join(c.commands, "\n"))
+		t.Log(c.recordedText(), strings.Join(c.commands, "\n"))
 	}
 }
 
-// TestCrash lives each life once for every call to Kubernetes, Keystone and Nova, and every way in which that can go wrong.
+// TestCrash repeats each life cycle for each call to Kubernetes, Keystone and Nova, and each fault.
 func TestCrash(t *testing.T) {
 	for name, l := range lives {
 		t.Run(name, func(t *testing.T) {

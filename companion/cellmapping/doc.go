@@ -1,35 +1,38 @@
-// Package cellmapping reconciles CellMappings: it makes a cell known to Nova, and maps the hypervisors that register in it.
+// Package cellmapping reconciles CellMappings: it registers a cell in Nova, and maps the hypervisors that register in the
+// cell.
 //
-// What Nova knows of its cells is in its API database, and only its own tool writes it. That tool makes a second cell when it is told twice
-// to make one (nova-manage cell_v2 create_cell compares the addresses that are stored, with whoever reads them filled in, with the template
-// that it is given, so they are never equal), and ends with 0. So this is what holds, whatever is lost and whoever stalls:
+// Nova stores its cells in its API database, which is written only by nova-manage. A second call of nova-manage cell_v2
+// create_cell creates a second cell and exits with 0: it compares the stored addresses, with credentials filled in, with the
+// template that it is given, so they are never equal. So the following holds, even after a loss of state or with a delayed
+// leader:
 //
-//	One Job at a time, for all CellMappings of a Nova: there is one name for all of them, so the API server makes no second one. Who
-//	needs the next clears a Job away that has ended, and whose end its owner has recorded.
-//	Whatever changes something directly follows a list of the cells. That list was asked for when the change before it had ended and no
-//	pod of it was left, and so it shows what that has done.
-//	A Job is made suspended, then it is recorded in status.run by its UID, then it is released, then its end is recorded. Nothing runs
-//	that is not recorded, and it is released only as it was seen between two readings of the same record: a leader that stalled releases
-//	nothing that another one has already seen to its end. A record whose Job is gone is of one that may have run: the cells are listed
-//	again.
+//	One Job at a time, for all CellMappings of a Nova: all Jobs have the same name, so the API server accepts only one. A CellMapping
+//	that needs the next Job deletes a finished one, once its owner has recorded the result.
+//	Every change directly follows a list of the cells. That list was started when the previous change had ended without
+//	remaining pods, so it includes the effect of that change.
+//	A Job is created suspended, then it is recorded in status.run by its UID, then it is released, then its result is recorded. Nothing
+//	runs without a record, and a Job is released only with the version that was read between two reads of the same record: a delayed
+//	leader cannot release a Job whose result another leader has recorded. A record without a Job means that the Job may have run: the
+//	cells are listed again.
 //
-// The life of a cell:
+// Life cycle of a cell:
 //
-//	list → it is not there: make it → list → it is there
-//	     → it is there, and Nova was told something else: update it → list
-//	     → there are several of its name: nothing is touched until people have removed all but one
+//	list → missing: create it → list → present
+//	     → present, but other settings were applied: update it → list
+//	     → several with its name: nothing is changed until an administrator has removed all except one
 //
-// The cells are listed again when the spec has changed, when the controller has started, and before hosts are looked for: that is how it is
-// noticed that a database was restored. What was listed is compared as a whole (status.listedHash): a cell whose address was changed by
-// others is told again.
+// The cells are listed again when the spec has changed, when the controller has started, and before hosts are searched. This
+// detects restored databases. A listed cell is compared as a whole (status.listedHash): a cell whose address was changed by
+// others is updated again.
 //
-// Hosts are looked for when Nova's API lists a hypervisor that is mapped to none of the cells, by status.hosts of all CellMappings, or does
-// not list one that is mapped here. The API does not say in which cell a hypervisor registers, so each cell looks in its turn, until one
-// has it. A search is recorded before it begins and ends with a list of the hosts, however often one of its Jobs fails. One that has found
-// nothing is repeated after a pause that grows, and at once when there is another host. The hosts are listed every hour in any case, and
-// when the cell was changed by others: one may have been removed and come back between two questions, or a backup may have been restored.
-// With the list comes how old the oldest nova-compute of the cell is, by which conductors and APIs speak to all of them.
+// A search for hosts starts when Nova's API lists a hypervisor that is mapped to no cell, according to status.hosts of all
+// CellMappings, or no longer lists one that is mapped to this cell. The API does not return the cell of a hypervisor, so the
+// cells are searched in turn, until one contains it. A search is recorded before it starts and ends with a list of the hosts,
+// however often one of its Jobs fails. A search without a result is repeated with an increasing delay, and immediately when
+// there is another host. The hosts are also listed every hour, and when the cell was changed by others: a host may have been
+// removed and added again between two queries, or a backup may have been restored. The list includes the version of the
+// oldest nova-compute in the cell, which determines the RPC version of conductors and APIs.
 //
-// A CellMapping that is deleted leaves the cell in Nova: there are virtual machines in it, and nova-manage cell_v2 delete_cell is for
-// people.
+// The cell remains in Nova when a CellMapping is deleted, because it contains servers; nova-manage cell_v2 delete_cell must
+// be run by an administrator.
 package cellmapping

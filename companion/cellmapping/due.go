@@ -12,10 +12,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// listCacheTTL is how long a list is relied on by what follows it. Others may have their turn meanwhile, but no one waits for hours.
+// listCacheTTL is how long a list is valid for the change that follows it. Jobs of other cells may run in between, but not
+// for hours.
 const listCacheTTL = time.Hour
 
-// nextRun is the run that is to be made next: nil if there is nothing to do. It says nothing about when.
+// nextRun returns the next run; nil if nothing is to be done. It does not consider the time.
 func (obs *observation) nextRun() *run {
 	s := &obs.cell.Status
 	switch {
@@ -25,7 +26,7 @@ func (obs *observation) nextRun() *run {
 		return obs.change(openstackv1.CellCommandMapCell0)
 	case len(s.Found) == 0:
 		return obs.change(openstackv1.CellCommandCreateCell)
-	case len(s.Found) > 1 && obs.now.Sub(s.Listed.Time) >= controller.ResyncInterval: // Someone may have removed one.
+	case len(s.Found) > 1 && obs.now.Sub(s.Listed.Time) >= controller.ResyncInterval: // An administrator may have removed one.
 		return obs.run(openstackv1.CellCommandListCells)
 	case len(s.Found) > 1:
 		return nil
@@ -33,23 +34,24 @@ func (obs *observation) nextRun() *run {
 		return obs.change(openstackv1.CellCommandUpdateCell)
 	case !obs.searching():
 		return nil
-	case s.Run.Command == openstackv1.CellCommandDiscoverHosts, s.Search.Attempts == 0: // The latter changes nothing.
+	case s.Run.Command == openstackv1.CellCommandDiscoverHosts, s.Search.Attempts == 0: // Without attempts, the search only lists hosts.
 		return obs.run(openstackv1.CellCommandListHosts)
 	}
 	return obs.change(openstackv1.CellCommandDiscoverHosts)
 }
 
-// unknown: the cells have to be listed before anything else, because something may have changed since they were.
+// unknown reports whether the cells must be listed before anything else, because they may have changed since the last list.
 func (obs *observation) unknown() bool {
 	s := &obs.cell.Status
 	if s.Run == nil || s.Listed == nil || s.Listed.Time.Before(obs.started.Truncate(time.Second)) {
 		return true
 	}
-	reported := []openstackv1.CellCommand{openstackv1.CellCommandMapCell0, openstackv1.CellCommandCreateCell, openstackv1.CellCommandUpdateCell}
+	reported := []openstackv1.CellCommand{openstackv1.CellCommandMapCell0, openstackv1.CellCommandCreateCell,
+		openstackv1.CellCommandUpdateCell}
 	return slices.Contains(reported, s.Run.Command) || s.Run.Result != openstackv1.CellRunSucceeded || s.Run.Generation != obs.cell.Generation
 }
 
-// change is a run that changes something: the list that it directly follows comes first, if the last run is another one, or old.
+// change returns a run that changes the cell. If the last run is not a recent list, it returns a list first.
 func (obs *observation) change(command openstackv1.CellCommand) *run {
 	last := obs.cell.Status.Run
 	if last.Command != openstackv1.CellCommandListCells || obs.now.Sub(obs.cell.Status.Listed.Time) >= listCacheTTL {
@@ -70,27 +72,27 @@ func (obs *observation) run(command openstackv1.CellCommand) *run {
 	return r
 }
 
-// isRecorded: Nova knows the cell as the spec says, and lists it as it did when it was told.
+// isRecorded reports whether the cell in Nova matches the spec, and is still listed as it was after the last update.
 func (obs *observation) isRecorded() bool {
 	s := &obs.cell.Status
 	return len(s.Found) == 1 && s.AppliedHash == appliedSpecHash(&obs.cell.Spec) && s.Found[0].Disabled == obs.cell.Spec.Disabled &&
 		s.ListedHash == s.Found[0].Hash
 }
 
-// rejectReason says why nothing is done for this cell: no words if there is no reason.
+// rejectReason returns why the cell is not reconciled; "" if it is.
 func (obs *observation) rejectReason() string {
 	if len(obs.cell.Spec.Template.Spec.Containers) == 0 {
-		return "spec.template.spec.containers is empty: the first container runs nova-manage"
+		return "spec.template.spec.containers must not be empty: the first container runs nova-manage"
 	}
 	for i := range obs.siblings {
 		if o := &obs.siblings[i]; o.Spec.Cell == obs.cell.Spec.Cell && earlier(o, obs.cell) {
-			return fmt.Sprintf("CellMapping %s is of %s of %s, too, and is older: delete one of the two", o.Name, o.Spec.Cell, novaOf(o))
+			return fmt.Sprintf("CellMapping %s already manages %s of %s and is older: delete one of the two", o.Name, o.Spec.Cell, novaOf(o))
 		}
 	}
 	return ""
 }
 
-// earlier orders two CellMappings of one cell. It does not matter which one is first, only that both see it alike.
+// earlier orders two CellMappings of one cell. Any order is valid, as long as both see the same one.
 func earlier(a, b *openstackv1.CellMapping) bool {
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return a.CreationTimestamp.Before(&b.CreationTimestamp)
@@ -98,8 +100,8 @@ func earlier(a, b *openstackv1.CellMapping) bool {
 	return a.Name < b.Name
 }
 
-// several says which cells of one name there are: no words if there is one at most.
-func (obs *observation) several() string {
+// duplicateCells returns a message that lists the cells with the same name; "" if there is at most one.
+func (obs *observation) duplicateCells() string {
 	var all []string
 	for _, f := range obs.cell.Status.Found {
 		all = append(all, f.UUID)
@@ -108,20 +110,20 @@ func (obs *observation) several() string {
 		return ""
 	}
 	slices.Sort(all)
-	return fmt.Sprintf("Nova has %d cells named %s (%s), and nothing is done to any of them: "+
-		"find out which one has hosts and virtual machines (nova-manage cell_v2 list_hosts --cell_uuid UUID), "+
+	return fmt.Sprintf("Nova has %d cells named %s (%s), and none of them is changed: "+
+		"find the one that has hosts and servers (nova-manage cell_v2 list_hosts --cell_uuid UUID), "+
 		"and remove the others (nova-manage cell_v2 delete_cell --cell_uuid UUID)",
 		len(all), obs.cell.Spec.Cell, strings.Join(all, ", "))
 }
 
 const (
-	// initialBackoff is the pause after the first run that did not succeed. It doubles with each one up to Longest.
+	// initialBackoff is the delay after the first failed run. It doubles with each further failure, up to the given maximum.
 	initialBackoff = controller.Poll
-	// maxBackoffSteps are enough of them.
+	// maxBackoffSteps limits the number of doublings.
 	maxBackoffSteps = 10
 )
 
-// pause until what did not succeed so many times in a row is tried again.
+// pause returns the delay before a retry after the given number of consecutive failures.
 func pause(first, longest time.Duration, times int32) time.Duration {
 	if times <= 0 {
 		return 0
@@ -129,7 +131,7 @@ func pause(first, longest time.Duration, times int32) time.Duration {
 	return min(first<<min(times-1, maxBackoffSteps), longest)
 }
 
-// nextAttemptTime is until when the next run has to wait: zero if it does not. A changed spec is tried at once.
+// nextAttemptTime returns when the next run may start; zero if immediately. A changed spec is applied immediately.
 func (obs *observation) nextAttemptTime() time.Time {
 	r := obs.cell.Status.Run
 	if r == nil || r.Result == openstackv1.CellRunSucceeded || r.Finished == nil || r.Generation != obs.cell.Generation {

@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// evaluateRun decides how the run that was under way went. One that lists has succeeded when its list can be read.
+// evaluateRun determines the result of the run in progress. A list has succeeded if its output can be parsed.
 func (obs *observation) evaluateRun(res batchjob.Result) *controller.Decision {
 	if res.Code == nil || *res.Code != 0 {
 		return obs.finishedStep(openstackv1.CellRunFailed, res)
@@ -26,14 +26,14 @@ func (obs *observation) evaluateRun(res batchjob.Result) *controller.Decision {
 	case openstackv1.CellCommandListHosts:
 		err = after.learnHosts(obs.output, obs.open().UUID)
 	case openstackv1.CellCommandMapCell0, openstackv1.CellCommandCreateCell:
-		note = fmt.Sprintf("made %s known to Nova", obs.cell.Spec.Cell)
+		note = fmt.Sprintf("registered %s in Nova", obs.cell.Spec.Cell)
 		learned.Status.AppliedHash, learned.Status.ListedHash = obs.open().Hash, ""
 	case openstackv1.CellCommandUpdateCell:
-		note = fmt.Sprintf("told Nova the addresses of %s, and whether it is disabled", obs.cell.Spec.Cell)
+		note = fmt.Sprintf("updated the addresses of %s in Nova, and whether it is disabled", obs.cell.Spec.Cell)
 		learned.Status.AppliedHash, learned.Status.ListedHash = obs.open().Hash, ""
-	case openstackv1.CellCommandDiscoverHosts: // What it has found, the list shows that follows.
+	case openstackv1.CellCommandDiscoverHosts: // The result is in the list that follows.
 	}
-	if lists(obs.open().Command) && obs.outputUnread {
+	if lists(obs.open().Command) && obs.outputUnreadable {
 		res.FailureMessage = "its output cannot be read"
 		return obs.finishedStep(openstackv1.CellRunFailed, res)
 	}
@@ -42,7 +42,7 @@ func (obs *observation) evaluateRun(res batchjob.Result) *controller.Decision {
 		return obs.finishedStep(openstackv1.CellRunFailed, res)
 	}
 	if before, now := obs.cell.Status.HostCount, learned.Status.HostCount; before != now {
-		note = fmt.Sprintf("%d hosts are mapped to %s, after %d", now, obs.cell.Spec.Cell, before)
+		note = fmt.Sprintf("%d hosts are mapped to %s, previously %d", now, obs.cell.Spec.Cell, before)
 	}
 	obs.cell.Status = learned.Status
 	s := obs.finishedStep(openstackv1.CellRunSucceeded, res)
@@ -54,7 +54,7 @@ func lists(c openstackv1.CellCommand) bool {
 	return c == openstackv1.CellCommandListCells || c == openstackv1.CellCommandListHosts
 }
 
-// learnCells takes over what Nova lists.
+// learnCells records the listed cells.
 func (obs *observation) learnCells(output string) error {
 	found, err := parseCells(output, obs.cell.Spec.Cell)
 	if err != nil {
@@ -67,7 +67,7 @@ func (obs *observation) learnCells(output string) error {
 	if s.UUID = ""; len(found) == 1 {
 		s.UUID = found[0].UUID
 	}
-	if s.UUID == "" || before != "" && before != s.UUID { // It is another one than was told, and whose hosts are known.
+	if s.UUID == "" || before != "" && before != s.UUID { // A different cell than the one that was configured and whose hosts are recorded.
 		s.HostCount, s.Hosts, s.OldestCompute, s.Search = 0, nil, nil, nil
 		s.AppliedHash, s.ListedHash = "", ""
 	}
@@ -75,13 +75,13 @@ func (obs *observation) learnCells(output string) error {
 	case s.AppliedHash == "":
 	case s.ListedHash == "":
 		s.ListedHash = found[0].Hash
-	case s.ListedHash != found[0].Hash && s.Search != nil: // Others have changed it, or a backup is restored: who knows about its hosts.
+	case s.ListedHash != found[0].Hash && s.Search != nil: // Others have changed it, or a backup was restored: its hosts may have changed.
 		s.Search = &openstackv1.HostSearch{}
 	}
 	return nil
 }
 
-// finishedStep records how the run that was under way ended.
+// finishedStep records the result of the run in progress.
 func (obs *observation) finishedStep(result string, res batchjob.Result) *controller.Decision {
 	s := &controller.Decision{Name: string(obs.open().Command), Record: true, Expected: true, Status: func() {
 		r := obs.open()
@@ -102,18 +102,18 @@ func (obs *observation) finishedStep(result string, res batchjob.Result) *contro
 	}
 	if result != openstackv1.CellRunSucceeded {
 		s.Warning = result == openstackv1.CellRunFailed
-		s.Note = fmt.Sprintf("%s of %s did not succeed: %s", command, obs.cell.Spec.Cell,
+		s.Note = fmt.Sprintf("%s of %s failed: %s", command, obs.cell.Spec.Cell,
 			failureMessage(&run{ExitCode: res.Code, Log: batchjob.TailForStatus(obs.output + "\n" + res.FailureMessage)}))
 	}
 	return s
 }
 
-// failureMessage a run ended that did not succeed.
+// failureMessage returns a short reason for the failure of a run.
 func failureMessage(r *run) string {
 	const limit = 300
 	line := condition.Truncate(batchjob.LastLine(r.Log), limit)
 	if r.ExitCode == nil || *r.ExitCode == 0 {
-		return cmp.Or(line, "nobody knows how it ended")
+		return cmp.Or(line, "the result of the run is unknown")
 	}
 	if line == "" {
 		return fmt.Sprintf("exit code %d", *r.ExitCode)
@@ -121,7 +121,7 @@ func failureMessage(r *run) string {
 	return fmt.Sprintf("exit code %d, %s", *r.ExitCode, line)
 }
 
-// running says what is under way, and what keeps it from starting.
+// running describes the run in progress, and why its pod cannot start.
 func (obs *observation) running(r *run) string {
 	text := fmt.Sprintf("%s runs in Job %s", r.Command, obs.job.Name)
 	for _, p := range batchjob.ListPods(obs.job, obs.pods) {

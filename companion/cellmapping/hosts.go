@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// pollInterval is how often Nova's API is asked for hypervisors.
+	// pollInterval is the interval for listing hypervisors with Nova's API.
 	pollInterval = time.Minute
-	// maxBackoff is the longest pause between searches for the same hosts.
+	// maxBackoff is the maximum delay between searches for the same hosts.
 	maxBackoff = time.Hour
-	// forcedResyncInterval is how often the hosts of a cell are listed if nothing else asks for it.
+	// forcedResyncInterval is the interval for listing the hosts of a cell without other reasons.
 	forcedResyncInterval = time.Hour
-	// hostLimit is how many hosts the status takes, and shown how many a sentence names.
+	// hostLimit is the maximum number of hosts in the status, and shown in a message.
 	hostLimit, shown = 1024, 5
 )
 
-// searching: a search for hosts has begun and not ended.
+// searching reports whether a search for hosts is in progress.
 func (obs *observation) searching() bool {
 	s := obs.cell.Status.Search
 	return s != nil && s.Time == nil && obs.cell.Spec.CloudCredentialsRef != nil && obs.cell.Spec.Cell != cell0
 }
 
-// unmappedHosts are hosts that the API lists and that no cell has, as far as is known. Of a cell with more hosts than its status takes, so many
-// are not known by name.
+// unmappedHosts returns hosts that the API lists and that no cell is known to contain. If cells have more hosts than their
+// status can list, as many hosts are ignored, because the names are unknown.
 func (obs *observation) unmappedHosts() []string {
 	mapped, nameless := map[string]bool{}, 0
 	for _, c := range append([]openstackv1.CellMapping{*obs.cell}, obs.siblings...) {
@@ -52,7 +52,8 @@ func (obs *observation) unmappedHosts() []string {
 	return out
 }
 
-// hostsMissingInAPI are hosts of the cell that the API does not list: they were removed, or the cell's database does not answer.
+// hostsMissingInAPI returns hosts of the cell that the API does not list: they were removed, or the cell's database does not
+// respond.
 func (obs *observation) hostsMissingInAPI() []string {
 	var out []string
 	for _, h := range obs.cell.Status.Hosts {
@@ -63,7 +64,7 @@ func (obs *observation) hostsMissingInAPI() []string {
 	return out
 }
 
-// requestedSearch is a search that has to begin: nil if none does. One for no hosts only lists those that there are.
+// requestedSearch returns a search to be started; nil if none exists. A search without attempts only lists the hosts.
 func (obs *observation) requestedSearch() *openstackv1.HostSearch {
 	last, without, removed := obs.cell.Status.Search, obs.unmappedHosts(), obs.hostsMissingInAPI()
 	if len(without)+len(removed) == 0 {
@@ -82,7 +83,7 @@ func (obs *observation) requestedSearch() *openstackv1.HostSearch {
 	return &openstackv1.HostSearch{Hash: hash, Attempts: min(last.Attempts+1, maxBackoffSteps)}
 }
 
-// look begins a search, if one is wanted, and else reports which hosts are mapped.
+// look starts a search, if one is requested, and otherwise reports which hosts are mapped.
 func look(w *observation) *controller.Decision {
 	if !w.apiQueried {
 		return nil
@@ -92,7 +93,7 @@ func look(w *observation) *controller.Decision {
 		return &controller.Decision{RequeueAfter: pollInterval, Status: func() {
 			w.report()
 			w.reportHosts()
-			// Where there is no hypervisor nothing is listed, and what is known is that there is none.
+			// Without hypervisors nothing is listed, and it is known that there is no nova-compute.
 			if s := &w.cell.Status; len(w.hosts) == 0 && s.OldestCompute == nil {
 				s.OldestCompute = new(int32(0))
 			}
@@ -104,12 +105,12 @@ func look(w *observation) *controller.Decision {
 		w.cell.Status.Search = search
 	}}
 	if without := w.unmappedHosts(); len(without) > 0 && search.Attempts == 1 {
-		s.Note = "looks for hosts that no cell has: " + joinFirstHosts(without)
+		s.Note = "started a search for unmapped hosts: " + joinFirstHosts(without)
 	}
 	return s
 }
 
-// learnHosts ends a search by what was listed.
+// learnHosts completes a search with the listed hosts.
 func (obs *observation) learnHosts(output, cell string) error {
 	hosts, err := parseHosts(output, cell)
 	if err != nil {
@@ -121,7 +122,7 @@ func (obs *observation) learnHosts(output, cell string) error {
 		return err
 	}
 	s.OldestCompute = &oldest
-	s.HostCount = int32(len(hosts)) //nolint:gosec // A list of them is read to its ten thousandth line.
+	s.HostCount = int32(len(hosts)) //nolint:gosec // At most 10,000 lines are read.
 	s.Hosts = hosts[:min(len(hosts), hostLimit)]
 	if s.Search != nil {
 		s.Search.Time = obs.time()
@@ -129,26 +130,27 @@ func (obs *observation) learnHosts(output, cell string) error {
 	return nil
 }
 
-// reportHosts sets the condition by what the API lists.
+// reportHosts sets the condition HostsMapped from the hosts that the API lists.
 func (obs *observation) reportHosts() {
 	s := &obs.cell.Status
 	without := obs.unmappedHosts()
 	switch {
 	case len(without) > 0 && s.Search != nil && s.Search.Time != nil:
 		at := s.Search.Time.Add(pause(pollInterval, maxBackoff, s.Search.Attempts))
-		obs.set(conditionHosts, false, "HostsUnmapped", fmt.Sprintf("no cell has %s; it was looked for in %s at %s, and will be at %s again",
+		obs.set(conditionHosts, false, "HostsUnmapped", fmt.Sprintf("no cell contains %s; last search in %s at %s, next at %s",
 			joinFirstHosts(without), obs.cell.Spec.Cell, clock(s.Search.Time.Time), clock(at)))
 	case len(without) > 0:
-		obs.set(conditionHosts, false, "HostsUnmapped", fmt.Sprintf("no cell has %s: it is looked for in %s", joinFirstHosts(without), obs.cell.Spec.Cell))
+		obs.set(conditionHosts, false, "HostsUnmapped", fmt.Sprintf("no cell contains %s; searching %s", joinFirstHosts(without),
+			obs.cell.Spec.Cell))
 	case len(obs.hostsMissingInAPI()) > 0:
 		obs.set(conditionHosts, true, "HostsMapped",
-			fmt.Sprintf("%d hosts are mapped, of which Nova's API does not list %s", s.HostCount, joinFirstHosts(obs.hostsMissingInAPI())))
+			fmt.Sprintf("%d hosts are mapped, but Nova's API does not list %s", s.HostCount, joinFirstHosts(obs.hostsMissingInAPI())))
 	default:
-		obs.set(conditionHosts, true, "HostsMapped", fmt.Sprintf("%d hosts are mapped, and no host waits for it", s.HostCount))
+		obs.set(conditionHosts, true, "HostsMapped", fmt.Sprintf("%d hosts are mapped, and no host is unmapped", s.HostCount))
 	}
 }
 
-// joinFirstHosts of a list of hosts.
+// joinFirstHosts joins the first names of a list of hosts.
 func joinFirstHosts(hosts []string) string {
 	if len(hosts) <= shown {
 		return strings.Join(hosts, ", ")

@@ -15,27 +15,27 @@ import (
 )
 
 const (
-	// novaLabel is on the Job and its pods: those that outlive it are found by it.
+	// novaLabel is on the Job and its pods; pods that outlive the Job are selected by it.
 	novaLabel = "openstack.c5c3.io/cells-of"
-	// commandLabel names what it does.
+	// commandLabel is the command of the Job.
 	commandLabel = "openstack.c5c3.io/cell-command"
-	// runAnnotation holds the run that the Job is.
+	// runAnnotation contains the run for which the Job was created.
 	runAnnotation = "openstack.c5c3.io/cell-run"
 
 	hashDigits = 10
 	labelLimit = 63
 )
 
-// jobTimeouts of a command. One that takes longer is stuck: it waits for the database of a cell. A template with activeDeadlineSeconds decides
-// otherwise.
+// jobTimeouts of a command. A command that exceeds them is stuck: it waits for the database of a cell. activeDeadlineSeconds
+// of the template has precedence.
 var jobTimeouts = batchjob.Timeouts{ActiveDeadline: 10 * 60, StartDeadline: 10 * 60, TTL: 24 * 60 * 60}
 
 type run = openstackv1.CellRun
 
-// novaOf is the Nova that a cell is of.
+// novaOf returns the name of the Nova to which a cell belongs.
 func novaOf(c *openstackv1.CellMapping) string { return cmp.Or(string(c.Spec.NovaName), "nova") }
 
-// jobName is the name of the one Job that all CellMappings of a Nova have.
+// jobName returns the name of the Job that is shared by all CellMappings of a Nova.
 func jobName(nova string) string { return rights.DerivedName(nova, "cells") }
 
 func novaLabelValue(nova string) string {
@@ -45,13 +45,13 @@ func novaLabelValue(nova string) string {
 	return nova[:labelLimit-hashDigits-1] + "-" + names.Hash(hashDigits, nova)
 }
 
-// appliedSpecHash is the hash of what Nova is told of a cell, but for what a list shows by itself.
+// appliedSpecHash returns the hash of the cell settings passed to nova-manage, excluding settings that list_cells reports.
 func appliedSpecHash(spec *openstackv1.CellMappingSpec) string {
 	return names.Hash(hashDigits, spec.Cell, spec.DatabaseConnection, spec.TransportURL)
 }
 
-// command is what the container of a run executes. An update names everything: what it leaves out, nova-manage takes from the
-// configuration of the pod and writes down, password and all.
+// command returns the command of a run. An update sets all options: nova-manage reads missing ones from the configuration of
+// the pod and stores them, including the password.
 func command(spec *openstackv1.CellMappingSpec, r *run) []string {
 	out := []string{"nova-manage", "cell_v2"}
 	transport := cmp.Or(spec.TransportURL, "none:///")
@@ -69,7 +69,7 @@ func command(spec *openstackv1.CellMappingSpec, r *run) []string {
 	case openstackv1.CellCommandUpdateCell:
 		out = append(out, "update_cell", "--cell_uuid", r.UUID, "--name", spec.Cell, "--database_connection", spec.DatabaseConnection,
 			"--transport-url", transport)
-		if spec.Cell != cell0 { // cell0 cannot be disabled, and is never asked to be enabled.
+		if spec.Cell != cell0 { // cell0 cannot be disabled, so it is never enabled either.
 			out = append(out, map[bool]string{true: "--disable", false: "--enable"}[spec.Disabled])
 		}
 	case openstackv1.CellCommandDiscoverHosts:
@@ -77,23 +77,24 @@ func command(spec *openstackv1.CellMappingSpec, r *run) []string {
 	case openstackv1.CellCommandListHosts:
 		out = []string{python, "-c", listHosts, "cell_v2", "list_hosts", "--cell_uuid", r.UUID}
 	}
-	for i := range out { // Kubernetes would put a variable in place of $(NAME).
+	for i := range out { // Kubernetes would expand $(NAME).
 		out[i] = strings.ReplaceAll(out[i], "$", "$$")
 	}
 	return out
 }
 
-// newJob makes the Job of a run. It is suspended until the run is recorded.
+// newJob builds the Job of a run. It is suspended until the run is recorded.
 func newJob(c *openstackv1.CellMapping, r *run) *batchv1.Job {
 	job := batchjob.Once(metav1.ObjectMeta{
 		Name: jobName(novaOf(c)), Namespace: c.Namespace,
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c, openstackv1.GroupVersion.WithKind(kindName))},
-	}, map[string]string{novaLabel: novaLabelValue(novaOf(c)), commandLabel: string(r.Command)}, &c.Spec.Template, command(&c.Spec, r), jobTimeouts)
+	}, map[string]string{novaLabel: novaLabelValue(novaOf(c)), commandLabel: string(r.Command)}, &c.Spec.Template, command(&c.Spec, r),
+		jobTimeouts)
 	live.WriteRecord(&job.ObjectMeta, runAnnotation, r)
 	return job
 }
 
-// runOf reads the run that a Job was made for.
+// runOf returns the run for which a Job was created.
 func runOf(job *batchv1.Job) (run, bool) {
 	r, err := live.ReadRecord[run](job, runAnnotation)
 	if err != nil || r == nil || r.Number == 0 {

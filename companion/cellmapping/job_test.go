@@ -16,35 +16,44 @@ import (
 )
 
 func TestCommand(t *testing.T) {
-	const database, transport = "mysql+pymysql://{username}:{password}@mariadb:3306/nova_cell1", "rabbit://{username}:{password}@rabbitmq:5671/nova_cell1"
+	const database, transport = "mysql+pymysql://{username}:{password}@mariadb:3306/nova_cell1",
+		"rabbit://{username}:{password}@rabbitmq:5671/nova_cell1"
 	for name, tc := range map[string]struct {
 		reason  string
 		cell    *openstackv1.CellMapping
 		command openstackv1.CellCommand
 		want    string
 	}{
-		"List":   {"", mapping("cell1"), openstackv1.CellCommandListCells, "list_cells"},
-		"Cell0":  {"It has a command of its own, which names no queue.", mapping(cell0), openstackv1.CellCommandMapCell0, "map_cell0 --database_connection mysql+pymysql://{username}:{password}@mariadb:3306/nova_cell0"},
-		"Create": {"", mapping("cell1"), openstackv1.CellCommandCreateCell, "create_cell --name cell1 --database_connection " + database + " --transport-url " + transport + " --verbose"},
+		"List": {"", mapping("cell1"), openstackv1.CellCommandListCells, "list_cells"},
+		"Cell0": {"It has a separate command without a queue.", mapping(cell0), openstackv1.CellCommandMapCell0,
+			"map_cell0 --database_connection mysql+pymysql://{username}:{password}@mariadb:3306/nova_cell0"},
+		"Create": {"", mapping("cell1"), openstackv1.CellCommandCreateCell, "create_cell --name cell1 --database_connection " + database +
+			" --transport-url " + transport + " --verbose"},
 		"CreateDisabled": {
-			"It gets no virtual machine in between.", mapping("cell1", func(c *openstackv1.CellMapping) { c.Spec.Disabled = true }),
-			openstackv1.CellCommandCreateCell, "create_cell --name cell1 --database_connection " + database + " --transport-url " + transport + " --verbose --disabled",
+			"No servers are scheduled to it in between.", mapping("cell1", func(c *openstackv1.CellMapping) { c.Spec.Disabled = true }),
+			openstackv1.CellCommandCreateCell, "create_cell --name cell1 --database_connection " + database + " --transport-url " + transport +
+				" --verbose --disabled",
 		},
-		"Update": {"", mapping("cell1"), openstackv1.CellCommandUpdateCell, "update_cell --cell_uuid id --name cell1 --database_connection " + database + " --transport-url " + transport + " --enable"},
+		"Update": {"", mapping("cell1"), openstackv1.CellCommandUpdateCell, "update_cell --cell_uuid id --name cell1 --database_connection " +
+			database + " --transport-url " + transport + " --enable"},
 		"UpdateDisabled": {
 			"", mapping("cell1", func(c *openstackv1.CellMapping) { c.Spec.Disabled = true }),
-			openstackv1.CellCommandUpdateCell, "update_cell --cell_uuid id --name cell1 --database_connection " + database + " --transport-url " + transport + " --disable",
+			openstackv1.CellCommandUpdateCell, "update_cell --cell_uuid id --name cell1 --database_connection " + database + " --transport-url " +
+				transport + " --disable",
 		},
 		"UpdateCell0": {
-			"A queue that is not named is that of the pod, with its password; and Nova ends with 5 if it is enabled.", mapping(cell0),
+			"Without a queue, Nova stores the queue of the pod with its password; and it exits with 5 if cell0 is enabled.", mapping(cell0),
 			openstackv1.CellCommandUpdateCell,
-			"update_cell --cell_uuid id --name cell0 --database_connection mysql+pymysql://{username}:{password}@mariadb:3306/nova_cell0 --transport-url none:///",
+			"update_cell --cell_uuid id --name cell0 --database_connection mysql+pymysql://{username}:{password}@mariadb:3306/nova_cell0 " +
+				"--transport-url none:///",
 		},
-		"Discover": {"By service: nothing else tells of a compute node without resources.", mapping("cell1"), openstackv1.CellCommandDiscoverHosts, "discover_hosts --cell_uuid id --by-service"},
+		"Discover": {"By service: a compute node without resources is not found otherwise.", mapping("cell1"),
+			openstackv1.CellCommandDiscoverHosts, "discover_hosts --cell_uuid id --by-service"},
 		"Dollar": {
-			"Kubernetes puts a variable in place of $(NAME).",
+			"Kubernetes expands $(NAME).",
 			mapping("cell1", func(c *openstackv1.CellMapping) { c.Spec.TransportURL = "rabbit://mq/$(HOME)" }),
-			openstackv1.CellCommandCreateCell, "create_cell --name cell1 --database_connection " + database + " --transport-url rabbit://mq/$$(HOME) --verbose",
+			openstackv1.CellCommandCreateCell, "create_cell --name cell1 --database_connection " + database +
+				" --transport-url rabbit://mq/$$(HOME) --verbose",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +65,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestListHosts: nova-manage gets its arguments, and the script has nothing that Kubernetes puts a variable in place of.
+// TestListHosts: nova-manage gets its arguments, and the script contains nothing that Kubernetes expands.
 func TestListHosts(t *testing.T) {
 	got := command(&mapping("cell1").Spec, &run{Command: openstackv1.CellCommandListHosts, UUID: "id"})
 	if diff := cmp.Diff([]string{python, "-c", listHosts, "cell_v2", "list_hosts", "--cell_uuid", "id"}, got); diff != "" {
@@ -68,17 +77,20 @@ func TestNewJob(t *testing.T) {
 	c := mapping("cell1")
 	r := &run{Number: 3, Command: openstackv1.CellCommandListHosts, UUID: "id", Generation: 2}
 	j := newJob(c, r)
-	if !batchjob.IsSuspended(j) || *j.Spec.Parallelism != 1 || *j.Spec.Completions != 1 || *j.Spec.BackoffLimit != 0 || *j.Spec.PodReplacementPolicy != batchv1.Failed {
+	if !batchjob.IsSuspended(j) || *j.Spec.Parallelism != 1 || *j.Spec.Completions != 1 || *j.Spec.BackoffLimit != 0 ||
+		*j.Spec.PodReplacementPolicy != batchv1.Failed {
 		t.Errorf("not one pod, once: %+v", j.Spec)
 	}
 	if got, ok := runOf(j); !ok || got != *r {
 		t.Errorf("is of run %+v", got)
 	}
-	if !metav1.IsControlledBy(j, c) || j.Name != "nova-cells" || j.Spec.Template.Labels[novaLabel] != "nova" || j.Spec.Template.Labels["app"] != "cells" {
+	if !metav1.IsControlledBy(j, c) || j.Name != "nova-cells" || j.Spec.Template.Labels[novaLabel] != "nova" ||
+		j.Spec.Template.Labels["app"] != "cells" {
 		t.Errorf("is not found: %+v", j.ObjectMeta)
 	}
 	pod := j.Spec.Template.Spec
-	if pod.RestartPolicy != corev1.RestartPolicyNever || *pod.ActiveDeadlineSeconds >= *j.Spec.ActiveDeadlineSeconds || !*pod.SecurityContext.RunAsNonRoot || pod.Containers[0].Args != nil {
+	if pod.RestartPolicy != corev1.RestartPolicyNever || *pod.ActiveDeadlineSeconds >= *j.Spec.ActiveDeadlineSeconds ||
+		!*pod.SecurityContext.RunAsNonRoot || pod.Containers[0].Args != nil {
 		t.Errorf("%+v", pod)
 	}
 	if mapping("cell1").Spec.Template.Spec.Containers[0].Command != nil {
@@ -91,7 +103,7 @@ func TestNewJob(t *testing.T) {
 	}
 }
 
-// TestNames: names and label values are valid, whatever a Nova is called, and are one's own.
+// TestNames: names and label values are valid for all names of a Nova, and unique.
 func TestNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,80}[a-z0-9])?(\.[a-z0-9]{1,20}){0,8}`).Draw(t, "name")

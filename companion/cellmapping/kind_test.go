@@ -6,7 +6,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 )
 
-// TestKind: what it is told of, and what it warns of.
+// TestKind checks the watches and the warnings of the kind.
 func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
 		Owns:  []string{"Job"},

@@ -8,28 +8,28 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 )
 
-// stored is a cell as Nova's database has it: the templates.
+// stored is a cell in Nova's database, with address templates.
 type stored struct {
 	uuid, name, database, transport string
 	disabled                        bool
 }
 
-// nova is a model of nova-manage cell_v2, as that of 2025.1 to 2026.2 behaves, and of the hypervisors that register.
+// nova simulates nova-manage cell_v2 of 2025.1 to 2026.2, and registered hypervisors.
 type nova struct {
-	made  int
-	cells []stored
+	createdCount int
+	cells        []stored
 	// hosts are mappings: host to the UUID of its cell.
 	hosts map[string]string
 	// registered are hypervisors: host to the database of its cell.
 	registered map[string]string
-	// versions of hypervisors that are not of this release.
+	// versions of hypervisors of other releases.
 	versions map[string]int32
 }
 
 // newest is the version of a hypervisor of this release.
 const newest = 74
 
-// services are the records of all hypervisors, as the API lists them.
+// services returns the records of all hypervisors, as listed by the API.
 func (n *nova) services() []compute.Service {
 	var out []compute.Service
 	for host := range n.registered {
@@ -39,7 +39,7 @@ func (n *nova) services() []compute.Service {
 	return out
 }
 
-// register lets a hypervisor start in a cell.
+// register starts a hypervisor in a cell.
 func (n *nova) register(host, cell string) {
 	if n.registered == nil {
 		n.registered = map[string]string{}
@@ -47,13 +47,13 @@ func (n *nova) register(host, cell string) {
 	n.registered[host] = "nova_" + cell
 }
 
-// remove removes a hypervisor as DELETE /os-services/{id} does, with its mapping.
+// remove removes a hypervisor like DELETE /os-services/{id}, with its mapping.
 func (n *nova) remove(host string) {
 	delete(n.registered, host)
 	delete(n.hosts, host)
 }
 
-// filled is an address with the account of whoever reads it.
+// filled returns an address with the credentials of the reader.
 func filled(template string) string {
 	return strings.NewReplacer("{username}", "nova", "{password}", "hunter2").Replace(template)
 }
@@ -71,7 +71,7 @@ func flags(command []string) map[string]string {
 	return out
 }
 
-// about is the cell that a command names.
+// about returns the cell of a command.
 func (n *nova) about(command []string) string {
 	f := flags(command)
 	for _, c := range n.cells {
@@ -96,12 +96,13 @@ func (n *nova) manage(command []string) (code int32, output string) {
 		n.cells = append(n.cells, stored{uuid: cell0UUID, name: cell0, database: f["--database_connection"], transport: "none:///"})
 		return 0, ""
 	case "create_cell":
-		created := stored{name: f["--name"], database: f["--database_connection"], transport: f["--transport-url"], disabled: f["--disabled"] != ""}
+		created := stored{name: f["--name"], database: f["--database_connection"], transport: f["--transport-url"],
+			disabled: f["--disabled"] != ""}
 		if code, text := n.conflictingCell(created, ""); code != 0 {
 			return 2, text
 		}
-		n.made++
-		created.uuid = fmt.Sprintf("00000000-0000-4000-8000-%012d", n.made)
+		n.createdCount++
+		created.uuid = fmt.Sprintf("00000000-0000-4000-8000-%012d", n.createdCount)
 		n.cells = append(n.cells, created)
 		return 0, created.uuid + "\n"
 	case "update_cell":
@@ -121,11 +122,12 @@ func (n *nova) manage(command []string) (code int32, output string) {
 	return 127, "unknown"
 }
 
-// conflictingCell compares what is stored, filled in, with what is given, which is not: so templates are never found.
+// conflictingCell compares the stored addresses, with credentials, with the given templates, so that they are never equal.
 func (n *nova) conflictingCell(c stored, except string) (int32, string) {
 	for _, other := range n.cells {
 		if other.uuid != except && (filled(other.database) == c.database || filled(other.transport) == c.transport) {
-			return 3, "The specified transport_url and/or database_connection combination already exists for another cell with uuid " + other.uuid + ".\n"
+			return 3, "The specified transport_url and/or database_connection combination already exists for another cell with uuid " +
+				other.uuid + ".\n"
 		}
 	}
 	return 0, ""
@@ -136,7 +138,7 @@ func (n *nova) update(at int, f map[string]string) (code int32, output string) {
 		return 1, "Cell with uuid " + f["--cell_uuid"] + " was not found.\n"
 	}
 	c := n.cells[at]
-	// What is left out is taken from the configuration.
+	// Missing options are read from the configuration.
 	c.database, c.transport = "mysql+pymysql://nova:hunter2@mariadb:3306/nova_cell0", "rabbit://nova:hunter2@rabbitmq:5671/nova"
 	for flag, field := range map[string]*string{"--name": &c.name, "--database_connection": &c.database, "--transport-url": &c.transport} {
 		if f[flag] != "" {
@@ -168,7 +170,7 @@ func (n *nova) discover(c stored) {
 	}
 }
 
-// oldest is the version of the oldest hypervisor that is registered in a cell, 0 if there is none.
+// oldest returns the version of the oldest registered hypervisor in a cell; 0 if none exists.
 func (n *nova) oldest(c stored) int32 {
 	var out int32
 	for host, database := range n.registered {

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// python is the interpreter of an image's programs (images/Containerfile): another one, of the same image, knows nothing of Nova.
+// python is the interpreter of the image's virtual environment (images/Containerfile): the other interpreter of the image has
+// no Nova.
 const python = "/opt/openstack/bin/python"
 
-// listHosts is nova-manage, which then says how old the oldest nova-compute of the cell is, by the version that each has recorded in the
-// cell's database. Nova's API does not tell, and its tool only by whether an upgrade may begin.
+// listHosts runs nova-manage and then prints the version of the oldest nova-compute of the cell, as recorded in the cell's
+// database. Nova's API does not return it, and nova-manage reports only whether an upgrade may start.
 const listHosts = `import sys
 from nova.cmd import manage
 from nova import context, objects
@@ -22,10 +23,10 @@ if not code:
 sys.exit(code)
 `
 
-// oldestVersionPrefix begins the line that says it.
+// oldestVersionPrefix is the prefix of the line with the version.
 const oldestVersionPrefix = "oldest nova-compute:"
 
-// parseOldestVersion is the version in the output of listHosts: 0 if there is no nova-compute.
+// parseOldestVersion returns the version in the output of listHosts; 0 if there is no nova-compute.
 func parseOldestVersion(output string) (int32, error) {
 	var found []string
 	for line := range strings.Lines(output) {
@@ -35,11 +36,11 @@ func parseOldestVersion(output string) (int32, error) {
 	}
 	const base, bits = 10, 32
 	if len(found) != 1 {
-		return 0, errors.New("its output does not say once how old the oldest nova-compute is")
+		return 0, errors.New("the output must contain the oldest nova-compute version exactly once")
 	}
 	version, err := strconv.ParseInt(found[0], base, bits)
 	if err != nil || version < 0 {
-		return 0, errors.New("its output says that the oldest nova-compute is of no version")
+		return 0, errors.New("the version of the oldest nova-compute in the output is not valid")
 	}
 	return int32(version), nil
 }

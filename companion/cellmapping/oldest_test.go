@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestOldestOf: the version is said once, or it is not known. A run that does not say it is one that failed.
+// TestOldestOf: the output must contain the version exactly once; otherwise the run has failed.
 func TestOldestOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason, output string
@@ -16,7 +16,7 @@ func TestOldestOf(t *testing.T) {
 		"Some":     {reason: "the line stands after the table", output: "+---+\noldest nova-compute: 68\n", want: 68},
 		"None":     {reason: "there is no nova-compute", output: "oldest nova-compute: 0", want: 0},
 		"Nothing":  {reason: "the pod was killed before", output: "+---+\n", fails: true},
-		"Twice":    {reason: "one of the two is of another run", output: "oldest nova-compute: 68\noldest nova-compute: 72\n", fails: true},
+		"Twice":    {reason: "one of the two is from another run", output: "oldest nova-compute: 68\noldest nova-compute: 72\n", fails: true},
 		"Negative": {reason: "no version is less than 0", output: "oldest nova-compute: -1\n", fails: true},
 		"Word":     {reason: "that is no version", output: "oldest nova-compute: None\n", fails: true},
 		"Large":    {reason: "it has no room", output: "oldest nova-compute: 4294967296\n", fails: true},
@@ -30,7 +30,8 @@ func TestOldestOf(t *testing.T) {
 	}
 }
 
-// TestOldestCompute: it follows the oldest hypervisor of the cell, when one comes and when the last old one is replaced.
+// TestOldestCompute: the status follows the oldest hypervisor of the cell, when one is added and when the last old one is
+// replaced.
 func TestOldestCompute(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), mapping("cell2"), clouds(), secret())
 	c.nova.register("compute-1", "cell1")
@@ -42,21 +43,21 @@ func TestOldestCompute(t *testing.T) {
 		return func() bool { got := c.cell(cell).Status.OldestCompute; return got != nil && *got == want }
 	}
 	c.reconcileUntil(r, "the old one of cell1", oldest("cell1", 68))
-	c.reconcileUntil(r, "that of cell2", oldest("cell2", newest))
+	c.reconcileUntil(r, "oldest of cell2", oldest("cell2", newest))
 	c.nova.versions = nil
 	c.clock.SetTime(c.clock.Now().Add(forcedResyncInterval + time.Minute))
 	c.reconcileUntil(r, "no old one", oldest("cell1", newest))
 }
 
-// TestOldestUnknown: where there is no hypervisor that is known without a Job. Of a cell that is recorded anew nobody knows until its hosts
-// are listed: it has those that it had before.
+// TestOldestUnknown: without hypervisors, the value is known without a Job. For a cell that is registered again, it is
+// unknown until its hosts are listed, because the cell keeps its hypervisors.
 func TestOldestUnknown(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	r := c.sound()
 	oldest := func() *int32 { return c.cell("cell1").Status.OldestCompute }
 	c.reconcileUntil(r, "the cell", func() bool {
 		if c.condition("cell1", conditionHosts).Reason == "Waiting" && oldest() != nil {
-			t.Fatal("it is known before Nova's API was asked")
+			t.Fatal("the value is set before Nova's API was queried")
 		}
 		return oldest() != nil
 	})

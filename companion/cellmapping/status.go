@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// conditionReady: Nova knows the cell as the spec says.
+	// conditionReady: the cell in Nova matches the spec.
 	conditionReady = "Ready"
 	// conditionHosts: every host that Nova's API lists is mapped to a cell.
 	conditionHosts = "HostsMapped"
 )
 
-// failureThreshold is how many runs may fail in a row before a cell that is recorded is not ready.
+// failureThreshold is the number of consecutive failures after which a recorded cell is not ready.
 const failureThreshold = 3
 
 func (obs *observation) set(name string, holds bool, reason, message string) {
@@ -25,33 +25,34 @@ func (obs *observation) set(name string, holds bool, reason, message string) {
 	condition.Set(&s.Conditions, name, obs.cell.Generation, obs.now, condition.State{True: holds, Reason: reason, Message: message})
 }
 
-// report sets the conditions by what is recorded.
+// report sets the conditions from the recorded state.
 func (obs *observation) report() { obs.reportWaiting("") }
 
-// reportWaiting does so for a pass that waits for something.
+// reportWaiting sets the conditions for a pass that waits with the given reason.
 func (obs *observation) reportWaiting(why string) {
 	s := &obs.cell.Status
 	failed := s.Run != nil && s.Run.Result != "" && s.Run.Result != openstackv1.CellRunSucceeded
 	switch {
 	case failed && why == "" && (!obs.isRecorded() || s.Run.Failures >= failureThreshold && !obs.searching()):
-		obs.set(conditionReady, false, "CommandFailed", fmt.Sprintf("%s did not succeed and is tried again: %s", s.Run.Command, failureMessage(s.Run)))
+		obs.set(conditionReady, false, "CommandFailed", fmt.Sprintf("%s failed and is retried: %s", s.Run.Command, failureMessage(s.Run)))
 	case obs.isRecorded():
-		obs.set(conditionReady, true, "Recorded", fmt.Sprintf("Nova knows %s as %s", obs.cell.Spec.Cell, s.UUID))
+		obs.set(conditionReady, true, "Recorded", fmt.Sprintf("%s is registered in Nova as %s", obs.cell.Spec.Cell, s.UUID))
 	case why != "":
 		obs.set(conditionReady, false, "Waiting", why)
-	case obs.several() != "":
-		obs.set(conditionReady, false, "SeveralCells", obs.several())
+	case obs.duplicateCells() != "":
+		obs.set(conditionReady, false, "SeveralCells", obs.duplicateCells())
 	default:
-		obs.set(conditionReady, false, "Waiting", fmt.Sprintf("%s is not recorded in Nova yet", obs.cell.Spec.Cell))
+		obs.set(conditionReady, false, "Waiting", fmt.Sprintf("%s is not registered in Nova yet", obs.cell.Spec.Cell))
 	}
 	switch before := meta.FindStatusCondition(s.Conditions, conditionHosts); {
 	case obs.cell.Spec.CloudCredentialsRef == nil || obs.cell.Spec.Cell == cell0:
 		meta.RemoveStatusCondition(&s.Conditions, conditionHosts)
 	case !obs.isRecorded():
-		obs.set(conditionHosts, false, "Waiting", fmt.Sprintf("%s is not recorded in Nova yet", obs.cell.Spec.Cell))
+		obs.set(conditionHosts, false, "Waiting", fmt.Sprintf("%s is not registered in Nova yet", obs.cell.Spec.Cell))
 	case obs.searching() && failed:
-		obs.set(conditionHosts, false, "SearchFailed", fmt.Sprintf("the search for hosts is tried again: %s: %s", s.Run.Command, failureMessage(s.Run)))
+		obs.set(conditionHosts, false, "SearchFailed", fmt.Sprintf("the search for hosts failed and is retried: %s: %s", s.Run.Command,
+			failureMessage(s.Run)))
 	case before == nil, before.Reason == "Waiting":
-		obs.set(conditionHosts, false, "Waiting", "Nova's API has not been asked for hosts yet")
+		obs.set(conditionHosts, false, "Waiting", "hosts have not been listed yet")
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// cell0 is the cell that has a UUID beforehand (nova.objects.CellMapping.CELL0_UUID).
+	// cell0 is the cell with a predefined UUID (nova.objects.CellMapping.CELL0_UUID).
 	cell0     = "cell0"
 	cell0UUID = "00000000-0000-0000-0000-000000000000"
 
@@ -22,8 +22,9 @@ const (
 
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// rows of the table with some header that nova-manage prints, among lines of a log: an error if it is not there from the first line to the
-// last, or more than once: a log that holds what another run has printed, too, says nothing. An address may hold what separates columns.
+// rows returns the rows of the table with the header that nova-manage prints, among lines of a log. It returns an error if
+// the table is incomplete or if there is more than one: a log that also contains the output of another run is ambiguous. An
+// address may contain the column separator.
 func rows(output, header string) ([][]string, error) {
 	var out [][]string
 	const outside, head, body = 0, 1, 2
@@ -45,9 +46,9 @@ func rows(output, header string) ([][]string, error) {
 	}
 	switch {
 	case tables > 1:
-		return nil, errors.New("there are several tables in its output, and one of them is old")
+		return nil, errors.New("the output contains several tables, one of which is outdated")
 	case tables == 0 || at != outside:
-		return nil, errors.New("there is no whole table in its output")
+		return nil, errors.New("the output contains no complete table")
 	}
 	return out, nil
 }
@@ -60,8 +61,8 @@ func columns(line string) []string {
 	return out
 }
 
-// parseCells are the cells of a name in the output of list_cells. What is listed of one is hashed rather than kept: a password that breaks
-// an address is not masked in it.
+// parseCells returns the cells with a name in the output of list_cells. The listed addresses are hashed and not stored: a
+// password that breaks the syntax of an address is not masked.
 func parseCells(output, name string) ([]openstackv1.FoundCell, error) {
 	all, err := rows(output, cellsHeader)
 	if err != nil {
@@ -71,7 +72,7 @@ func parseCells(output, name string) ([]openstackv1.FoundCell, error) {
 	for _, r := range all {
 		last := r[len(r)-1]
 		if len(r) < strings.Count(cellsHeader, "|")+1 || !uuid.MatchString(r[1]) || last != "True" && last != "False" {
-			return nil, errors.New("a row of the table in its output is that of no cell")
+			return nil, errors.New("a row of the table in the output is not a cell")
 		}
 		if r[0] == name || name == cell0 && r[1] == cell0UUID {
 			out = append(out, openstackv1.FoundCell{UUID: r[1], Disabled: last == "True", Hash: names.Hash(hashDigits, r...)})
@@ -80,7 +81,7 @@ func parseCells(output, name string) ([]openstackv1.FoundCell, error) {
 	return out, nil
 }
 
-// parseHosts a cell in the output of list_hosts, sorted.
+// parseHosts returns the sorted hosts of a cell in the output of list_hosts.
 func parseHosts(output, id string) ([]string, error) {
 	all, err := rows(output, hostsHeader)
 	if err != nil {
@@ -89,7 +90,7 @@ func parseHosts(output, id string) ([]string, error) {
 	var out []string
 	for _, r := range all {
 		if len(r) != strings.Count(hostsHeader, "|")+1 || r[1] != id || r[2] == "" {
-			return nil, fmt.Errorf("a row of the table in its output is of no host of cell %s", id)
+			return nil, fmt.Errorf("a row of the table in the output is not a host of cell %s", id)
 		}
 		out = append(out, r[2])
 	}

@@ -12,11 +12,11 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// noise is what Nova of 2026.2 writes to the same log, and lines that only look like those of a table.
+// noise is log output of Nova 2026.2, with lines that resemble table lines.
 const noise = "/usr/lib/python3/site-packages/nova/monkey_patch.py:35: EventletDeprecationWarning:\n  import eventlet  # noqa\n" +
 	"2026-03-02 12:00:00.000 8 WARNING oslo_config.cfg [-] Deprecated: Option \"a\" | b |\n"
 
-// printed is what nova-manage of a release has printed into testdata.
+// printed returns the recorded output of a release's nova-manage in testdata.
 func printed(t *testing.T, name, release string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name+"-"+release+".txt"))
@@ -26,7 +26,7 @@ func printed(t *testing.T, name, release string) string {
 	return noise + string(text) + noise
 }
 
-// TestPrinted reads what nova-manage of the oldest and the newest release has printed.
+// TestPrinted parses output of nova-manage of the oldest and the newest release.
 func TestPrinted(t *testing.T) {
 	ids := map[string][2]string{
 		"2025.1": {"a6d4aed5-be28-4f81-8c77-75289f968b95", "cafc9480-6717-404c-a330-cdc3fccaf2a5"},
@@ -59,7 +59,7 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// TestTruncate: a list that does not come to its last line is none, nor is one of something else: what it lacks would be made a second time.
+// TestTruncate: a truncated list, or other output, is an error: a missing cell would be created a second time.
 func TestTruncate(t *testing.T) {
 	full := printed(t, "two-cells", "2026.2")
 	last := strings.LastIndex(full, "\n+-")
@@ -82,7 +82,7 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-// TestHash: a cell is another one when anything that is listed of it is.
+// TestHash: the hash changes with any column of a cell.
 func TestHash(t *testing.T) {
 	of := func(text string) string {
 		got, err := parseCells(text, "cell1")
@@ -92,10 +92,11 @@ func TestHash(t *testing.T) {
 		return got[0].Hash
 	}
 	one := printed(t, "one-cell", "2026.2")
-	if of(one) != of(noise+one) || of(one) == of(strings.ReplaceAll(one, "3306/nova_cell1", "3307/nova_cell1")) || of(one) == of(printed(t, "two-cells", "2026.2")) {
+	if of(one) != of(noise+one) || of(one) == of(strings.ReplaceAll(one, "3306/nova_cell1", "3307/nova_cell1")) || of(one) == of(printed(t,
+		"two-cells", "2026.2")) {
 		t.Error("hashes are equal that should differ, or differ that should be equal")
 	}
-	// A bar in an address separates no columns that matter.
+	// A bar in an address does not affect the relevant columns.
 	got, err := parseCells(strings.ReplaceAll(one, "?ssl=1", "?a|b=1"), "cell1")
 	if err != nil || len(got) != 1 || got[0].Disabled {
 		t.Errorf("%v, %v", got, err)

@@ -23,45 +23,45 @@ import (
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// observation is everything that a decision depends on, as it was read in one pass.
+// observation is the state that was read in one pass, from which all decisions are made.
 type observation struct {
 	cell *openstackv1.CellMapping
-	// now is the time, and started when the controller was.
+	// now is the current time, and started is the start time of the controller.
 	now, started time.Time
 	// siblings are the other CellMappings of the same Nova.
 	siblings []openstackv1.CellMapping
-	// job is that of the Nova, whosever turn it is; nil: nobody's. Pods are those of all its Jobs.
+	// job is the Job of the Nova, for any cell; nil if none exists. pods are the pods of all its Jobs.
 	job  *batchv1.Job
 	pods []corev1.Pod
-	// missing are Secrets and ConfigMaps that the Job's pod needs.
+	// missing are the Secrets and ConfigMaps that the Job's pod requires.
 	missing []string
-	// output is what a run has written that has ended; unread says that it cannot be read.
-	output       string
-	outputUnread bool
-	// apiQueried: Nova's API was, and lists hypervisors of these hosts; problem says why it does not. Limited is how long nobody may ask.
+	// output is the output of a finished run; outputUnread is set if it cannot be read.
+	output           string
+	outputUnreadable bool
+	// apiQueried is set if Nova's API has returned the hosts with hypervisors; apiError is the reason if it failed.
+	// retryAfter is the remaining rate limit.
 	apiQueried bool
 	hosts      []string
 	apiError   string
 	retryAfter time.Duration
 }
 
-// observe reads the world, and nothing of it from a cache. The CellMapping is read before and after the Job, and if it has changed
-// meanwhile, the error is a conflict: so a record whose Job is missing is older than that, and so is a Job than the record with which it
-// is released.
-// Siblings are read before the Job: what they have recorded of it, they have recorded of an earlier state.
+// observe reads the state live, without a cache. The CellMapping is read before and after the Job; a change in between is a
+// conflict error. So a record without a Job is older than that, and a Job is older than the record with which it is released.
+// Siblings are read before the Job: their records are of an earlier state of it.
 func observe(ctx context.Context, env *controller.Env, c *openstackv1.CellMapping) (*observation, error) {
 	w := &observation{cell: c, now: env.Clock.Now(), started: env.Started}
 	if err := w.read(ctx, env.Reader); err != nil {
 		return nil, err
 	}
-	again := &openstackv1.CellMapping{}
-	err := client.IgnoreNotFound(env.Reader.Get(ctx, client.ObjectKeyFromObject(c), again))
+	reread := &openstackv1.CellMapping{}
+	err := client.IgnoreNotFound(env.Reader.Get(ctx, client.ObjectKeyFromObject(c), reread))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the CellMapping: %w", err)
-	case again.ResourceVersion != c.ResourceVersion:
+	case reread.ResourceVersion != c.ResourceVersion:
 		return nil, apierrors.NewConflict(openstackv1.GroupVersion.WithResource("cellmappings").GroupResource(), c.Name,
-			errors.New("it has changed while the Job was read"))
+			errors.New("it changed while the Job was read"))
 	}
 	if w.open() != nil {
 		w.parseOutput(ctx, env)
@@ -74,7 +74,7 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.CellMappin
 		w.missing, err = batchjob.Missing(ctx, env.Reader, c.Namespace, rights.References(&c.Spec.Template.Spec))
 		return w, err
 	}
-	return w, w.ask(ctx, env)
+	return w, w.listHypervisors(ctx, env)
 }
 
 func (obs *observation) read(ctx context.Context, reader client.Reader) error {
@@ -89,7 +89,7 @@ func (obs *observation) read(ctx context.Context, reader client.Reader) error {
 	if obs.job, err = live.Get(ctx, reader, "Job", key, &batchv1.Job{}); err != nil {
 		return err
 	}
-	// Pods after the Job: those of a Job that was gone are still there.
+	// Pods after the Job: the pods of a Job that did not exist may still exist.
 	if err := reader.List(ctx, pods, here, client.MatchingLabels{novaLabel: novaLabelValue(nova)}); err != nil {
 		return fmt.Errorf("cannot list the pods of cells: %w", err)
 	}
@@ -97,24 +97,24 @@ func (obs *observation) read(ctx context.Context, reader client.Reader) error {
 	return nil
 }
 
-// parseOutput reads the output of a run that has ended. What cannot be read keeps nothing from being recorded.
+// parseOutput reads the output of a finished run. An unreadable output does not prevent the record.
 func (obs *observation) parseOutput(ctx context.Context, env *controller.Env) {
 	if !obs.isCurrentRun() || !obs.isFinished() {
 		return
 	}
 	res := batchjob.GetResult(obs.job, obs.pods)
-	if obs.outputUnread = res.Pod == nil; obs.outputUnread {
+	if obs.outputUnreadable = res.Pod == nil; obs.outputUnreadable {
 		return
 	}
 	var err error
 	if obs.output, err = env.Output(ctx, res.Pod, res.Container); err != nil {
 		log.FromContext(ctx).Error(err, "cannot read the output of a command", "pod", res.Pod.Name)
-		obs.outputUnread = true
+		obs.outputUnreadable = true
 	}
 }
 
-// ask asks Nova's API for hypervisors, if they are to be looked for and none are at the moment.
-func (obs *observation) ask(ctx context.Context, env *controller.Env) error {
+// listHypervisors lists the hypervisors with Nova's API, if hosts have to be searched and no search is in progress.
+func (obs *observation) listHypervisors(ctx context.Context, env *controller.Env) error {
 	ref := obs.cell.Spec.CloudCredentialsRef
 	if ref == nil || obs.cell.Spec.Cell == cell0 {
 		return nil
@@ -130,7 +130,7 @@ func (obs *observation) ask(ctx context.Context, env *controller.Env) error {
 	all, err := nova.Services(ctx, compute.Compute)
 	if err != nil {
 		obs.apiError = err.Error()
-		return nil //nolint:nilerr // It is reported, and asked again.
+		return nil //nolint:nilerr // It is reported and retried.
 	}
 	obs.apiQueried = true
 	for _, s := range all {
@@ -141,7 +141,7 @@ func (obs *observation) ask(ctx context.Context, env *controller.Env) error {
 	return nil
 }
 
-// open is the run that is under way: nil if there is none.
+// open returns the run in progress; nil if none exists.
 func (obs *observation) open() *run {
 	if r := obs.cell.Status.Run; r != nil && r.Result == "" {
 		return r
@@ -149,30 +149,30 @@ func (obs *observation) open() *run {
 	return nil
 }
 
-// ours: the Job is this CellMapping's, not a sibling's or that of an earlier one of its name.
-func (obs *observation) ours() bool {
+// isOwned reports whether this CellMapping owns the Job, not a sibling or an earlier object with its name.
+func (obs *observation) isOwned() bool {
 	return obs.job != nil && metav1.IsControlledBy(obs.job, obs.cell)
 }
 
-// isCurrentRun: the Job is the one of the run that is under way.
+// isCurrentRun reports whether the Job belongs to the run in progress.
 func (obs *observation) isCurrentRun() bool {
 	r := obs.open()
-	return r != nil && obs.ours() && string(obs.job.UID) == r.JobUID
+	return r != nil && obs.isOwned() && string(obs.job.UID) == r.JobUID
 }
 
-// hasStarted reports whether a pod of the Job has started, or may have.
+// hasStarted reports whether a pod of the Job has started, or may have started.
 func (obs *observation) hasStarted() bool {
 	return obs.job.Status.Failed+obs.job.Status.Succeeded > 0 ||
 		slices.ContainsFunc(batchjob.ListPods(obs.job, obs.pods), func(p corev1.Pod) bool { return batchjob.Started(&p) })
 }
 
-// isFinished: the Job has ended, and no pod of it is left that may write.
+// isFinished reports whether the Job has ended and has no pods that may write.
 func (obs *observation) isFinished() bool {
 	return batchjob.IsFinished(obs.job) &&
 		!slices.ContainsFunc(batchjob.ListPods(obs.job, obs.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
 }
 
-// orphanedPod is a pod that has outlived its Job and may write: no word if there is none.
+// orphanedPod returns a pod that outlived its Job and may write; "" if none exists.
 func (obs *observation) orphanedPod() string {
 	for i := range obs.pods {
 		if p := &obs.pods[i]; consumer.Running(p) && (obs.job == nil || !metav1.IsControlledBy(p, obs.job)) {

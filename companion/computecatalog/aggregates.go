@@ -17,15 +17,16 @@ func (obs *observation) aggregateRecord(name string) openstackv1.AggregateRecord
 	return openstackv1.AggregateRecord{Name: name}
 }
 
-// aggregate plans for one that is desired, and returns its record.
-func (obs *observation) aggregate(p *changePlan, want common.HostAggregate, record openstackv1.AggregateRecord) openstackv1.AggregateRecord {
+// aggregate plans changes for an aggregate of the spec and returns its record.
+func (obs *observation) aggregate(p *changePlan, want common.HostAggregate,
+	record openstackv1.AggregateRecord) openstackv1.AggregateRecord {
 	is, ok := obs.aggregates[want.Name]
 	if !ok {
-		p.change(func(ctx context.Context) error { return obs.createAggregate(ctx, want) }, "made aggregate %s", want.Name)
+		p.change(func(ctx context.Context) error { return obs.createAggregate(ctx, want) }, "created aggregate %s", want.Name)
 		return openstackv1.AggregateRecord{Name: want.Name, Made: true}
 	}
 	if record.ID != 0 && record.ID != int64(is.ID) {
-		record = openstackv1.AggregateRecord{Name: want.Name} // Somebody else has made another one.
+		record = openstackv1.AggregateRecord{Name: want.Name} // The aggregate was re-created by another user.
 	}
 	record.ID = int64(is.ID)
 	if zone := want.AvailabilityZone; zone != "" && zone != is.AvailabilityZone {
@@ -36,10 +37,11 @@ func (obs *observation) aggregate(p *changePlan, want common.HostAggregate, reco
 	return record
 }
 
-// createAggregate makes one that is recorded as made. If Nova refuses, the record takes that back, as that of a flavor does.
+// createAggregate creates an aggregate that is recorded as created. If Nova rejects the request, the record is reverted, as
+// for a flavor.
 func (obs *observation) createAggregate(ctx context.Context, want common.HostAggregate) error {
 	err := obs.nova.CreateAggregate(ctx, want.Name, want.AvailabilityZone)
-	if compute.Refused(err) {
+	if compute.Rejected(err) {
 		obs.createFailed = true
 		for i, r := range obs.catalog.Status.Aggregates {
 			if r.Name == want.Name {
@@ -50,7 +52,7 @@ func (obs *observation) createAggregate(ctx context.Context, want common.HostAgg
 	return err
 }
 
-// metadata plans for what is desired of it, and for what is so no longer.
+// metadata plans changes for the metadata in the spec, and for metadata that was removed from it.
 func (obs *observation) metadata(p *changePlan, want common.HostAggregate, is compute.Aggregate, record *openstackv1.AggregateRecord) {
 	values := map[string]string{}
 	for key, value := range want.Metadata {
@@ -70,7 +72,7 @@ func (obs *observation) metadata(p *changePlan, want common.HostAggregate, is co
 	record.Metadata = sorted(added(desired, existing, before))
 }
 
-// members plans for its hosts. One that has not reported is waited for.
+// members plans changes for the hosts. The controller waits for hosts that have not registered.
 func (obs *observation) members(p *changePlan, want common.HostAggregate, is compute.Aggregate, record *openstackv1.AggregateRecord) {
 	desired, existing, before := map[string]bool{}, setOf(is.Hosts), setOf(record.Hosts)
 	for _, host := range want.Hosts {
@@ -102,8 +104,8 @@ func (obs *observation) members(p *changePlan, want common.HostAggregate, is com
 	record.Hosts = sorted(added(desired, existing, before))
 }
 
-// removeAggregate plans for one that is not desired any more, and says whether there is anything left to remember. It is deleted when
-// nobody is in it; with hosts that others have added, it is theirs.
+// removeAggregate plans changes for an aggregate that was removed from the spec, and reports whether a record must be kept.
+// The aggregate is deleted once it has no hosts; if other users have added hosts, it is left to them.
 func (obs *observation) removeAggregate(p *changePlan, record *openstackv1.AggregateRecord) bool {
 	is, ok := obs.aggregates[record.Name]
 	if !ok || record.ID != 0 && record.ID != int64(is.ID) {
@@ -112,7 +114,7 @@ func (obs *observation) removeAggregate(p *changePlan, record *openstackv1.Aggre
 	obs.members(p, common.HostAggregate{}, is, record)
 	switch {
 	case len(record.Hosts) > 0:
-		return true // It is looked at again when they have gone.
+		return true // Checked again after the hosts have been removed.
 	case !record.Made:
 		obs.metadata(p, common.HostAggregate{}, is, record)
 		return len(record.Metadata) > 0

@@ -29,7 +29,7 @@ import (
 const (
 	namespace = "team-a-prod-12345"
 	name      = "nova"
-	password  = "correct-horse-battery" // What must never be told.
+	password  = "correct-horse-battery" // Must never be revealed.
 )
 
 var scheme = func() *runtime.Scheme {
@@ -44,7 +44,7 @@ var scheme = func() *runtime.Scheme {
 
 type specs = map[string]common.ComputeProperty
 
-// cluster is what is around the controller.
+// cluster is the environment of the controller.
 type cluster struct {
 	t      testing.TB
 	api    client.WithWatch
@@ -70,7 +70,7 @@ func newCluster(t testing.TB, flavors []common.Flavor, aggregates []common.HostA
 	return out
 }
 
-// report makes hypervisors report, and no others.
+// report sets the registered hypervisors.
 func (c *cluster) report(hosts ...string) {
 	var all []compute.Service
 	for _, host := range hosts {
@@ -88,7 +88,7 @@ func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconcil
 
 func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.nova) }
 
-// run reconciles until the controller rests, or has waited three times.
+// run reconciles until the controller is idle, or has waited three times.
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
 	waited := 0
@@ -102,7 +102,7 @@ func (c *cluster) run(r *Reconciler) {
 			return
 		}
 	}
-	c.t.Fatal("does not come to rest")
+	c.t.Fatal("does not become idle")
 }
 
 func (c *cluster) catalog() *openstackv1.ComputeCatalog {
@@ -114,7 +114,7 @@ func (c *cluster) catalog() *openstackv1.ComputeCatalog {
 	return out
 }
 
-// edit changes the spec, as a claim's edit does.
+// edit changes the spec, as a change of a claim does.
 func (c *cluster) edit(change func(*openstackv1.ComputeCatalogSpec)) {
 	c.t.Helper()
 	o := c.catalog()
@@ -125,7 +125,7 @@ func (c *cluster) edit(change func(*openstackv1.ComputeCatalogSpec)) {
 	}
 }
 
-// state is the condition, in short.
+// state returns the condition as a string.
 func (c *cluster) state() string {
 	got := meta.FindStatusCondition(c.catalog().Status.Conditions, conditionReady)
 	if got == nil {
@@ -134,7 +134,7 @@ func (c *cluster) state() string {
 	return string(got.Status) + " " + got.Reason + ": " + got.Message
 }
 
-// size is a flavor of one core.
+// size returns a flavor with one core.
 func size(name string, change func(*common.Flavor)) common.Flavor {
 	f := common.Flavor{Name: name, VCPUs: 1, MemoryMiB: 512}
 	if change != nil {
@@ -143,7 +143,7 @@ func size(name string, change func(*common.Flavor)) common.Flavor {
 	return f
 }
 
-// are the names of what Nova has, with what matters of it.
+// flavors returns the flavors in Nova with their relevant fields.
 func (c *cluster) flavors() map[string]common.Flavor {
 	out := map[string]common.Flavor{}
 	for _, f := range c.nova.Flavors() {

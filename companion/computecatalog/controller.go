@@ -11,12 +11,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// conditionReady: Nova has everything as the spec says.
+// conditionReady: flavors and aggregates in Nova match the spec.
 const conditionReady = "Ready"
 
 var (
 	metrics = controller.NewMetrics("compute_catalog")
-	changed = metrics.Counter("changes_total", "Number of changes that were made in Nova.")
+	changed = metrics.Counter("changes_total", "Number of changes in Nova.")
 )
 
 // Nova is not watched.
@@ -33,7 +33,7 @@ var kind = controller.Kind[*openstackv1.ComputeCatalog, *observation]{
 // Reconciler reconciles ComputeCatalogs.
 type Reconciler controller.Env
 
-// Reconcile asks once, and puts right what differs.
+// Reconcile reads the state of Nova once and corrects differences.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	return kind.Reconcile(ctx, (*controller.Env)(r), req)
 }

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	upToDate      = "True UpToDate: Nova has everything as the spec says"
-	existsMessage = ", which Nova cannot change: give the one that is wanted another name, or delete the one that is there"
+	upToDate      = "True UpToDate: flavors and aggregates match the spec"
+	existsMessage = ", which is immutable in Nova; use another name, or delete the existing flavor"
 )
 
-// zone is an aggregate that is an availability zone.
+// zone returns an aggregate that is an availability zone.
 func zone(name, zone string, hosts ...string) common.HostAggregate {
 	return common.HostAggregate{Name: name, AvailabilityZone: zone, Hosts: hosts}
 }
 
-// foreign is what somebody else has made.
+// foreign are objects of other users.
 var (
 	foreignFlavor    = common.Flavor{Name: "foreign", ID: "f", VCPUs: 8, MemoryMiB: 8192, ExtraSpecs: specs{"theirs": "1"}}
 	foreignAggregate = compute.Aggregate{ID: 77, HostAggregate: common.HostAggregate{
@@ -32,7 +32,7 @@ var (
 	}}
 )
 
-// TestCatalog: what Nova has in the end, of what it had and what is ordered, one order after the other.
+// TestCatalog: the final state of Nova for its previous state and a sequence of specs.
 func TestCatalog(t *testing.T) {
 	type (
 		spec       = openstackv1.ComputeCatalogSpec
@@ -50,9 +50,9 @@ func TestCatalog(t *testing.T) {
 		aggregates []common.HostAggregate
 		state      string
 	}{
-		"Nothing": {reason: "There may be nothing in it.", orders: []spec{{}}, state: upToDate},
+		"Nothing": {reason: "The spec may be empty.", orders: []spec{{}}, state: upToDate},
 		"Flavors": {
-			reason: "They are made with everything.",
+			reason: "They are created with all fields.",
 			orders: []spec{{Flavors: flavors{
 				size("small", nil),
 				{
@@ -70,12 +70,13 @@ func TestCatalog(t *testing.T) {
 			state: upToDate,
 		},
 		"FlavorChanged": {
-			reason: "What can be changed is: nothing that others have added is removed.",
+			reason: "Mutable fields are changed, and additions of others are retained.",
 			orders: []spec{
 				{Flavors: flavors{size("small", func(f *common.Flavor) {
 					f.Description, f.ExtraSpecs = "before", specs{"changed": "1", "removed": "1"}
 				}), size("own", private("p1", "p2"))}},
-				{Flavors: flavors{size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"changed": "2", "added": "1"} }), size("own", private("p2", "p3"))}},
+				{Flavors: flavors{size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"changed": "2", "added": "1"} }), size("own",
+					private("p2", "p3"))}},
 			},
 			flavors: flavors{
 				{Name: "own", ID: "id-2", VCPUs: 1, MemoryMiB: 512, Private: true, Projects: []string{"p2", "p3"}},
@@ -84,7 +85,7 @@ func TestCatalog(t *testing.T) {
 			state: upToDate,
 		},
 		"FlavorRemoved": {
-			reason: "What was made goes. What was there only loses what was added to it.",
+			reason: "Created objects are deleted. Existing ones lose only the additions.",
 			prepare: func(c *cluster) {
 				c.nova.SetFlavors(foreignFlavor, common.Flavor{Name: "kept", ID: "k", VCPUs: 1, MemoryMiB: 512, ExtraSpecs: specs{"theirs": "1"}})
 			},
@@ -95,23 +96,24 @@ func TestCatalog(t *testing.T) {
 			state:   upToDate,
 		},
 		"AnotherSize": {
-			reason: "It cannot be changed, and nobody else's is deleted. The others are made.",
+			reason: "It is immutable, and flavors of others are not deleted. The others are created.",
 			prepare: func(c *cluster) {
 				c.nova.SetFlavors(common.Flavor{Name: "small", ID: "s", VCPUs: 2, MemoryMiB: 512, DiskGiB: 1})
 			},
-			orders:  []spec{{Flavors: flavors{size("small", nil), size("smaller", nil)}}},
-			flavors: flavors{{Name: "small", ID: "s", VCPUs: 2, MemoryMiB: 512, DiskGiB: 1}, {Name: "smaller", ID: "id-1", VCPUs: 1, MemoryMiB: 512}},
-			state:   "False Conflict: flavor small is there with vcpus 2 rather than 1, diskGiB 1 rather than 0" + existsMessage,
+			orders: []spec{{Flavors: flavors{size("small", nil), size("smaller", nil)}}},
+			flavors: flavors{{Name: "small", ID: "s", VCPUs: 2, MemoryMiB: 512, DiskGiB: 1}, {Name: "smaller", ID: "id-1", VCPUs: 1,
+				MemoryMiB: 512}},
+			state: "False Conflict: flavor small exists with vcpus 2 rather than 1, diskGiB 1 rather than 0" + existsMessage,
 		},
 		"AnotherAccess": {
-			reason:  "Neither can this.",
+			reason:  "This is immutable, too.",
 			prepare: func(c *cluster) { c.nova.SetFlavors(common.Flavor{Name: "small", ID: "s", VCPUs: 1, MemoryMiB: 512}) },
 			orders:  []spec{{Flavors: flavors{size("small", func(f *common.Flavor) { f.ID = "t"; f.Private = true })}}},
 			flavors: flavors{{Name: "small", ID: "s", VCPUs: 1, MemoryMiB: 512}},
-			state:   "False Conflict: flavor small is there with id s rather than t, private false rather than true" + existsMessage,
+			state:   "False Conflict: flavor small exists with id s rather than t, private false rather than true" + existsMessage,
 		},
 		"Aggregates": {
-			reason: "They are made with everything.",
+			reason: "They are created with all fields.",
 			orders: []spec{{Aggregates: aggregates{
 				zone("east", "az-east", "east-1", "east-2"), {Name: "ssd", Hosts: []string{"east-1"}, Metadata: specs{"ssd": "true"}},
 			}}},
@@ -121,32 +123,34 @@ func TestCatalog(t *testing.T) {
 			state: upToDate,
 		},
 		"HostMissing": {
-			reason:     "It is waited for, and holds nothing up.",
+			reason:     "It is awaited and delays nothing else.",
 			orders:     []spec{{Aggregates: aggregates{zone("east", "az-east", "east-1", "east-3")}}},
 			aggregates: aggregates{zone("east", "az-east", "east-1")},
-			state:      "True HostsMissing: Nova has everything as the spec says, but for hosts that have not reported yet: east-3",
+			state:      "True HostsMissing: flavors and aggregates match the spec, except for hosts that have not registered yet: east-3",
 		},
 		"HostMoved": {
-			reason: "It leaves one zone before it comes into another.",
+			reason: "It is removed from one zone before it is added to another.",
 			orders: []spec{
-				{Aggregates: aggregates{zone("a", "az-a"), zone("b", "az-b", "east-1")}}, {Aggregates: aggregates{zone("a", "az-a", "east-1"), zone("b", "az-b")}},
+				{Aggregates: aggregates{zone("a", "az-a"), zone("b", "az-b", "east-1")}}, {Aggregates: aggregates{zone("a", "az-a", "east-1"),
+					zone("b", "az-b")}},
 			},
 			aggregates: aggregates{zone("a", "az-a", "east-1"), zone("b", "az-b")},
 			state:      upToDate,
 		},
 		"HostPinned": {
-			reason: "Its virtual machines were ordered where they are.",
+			reason: "Its servers were created in that zone.",
 			orders: []spec{
 				{Aggregates: aggregates{zone("a", "az-a"), zone("b", "az-b", "east-1")}},
 				{Aggregates: aggregates{zone("a", "az-a", "east-1", "east-2"), zone("b", "az-b")}},
 			},
 			prepare:    func(c *cluster) { c.nova.Pin("east-1") },
 			aggregates: aggregates{zone("a", "az-a", "east-2"), zone("b", "az-b", "east-1")},
-			state: "False NovaRefuses: cannot remove host east-1 from aggregate b: Nova answers 409: Cannot remove host from aggregate: instances need to move.; " +
-				"cannot add host east-1 to aggregate a: Nova answers 409: One or more hosts already in availability zone(s) [az-b].",
+			state: "False NovaRefuses: cannot remove host east-1 from aggregate b: Nova returned HTTP 409: Cannot remove host from aggregate: " +
+				"instances need to move.; " +
+				"cannot add host east-1 to aggregate a: Nova returned HTTP 409: One or more hosts already in availability zone(s) [az-b].",
 		},
 		"AggregateChanged": {
-			reason: "Zone, metadata and hosts are changed; what others have added stays.",
+			reason: "Zone, metadata and hosts are changed; additions of others are retained.",
 			prepare: func(c *cluster) {
 				c.nova.SetAggregates(compute.Aggregate{ID: 5, HostAggregate: common.HostAggregate{
 					Name: "east", Hosts: []string{"west-1"}, Metadata: specs{"theirs": "1"},
@@ -162,10 +166,11 @@ func TestCatalog(t *testing.T) {
 			state: upToDate,
 		},
 		"AggregateRemoved": {
-			reason:  "What was made goes with its hosts. What was there only loses what was added to it.",
+			reason:  "Created aggregates are deleted with their hosts. Existing ones lose only the additions.",
 			prepare: func(c *cluster) { c.nova.SetAggregates(foreignAggregate) },
 			orders: []spec{
-				{Aggregates: aggregates{zone("east", "az-east", "east-1"), {Name: "foreign", Hosts: []string{"east-2"}, Metadata: specs{"ours": "1"}}}}, {},
+				{Aggregates: aggregates{zone("east", "az-east", "east-1"), {Name: "foreign", Hosts: []string{"east-2"},
+					Metadata: specs{"ours": "1"}}}}, {},
 			},
 			aggregates: aggregates{foreignAggregate.HostAggregate},
 			state:      upToDate,
@@ -203,26 +208,27 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// TestRepaired: what somebody removes comes back, and what he makes in its place is his.
+// TestRepaired: objects that are removed by others are created again, and objects that they create instead are left to them.
 func TestRepaired(t *testing.T) {
 	c := newCluster(t, []common.Flavor{size("small", nil)}, []common.HostAggregate{zone("east", "az-east", "east-1")})
 	c.run(c.sound())
 	c.nova.SetFlavors()
 	c.nova.SetAggregates()
 	c.run(c.sound())
-	if diff := cmp.Diff(map[string]common.HostAggregate{"east": zone("east", "az-east", "east-1")}, c.aggregates(), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(map[string]common.HostAggregate{"east": zone("east", "az-east", "east-1")}, c.aggregates(),
+		cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("aggregates (-want +got):\n%s", diff)
 	}
 	if _, ok := c.flavors()["small"]; !ok {
 		t.Error("the flavor does not come back")
 	}
-	theirs := common.Flavor{Name: "small", ID: "theirs", VCPUs: 1, MemoryMiB: 512}
-	c.nova.SetFlavors(theirs)
+	foreignObject := common.Flavor{Name: "small", ID: "theirs", VCPUs: 1, MemoryMiB: 512}
+	c.nova.SetFlavors(foreignObject)
 	c.nova.SetAggregates(compute.Aggregate{ID: 99, HostAggregate: zone("east", "az-east", "east-1")})
 	c.run(c.sound())
 	c.edit(func(s *openstackv1.ComputeCatalogSpec) { s.Flavors, s.Aggregates = nil, nil })
 	c.run(c.sound())
-	if diff := cmp.Diff(map[string]common.Flavor{"small": theirs}, c.flavors()); diff != "" {
+	if diff := cmp.Diff(map[string]common.Flavor{"small": foreignObject}, c.flavors()); diff != "" {
 		t.Errorf("flavors (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]common.HostAggregate{"east": zone("east", "az-east", "east-1")}, c.aggregates()); diff != "" {
@@ -230,8 +236,8 @@ func TestRepaired(t *testing.T) {
 	}
 }
 
-// TestCreateErrors: what Nova refuses to make is not recorded as made, however often it refuses, so that what somebody else makes under
-// the name is his.
+// TestCreateErrors: objects whose creation Nova rejects are not recorded as created, so that an object that another user
+// creates with the name is left to that user.
 func TestCreateErrors(t *testing.T) {
 	managed := size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"k": "1"} })
 	c := newCluster(t, []common.Flavor{managed}, []common.HostAggregate{zone("east", "az-east")})
@@ -246,17 +252,17 @@ func TestCreateErrors(t *testing.T) {
 			t.Errorf("run %d (-want +got):\n%s", i, diff)
 		}
 	}
-	if got, want := c.state(), "False NovaRefuses: cannot make flavor small: Nova answers 403: Policy doesn't allow it.; "+
-		"cannot make aggregate east: Nova answers 403: Policy doesn't allow it."; got != want {
+	if got, want := c.state(), "False NovaRefuses: cannot create flavor small: Nova returned HTTP 403: Policy doesn't allow it.; "+
+		"cannot create aggregate east: Nova returned HTTP 403: Policy doesn't allow it."; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	theirs := common.Flavor{Name: "small", ID: "theirs", VCPUs: 1, MemoryMiB: 512}
-	c.nova.SetFlavors(theirs)
+	foreignObject := common.Flavor{Name: "small", ID: "theirs", VCPUs: 1, MemoryMiB: 512}
+	c.nova.SetFlavors(foreignObject)
 	c.nova.SetAggregates(compute.Aggregate{ID: 99, HostAggregate: zone("east", "az-east")})
 	c.run(c.sound())
 	c.edit(func(s *openstackv1.ComputeCatalogSpec) { s.Flavors, s.Aggregates = nil, nil })
 	c.run(c.sound())
-	if diff := cmp.Diff(map[string]common.Flavor{"small": theirs}, c.flavors()); diff != "" {
+	if diff := cmp.Diff(map[string]common.Flavor{"small": foreignObject}, c.flavors()); diff != "" {
 		t.Errorf("flavors (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]common.HostAggregate{"east": zone("east", "az-east")}, c.aggregates()); diff != "" {
@@ -264,8 +270,8 @@ func TestCreateErrors(t *testing.T) {
 	}
 }
 
-// TestLostAnswer: a request without an answer may have made it: what is there the next time is recorded as made.
-func TestLostAnswer(t *testing.T) {
+// TestMissingResponse: a request without a response may have created the object, which is then recorded as created.
+func TestMissingResponse(t *testing.T) {
 	c := newCluster(t, []common.Flavor{size("small", nil)}, nil)
 	missing := 0
 	c.run(c.reconciler(c.api, roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -284,10 +290,10 @@ func TestLostAnswer(t *testing.T) {
 
 type roundTrip func(*http.Request) (*http.Response, error)
 
-// RoundTrip is itself.
+// RoundTrip calls the function.
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestUnreferenced: an aggregate that others have put hosts into is theirs when it is taken out.
+// TestUnreferenced: an aggregate to which others have added hosts is not deleted when it is removed from the spec.
 func TestUnreferenced(t *testing.T) {
 	c := newCluster(t, nil, []common.HostAggregate{zone("east", "az-east", "east-1")})
 	c.run(c.sound())
@@ -304,18 +310,18 @@ func TestUnreferenced(t *testing.T) {
 	}
 }
 
-// TestUnavailable: that Nova does not answer, or does not want to, is said; a hypervisor that comes is added.
+// TestUnavailable: an error of Nova is reported; a new hypervisor is added.
 func TestUnavailable(t *testing.T) {
 	c := newCluster(t, nil, []common.HostAggregate{zone("east", "az-east", "east-9")})
 	c.nova.SetDown(true)
 	c.run(c.sound())
-	if got := c.state(); got != "False NovaUnavailable: cannot list flavors: Nova answers 503" {
+	if got := c.state(); got != "False NovaUnavailable: cannot list flavors: Nova returned HTTP 503" {
 		t.Error(got)
 	}
 	c.nova.SetDown(false)
 	c.nova.FailRequests("Policy doesn't allow it.")
 	c.run(c.sound())
-	if got := c.state(); got != "False NovaUnavailable: cannot list flavors: Nova answers 403: Policy doesn't allow it." {
+	if got := c.state(); got != "False NovaUnavailable: cannot list flavors: Nova returned HTTP 403: Policy doesn't allow it." {
 		t.Error(got)
 	}
 	c.nova.FailRequests("")
@@ -327,7 +333,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestWarns: what Nova refuses again and again is told once.
+// TestWarns: a repeated rejection emits one event.
 func TestWarns(t *testing.T) {
 	c := newCluster(t, nil, []common.HostAggregate{zone("b", "az-b", "east-1")})
 	c.nova.SetAggregates(compute.Aggregate{ID: 7, HostAggregate: zone("a", "az-a", "east-1")})
@@ -336,7 +342,7 @@ func TestWarns(t *testing.T) {
 	}
 	reported := 0
 	for len(c.events.Events) > 0 {
-		if e := <-c.events.Events; strings.HasPrefix(e, "Warning "+refused) {
+		if e := <-c.events.Events; strings.HasPrefix(e, "Warning "+reasonRejected) {
 			reported++
 		}
 	}
@@ -345,8 +351,8 @@ func TestWarns(t *testing.T) {
 	}
 }
 
-// TestOrder: a host leaves one zone before it comes into another, and any other aggregate after: it is never without what says who may use
-// it.
+// TestOrder: a host is removed from one zone before it is added to another, and from other aggregates after that: it is never
+// without the aggregate that restricts its use.
 func TestOrder(t *testing.T) {
 	for _, tc := range []struct{ a, b, want string }{
 		{"az-a", "az-b", "removed host east-1 from aggregate a, added host east-1 to aggregate b"},

@@ -13,17 +13,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them. Writes matter most.
+// stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them. Writes are the
+// most important ones.
 var stride = flag.Int("crash.every", effort.Of(37, 11), "make every n-th run of TestCrash")
 
-// life orders flavors and aggregates, changes them, sees them removed by somebody else, and takes them out, beside what others have.
+// life creates flavors and aggregates, changes them, recreates removed ones, and deletes them, next to objects of others.
 func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	c := newCluster(t, nil, nil)
 	c.nova.SetFlavors(foreignFlavor)
 	c.nova.SetAggregates(foreignAggregate)
 	a := crash.New(c.api, at)
-	// Nothing is made that nobody would remove.
+	// Every created object is recorded, so that it will be removed.
 	a.Written = func() {
 		recorded := map[string]bool{foreignFlavor.Name: true}
 		for _, r := range c.catalog().Status.Flavors {
@@ -31,7 +32,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		}
 		for _, f := range c.nova.Flavors() {
 			if !recorded[f.Name] {
-				t.Errorf("flavor %s is there, and no record of it", f.Name)
+				t.Errorf("flavor %s exists without a record", f.Name)
 			}
 		}
 		hosts := map[string]bool{"foreign west-1": true}
@@ -89,7 +90,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	} {
 		c.edit(step.do)
 		c.run(r)
-		c.run(c.sound()) // What a pass missed that saw the past is found the next time that someone looks.
+		c.run(c.sound()) // Changes missed by a pass with stale reads are detected in the next one.
 		flavors, aggregates := map[string]common.Flavor{foreignFlavor.Name: foreignFlavor}, map[string]common.HostAggregate{}
 		for _, f := range step.flavors {
 			flavors[f.Name] = f
@@ -111,7 +112,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	return c, a
 }
 
-// TestCrash goes through a life once for every call to Kubernetes, Keystone and Nova and every way in which it can go wrong.
+// TestCrash repeats the life for each call to Kubernetes, Keystone and Nova and each fault.
 func TestCrash(t *testing.T) {
 	_, full := life(t, crash.NoFault)
 	all := full.Points()
@@ -119,7 +120,7 @@ func TestCrash(t *testing.T) {
 	crash.Run(t, points, func(t *testing.T, p crash.Point) {
 		c, _ := life(t, p)
 		if s := c.catalog().Status; len(s.Flavors)+len(s.Aggregates) > 0 {
-			t.Errorf("what is left is recorded: %+v", s)
+			t.Errorf("records are left: %+v", s)
 		}
 	})
 	t.Logf("%d calls, %d of them writes; %d of %d runs", full.Calls, len(full.Writes), len(points), len(all))

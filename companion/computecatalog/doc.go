@@ -1,13 +1,15 @@
-// Package computecatalog reconciles ComputeCatalogs: Nova has the flavors and host aggregates that an object says, and not those any more
-// that were taken out of it.
+// Package computecatalog reconciles ComputeCatalogs: it creates flavors and host aggregates in Nova, and removes those that
+// were removed from the spec.
 //
-// What is there already under a name is taken as it is: extra specs, metadata, projects and hosts are added to it, and a size that differs
-// is reported, since Nova changes none. What is made or added is recorded in the status before, over the version that was read, so that it
-// and nothing else is removed. An aggregate that others have put hosts into is left to them.
+// An existing flavor or aggregate with the same name is adopted: extra specs, metadata, projects and hosts are added to it. A
+// different size is reported, because sizes are immutable in Nova. Created and added objects are recorded in the status
+// first, over the version that was read, so that exactly these are removed later. An aggregate to which other users have
+// added hosts is not deleted.
 //
-// Everything that differs is put right in one pass, and what Nova refuses keeps nothing else from it: hosts whose virtual machines would
-// change their zone, above all. A host that does not report is waited for, and holds nothing up: hypervisors come after Nova.
+// All differences are corrected in one pass, and a rejected request does not prevent others: Nova rejects, for example, hosts
+// whose servers would change their zone. Hosts that have not registered yet are awaited without delaying other changes,
+// because hypervisors start after Nova.
 //
-// Hosts may be those of nodes that a DaemonSet is for, of which the companion sees pods alone. A node without one has left if the DaemonSet
-// has a pod for each of its nodes, and stays in its aggregates otherwise: its pod may be being replaced.
+// Hosts can be the nodes of a DaemonSet, of which the companion only reads the pods. A node without a pod has been removed if
+// the DaemonSet has a pod for each of its nodes. Otherwise it stays in its aggregates, because its pod may be being replaced.
 package computecatalog

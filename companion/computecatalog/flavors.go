@@ -21,38 +21,39 @@ func (obs *observation) flavorRecord(name string) openstackv1.FlavorRecord {
 	return openstackv1.FlavorRecord{Name: name}
 }
 
-// flavor plans for one that is desired, and returns its record.
+// flavor plans changes for a flavor of the spec and returns its record.
 func (obs *observation) flavor(p *changePlan, want common.Flavor, record openstackv1.FlavorRecord) openstackv1.FlavorRecord {
 	is, ok := obs.flavors[want.Name]
 	if !ok {
-		p.change(func(ctx context.Context) error { return obs.createFlavor(ctx, want) }, "made flavor %s", want.Name)
+		p.change(func(ctx context.Context) error { return obs.createFlavor(ctx, want) }, "created flavor %s", want.Name)
 		return openstackv1.FlavorRecord{Name: want.Name, Made: true, ExtraSpecs: sorted(keys(want.ExtraSpecs))}
 	}
 	if record.ID != "" && record.ID != is.ID {
-		record = openstackv1.FlavorRecord{Name: want.Name} // Somebody else has made another one.
+		record = openstackv1.FlavorRecord{Name: want.Name} // The flavor was re-created by another user.
 	}
 	record.ID = is.ID
 	if differs := immutableDifferences(want, is); differs != "" {
-		p.errorMessages = append(p.errorMessages, fmt.Sprintf("flavor %s is there with %s, which Nova cannot change: give the one that is wanted another "+
-			"name, or delete the one that is there", want.Name, differs))
+		p.errorMessages = append(p.errorMessages, fmt.Sprintf("flavor %s exists with %s, which is immutable in Nova; use another "+
+			"name, or delete the existing flavor", want.Name, differs))
 		return record
 	}
 	if want.Description != is.Description && (want.Description != "" || record.Made) {
 		p.change(func(ctx context.Context) error {
 			return obs.nova.Describe(ctx, is.Name, is.ID, want.Description)
-		}, "described flavor %s", is.Name)
+		}, "set the description of flavor %s", is.Name)
 	}
 	obs.extraSpecs(p, want, is, &record)
 	obs.projects(p, want, is, &record)
 	return record
 }
 
-// createFlavor makes one that is recorded as made. If Nova refuses, the record takes that back: whoever makes one of that name later, it is
-// his. A request without an answer may have made it, so that the record stays.
+// createFlavor creates a flavor that is recorded as created. If Nova rejects the request, the record is reverted, so that a
+// flavor created later by another user is not considered as created here. A request without a response may have created the
+// flavor, so the record is kept.
 func (obs *observation) createFlavor(ctx context.Context, want common.Flavor) error {
 	id, err := obs.nova.CreateFlavor(ctx, want)
 	if err != nil {
-		if compute.Refused(err) {
+		if compute.Rejected(err) {
 			obs.createFailed = true
 			for i, r := range obs.catalog.Status.Flavors {
 				if r.Name == want.Name {
@@ -68,7 +69,7 @@ func (obs *observation) createFlavor(ctx context.Context, want common.Flavor) er
 	return obs.nova.SetExtraSpecs(ctx, want.Name, id, want.ExtraSpecs)
 }
 
-// immutableDifferences are what cannot be changed.
+// immutableDifferences lists the differences in immutable properties.
 func immutableDifferences(want, is common.Flavor) string {
 	var out []string
 	for _, d := range []struct {
@@ -91,7 +92,7 @@ func immutableDifferences(want, is common.Flavor) string {
 	return strings.Join(out, ", ")
 }
 
-// extraSpecs plans for those that are desired of a flavor, and for those that are so no longer.
+// extraSpecs plans changes for the extra specs of a flavor, and for removed ones.
 func (obs *observation) extraSpecs(p *changePlan, want, is common.Flavor, record *openstackv1.FlavorRecord) {
 	set := map[string]common.ComputeProperty{}
 	for key, value := range want.ExtraSpecs {
@@ -114,25 +115,25 @@ func (obs *observation) extraSpecs(p *changePlan, want, is common.Flavor, record
 	record.ExtraSpecs = sorted(added(desired, existing, before))
 }
 
-// projects plans for who is let in, and who no longer.
+// projects plans changes for the projects with access, and for removed ones.
 func (obs *observation) projects(p *changePlan, want, is common.Flavor, record *openstackv1.FlavorRecord) {
 	desired, existing, before := setOf(want.Projects), setOf(is.Projects), setOf(record.Projects)
 	for _, project := range sorted(before) {
 		if existing[project] && !desired[project] {
 			p.remove(func(ctx context.Context) error { return obs.nova.RemoveProject(ctx, is.Name, is.ID, project) },
-				"took flavor %s from project %s", is.Name, project)
+				"removed flavor %s from project %s", is.Name, project)
 		}
 	}
 	for _, project := range sorted(desired) {
 		if !existing[project] {
 			p.change(func(ctx context.Context) error { return obs.nova.AddProject(ctx, is.Name, is.ID, project) },
-				"let project %s use flavor %s", project, is.Name)
+				"added project %s to flavor %s", project, is.Name)
 		}
 	}
 	record.Projects = sorted(added(desired, existing, before))
 }
 
-// removeFlavor plans for one that is not desired any more, and says whether there is anything left to remember.
+// removeFlavor plans changes for a flavor that was removed from the spec, and reports whether a record must be kept.
 func (obs *observation) removeFlavor(p *changePlan, record *openstackv1.FlavorRecord) bool {
 	is, ok := obs.flavors[record.Name]
 	if !ok || record.ID != "" && record.ID != is.ID {

@@ -9,19 +9,19 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/daemonset"
 )
 
-// nodes are those that DaemonSets of a spec are for.
+// nodes are the nodes of the DaemonSets of a spec.
 type nodes struct {
-	// of are the nodes of an aggregate, and all are those of any.
+	// of are the nodes by aggregate, and all are the nodes of all aggregates.
 	of  map[string][]string
 	all map[string]bool
-	// open are the aggregates of DaemonSets that have no pod for some of their nodes: which these are, nobody knows.
+	// open are the aggregates with a DaemonSet that lacks pods for some of its nodes, which are unknown.
 	open map[string]bool
 }
 
-// mayRejoin says of a node of an aggregate that has no pod whether it is to stay there: it is in no other one, and may have a pod again.
+// mayRejoin reports whether a node without a pod stays in an aggregate: it is in no other one, and may have a pod again.
 func (n nodes) mayRejoin(aggregate, node string) bool { return n.open[aggregate] && !n.all[node] }
 
-// look finds the nodes by the pods that are there.
+// look finds the nodes by their pods.
 func look(ctx context.Context, reader client.Reader, spec []openstackv1.ComputeNodes) (nodes, error) {
 	out := nodes{of: map[string][]string{}, all: map[string]bool{}, open: map[string]bool{}}
 	for _, s := range spec {

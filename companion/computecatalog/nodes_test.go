@@ -20,7 +20,7 @@ import (
 // pool is the namespace of the DaemonSets.
 const pool = "team-a-pool-12345"
 
-// daemons makes a DaemonSet be for so many nodes, and have pods on some of them.
+// daemons creates a DaemonSet with a desired number of nodes, and pods on the given ones.
 func (c *cluster) daemons(set string, desired int32, on ...string) {
 	c.t.Helper()
 	ctx, labels := context.Background(), map[string]string{"set": set}
@@ -50,7 +50,8 @@ func (c *cluster) daemons(set string, desired int32, on ...string) {
 	}
 }
 
-// TestNodes: hypervisors come into their aggregates with their nodes, and leave with them, and not while only their pod is away.
+// TestNodes: hypervisors are added to aggregates with their nodes, and removed with them, but not while only a pod is
+// missing.
 func TestNodes(t *testing.T) {
 	group := func(set string, aggregates ...string) openstackv1.ComputeNodes {
 		return openstackv1.ComputeNodes{Namespace: pool, DaemonSet: common.ObjectName(set), Aggregates: aggregates}
@@ -63,25 +64,33 @@ func TestNodes(t *testing.T) {
 		want        state
 		wantMessage string
 	}{
-		"Came":    {reason: "They are where their pods say.", then: func(*cluster) {}, want: state{"east": "east-1 east-2", "west": "west-1"}},
-		"Renewed": {"A pod is being replaced.", func(c *cluster) { c.daemons("rest", 2, "east-2") }, state{"east": "east-1 east-2", "west": "west-1"}, ""},
-		"Left":    {"The DaemonSet is for one node less.", func(c *cluster) { c.daemons("rest", 1, "east-2") }, state{"east": "east-2", "west": "west-1"}, ""},
+		"Came": {reason: "Nodes are found by their pods.", then: func(*cluster) {}, want: state{"east": "east-1 east-2", "west": "west-1"}},
+		"Renewed": {"A pod is being replaced.", func(c *cluster) { c.daemons("rest", 2, "east-2") }, state{"east": "east-1 east-2",
+			"west": "west-1"}, ""},
+		"Left": {"The DaemonSet has one node fewer.", func(c *cluster) { c.daemons("rest", 1, "east-2") }, state{"east": "east-2",
+			"west": "west-1"}, ""},
 		"Moved": {
-			"It has a pod of the slice, and the other one is not complete.", func(c *cluster) { c.daemons("rest", 2, "east-2"); c.daemons("slice", 2, "west-1", "east-1") },
+			"It has a pod of the slice, and the other DaemonSet is incomplete.", func(c *cluster) {
+				c.daemons("rest", 2, "east-2")
+				c.daemons("slice",
+					2, "west-1", "east-1")
+			},
 			state{"east": "east-2", "west": "east-1 west-1"}, "",
 		},
 		"Lost": {
-			"The DaemonSet is gone, or not there yet.", func(c *cluster) {
+			"The DaemonSet does not exist.", func(c *cluster) {
 				_ = c.api.Delete(context.Background(), &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "rest", Namespace: pool}})
 			}, state{"east": "east-1 east-2", "west": "west-1"}, "",
 		},
-		"Foreign": {"A pod of somebody else's.", func(c *cluster) { c.daemons("rest", 2, "east-1", "theirs", "east-2") }, state{"east": "east-1 east-2", "west": "west-1"}, ""},
+		"Foreign": {"A pod of another owner.", func(c *cluster) { c.daemons("rest", 2, "east-1", "theirs", "east-2") },
+			state{"east": "east-1 east-2", "west": "west-1"}, ""},
 		"New": {
-			"It has not reported to Nova yet.", func(c *cluster) { c.daemons("rest", 3, "east-1", "east-2", "east-3") },
-			state{"east": "east-1 east-2", "west": "west-1"}, "True HostsMissing: Nova has everything as the spec says, but for hosts that have not reported yet: east-3",
+			"It is not registered in Nova yet.", func(c *cluster) { c.daemons("rest", 3, "east-1", "east-2", "east-3") },
+			state{"east": "east-1 east-2", "west": "west-1"}, "True HostsMissing: flavors and aggregates match the spec, except for hosts that " +
+				"have not registered yet: east-3",
 		},
 		"Merged": {
-			"The slice is none any more.", func(c *cluster) {
+			"The slice was removed.", func(c *cluster) {
 				c.daemons("rest", 3, "east-1", "east-2", "west-1")
 				c.edit(func(s *openstackv1.ComputeCatalogSpec) { s.Aggregates, s.Nodes = s.Aggregates[:1], both[:1] })
 			}, state{"east": "east-1 east-2 west-1"}, "",
@@ -109,7 +118,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestNodesPinned: virtual machines were ordered in the zone that their node is to leave.
+// TestNodesPinned: servers were created in the zone that their node would leave.
 func TestNodesPinned(t *testing.T) {
 	c := newCluster(t, nil, []common.HostAggregate{zone("east", "az-east")})
 	c.edit(func(s *openstackv1.ComputeCatalogSpec) {

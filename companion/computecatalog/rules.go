@@ -15,33 +15,34 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// pollInterval is how often Nova is looked at: for what somebody else has changed there, and for hypervisors that have come.
+// pollInterval is the interval for reading Nova, to detect changes by other users and new hypervisors.
 const pollInterval = time.Minute
 
-// refused is the reason of the condition while Nova refuses something.
-const refused = "NovaRefuses"
+// reasonRejected is the reason of the condition while Nova rejects a request.
+const reasonRejected = "NovaRefuses"
 
-// applyingCondition is the state between the decision and the deed.
-var applyingCondition = condition.False("Changing", "Nova is being told what has changed")
+// applyingCondition is the state between the decision and the changes.
+var applyingCondition = condition.False("Changing", "applying changes to Nova")
 
-// changePlan is what there is to do and to say.
+// changePlan contains the changes and the messages of a pass.
 type changePlan struct {
-	// flavors and aggregates are the records, with what the changes will have made.
+	// flavors and aggregates are the records after the changes.
 	flavors    []openstackv1.FlavorRecord
 	aggregates []openstackv1.AggregateRecord
-	// hostRemovals come first: a host is in one zone at most. Other removals come last: who may use a host is said by an aggregate that it is in.
+	// hostRemovals are executed first, because a host can be in one zone only. removals are executed last, because aggregates
+	// restrict the use of hosts.
 	hostRemovals, changes, removals []change
-	// errorMessages are what only people can settle, and missing the hosts that have not reported.
+	// errorMessages are conflicts that require manual changes, and missing are hosts that have not registered.
 	errorMessages, missing []string
 }
 
 // change is one request to Nova.
 type change struct {
-	what string
-	do   func(context.Context) error
+	description string
+	do          func(context.Context) error
 }
 
-// next decides.
+// next selects the next step.
 func next(w *observation) controller.Decision {
 	if w.errorMessage != "" {
 		return controller.Decision{RequeueAfter: controller.Poll, Status: func() { w.set(condition.False("NovaUnavailable", w.errorMessage)) }}
@@ -56,8 +57,8 @@ func next(w *observation) controller.Decision {
 		Status: func() {
 			w.record(p)
 			w.catalog.Status.ObservedGeneration = w.catalog.Generation
-			// What is refused again and again is no news.
-			if c := meta.FindStatusCondition(w.catalog.Status.Conditions, conditionReady); c == nil || c.Reason != refused {
+			// A repeated rejection does not change the condition.
+			if c := meta.FindStatusCondition(w.catalog.Status.Conditions, conditionReady); c == nil || c.Reason != reasonRejected {
 				w.set(applyingCondition)
 			}
 		},
@@ -65,7 +66,7 @@ func next(w *observation) controller.Decision {
 	}
 }
 
-// change makes all changes: one that is refused does not keep the others from it.
+// change executes all changes, even if some are rejected.
 func (obs *observation) change(all []change) controller.Action {
 	return func(ctx context.Context, _ *controller.Env) error {
 		var errs []error
@@ -79,46 +80,46 @@ func (obs *observation) change(all []change) controller.Action {
 		if len(errs) == 0 {
 			return nil
 		}
-		refusal := &controller.TerminalError{Reason: refused, Message: errorMessages{errors.Join(errs...)}.Error()}
-		if obs.createFailed { // Trying again writes that it is made, and that it is not, both of which wake Crossplane.
-			refusal.RequeueAfter = pollInterval
+		terminalError := &controller.TerminalError{Reason: reasonRejected, Message: errorMessages{errors.Join(errs...)}.Error()}
+		if obs.createFailed { // A retry writes the status twice, and each write triggers Crossplane.
+			terminalError.RequeueAfter = pollInterval
 		}
-		return refusal
+		return terminalError
 	}
 }
 
-// errorMessages are errors in one line.
+// errorMessages formats errors in one line.
 type errorMessages struct{ error }
 
-// Error is that line.
+// Error returns that line.
 func (s errorMessages) Error() string { return strings.ReplaceAll(s.error.Error(), "\n", "; ") }
 
-// record writes down what was made.
+// record records the created objects in the status.
 func (obs *observation) record(p changePlan) {
 	obs.catalog.Status.Flavors, obs.catalog.Status.Aggregates = p.flavors, p.aggregates
 }
 
-// state of a catalog of which nothing is left to do.
+// state returns the condition without pending changes.
 func (p *changePlan) state() condition.State {
 	switch {
 	case len(p.errorMessages) > 0:
 		return condition.False("Conflict", strings.Join(p.errorMessages, "; "))
 	case len(p.missing) > 0:
 		return condition.True("HostsMissing",
-			"Nova has everything as the spec says, but for hosts that have not reported yet: "+strings.Join(p.missing, ", "))
+			"flavors and aggregates match the spec, except for hosts that have not registered yet: "+strings.Join(p.missing, ", "))
 	}
-	return condition.True("UpToDate", "Nova has everything as the spec says")
+	return condition.True("UpToDate", "flavors and aggregates match the spec")
 }
 
 func describeChanges(changes []change) string {
 	out := make([]string, len(changes))
 	for i, c := range changes {
-		out[i] = c.what
+		out[i] = c.description
 	}
 	return strings.Join(out, ", ")
 }
 
-// plan compares what is desired with what there is.
+// plan compares the spec with the state of Nova.
 func (obs *observation) plan() changePlan {
 	p := &changePlan{}
 	flavors, aggregates := map[string]bool{}, map[string]bool{}
@@ -144,20 +145,20 @@ func (obs *observation) plan() changePlan {
 	return *p
 }
 
-func (p *changePlan) change(do func(context.Context) error, what string, args ...any) {
-	p.changes = append(p.changes, change{fmt.Sprintf(what, args...), do})
+func (p *changePlan) change(do func(context.Context) error, description string, args ...any) {
+	p.changes = append(p.changes, change{fmt.Sprintf(description, args...), do})
 }
 
-func (p *changePlan) removeHost(do func(context.Context) error, what string, args ...any) {
-	p.hostRemovals = append(p.hostRemovals, change{fmt.Sprintf(what, args...), do})
+func (p *changePlan) removeHost(do func(context.Context) error, description string, args ...any) {
+	p.hostRemovals = append(p.hostRemovals, change{fmt.Sprintf(description, args...), do})
 }
 
-func (p *changePlan) remove(do func(context.Context) error, what string, args ...any) {
-	p.removals = append(p.removals, change{fmt.Sprintf(what, args...), do})
+func (p *changePlan) remove(do func(context.Context) error, description string, args ...any) {
+	p.removals = append(p.removals, change{fmt.Sprintf(description, args...), do})
 }
 
-// added is what is to be recorded of a set of which some are desired, some are there, and some were added before: those that are going to
-// be added, and those that were and are still there.
+// added returns the names to be recorded: the desired ones that will be added, and the previously added ones that still
+// exist.
 func added(desired, existing, before map[string]bool) map[string]bool {
 	out := map[string]bool{}
 	for name := range desired {

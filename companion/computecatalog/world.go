@@ -11,25 +11,25 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// observation is what Nova has.
+// observation is the state of Nova.
 type observation struct {
 	catalog *openstackv1.ComputeCatalog
 	now     time.Time
-	// nova is logged in to; problem says why nobody is.
+	// nova is the API client; errorMessage is the reason if the login failed.
 	nova         *compute.API
 	errorMessage string
-	// flavors and aggregates are all that there are, by their names. Private flavors of the spec have their projects.
+	// flavors and aggregates are all existing ones by name. Private flavors of the spec include their projects.
 	flavors    map[string]common.Flavor
 	aggregates map[string]compute.Aggregate
-	// hosts are the hypervisors that have reported.
+	// hosts are the registered hypervisors.
 	hosts map[string]bool
-	// nodes are those that DaemonSets of the spec are for.
+	// nodes are the nodes of the DaemonSets in the spec.
 	nodes nodes
-	// createFailed: Nova has refused to make something.
+	// createFailed is set if Nova rejected the creation of an object.
 	createFailed bool
 }
 
-// observe reads the world. That Nova does not answer is no error: it is waited for.
+// observe reads the state. A failing Nova is not an error: the controller waits for it.
 func observe(ctx context.Context, env *controller.Env, c *openstackv1.ComputeCatalog) (*observation, error) {
 	w := &observation{
 		catalog: c, now: env.Clock.Now(),
@@ -43,13 +43,13 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.ComputeCat
 	if err != nil || w.errorMessage != "" {
 		return w, err
 	}
-	if err := w.ask(ctx); err != nil {
+	if err := w.readState(ctx); err != nil {
 		w.errorMessage = err.Error()
 	}
 	return w, nil
 }
 
-func (obs *observation) ask(ctx context.Context) error {
+func (obs *observation) readState(ctx context.Context) error {
 	flavors, err := obs.nova.Flavors(ctx)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (obs *observation) ask(ctx context.Context) error {
 	return nil
 }
 
-// fetchFlavorProjects asks who may use the private flavors that projects are or were let into.
+// fetchFlavorProjects reads the projects of private flavors to which projects are, or were, added.
 func (obs *observation) fetchFlavorProjects(ctx context.Context) error {
 	concerned := map[string]bool{}
 	for _, f := range obs.catalog.Spec.Flavors {

@@ -12,13 +12,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
-// Lengths of what is random, in bytes. A secret is written with 43 letters: bcrypt, with which Keystone stores it, reads 72.
+// Random lengths in bytes. The encoded secret has 43 characters; bcrypt, with which Keystone stores it, reads at most 72.
 const (
 	secretLength = 32
 	nameLength   = 8
 )
 
-// stage writes a new secret and a new name into the Secret, before anything is made of them.
+// stage writes a new secret and a new name into the Secret before the credential is created from them.
 func stage(w *observation) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		value, err := env.RandomText(secretLength, base64.RawURLEncoding.EncodeToString)
@@ -35,7 +35,7 @@ func stage(w *observation) controller.Action {
 	}
 }
 
-// callKeystone takes a step in Keystone, whose refusal has to be reported.
+// callKeystone runs an action in Keystone and reports its error as an event.
 func callKeystone(w *observation, do controller.Action) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		err := do(ctx, env)
@@ -62,7 +62,7 @@ func promote(w *observation, id string) controller.Action {
 	}
 }
 
-// adoptPassword gives an identity to the password in the Secret.
+// adoptPassword assigns an ID to the password in the Secret.
 func adoptPassword(w *observation) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		id, err := env.RandomText(nameLength, hex.EncodeToString)
@@ -77,8 +77,8 @@ func adoptPassword(w *observation) controller.Action {
 
 func writeRecord(w *observation, rec record) controller.Action { return write(w, rec, nil) }
 
-// write writes a record, and keys beside it, into a new Secret where there was none, else over exactly the version that was read.
-// An empty value removes a key; keys of others stay. The Secret has no owner: it outlives the CredentialRotation.
+// write writes the record and the given keys: into a new Secret if none exists, otherwise over exactly the version that was
+// read. An empty value removes a key; other keys are retained. The Secret has no owner: it outlives the CredentialRotation.
 func write(w *observation, rec record, data map[string]string) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		secret := &corev1.Secret{

@@ -10,7 +10,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// TestCredentialMissing: one that is deleted leaves everything as it is; one that is made again goes on with it.
+// TestCredentialMissing: deleting a rotation changes nothing, and a re-created one continues with the credential.
 func TestCredentialMissing(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	before, _ := c.nextCredential()
@@ -18,12 +18,12 @@ func TestCredentialMissing(t *testing.T) {
 	if result, err := r.Reconcile(context.Background(), ctrl.Request{NamespacedName: key("glance")}); err != nil || result.RequeueAfter != 0 {
 		t.Errorf("%v, %v", result, err)
 	}
-	again := rotationOf(applicationCredential)
-	again.UID = "another"
-	c.must(c.api.Create(context.Background(), again))
+	recreated := rotationOf(applicationCredential)
+	recreated.UID = "another"
+	c.must(c.api.Create(context.Background(), recreated))
 	c.run(r)
 	if after, _ := c.nextCredential(); after != before || !c.accepts(after) {
-		t.Error("does not go on with what was there")
+		t.Error("does not continue with the existing credential")
 	}
 }
 
@@ -31,10 +31,10 @@ func TestUses(t *testing.T) {
 	r := copied(rotationOf(applicationCredential))
 	want := []string{string(r.Spec.SecretName), string(r.Spec.CloudCredentialsRef.SecretName)}
 	if got := kind.Secrets(r); !slices.Equal(got, want) {
-		t.Errorf("it is told of changes of %v, want %v", got, want)
+		t.Errorf("watched Secrets: %v, want %v", got, want)
 	}
 	if got := kind.Secrets(rotationOf(queueUser)); !slices.Equal(got, want[:1]) {
-		t.Errorf("for a queue user, it is told of changes of %v, want %v", got, want[:1])
+		t.Errorf("watched Secrets for a queue user: %v, want %v", got, want[:1])
 	}
 	for name, tc := range map[string]struct {
 		kind, name string
@@ -51,9 +51,10 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// TestAdd wires the controller to a manager that talks to nobody.
+// TestAdd wires the controller to a manager without connections.
 func TestAdd(t *testing.T) {
-	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme,
+		Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
-// application is an application credential of a user in Keystone, which only that user can make.
+// application manages application credentials of a Keystone user. Only the user itself can create them.
 type application struct {
-	// user is logged in; nil: the world has a problem.
+	// user is the session of the user; nil if observation.errorMessage is set.
 	user *identity.User
 }
 
@@ -25,7 +25,8 @@ func (*application) overlaps() bool { return true }
 
 func (*application) staged(w *observation, random string) string { return prefix(w) + random }
 
-// prefix of the names of a rotation's application credentials. Names are unique for a user, and kept when the rotation is made again.
+// prefix returns the name prefix of a rotation's application credentials. Names are unique per user, and the prefix stays the
+// same when the rotation is re-created.
 func prefix(w *observation) string {
 	const readable, digits = 63, 10
 	name := w.rotation.Name
@@ -40,10 +41,10 @@ func (a *application) observe(ctx context.Context, env *controller.Env, w *obser
 	}
 	switch {
 	case cloud.Username != spec.UserName:
-		w.errorMessage = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s is of user %q, and only user %s itself can make its application "+
-			"credentials", spec.CloudCredentialsRef.CloudName, cloud.Username, spec.UserName)
+		w.errorMessage = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s belongs to user %q, but only user %s itself can create its "+
+			"application credentials", spec.CloudCredentialsRef.CloudName, cloud.Username, spec.UserName)
 	case cloud.ProjectName == "" && cloud.ProjectID == "":
-		w.errorMessage = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s needs a project, which application credentials are for",
+		w.errorMessage = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s must set a project for application credentials",
 			spec.CloudCredentialsRef.CloudName)
 	default:
 		w.errorMessage = a.list(ctx, env, w, cloud)
@@ -51,7 +52,7 @@ func (a *application) observe(ctx context.Context, env *controller.Env, w *obser
 	return nil
 }
 
-// list logs in and lists what there is: the problem, if that fails.
+// list logs in and lists the credentials. It returns the error message, or "" on success.
 func (a *application) list(ctx context.Context, env *controller.Env, w *observation, cloud identity.Cloud) string {
 	user, err := env.Transport.Login(ctx, cloud)
 	var all []identity.ApplicationCredential
@@ -77,14 +78,14 @@ func (a *application) generateCredential(w *observation) (string, *controller.De
 	if created, ok := w.find("", w.record.Staged); ok {
 		return created.id, nil
 	}
-	if !slices.Equal(w.record.StagedRoles, w.roles()) { // By another name: who is late may still make the one that was staged.
+	if !slices.Equal(w.record.StagedRoles, w.roles()) { // Under another name: a delayed leader may still create the one that was staged.
 		return "", &controller.Decision{Name: "CredentialStaged", Action: stage(w)}
 	}
 	if lacking := a.missingUserRoles(w, w.roles()); lacking != "" {
 		return "", &controller.Decision{Name: "RolesAwaited", Wait: lacking}
 	}
 	return "", &controller.Decision{
-		Name: "CredentialMade", Note: "made application credential " + w.record.Staged,
+		Name: "CredentialMade", Note: "created application credential " + w.record.Staged,
 		Action: callKeystone(w, func(ctx context.Context, _ *controller.Env) error {
 			description := fmt.Sprintf("Made by CredentialRotation %s/%s", w.rotation.Namespace, w.rotation.Name)
 			return a.user.CreateApplicationCredential(ctx, w.record.Staged, description, w.staged(), w.record.StagedRoles)
@@ -92,11 +93,11 @@ func (a *application) generateCredential(w *observation) (string, *controller.De
 	}
 }
 
-// keep: a credential has the roles that it was made with for ever.
+// keep returns nil: the roles of an application credential are immutable.
 func (*application) keep(*observation) *controller.Decision { return nil }
 
-// missingRoles says which roles the user has lost that the credential in use was made with: the credential has them no more either. A role that
-// only the next one is to have, it does not lack.
+// missingRoles returns which roles of the credential in use the user has lost: the credential has lost them too. A role that
+// only the next credential gets is not missing.
 func (a *application) missingRoles(w *observation) (reason, why string) {
 	if why = a.missingUserRoles(w, w.record.Roles); why != "" {
 		return "RolesMissing", why
@@ -104,7 +105,7 @@ func (a *application) missingRoles(w *observation) (reason, why string) {
 	return "", ""
 }
 
-// missingUserRoles says which of these roles the user does not have: no words if it has them all, as far as is known.
+// missingUserRoles describes which of these roles the user does not have; "" if none is missing or the user is not logged in.
 func (a *application) missingUserRoles(w *observation, roles []string) string {
 	if a.user == nil {
 		return ""
@@ -113,7 +114,7 @@ func (a *application) missingUserRoles(w *observation, roles []string) string {
 	if len(roles) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("spec.roles: user %s does not have the role %s in its project: give it by a RoleAssignment",
+	return fmt.Sprintf("spec.roles: user %s does not have the role %s in its project; create a RoleAssignment",
 		w.rotation.Spec.UserName, strings.Join(roles, " or "))
 }
 
@@ -126,7 +127,7 @@ func (a *application) revoke(w *observation, id string) *controller.Decision {
 
 func (*application) title(id string) string { return "application credential " + id }
 
-func (a *application) isLost(id string) string {
-	return fmt.Sprintf("Keystone has no %s any more: another one takes its place. "+
+func (a *application) missingMessage(id string) string {
+	return fmt.Sprintf("%s no longer exists in Keystone and is replaced. "+
 		"Deleting a role revokes the application credentials of all users who had it", a.title(id))
 }

@@ -23,7 +23,7 @@ func brokerKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "rabbitmq.com", Version: "v1beta1", Kind: kind}
 }
 
-// permissionIn a virtual host, on a queue of its own if it is that of the cell.
+// permissionIn returns a permission for a virtual host; the cell has its own queue.
 func permissionIn(vhost string) c5c3v1.QueuePermission {
 	p := c5c3v1.QueuePermission{Vhost: vhost}
 	p.RabbitMQRef.Name = "rabbitmq"
@@ -33,18 +33,18 @@ func permissionIn(vhost string) c5c3v1.QueuePermission {
 	return p
 }
 
-// broker is what RabbitMQ knows, on all queues.
+// broker is the state of RabbitMQ on all queues.
 type broker struct {
-	// users are passwords by queue and name, granted are virtual hosts by the same.
+	// users are passwords by queue and name, granted are virtual hosts by the same keys.
 	users   map[[2]string]string
 	granted map[[2]string]map[string]bool
-	// vhosts that there are. Who has a credential has to be able to use those in needs.
+	// vhosts are the existing virtual hosts. A valid credential must have access to those in needs.
 	vhosts, needs map[string]bool
-	// away: no queue answers.
+	// away is set if no queue responds.
 	away bool
-	// unmade are queues that are to be made.
+	// unmade are queues that do not exist yet.
 	unmade map[string]bool
-	// spared are kinds that Kubernetes has not come to collect yet.
+	// spared are kinds that Kubernetes has not garbage-collected yet.
 	spared []string
 }
 
@@ -57,7 +57,7 @@ func newBroker() *broker {
 	}
 }
 
-// accepts says that somebody can log in by a credential, and use what the service needs.
+// accepts reports whether a login with the credential succeeds and has access to all required virtual hosts.
 func (b *broker) accepts(l loaded) bool {
 	for vhost := range b.needs {
 		at := [2]string{string(permissionIn(vhost).RabbitMQRef.Name), l.id}
@@ -68,7 +68,7 @@ func (b *broker) accepts(l loaded) bool {
 	return true
 }
 
-// operator does what RabbitMQ's messaging topology operator does with its objects, and Kubernetes with those whose owner is gone.
+// operator simulates RabbitMQ's messaging topology operator, and Kubernetes' garbage collector.
 // https://github.com/rabbitmq/messaging-topology-operator/tree/v1.19.1/internal/controller
 func (c *cluster) operator() {
 	ctx := context.Background()
@@ -102,7 +102,7 @@ func (c *cluster) operator() {
 	}
 }
 
-// virtualHosts have an object each, as long as they are there.
+// virtualHosts creates an object for each existing virtual host.
 func (c *cluster) virtualHosts() {
 	objects := map[string]*unstructured.Unstructured{}
 	for _, o := range c.brokerObjects("Vhost") {
@@ -124,7 +124,7 @@ func (c *cluster) virtualHosts() {
 			o.SetNamespace(namespace)
 			o.SetName(name)
 			c.must(c.api.Create(context.Background(), o))
-			continue // It is made in the queue next time.
+			continue // Created in the queue in the next call.
 		}
 		if !c.broker.away {
 			c.report(o, nil)
@@ -144,7 +144,7 @@ func (c *cluster) brokerObjects(kind string) []*unstructured.Unstructured {
 	return out
 }
 
-// garbage is collected: what is owned by nobody any more.
+// garbage deletes an object whose owner no longer exists.
 func (c *cluster) garbage(kind string, o client.Object) {
 	ctx := context.Background()
 	owners := map[types.UID]bool{}
@@ -166,7 +166,7 @@ func (c *cluster) garbage(kind string, o client.Object) {
 	}
 }
 
-// declare makes in the broker what an object says.
+// declare applies an object to the broker.
 func (c *cluster) declare(u *unstructured.Unstructured) error {
 	queue, _, _ := unstructured.NestedString(u.Object, "spec", "rabbitmqClusterReference", "name")
 	if c.broker.unmade[queue] {
@@ -189,7 +189,7 @@ func (c *cluster) declare(u *unstructured.Unstructured) error {
 	vhost, _, _ := unstructured.NestedString(u.Object, "spec", "vhost")
 	at := [2]string{queue, user}
 	if !c.broker.vhosts[vhost] {
-		c.violations = append(c.violations, fmt.Sprintf("%s is asked for in virtual host %s before it is there", u.GetName(), vhost))
+		c.violations = append(c.violations, fmt.Sprintf("%s was created in virtual host %s before that exists", u.GetName(), vhost))
 	}
 	if c.broker.users[at] == "" || !c.broker.vhosts[vhost] {
 		return errors.New("Error 400 (bad_request): vhost_or_user_not_found")
@@ -201,7 +201,7 @@ func (c *cluster) declare(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// delete ends in the broker what an object stood for.
+// delete removes an object from the broker.
 func (b *broker) delete(u *unstructured.Unstructured) {
 	queue, _, _ := unstructured.NestedString(u.Object, "spec", "rabbitmqClusterReference", "name")
 	if u.GetKind() == "User" {
@@ -230,14 +230,14 @@ func (c *cluster) report(u *unstructured.Unstructured, err error) {
 	}
 }
 
-// verifyBroker checks that nothing is left but the user in use, and what is not ours.
+// verifyBroker checks that only the user in use and the users of others are left.
 func (c *cluster) verifyBroker(t testing.TB) {
 	t.Helper()
-	offered, _ := c.nextCredential()
+	candidate, _ := c.nextCredential()
 	users, granted := map[[2]string]string{{"rabbitmq", "theirs"}: "x"}, map[[2]string]map[string]bool{}
 	for _, p := range c.rotation().Spec.Queue.Permissions {
-		at := [2]string{string(p.RabbitMQRef.Name), offered.id}
-		users[at] = offered.value
+		at := [2]string{string(p.RabbitMQRef.Name), candidate.id}
+		users[at] = candidate.value
 		if granted[at] == nil {
 			granted[at] = map[string]bool{}
 		}
@@ -248,7 +248,7 @@ func (c *cluster) verifyBroker(t testing.TB) {
 		t.Errorf("users in RabbitMQ (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(granted, c.broker.granted); diff != "" {
-		t.Errorf("what they may (-want +got):\n%s", diff)
+		t.Errorf("permissions (-want +got):\n%s", diff)
 	}
 	var secrets []string
 	list := &corev1.SecretList{}
@@ -260,7 +260,7 @@ func (c *cluster) verifyBroker(t testing.TB) {
 	for _, u := range c.brokerObjects("User") {
 		named, _, _ := unstructured.NestedString(u.Object, secretOfUser...)
 		desired = append(desired, named)
-		if !strings.HasPrefix(named, offered.id+"-") {
+		if !strings.HasPrefix(named, candidate.id+"-") {
 			t.Errorf("User %s has Secret %s", u.GetName(), named)
 		}
 	}
@@ -271,7 +271,7 @@ func (c *cluster) verifyBroker(t testing.TB) {
 	}
 }
 
-// reconcileUntilStable lets the world go on until nothing is left to do.
+// reconcileUntilStable runs the controller and the simulation until nothing changes.
 func (c *cluster) reconcileUntilStable(r *Reconciler) {
 	c.t.Helper()
 	for range 5 {

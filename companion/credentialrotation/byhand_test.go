@@ -19,8 +19,8 @@ func rotationWithCell() *c5c3v1.CredentialRotation {
 	return r
 }
 
-// made returns what the rotation has made and looks at: those objects that somebody may delete by hand. Secrets of Users are not read.
-func (c *cluster) made() []client.Object {
+// createdObjects returns the objects that the rotation creates and reads, which a user may delete. Secrets of Users are not read.
+func (c *cluster) createdObjects() []client.Object {
 	var out []client.Object
 	for _, kind := range []string{"User", "Permission"} {
 		for _, o := range c.brokerObjects(kind) {
@@ -31,11 +31,11 @@ func (c *cluster) made() []client.Object {
 	return out
 }
 
-// TestDeletedByHand: whichever of a queue user's objects are deleted by hand, all of them or some, and whatever Kubernetes removes of it
-// late, in the end there is a user that works everywhere, and nothing is left of another one.
+// TestDeletedByHand: for each set of manually deleted objects of a queue user, and with delayed garbage collection, a working
+// user exists in the end, and nothing is left of another one.
 func TestDeletedByHand(t *testing.T) {
 	probe, _ := start(t, rotationWithCell())
-	names := probe.made()
+	names := probe.createdObjects()
 	if len(names) < 4 {
 		t.Fatalf("%d objects", len(names))
 	}
@@ -43,7 +43,7 @@ func TestDeletedByHand(t *testing.T) {
 	for set := 1; set < 1<<len(names); set++ {
 		sets = append(sets, set)
 	}
-	// Late removal: of nothing, of what a User owned, or of one kind of that.
+	// Late removal: of nothing, of the objects that a User owned, or of one kind of them.
 	late := [][]string{nil, {"Permission", "Secret"}, {"Permission"}, {"Secret"}}
 	tried := 0
 	for i, set := range effort.Sample(sets, 5) {
@@ -51,7 +51,7 @@ func TestDeletedByHand(t *testing.T) {
 		c, r := start(t, rotationWithCell())
 		var deleted []string
 		c.broker.spared = spared
-		for j, o := range c.made() {
+		for j, o := range c.createdObjects() {
 			if set&(1<<j) != 0 {
 				deleted = append(deleted, fmt.Sprintf("%T %s", o, o.GetName()))
 				c.must(client.IgnoreNotFound(c.api.Delete(context.Background(), o)))
@@ -65,7 +65,7 @@ func TestDeletedByHand(t *testing.T) {
 		for range 30 {
 			c.pass(r)
 		}
-		c.violations = nil // While nothing works, consumers have a login that does not.
+		c.violations = nil // While nothing works, consumers have an invalid login.
 		c.days(r, 1.1)
 		c.reconcileUntilStable(r)
 		if now, ok := c.nextCredential(); !ok || !c.accepts(now) {
@@ -78,7 +78,7 @@ func TestDeletedByHand(t *testing.T) {
 		w, err := observe(context.Background(), (*controller.Env)(r), c.rotation())
 		c.must(err)
 		if s := next(w); s.Action != nil {
-			t.Errorf("after %v were deleted, it goes on for ever: %s", deleted, s.Name)
+			t.Errorf("after %v were deleted, it never becomes idle: %s", deleted, s.Name)
 		}
 		tried++
 	}

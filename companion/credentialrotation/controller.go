@@ -17,12 +17,12 @@ import (
 
 var (
 	metrics      = controller.NewMetrics("credential_rotation")
-	lastRotation = metrics.Gauge("last_rotation_timestamp_seconds", "When the credential was replaced last. 0: never.")
-	nextRotation = metrics.Gauge("next_rotation_timestamp_seconds", "When it is replaced next; in the past, that is overdue. 0: never.")
-	rotations    = metrics.Counter("rotations_total", "How often the credential was replaced.")
+	lastRotation = metrics.Gauge("last_rotation_timestamp_seconds", "Time of the last replacement of the credential. 0: never.")
+	nextRotation = metrics.Gauge("next_rotation_timestamp_seconds", "Time of the next replacement of the credential. 0: never.")
+	rotations    = metrics.Counter("rotations_total", "Number of replacements of the credential.")
 )
 
-// A CredentialRotation that is deleted leaves its Secret: pods go on with what they have.
+// The Secret is retained when a CredentialRotation is deleted: pods continue to use their credentials.
 var kind = controller.Kind[*c5c3v1.CredentialRotation, *observation]{
 	Name:   "CredentialRotation",
 	Object: &c5c3v1.CredentialRotation{},
@@ -38,7 +38,7 @@ var kind = controller.Kind[*c5c3v1.CredentialRotation, *observation]{
 	Consumers: []client.Object{
 		&c5c3v1.RemoteConsumer{}, &c5c3v1.SecretAggregate{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{},
 	},
-	// Whose credentials a RemoteConsumer uses, it says itself.
+	// A RemoteConsumer itself lists the credentials that it uses.
 	Names: func(r *c5c3v1.CredentialRotation, kind, name string) bool {
 		return kind == remoteKind || slices.Contains(r.Spec.Consumers, c5c3v1.Consumer{Kind: kind, Name: common.ObjectName(name)})
 	},

@@ -15,11 +15,11 @@ import (
 // aggregateKind is the kind of a consumer that copies the credential.
 const aggregateKind = "SecretAggregate"
 
-// secretCopy is the Secret of a SecretAggregate that takes the application credential in. Who logs in by it reads it again each time, so
-// that nobody has what it no longer holds for longer than a login takes.
+// secretCopy is the Secret of a SecretAggregate that includes the application credential. Clients read it again for each
+// login, so no client uses replaced content for longer than one login takes.
 type secretCopy struct {
 	name string
-	// exists is set if there is such a SecretAggregate. secret is nil if it has made none.
+	// exists is set if the SecretAggregate exists. secret is nil if it has not created its Secret.
 	exists bool
 	secret *corev1.Secret
 }
@@ -34,8 +34,8 @@ func observeCopy(ctx context.Context, reader client.Reader, key client.ObjectKey
 	return secretCopy{name: key.Name, exists: true, secret: secret}, err
 }
 
-// copyPendingReason says why it is not proven that the copy is of that application credential: no words if it is. An ID is no secret, and no two
-// credentials have the same.
+// copyPendingReason returns why the copy is not proven to contain the application credential; "" if it is. IDs are not
+// secret, and they are unique.
 func (c secretCopy) copyPendingReason(id string) string {
 	if !c.exists {
 		return fmt.Sprintf("SecretAggregate %s does not exist", c.name)

@@ -14,11 +14,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them. Most matter what is written
-// to Keystone, and objects for a queue whose answer is lost.
+// stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them. The most
+// important ones are writes to Keystone, and to objects of a queue, whose response is lost.
 var stride = flag.Int("crash.every", effort.Of(797, 97), "make every n-th run of TestCrash")
 
-// way to Keystone that goes wrong as the API does.
+// way is a transport to Keystone with the same faults as the API.
 type way struct {
 	api      *crash.API
 	keystone http.RoundTripper
@@ -32,7 +32,7 @@ func (obs way) RoundTrip(r *http.Request) (*http.Response, error) {
 	var response *http.Response
 	err := obs.api.Other(written, func() error {
 		var err error
-		response, err = obs.keystone.RoundTrip(r) //nolint:bodyclose // The client that asked closes it.
+		response, err = obs.keystone.RoundTrip(r) //nolint:bodyclose // The calling client closes it.
 		return err
 	})
 	if err != nil {
@@ -41,7 +41,8 @@ func (obs way) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// life makes a first credential, starts pods and rotates twice, the second time for other roles. A rotation that a rival has done is one, too.
+// life creates a first credential, starts pods and rotates twice, the second time with other roles. A rotation by another
+// leader counts, too.
 func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	rotation, around := rotationOf(target), []client.Object{}
@@ -65,7 +66,7 @@ func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
 		}
 	}
 	r := c.reconciler(a.Client(), way{a, c.keystone})
-	for range 8 { // Without pods there is no proof that they have it.
+	for range 8 { // Without pods, the distribution is not proven.
 		c.pass(r)
 	}
 	c.place(r)
@@ -79,34 +80,34 @@ func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
 		})
 	}
 	c.untilRotation(r)
-	// What came late is found the next time that it looks.
+	// A late write is detected in the next pass.
 	c.days(r, 1.5)
 	c.run(r)
-	if target == queueUser { // What a leader that was late has made of a User that is gone, Kubernetes collects.
+	if target == queueUser { // Kubernetes garbage-collects objects that a delayed leader created for a deleted User.
 		c.reconcileUntilStable(r)
 	}
 	return c, a
 }
 
-// verify checks what has to hold at the end of a life.
+// verify checks the invariants at the end of a life.
 func verify(t testing.TB, c *cluster, target string) {
 	t.Helper()
 	for _, v := range c.violations {
 		t.Error(v)
 	}
-	offered, ok := c.nextCredential()
-	if !ok || !c.accepts(offered) || len(c.inUse) < 3 {
-		t.Errorf("%d credentials were in use, and Keystone accepts the last one: %v", len(c.inUse), ok && c.accepts(offered))
+	candidate, ok := c.nextCredential()
+	if !ok || !c.accepts(candidate) || len(c.inUse) < 3 {
+		t.Errorf("%d credentials were in use, and Keystone accepts the last one: %v", len(c.inUse), ok && c.accepts(candidate))
 	}
 	if len(c.loaded) != 2 {
 		t.Errorf("%d pods", len(c.loaded))
 	}
 	for pod, l := range c.loaded {
-		if l != offered {
+		if l != candidate {
 			t.Errorf("pod %s has another credential than the Secret", pod)
 		}
 	}
-	if s, l := c.copyOf(); target == applicationCredential && (s == nil || l != offered) {
+	if s, l := c.copyOf(); target == applicationCredential && (s == nil || l != candidate) {
 		t.Error("the SecretAggregate's Secret has another credential than the Secret")
 	}
 	for _, condition := range c.rotation().Status.Conditions {
@@ -114,7 +115,7 @@ func verify(t testing.TB, c *cluster, target string) {
 			t.Errorf("condition %s: %s", condition.Type, condition.Message)
 		}
 	}
-	// Nothing is leaked, and what is not ours is there.
+	// Nothing is leaked, and objects of others are retained.
 	want := 2
 	if target == applicationCredential {
 		want = 3
@@ -132,11 +133,10 @@ func verify(t testing.TB, c *cluster, target string) {
 	if text(s, stagedPrefix+secretKey)+text(s, stagedPrefix+passwordKey) != "" {
 		t.Error("a staged secret is left behind")
 	}
-	c.checkSaid()
+	c.checkOutput()
 }
 
-// TestCrash goes through the whole life of a credential once for every call to Kubernetes and Keystone, every way in which it can go
-// wrong, and everything that may be seen after that.
+// TestCrash repeats the life of a credential for each call to Kubernetes and Keystone, each fault, and stale reads after it.
 func TestCrash(t *testing.T) {
 	for _, target := range []string{applicationCredential, password, queueUser} {
 		t.Run(target, func(t *testing.T) {
@@ -146,7 +146,8 @@ func TestCrash(t *testing.T) {
 			points := crash.Sample(all, *stride, func(p crash.Point) bool {
 				written := full.Writes[p.Call]
 				ofQueue := target == queueUser && strings.HasPrefix(written, "*unstructured") && p.Fault == crash.FailAfterWrite && !p.Stale
-				return strings.HasPrefix(written, "Keystone ") || ofQueue || strings.HasSuffix(written, "/"+secretName) && p.Fault != crash.FailBeforeWrite
+				return strings.HasPrefix(written, "Keystone ") || ofQueue || strings.HasSuffix(written, "/"+secretName) &&
+					p.Fault != crash.FailBeforeWrite
 			})
 			crash.Run(t, points, func(t *testing.T, p crash.Point) {
 				c, _ := life(t, target, p)

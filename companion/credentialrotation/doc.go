@@ -1,10 +1,12 @@
-// Package credentialrotation reconciles CredentialRotations: it makes a new application credential or password in Keystone, or a new user
-// of message queues, puts it into the Secret that consumers read, rolls them, and revokes what they had before when it is proven that
-// nobody has it any more.
+// Package credentialrotation reconciles CredentialRotations: it creates a new application credential or password in Keystone,
+// or a new user of message queues, writes it into the Secret that consumers read, restarts the consumers, and revokes the
+// previous credential once it is proven to be unused.
 //
-// Every pass reads the world live (world.go), finds the one next step (rules.go) and takes it: to Kubernetes or to Keystone. What the three
-// targets differ in is how a credential is made, found and revoked (target.go). All memory is in the Secret, beside the credential and
-// written with it (record.go). Two orders make it safe to be killed, or overtaken by another leader, anywhere: what is made was written
-// into the Secret before, secret included, so that making it again is the same thing; and what is revoked was condemned in the Secret
-// before, over the very version in which it was proven to be unused. docs/reliability.md says what is shown and how.
+// Each pass reads the state live (world.go), selects the one next step (rules.go) and executes it in Kubernetes or in
+// Keystone. The three targets differ in how a credential is created, found and revoked (target.go). All state is stored in
+// the Secret, together with the credential and written in the same call (record.go). Two rules make it safe to stop the
+// controller, or to replace it by another leader, at any point: a credential, including its secret, is written into the
+// Secret before it is created, so that creating it again has the same result; and a credential is marked for revocation in
+// the Secret, over the same version in which it was proven to be unused, before it is revoked. docs/reliability.md describes
+// what is proven and how.
 package credentialrotation

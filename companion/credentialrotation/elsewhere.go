@@ -10,14 +10,14 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 )
 
-// remoteKind is the kind of a consumer whose pods are elsewhere.
+// remoteKind is the kind of a consumer whose pods run in another namespace or cluster.
 const remoteKind = "RemoteConsumer"
 
-// externalConsumer is somebody who uses the credential in another namespace or cluster, where nobody here sees anything, and which one it says
-// that all of its pods have. Nothing: it does not know.
+// externalConsumer is a consumer in another namespace or cluster, which the companion cannot observe, and the ID of the
+// credential that it reports for all of its pods. The ID is "" if it is unknown.
 type externalConsumer struct{ name, id string }
 
-// observeExternalConsumers finds all who use what is in a Secret.
+// observeExternalConsumers returns all external consumers of a Secret.
 func observeExternalConsumers(ctx context.Context, reader client.Reader, secret client.ObjectKey) ([]externalConsumer, error) {
 	list := &c5c3v1.RemoteConsumerList{}
 	if err := reader.List(ctx, list, client.InNamespace(secret.Namespace)); err != nil {
@@ -39,10 +39,10 @@ func (e externalConsumer) copyPendingReason() string {
 }
 
 func (e externalConsumer) staleCredentials() string {
-	return fmt.Sprintf("%s, and is not waited for any longer: the next credential is due", e.copyPendingReason())
+	return fmt.Sprintf("%s; the rotation no longer waits for it, because the next credential is due", e.copyPendingReason())
 }
 
-// outdatedConsumers are those elsewhere that are not known to have the credential.
+// outdatedConsumers returns the external consumers that are not known to have the current credential.
 func (obs *observation) outdatedConsumers() []externalConsumer {
 	var out []externalConsumer
 	for _, e := range obs.externalConsumers {
@@ -53,6 +53,7 @@ func (obs *observation) outdatedConsumers() []externalConsumer {
 	return out
 }
 
-// failureThreshold is until when they are waited for: until the next credential is due, whatever they do. They may belong to others, and may never
-// come back: with them, a credential would be valid for ever, and those who are here would wait for the next one.
+// failureThreshold returns the time until which the rotation waits for external consumers: the time at which the next
+// credential is due. External consumers may never report; otherwise the old credential would stay valid forever, and the
+// consumers in this cluster would wait for the next one.
 func (obs *observation) failureThreshold() time.Time { return obs.expiryTime() }

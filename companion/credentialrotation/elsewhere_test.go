@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// pool is somebody elsewhere who uses what is in a Secret.
+// pool returns an external consumer of a Secret.
 func pool(namespace, secret string) *c5c3v1.RemoteConsumer {
 	return &c5c3v1.RemoteConsumer{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "west"},
@@ -22,14 +22,14 @@ func pool(namespace, secret string) *c5c3v1.RemoteConsumer {
 	}
 }
 
-// reports lets the pool say what its pods have.
+// reports sets the credential that the pool reports for its pods.
 func (c *cluster) reports(p *c5c3v1.RemoteConsumer, id string) {
 	c.t.Helper()
 	p.Spec.Credentials[0].ObservedID = id
 	c.must(c.api.Update(context.Background(), p))
 }
 
-// replaced lets the time pass until another credential is in use, and the consumers here have it.
+// replaced advances the clock until another credential is in use, and the consumers in the cluster have it.
 func (c *cluster) replaced(r *Reconciler) {
 	c.t.Helper()
 	old, _ := c.nextCredential()
@@ -42,61 +42,65 @@ func (c *cluster) replaced(r *Reconciler) {
 	}
 }
 
-// TestExternal: who uses the credential where nobody here sees anything is waited for, until the next one is due and no longer.
+// TestExternal: the rotation waits for an external consumer until the next credential is due.
 func TestExternal(t *testing.T) {
-	const soon, due = 3 * day, 83 * day
-	nothing := func(*cluster, *c5c3v1.RemoteConsumer) {}
+	const shortly, rotationTime = 3 * day, 83 * day
+	noop := func(*cluster, *c5c3v1.RemoteConsumer) {}
 	for name, tc := range map[string]struct {
 		reason string
-		// namespace and secret of the consumer, if they are not those of the rotation.
+		// namespace and secret of the consumer, if they differ from those of the rotation.
 		namespace, secret string
-		// then is done when the consumers here have the new credential.
+		// then is executed when the consumers in the cluster have the new credential.
 		then func(*cluster, *c5c3v1.RemoteConsumer)
-		// acceptedAfterRevoke that time the old one is accepted, or not.
+		// acceptedAfterRevoke is when to check whether the old credential is accepted.
 		acceptedAfterRevoke time.Duration
 		accepted            bool
-		// distributed is the reason of the condition, and says what is in its message.
+		// distributed is the reason of the condition, and wantMessage a part of its message.
 		distributed, wantMessage string
 	}{
 		"Waits": {
-			reason: "Its pods have the old one.", then: nothing, acceptedAfterRevoke: soon, accepted: true,
+			reason: "Its pods have the old credential.", then: noop, acceptedAfterRevoke: shortly, accepted: true,
 			distributed: "Waiting", wantMessage: "RemoteConsumer west is not known to have the credential with all of its pods",
 		},
 		"Almost": {
-			reason: "Until the day on which the next one is due.", then: nothing, acceptedAfterRevoke: due - day, accepted: true, distributed: "Waiting",
+			reason: "Until the next credential is due.", then: noop, acceptedAfterRevoke: rotationTime - day, accepted: true,
+			distributed: "Waiting",
 		},
 		"Unknown": {
-			reason: "Who does not know what its pods have, may have the old one.",
-			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, "") }, acceptedAfterRevoke: soon, accepted: true, distributed: "Waiting",
+			reason: "Without a reported ID, its pods may have the old one.",
+			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, "") }, acceptedAfterRevoke: shortly, accepted: true,
+			distributed: "Waiting",
 		},
 		"Has": {
-			reason: "All of its pods have the new one.",
-			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, c.rotation().Status.CurrentID) }, acceptedAfterRevoke: soon,
+			reason: "All of its pods have the new credential.",
+			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, c.rotation().Status.CurrentID) }, acceptedAfterRevoke: shortly,
 			distributed: "EveryConsumer",
 		},
 		"Gone": {
-			reason: "With the pool, whoever waits for it goes.",
-			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.must(c.api.Delete(context.Background(), p)) }, acceptedAfterRevoke: soon,
+			reason: "A deleted pool is not waited for.",
+			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.must(c.api.Delete(context.Background(), p)) }, acceptedAfterRevoke: shortly,
 			distributed: "EveryConsumer",
 		},
 		"Never": {
-			reason: "One that is never heard of again keeps no credential valid for ever, and the next one comes.", then: nothing,
-			acceptedAfterRevoke: due + soon, distributed: "Waiting",
+			reason: "A consumer that never reports again does not prevent the next rotation.", then: noop,
+			acceptedAfterRevoke: rotationTime + shortly, distributed: "Waiting",
 		},
 		"Ordered": {
-			reason: "Somebody who knows better asks for the next one, and does not wait.",
+			reason: "A user requests the next rotation without waiting.",
 			then: func(c *cluster, _ *c5c3v1.RemoteConsumer) {
 				c.edit(func(r *c5c3v1.CredentialRotation) {
 					r.Annotations = map[string]string{rotateAnnotation: r.Status.CurrentID}
 				})
 			},
-			acceptedAfterRevoke: soon, distributed: "Waiting",
+			acceptedAfterRevoke: shortly, distributed: "Waiting",
 		},
 		"Other": {
-			reason: "Another Secret's is nobody's business.", secret: "nova-credential", then: nothing, acceptedAfterRevoke: soon, distributed: "EveryConsumer",
+			reason: "A consumer of another Secret is ignored.", secret: "nova-credential", then: noop, acceptedAfterRevoke: shortly,
+			distributed: "EveryConsumer",
 		},
 		"OtherNamespace": {
-			reason: "Nor is another control plane's.", namespace: "team-b-other-1", then: nothing, acceptedAfterRevoke: soon, distributed: "EveryConsumer",
+			reason: "So is a consumer of another control plane.", namespace: "team-b-other-1", then: noop, acceptedAfterRevoke: shortly,
+			distributed: "EveryConsumer",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,24 +131,25 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// TestStaleCredentials: that one is not waited for any longer is told, and the condition does not say that it has the credential.
+// TestStaleCredentials: an event reports that an external consumer is not waited for, and the condition stays False.
 func TestStaleCredentials(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	p := pool(c.rotation().Namespace, secretName)
 	c.must(c.api.Create(t.Context(), p))
 	c.reports(p, "another")
 	c.replaced(r)
-	c.said()
+	c.output()
 	c.clock.SetTime(c.clock.Now().Add(83 * day))
-	for range 4 { // The grace is not over.
+	for range 4 { // Within the grace period.
 		c.pass(r)
 	}
 	if got := c.condition(conditionDistributed); got.Status != metav1.ConditionFalse || got.Reason != "LeftBehind" {
 		t.Errorf("%+v", got)
 	}
-	const words = "Warning CredentialDistributed RemoteConsumer west is not known to have the credential with all of its pods, and is not waited " +
-		"for any longer: the next credential is due"
-	if requested := c.said(); !strings.Contains(requested, words) {
-		t.Errorf("nobody is told: %s", requested)
+	const wantEvent = "Warning CredentialDistributed RemoteConsumer west is not known to have the credential with all of its pods; the " +
+		"rotation " +
+		"no longer waits for it, because the next credential is due"
+	if requested := c.output(); !strings.Contains(requested, wantEvent) {
+		t.Errorf("no event: %s", requested)
 	}
 }

@@ -6,10 +6,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 )
 
-// TestKind: what it is told of, and what it warns of.
+// TestKind checks the watches and the warnings of the kind.
 func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
-		Annotated: true, Consumers: []string{"RemoteConsumer", "SecretAggregate", "Deployment", "StatefulSet", "DaemonSet"}, Warns: []string{"Ready"},
+		Annotated: true, Consumers: []string{"RemoteConsumer", "SecretAggregate", "Deployment", "StatefulSet", "DaemonSet"},
+		Warns: []string{"Ready"},
 		Metrics: []string{
 			"companion_credential_rotation_condition",
 			"companion_credential_rotation_last_rotation_timestamp_seconds",

@@ -8,9 +8,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
 
-// userPassword is the password of a user in Keystone, which knows one at a time and lets nobody read it.
+// userPassword is the password of a Keystone user. A user has one password at a time, and it cannot be read.
 type userPassword struct {
-	// user is logged in. It is locked out if no password is left that Keystone accepts.
+	// user is the session of the user. lockedOut is set if Keystone accepts neither of the passwords.
 	user      *identity.User
 	lockedOut bool
 	// changed is set when Keystone accepts the staged password.
@@ -23,7 +23,7 @@ func (*userPassword) overlaps() bool { return false }
 
 func (*userPassword) staged(_ *observation, random string) string { return random }
 
-// observe finds out which password Keystone knows, while one is staged. At no other time, since a login that fails counts against the
+// observe determines which password Keystone accepts, but only while one is staged, because failed logins count against the
 // user.
 func (p *userPassword) observe(ctx context.Context, env *controller.Env, w *observation) error {
 	cloud, problem, err := identity.FindCloud(ctx, env.Reader, w.rotation.Namespace, *w.rotation.Spec.CloudCredentialsRef)
@@ -52,15 +52,15 @@ func (p *userPassword) observe(ctx context.Context, env *controller.Env, w *obse
 	}
 	p.lockedOut = true
 	_, key := p.keys()
-	w.errorMessage = fmt.Sprintf("Keystone accepts neither the password in Secret %s nor the one that was to come: "+
-		"put the right one into its key %s", w.secret.Name, key)
+	w.errorMessage = fmt.Sprintf("Keystone accepts neither the password in Secret %s nor the staged one: "+
+		"set the correct password in its key %s", w.secret.Name, key)
 	return nil
 }
 
 func (p *userPassword) generateCredential(w *observation) (string, *controller.Decision) {
 	switch {
 	case p.lockedOut:
-		// Logins that fail count against the user. An edit of the Secret wakes it.
+		// Failed logins count against the user. A change of the Secret triggers the next pass.
 		return "", &controller.Decision{Name: "LockedOut", Wait: w.errorMessage, At: w.now.Add(controller.ResyncInterval)}
 	case p.user == nil:
 		return "", &controller.Decision{Name: "KeystoneAwaited", Wait: w.errorMessage}
@@ -79,9 +79,9 @@ func (*userPassword) keep(*observation) *controller.Decision { return nil }
 
 func (*userPassword) missingRoles(*observation) (reason, why string) { return "", "" }
 
-// revoke: Keystone forgot the old one when it took the new one.
+// revoke returns nil: Keystone replaced the old password with the new one.
 func (*userPassword) revoke(*observation, string) *controller.Decision { return nil }
 
 func (*userPassword) title(string) string { return "the new password" }
 
-func (*userPassword) isLost(string) string { return "" }
+func (*userPassword) missingMessage(string) string { return "" }

@@ -11,11 +11,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// TestPassword: the Secret that someone made is taken over, its other keys stay, and the password is another one in time.
+// TestPassword: an existing Secret is adopted, its other keys are retained, and the password is rotated in time.
 func TestPassword(t *testing.T) {
 	c, r := start(t, rotationOf(password))
 	if s := c.secret(); text(s, passwordKey) != first || s.Labels["theirs"] != "x" {
-		t.Error("changed what works")
+		t.Error("changed a valid password")
 	}
 	c.days(r, 83)
 	s := c.secret()
@@ -35,10 +35,10 @@ func TestPassword(t *testing.T) {
 			t.Errorf("%v", condition)
 		}
 	}
-	c.checkSaid()
+	c.checkOutput()
 }
 
-// TestPasswordChangedByHand: an administrator sets another one, and puts it into the Secret.
+// TestPasswordChangedByHand: an administrator sets another password, and writes it into the Secret.
 func TestPasswordChangedByHand(t *testing.T) {
 	c, r := start(t, rotationOf(password))
 	c.keystone.SetPassword(userName, "by hand")
@@ -56,7 +56,7 @@ func TestPasswordChangedByHand(t *testing.T) {
 	}
 }
 
-// TestLockedOut: if nobody knows the password, it says so and does not try all the time.
+// TestLockedOut: if no stored password is valid, the condition reports it, and logins are not repeated continuously.
 func TestLockedOut(t *testing.T) {
 	c, r := start(t, rotationOf(password))
 	c.keystone.SetPassword(userName, "unknown")
@@ -65,7 +65,8 @@ func TestLockedOut(t *testing.T) {
 	for range 10 {
 		rest = max(rest, c.pass(r))
 	}
-	if got := c.condition(conditionReady); rest != controller.ResyncInterval || !strings.Contains(got.Message, "Keystone accepts neither the password in Secret glance-credential") {
+	if got := c.condition(conditionReady); rest != controller.ResyncInterval || !strings.Contains(got.Message,
+		"Keystone accepts neither the password in Secret glance-credential") {
 		t.Errorf("rests %s: %v", rest, got)
 	}
 	c.editSecret(func(s *corev1.Secret) { s.Data[passwordKey] = []byte("wrong") })
@@ -76,7 +77,7 @@ func TestLockedOut(t *testing.T) {
 	c.editSecret(func(s *corev1.Secret) { s.Data[passwordKey] = []byte("unknown") })
 	c.violations = nil
 	c.run(r)
-	if offered, _ := c.nextCredential(); offered.value == "unknown" || !c.accepts(offered) || len(c.violations) > 0 {
-		t.Errorf("does not go on: %s %v", c.conditions(), c.violations)
+	if candidate, _ := c.nextCredential(); candidate.value == "unknown" || !c.accepts(candidate) || len(c.violations) > 0 {
+		t.Errorf("does not continue: %s %v", c.conditions(), c.violations)
 	}
 }

@@ -23,44 +23,46 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 )
 
-// Labels of the objects of a rotation: its name, and that of the queue user.
+// Labels of the objects of a rotation: the name of the rotation, and the name of the queue user.
 const (
 	rotationLabel  = "c5c3.io/credential-rotation"
 	queueUserLabel = "c5c3.io/queue-user"
 )
 
-// userSecretAnnotation of a User is the name of the Secret that was made for it.
+// userSecretAnnotation of a User is the name of the Secret that was created for it.
 const userSecretAnnotation = "c5c3.io/supplied-secret"
 
-// queue is a user of message queues. It is what RabbitMQ's messaging topology operator makes of objects: on each queue a User, which owns
-// the Secret that the operator reads its password in, and Permissions. So they go with the User, and of the Secret nothing is read back: it
-// is there if an annotation of the User says so, which is made after it.
+// queue is a user of message queues. RabbitMQ's messaging topology operator creates it from objects: on each queue a User,
+// which owns the Secret with its password, and Permissions. They are deleted with the User. The Secret is not read: it exists
+// if the User has userSecretAnnotation, which is set after the Secret is created.
 //
-// Another User of the same name meets what is left of the one before: when its Permission goes, the operator takes the right away from
-// whoever has the name. So a user that is gone from all queues is replaced by one of another name. On one of several queues, which keep
-// theirs, its User is made again under the name. Then what the one before owned counts as being deleted: Kubernetes collects it, and only
-// then the Permissions are made again. The Secret has another name for each User.
+// A new User of the same name conflicts with leftovers of the previous one: when the Permission of that one is deleted, the
+// operator revokes the permission of the RabbitMQ user with the name. So a user that is missing on all queues is replaced by
+// one with another name. If it is missing on one of several queues, its User is re-created with the same name. Then the
+// objects of the previous User are treated as being deleted: Kubernetes garbage-collects them, and only after that the
+// Permissions are created again. The Secret has a different name for each User.
 type queue struct {
-	// users and permissions of the rotation, by the names of the objects.
+	// users and permissions of the rotation by object name.
 	users, permissions map[string]*unstructured.Unstructured
-	// vhosts that the user is to have, whoever made them.
+	// vhosts of the user, no matter who created them.
 	vhosts map[virtualHost]*unstructured.Unstructured
 }
 
-// virtualHost is one of a broker.
+// virtualHost is a virtual host of a broker.
 type virtualHost struct {
 	broker common.Broker
 	name   string
 }
 
-// defaultVhost is in every RabbitMQ, without a Vhost.
+// defaultVhost exists in every RabbitMQ, without a Vhost object.
 const defaultVhost = "/"
 
 func (*queue) keys() (id, value string) { return "username", "password" }
 
 func (*queue) overlaps() bool { return true }
 
-// staged is a name in RabbitMQ, of objects, and the value of a label, which has 63 letters at most.
+// staged returns the name of the RabbitMQ user. It is also an object name and the value of a label, which has at most 63
+// characters.
 func (*queue) staged(w *observation, random string) string {
 	const letters = 63
 	name := strings.ReplaceAll(w.rotation.Name, ".", "-")
@@ -97,7 +99,7 @@ func (q *queue) observe(ctx context.Context, env *controller.Env, w *observation
 	return nil
 }
 
-// recentlyModified: something was made or deleted a moment ago.
+// recentlyModified reports whether an object was created or deleted less than expectedDuration ago.
 func (q *queue) recentlyModified(w *observation) bool {
 	all := slices.AppendSeq(slices.Collect(maps.Values(q.users)), maps.Values(q.permissions))
 	return slices.ContainsFunc(slices.AppendSeq(all, maps.Values(q.vhosts)), func(o *unstructured.Unstructured) bool {
@@ -109,8 +111,9 @@ func (q *queue) recentlyModified(w *observation) bool {
 	})
 }
 
-// virtualHosts are those of the spec that the operator has been asked for.
-func (q *queue) virtualHosts(ctx context.Context, reader client.Reader, w *observation) (map[virtualHost]*unstructured.Unstructured, error) {
+// virtualHosts returns the Vhost objects for the virtual hosts of the spec.
+func (q *queue) virtualHosts(ctx context.Context, reader client.Reader, w *observation) (map[virtualHost]*unstructured.Unstructured,
+	error) {
 	objects, err := q.list(ctx, reader, w, "Vhost")
 	if err != nil {
 		return nil, err
@@ -142,7 +145,7 @@ func (*queue) list(
 	return out, nil
 }
 
-// rotationLabelValue a rotation is its name, or what stands for it.
+// rotationLabelValue returns the name of the rotation, or a hash of it if it is too long for a label.
 func rotationLabelValue(w *observation) string {
 	const letters, digits = 63, 20
 	if name := w.rotation.Name; len(name) <= letters {
@@ -151,13 +154,13 @@ func rotationLabelValue(w *observation) string {
 	return names.Hash(digits, w.rotation.Name)
 }
 
-// queueUserSpec is what one queue is asked for: a user, and what it may do.
+// queueUserSpec contains the desired objects on one queue: a user and its permissions.
 type queueUserSpec struct {
 	user        *unstructured.Unstructured
 	permissions []*unstructured.Unstructured
 }
 
-// queueUserSpecs of a user, for each queue, in the order of the spec.
+// queueUserSpecs returns the desired objects of a user for each queue, in the order of the spec.
 func (*queue) queueUserSpecs(w *observation, id string) []queueUserSpec {
 	var brokers []common.Broker
 	permissions := map[common.Broker][]*unstructured.Unstructured{}
@@ -187,8 +190,9 @@ func metaOf(w *observation, id, name string) object.Meta {
 	}}
 }
 
-// owners of a User: the rotation, if it is to be deleted with it. What deletes that in the foreground waits for the User on a broker that
-// somebody else runs: without the Secret of the connection, which goes with the namespace, the operator would never let the User go.
+// owners returns the owner reference of a User: the rotation, if the deletion policy is Delete. On an external broker,
+// foreground deletion of the rotation waits for the User: the connection Secret is deleted with the namespace, and without it
+// the operator would never remove the finalizer of the User.
 func owners(w *observation, broker common.Broker) []metav1.OwnerReference {
 	if w.rotation.Spec.Queue.DeletionPolicy != common.DeletionPolicyDelete {
 		return nil
@@ -202,19 +206,20 @@ func owners(w *observation, broker common.Broker) []metav1.OwnerReference {
 	return []metav1.OwnerReference{own}
 }
 
-// ensure is the next step for a user to be ordered as the spec says. Nil: it is.
+// ensure returns the next step to make the objects of a user match the spec; nil if they do.
 func (q *queue) ensure(w *observation, id, password string) *controller.Decision {
 	desired := map[string]bool{}
 	for _, o := range q.queueUserSpecs(w, id) {
 		user := q.users[o.user.GetName()]
 		desired[o.user.GetName()] = true
-		for _, p := range o.permissions { // Also those of a User that is leaving, with which they go.
+		for _, p := range o.permissions { // Also permissions of a User that is being deleted; they are deleted with it.
 			desired[p.GetName()] = true
 		}
 		switch {
 		case user == nil:
 			return &controller.Decision{
-				Name: "QueueUserOrdered", Action: createUser(o.user), Note: fmt.Sprintf("orders %s by User %s", q.title(id), o.user.GetName()),
+				Name: "QueueUserOrdered", Action: createUser(o.user),
+				Note: fmt.Sprintf("created User %s for %s", o.user.GetName(), q.title(id)),
 			}
 		case user.GetDeletionTimestamp() != nil:
 			continue
@@ -228,7 +233,8 @@ func (q *queue) ensure(w *observation, id, password string) *controller.Decision
 			return q.createUserSecret(w, id, password, user)
 		}
 		for _, p := range o.permissions {
-			if q.permissions[p.GetName()] == nil && q.vhostMissingReason(p) == "" { // One that an earlier User owns has to go first.
+			// A permission owned by an earlier User must be deleted first.
+			if q.permissions[p.GetName()] == nil && q.vhostMissingReason(p) == "" {
 				return q.createPermission(id, user, p)
 			}
 		}
@@ -239,7 +245,7 @@ func (q *queue) ensure(w *observation, id, password string) *controller.Decision
 			if o.GetLabels()[queueUserLabel] == id && !desired[name] && o.GetDeletionTimestamp() == nil {
 				return &controller.Decision{
 					Name: "QueueUserRestricted", Action: controller.Delete(o, metav1.DeletePropagationBackground),
-					Note: fmt.Sprintf("deletes %s %s, which spec.queue.permissions does not have any more", o.GetKind(), name),
+					Note: fmt.Sprintf("deleted %s %s, which is no longer in spec.queue.permissions", o.GetKind(), name),
 				}
 			}
 		}
@@ -247,28 +253,28 @@ func (q *queue) ensure(w *observation, id, password string) *controller.Decision
 	return nil
 }
 
-// vhostMissingReason says why there is no virtual host yet for a Permission to be in: no words if there is. The operator tries again after a pause that
-// grows each time, so one that is made too early comes minutes late.
+// vhostMissingReason returns why the virtual host of a Permission does not exist yet; "" if it exists. The operator retries
+// with an increasing delay, so a Permission that is created too early becomes ready minutes late.
 func (q *queue) vhostMissingReason(permission *unstructured.Unstructured) string {
 	host := hostOf(permission)
 	if host.name == defaultVhost {
 		return ""
 	}
 	if why := unready(q.vhosts[host]); why != "" {
-		return fmt.Sprintf("RabbitMQ's messaging topology operator has not made virtual host %s in %s yet: its Vhost %s",
+		return fmt.Sprintf("RabbitMQ's messaging topology operator has not created virtual host %s in %s yet: its Vhost %s",
 			host.name, host.broker, why)
 	}
 	return ""
 }
 
-// hostOf a Permission is the virtual host.
+// hostOf returns the virtual host of a Permission.
 func hostOf(permission *unstructured.Unstructured) virtualHost {
 	vhost, _, _ := unstructured.NestedString(permission.Object, "spec", "vhost")
 	return virtualHost{rabbitmq.BrokerOf(permission), vhost}
 }
 
-// createUser makes a User, whose Secret has a name that no other User's has had: under that of an earlier one, its Secret may still be there
-// and about to be collected, which cannot be seen, since these Secrets are not read.
+// createUser creates a User whose Secret has a name that was never used by another User: the Secret of an earlier User may
+// still exist and be about to be garbage-collected, which cannot be observed, because these Secrets are not read.
 func createUser(user *unstructured.Unstructured) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		const random = 4
@@ -284,15 +290,17 @@ func createUser(user *unstructured.Unstructured) controller.Action {
 	}
 }
 
-// secretOfUser is where a User names its Secret.
+// secretOfUser is the path of the Secret name in a User.
 var secretOfUser = []string{"spec", "importCredentialsSecret", "name"}
 
-// owned reports whether a User owns an object. One that another User of its name has owned is about to be collected.
+// owned reports whether the User owns the object. An object owned by an earlier User of the same name is about to be
+// garbage-collected.
 func owned(o, user *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(by metav1.OwnerReference) bool { return by.UID == user.GetUID() })
 }
 
-// createUserSecret makes the Secret that a User names, and notes on the User that it did: these Secrets are not read.
+// createUserSecret creates the Secret that a User references, and records that on the User, because these Secrets are not
+// read.
 func (q *queue) createUserSecret(w *observation, id, password string, user *unstructured.Unstructured) *controller.Decision {
 	name, _, _ := unstructured.NestedString(user.Object, secretOfUser...)
 	meta := metaOf(w, id, name)
@@ -325,7 +333,7 @@ func (q *queue) createPermission(id string, user, permission *unstructured.Unstr
 	permission.SetOwnerReferences(ownedBy(user))
 	return &controller.Decision{
 		Name: "QueueUserPermitted", Action: createAll(permission),
-		Note: fmt.Sprintf("gives %s the virtual host %s", q.title(id), hostOf(permission).name),
+		Note: fmt.Sprintf("granted %s access to virtual host %s", q.title(id), hostOf(permission).name),
 	}
 }
 
@@ -335,26 +343,26 @@ func ownedBy(user *unstructured.Unstructured) []metav1.OwnerReference {
 	}}
 }
 
-// createAll creates objects, one after the other. One that is there is as it was to be made: nobody else makes any of that name. What is
-// left of an earlier User has been seen to be gone, or has another name.
+// createAll creates objects in order. An existing object has the desired content, because only this controller creates
+// objects with these names, and leftovers of an earlier User have been observed to be deleted or have another name.
 func createAll(objects ...client.Object) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		for _, o := range objects {
 			if err := env.Client.Create(ctx, o); client.IgnoreAlreadyExists(err) != nil {
-				return fmt.Errorf("cannot make %s: %w", o.GetName(), err)
+				return fmt.Errorf("cannot create %s: %w", o.GetName(), err)
 			}
 		}
 		return nil
 	}
 }
 
-// operatorPendingMessage says what the operator has not done yet of what a user is to be: no words if everything is done.
+// operatorPendingMessage describes which object of a user the operator has not processed yet; "" if none exists.
 func (q *queue) operatorPendingMessage(w *observation, id string) string {
 	for _, o := range q.queueUserSpecs(w, id) {
 		broker := rabbitmq.BrokerOf(o.user)
 		user := q.users[o.user.GetName()]
 		if why := unready(user); why != "" {
-			return fmt.Sprintf("RabbitMQ's messaging topology operator has not made user %s in %s yet: User %s %s",
+			return fmt.Sprintf("RabbitMQ's messaging topology operator has not created user %s in %s yet: User %s %s",
 				id, broker, o.user.GetName(), why)
 		}
 		for _, p := range o.permissions {
@@ -367,7 +375,7 @@ func (q *queue) operatorPendingMessage(w *observation, id string) string {
 				why = "is being deleted with an earlier User"
 			}
 			if why != "" {
-				return fmt.Sprintf("RabbitMQ's messaging topology operator has not given user %s the virtual host %s of %s yet: "+
+				return fmt.Sprintf("RabbitMQ's messaging topology operator has not granted user %s access to virtual host %s of %s yet: "+
 					"Permission %s %s", id, hostOf(p).name, broker, p.GetName(), why)
 			}
 		}
@@ -375,7 +383,7 @@ func (q *queue) operatorPendingMessage(w *observation, id string) string {
 	return ""
 }
 
-// unready says why an object of the operator does not stand for what it says in the queue: no words if it does.
+// unready returns why an object of the operator is not applied to the queue; "" if it is.
 func unready(u *unstructured.Unstructured) string {
 	if u == nil {
 		return "does not exist"
@@ -398,8 +406,8 @@ func unready(u *unstructured.Unstructured) string {
 	return "is not ready"
 }
 
-// generateCredential: a user in use may do everything that the next one may, before that takes its place. The first has nobody to take the place of, and
-// whoever is to make a virtual host, or a queue, may need its Secret to begin with: it is not ready, but there.
+// generateCredential replaces a user in use only after the next one has all permissions. The first user replaces none and is
+// returned before it is ready: creating a virtual host or a queue may require its Secret.
 func (q *queue) generateCredential(w *observation) (string, *controller.Decision) {
 	id := w.record.Staged
 	if s := q.ensure(w, id, w.staged()); s != nil {
@@ -443,6 +451,6 @@ func (q *queue) revoke(_ *observation, id string) *controller.Decision {
 
 func (*queue) title(id string) string { return "queue user " + id }
 
-func (q *queue) isLost(id string) string {
-	return fmt.Sprintf("the User of %s was deleted: another one takes its place", q.title(id))
+func (q *queue) missingMessage(id string) string {
+	return fmt.Sprintf("the User of %s was deleted and is replaced", q.title(id))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// TestQueueUser: until the grace is over there are two users, of which each may do everything; then there is one.
+// TestQueueUser: until the end of the grace period, two users with all permissions exist; then one.
 func TestQueueUser(t *testing.T) {
 	c, r := start(t, rotationOf(queueUser))
 	old, _ := c.nextCredential()
@@ -35,13 +35,14 @@ func TestQueueUser(t *testing.T) {
 		t.Errorf("the old one is accepted: %v, the new one: %v", c.accepts(old), c.accepts(fresh))
 	}
 	c.verifyBroker(t)
-	c.checkSaid()
+	c.checkOutput()
 	for _, v := range c.violations {
 		t.Error(v)
 	}
 }
 
-// TestQueueUnavailable: nothing is replaced before its successor works everywhere, and nothing counts as revoked before it is.
+// TestQueueUnavailable: a user is replaced only after its successor works everywhere, and counts as revoked only after its
+// deletion.
 func TestQueueUnavailable(t *testing.T) {
 	c, r := start(t, rotationOf(queueUser))
 	old, _ := c.nextCredential()
@@ -53,7 +54,8 @@ func TestQueueUnavailable(t *testing.T) {
 	if now, _ := c.nextCredential(); now != old || !c.accepts(old) {
 		t.Error("it is replaced by one that does not work")
 	}
-	if got := c.condition(conditionReady); !strings.Contains(got.Message, "has not made user glance-") && !strings.Contains(got.Message, "connection refused") {
+	if got := c.condition(conditionReady); !strings.Contains(got.Message, "has not created user glance-") && !strings.Contains(got.Message,
+		"connection refused") {
 		t.Errorf("%v", got)
 	}
 	c.broker.away = false
@@ -62,14 +64,15 @@ func TestQueueUnavailable(t *testing.T) {
 	}
 	fresh, _ := c.nextCredential()
 	if fresh == old {
-		t.Fatalf("does not go on: %s", c.conditions())
+		t.Fatalf("does not continue: %s", c.conditions())
 	}
 	c.broker.away = true
 	c.clock.SetTime(c.clock.Now().Add(2 * day))
 	for range 20 {
 		c.pass(r)
 	}
-	if got := c.condition(conditionRevoked); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "has not deleted user "+old.id+" yet") {
+	if got := c.condition(conditionRevoked); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message,
+		"has not deleted user "+old.id+" yet") {
 		t.Errorf("%v", got)
 	}
 	c.broker.away = false
@@ -80,7 +83,8 @@ func TestQueueUnavailable(t *testing.T) {
 	}
 }
 
-// TestVirtualHosts: another cell, also one on a queue of its own, and one less, change what the user in use may do, and not who it is.
+// TestVirtualHosts: additional cells, also with their own queue, and removed ones change the permissions of the user in use,
+// but not its name.
 func TestVirtualHosts(t *testing.T) {
 	c, r := start(t, rotationOf(queueUser))
 	before, _ := c.nextCredential()
@@ -90,10 +94,11 @@ func TestVirtualHosts(t *testing.T) {
 		vhosts []string
 		waits  string
 	}{
-		{"One more on the same queue.", []string{"glance", "second"}, ""},
-		{"One on another queue, which comes later.", []string{"glance", "second", "cell"}, "has not made virtual host cell in RabbitmqCluster cell yet: its Vhost does not exist"},
-		{"The first has gone.", []string{"second", "cell"}, ""},
-		{"So has the other queue.", []string{"glance"}, ""},
+		{"An additional one on the same queue.", []string{"glance", "second"}, ""},
+		{"One on another queue, which is created later.", []string{"glance", "second", "cell"},
+			"has not created virtual host cell in RabbitmqCluster cell yet: its Vhost does not exist"},
+		{"The first is removed.", []string{"second", "cell"}, ""},
+		{"So is the other queue.", []string{"glance"}, ""},
 	} {
 		c.broker.needs = map[string]bool{}
 		c.edit(func(r *c5c3v1.CredentialRotation) {
@@ -105,7 +110,8 @@ func TestVirtualHosts(t *testing.T) {
 		for range 20 {
 			c.pass(r)
 		}
-		if got := c.condition(conditionReady); (tc.waits != "") != (got.Status == metav1.ConditionFalse) || !strings.Contains(got.Message, tc.waits) {
+		if got := c.condition(conditionReady); (tc.waits != "") != (got.Status == metav1.ConditionFalse) || !strings.Contains(got.Message,
+			tc.waits) {
 			t.Errorf("%s: %v", tc.reason, got)
 		}
 		if tc.waits != "" {
@@ -125,7 +131,8 @@ func TestVirtualHosts(t *testing.T) {
 	}
 }
 
-// TestFirstQueueUser: whoever makes a virtual host, or a queue of its own, may have to read the Secret before, which is there, and not ready.
+// TestFirstQueueUser: creating a virtual host, or a separate queue, may require the Secret, which exists before the rotation
+// is ready.
 func TestFirstQueueUser(t *testing.T) {
 	for name, vhosts := range map[string]map[string]bool{
 		"No virtual host":       {},
@@ -157,8 +164,8 @@ func TestFirstQueueUser(t *testing.T) {
 	}
 }
 
-// TestQueueUserDeleted: one whose User somebody deleted is replaced by one of another name, since what is left of it takes rights away from
-// whoever has the name.
+// TestQueueUserDeleted: a user whose User was deleted is replaced by one with another name, because leftovers of it revoke
+// the permissions of the user with that name.
 func TestQueueUserDeleted(t *testing.T) {
 	c, r := start(t, rotationOf(queueUser))
 	old, _ := c.nextCredential()
@@ -173,13 +180,13 @@ func TestQueueUserDeleted(t *testing.T) {
 		t.Errorf("another one %v, accepted %v", now.id != old.id, c.accepts(now))
 	}
 	c.verifyBroker(t)
-	if requested := c.said(); !strings.Contains(requested, "Warning CredentialStaged the User of queue user "+old.id+" was deleted") {
+	if requested := c.output(); !strings.Contains(requested, "Warning CredentialStaged the User of queue user "+old.id+" was deleted") {
 		t.Error(requested)
 	}
 }
 
-// TestQueueUserDeletedOnOne: where others have the user still, it is made again under its name, and has its rights again when what the earlier
-// User owned has gone, in whatever order.
+// TestQueueUserDeletedOnOne: if the user still exists on other queues, it is re-created with its name, and gets its
+// permissions again when the objects of the earlier User are deleted, in any order.
 func TestQueueUserDeletedOnOne(t *testing.T) {
 	for _, last := range []string{"Secret", "Permission"} {
 		t.Run(last, func(t *testing.T) {
@@ -196,12 +203,14 @@ func TestQueueUserDeletedOnOne(t *testing.T) {
 			for range 10 {
 				c.pass(r)
 			}
-			if again := c.brokerObjects("User"); len(again) != 2 || again[0].GetName() != users[0].GetName() || again[0].GetUID() == users[0].GetUID() {
-				t.Fatalf("it is not made again: %v", again)
+			if recreated := c.brokerObjects("User"); len(recreated) != 2 || recreated[0].GetName() != users[0].GetName() ||
+				recreated[0].GetUID() == users[0].GetUID() {
+				t.Fatalf("it is not made again: %v", recreated)
 			}
-			// The Permission that it needs has the name of the earlier one's.
-			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "is being deleted with an earlier User") {
-				t.Errorf("with what is left of the earlier one: %v", got)
+			// The new Permission has the name of the earlier one.
+			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message,
+				"is being deleted with an earlier User") {
+				t.Errorf("with leftovers of the earlier one: %v", got)
 			}
 			for _, spared := range [][]string{{last}, nil} {
 				c.broker.spared = spared
@@ -223,7 +232,7 @@ func TestQueueUserDeletedOnOne(t *testing.T) {
 	}
 }
 
-// TestEarlierUser: a Permission counts if the User that is there owns it.
+// TestEarlierUser: only a Permission that the existing User owns counts.
 func TestEarlierUser(t *testing.T) {
 	for owner, want := range map[types.UID]string{"present": "", "earlier": "is being deleted with an earlier User"} {
 		q, w := &queue{}, &observation{rotation: rotationOf(queueUser)}
@@ -244,8 +253,8 @@ func TestEarlierUser(t *testing.T) {
 	}
 }
 
-// TestQueueRightsLost: that a rotation waits does not hide that the user in use lacks a right.
-func TestQueueRightsLost(t *testing.T) {
+// TestQueuePermissionsMissing: a waiting rotation does not hide that the user in use lacks a permission.
+func TestQueuePermissionsMissing(t *testing.T) {
 	c, r := start(t, rotationOf(queueUser))
 	c.edit(func(r *c5c3v1.CredentialRotation) {
 		r.Spec.Queue.Permissions = append(r.Spec.Queue.Permissions, permissionIn("missing"))
@@ -259,17 +268,17 @@ func TestQueueRightsLost(t *testing.T) {
 	}
 }
 
-// TestQueueRetryInterval: it looks often as long as RabbitMQ's operator may be at it, and no longer than that.
+// TestQueueRetryInterval: the interval is short while RabbitMQ's operator is expected to work, and no longer.
 func TestQueueRetryInterval(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		age    time.Duration
 		want   time.Duration
 	}{
-		"New":     {"It was made a minute ago.", time.Minute, retryInterval},
-		"Old":     {"The operator may be away for days.", 2 * time.Minute, poll},
+		"New":     {"It was created a minute ago.", time.Minute, retryInterval},
+		"Old":     {"The operator may be stopped for days.", 2 * time.Minute, poll},
 		"Ahead":   {"Clocks differ by seconds.", -5 * time.Second, retryInterval},
-		"Too far": {"A clock that is wrong is no reason to hurry until it is right.", -time.Hour, poll},
+		"Too far": {"A wrong clock does not shorten the interval permanently.", -time.Hour, poll},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, r := start(t, rotationOf(queueUser))
@@ -296,7 +305,7 @@ func TestQueueRetryInterval(t *testing.T) {
 	}
 }
 
-// TestQueueUserOwned: the users go with the rotation if that is what is wanted, and stay otherwise.
+// TestQueueUserOwned: the users are deleted with the rotation if the deletion policy is Delete, and retained otherwise.
 func TestQueueUserOwned(t *testing.T) {
 	for policy, remaining := range map[string]int{"Retain": 1, "Delete": 0} {
 		t.Run(policy, func(t *testing.T) {
@@ -319,13 +328,14 @@ func TestQueueUserOwned(t *testing.T) {
 	}
 }
 
-// TestQueueUserNames: a name fits wherever it stands.
+// TestQueueUserNames: names are valid as object names and label values.
 func TestQueueUserNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &observation{rotation: rotationOf(queueUser), target: &queue{}}
 		w.rotation.Name = rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?(\.[a-z0-9]{1,40})?`).Draw(t, "name")
 		id := w.target.staged(w, "0123456789abcdef")
-		if len(id) > 63 || strings.Contains(id, ".") || strings.Contains(id, "--0123456789abcdef") || !strings.HasSuffix(id, "-0123456789abcdef") {
+		if len(id) > 63 || strings.Contains(id, ".") || strings.Contains(id, "--0123456789abcdef") || !strings.HasSuffix(id,
+			"-0123456789abcdef") {
 			t.Errorf("%s: %s", w.rotation.Name, id)
 		}
 		if l := rotationLabelValue(w); len(l) > 63 {
@@ -334,14 +344,15 @@ func TestQueueUserNames(t *testing.T) {
 	})
 }
 
-// TestQueueUserHistories: whatever people and the queue do, and in whatever order, no pod has a user that RabbitMQ does not accept, and in
-// the end there is one.
+// TestQueueUserHistories: after any sequence of user actions and queue failures, no pod has a user that RabbitMQ rejects, and
+// in the end there is one user.
 func TestQueueUserHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c, r := start(t, rotationOf(queueUser))
 		c.violations = nil
 		for range rapid.IntRange(1, 12).Draw(rt, "moves") {
-			switch move := rapid.SampledFrom([]string{"days", "rotate", "away", "back", "passes", "hold", "free", "cell", "no cell", "leader"}).Draw(rt, "move"); move {
+			switch move := rapid.SampledFrom([]string{"days", "rotate", "away", "back", "passes", "hold", "free", "cell", "no cell",
+				"leader"}).Draw(rt, "move"); move {
 			case "days":
 				c.clock.SetTime(c.clock.Now().Add(day * 40))
 			case "rotate":
@@ -377,9 +388,9 @@ func TestQueueUserHistories(t *testing.T) {
 		if len(c.violations) > 0 {
 			rt.Errorf("%s", strings.Join(slices.Compact(c.violations), "\n"))
 		}
-		offered, _ := c.nextCredential()
+		candidate, _ := c.nextCredential()
 		for pod, l := range c.loaded {
-			if diff := cmp.Diff(offered.id, l.id); diff != "" {
+			if diff := cmp.Diff(candidate.id, l.id); diff != "" {
 				rt.Errorf("pod %s (-Secret +pod):\n%s", pod, diff)
 			}
 		}
@@ -387,14 +398,14 @@ func TestQueueUserHistories(t *testing.T) {
 	})
 }
 
-// TestExternalBroker: a user of a queue that somebody else runs is made by the Secret with which that is administrated. What deletes the
-// rotation waits for it, if it is to be deleted with it.
+// TestExternalBroker: a user of an external queue is created with the Secret of its administrator. Deletion of the rotation
+// waits for the user, if it is to be deleted with it.
 func TestExternalBroker(t *testing.T) {
 	w := &observation{rotation: rotationOf(queueUser), target: &queue{}}
 	w.rotation.Spec.Queue.DeletionPolicy = "Delete"
-	own, theirs := permissionIn("glance"), c5c3v1.QueuePermission{Vhost: "nova-cloud"}
-	theirs.ConnectionSecretRef.Name = "rabbitmq" // The same name as that of a RabbitmqCluster.
-	w.rotation.Spec.Queue.Permissions = []c5c3v1.QueuePermission{own, theirs}
+	own, foreignObject := permissionIn("glance"), c5c3v1.QueuePermission{Vhost: "nova-cloud"}
+	foreignObject.ConnectionSecretRef.Name = "rabbitmq" // The same name as a RabbitmqCluster.
+	w.rotation.Spec.Queue.Permissions = []c5c3v1.QueuePermission{own, foreignObject}
 	orders := (&queue{}).queueUserSpecs(w, "glance-0")
 	if len(orders) != 2 {
 		t.Fatalf("%d orders of two brokers", len(orders))

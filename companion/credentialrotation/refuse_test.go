@@ -12,10 +12,11 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 )
 
-// TestValidation: what cannot be is reported, and nothing is touched.
+// TestValidation: errors are reported, and nothing is changed.
 func TestValidation(t *testing.T) {
 	secretOf := func(labels, annotations, data map[string]string) *corev1.Secret {
-		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace, Labels: labels, Annotations: annotations}, Data: map[string][]byte{}}
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace, Labels: labels, Annotations: annotations},
+			Data: map[string][]byte{}}
 		for k, v := range data {
 			s.Data[k] = []byte(v)
 		}
@@ -24,20 +25,26 @@ func TestValidation(t *testing.T) {
 	managed := map[string]string{managedByLabel: managedBy}
 	for name, tc := range map[string]struct {
 		target      string
-		secret      *corev1.Secret // in the place of what a rotation expects; without data: none
+		secret      *corev1.Secret // replaces the Secret of a rotation; without data: none
 		change      func(*c5c3v1.CredentialRotation)
 		clouds      func(*corev1.Secret)
 		wantMessage string
 	}{
-		"Foreign":         {target: applicationCredential, secret: secretOf(nil, nil, map[string]string{"a": "b"}), wantMessage: "it was not made by this CredentialRotation"},
-		"Sibling":         {target: applicationCredential, secret: secretOf(managed, map[string]string{recordAnnotation: `{"rotation":"nova"}`}, map[string]string{"a": "b"}), wantMessage: "it is that of CredentialRotation nova"},
-		"NoPassword":      {target: password, secret: secretOf(nil, nil, nil), wantMessage: "has to hold the user's present password in its key password"},
-		"NoPasswordKey":   {target: password, secret: secretOf(nil, nil, map[string]string{"a": "b"}), wantMessage: "has to hold the user's present password"},
-		"NoClouds":        {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.CloudCredentialsRef.SecretName = "gone" }, wantMessage: "spec.cloudCredentialsRef: Secret gone does not exist"},
-		"NoCloud":         {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.CloudCredentialsRef.CloudName = "gone" }, wantMessage: `has no cloud "gone": it has glance`},
-		"AnotherUser":     {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.UserName = "nova" }, wantMessage: "only user nova itself can make its application credentials"},
-		"NoProject":       {target: applicationCredential, clouds: replace("project_name: service", ""), wantMessage: "needs a project"},
-		"WrongPassword":   {target: applicationCredential, clouds: replace(first, "wrong"), wantMessage: "cannot log in as user glance: the password is not accepted by Keystone, or the user is locked out"},
+		"Foreign": {target: applicationCredential, secret: secretOf(nil, nil, map[string]string{"a": "b"}),
+			wantMessage: "it was not created by this CredentialRotation"},
+		"Sibling": {target: applicationCredential, secret: secretOf(managed, map[string]string{recordAnnotation: `{"rotation":"nova"}`},
+			map[string]string{"a": "b"}), wantMessage: "it belongs to CredentialRotation nova"},
+		"NoPassword": {target: password, secret: secretOf(nil, nil, nil),
+			wantMessage: "must contain the current password of the user in key password"},
+		"NoPasswordKey": {target: password, secret: secretOf(nil, nil, map[string]string{"a": "b"}),
+			wantMessage: "must contain the current password of the user"},
+		"NoClouds": {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.CloudCredentialsRef.SecretName = "gone" }, wantMessage: "spec.cloudCredentialsRef: Secret gone does not exist"},
+		"NoCloud":  {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.CloudCredentialsRef.CloudName = "gone" }, wantMessage: `has no cloud "gone": it has glance`},
+		"AnotherUser": {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.UserName = "nova" },
+			wantMessage: "only user nova itself can create its application credentials"},
+		"NoProject": {target: applicationCredential, clouds: replace("project_name: service", ""), wantMessage: "must set a project"},
+		"WrongPassword": {target: applicationCredential, clouds: replace(first, "wrong"),
+			wantMessage: "cannot log in as user glance: the password is not accepted by Keystone, or the user is locked out"},
 		"NoSuchAuthority": {target: applicationCredential, clouds: replace("https://", "http://"), wantMessage: "https://"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,19 +11,19 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 )
 
-// withRoles names the roles of a rotation's application credential.
+// withRoles returns a rotation with roles for the application credential.
 func withRoles(roles ...string) *c5c3v1.CredentialRotation {
 	r := rotationOf(applicationCredential)
 	r.Spec.Roles = roles
 	return r
 }
 
-// rolesInUse are the roles of the application credential in the Secret.
+// rolesInUse returns the roles of the application credential in the Secret.
 func (c *cluster) rolesInUse() []string {
 	return c.keystone.Credentials()[text(c.secret(), idKey)].Roles
 }
 
-// TestRolesNamed: the credential has the roles that are named, and all of the user's if none is.
+// TestRolesNamed: the credential has the roles in the spec, or all roles of the user if none exist.
 func TestRolesNamed(t *testing.T) {
 	for name, tc := range map[string]struct{ roles, want []string }{
 		"Some": {roles: []string{"service", "admin"}, want: []string{"admin", "service"}},
@@ -47,17 +47,18 @@ func TestRolesNamed(t *testing.T) {
 	}
 }
 
-// TestRolesAwaited: no credential is made with less than the roles that are named, as between two RoleAssignments, and one that has lost
-// a role with its user is said to have.
+// TestRolesAwaited: no credential is created with fewer roles than the spec sets, for example between two RoleAssignments,
+// and a credential that lost a role with its user is reported.
 func TestRolesAwaited(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason      string
 		has         []string
 		wantMessage string
 	}{
-		"One":  {"A RoleAssignment is missing.", []string{"service", "reader"}, "spec.roles: user glance does not have the role admin in its project: "},
-		"Both": {"Both are.", []string{"reader"}, "spec.roles: user glance does not have the role admin or service in its project: "},
-		"None": {"Nobody logs in to a project without a role there.", []string{}, "or has no role in project service"},
+		"One": {"A RoleAssignment is missing.", []string{"service", "reader"},
+			"spec.roles: user glance does not have the role admin in its project; "},
+		"Both": {"Both are.", []string{"reader"}, "spec.roles: user glance does not have the role admin or service in its project; "},
+		"None": {"A login to a project requires a role in it.", []string{}, "or has no role in project service"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, withRoles("service", "admin"))
@@ -79,8 +80,9 @@ func TestRolesAwaited(t *testing.T) {
 			before, _ := c.nextCredential()
 			c.keystone.SetRoles(userName, tc.has...)
 			c.pass(c.sound())
-			// Whether the password or the roles are wrong, Keystone does not say.
-			if got := c.condition(conditionReady); !strings.Contains(got.Message, tc.wantMessage) || got.Status != metav1.ConditionFalse && name != "None" {
+			// Keystone does not distinguish a wrong password from missing roles.
+			if got := c.condition(conditionReady); !strings.Contains(got.Message, tc.wantMessage) || got.Status != metav1.ConditionFalse &&
+				name != "None" {
 				t.Errorf("%s: lost again: %v", tc.reason, got)
 			}
 			c.keystone.SetRoles(userName, "service", "admin")
@@ -92,7 +94,8 @@ func TestRolesAwaited(t *testing.T) {
 	}
 }
 
-// TestRolesChanged: a credential with other roles than are named is replaced, and works until everybody has the one with the right ones.
+// TestRolesChanged: a credential with different roles than the spec is replaced, and stays valid until all consumers have the
+// new one.
 func TestRolesChanged(t *testing.T) {
 	c := newCluster(t, rotationOf(applicationCredential))
 	r := c.sound()
@@ -101,10 +104,10 @@ func TestRolesChanged(t *testing.T) {
 		reason string
 		roles  []string
 	}{
-		{"Made before it named any.", []string{"service"}},
-		{"The service needs one more.", []string{"admin", "service"}},
-		{"It needs one less.", []string{"admin"}},
-		{"It names none.", nil},
+		{"Created without roles in the spec.", []string{"service"}},
+		{"A role was added.", []string{"admin", "service"}},
+		{"A role was removed.", []string{"admin"}},
+		{"The roles were removed.", nil},
 	} {
 		old, _ := c.nextCredential()
 		c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Roles = tc.roles })
@@ -142,7 +145,7 @@ func TestRolesChanged(t *testing.T) {
 	}
 }
 
-// TestRolesChangedWhileStaged: roles that the user never gets hold nothing up once others are named.
+// TestRolesChangedWhileStaged: roles that the user never gets do not block the rotation once the spec sets others.
 func TestRolesChangedWhileStaged(t *testing.T) {
 	c := newCluster(t, withRoles("service", "owner"))
 	r := c.sound()

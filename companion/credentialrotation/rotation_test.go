@@ -14,7 +14,7 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 )
 
-// TestFirst: a new rotation makes a credential, and every pod has it.
+// TestFirst: a new rotation creates a credential, and all pods have it.
 func TestFirst(t *testing.T) {
 	c, _ := start(t, rotationOf(applicationCredential))
 	s, r := c.secret(), c.rotation()
@@ -26,7 +26,8 @@ func TestFirst(t *testing.T) {
 		t.Errorf("type %s, labels (-want +got):\n%s", s.Type, diff)
 	}
 	created := c.keystone.Credentials()[text(s, idKey)]
-	if created.Description != "Made by CredentialRotation team-a-prod-12345/glance" || !strings.HasPrefix(created.Name, "glance-") || len(created.Secret) != 43 {
+	if created.Description != "Made by CredentialRotation team-a-prod-12345/glance" || !strings.HasPrefix(created.Name, "glance-") ||
+		len(created.Secret) != 43 {
 		t.Errorf("%s: %s", created.Name, created.Description)
 	}
 	if r.Status.CurrentID != created.ID || r.Status.Phase != "Idle" || r.Status.PreviousID != "" || r.Status.ObservedGeneration != 1 {
@@ -35,15 +36,15 @@ func TestFirst(t *testing.T) {
 	if got := r.Status.NextRotation.Sub(r.Status.LastRotation.Time); got != 83*day {
 		t.Errorf("replaced after %s", got)
 	}
-	c.checkSaid()
+	c.checkOutput()
 	before := s.ResourceVersion + r.ResourceVersion
 	c.days(c.sound(), 1)
 	if after := c.secret().ResourceVersion + c.rotation().ResourceVersion; after != before {
-		t.Error("it writes though there is nothing to do")
+		t.Error("it writes without changes")
 	}
 }
 
-// TestOverlap: until the grace is over, both credentials are valid; then one is.
+// TestOverlap: until the end of the grace period, both credentials are valid; then one.
 func TestOverlap(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	old, _ := c.nextCredential()
@@ -55,7 +56,8 @@ func TestOverlap(t *testing.T) {
 	if s := c.rotation().Status; s.Phase != "Grace" || s.PreviousID != old.id || s.CurrentID != fresh.id {
 		t.Errorf("status %+v", s)
 	}
-	if condition := c.condition(conditionRevoked); condition.Reason != "Grace" || !strings.Contains(condition.Message, old.id+" is kept until 2026-05-25T12:") {
+	if condition := c.condition(conditionRevoked); condition.Reason != "Grace" || !strings.Contains(condition.Message,
+		old.id+" is kept until 2026-05-25T12:") {
 		t.Errorf("%v", condition)
 	}
 	c.days(r, 1)
@@ -64,7 +66,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestFromRelease20261: all pods of a consumer that is made after the credential have it, and none is replaced for that; for the next credential they are.
+// TestFromRelease20261: all pods of a consumer that is created after the credential have it and are not restarted; for the
+// next credential they are.
 func TestFromRelease20261(t *testing.T) {
 	for _, target := range []string{applicationCredential, password, queueUser} {
 		t.Run(target, func(t *testing.T) {
@@ -82,20 +85,23 @@ func TestFromRelease20261(t *testing.T) {
 			annotation, first := podAnnotationPrefix+secretName, c.rotation().Status.CurrentID
 			d := consumer()
 			if got := d.Spec.Template.Annotations[annotation]; c.podCount != 2 || got != "" || d.Annotations[annotation] != first {
-				t.Errorf("%d pods were started, by a template with %q of a workload with %v; want 2, none and %s", c.podCount, got, d.Annotations, first)
+				t.Errorf("%d pods were started, by a template with %q of a workload with %v; want 2, none and %s", c.podCount, got, d.Annotations,
+					first)
 			}
 			if !meta.IsStatusConditionTrue(c.rotation().Status.Conditions, conditionDistributed) {
 				t.Errorf("not distributed: %s", c.conditions())
 			}
 			c.untilRotation(r)
-			if got, want := consumer().Spec.Template.Annotations[annotation], c.rotation().Status.CurrentID; got != want || want == first || c.podCount != 4 {
+			if got, want := consumer().Spec.Template.Annotations[annotation], c.rotation().Status.CurrentID; got != want || want == first ||
+				c.podCount != 4 {
 				t.Errorf("then %d pods were started, by a template with %q; want 4 and %q, which is not %q", c.podCount, got, want, first)
 			}
 		})
 	}
 }
 
-// TestRolloutDeferred: the old credential stays valid, and no third is made, for as long as one consumer is not proven to have the new one.
+// TestRolloutDeferred: the old credential stays valid, and no third is created, until all consumers are proven to have the
+// new one.
 func TestRolloutDeferred(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason      string
@@ -105,13 +111,13 @@ func TestRolloutDeferred(t *testing.T) {
 		wantMessage string
 	}{
 		"Rollout": {
-			reason:      "A roll-out that hangs.",
+			reason:      "The rollout does not progress.",
 			hold:        func(c *cluster) { c.noRollout = true },
 			free:        func(c *cluster) { c.noRollout = false },
 			wantMessage: "2 of 2 pods of Deployment glance were started with an earlier credential",
 		},
 		"Missing": {
-			reason: "A consumer that is not there may come with what it had.",
+			reason: "A missing consumer may return with its old credential.",
 			hold: func(c *cluster) {
 				c.edit(func(r *c5c3v1.CredentialRotation) {
 					r.Spec.Consumers = append(r.Spec.Consumers, c5c3v1.Consumer{Kind: "DaemonSet", Name: "agent"})
@@ -123,14 +129,14 @@ func TestRolloutDeferred(t *testing.T) {
 			wantMessage: "DaemonSet agent does not exist",
 		},
 		"Copy": {
-			reason:      "A SecretAggregate that is late: who logs in by its Secret has the old one.",
+			reason:      "The SecretAggregate is delayed: clients of its Secret have the old credential.",
 			rotation:    func(r *c5c3v1.CredentialRotation) { copied(r) },
 			hold:        func(c *cluster) { c.noCopy = true },
 			free:        func(c *cluster) { c.noCopy = false },
 			wantMessage: "the Secret of SecretAggregate glance-copy does not hold the credential yet",
 		},
 		"NoAggregate": {
-			reason: "It may come with what it had.",
+			reason: "It may return with its old credential.",
 			hold: func(c *cluster) {
 				c.edit(func(r *c5c3v1.CredentialRotation) { copied(r).Spec.Consumers[1].Name = "other" })
 			},
@@ -152,7 +158,7 @@ func TestRolloutDeferred(t *testing.T) {
 			for range 30 {
 				c.pass(r)
 			}
-			if name == "Missing" || name == "NoAggregate" { // What has nobody to have it is not replaced.
+			if name == "Missing" || name == "NoAggregate" { // Without consumers, the credential is not replaced.
 				if got, _ := c.nextCredential(); got != old {
 					t.Errorf("%s: replaced", tc.reason)
 				}
@@ -173,7 +179,7 @@ func TestRolloutDeferred(t *testing.T) {
 				t.Errorf("%s: %v", tc.reason, got)
 			}
 			tc.free(c)
-			for range 4 { // What is overdue is replaced again.
+			for range 4 { // An overdue credential is replaced again.
 				for range 40 {
 					c.pass(r)
 				}
@@ -191,52 +197,52 @@ func TestRolloutDeferred(t *testing.T) {
 	}
 }
 
-// TestRepairs: whatever becomes of the Secret or of Keystone's side, there is a working credential again, no pod loses the one that it has,
-// and nothing is left behind.
+// TestRepairs: after damage to the Secret or in Keystone, there is a valid credential again, no pod loses its credential, and
+// nothing is left behind.
 func TestRepairs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		damage func(*cluster)
-		// lost is set if pods have lost their credential by the damage itself.
-		lost  bool
-		event string
+		// invalidated is set if the damage itself invalidates the credential of pods.
+		invalidated bool
+		event       string
 	}{
 		"SecretDeleted": {
-			reason: "Its memory is gone, too.",
+			reason: "The record is lost, too.",
 			damage: func(c *cluster) { c.must(c.api.Delete(context.Background(), c.secret())) },
 		},
 		"SecretEdited": {
-			reason: "Nobody can log in by what it holds.",
-			damage: func(c *cluster) { c.editSecret(func(s *corev1.Secret) { s.Data[secretKey] = []byte("x") }) },
-			lost:   true, event: "Secret glance-credential was edited",
+			reason:      "The credential in the Secret is invalid.",
+			damage:      func(c *cluster) { c.editSecret(func(s *corev1.Secret) { s.Data[secretKey] = []byte("x") }) },
+			invalidated: true, event: "Secret glance-credential was modified",
 		},
 		"IDEdited": {
-			reason: "The secret is of another one.",
-			damage: func(c *cluster) { c.editSecret(func(s *corev1.Secret) { s.Data[idKey] = []byte("x") }) },
-			lost:   true, event: "Secret glance-credential was edited",
+			reason:      "The secret belongs to another credential.",
+			damage:      func(c *cluster) { c.editSecret(func(s *corev1.Secret) { s.Data[idKey] = []byte("x") }) },
+			invalidated: true, event: "Secret glance-credential was modified",
 		},
 		"RecordGone": {
-			reason: "What it holds is of an unknown history.",
+			reason: "The origin of the content is unknown.",
 			damage: func(c *cluster) { c.editSecret(func(s *corev1.Secret) { delete(s.Annotations, recordAnnotation) }) },
-			event:  "Secret glance-credential was edited",
+			event:  "Secret glance-credential was modified",
 		},
 		"RecordEdited": {
 			reason: "The same.",
 			damage: func(c *cluster) { c.editSecret(func(s *corev1.Secret) { s.Annotations[recordAnnotation] = "{" }) },
-			event:  "Secret glance-credential was edited",
+			event:  "Secret glance-credential was modified",
 		},
 		"RoleTaken": {
-			reason: "Keystone revokes the application credentials of every user who had a role that is deleted.",
-			damage: func(c *cluster) { c.keystone.Remove(userName) },
-			lost:   true, event: "Keystone has no application credential",
+			reason:      "Keystone revokes the application credentials of all users who had a deleted role.",
+			damage:      func(c *cluster) { c.keystone.Remove(userName) },
+			invalidated: true, event: "no longer exists in Keystone",
 		},
 		"Suspended": {
-			reason: "Suspended or not.",
+			reason: "Also if suspended.",
 			damage: func(c *cluster) {
 				c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Suspend = true })
 				c.keystone.Remove(userName)
 			},
-			lost: true, event: "Keystone has no application credential",
+			invalidated: true, event: "no longer exists in Keystone",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -248,29 +254,29 @@ func TestRepairs(t *testing.T) {
 				c.pass(r)
 			}
 			c.days(r, 1.1)
-			if tc.lost {
+			if tc.invalidated {
 				c.violations = nil
 			}
 			for _, v := range c.violations {
 				t.Errorf("%s: %s", tc.reason, v)
 			}
-			offered, _ := c.nextCredential()
+			candidate, _ := c.nextCredential()
 			for pod, l := range c.loaded {
-				if l != offered || !c.accepts(l) {
+				if l != candidate || !c.accepts(l) {
 					t.Errorf("%s: pod %s has an old credential", tc.reason, pod)
 				}
 			}
 			if got := c.keystone.Credentials(); len(got) != 2 {
 				t.Errorf("%s: %d application credentials", tc.reason, len(got))
 			}
-			if requested := c.said(); !strings.Contains(requested, tc.event) {
+			if requested := c.output(); !strings.Contains(requested, tc.event) {
 				t.Errorf("%s: it is not reported: %s", tc.reason, requested)
 			}
 		})
 	}
 }
 
-// TestRotateNow: an annotation replaces this credential, and no other.
+// TestRotateNow: the annotation rotates the credential that it names, and no other.
 func TestRotateNow(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	old, _ := c.nextCredential()
@@ -282,7 +288,7 @@ func TestRotateNow(t *testing.T) {
 		t.Errorf("not replaced: %s", c.conditions())
 	}
 	c.days(r, 5)
-	if again, _ := c.nextCredential(); again != fresh {
+	if repeated, _ := c.nextCredential(); repeated != fresh {
 		t.Error("an old annotation replaces again")
 	}
 }
@@ -297,7 +303,7 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
-// TestKeystoneDown: what is in use stays, and it goes on when Keystone does.
+// TestKeystoneDown: the credential in use is kept, and rotation continues when Keystone is available.
 func TestKeystoneDown(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	old, _ := c.nextCredential()
@@ -311,24 +317,26 @@ func TestKeystoneDown(t *testing.T) {
 		c.pass(r)
 	}
 	got := c.condition(conditionReady)
-	if got.Status != metav1.ConditionTrue || !strings.Contains(got.Message, "waits: cannot log in as user glance: Keystone answers 503") {
+	if got.Status != metav1.ConditionTrue || !strings.Contains(got.Message,
+		"is waiting: cannot log in as user glance: Keystone returned HTTP 503") {
 		t.Errorf("%v", got)
 	}
 	c.keystone.SetDown(false)
 	c.run(r)
 	if fresh, _ := c.nextCredential(); fresh == old {
-		t.Error("does not go on")
+		t.Error("does not continue")
 	}
 }
 
-// TestRefusedByKeystone: an event says why.
-func TestRefusedByKeystone(t *testing.T) {
+// TestRejectedByKeystone: an event contains the reason.
+func TestRejectedByKeystone(t *testing.T) {
 	c := newCluster(t, rotationOf(applicationCredential))
 	c.keystone.Refuse("POST", "the limit is 5")
 	for range 5 {
 		c.pass(c.sound())
 	}
-	if requested := c.said(); !strings.Contains(requested, "Warning KeystoneRefuses cannot make an application credential: Keystone answers 403: the limit is 5") {
+	if requested := c.output(); !strings.Contains(requested, "Warning KeystoneRefuses cannot create an application credential: Keystone "+
+		"returned HTTP 403: the limit is 5") {
 		t.Error(requested)
 	}
 	c.keystone.Refuse("POST", "")

@@ -10,20 +10,22 @@ import (
 )
 
 const (
-	// rotateAnnotation of a CredentialRotation replaces the credential at once. Its value is the ID of that credential (status.currentID):
-	// an old annotation replaces nothing again.
+	// rotateAnnotation of a CredentialRotation triggers an immediate rotation. Its value is the ID of the current credential
+	// (status.currentID), so that an old annotation does not trigger another rotation.
 	rotateAnnotation = "c5c3.io/rotate"
 
-	// settle is how long a new credential is in the Secret before pods are restarted for it: a kubelet's view of it may be late.
-	settle = 10 * time.Second
-	// poll is how often it looks for what is not watched, and hurry how often if others are at it.
+	// restartDelay is the delay between writing a new credential and restarting pods: a kubelet may still serve the previous
+	// content.
+	restartDelay = 10 * time.Second
+	// poll is the interval for resources that are not watched, retryInterval the interval while an operator is working.
 	poll          = 30 * time.Second
 	retryInterval = 2 * time.Second
-	// expectedDuration is how long they take if nothing is wrong. What takes longer may take days, and is no reason to ask every two seconds.
+	// expectedDuration is how long operators usually take. After that, an operation may take days, so polling every two
+	// seconds is not useful.
 	expectedDuration = 2 * time.Minute
 )
 
-// rules are asked in this order for the next step; the first that has one decides.
+// rules are evaluated in this order; the first that returns a step decides.
 var rules = []func(*observation) *controller.Decision{
 	rejectSpec,
 	keep,
@@ -39,14 +41,14 @@ var rules = []func(*observation) *controller.Decision{
 	rotate,
 }
 
-// next finds the next step. Workloads and Secrets are watched; Keystone, pods, and objects of queues, whose kinds need not be installed,
-// are not.
+// next selects the next step. Workloads and Secrets are watched. Keystone, pods and the objects of queues, whose kinds may
+// not be installed, are not.
 func next(w *observation) controller.Decision {
 	s := controller.First(rules, w)
 	s.Expected = s.Action != nil
 	s.Status = func() { w.rotation.Status = report(w, s) }
 	switch {
-	case s.Action != nil: // It looks at once.
+	case s.Action != nil: // Requeued immediately.
 	case !s.At.IsZero():
 		s.RequeueAfter = controller.RequeueIn(s.At, w.now)
 	case s.Wait != "":
@@ -67,16 +69,16 @@ func rejectSpec(w *observation) *controller.Decision {
 	name := w.rotation.Spec.SecretName
 	switch {
 	case w.state == foreign:
-		return &controller.Decision{Name: "NotOurs", Wait: fmt.Sprintf("Secret %s is not touched: %s", name, w.whose)}
+		return &controller.Decision{Name: "NotOurs", Wait: fmt.Sprintf("Secret %s is not modified: %s", name, w.secretOwner)}
 	case !w.target.overlaps() && w.value() == "":
 		_, key := w.target.keys()
 		return &controller.Decision{Name: "PasswordMissing", Wait: fmt.Sprintf(
-			"Secret %s has to hold the user's present password in its key %s: Keystone lets nobody read it", name, key)}
+			"Secret %s must contain the current password of the user in key %s: it cannot be read from Keystone", name, key)}
 	}
 	return nil
 }
 
-// keep lets the credential in use do what the spec says.
+// keep updates the permissions of the credential in use.
 func keep(w *observation) *controller.Decision {
 	if !w.hasValidCredential() {
 		return nil
@@ -84,8 +86,9 @@ func keep(w *observation) *controller.Decision {
 	return w.target.keep(w)
 }
 
-// recordMissingConsumers records which consumers do not exist while the credential is there. This pass has read the Secret before it looked for
-// them, and writes over the version that it read: what is made later reads this credential or a later one.
+// recordMissingConsumers records which consumers do not exist while the credential exists. The pass reads the Secret before
+// it reads the consumers, and writes over the version that it read: a consumer that is created later reads this credential or
+// a later one.
 func recordMissingConsumers(w *observation) *controller.Decision {
 	if !w.hasValidCredential() || w.maybeInUse() {
 		return nil
@@ -102,13 +105,15 @@ func recordMissingConsumers(w *observation) *controller.Decision {
 	return &controller.Decision{Name: "ConsumersAwaited", Action: writeRecord(w, w.record.withMissingConsumers(absent))}
 }
 
-// markConsumers notes on a consumer that it was made after the credential, so that a new one is not rolled to have what it has.
+// markConsumers annotates consumers that were created after the credential, so that they are not restarted for a credential
+// that they already have.
 func markConsumers(w *observation) *controller.Decision {
 	if !w.hasValidCredential() {
 		return nil
 	}
 	for _, c := range w.consumers {
-		if c.NeverAnnotated(w.annotation()) && !c.HasAnnotation(w.annotation(), w.record.ID) && slices.Contains(w.record.MissingConsumers, c.String()) {
+		if c.NeverAnnotated(w.annotation()) && !c.HasAnnotation(w.annotation(), w.record.ID) && slices.Contains(w.record.MissingConsumers,
+			c.String()) {
 			return &controller.Decision{Name: "ConsumerMarked", Action: func(ctx context.Context, env *controller.Env) error {
 				return c.Mark(ctx, env.Client, w.annotation(), w.record.ID)
 			}}
@@ -117,8 +122,8 @@ func markConsumers(w *observation) *controller.Decision {
 	return nil
 }
 
-// rollConsumers restarts the pods of every other consumer in the course of its roll-out: those that carry the annotation were started
-// after the credential was written, which is the proof that they have it.
+// rollConsumers restarts the pods of the other consumers with a rollout: a pod with the annotation was started after the
+// credential was written, which proves that it has the credential.
 func rollConsumers(w *observation) *controller.Decision {
 	if !w.hasValidCredential() {
 		return nil
@@ -128,10 +133,11 @@ func rollConsumers(w *observation) *controller.Decision {
 			continue
 		}
 		if w.maybeInUse() {
-			return &controller.Decision{Name: "Settling", Wait: "gives kubelets time to see the new credential", At: w.record.Since.Add(settle)}
+			return &controller.Decision{Name: "Settling", Wait: "waiting for kubelets to update the mounted Secret",
+				At: w.record.Since.Add(restartDelay)}
 		}
 		return &controller.Decision{
-			Name: "ConsumerRolled", Note: fmt.Sprintf("rolls %s for it to have credential %s", c, w.record.ID),
+			Name: "ConsumerRolled", Note: fmt.Sprintf("restarted %s to distribute credential %s", c, w.record.ID),
 			Action: func(ctx context.Context, env *controller.Env) error {
 				return c.RestartWithAnnotation(ctx, env.Client, w.annotation(), w.record.ID)
 			},
@@ -140,9 +146,9 @@ func rollConsumers(w *observation) *controller.Decision {
 	return nil
 }
 
-// maybeInUse reports whether a kubelet may still see the credential before this one.
+// maybeInUse reports whether a kubelet may still serve the previous credential.
 func (obs *observation) maybeInUse() bool {
-	return obs.record.Previous != "" && obs.record.Since.Add(settle).After(obs.now)
+	return obs.record.Previous != "" && obs.record.Since.Add(restartDelay).After(obs.now)
 }
 
 // recordDistribution records that every consumer has the credential.
@@ -153,7 +159,7 @@ func recordDistribution(w *observation) *controller.Decision {
 	rec := w.record
 	rec.Distributed = &w.now
 	if !w.target.overlaps() {
-		rec = rec.revoked() // The old one ended with the making of the new one.
+		rec = rec.revoked() // The old password became invalid when the new one was set.
 	}
 	s := &controller.Decision{
 		Name: "CredentialDistributed", Action: writeRecord(w, rec),
@@ -165,7 +171,7 @@ func recordDistribution(w *observation) *controller.Decision {
 	return s
 }
 
-// mint makes the staged credential, and puts it into use when it is there. Both can be done again.
+// mint creates the staged credential and puts it into use once it exists. Both steps are idempotent.
 func mint(w *observation) *controller.Decision {
 	if w.record.Staged == "" || w.staged() == "" {
 		return nil
@@ -180,19 +186,19 @@ func mint(w *observation) *controller.Decision {
 	}
 }
 
-// adopt takes the password that someone has put into the Secret.
+// adopt adopts a password that was written into the Secret by a user.
 func adopt(w *observation) *controller.Decision {
 	if w.target.overlaps() || w.state == intact {
 		return nil
 	}
 	return &controller.Decision{
 		Name: "PasswordAdopted", Action: adoptPassword(w),
-		Note: fmt.Sprintf("took over the password in Secret %s", w.rotation.Spec.SecretName),
+		Note: fmt.Sprintf("adopted the password in Secret %s", w.rotation.Spec.SecretName),
 	}
 }
 
-// replaceBroken makes another credential in the place of one that is missing, was edited or is revoked, suspended or not: without one,
-// nothing works.
+// replaceBroken replaces a credential that is missing, modified or revoked, even if the rotation is suspended: without a
+// valid credential, consumers cannot work.
 func replaceBroken(w *observation) *controller.Decision {
 	if !w.target.overlaps() || w.hasValidCredential() {
 		return nil
@@ -203,14 +209,14 @@ func replaceBroken(w *observation) *controller.Decision {
 	s := &controller.Decision{Name: "CredentialStaged", Action: stage(w)}
 	switch {
 	case w.credentialMissing():
-		s.Warning, s.Note = true, w.target.isLost(w.record.ID)
+		s.Warning, s.Note = true, w.target.missingMessage(w.record.ID)
 	case w.state == edited, w.state == unrecorded:
-		s.Warning, s.Note = true, fmt.Sprintf("Secret %s was edited: another credential takes the place of what it holds", w.secret.Name)
+		s.Warning, s.Note = true, fmt.Sprintf("Secret %s was modified: creating a new credential to replace its content", w.secret.Name)
 	}
 	return s
 }
 
-// revoke revokes what was condemned, one by one.
+// revoke revokes the credentials in record.PendingRevocation one by one.
 func revoke(w *observation) *controller.Decision {
 	if !w.credentialsListed {
 		return nil
@@ -223,17 +229,17 @@ func revoke(w *observation) *controller.Decision {
 	return nil
 }
 
-// markForRevocation records what nobody uses any more: from then on it is revoked, whoever leads. That the Secret is still as it was when this was
-// proven makes it certain that none of them has come into use.
+// markForRevocation records the unused credentials. From then on they are revoked by any leader. The write succeeds only if
+// the Secret is unchanged since they were proven to be unused, so none of them can be in use.
 func markForRevocation(w *observation) *controller.Decision {
 	if !w.target.overlaps() || !w.hasValidCredential() || !w.credentialsListed || w.record.Distributed == nil {
 		return nil
 	}
-	strays := w.orphanedCredentials()
+	orphans := w.orphanedCredentials()
 	switch {
-	case len(strays) == 0 && w.record.OthersRevoked:
+	case len(orphans) == 0 && w.record.OthersRevoked:
 		return nil
-	case len(strays) == 0:
+	case len(orphans) == 0:
 		return &controller.Decision{Name: "OthersRevoked", Action: writeRecord(w, w.record.revoked())}
 	case w.consumersPendingReason() != "":
 		return &controller.Decision{Name: "RevocationWaits", Wait: w.consumersPendingReason()}
@@ -241,13 +247,13 @@ func markForRevocation(w *observation) *controller.Decision {
 		return &controller.Decision{Name: "Grace", At: w.graceEnd()}
 	}
 	rec := w.record
-	rec.PendingRevocation, rec.OthersRevoked = strays, false
+	rec.PendingRevocation, rec.OthersRevoked = orphans, false
 	return &controller.Decision{Name: "CredentialsCondemned", Action: writeRecord(w, rec)}
 }
 
-// rotate stages a new credential when it is time, and the last rotation is over.
+// rotate stages a new credential when it is due and the last rotation is complete.
 func rotate(w *observation) *controller.Decision {
-	due := w.nextRotationTime()
+	rotationTime := w.nextRotationTime()
 	switch {
 	case w.consumersPendingReason() != "":
 		return &controller.Decision{Name: "RotationWaits", Wait: w.consumersPendingReason()}
@@ -255,8 +261,8 @@ func rotate(w *observation) *controller.Decision {
 		return &controller.Decision{Name: "KeystoneAwaited", Wait: w.errorMessage}
 	case w.rotation.Spec.Suspend:
 		return &controller.Decision{Name: "Suspended"}
-	case due.After(w.now):
-		return &controller.Decision{Name: "Idle", At: due}
+	case rotationTime.After(w.now):
+		return &controller.Decision{Name: "Idle", At: rotationTime}
 	}
 	return &controller.Decision{Name: "CredentialStaged", Action: stage(w)}
 }

@@ -14,15 +14,15 @@ import (
 
 // Conditions of a CredentialRotation.
 const (
-	// conditionReady: the Secret holds a credential, and as far as is known it works.
+	// conditionReady: the Secret contains a credential that is valid as far as the controller knows.
 	conditionReady = "Ready"
-	// conditionDistributed: every consumer has it.
+	// conditionDistributed: every consumer has the credential.
 	conditionDistributed = "Distributed"
-	// conditionRevoked: no earlier one is valid.
+	// conditionRevoked: no earlier credential is valid.
 	conditionRevoked = "Revoked"
 )
 
-// report is the status that follows from the world and its next step.
+// report returns the status for the observation and its next step.
 func report(w *observation, s controller.Decision) c5c3v1.CredentialRotationStatus {
 	status := *w.rotation.Status.DeepCopy()
 	status.ObservedGeneration = w.rotation.Generation
@@ -61,27 +61,27 @@ func (obs *observation) phase() string {
 }
 
 func readyCondition(w *observation, s controller.Decision) condition.State {
-	lacking, what := w.target.missingRoles(w)
+	lacking, detail := w.target.missingRoles(w)
 	switch {
-	case w.hasValidCredential() && lacking != "": // Whatever else is waited for: who uses it cannot do all that it has to.
-		return condition.False(lacking, what)
+	case w.hasValidCredential() && lacking != "": // Has precedence: consumers lack permissions.
+		return condition.False(lacking, detail)
 	case w.hasValidCredential() && s.Wait != "" && !w.rotation.Spec.Suspend && !w.nextRotationTime().After(w.now):
-		return condition.True("RotationWaits", fmt.Sprintf("credential %s is in use; the rotation that was due at %s waits: %s",
+		return condition.True("RotationWaits", fmt.Sprintf("credential %s is in use; the rotation due at %s is waiting: %s",
 			w.record.ID, w.nextRotationTime().Format(time.RFC3339), s.Wait))
 	case w.hasValidCredential() && w.errorMessage != "":
 		return condition.True("KeystoneAwaited", fmt.Sprintf(
-			"credential %s is in use, but could not be replaced now: %s", w.record.ID, w.errorMessage))
+			"credential %s is in use, but cannot be replaced now: %s", w.record.ID, w.errorMessage))
 	case w.hasValidCredential():
 		return condition.True("CredentialInUse", fmt.Sprintf("credential %s is in use", w.record.ID))
 	case s.Action == nil && s.Wait != "":
 		return condition.False(s.Name, s.Wait)
 	}
-	return condition.False("InProgress", "a credential is being made or taken over")
+	return condition.False("InProgress", "a credential is being created or adopted")
 }
 
 func distributedCondition(w *observation) condition.State {
 	if !w.hasValidCredential() {
-		return condition.False("NoCredential", "there is no credential in order")
+		return condition.False("NoCredential", "no valid credential exists")
 	}
 	if why := w.consumersPendingReason(); why != "" {
 		return condition.False("Waiting", why)
@@ -93,19 +93,19 @@ func distributedCondition(w *observation) condition.State {
 }
 
 func revokedCondition(w *observation, s controller.Decision) condition.State {
-	strays := w.orphanedCredentials()
+	orphans := w.orphanedCredentials()
 	switch {
 	case w.record.ID == "":
-		return condition.False("NoCredential", "there is no credential in order")
-	case w.record.OthersRevoked && len(strays) == 0:
+		return condition.False("NoCredential", "no valid credential exists")
+	case w.record.OthersRevoked && len(orphans) == 0:
 		return condition.True("OnlyOne", fmt.Sprintf("no other credential than %s is valid", w.record.ID))
 	case w.record.Distributed == nil:
-		return condition.False("Distributing", "the one before is revoked when every consumer has the new one")
+		return condition.False("Distributing", "the previous credential is revoked when every consumer has the new one")
 	case s.Name == "Grace":
-		verb := map[bool]string{true: "is", false: "are"}[len(strays) == 1]
-		return condition.False("Grace", fmt.Sprintf("%s %s kept until %s", strings.Join(strays, ", "), verb, s.At.Format(time.RFC3339)))
+		verb := map[bool]string{true: "is", false: "are"}[len(orphans) == 1]
+		return condition.False("Grace", fmt.Sprintf("%s %s kept until %s", strings.Join(orphans, ", "), verb, s.At.Format(time.RFC3339)))
 	case s.Wait != "":
 		return condition.False("Waiting", s.Wait)
 	}
-	return condition.False("Revoking", "earlier ones are being revoked")
+	return condition.False("Revoking", "earlier credentials are being revoked")
 }

@@ -11,21 +11,21 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// story is what somebody who watches a CredentialRotation sees: its phase and conditions whenever they change, events, and
-// steps in the log. Identities are numbered as they come.
-type story struct {
+// timeline records the externally visible behavior of a CredentialRotation: its phase and conditions when they change, events,
+// and steps in the log. IDs are numbered in order of appearance.
+type timeline struct {
 	lines []string
 	last  string
 	ids   []string
 }
 
-// quiet is a step in the log that no event tells of.
-var quiet = regexp.MustCompile(`took a step\s+\{.*"step": "(\w+)", "note": ""`)
+// quiet matches a step in the log without an event.
+var quiet = regexp.MustCompile(`executed a step\s+\{.*"step": "(\w+)", "note": ""`)
 
-var madeUp = regexp.MustCompile(`glance-[0-9a-z]{10}-[0-9a-f]{16}`)
+var randomName = regexp.MustCompile(`glance-[0-9a-z]{10}-[0-9a-f]{16}`)
 
-// watch adds what is seen now.
-func (s *story) watch(c *cluster) {
+// watch records the current state.
+func (s *timeline) watch(c *cluster) {
 	status := c.rotation().Status
 	if id := status.CurrentID; id != "" && !strings.Contains(strings.Join(s.ids, " "), id) {
 		s.ids = append(s.ids, id)
@@ -50,29 +50,29 @@ func (s *story) watch(c *cluster) {
 	}
 }
 
-// told is the story, with numbers for identities and a star for names that are made up.
-func (s *story) told() []string {
+// recordedText returns the story, with numbers for IDs and a star for random names.
+func (s *timeline) recordedText() []string {
 	var out []string
 	for _, line := range s.lines {
 		for i, id := range s.ids {
 			line = strings.ReplaceAll(line, id, fmt.Sprintf("#%d", i+1))
 		}
-		out = append(out, madeUp.ReplaceAllString(line, "*"))
+		out = append(out, randomName.ReplaceAllString(line, "*"))
 	}
 	return out
 }
 
-// TestScenario: a credential from the first to the second, as it is seen from outside.
+// TestScenario: the visible behavior from the first to the second credential.
 func TestScenario(t *testing.T) {
 	for target, want := range map[string][]string{
 		applicationCredential: {
 			". CredentialStaged",
 			"Idle not Ready=InProgress not Distributed=NoCredential not Revoked=NoCredential",
 			"Minting not Ready=InProgress not Distributed=NoCredential not Revoked=NoCredential",
-			"- Normal CredentialMade made application credential *",
+			"- Normal CredentialMade created application credential *",
 			"- Normal CredentialReplaced Secret glance-credential holds application credential #1",
 			"Distributing Ready=CredentialInUse not Distributed=Waiting not Revoked=Distributing",
-			"- Normal ConsumerRolled rolls Deployment glance for it to have credential #1",
+			"- Normal ConsumerRolled restarted Deployment glance to distribute credential #1",
 			"Distributing Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Distributing",
 			"- Normal CredentialDistributed every consumer has credential #1",
 			". OthersRevoked",
@@ -80,10 +80,10 @@ func TestScenario(t *testing.T) {
 			"Idle Ready=CredentialInUse Distributed=EveryConsumer Revoked=OnlyOne",
 			". CredentialStaged",
 			"Minting Ready=CredentialInUse Distributed=EveryConsumer Revoked=OnlyOne",
-			"- Normal CredentialMade made application credential *",
+			"- Normal CredentialMade created application credential *",
 			"- Normal CredentialReplaced Secret glance-credential holds application credential #2",
 			"Distributing Ready=CredentialInUse not Distributed=Waiting not Revoked=Distributing",
-			"- Normal ConsumerRolled rolls Deployment glance for it to have credential #2",
+			"- Normal ConsumerRolled restarted Deployment glance to distribute credential #2",
 			"Distributing Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Distributing",
 			"- Normal CredentialDistributed every consumer has credential #2",
 			"Grace Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Grace",
@@ -96,9 +96,9 @@ func TestScenario(t *testing.T) {
 		},
 		password: {
 			"Idle not Ready=InProgress not Distributed=NoCredential not Revoked=NoCredential",
-			"- Normal PasswordAdopted took over the password in Secret glance-credential",
+			"- Normal PasswordAdopted adopted the password in Secret glance-credential",
 			"Distributing Ready=CredentialInUse not Distributed=Waiting not Revoked=Distributing",
-			"- Normal ConsumerRolled rolls Deployment glance for it to have credential #1",
+			"- Normal ConsumerRolled restarted Deployment glance to distribute credential #1",
 			"Distributing Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Distributing",
 			"- Normal CredentialDistributed every consumer has credential #1",
 			"Idle Ready=CredentialInUse Distributed=EveryConsumer Revoked=OnlyOne",
@@ -107,7 +107,7 @@ func TestScenario(t *testing.T) {
 			"- Normal PasswordChanged changed the password in Keystone",
 			"- Normal CredentialReplaced Secret glance-credential holds the new password",
 			"Distributing Ready=CredentialInUse not Distributed=Waiting not Revoked=Distributing",
-			"- Normal ConsumerRolled rolls Deployment glance for it to have credential #2",
+			"- Normal ConsumerRolled restarted Deployment glance to distribute credential #2",
 			"Distributing Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Distributing",
 			"- Normal CredentialDistributed every consumer has credential #2",
 			"Idle Ready=CredentialInUse Distributed=EveryConsumer Revoked=OnlyOne",
@@ -115,13 +115,13 @@ func TestScenario(t *testing.T) {
 	} {
 		t.Run(target, func(t *testing.T) {
 			c := newCluster(t, rotationOf(target))
-			got := &story{}
+			got := &timeline{}
 			c.onPass = func() { got.watch(c) }
 			r := c.sound()
 			c.place(r)
 			before := value(t, "rotations_total")
 			c.untilRotation(r)
-			if diff := cmp.Diff(want, got.told()); diff != "" {
+			if diff := cmp.Diff(want, got.recordedText()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			status := c.rotation().Status
@@ -138,7 +138,7 @@ func TestScenario(t *testing.T) {
 	}
 }
 
-// value of a metric of the only CredentialRotation.
+// value returns the value of a metric of the only CredentialRotation.
 func value(t *testing.T, name string) float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

@@ -6,47 +6,48 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// What is rotated.
+// Targets of a rotation.
 const (
 	applicationCredential = "ApplicationCredential"
 	password              = "Password"
 	queueUser             = "QueueUser"
 )
 
-// target is what is rotated: how its credentials are made, found and revoked. When that is done is the same for all of them (rules.go). One
-// target lives for one pass.
+// target defines how the credentials of one kind are created, found and revoked. The order of these steps is the same for all
+// kinds (rules.go). A target lives for one pass.
 type target interface {
-	// keys of the Secret that hold a credential's ID and what is secret. Without a key for it, the ID is ours alone.
+	// keys returns the keys of the Secret for the ID and the secret of a credential. If the ID key is "", the ID is only in
+	// the record.
 	keys() (id, value string)
-	// overlaps says that an old credential is valid until it is revoked. If not, making a new one ends it; then the first is not made, but
-	// taken over from whoever has put it into the Secret.
+	// overlaps reports whether an old credential is valid until it is revoked. If not, setting a new one invalidates the old
+	// one; then the first credential is not created but adopted from the Secret.
 	overlaps() bool
-	// staged is the name of a new credential, of something random.
+	// staged returns the name of a new credential, built from a random string.
 	staged(w *observation, random string) string
-	// observe finds the credentials of the rotation (world.credentials), and is asked for nothing if the Secret is foreign. That nobody
-	// answers is no error, but a problem of the world.
+	// observe lists the credentials of the rotation (observation.credentials). It is not called if the Secret is foreign. A
+	// failing service is not an error; it is reported in observation.errorMessage.
 	observe(ctx context.Context, env *controller.Env, w *observation) error
-	// generateCredential is the next step to the staged credential, or the ID of the one that is made.
+	// generateCredential returns the next step to create the staged credential, or the ID of the created one.
 	generateCredential(w *observation) (id string, s *controller.Decision)
-	// keep is the next step for the credential in use to be able to do what the spec says. Nil: it is, or cannot be changed.
+	// keep returns the next step to apply the spec to the credential in use; nil if it is applied or cannot be changed.
 	keep(w *observation) *controller.Decision
-	// missingRoles says what the credential in use cannot do yet: no words if it can do everything, as far as is known.
+	// missingRoles returns which permissions the credential in use lacks; "" if it lacks none, as far as the controller knows.
 	missingRoles(w *observation) (reason, why string)
 	// revoke revokes a credential.
 	revoke(w *observation, id string) *controller.Decision
-	// title is a credential in a sentence, and lost says that one is gone which was in use.
+	// title describes a credential within a sentence; isLost describes that the credential in use is missing.
 	title(id string) string
-	isLost(id string) string
+	missingMessage(id string) string
 }
 
-// targets make what looks after a rotation of each kind.
+// targets returns a new target for each kind of rotation.
 var targets = map[string]func() target{
 	applicationCredential: func() target { return &application{} },
 	password:              func() target { return &userPassword{} },
 	queueUser:             func() target { return &queue{} },
 }
 
-// credential is one that is valid, as far as is known.
+// credential is a valid credential, as far as the controller knows.
 type credential struct {
 	id, name string
 	// revoking is set while it is being revoked.

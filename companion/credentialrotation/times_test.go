@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// TestTimes: a grace of days is of days.
+// TestTimes: the unit of the grace period is days.
 func TestTimes(t *testing.T) {
 	start := time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 	w := &observation{rotation: rotationOf(applicationCredential), target: &application{}, record: record{Since: start, Distributed: &start}}
@@ -28,14 +28,14 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestReconcileUntilStable: pods are not restarted for a credential before their nodes may see it.
+// TestReconcileUntilStable: pods are not restarted for a credential before kubelets have updated the Secret.
 func TestReconcileUntilStable(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	w, err := observe(context.Background(), (*controller.Env)(r), c.rotation())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.credentialsListed = false // Nobody asks Keystone for it.
+	w.credentialsListed = false // Keystone is not queried for it.
 	w.record.ID, w.record.Previous, w.record.Since = "new", w.record.ID, w.now
 	for after, want := range map[time.Duration]string{0: "Settling", 9 * time.Second: "Settling", 10 * time.Second: "ConsumerRolled"} {
 		later := *w
@@ -46,7 +46,7 @@ func TestReconcileUntilStable(t *testing.T) {
 	}
 }
 
-// TestAnnotation: pods carry the name of the Secret and the credential's ID.
+// TestAnnotation: the annotation of pods contains the name of the Secret and the credential's ID.
 func TestAnnotation(t *testing.T) {
 	w := &observation{rotation: rotationOf(applicationCredential), target: &application{}}
 	if got := w.annotation(); got != "credentials.c5c3.io/glance-credential" {

@@ -19,8 +19,8 @@ const (
 	managedByLabel = "app.kubernetes.io/managed-by"
 	managedBy      = "cobaltcore-companion"
 
-	// podAnnotationPrefix and the name of a Secret make the annotation of the pods that were started after a credential was written.
-	// Its value is the credential's ID.
+	// podAnnotationPrefix, followed by the name of a Secret, is the annotation of pods that were started after a credential
+	// was written. Its value is the credential's ID.
 	podAnnotationPrefix = "credentials.c5c3.io/"
 
 	day = 24 * time.Hour
@@ -30,55 +30,58 @@ const (
 type state string
 
 const (
-	// missing: there is no Secret.
+	// missing: the Secret does not exist.
 	missing state = "Missing"
-	// foreign: it is not of this rotation.
+	// foreign: the Secret does not belong to this rotation.
 	foreign state = "Foreign"
-	// unrecorded: it is, or may be taken, but has no record that can be read.
+	// unrecorded: the Secret belongs to this rotation, or can be adopted, but has no readable record.
 	unrecorded state = "Unrecorded"
-	// empty: there is a record and no credential yet.
+	// empty: the record exists, but no credential yet.
 	empty state = "Empty"
-	// edited: it does not hold what was written into it.
+	// edited: the content differs from the written content.
 	edited state = "Edited"
-	// intact: it does.
+	// intact: the content is as written.
 	intact state = "Intact"
 )
 
-// observation is everything that a decision depends on, as it was read in one pass. It holds secrets: it is never printed.
+// observation is the state that was read in one pass, from which all decisions are made. It contains secrets: do not print
+// it.
 type observation struct {
 	rotation *c5c3v1.CredentialRotation
 	now      time.Time
 
-	secret *corev1.Secret
-	state  state
-	record record
-	whose  string // whose a foreign Secret is
+	secret      *corev1.Secret
+	state       state
+	record      record
+	secretOwner string // owner of a foreign Secret
 
 	consumers         []consumer.Workload
 	copies            []secretCopy
 	externalConsumers []externalConsumer
 
 	target target
-	// credentialsListed: the credentials of this rotation that are valid are these. Otherwise a problem says why nobody knows, if anybody was asked.
+	// credentialsListed is set if credentials lists all valid credentials of this rotation. Otherwise errorMessage contains
+	// the reason, if a service was called.
 	credentialsListed bool
 	credentials       []credential
 	errorMessage      string
-	// changePending: others are about to do what was asked of them. Lately: that was a moment ago.
+	// changePending is set while an operator processes a change; recentlyChanged, if the change is recent.
 	changePending, recentlyChanged bool
 }
 
-// observe reads the world. Nothing comes from a cache: what a pass decides cannot be taken back.
+// observe reads the state live, without a cache, because decisions cannot be reverted.
 func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.CredentialRotation) (*observation, error) {
 	w, reader := &observation{
 		rotation: rotation, target: targets[rotation.Spec.Target](),
-		now: env.Clock.Now().UTC().Truncate(time.Second), // As times in a status are.
+		now: env.Clock.Now().UTC().Truncate(time.Second), // The precision of times in a status.
 	}, env.Reader
 	secret, err := live.Get(ctx, env.Reader, "Secret", w.key(string(rotation.Spec.SecretName)), &corev1.Secret{})
 	if err != nil {
 		return nil, err
 	}
 	w.classifySecret(secret)
-	// After the Secret: a consumer that is not there yet is made later than what is in it (awaitConsumers).
+	// After the Secret: a consumer that does not exist yet is created after the content of the Secret
+	// (recordMissingConsumers).
 	for _, ref := range rotation.Spec.Consumers {
 		if ref.Kind == aggregateKind {
 			c, err := observeCopy(ctx, reader, w.key(string(ref.Name)))
@@ -103,7 +106,7 @@ func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.Credenti
 	return w, w.target.observe(ctx, env, w)
 }
 
-// classifySecret finds the state of the Secret.
+// classifySecret determines the state of the Secret.
 func (obs *observation) classifySecret(secret *corev1.Secret) {
 	obs.secret, obs.record = secret, record{Rotation: obs.rotation.Name}
 	if secret == nil {
@@ -113,10 +116,10 @@ func (obs *observation) classifySecret(secret *corev1.Secret) {
 	rec, unreadable := live.ReadRecord[record](secret, recordAnnotation)
 	switch {
 	case rec != nil && rec.Rotation != obs.rotation.Name:
-		obs.state, obs.whose = foreign, "it is that of CredentialRotation "+rec.Rotation
+		obs.state, obs.secretOwner = foreign, "it belongs to CredentialRotation "+rec.Rotation
 		return
 	case rec == nil && unreadable == nil && obs.target.overlaps() && secret.Labels[managedByLabel] != managedBy:
-		obs.state, obs.whose = foreign, "it was not made by this CredentialRotation. Delete it, or name another Secret"
+		obs.state, obs.secretOwner = foreign, "it was not created by this CredentialRotation. Delete it, or set another secretName"
 		return
 	case rec == nil:
 		obs.state = unrecorded
@@ -134,7 +137,7 @@ func (obs *observation) classifySecret(secret *corev1.Secret) {
 	}
 }
 
-// find a credential by its ID or name.
+// find returns the credential with the ID or name.
 func (obs *observation) find(id, name string) (credential, bool) {
 	for _, c := range obs.credentials {
 		if id != "" && c.id == id || name != "" && c.name == name {
@@ -144,7 +147,7 @@ func (obs *observation) find(id, name string) (credential, bool) {
 	return credential{}, false
 }
 
-// orphanedCredentials are the credentials that are neither in use nor being made.
+// orphanedCredentials returns the IDs of credentials that are neither in use nor being created.
 func (obs *observation) orphanedCredentials() []string {
 	var out []string
 	for _, c := range obs.credentials {
@@ -155,7 +158,8 @@ func (obs *observation) orphanedCredentials() []string {
 	return out
 }
 
-// credentialMissing reports that there is no such credential any more as the one in use: someone revoked it, or deleted what it hung on.
+// credentialMissing reports whether the credential in use no longer exists: it was revoked, or an object that it depends on
+// was deleted.
 func (obs *observation) credentialMissing() bool {
 	if obs.state != intact || !obs.credentialsListed {
 		return false
@@ -164,12 +168,12 @@ func (obs *observation) credentialMissing() bool {
 	return !ok || c.revoking
 }
 
-// hasValidCredential reports that there is a credential that works, as far as is known.
+// hasValidCredential reports whether a credential exists that is valid, as far as the controller knows.
 func (obs *observation) hasValidCredential() bool {
 	return obs.state == intact && !obs.credentialMissing()
 }
 
-// consumersPendingReason says why it is not proven that every consumer has the credential: no words if it is.
+// consumersPendingReason returns why not every consumer is proven to have the credential; "" if all have it.
 func (obs *observation) consumersPendingReason() string {
 	for _, c := range obs.consumers {
 		if why := c.AnnotationPendingReason(obs.annotation(), obs.record.ID, "an earlier credential"); why != "" {
@@ -187,12 +191,12 @@ func (obs *observation) consumersPendingReason() string {
 	return ""
 }
 
-// roles are those that an application credential is to be made with, sorted.
+// roles returns the sorted roles of the next application credential.
 func (obs *observation) roles() []string {
 	return slices.Sorted(slices.Values(obs.rotation.Spec.Roles))
 }
 
-// nextRotationTime is when the credential is replaced, if nothing holds that back.
+// nextRotationTime returns when the credential is due for replacement.
 func (obs *observation) nextRotationTime() time.Time {
 	if obs.state == intact && !slices.Equal(obs.record.Roles, obs.roles()) {
 		return obs.record.Since
@@ -200,7 +204,7 @@ func (obs *observation) nextRotationTime() time.Time {
 	return obs.expiryTime()
 }
 
-// expiryTime is when the credential is replaced because of its age, or because somebody says so.
+// expiryTime returns when the credential is replaced because of its age or because of rotateAnnotation.
 func (obs *observation) expiryTime() time.Time {
 	if id := obs.rotation.Annotations[rotateAnnotation]; id != "" && id == obs.record.ID {
 		return obs.record.Since
@@ -209,7 +213,7 @@ func (obs *observation) expiryTime() time.Time {
 	return obs.record.Since.Add(time.Duration(spec.IntervalDays-ptr.Deref(spec.PreRotationDays, 0)) * day)
 }
 
-// graceEnd is when what is no longer used may be revoked.
+// graceEnd returns when unused credentials may be revoked.
 func (obs *observation) graceEnd() time.Time {
 	if obs.record.Distributed == nil {
 		return time.Time{}

@@ -14,25 +14,25 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// poll is how often it looks for what is awaited and not watched: pods, Secrets and ConfigMaps.
+// poll is the interval for dependencies that are not watched: pods, Secrets and ConfigMaps.
 const poll = 5 * time.Second
 
-// step is what a plan comes to. The status is written first, so that nothing runs that is not recorded.
+// step converts a plan to a decision. The status is written before the action, so that nothing runs without a record.
 func (p *plan) step(w *observation) controller.Decision {
 	return controller.Decision{
-		Name: "Schema", Note: p.note, Expected: !p.refused,
+		Name: "Schema", Note: p.note, Expected: !p.rejected,
 		Status: func() { w.sync.Status = report(w, p) }, Action: p.do(w), RequeueAfter: p.requeueAfter(w),
 	}
 }
 
-// requeueAfter is the time until the next pass after a plan was carried out.
+// requeueAfter returns the time until the next pass after the plan was executed.
 func (p *plan) requeueAfter(w *observation) time.Duration {
 	switch {
-	case p.again:
+	case p.requeue:
 		return controller.MinRequeueInterval
 	case !p.at.IsZero():
 		return controller.RequeueIn(p.at, w.now)
-	case p.refused, p.phase == openstackv1.SyncPhaseDone:
+	case p.rejected, p.phase == openstackv1.SyncPhaseDone:
 		return controller.ResyncInterval
 	}
 	return poll
@@ -49,7 +49,7 @@ func (p *plan) do(w *observation) controller.Action {
 	case p.suspend != nil:
 		return batchjob.Suspend(p.suspend, true)
 	case p.remove != nil:
-		// It may have been released meanwhile.
+		// The Job may have been released meanwhile.
 		return controller.Delete(p.remove, metav1.DeletePropagationForeground)
 	}
 	return nil
@@ -68,9 +68,9 @@ func (p *plan) reportFailure(w *observation) controller.Action {
 func (p *plan) createJob(w *observation) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		job := newJob(w.sync, p.of, p.create)
-		// One that is there already was made for this same attempt.
+		// An existing Job was created for this attempt.
 		if err := env.Client.Create(ctx, job); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("cannot make Job %s: %w", job.Name, err)
+			return fmt.Errorf("cannot create Job %s: %w", job.Name, err)
 		}
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 )
 
-// tick lets the rest of the world do one step each.
+// tick executes one step of each part of the simulation.
 func (c *cluster) tick() {
 	c.garbage()
 	c.jobController()
@@ -30,7 +30,7 @@ func (c *cluster) tick() {
 	c.check()
 }
 
-// jobController makes the pod of each Job that may run, ends the Job when that has ended, and clears it away in its time.
+// jobController creates the pod of each released Job, finishes the Job when the pod has ended, and deletes it after its TTL.
 func (c *cluster) jobController() {
 	ctx := context.Background()
 	for _, j := range c.jobs() {
@@ -83,10 +83,10 @@ func (c *cluster) kubelets() {
 		case p.Status.Phase == corev1.PodRunning:
 			code := c.exits(r)
 			if phaseOf(&r) == versioning && code == 0 {
-				_, code = c.tells(r.Release)
+				_, code = c.toolOutput(r.Release)
 			}
 			if len(c.serves) > 0 && phaseOf(&r) == syncing && r.Release < c.newest() {
-				code = 1 // The service's own tool refuses a schema that is newer.
+				code = 1 // The service's own tool rejects a schema that is newer.
 			}
 			p.Status.Phase = corev1.PodSucceeded
 			if code != 0 {
@@ -94,7 +94,7 @@ func (c *cluster) kubelets() {
 			}
 			status.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code}
 			if c.messages && phaseOf(&r) == versioning {
-				status.State.Terminated.Message, _ = c.tells(r.Release)
+				status.State.Terminated.Message, _ = c.toolOutput(r.Release)
 			}
 			c.podFinished(r, code)
 		case !consumer.Running(&p):
@@ -117,12 +117,12 @@ func attempt(p *corev1.Pod) record {
 	return r
 }
 
-// started is what the database sees of a pod that starts.
+// started applies the effect of a starting pod on the database.
 func (c *cluster) started(p *corev1.Pod, r record) {
 	name := fmt.Sprintf("%s %s #%d", r.Step, r.Release, r.Attempt)
 	c.starts = append(c.starts, name)
 	history := c.sync().Status.History
-	if current := open(history); !c.lost && (current == nil || current.Hash != r.Hash || current.Attempt != r.Attempt) {
+	if current := open(history); !c.statusRemoved && (current == nil || current.Hash != r.Hash || current.Attempt != r.Attempt) {
 		c.violatedf("%s runs and is not recorded", name)
 	}
 	ph := phaseOf(&r)
@@ -136,13 +136,13 @@ func (c *cluster) started(p *corev1.Pod, r record) {
 		c.serves = []string{r.Release}
 		for _, pod := range c.servicePods() {
 			if consumer.Running(&pod) && pod.Spec.Containers[0].Image != p.Spec.Containers[0].Image {
-				c.violatedf("%s runs beside a pod of image %s", name, pod.Spec.Containers[0].Image)
+				c.violatedf("%s runs at the same time as a pod of image %s", name, pod.Spec.Containers[0].Image)
 			}
 		}
 	}
 }
 
-// newest is the newest release that the schema may be of: no words if there is no schema.
+// newest returns the newest release to which the schema may have been upgraded; "" without a schema.
 func (c *cluster) newest() string {
 	if len(c.startedAttempts) == 0 {
 		return ""
@@ -150,20 +150,20 @@ func (c *cluster) newest() string {
 	return slices.Max(c.startedAttempts)
 }
 
-// podFinished is what the database sees of a pod that ends.
+// podFinished applies the effect of a finished pod on the database.
 func (c *cluster) podFinished(r record, code int32) {
 	if code != 0 {
 		return
 	}
 	switch ph := phaseOf(&r); {
-	case ph == syncing: // What an attempt that was cut off had begun for another release counts no more.
+	case ph == syncing: // Interrupted attempts for another release no longer count.
 		c.serves, c.startedAttempts = []string{r.Release}, []string{r.Release}
 	case ph == expanding && !slices.Contains(c.serves, r.Release):
 		c.serves = append(c.serves, r.Release)
 	}
 }
 
-// garbage stops the pods of Jobs that are gone, which takes those that run a step, and clears them away.
+// garbage stops the pods of deleted Jobs, which takes one step if they run, and deletes them.
 func (c *cluster) garbage() {
 	alive := map[string]bool{}
 	for _, j := range c.jobs() {
@@ -177,7 +177,7 @@ func (c *cluster) garbage() {
 	}
 }
 
-// stop clears a pod away, which takes one that runs a step.
+// stop deletes a pod, which takes one step if it runs.
 func (c *cluster) stop(p *corev1.Pod) {
 	if p.Status.Phase == corev1.PodRunning && p.Annotations["stopping"] == "" {
 		p.Annotations["stopping"] = "true"
@@ -187,7 +187,7 @@ func (c *cluster) stop(p *corev1.Pod) {
 	c.must(c.api.Delete(context.Background(), p))
 }
 
-// crossplane runs what the schema serves: the composition function decides by the installed release, too.
+// crossplane runs the release that the schema serves: the composition function also uses the installed release.
 func (c *cluster) crossplane() {
 	ctx := context.Background()
 	list := &openstackv1.DatabaseSyncList{}
@@ -226,7 +226,7 @@ func (c *cluster) crossplane() {
 	}
 }
 
-// scale sets the Deployment's replicas, if there is one.
+// scale sets the Deployment's replicas, if it exists.
 func (c *cluster) scale(replicas int32) {
 	d := &appsv1.Deployment{}
 	if c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: "keystone"}, d) != nil {
@@ -276,7 +276,8 @@ func (c *cluster) deployments() {
 		ObservedGeneration: d.Generation, Replicas: int32(len(updated) + len(old)),
 		UpdatedReplicas: int32(len(updated)), AvailableReplicas: int32(len(updated) + len(old)),
 	}
-	if d.Status.ObservedGeneration != status.ObservedGeneration || d.Status.Replicas != status.Replicas || d.Status.UpdatedReplicas != status.UpdatedReplicas {
+	if d.Status.ObservedGeneration != status.ObservedGeneration || d.Status.Replicas != status.Replicas ||
+		d.Status.UpdatedReplicas != status.UpdatedReplicas {
 		d.Status = status
 		c.must(c.api.Status().Update(ctx, d))
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 )
 
-// discard takes a Job away that was made and is not wanted any more. It never ran, and as long as it is there someone may release it, so
-// it goes before anything else begins.
+// discard deletes a suspended Job that is no longer needed. It never ran, but it could be released as long as it exists, so
+// it is deleted before anything else starts.
 func discard(w *observation) *plan {
 	current := open(w.sync.Status.History)
 	for i := range w.jobs {
 		job := &w.jobs[i]
-		if !batchjob.IsSuspended(job) || !w.ours(job) || job.DeletionTimestamp != nil {
+		if !batchjob.IsSuspended(job) || !w.isOwned(job) || job.DeletionTimestamp != nil {
 			continue
 		}
 		r, ok := attemptOf(job)
@@ -32,14 +32,14 @@ func discard(w *observation) *plan {
 	return nil
 }
 
-// remove clears a Job away that has not started.
+// remove deletes a Job that has not started.
 func (obs *observation) remove(job *batchv1.Job) *plan {
-	p := obs.wait(obs.sync.Status.Phase, "Waiting", fmt.Sprintf("Job %s, which never started, is cleared away", job.Name))
-	p.remove, p.again = job, true
+	p := obs.wait(obs.sync.Status.Phase, "Waiting", fmt.Sprintf("deleting Job %s, which never started", job.Name))
+	p.remove, p.requeue = job, true
 	return p
 }
 
-// finishRun sees the attempt that is under way to its end.
+// finishRun tracks the attempt in progress until its result is recorded.
 func finishRun(w *observation) *plan {
 	r := open(w.sync.Status.History)
 	if r == nil {
@@ -51,7 +51,7 @@ func finishRun(w *observation) *plan {
 	case job == nil && w.busy() != "":
 		return w.wait(at, "Waiting", w.busyMessage())
 	case job == nil:
-		return w.finishedStep(r, openstackv1.StepFailed, batchjob.Result{FailureMessage: "its Job vanished before its end was recorded"})
+		return w.finishedStep(r, openstackv1.StepFailed, batchjob.Result{FailureMessage: "its Job disappeared before its result was recorded"})
 	case w.isFinished(job):
 		res := batchjob.GetResult(job, w.pods)
 		if phaseOf(r) == versioning {
@@ -66,24 +66,24 @@ func finishRun(w *observation) *plan {
 	return w.wait(at, "Running", w.running(r, job))
 }
 
-// cancel withdraws an attempt that has not started and is not wanted any more: the release of its Job first, and the record when no pod
-// of it is left, so that nothing runs that is not recorded.
+// cancel withdraws an attempt that has not started and is no longer needed. The Job is suspended first, and the record is
+// removed once it has no pods, so that nothing runs without a record.
 func (obs *observation) cancel(r *record, job *batchv1.Job) *plan {
-	p := obs.statusUpdatePlan(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s is no longer wanted and is cancelled", r.Step, r.Release))
+	p := obs.statusUpdatePlan(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s is no longer needed and is cancelled", r.Step, r.Release))
 	switch {
 	case !batchjob.IsSuspended(job):
 		p.suspend = job
-	case obs.hasStarted(job): // It started in that moment. What has been done is not known: it counts as an attempt whose Job vanished.
+	case obs.hasStarted(job): // It started meanwhile. Its effects are unknown: it counts as an attempt without a Job.
 		p.remove = job
 	case len(batchjob.ListPods(job, obs.pods)) > 0:
-		p.again = false
+		p.requeue = false
 	default:
 		p.status.History = p.status.History[:len(p.status.History)-1]
 	}
 	return p
 }
 
-// release lets the Job of a recorded attempt start.
+// release starts the Job of a recorded attempt.
 func (obs *observation) release(r *record, job *batchv1.Job) *plan {
 	at := shown[phaseOf(r)]
 	if obs.busy() != "" {
@@ -97,19 +97,19 @@ func (obs *observation) release(r *record, job *batchv1.Job) *plan {
 	}
 	p := obs.statusUpdatePlan(at, obs.startMessage(r))
 	p.release = job
-	p.note = fmt.Sprintf("runs step %s of release %s, attempt %d", r.Step, r.Release, r.Attempt)
+	p.note = fmt.Sprintf("started step %s of release %s, attempt %d", r.Step, r.Release, r.Attempt)
 	return p
 }
 
-// finishedStep records how the attempt that was under way ended.
-func (obs *observation) finishedStep(r *record, verdict string, res batchjob.Result) *plan {
-	p := obs.statusUpdatePlan(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s has ended", r.Step, r.Release))
-	p.status.History = completeAttempt(p.status.History, verdict, res.Code, res.FailureMessage, obs.now)
+// finishedStep records the result of the attempt in progress.
+func (obs *observation) finishedStep(r *record, stepOutcome string, res batchjob.Result) *plan {
+	p := obs.statusUpdatePlan(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s has finished", r.Step, r.Release))
+	p.status.History = completeAttempt(p.status.History, stepOutcome, res.Code, res.FailureMessage, obs.now)
 	last := &p.status.History[len(p.status.History)-1]
 	if res.Digest != "" && !strings.Contains(last.Image, "@") {
 		last.Image += "@" + res.Digest
 	}
-	switch verdict {
+	switch stepOutcome {
 	case openstackv1.StepFailed:
 		p.failed = true
 		if res.Pod != nil {
@@ -121,18 +121,18 @@ func (obs *observation) finishedStep(r *record, verdict string, res batchjob.Res
 	return p
 }
 
-// adopt takes over a Job that runs, or ran, and is in no record: because the status was lost, or the Job started while it was
-// cleared away. One that has not started is cleared away.
+// adopt records a Job that runs, or ran, without a record: because the status was lost, or the Job started while it was being
+// deleted. A Job that has not started is deleted.
 func adopt(w *observation) *plan {
 	for i := range w.jobs {
 		job := &w.jobs[i]
 		r, ok := attemptOf(job)
-		if !ok || !w.ours(job) || batchjob.IsSuspended(job) || w.known(&r) {
+		if !ok || !w.isOwned(job) || batchjob.IsSuspended(job) || w.known(&r) {
 			continue
 		}
 		switch {
 		case batchjob.IsFinished(job) || w.hasStarted(job):
-			p := w.statusUpdatePlan(shown[phaseOf(&r)], fmt.Sprintf("Job %s is taken over", job.Name))
+			p := w.statusUpdatePlan(shown[phaseOf(&r)], fmt.Sprintf("Job %s is adopted", job.Name))
 			r.Started = job.Status.StartTime
 			p.status.History = trimmed(append(slices.Clone(p.status.History), r))
 			return p
@@ -143,7 +143,7 @@ func adopt(w *observation) *plan {
 	return nil
 }
 
-// waitForOtherWriters waits for whatever else may still write.
+// waitForOtherWriters waits for any other process that may still write to the database.
 func waitForOtherWriters(w *observation) *plan {
 	if w.busy() == "" {
 		return nil

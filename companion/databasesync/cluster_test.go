@@ -25,7 +25,7 @@ import (
 
 const namespace = "team-a-prod-12345"
 
-// start is when a cluster begins.
+// start is the time at which a simulation starts.
 var start = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 
 var scheme = func() *runtime.Scheme {
@@ -40,44 +40,45 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// tb is what a *testing.T and a *rapid.T have in common.
+// tb contains the common methods of *testing.T and *rapid.T.
 type tb interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// cluster fakes what is around the controller: the Job controller, kubelets, the garbage collector, Crossplane, which rolls the
-// Deployment out when the schema serves a release, and the database. It writes past the controller's client.
+// cluster simulates the environment of the controller: the Job controller, kubelets, the garbage collector, Crossplane, which
+// rolls out the Deployment when the schema serves a release, and the database. It writes without the controller's client.
 type cluster struct {
 	t      tb
 	api    client.WithWatch
 	clock  *clocktesting.FakePassiveClock
 	events *events.FakeRecorder
 
-	// exits returns the exit code of a step's attempt. Absent: 0.
+	// exits returns the exit code of an attempt; nil: 0.
 	exits func(r record) int32
 	// unpullable is an image that no node can pull.
 	unpullable string
 	podCount   int
-	// messages lets containers write what they report into their termination message.
+	// messages makes containers write their report into the termination message.
 	messages bool
 	// onPass is called after each pass.
 	onPass func()
 
-	// starts are the attempts whose pod has started, in this order: expand/expand 2025.2 #1.
+	// starts are the attempts whose pod has started, in order: expand/expand 2025.2 #1.
 	starts []string
-	// serves are the releases that the schema serves, and begun those that it may be of, the newest last.
+	// serves are the releases that the schema serves, and startedAttempts the releases to which it may have been upgraded,
+	// the newest last.
 	serves, startedAttempts []string
-	// lost: the status was removed, so records prove nothing.
-	lost bool
-	// violations of what must always hold.
+	// statusRemoved is set if the status was removed, so that records prove nothing.
+	statusRemoved bool
+	// violations of invariants.
 	violations []string
 }
 
 func image1(release string) string { return "registry.example.com/keystone:" + release }
 
-// keystone is a DatabaseSync with steps of every kind.
+// keystone returns a DatabaseSync with steps of all phases.
 func keystone(release string) *openstackv1.DatabaseSync {
 	step := func(name string, codes ...int32) openstackv1.Step {
 		return openstackv1.Step{
@@ -106,7 +107,7 @@ func keystone(release string) *openstackv1.DatabaseSync {
 	}
 }
 
-// quiesced lets a DatabaseSync change the schema while nobody uses it.
+// quiesced makes schema changes of a DatabaseSync require stopped consumers.
 func quiesced(s *openstackv1.DatabaseSync) *openstackv1.DatabaseSync {
 	for _, steps := range [][]openstackv1.Step{s.Spec.Sync, s.Spec.Expand, s.Spec.Contract} {
 		steps[0].Quiesced = true
@@ -122,14 +123,16 @@ func newCluster(t tb, objects ...client.Object) *cluster {
 	return &cluster{
 		t: t, clock: clocktesting.NewFakePassiveClock(start),
 		events: events.NewFakeRecorder(100000), onPass: func() {}, exits: func(record) int32 { return 0 },
-		api: crash.NewServer(scheme, []client.Object{&openstackv1.DatabaseSync{}, &batchv1.Job{}, &corev1.Pod{}, &appsv1.Deployment{}}, objects...),
+		api: crash.NewServer(scheme, []client.Object{&openstackv1.DatabaseSync{}, &batchv1.Job{}, &corev1.Pod{}, &appsv1.Deployment{}},
+			objects...),
 	}
 }
 
-// identified lets a DatabaseSync ask what is in the database.
+// identified makes a DatabaseSync read the schema revision of the database.
 func identified(s *openstackv1.DatabaseSync) *openstackv1.DatabaseSync {
 	s.Spec.SchemaVersion = &openstackv1.SchemaVersion{
-		Step:  openstackv1.Step{Name: "db-version", Command: openstackv1.Command{Command: []openstackv1.Argument{"keystone-manage", "db_version"}}},
+		Step: openstackv1.Step{Name: "db-version", Command: openstackv1.Command{Command: []openstackv1.Argument{"keystone-manage",
+			"db_version"}}},
 		Empty: "None",
 		Revisions: []openstackv1.SchemaRevision{
 			{Revision: "47147121", Releases: []string{"2025.1", "2025.2"}},
@@ -140,8 +143,8 @@ func identified(s *openstackv1.DatabaseSync) *openstackv1.DatabaseSync {
 	return s
 }
 
-// reports is what the release's tool prints of the database that is faked: its revision among log lines.
-func (c *cluster) tells(release string) (string, int32) {
+// toolOutput returns the output of the release's tool for the simulated database: its revision among log lines.
+func (c *cluster) toolOutput(release string) (string, int32) {
 	found, known := "None", true
 	switch newest := c.newest(); {
 	case newest >= "2026.1":
@@ -157,12 +160,13 @@ func (c *cluster) tells(release string) (string, int32) {
 }
 
 func (c *cluster) reconciler(api client.Client) *Reconciler {
-	return &Reconciler{Client: api, Reader: api, Events: c.events, Clock: c.clock, Output: func(_ context.Context, p *corev1.Pod, _ string) (string, error) {
+	return &Reconciler{Client: api, Reader: api, Events: c.events, Clock: c.clock, Output: func(_ context.Context, p *corev1.Pod,
+		_ string) (string, error) {
 		if r := attempt(p); phaseOf(&r) == versioning {
-			text, _ := c.tells(r.Release)
+			text, _ := c.toolOutput(r.Release)
 			return text, nil
 		}
-		return "step says\nmysql+pymysql://keystone:hunter2@db/keystone refused\nthat is all", nil
+		return "step output\nmysql+pymysql://keystone:hunter2@db/keystone refused\nlast line", nil
 	}}
 }
 
@@ -191,7 +195,7 @@ func (c *cluster) edit(do func(*openstackv1.DatabaseSync)) {
 	c.must(c.api.Update(context.Background(), s))
 }
 
-// order asks for a release, as Crossplane does: with its image.
+// order requests a release with its image, as Crossplane does.
 func (c *cluster) order(release string) {
 	c.edit(func(s *openstackv1.DatabaseSync) {
 		s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = release, image1(release)
@@ -214,10 +218,11 @@ func (c *cluster) stepPods() []corev1.Pod { return c.pods(client.MatchingLabels{
 
 func (c *cluster) servicePods() []corev1.Pod { return c.pods(client.MatchingLabels{"app": "keystone"}) }
 
-// pass reconciles once and, if that waits for something, lets the simulated world go on. It returns how long nothing is left to do: zero
-// if there is.
+// pass reconciles once and, if the controller waits, runs the simulation. It returns the time until the next step; 0 if there
+// is one now.
 func (c *cluster) pass(r *Reconciler) time.Duration {
-	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "keystone"}})
+	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace,
+		Name: "keystone"}})
 	c.onPass()
 	if err == nil && result.RequeueAfter > poll {
 		return result.RequeueAfter
@@ -229,8 +234,8 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 	return 0
 }
 
-// reconcileUntil reconciles until something holds. It fails the test if that does not happen.
-func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func(*openstackv1.DatabaseSync) bool) {
+// reconcileUntil reconciles until the condition holds. It fails the test if that does not happen.
+func (c *cluster) reconcileUntil(r *Reconciler, summary string, holds func(*openstackv1.DatabaseSync) bool) {
 	c.t.Helper()
 	for range 400 {
 		if holds(c.sync()) {
@@ -241,19 +246,20 @@ func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func(*opensta
 			c.tick()
 		}
 	}
-	c.t.Fatalf("does not come to %s: %s\n%s", what, c.told(), strings.Join(c.starts, "\n"))
+	c.t.Fatalf("does not come to %s: %s\n%s", summary, c.logText(), strings.Join(c.starts, "\n"))
 }
 
-// finished: everything has run for the spec, and that was observed.
+// finished reports whether all steps of the spec have run, and the status shows it.
 func finished(s *openstackv1.DatabaseSync) bool {
 	return s.Status.ObservedGeneration == s.Generation && s.Status.Phase == openstackv1.SyncPhaseDone &&
 		meta.IsStatusConditionTrue(s.Status.Conditions, conditionContracted)
 }
 
-func (c *cluster) told() string {
+func (c *cluster) logText() string {
 	s := c.sync()
 	text := &strings.Builder{}
-	fmt.Fprintf(text, "%s, installed %s, previous %s, contracted %s\n", s.Status.Phase, s.Status.InstalledRelease, s.Status.PreviousRelease, s.Status.ContractedRelease)
+	fmt.Fprintf(text, "%s, installed %s, previous %s, contracted %s\n", s.Status.Phase, s.Status.InstalledRelease, s.Status.PreviousRelease,
+		s.Status.ContractedRelease)
 	for _, condition := range s.Status.Conditions {
 		fmt.Fprintf(text, "%s=%s %s: %s\n", condition.Type, condition.Status, condition.Reason, condition.Message)
 	}
@@ -263,7 +269,7 @@ func (c *cluster) told() string {
 	return text.String()
 }
 
-// check finds pods on a schema that does not serve them, and pods of steps side by side.
+// check finds pods on a schema that does not serve them, and concurrent pods of steps.
 func (c *cluster) check() {
 	for _, p := range c.servicePods() {
 		if r := releaseOf(&p); consumer.Running(&p) && !slices.Contains(c.serves, r) {
@@ -277,7 +283,7 @@ func (c *cluster) check() {
 		}
 		at = append(at, p.Name)
 		if r := attempt(&p); r.Quiesced && slices.ContainsFunc(c.servicePods(), func(p corev1.Pod) bool { return consumer.Running(&p) }) {
-			c.violatedf("%s runs beside pods that use the database", r.Step)
+			c.violatedf("%s runs at the same time as pods that use the database", r.Step)
 		}
 	}
 	if len(at) > 1 {

@@ -22,8 +22,8 @@ import (
 var (
 	metrics      = controller.NewMetrics("database_sync")
 	runningSteps = metrics.Gauge("running", "Number of schema steps that run: 0 or 1.")
-	lastSuccess  = metrics.Gauge("last_success_timestamp_seconds", "When a schema step succeeded last. 0: never, as far as is known.")
-	failed       = metrics.Counter("failures_total", "Number of attempts of schema steps that failed.", "step")
+	lastSuccess  = metrics.Gauge("last_success_timestamp_seconds", "Time of the last successful schema step. 0: none known.")
+	failed       = metrics.Counter("failures_total", "Number of failed attempts of schema steps.", "step")
 )
 
 var kind = controller.Kind[*openstackv1.DatabaseSync, *observation]{
@@ -44,7 +44,7 @@ var kind = controller.Kind[*openstackv1.DatabaseSync, *observation]{
 	ExportMetrics: measure,
 }
 
-// lines of a step's output are enough to say why it failed, and what a version step reports.
+// lines is the number of lines of a step's output that are read, for error messages and for the revision of a version step.
 const lines = 50
 
 func measure(s *openstackv1.DatabaseSync) {
@@ -83,7 +83,7 @@ func Add(mgr ctrl.Manager) error {
 	return kind.Add(mgr, func(env *controller.Env) error {
 		logs, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 		if err != nil {
-			return fmt.Errorf("cannot make a client for logs: %w", err)
+			return fmt.Errorf("cannot create a client for logs: %w", err)
 		}
 		env.Output = batchjob.Output(logs.CoreV1(), lines)
 		return nil

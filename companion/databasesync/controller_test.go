@@ -26,7 +26,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// noted are the events so far.
+// noted returns the events so far.
 func (c *cluster) noted() string {
 	var all []string
 	for len(c.events.Events) > 0 {
@@ -41,31 +41,33 @@ func failedNow(s *openstackv1.DatabaseSync) bool {
 	return s.Status.Phase == openstackv1.SyncPhaseFailed
 }
 
-// TestFailure: the end of the output is in the status, without the password, and so is why it waits; nothing else reports it, either.
+// TestFailure: the status contains the end of the output, without the password, and the reason for waiting; the password
+// appears nowhere else either.
 func TestFailure(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	c.exits = func(record) int32 { return 7 }
 	r := c.reconciler(c.api)
 	c.reconcileUntil(r, "failure", failedNow)
 	s := c.sync()
-	if got, want := last(s).Log, "step says\nmysql+pymysql://keystone:***@db/keystone refused\nthat is all"; got != want {
+	if got, want := last(s).Log, "step output\nmysql+pymysql://keystone:***@db/keystone refused\nlast line"; got != want {
 		t.Errorf("the log is %q", got)
 	}
 	if got := last(s); *got.ExitCode != 7 || got.Finished == nil || got.Image != image1("2025.1")+"@sha256:0123" {
 		t.Errorf("%+v", got)
 	}
 	ready := meta.FindStatusCondition(s.Status.Conditions, conditionReady)
-	for _, word := range []string{"step sync/db-sync of release 2025.1 failed, attempt 1: exit code 7, that is all", RetryAnnotation} {
+	for _, word := range []string{"step sync/db-sync of release 2025.1 failed, attempt 1: exit code 7, last line", RetryAnnotation} {
 		if !strings.Contains(ready.Message, word) {
-			t.Errorf("does not say %q: %s", word, ready.Message)
+			t.Errorf("does not contain %q: %s", word, ready.Message)
 		}
 	}
 	noted := c.noted()
-	if !strings.Contains(noted, "Warning Failed step sync/db-sync of release 2025.1, attempt 1: exit code 7") || strings.Contains(noted+c.told(), "hunter2") {
+	if !strings.Contains(noted, "Warning Failed step sync/db-sync of release 2025.1, attempt 1: exit code 7") ||
+		strings.Contains(noted+c.logText(), "hunter2") {
 		t.Error(noted)
 	}
 
-	// An annotation lets it run again at once, and not twice.
+	// The annotation retries it immediately, once.
 	before := c.clock.Now()
 	c.edit(func(s *openstackv1.DatabaseSync) { metav1.SetMetaDataAnnotation(&s.ObjectMeta, RetryAnnotation, "1") })
 	c.reconcileUntil(r, "attempt 2", func(s *openstackv1.DatabaseSync) bool { return last(s).Attempt == 2 })
@@ -80,7 +82,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestNoOutput: a log that cannot be read keeps nothing from being recorded.
+// TestNoOutput: an unreadable log does not prevent the record.
 func TestNoOutput(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	c.exits = func(record) int32 { return 7 }
@@ -100,8 +102,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestLostStatus: the Jobs that are still there show what ran, so a step of a schema does not run again.
-func TestLostStatus(t *testing.T) {
+// TestStatusRemoved: the existing Jobs show what ran, so no schema step runs again.
+func TestStatusRemoved(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
 	c.reconcileUntil(r, "the end", finished)
@@ -114,7 +116,7 @@ func TestLostStatus(t *testing.T) {
 	}
 }
 
-// TestRecreated: a DatabaseSync of the same name waits for what the one before has left running.
+// TestRecreated: a re-created DatabaseSync waits for running Jobs of the previous one.
 func TestRecreated(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
@@ -128,8 +130,9 @@ func TestRecreated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s := c.sync(); len(c.jobs()) != 1 || len(s.Status.History) != 0 || !strings.Contains(c.told(), "waits until Job keystone-sync-db-sync-") {
-		t.Error(c.told())
+	if s := c.sync(); len(c.jobs()) != 1 || len(s.Status.History) != 0 || !strings.Contains(c.logText(),
+		"waiting for Job keystone-sync-db-sync-") {
+		t.Error(c.logText())
 	}
 	c.reconcileUntil(r, "the end", finished)
 	for _, v := range c.violations {
@@ -137,7 +140,7 @@ func TestRecreated(t *testing.T) {
 	}
 }
 
-// TestDeletion: nothing begins for a DatabaseSync that is going, and its metrics go with it.
+// TestDeletion: nothing starts for a DatabaseSync that is being deleted, and its metrics are deleted with it.
 func TestDeletion(t *testing.T) {
 	s := keystone("2025.1")
 	now := metav1.Time{Time: start}
@@ -155,7 +158,8 @@ func TestDeletion(t *testing.T) {
 		t.Fatal("no metrics")
 	}
 	c.must(c.api.Delete(context.Background(), c.sync()))
-	if _, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "keystone"}}); err != nil {
+	if _, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace,
+		Name: "keystone"}}); err != nil {
 		t.Fatal(err)
 	}
 	if n := series(t); n != 0 {
@@ -180,7 +184,7 @@ func series(t *testing.T) int {
 	return n
 }
 
-// TestAdd wires the controller to a manager that talks to nobody.
+// TestAdd wires the controller to a manager without connections.
 func TestAdd(t *testing.T) {
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
@@ -193,7 +197,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestConsumers: consumers of every kind are waited for, and one that does not exist is named.
+// TestConsumers: the rollout waits for consumers of all kinds, and the message contains a missing one.
 func TestConsumers(t *testing.T) {
 	labels := map[string]string{"app": "conductor"}
 	template := func(release string) corev1.PodTemplateSpec {
@@ -212,7 +216,7 @@ func TestConsumers(t *testing.T) {
 	for want, consumers := range map[string][]openstackv1.Consumer{
 		"":                              {{Kind: "StatefulSet", Name: "conductor"}},
 		"Deployment api does not exist": {{Kind: "StatefulSet", Name: "conductor"}, {Kind: "Deployment", Name: "api"}},
-		"DaemonSet agent is still of another image": {{Kind: "StatefulSet", Name: "conductor"}, {Kind: "DaemonSet", Name: "agent"}},
+		"DaemonSet agent still uses another image": {{Kind: "StatefulSet", Name: "conductor"}, {Kind: "DaemonSet", Name: "agent"}},
 	} {
 		sync, _ := standing()[0].(*openstackv1.DatabaseSync)
 		sync.Spec.Consumers, sync.Status.ContractedRelease = consumers, ""
@@ -224,7 +228,7 @@ func TestConsumers(t *testing.T) {
 	}
 }
 
-// TestTimeout: a leader that goes on with what it saw long ago neither lets a Job start nor takes one away.
+// TestTimeout: a leader that continues with outdated state neither starts nor deletes a Job.
 func TestTimeout(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
@@ -239,7 +243,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestChangedMeanwhile: where the DatabaseSync changes while its Jobs are read, nothing is decided.
+// TestChangedMeanwhile: if the DatabaseSync changes while its Jobs are read, no decision is made.
 func TestChangedMeanwhile(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
@@ -252,7 +256,8 @@ func TestChangedMeanwhile(t *testing.T) {
 			return api.List(ctx, l, opts...)
 		},
 	})
-	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "keystone"}})
+	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace,
+		Name: "keystone"}})
 	if err != nil || result.RequeueAfter != controller.MinRequeueInterval || !batchjob.IsSuspended(&c.jobs()[0]) {
 		t.Errorf("%+v, %v; Job suspended: %v", result, err, batchjob.IsSuspended(&c.jobs()[0]))
 	}

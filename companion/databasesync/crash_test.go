@@ -20,23 +20,24 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them.
+// stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them.
 var stride = flag.Int("crash.every", effort.Of(397, 29), "make every n-th run of TestCrash")
 
-// A life is something to live through with one call going wrong.
+// lifecycleCase is a life cycle that is repeated with a fault at each call.
 type lifecycleCase struct {
-	// found is the release of the schema in a database that is new to the DatabaseSync, whose first spec asks for release.
+	// found is the release of an existing schema in a database that is new to the DatabaseSync, whose first spec requests
+	// release.
 	found, release string
-	// from is the release that everything has run for at the beginning. None: the database is new.
+	// from is the release for which all steps have run at the start. Empty: the database is new.
 	from string
 	live func(*cluster, *Reconciler)
-	// quiesced: steps need the pods stopped.
+	// quiesced is set if steps require stopped pods.
 	quiesced bool
-	// unsettled: at the call that goes wrong, the upgrade was aborted, and ordered again before the controller goes on.
-	unsettled bool
-	// want are the steps that start, in this order, where nothing goes wrong.
+	// reordered is set if, at the faulty call, the upgrade was aborted and requested again before the controller continues.
+	reordered bool
+	// want are the steps that start, in order, without faults.
 	want []string
-	// serves is the release that the schema is of in the end.
+	// serves is the final release of the schema.
 	serves string
 }
 
@@ -56,7 +57,7 @@ var lives = map[string]lifecycleCase{
 		},
 		serves: "2026.1",
 	},
-	"refused, then asked for what is there": {
+	"rejected, then the existing release requested": {
 		found: "2025.1", release: "2026.2",
 		live: func(c *cluster, r *Reconciler) {
 			c.reconcileUntil(r, "a refusal", func(s *openstackv1.DatabaseSync) bool {
@@ -106,7 +107,7 @@ var lives = map[string]lifecycleCase{
 		serves: "2025.2",
 	},
 	"change of mind": {
-		from: "2025.1", unsettled: true,
+		from: "2025.1", reordered: true,
 		live: func(c *cluster, r *Reconciler) {
 			c.order("2025.2")
 			c.reconcileUntil(r, "the end", finished)
@@ -128,7 +129,7 @@ var lives = map[string]lifecycleCase{
 			c.reconcileUntil(r, "the roll-out", func(s *openstackv1.DatabaseSync) bool {
 				return s.Status.InstalledRelease == "2025.2" && len(c.servicePods()) == 3 || finished(s)
 			})
-			c.order("2025.1") // After it, while pods roll.
+			c.order("2025.1") // After it, during the rollout.
 			c.reconcileUntil(r, "rest", decided)
 			c.order("2025.2")
 			c.reconcileUntil(r, "the end", finished)
@@ -176,10 +177,11 @@ var lives = map[string]lifecycleCase{
 	},
 }
 
-// decided: an upgrade was aborted, or it is too late for that.
+// decided reports whether an upgrade was aborted, or can no longer be aborted.
 func decided(s *openstackv1.DatabaseSync) bool {
 	ready := meta.FindStatusCondition(s.Status.Conditions, conditionReady)
-	return s.Status.ObservedGeneration == s.Generation && (s.Status.Phase == openstackv1.SyncPhaseDone || ready != nil && ready.Reason == "UpgradeRefused")
+	return s.Status.ObservedGeneration == s.Generation && (s.Status.Phase == openstackv1.SyncPhaseDone || ready != nil &&
+		ready.Reason == "UpgradeRefused")
 }
 
 // stubborn makes steps need more than one attempt.
@@ -188,14 +190,14 @@ func stubborn(r record) int32 {
 	case phaseOf(&r) == checking:
 		return 1 // A warning.
 	case phaseOf(&r).changesSchema() && r.Attempt == 1:
-		return 3 // It fails the first time.
+		return 3 // The first attempt fails.
 	case phaseOf(&r) == migrating && r.Attempt < 3:
-		return 1 // There is more.
+		return 1 // To be repeated.
 	}
 	return 0
 }
 
-// standing returns a Keystone of 2025.1 that has been there for long: no Job is left.
+// standing returns a Keystone of 2025.1 that was installed long ago: no Job is left.
 func standing() []client.Object {
 	now := metav1.Time{Time: start}
 	s, name := keystone("2025.1"), client.ObjectKey{Namespace: namespace, Name: "keystone"}
@@ -226,7 +228,7 @@ func standing() []client.Object {
 	return out
 }
 
-// run lives a life, with one call going wrong.
+// run executes a life cycle with one faulty call.
 func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	objects := []client.Object{keystone("2025.1"), secret()}
@@ -253,13 +255,13 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.reconciler(c.api)
-		if l.unsettled {
+		if l.reordered {
 			c.order("2025.1")
 			for range 12 {
 				c.pass(other)
 			}
 			c.order("2025.2")
-			for range at.Call % 17 { // The controller goes on at any moment of that.
+			for range at.Call % 17 { // The controller continues at any point.
 				c.pass(other)
 			}
 			return
@@ -270,7 +272,7 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 				break
 			}
 		}
-		c.clock.SetTime(c.clock.Now().Add(25 * time.Hour)) // Jobs that have ended are cleared away.
+		c.clock.SetTime(c.clock.Now().Add(25 * time.Hour)) // Finished Jobs are deleted.
 		for range 3 {
 			c.tick()
 		}
@@ -279,7 +281,7 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 	return c, a
 }
 
-// verify checks what has to hold at the end of a life.
+// verify checks the invariants at the end of a life cycle.
 func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 	t.Helper()
 	for _, v := range c.violations {
@@ -294,11 +296,11 @@ func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 		}
 	}
 	if t.Failed() {
-		t.Log(c.told(), c.starts)
+		t.Log(c.logText(), c.starts)
 	}
 }
 
-// TestCrash lives each life once for every API call and every way in which that can go wrong.
+// TestCrash repeats each life cycle for each API call and each fault.
 func TestCrash(t *testing.T) {
 	for name, l := range lives {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// maxRecords is how many records a status holds (the schema's limit).
+// maxRecords is the maximum number of records in a status (the limit of the CRD).
 const maxRecords = 64
 
 // Backoff between attempts of a step that fails: 10 s, doubled each time, up to 10 minutes.
@@ -26,7 +26,7 @@ func phaseOf(r *record) phase {
 	return phase(p)
 }
 
-// open is the attempt that is under way, if any: always the last one.
+// open returns the attempt in progress, which is always the last one; nil if none exists.
 func open(history []record) *record {
 	if n := len(history); n > 0 && history[n-1].Result == "" {
 		return &history[n-1]
@@ -34,7 +34,7 @@ func open(history []record) *record {
 	return nil
 }
 
-// latest is the last attempt of a step, if any.
+// latest returns the last attempt of a step; nil if none exists.
 func latest(history []record, hash string) *record {
 	for i := range slices.Backward(history) {
 		if history[i].Hash == hash {
@@ -44,8 +44,8 @@ func latest(history []record, hash string) *record {
 	return nil
 }
 
-// done reports whether a step has succeeded. What was done to the schema for one release counts no more when something was
-// done to it for another.
+// done reports whether a step has succeeded. Schema changes for one release no longer count after a schema change for another
+// release.
 func done(history []record, s step) bool {
 	for i := range slices.Backward(history) {
 		r := &history[i]
@@ -59,7 +59,7 @@ func done(history []record, s step) bool {
 	return false
 }
 
-// failures counts the failed attempts of a step for a request.
+// failures returns the number of failed attempts of a step for a request.
 func failures(history []record, s step, request string) int {
 	n := 0
 	for i := range history {
@@ -70,7 +70,7 @@ func failures(history []record, s step, request string) int {
 	return n
 }
 
-// backoff is how long to wait after the n-th failure, counted from 1.
+// backoff returns the delay after the n-th failure, counted from 1.
 func backoff(n int) time.Duration {
 	wait := firstBackoff
 	for ; n > 1 && wait < maxBackoff; n-- {
@@ -79,7 +79,8 @@ func backoff(n int) time.Duration {
 	return min(wait, maxBackoff)
 }
 
-// reached is the newest release that steps have begun to bring the schema to, and the phase that did. None: nothing ran yet.
+// reached returns the newest release to which steps have started to upgrade the schema, and their phase; "" if no step ran
+// yet.
 func reached(history []record) (release string, by phase) {
 	for i := range slices.Backward(history) {
 		if p := phaseOf(&history[i]); p.changesSchema() {
@@ -89,8 +90,8 @@ func reached(history []record) (release string, by phase) {
 	return "", ""
 }
 
-// appendAttempt returns the history with one more attempt. An attempt that was to be repeated makes way: a migration may take thousands of
-// them.
+// appendAttempt returns the history with one more attempt. It replaces an attempt of the same step with the result Repeat: a
+// migration may take thousands of them.
 func appendAttempt(history []record, r record) []record {
 	out := slices.Clone(history)
 	if n := len(out); n > 0 && out[n-1].Hash == r.Hash && out[n-1].Result == openstackv1.StepRepeat {
@@ -99,7 +100,8 @@ func appendAttempt(history []record, r record) []record {
 	return trimmed(append(out, r))
 }
 
-// trimmed keeps a history in its limit: attempts that a newer one of the same step followed go first, then old ones.
+// trimmed limits the length of a history: attempts followed by a newer attempt of the step are removed first, then the
+// oldest ones.
 func trimmed(history []record) []record {
 	for len(history) > maxRecords {
 		i := max(0, slices.IndexFunc(history, func(r record) bool { return latest(history, r.Hash).Attempt > r.Attempt }))
@@ -108,7 +110,7 @@ func trimmed(history []record) []record {
 	return history
 }
 
-// completeAttempt returns the history with the last attempt at its end. Only the newest failure of a step keeps its log.
+// completeAttempt returns the history with the result of the last attempt. Only the latest failure of a step keeps its log.
 func completeAttempt(history []record, result string, code *int32, log string, at time.Time) []record {
 	out := slices.Clone(history)
 	last := &out[len(out)-1]

@@ -9,14 +9,15 @@ import (
 )
 
 func TestBackoff(t *testing.T) {
-	for n, want := range map[int]time.Duration{1: 10 * time.Second, 2: 20 * time.Second, 6: 320 * time.Second, 7: 10 * time.Minute, 1000: 10 * time.Minute} {
+	for n, want := range map[int]time.Duration{1: 10 * time.Second, 2: 20 * time.Second, 6: 320 * time.Second, 7: 10 * time.Minute,
+		1000: 10 * time.Minute} {
 		if got := backoff(n); got != want {
 			t.Errorf("%d: %s", n, got)
 		}
 	}
 }
 
-// TestTrimmed: a step that fails for ever does not push out what succeeded.
+// TestTrimmed: records of a step that always fails do not displace successful ones.
 func TestTrimmed(t *testing.T) {
 	var history []record
 	for i := range 16 {
@@ -40,7 +41,7 @@ func TestTrimmed(t *testing.T) {
 	}
 }
 
-// TestRepeated: what is repeated thousands of times leaves one record.
+// TestRepeated: a step with thousands of repetitions has one record.
 func TestRepeated(t *testing.T) {
 	var history []record
 	for i := range 5000 {

@@ -15,29 +15,30 @@ import (
 )
 
 const (
-	// syncLabel is on every Job of a schema and on its pods: they are found by it, whichever DatabaseSync made them.
+	// syncLabel is on every Job of a schema and on its pods: they are selected by it, regardless of which DatabaseSync
+	// created them.
 	syncLabel = "openstack.c5c3.io/database-sync"
 	// stepLabel names the step: expand.db-sync.
 	stepLabel = "openstack.c5c3.io/step"
-	// attemptAnnotation holds the record of the attempt that the Job is.
+	// attemptAnnotation contains the record of the attempt for which the Job was created.
 	attemptAnnotation = "openstack.c5c3.io/attempt"
-	// evictAnnotation keeps the cluster autoscaler from taking the node away under a schema change.
+	// evictAnnotation prevents the cluster autoscaler from removing the node during a schema change.
 	evictAnnotation = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 )
 
 const (
-	// nameLimit of a Job, of whose name its pods' labels are made.
+	// nameLimit is the maximum length of a Job name, because it is a label value of its pods.
 	nameLimit = 63
 	nameHash  = 10
 
-	// keepRepeatedSeconds is how long a Job stays of which there may be thousands.
+	// keepRepeatedSeconds is the TTL of Jobs of steps that may repeat thousands of times.
 	keepRepeatedSeconds = 10 * 60
 )
 
-// jobTimeouts of a step. One that takes longer is stuck. A template with activeDeadlineSeconds decides otherwise.
+// jobTimeouts of a step. A step that exceeds them is considered stuck. activeDeadlineSeconds of the template has precedence.
 var jobTimeouts = batchjob.Timeouts{ActiveDeadline: 4 * 60 * 60, StartDeadline: 60 * 60, TTL: 24 * 60 * 60}
 
-// syncLabelValue is the value of syncLabel for a DatabaseSync.
+// syncLabelValue returns the value of syncLabel for a DatabaseSync.
 func syncLabelValue(name string) string {
 	if len(name) <= nameLimit {
 		return name
@@ -45,8 +46,8 @@ func syncLabelValue(name string) string {
 	return name[:nameLimit-nameHash-1] + "-" + names.Hash(nameHash, name)
 }
 
-// jobName of an attempt: <name>-<phase>-<step>-<hash of step, release, image, attempt and request>. It is the same for whoever makes it,
-// so that it is made once.
+// jobName returns the name of an attempt's Job: <name>-<phase>-<step>-<hash of step, release, image, attempt and request>. It
+// is deterministic, so that two leaders cannot create two Jobs for an attempt.
 func jobName(s *openstackv1.DatabaseSync, r *record) string {
 	suffix := "-" + names.Hash(nameHash, string(s.UID), r.Step, r.Hash, strconv.Itoa(int(r.Attempt)), r.Request)
 	prefix := s.Name + "-" + strings.ReplaceAll(r.Step, phaseDivider, "-")
@@ -56,7 +57,7 @@ func jobName(s *openstackv1.DatabaseSync, r *record) string {
 	return prefix + suffix
 }
 
-// newJob makes the Job of an attempt. It is suspended until the attempt is recorded.
+// newJob builds the Job of an attempt. It is suspended until the attempt is recorded.
 func newJob(sync *openstackv1.DatabaseSync, st step, r *record) *batchv1.Job {
 	marks := map[string]string{
 		syncLabel: syncLabelValue(sync.Name),
@@ -80,7 +81,7 @@ func newJob(sync *openstackv1.DatabaseSync, st step, r *record) *batchv1.Job {
 	return job
 }
 
-// attemptOf reads the record that a Job was made of.
+// attemptOf returns the record for which a Job was created.
 func attemptOf(job *batchv1.Job) (record, bool) {
 	r, err := live.ReadRecord[record](job, attemptAnnotation)
 	if err != nil || r == nil || r.Step == "" || r.Hash == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 )
 
-// job is the first one of a new database, and its record.
+// job returns the first Job of a new database, and its record.
 func job(t *testing.T, do func(pod *corev1.PodSpec)) (*batchv1.Job, *record) {
 	t.Helper()
 	sync := keystone("2025.1")
@@ -26,14 +26,16 @@ func job(t *testing.T, do func(pod *corev1.PodSpec)) (*batchv1.Job, *record) {
 
 func TestNewJob(t *testing.T) {
 	j, r := job(t, func(*corev1.PodSpec) {})
-	if !batchjob.IsSuspended(j) || *j.Spec.Parallelism != 1 || *j.Spec.Completions != 1 || *j.Spec.BackoffLimit != 0 || *j.Spec.PodReplacementPolicy != batchv1.Failed {
+	if !batchjob.IsSuspended(j) || *j.Spec.Parallelism != 1 || *j.Spec.Completions != 1 || *j.Spec.BackoffLimit != 0 ||
+		*j.Spec.PodReplacementPolicy != batchv1.Failed {
 		t.Errorf("not one pod, once: %+v", j.Spec)
 	}
 	if got, ok := attemptOf(j); !ok || got != *r {
-		t.Errorf("tells attempt %+v", got)
+		t.Errorf("has attempt %+v", got)
 	}
 	sync := keystone("2025.1")
-	if !metav1.IsControlledBy(j, sync) || j.Name != jobName(sync, r) || j.Labels[syncLabel] != "keystone" || j.Spec.Template.Labels[syncLabel] != "keystone" {
+	if !metav1.IsControlledBy(j, sync) || j.Name != jobName(sync, r) || j.Labels[syncLabel] != "keystone" ||
+		j.Spec.Template.Labels[syncLabel] != "keystone" {
 		t.Errorf("is not found: %+v", j.ObjectMeta)
 	}
 	if j.Spec.Template.Labels["app"] != "schema" || j.Labels["app"] != "schema" {
@@ -54,15 +56,17 @@ func TestNewJob(t *testing.T) {
 	}
 }
 
-// TestRestricted: where the template says nothing, the pod is restricted; where it says something, that stays.
+// TestRestricted: the pod is restricted, except for fields that the template sets.
 func TestRestricted(t *testing.T) {
 	j, _ := job(t, func(pod *corev1.PodSpec) { pod.InitContainers = []corev1.Container{{Name: "wait"}} })
 	pod := j.Spec.Template.Spec
-	if *pod.AutomountServiceAccountToken || !*pod.SecurityContext.RunAsNonRoot || pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+	if *pod.AutomountServiceAccountToken || !*pod.SecurityContext.RunAsNonRoot ||
+		pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
 		t.Errorf("pod: %+v", pod.SecurityContext)
 	}
 	for _, c := range append(pod.InitContainers, pod.Containers...) {
-		if *c.SecurityContext.AllowPrivilegeEscalation || !cmp.Equal(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}) {
+		if *c.SecurityContext.AllowPrivilegeEscalation || !cmp.Equal(c.SecurityContext.Capabilities,
+			&corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}) {
 			t.Errorf("container %s: %+v", c.Name, c.SecurityContext)
 		}
 	}
@@ -74,11 +78,11 @@ func TestRestricted(t *testing.T) {
 	pod = j.Spec.Template.Spec
 	c := pod.Containers[0].SecurityContext
 	if !*pod.AutomountServiceAccountToken || !*c.ReadOnlyRootFilesystem || len(c.Capabilities.Add) != 1 || *pod.ActiveDeadlineSeconds != 60 {
-		t.Errorf("what the template says is lost: %+v", pod)
+		t.Errorf("fields of the template are lost: %+v", pod)
 	}
 }
 
-// TestNames: names and label values are valid, whatever a DatabaseSync is called, and differ where attempts do.
+// TestNames: names and label values are valid for all names of DatabaseSyncs, and differ between attempts.
 func TestNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sync := keystone("2025.1")
@@ -93,9 +97,9 @@ func TestNames(t *testing.T) {
 				t.Fatalf("%s: %v", value, e)
 			}
 		}
-		again, edited := r, r
-		again.Attempt, edited.Request = 2, "other"
-		if other := []string{jobName(sync, &again), jobName(sync, &edited)}; other[0] == name || other[1] == name || other[0] == other[1] {
+		requeue, edited := r, r
+		requeue.Attempt, edited.Request = 2, "other"
+		if other := []string{jobName(sync, &requeue), jobName(sync, &edited)}; other[0] == name || other[1] == name || other[0] == other[1] {
 			t.Fatalf("%s is the name of another attempt", name)
 		}
 	})

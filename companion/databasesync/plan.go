@@ -13,67 +13,68 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// plan is what to do next. At most one of create, release, suspend, remove and a changed history is meant; a plan with none of them
-// waits.
+// plan is the next step. At most one of create, release, suspend, remove and a changed history is set; a plan with none of
+// them waits.
 type plan struct {
-	// status from now on, without conditions, which report adds.
+	// status to write, without conditions, which report adds.
 	status openstackv1.DatabaseSyncStatus
-	// create is the attempt whose Job is made, suspended; of is its step.
+	// create is the attempt for which a suspended Job is created; of is its step.
 	create *record
 	of     step
-	// release is a suspended Job that may start now.
+	// release is a suspended Job to be started.
 	release *batchv1.Job
-	// suspend is a released Job that has not started and is not wanted any more.
+	// suspend is a released Job that has not started and is no longer needed.
 	suspend *batchv1.Job
-	// remove is a Job that is not wanted any more: suspended, or released and not started.
+	// remove is a Job that is no longer needed: suspended, or released and not started.
 	remove *batchv1.Job
-	// failed: the attempt that the status records last has.
+	// failed is set if the last attempt in the status failed.
 	failed bool
-	// again: there is more to do at once.
-	again bool
-	// at is when to check again if nothing happens; zero: soon if there is something to wait for.
+	// requeue is set if the next pass should follow immediately.
+	requeue bool
+	// at is the time of the next pass; zero: soon if the plan waits.
 	at time.Time
 
-	// phase, reason and message say what is going on. Refused: it will not go on by waiting.
+	// phase, reason and message describe the state. refused is set if waiting does not help.
 	phase, reason, message string
-	refused                bool
-	// note is an event: what was done.
+	rejected               bool
+	// note is the message of an event about the completed step.
 	note string
 }
 
-// rules are asked in this order; the first that has an answer decides.
+// rules are evaluated in this order; the first that returns a plan decides.
 var rules = []func(*observation) *plan{
-	discard,             // a Job that is not wanted any more
-	finishRun,           // an attempt that is under way, to its end
-	adopt,               // a Job that runs and is in no record
-	waitForOtherWriters, // whatever else may still write
-	invalid,             // what no Job can be made of
-	identify,            // what is in a database that is new here
-	abort,               // an upgrade that is aborted
+	discard,             // a Job that is no longer needed
+	finishRun,           // the attempt in progress, until it has finished
+	adopt,               // a Job that runs without a record
+	waitForOtherWriters, // other processes that may still write
+	invalid,             // a spec from which no Job can be created
+	identify,            // the content of a database that is new to this DatabaseSync
+	abort,               // an upgrade to be aborted
 	upgradeRejection,    // an upgrade that is not possible
-	prepare,             // the steps before pods of the wanted release may run
-	rollOut,             // the consumers' turn
-	cleanUp,             // the steps after that
+	prepare,             // the steps before pods of the new release may run
+	rollOut,             // the rollout of the consumers
+	cleanUp,             // the steps after the rollout
 }
 
-// next decides. It is a function of the world and of nothing else.
+// next selects the next step. It depends only on the observation.
 func next(w *observation) *plan {
 	for _, rule := range rules {
 		if p := rule(w); p != nil {
 			return p
 		}
 	}
-	return w.wait(openstackv1.SyncPhaseDone, "Done", "everything has run for release "+w.sync.Spec.Release)
+	return w.wait(openstackv1.SyncPhaseDone, "Done", "all steps have run for release "+w.sync.Spec.Release)
 }
 
 func invalid(w *observation) *plan {
 	if image(&w.sync.Spec) != "" {
 		return nil
 	}
-	return w.rejectedPlan("TemplateInvalid", "spec.template has no container with an image: its first container runs the steps")
+	return w.rejectedPlan("TemplateInvalid", "spec.template must have a container with an image: the first container runs the steps")
 }
 
-// abort aborts an upgrade where the schema serves the old release, too. No step runs: those of the old release do not know the schema.
+// abort aborts an upgrade while the schema still serves the old release. No step runs, because the steps of the old release
+// do not support the schema.
 func abort(w *observation) *plan {
 	spec, status := &w.sync.Spec, &w.sync.Status
 	expanded := !w.fresh() && status.PreviousRelease == spec.Release && status.InstalledRelease != spec.Release
@@ -83,32 +84,34 @@ func abort(w *observation) *plan {
 	case w.fresh(), !w.aborted():
 		return nil
 	case by != expanding:
-		return w.rejectedPlan("CannotGoBack", fmt.Sprintf("steps that bring the schema to release %s in one go have run, and there is no "+
-			"way back to %s: set release to %s again, or restore the database and delete this DatabaseSync, which is made again",
+		return w.rejectedPlan("CannotGoBack", fmt.Sprintf("steps that upgrade the schema to release %s without expand and contract have "+
+			"run, so it cannot be "+
+			"downgraded to %s: set release to %s again, or restore the database and delete this DatabaseSync, which is created again",
 			release, spec.Release, release))
 	case w.complete():
 		return nil
 	}
-	p := w.statusUpdatePlan(openstackv1.SyncPhaseDone, fmt.Sprintf("the upgrade was aborted: the schema serves release %s as before", spec.Release))
+	p := w.statusUpdatePlan(openstackv1.SyncPhaseDone, fmt.Sprintf("the upgrade was aborted: the schema still serves release %s",
+		spec.Release))
 	p.status.InstalledRelease, p.status.PreviousRelease = spec.Release, ""
 	p.status.InstalledHash, p.status.ContractedHash = target(spec), target(spec)
-	p.note = "the upgrade was aborted, the schema serves release " + spec.Release
+	p.note = "aborted the upgrade; the schema serves release " + spec.Release
 	return p
 }
 
-// upgradeRejection says why an upgrade cannot begin.
+// upgradeRejection returns a plan with the reason why an upgrade cannot start; nil if it can.
 func upgradeRejection(w *observation) *plan {
 	spec, status := &w.sync.Spec, &w.sync.Status
 	if w.fresh() || spec.Release == status.InstalledRelease {
 		return nil
 	}
 	if status.ContractedRelease != status.InstalledRelease {
-		return w.rejectedPlan("UpgradeUnfinished", fmt.Sprintf("the upgrade to release %s is not finished, and release %s has to wait: "+
-			"set release to %s again until everything has run", status.InstalledRelease, spec.Release, status.InstalledRelease))
+		return w.rejectedPlan("UpgradeUnfinished", fmt.Sprintf("the upgrade to release %s is not finished, which is required before release %s: "+
+			"set release to %s again until all steps have run", status.InstalledRelease, spec.Release, status.InstalledRelease))
 	}
 	from := []string{status.InstalledRelease}
-	if ahead, _ := w.maxSchemaRelease(); ahead != "" { // The schema has seen a release that the pods have not.
-		from = append(from, ahead)
+	if schemaRelease, _ := w.maxSchemaRelease(); schemaRelease != "" { // The schema was changed for a release that the pods do not run.
+		from = append(from, schemaRelease)
 	}
 	for _, f := range from {
 		if err := release.CheckUpgrade(release.Release(f), release.Release(spec.Release)); err != nil {
@@ -118,12 +121,12 @@ func upgradeRejection(w *observation) *plan {
 	return nil
 }
 
-// prepare brings the schema to where pods of the wanted release may run.
+// prepare runs the steps that are required before pods of the new release may run.
 func prepare(w *observation) *plan {
 	if w.installed() {
 		return nil
 	}
-	if p := w.run(w.dueSteps()); p != nil {
+	if p := w.run(w.currentSteps()); p != nil {
 		return p
 	}
 	spec, status := &w.sync.Spec, &w.sync.Status
@@ -138,7 +141,7 @@ func prepare(w *observation) *plan {
 	return p
 }
 
-// rollOut waits until every consumer runs the image.
+// rollOut waits until all consumers run the image.
 func rollOut(w *observation) *plan {
 	if w.complete() || w.rollout == "" {
 		return nil
@@ -147,39 +150,39 @@ func rollOut(w *observation) *plan {
 }
 
 func (obs *observation) waitForRollout() *plan {
-	return obs.wait(openstackv1.SyncPhaseRollingOut, "RollingOut", "waits until every pod runs the new image: "+obs.rollout)
+	return obs.wait(openstackv1.SyncPhaseRollingOut, "RollingOut", "waiting for all pods to run the new image: "+obs.rollout)
 }
 
 func (obs *observation) waitForStop(p phase) *plan {
-	return obs.wait(shown[p], "Quiescing", "waits until no pod that uses the database runs: "+obs.stop)
+	return obs.wait(shown[p], "Quiescing", "waiting for all pods that use the database to stop: "+obs.stop)
 }
 
-// cleanUp does what needs every consumer to run the image.
+// cleanUp runs the steps that require all consumers to run the image.
 func cleanUp(w *observation) *plan {
 	if w.complete() {
 		return nil
 	}
-	if p := w.run(w.dueSteps()); p != nil {
+	if p := w.run(w.currentSteps()); p != nil {
 		return p
 	}
-	p := w.statusUpdatePlan(openstackv1.SyncPhaseDone, "everything has run for release "+w.sync.Spec.Release)
+	p := w.statusUpdatePlan(openstackv1.SyncPhaseDone, "all steps have run for release "+w.sync.Spec.Release)
 	p.status.PreviousRelease = ""
 	p.status.ContractedRelease, p.status.ContractedHash = p.status.InstalledRelease, p.status.InstalledHash
 	return p
 }
 
-// run begins the first step that has not succeeded: nil if all have.
+// run starts the first step that has not succeeded; nil if all have.
 func (obs *observation) run(todo []step) *plan {
 	history := obs.sync.Status.History
 	i := slices.IndexFunc(todo, func(s step) bool { return !done(history, s) })
 	if i < 0 {
 		return nil
 	}
-	return obs.begin(todo[i])
+	return obs.startAttempt(todo[i])
 }
 
-// begin begins another attempt of a step, as soon as it may.
-func (obs *observation) begin(s step) *plan {
+// startAttempt starts the next attempt of a step once it is allowed.
+func (obs *observation) startAttempt(s step) *plan {
 	history := obs.sync.Status.History
 	r := record{
 		Step: s.key(), Release: obs.sync.Spec.Release, Image: image(&obs.sync.Spec), Hash: s.hash,
@@ -198,7 +201,7 @@ func (obs *observation) begin(s step) *plan {
 	}
 	if len(obs.missing) > 0 {
 		return obs.wait(openstackv1.SyncPhasePending, "Waiting",
-			fmt.Sprintf("step %s waits until there are %s", r.Step, strings.Join(obs.missing, ", ")))
+			fmt.Sprintf("step %s is waiting for %s", r.Step, strings.Join(obs.missing, ", ")))
 	}
 	if r.Quiesced && obs.stop != "" {
 		return obs.waitForStop(s.phase)
@@ -211,12 +214,12 @@ func (obs *observation) begin(s step) *plan {
 	r.Started = &metav1.Time{Time: obs.now}
 	p.status.History = appendAttempt(p.status.History, r)
 	if s.phase.afterRollout() {
-		p.status.PreviousRelease = "" // From here on there is no way back.
+		p.status.PreviousRelease = "" // From here on, the upgrade cannot be aborted.
 	}
 	return p
 }
 
-// retryAt is when a step may run again after its last attempt: at once if more is left, or if the spec has changed.
+// retryAt returns when a step may run again: immediately if its result was Repeat, or if the spec has changed.
 func (obs *observation) retryAt(last *record, s step) time.Time {
 	n := failures(obs.sync.Status.History, s, request(obs.sync))
 	if n == 0 || last.Result != openstackv1.StepFailed {
@@ -224,26 +227,26 @@ func (obs *observation) retryAt(last *record, s step) time.Time {
 	}
 	wait := backoff(n)
 	if last.Finished.Sub(obs.now) > wait {
-		return obs.now // The clock was set back: nobody knows how long ago that was.
+		return obs.now // The clock was set back: the time since the failure is unknown.
 	}
 	return last.Finished.Add(wait)
 }
 
-// statusUpdatePlan is a plan that changes the status.
+// statusUpdatePlan returns a plan that changes the status.
 func (obs *observation) statusUpdatePlan(phase, message string) *plan {
 	p := obs.wait(phase, "Progressing", message)
-	p.again = true
+	p.requeue = true
 	return p
 }
 
-// wait is a plan that does nothing, and says for what.
+// wait returns a plan that waits, with the reason.
 func (obs *observation) wait(phase, reason, message string) *plan {
 	return &plan{status: *obs.sync.Status.DeepCopy(), phase: phase, reason: reason, message: message}
 }
 
-// rejectedPlan is a plan that does nothing until the spec changes.
+// rejectedPlan returns a plan that waits until the spec changes.
 func (obs *observation) rejectedPlan(reason, message string) *plan {
 	p := obs.wait(openstackv1.SyncPhaseFailed, reason, message)
-	p.refused = true
+	p.rejected = true
 	return p
 }

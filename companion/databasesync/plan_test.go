@@ -13,27 +13,28 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// given is a world to decide about: a Keystone of 2025.1 that has been there for long, if from is set, and what is changed in it.
-type given struct {
+// fixture is an observation to decide about: a Keystone of 2025.1 that was installed long ago, if from is set, with changes.
+type fixture struct {
 	*observation
 }
 
-func at(from, release string) given {
+func at(from, release string) fixture {
 	s := keystone(from)
 	if from != "" {
 		s = standing()[0].(*openstackv1.DatabaseSync)
 	}
 	s.Generation = 2
 	s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = release, image1(release)
-	return given{&observation{sync: s, now: start}}
+	return fixture{&observation{sync: s, now: start}}
 }
 
-// attempt records an attempt of the requested step and returns its Job, as it was made.
-func (g given) attempt(p phase, n int32, end string) (*record, *batchv1.Job) {
+// attempt records an attempt of the requested step and returns its Job, as it was created.
+func (g fixture) attempt(p phase, n int32, end string) (*record, *batchv1.Job) {
 	s := steps(&g.sync.Spec, p)[0]
 	r := record{
-		Step: s.key(), Release: s.release, Image: image(&g.sync.Spec), Hash: s.hash, Attempt: n, Request: request(g.sync), Quiesced: g.quiesced(s),
-		Started: &metav1.Time{Time: start}, Result: end,
+		Step: s.key(), Release: s.release, Image: image(&g.sync.Spec), Hash: s.hash, Attempt: n, Request: request(g.sync),
+		Quiesced: g.quiesced(s),
+		Started:  &metav1.Time{Time: start}, Result: end,
 	}
 	if end != "" {
 		r.Finished = &metav1.Time{Time: start}
@@ -44,15 +45,16 @@ func (g given) attempt(p phase, n int32, end string) (*record, *batchv1.Job) {
 	return &g.sync.Status.History[len(g.sync.Status.History)-1], job
 }
 
-// addJob puts a Job into the world, with a pod if that is in some phase.
-func (g given) addJob(job *batchv1.Job, pod corev1.PodPhase) {
+// addJob adds a Job to the observation, with a pod if a phase is given.
+func (g fixture) addJob(job *batchv1.Job, pod corev1.PodPhase) {
 	g.jobs = append(g.jobs, *job)
 	if pod == "" {
 		return
 	}
 	p := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "pod", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}},
-		Spec:       job.Spec.Template.Spec, Status: corev1.PodStatus{Phase: pod},
+		ObjectMeta: metav1.ObjectMeta{Name: "pod", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job,
+			batchv1.SchemeGroupVersion.WithKind("Job"))}},
+		Spec: job.Spec.Template.Spec, Status: corev1.PodStatus{Phase: pod},
 	}
 	state := corev1.ContainerStatus{Name: "keystone"}
 	switch pod {
@@ -69,7 +71,7 @@ func (g given) addJob(job *batchv1.Job, pod corev1.PodPhase) {
 	g.pods = append(g.pods, p)
 }
 
-// released is a Job that may run, or one that has ended.
+// released returns a released or a finished Job.
 func released(job *batchv1.Job, end batchv1.JobConditionType) *batchv1.Job {
 	job.Spec.Suspend = new(false)
 	if end != "" {
@@ -78,11 +80,11 @@ func released(job *batchv1.Job, end batchv1.JobConditionType) *batchv1.Job {
 	return job
 }
 
-// edited is the next spec.
-func (g given) edited() { g.sync.Generation++ }
+// edited changes the generation of the spec.
+func (g fixture) edited() { g.sync.Generation++ }
 
 // upgraded: expand has run for 2025.2.
-func upgraded() given {
+func upgraded() fixture {
 	g := at("2025.1", "2025.2")
 	g.attempt(checking, 1, openstackv1.StepSucceeded)
 	g.attempt(expanding, 1, openstackv1.StepSucceeded)
@@ -91,20 +93,21 @@ func upgraded() given {
 	return g
 }
 
-// decision is what is compared of a plan.
+// decision contains the compared fields of a plan.
 type decision struct {
-	// Action is "create expand/expand #1", "record …", "release", "suspend", "remove", "end Failed", "drop"; no words for waiting.
+	// Action is "create expand/expand #1", "record …", "release", "suspend", "remove", "end Failed", "drop"; "" if it waits.
 	Action string
 	Phase  string
-	// Installed is what is installed from then on, and what an upgrade may be aborted to.
+	// Installed is the installed release after the plan, and Previous the release to which an upgrade may be aborted.
 	Installed, Previous string
 	Contracted          string
-	Refused             string
+	Rejected            string
 }
 
 func decide(w *observation) (decision, string) {
 	p := next(w)
-	d := decision{Phase: p.phase, Installed: p.status.InstalledRelease, Previous: p.status.PreviousRelease, Contracted: p.status.ContractedRelease}
+	d := decision{Phase: p.phase, Installed: p.status.InstalledRelease, Previous: p.status.PreviousRelease,
+		Contracted: p.status.ContractedRelease}
 	before, after := w.sync.Status.History, p.status.History
 	switch {
 	case p.create != nil:
@@ -122,8 +125,8 @@ func decide(w *observation) (decision, string) {
 	case len(after) > 0 && before[len(before)-1].Result != after[len(after)-1].Result:
 		d.Action = "end " + after[len(after)-1].Result
 	}
-	if p.refused {
-		d.Refused = p.reason
+	if p.rejected {
+		d.Rejected = p.reason
 	}
 	return d, p.message
 }
@@ -137,32 +140,32 @@ func TestNext(t *testing.T) {
 	}
 	expanded := decision{Installed: two, Previous: one, Contracted: one}
 	for name, tc := range map[string]struct {
-		reason string
-		given  func() given
-		want   decision
-		// wantMessage are words of the message.
+		reason  string
+		fixture func() fixture
+		want    decision
+		// wantMessage is a part of the message.
 		wantMessage string
 	}{
 		"New": {
-			"A new database gets sync.", func() given { return at("", one) },
+			"A new database requires sync.", func() fixture { return at("", one) },
 			decision{Action: "create sync/db-sync " + one, Phase: "Syncing"}, "",
 		},
 		"NewWithoutPassword": {
-			"A Job whose pod cannot start is not made.", func() given {
+			"No Job is created whose pod could not start.", func() fixture {
 				g := at("", one)
 				g.missing = []string{"Secret database", "ConfigMap files"}
 				return g
-			}, decision{Phase: "Pending"}, "waits until there are Secret database, ConfigMap files",
+			}, decision{Phase: "Pending"}, "is waiting for Secret database, ConfigMap files",
 		},
 		"NoImage": {
-			"What no Job can be made of is refused.", func() given {
+			"A spec from which no Job can be created is rejected.", func() fixture {
 				g := at("", one)
 				g.sync.Spec.Template.Spec.Containers = nil
 				return g
-			}, decision{Phase: "Failed", Refused: "TemplateInvalid"}, "its first container runs the steps",
+			}, decision{Phase: "Failed", Rejected: "TemplateInvalid"}, "the first container runs the steps",
 		},
 		"Made": {
-			"The attempt is recorded when its Job is there, suspended.", func() given {
+			"The attempt is recorded when its suspended Job exists.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.sync.Status.History = nil
@@ -171,7 +174,7 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "record sync/db-sync", Phase: "Syncing"}, "",
 		},
 		"Recorded": {
-			"Then it may start.", func() given {
+			"Then it may start.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(job, "")
@@ -179,7 +182,7 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "release", Phase: "Syncing"}, "",
 		},
 		"RecordedBesideAnother": {
-			"Not while something else may write.", func() given {
+			"Not while another process may write.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				other := released(job.DeepCopy(), "")
@@ -187,19 +190,19 @@ func TestNext(t *testing.T) {
 				g.addJob(job, "")
 				g.addJob(other, "")
 				return g
-			}, decision{Phase: "Syncing"}, "waits until Job of-an-earlier-databasesync has ended",
+			}, decision{Phase: "Syncing"}, "waiting for Job of-an-earlier-databasesync to end",
 		},
 		"RecordedBesideAPod": {
-			"Nor while a pod has outlived its Job.", func() given {
+			"Nor while a pod outlives its Job.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(job, "")
 				g.pods = []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "lost"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}}
 				return g
-			}, decision{Phase: "Syncing"}, "delete it by force",
+			}, decision{Phase: "Syncing"}, "force-delete it",
 		},
 		"Runs": {
-			"It is seen to its end.", func() given {
+			"It is completed first.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(released(job, ""), corev1.PodRunning)
@@ -207,7 +210,7 @@ func TestNext(t *testing.T) {
 			}, decision{Phase: "Syncing"}, "runs in Job keystone-sync-db-sync-",
 		},
 		"CannotStart": {
-			"What keeps it from starting is told.", func() given {
+			"The message contains why it cannot start.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(released(job, ""), corev1.PodPending)
@@ -215,7 +218,7 @@ func TestNext(t *testing.T) {
 			}, decision{Phase: "Syncing"}, "cannot start: ErrImagePull: no such image",
 		},
 		"CannotStartForAnEarlierSpec": {
-			"Another image may help.", func() given {
+			"Another image may help.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(released(job, ""), corev1.PodPending)
@@ -224,7 +227,7 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "suspend", Phase: "Syncing"}, "is cancelled",
 		},
 		"Cancelled": {
-			"The record stays as long as a pod may start.", func() given {
+			"The record is kept while a pod may start.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(job, corev1.PodPending)
@@ -233,7 +236,7 @@ func TestNext(t *testing.T) {
 			}, decision{Phase: "Syncing"}, "is cancelled",
 		},
 		"CancelledForGood": {
-			"Then it goes.", func() given {
+			"Then it is removed.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(job, "")
@@ -242,7 +245,7 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "drop", Phase: "Syncing"}, "",
 		},
 		"CancelledTooLate": {
-			"The record of one that has started stays.", func() given {
+			"The record of a started attempt is kept.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(job, corev1.PodRunning)
@@ -251,7 +254,7 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "remove", Phase: "Syncing"}, "",
 		},
 		"RunsForAnEarlierSpec": {
-			"One that runs is not stopped.", func() given {
+			"A running attempt is not stopped.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(released(job, ""), corev1.PodRunning)
@@ -260,7 +263,7 @@ func TestNext(t *testing.T) {
 			}, decision{Phase: "Syncing"}, "for an earlier spec",
 		},
 		"Dropped": {
-			"A Job that never started goes with its record.", func() given {
+			"A Job that never started is deleted with its record.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.sync.Status.History = nil
@@ -269,16 +272,16 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "remove"}, "never started",
 		},
 		"DroppedAndStarted": {
-			"Unless it has started.", func() given {
+			"Unless it has started.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.sync.Status.History = nil
 				g.addJob(released(job, ""), corev1.PodRunning)
 				return g
-			}, decision{Action: "record sync/db-sync", Phase: "Syncing"}, "taken over",
+			}, decision{Action: "record sync/db-sync", Phase: "Syncing"}, "is adopted",
 		},
 		"MadeForAnEarlierSpec": {
-			"A suspended Job of an earlier spec goes first.", func() given {
+			"A suspended Job of an earlier spec is deleted first.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.sync.Status.History = nil
@@ -288,7 +291,7 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "remove"}, "",
 		},
 		"MadeTooLate": {
-			"So does one that a slow leader made for an attempt that is over.", func() given {
+			"So is a Job that a delayed leader created for a finished attempt.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.addJob(job, "")
@@ -296,7 +299,7 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "remove"}, "",
 		},
 		"Succeeded": {
-			"The end is recorded.", func() given {
+			"The result is recorded.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(released(job, batchv1.JobComplete), corev1.PodSucceeded)
@@ -304,7 +307,7 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "end Succeeded", Phase: "Syncing"}, "",
 		},
 		"Failed": {
-			"The same.", func() given {
+			"The same.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(released(job, batchv1.JobFailed), corev1.PodFailed)
@@ -312,7 +315,7 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "end Failed", Phase: "Syncing"}, "",
 		},
 		"EndedButNotItsPod": {
-			"A pod that is being stopped still writes.", func() given {
+			"A terminating pod may still write.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(released(job, batchv1.JobFailed), corev1.PodRunning)
@@ -320,14 +323,14 @@ func TestNext(t *testing.T) {
 			}, decision{Phase: "Syncing"}, "runs in Job",
 		},
 		"Vanished": {
-			"Nobody knows how it ended.", func() given {
+			"The result is unknown.", func() fixture {
 				g := at("", one)
 				g.attempt(syncing, 1, "")
 				return g
 			}, decision{Action: "end Failed", Phase: "Syncing"}, "",
 		},
 		"VanishedButNotItsPod": {
-			"It may still end the step.", func() given {
+			"It may still complete the step.", func() fixture {
 				g := at("", one)
 				g.attempt(syncing, 1, "")
 				g.pods = []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "orphan"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}}
@@ -335,21 +338,21 @@ func TestNext(t *testing.T) {
 			}, decision{Phase: "Syncing"}, "Pod orphan",
 		},
 		"VanishedAfterItsEnd": {
-			"What is recorded is not missed.", func() given {
+			"A recorded Job is not needed.", func() fixture {
 				g := at("", one)
 				g.attempt(syncing, 1, openstackv1.StepSucceeded)
 				return g
 			}, decision{Phase: "RollingOut", Installed: one, Contracted: one}, "serves release 2025.1",
 		},
 		"BacksOff": {
-			"A failed step waits.", func() given {
+			"A failed step is delayed.", func() fixture {
 				g := at("", one)
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				return g
-			}, decision{Phase: "Failed"}, "runs again at 2026-03-02T12:00:10Z",
+			}, decision{Phase: "Failed"}, "is retried at 2026-03-02T12:00:10Z",
 		},
 		"RetriesInTime": {
-			"And runs again.", func() given {
+			"And is retried.", func() fixture {
 				g := at("", one)
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.now = g.now.Add(10 * time.Second)
@@ -357,15 +360,15 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "create sync/db-sync " + one, Phase: "Syncing"}, "",
 		},
 		"BacksOffByAClockThatIsSlow": {
-			"A clock that is a little behind makes it wait a little longer.", func() given {
+			"A clock that is slightly slow delays it slightly.", func() fixture {
 				g := at("", one)
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.now = g.now.Add(-5 * time.Second)
 				return g
-			}, decision{Phase: "Failed"}, "runs again at 2026-03-02T12:00:10Z",
+			}, decision{Phase: "Failed"}, "is retried at 2026-03-02T12:00:10Z",
 		},
 		"RetriesByAClockThatWasSetBack": {
-			"A clock that was set back does not make it wait until it is right again.", func() given {
+			"A clock that was set back does not delay it until the old time.", func() fixture {
 				g := at("", one)
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.now = g.now.Add(-2 * time.Hour)
@@ -373,7 +376,7 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "create sync/db-sync " + one, Phase: "Syncing"}, "",
 		},
 		"RetriesAfterAnEdit": {
-			"At once if the spec has changed.", func() given {
+			"Immediately if the spec has changed.", func() fixture {
 				g := at("", one)
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.edited()
@@ -381,7 +384,7 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "create sync/db-sync " + one, Phase: "Syncing"}, "",
 		},
 		"RetriesWhenAsked": {
-			"And by annotation.", func() given {
+			"And with the annotation.", func() fixture {
 				g := at("", one)
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.sync.Annotations = map[string]string{RetryAnnotation: "now"}
@@ -389,7 +392,7 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "create sync/db-sync " + one, Phase: "Syncing"}, "",
 		},
 		"Repeats": {
-			"A step with more to do runs again at once.", func() given {
+			"A step with the result Repeat runs again immediately.", func() fixture {
 				g := upgraded()
 				g.attempt(contracting, 1, openstackv1.StepSucceeded)
 				g.attempt(migrating, 1, openstackv1.StepRepeat)
@@ -397,36 +400,38 @@ func TestNext(t *testing.T) {
 				return g
 			}, decision{Action: "create migrate/online " + two, Phase: "Migrating", Installed: two, Contracted: one}, "",
 		},
-		"Done": {"Nothing is left.", func() given { return at(one, one) }, with(old, "", "Done"), "everything has run"},
+		"Done": {"All steps have run.", func() fixture { return at(one, one) }, with(old, "", "Done"), "all steps have run"},
 		"OtherConfiguration": {
-			"It is not what a schema depends on.", func() given {
+			"A schema does not depend on it.", func() fixture {
 				g := at(one, one)
 				g.sync.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "files"}}
 				return g
 			}, with(old, "", "Done"), "",
 		},
 		"OtherImage": {
-			"It runs what an upgrade runs, without the check.", func() given {
+			"The steps of an upgrade run, without the check.", func() fixture {
 				g := at(one, one)
 				g.sync.Spec.Template.Spec.Containers[0].Image += "-b"
 				return g
 			}, with(old, "create expand/expand "+one, "Expanding"), "",
 		},
-		"Upgrade":     {"It begins with the check.", func() given { return at(one, two) }, with(old, "create check/upgrade-check "+two, "Expanding"), ""},
-		"UpgradeSkip": {"From one SLURP release to the next.", func() given { return at(one, "2026.1") }, with(old, "create check/upgrade-check 2026.1", "Expanding"), ""},
+		"Upgrade": {"It starts with the check.", func() fixture { return at(one, two) }, with(old, "create check/upgrade-check "+two,
+			"Expanding"), ""},
+		"UpgradeSkip": {"From one SLURP release to the next.", func() fixture { return at(one, "2026.1") }, with(old,
+			"create check/upgrade-check 2026.1", "Expanding"), ""},
 		"UpgradeTooFar": {
-			"Not further.", func() given { return at(one, "2026.2") },
-			decision{Phase: "Failed", Installed: one, Contracted: one, Refused: "UpgradeRefused"}, "upgrade to 2025.2 or 2026.1 first",
+			"Not further.", func() fixture { return at(one, "2026.2") },
+			decision{Phase: "Failed", Installed: one, Contracted: one, Rejected: "UpgradeRefused"}, "upgrade to 2025.2 or 2026.1 first",
 		},
 		"UpgradeChecked": {
-			"Then the schema is expanded.", func() given {
+			"Then the schema is expanded.", func() fixture {
 				g := at(one, two)
 				g.attempt(checking, 1, openstackv1.StepSucceeded)
 				return g
 			}, with(old, "create expand/expand "+two, "Expanding"), "",
 		},
 		"Expanded": {
-			"From here on pods of both releases may run.", func() given {
+			"From here on pods of both releases may run.", func() fixture {
 				g := at(one, two)
 				g.attempt(checking, 1, openstackv1.StepSucceeded)
 				g.attempt(expanding, 1, openstackv1.StepSucceeded)
@@ -434,15 +439,15 @@ func TestNext(t *testing.T) {
 			}, with(expanded, "", "RollingOut"), "serves release 2025.2",
 		},
 		"RollingOut": {
-			"Contract waits for every pod.", func() given {
+			"Contract waits for all pods.", func() fixture {
 				g := upgraded()
-				g.rollout = "1 of 2 pods of Deployment keystone are of its current template"
+				g.rollout = "1 of 2 pods of Deployment keystone use its current template"
 				return g
 			}, with(expanded, "", "RollingOut"), "1 of 2 pods",
 		},
 		"RolledOut": {"Then it runs.", upgraded, with(expanded, "create contract/contract "+two, "Contracting"), ""},
 		"ContractRecorded": {
-			"The way back is closed in the same write.", func() given {
+			"The same write prevents an abort.", func() fixture {
 				g := upgraded()
 				_, job := g.attempt(contracting, 1, "")
 				g.sync.Status.History = g.sync.Status.History[:len(g.sync.Status.History)-1]
@@ -451,32 +456,32 @@ func TestNext(t *testing.T) {
 			}, decision{Action: "record contract/contract", Phase: "Contracting", Installed: two, Contracted: one}, "",
 		},
 		"ContractRecordedAndRolledBack": {
-			"It is not released while a pod runs another image.", func() given {
+			"It is not released while a pod runs another image.", func() fixture {
 				g := upgraded()
 				_, job := g.attempt(contracting, 1, "")
 				g.addJob(job, "")
-				g.rollout = "Deployment keystone is still of another image"
+				g.rollout = "Deployment keystone still uses another image"
 				return g
-			}, with(expanded, "", "RollingOut"), "still of another image",
+			}, with(expanded, "", "RollingOut"), "still uses another image",
 		},
 		"ContractFailed": {
-			"The service runs on: it has not failed.", func() given {
+			"The service keeps running: it has not failed.", func() fixture {
 				g := upgraded()
 				g.sync.Status.PreviousRelease = ""
 				g.attempt(contracting, 1, openstackv1.StepFailed)
 				return g
-			}, decision{Phase: "Contracting", Installed: two, Contracted: one}, "runs again at",
+			}, decision{Phase: "Contracting", Installed: two, Contracted: one}, "is retried at",
 		},
 		"EverythingRan": {
-			"That is the end.", func() given {
+			"All steps have run.", func() fixture {
 				g := upgraded()
 				g.attempt(contracting, 1, openstackv1.StepSucceeded)
 				g.attempt(migrating, 1, openstackv1.StepSucceeded)
 				return g
-			}, decision{Phase: "Done", Installed: two, Contracted: two}, "everything has run for release 2025.2",
+			}, decision{Phase: "Done", Installed: two, Contracted: two}, "all steps have run for release 2025.2",
 		},
 		"AbortedWhileExpandFails": {
-			"An expanded schema serves both.", func() given {
+			"An expanded schema serves both.", func() fixture {
 				g := at(one, two)
 				g.attempt(expanding, 1, openstackv1.StepFailed)
 				g.sync.Spec = keystone(one).Spec
@@ -484,7 +489,7 @@ func TestNext(t *testing.T) {
 			}, with(old, "", "Done"), "",
 		},
 		"AbortedWithAnotherImage": {
-			"No step of the old release touches it.", func() given {
+			"No step of the old release runs on it.", func() fixture {
 				g := at(one, two)
 				g.attempt(expanding, 1, openstackv1.StepFailed)
 				g.sync.Spec = keystone(one).Spec
@@ -493,39 +498,40 @@ func TestNext(t *testing.T) {
 			}, with(old, "", "Done"), "was aborted",
 		},
 		"AbortedAfterExpand": {
-			"The same.", func() given {
+			"The same.", func() fixture {
 				g := upgraded()
 				g.sync.Spec = keystone(one).Spec
 				return g
 			}, with(old, "", "Done"), "was aborted",
 		},
 		"AbortedAfterContract": {
-			"Too late.", func() given {
+			"Too late.", func() fixture {
 				g := upgraded()
 				g.attempt(contracting, 1, openstackv1.StepFailed)
 				g.sync.Status.PreviousRelease = ""
 				g.sync.Spec = keystone(one).Spec
 				return g
-			}, decision{Phase: "Failed", Installed: two, Contracted: one, Refused: "UpgradeUnfinished"}, "set release to 2025.2 again",
+			}, decision{Phase: "Failed", Installed: two, Contracted: one, Rejected: "UpgradeUnfinished"}, "set release to 2025.2 again",
 		},
 		"AbortedAfterSync": {
-			"In one go there is no way back.", func() given {
+			"An upgrade by sync cannot be aborted.", func() fixture {
 				g := at(one, two)
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.sync.Spec = keystone(one).Spec
 				return g
-			}, decision{Phase: "Failed", Installed: one, Contracted: one, Refused: "CannotGoBack"}, "set release to 2025.2 again, or restore the database",
+			}, decision{Phase: "Failed", Installed: one, Contracted: one, Rejected: "CannotGoBack"},
+			"set release to 2025.2 again, or restore the database",
 		},
 		"BackFromAhead": {
-			"A step of 2025.2 does not know the schema of 2026.1.", func() given {
+			"A step of 2025.2 does not support the schema of 2026.1.", func() fixture {
 				g := at(one, "2026.1")
 				g.attempt(expanding, 1, openstackv1.StepFailed)
 				g.sync.Spec = keystone(two).Spec
 				return g
-			}, decision{Phase: "Failed", Installed: one, Contracted: one, Refused: "UpgradeRefused"}, "cannot go back from 2026.1 to 2025.2",
+			}, decision{Phase: "Failed", Installed: one, Contracted: one, Rejected: "UpgradeRefused"}, "cannot go back from 2026.1 to 2025.2",
 		},
 		"Resumed": {
-			"What succeeded before the upgrade was aborted does not run again.", func() given {
+			"Steps that succeeded before the upgrade was aborted do not run again.", func() fixture {
 				g := upgraded()
 				s := &g.sync.Status
 				s.InstalledRelease, s.InstalledHash, s.PreviousRelease = one, s.ContractedHash, ""
@@ -533,30 +539,31 @@ func TestNext(t *testing.T) {
 			}, with(expanded, "", "RollingOut"), "",
 		},
 		"NextBeforeTheEnd": {
-			"One upgrade after the other.", func() given {
+			"One upgrade after the other.", func() fixture {
 				g := upgraded()
 				g.sync.Spec = keystone("2026.1").Spec
 				return g
-			}, decision{Phase: "Failed", Installed: two, Previous: one, Contracted: one, Refused: "UpgradeUnfinished"}, "release 2026.1 has to wait",
+			}, decision{Phase: "Failed", Installed: two, Previous: one, Contracted: one, Rejected: "UpgradeUnfinished"},
+			"required before release 2026.1",
 		},
 		"StatusLost": {
-			"What a Job tells is taken over.", func() given {
+			"The record of a Job is adopted.", func() fixture {
 				g := at("", one)
 				_, job := g.attempt(syncing, 3, "")
 				g.sync.Status = openstackv1.DatabaseSyncStatus{}
 				g.addJob(released(job, batchv1.JobComplete), corev1.PodSucceeded)
 				return g
-			}, decision{Action: "record sync/db-sync", Phase: "Syncing"}, "taken over",
+			}, decision{Action: "record sync/db-sync", Phase: "Syncing"}, "is adopted",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := tc.given()
+			g := tc.fixture()
 			got, message := decide(g.observation)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if !strings.Contains(message, tc.wantMessage) {
-				t.Errorf("%s It says: %s", tc.reason, message)
+				t.Errorf("%s Message: %s", tc.reason, message)
 			}
 		})
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestAnyHistory: whatever is requested, fails, vanishes and is interrupted, in any order, one step writes at a time, pods meet only a
-// schema that serves them, and at last, when nothing fails any more, everything runs for the newest release that was begun.
+// TestAnyHistory: for any sequence of requests, failures, lost objects and interruptions, only one step writes at a time, and
+// pods run only on a schema that serves them. Finally, without failures, all steps run for the newest release that was
+// started.
 func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := keystone("2025.1")
@@ -61,8 +62,9 @@ func TestAnyHistory(t *testing.T) {
 				c.clock.SetTime(c.clock.Now().Add(time.Duration(rapid.IntRange(-2, 26).Draw(t, "hours")) * time.Hour))
 			case "fault":
 				p := crash.Point{
-					Call:  rapid.IntRange(0, 40).Draw(t, "call"),
-					Fault: rapid.SampledFrom([]crash.Fault{crash.FailBeforeWrite, crash.FailAfterWrite, crash.Conflict, crash.ConcurrentWriter}).Draw(t, "fault"),
+					Call: rapid.IntRange(0, 40).Draw(t, "call"),
+					Fault: rapid.SampledFrom([]crash.Fault{crash.FailBeforeWrite, crash.FailAfterWrite, crash.Conflict, crash.ConcurrentWriter}).Draw(t,
+						"fault"),
 					Stale: rapid.Bool().Draw(t, "stale"),
 				}
 				api = crash.New(c.api, p)
@@ -74,7 +76,7 @@ func TestAnyHistory(t *testing.T) {
 		}
 		clear(codes)
 		c.unpullable = ""
-		started, _ := reached(c.sync().Status.History) // A Job that vanished may have run.
+		started, _ := reached(c.sync().Status.History) // A Job that disappeared may have run.
 		if newest := max(c.newest(), started); newest != "" {
 			c.order(newest)
 		}
@@ -86,7 +88,7 @@ func TestAnyHistory(t *testing.T) {
 			t.Errorf("the schema serves %v", c.serves)
 		}
 		if t.Failed() {
-			t.Log(c.told(), c.starts)
+			t.Log(c.logText(), c.starts)
 		}
 	})
 }

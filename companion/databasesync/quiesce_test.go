@@ -10,55 +10,57 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// TestQuiesce: when the consumers have to be stopped, and what waits for that.
+// TestQuiesce: when consumers have to be stopped, and which steps wait for that.
 func TestQuiesce(t *testing.T) {
 	const one, two = "2025.1", "2025.2"
-	// quiet is a Keystone of 2025.1 whose steps need its pods stopped, on its way to a release.
-	quiet := func(to string) given {
+	// quiet returns a Keystone of 2025.1 whose steps require stopped pods, during an upgrade.
+	quiet := func(to string) fixture {
 		g := at(one, one)
 		s := quiesced(g.sync)
 		s.Status.InstalledHash, s.Status.ContractedHash = target(&s.Spec), target(&s.Spec)
 		s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = to, image1(to)
 		return g
 	}
-	checked := func() given {
+	checked := func() fixture {
 		g := quiet(two)
 		g.attempt(checking, 1, openstackv1.StepSucceeded)
 		return g
 	}
-	expanded := func() given {
+	expanded := func() fixture {
 		g := checked()
 		g.attempt(expanding, 1, openstackv1.StepSucceeded)
 		return g
 	}
-	installed := func() given {
+	installed := func() fixture {
 		g := expanded()
 		s := &g.sync.Status
 		s.InstalledRelease, s.InstalledHash, s.PreviousRelease = two, target(&g.sync.Spec), one
 		return g
 	}
-	suspendedJob := func(g given, p phase) given {
+	suspendedJob := func(g fixture, p phase) fixture {
 		_, job := g.attempt(p, 1, "")
 		g.addJob(job, "")
 		return g
 	}
-	const waiting = "waits until no pod that uses the database runs: Pod x runs"
+	const waiting = "waiting for all pods that use the database to stop: Pod x runs"
 	for name, tc := range map[string]struct {
 		reason        string
-		g             given
+		g             fixture
 		stop, rollout string
 		action        string
 		wantMessage   string
 		stopped       bool // status.quiesce
 	}{
-		"Check":    {reason: "A check runs beside the service.", g: quiet(two), stop: "Pod x runs", action: "create check/upgrade-check 2025.2"},
-		"Expand":   {reason: "Pods run, so no Job is made.", g: checked(), stop: "Pod x runs", wantMessage: waiting, stopped: true},
-		"Stopped":  {reason: "None does any more.", g: checked(), action: "create expand/expand 2025.2", stopped: true},
-		"Recorded": {reason: "One has started before the Job was released.", g: suspendedJob(checked(), expanding), stop: "Pod x runs", wantMessage: waiting, stopped: true},
+		"Check": {reason: "A check runs while the service runs.", g: quiet(two), stop: "Pod x runs",
+			action: "create check/upgrade-check 2025.2"},
+		"Expand":  {reason: "Pods run, so no Job is created.", g: checked(), stop: "Pod x runs", wantMessage: waiting, stopped: true},
+		"Stopped": {reason: "All have stopped.", g: checked(), action: "create expand/expand 2025.2", stopped: true},
+		"Recorded": {reason: "One has started before the Job was released.", g: suspendedJob(checked(), expanding), stop: "Pod x runs",
+			wantMessage: waiting, stopped: true},
 		"Released": {reason: "None has.", g: suspendedJob(checked(), expanding), action: "release", stopped: true},
 		"Runs": {
-			reason: "They stay stopped until it has ended, whatever is asked for meanwhile.", stopped: true,
-			g: func() given {
+			reason: "They stay stopped until it has ended, even if the spec changes.", stopped: true,
+			g: func() fixture {
 				g := checked()
 				_, job := g.attempt(expanding, 1, "")
 				g.addJob(released(job, ""), corev1.PodRunning)
@@ -68,40 +70,42 @@ func TestQuiesce(t *testing.T) {
 		},
 		"Ended": {
 			reason: "And until that is recorded.", action: "end Succeeded", stopped: false,
-			g: func() given {
+			g: func() fixture {
 				g := checked()
 				_, job := g.attempt(expanding, 1, "")
 				g.addJob(released(job, batchv1.JobComplete), corev1.PodSucceeded)
 				return g
 			}(),
 		},
-		"Installed": {reason: "The new release starts, before anything is contracted.", g: expanded()},
+		"Installed": {reason: "The new release starts before contract.", g: expanded()},
 		"RollingOut": {
-			reason: "It still does.", g: installed(), stop: "Pod x runs", rollout: "Pod y is old",
-			wantMessage: "waits until every pod runs the new image: Pod y is old",
+			reason: "It still runs.", g: installed(), stop: "Pod x runs", rollout: "Pod y is old",
+			wantMessage: "waiting for all pods to run the new image: Pod y is old",
 		},
-		"Contract":    {reason: "It has, and is stopped once more.", g: installed(), stop: "Pod x runs", wantMessage: waiting, stopped: true},
+		"Contract": {reason: "It has started, and is stopped once more.", g: installed(), stop: "Pod x runs", wantMessage: waiting,
+			stopped: true},
 		"Contracting": {reason: "None runs.", g: installed(), action: "create contract/contract 2025.2", stopped: true},
 		"Migrating": {
-			reason: "Data moves while the service runs.", action: "create migrate/online 2025.2",
-			g: func() given { g := installed(); g.attempt(contracting, 1, openstackv1.StepSucceeded); return g }(),
+			reason: "Data is migrated while the service runs.", action: "create migrate/online 2025.2",
+			g: func() fixture { g := installed(); g.attempt(contracting, 1, openstackv1.StepSucceeded); return g }(),
 		},
 		"Patched": {
-			reason: "Another image of the same release stops nobody: it brings no schema.", stop: "Pod x runs", action: "create expand/expand 2025.1",
-			g: func() given {
+			reason: "Another image of the same release has no new schema and stops no pods.", stop: "Pod x runs",
+			action: "create expand/expand 2025.1",
+			g: func() fixture {
 				g := quiet(one)
 				g.sync.Spec.Template.Spec.Containers[0].Image += "-b"
 				return g
 			}(),
 		},
-		"Refused": {reason: "Nothing is going to run.", g: func() given { g := checked(); g.sync.Spec.UpgradeCheck = nil; g.order("2026.2"); return g }(), stop: "Pod x runs"},
-		"Aborted": {reason: "Nothing is left to run.", g: func() given { g := checked(); g.order(one); return g }(), stop: "Pod x runs"},
+		"Refused": {reason: "No step will run.", g: func() fixture { g := checked(); g.sync.Spec.UpgradeCheck = nil; g.order("2026.2"); return g }(), stop: "Pod x runs"},
+		"Aborted": {reason: "All steps have run.", g: func() fixture { g := checked(); g.order(one); return g }(), stop: "Pod x runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.g.stop, tc.g.rollout = tc.stop, tc.rollout
-			got, says := decide(tc.g.observation)
-			if got.Action != tc.action || tc.wantMessage != "" && says != tc.wantMessage {
-				t.Errorf("%s\ndoes %q, want %q: %s", tc.reason, got.Action, tc.action, says)
+			got, gotMessage := decide(tc.g.observation)
+			if got.Action != tc.action || tc.wantMessage != "" && gotMessage != tc.wantMessage {
+				t.Errorf("%s\ndoes %q, want %q: %s", tc.reason, got.Action, tc.action, gotMessage)
 			}
 			if diff := cmp.Diff(tc.stopped, report(tc.g.observation, next(tc.g.observation)).Quiesce); diff != "" {
 				t.Errorf("%s\nquiesce, -want +got:\n%s", tc.reason, diff)
@@ -110,13 +114,13 @@ func TestQuiesce(t *testing.T) {
 	}
 }
 
-// order asks for another release.
-func (g given) order(release string) {
+// order requests another release.
+func (g fixture) order(release string) {
 	g.edited()
 	g.sync.Spec.Release, g.sync.Spec.Template.Spec.Containers[0].Image = release, image1(release)
 }
 
-// TestQuiescePatch: a whole life in which only another release stops anybody.
+// TestQuiescePatch: in a complete life cycle, only a different release stops consumers.
 func TestQuiescePatch(t *testing.T) {
 	c := newCluster(t, quiesced(keystone("2025.1")), secret())
 	r, stops := c.reconciler(c.api), 0

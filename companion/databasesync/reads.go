@@ -22,7 +22,7 @@ func consumersOf(ctx context.Context, reader client.Reader, sync *openstackv1.Da
 	return out, nil
 }
 
-// first is the first thing that a workload waits for: no words if none does.
+// first returns the first reason for which a workload is pending; "" if none is.
 func first(consumers []consumer.Workload, waiting func(consumer.Workload) string) string {
 	for _, c := range consumers {
 		if why := waiting(c); why != "" {

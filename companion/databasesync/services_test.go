@@ -12,25 +12,25 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// stepOf is a step by its name and the words of its command.
-func stepOf(name, words string) openstackv1.Step {
+// stepOf returns a step with the given name and command.
+func stepOf(name, commandLine string) openstackv1.Step {
 	s := openstackv1.Step{Name: name}
-	for word := range strings.FieldsSeq(words) {
+	for word := range strings.FieldsSeq(commandLine) {
 		s.Command.Command = append(s.Command.Command, openstackv1.Argument(word))
 	}
 	return s
 }
 
-// glanceEmpty is what glance-manage db version prints of an empty database (29.0 to 32.0).
+// glanceEmpty is the output of glance-manage db version for an empty database (29.0 to 32.0).
 const glanceEmpty = `Database is either not under migration control or under legacy migration control, ` +
 	`please run "glance-manage db sync" to place the database under alembic migration control.`
 
-// services are DatabaseSyncs of services whose tools differ, as docs/adding-a-service.md has them, with what the tools print of an empty
-// database and of one of 2025.1.
+// services are DatabaseSyncs of services with different tools, as documented in docs/adding-a-service.md, with the output of
+// the tools for an empty database and for one of 2025.1.
 var services = map[string]struct {
 	spec         openstackv1.DatabaseSyncSpec
 	empty, found string
-	// exits are exit codes of attempts, where they are not 0.
+	// exits are exit codes of attempts other than 0.
 	exits map[string]int32
 	// upgraded are the steps of an upgrade to 2026.1.
 	upgraded []string
@@ -38,7 +38,7 @@ var services = map[string]struct {
 	"placement": {
 		spec: openstackv1.DatabaseSyncSpec{
 			Sync: []openstackv1.Step{stepOf("db-sync", "placement-manage db sync")},
-			// The sync only adds, so that the release before goes on: the upgrade can be aborted.
+			// The sync only adds columns, so the previous release keeps running: the upgrade can be aborted.
 			Expand: []openstackv1.Step{stepOf("db-sync", "placement-manage db sync")},
 			OnlineMigrations: []openstackv1.Step{func() openstackv1.Step {
 				s := stepOf("online-data-migrations", "placement-manage db online_data_migrations")
@@ -78,7 +78,7 @@ var services = map[string]struct {
 	"nova-cell1": {
 		spec: openstackv1.DatabaseSyncSpec{
 			Sync: []openstackv1.Step{stepOf("db-sync", "nova-manage db sync --local_cell")},
-			// Only the new release's check knows what the new release needs, and it reads the new schema.
+			// Only the check of the new release contains its requirements, and it reads the new schema.
 			Expand: []openstackv1.Step{stepOf("db-sync", "nova-manage db sync --local_cell"), func() openstackv1.Step {
 				s := stepOf("upgrade-check", "nova-status upgrade check")
 				s.SuccessCodes = []int32{0, 1}
@@ -90,7 +90,7 @@ var services = map[string]struct {
 				return s
 			}()},
 		},
-		exits: map[string]int32{"expand/upgrade-check #1": 2}, // Old computes, which are gone at the second attempt.
+		exits: map[string]int32{"expand/upgrade-check #1": 2}, // Old nova-computes, which are removed at the second attempt.
 		upgraded: []string{
 			"expand/db-sync #1", "expand/upgrade-check #1", "expand/upgrade-check #2", "migrate/online-data-migrations #1",
 		},
@@ -107,8 +107,8 @@ var services = map[string]struct {
 	},
 }
 
-// TestServices: what the tools of other services do can be said, from an empty database to an upgrade of it, and from one that was
-// retained.
+// TestServices: the tools of other services are supported, from an empty database to its upgrade, and from a retained
+// database.
 func TestServices(t *testing.T) {
 	for name, tc := range services {
 		t.Run(name, func(t *testing.T) {
@@ -144,13 +144,13 @@ func TestServices(t *testing.T) {
 				return out
 			}
 			if diff := cmp.Diff(tc.upgraded, run(tc.empty, "2025.1", "2026.1")); diff != "" {
-				t.Errorf("an upgrade of what was empty, -want +got:\n%s", diff)
+				t.Errorf("an upgrade of a new database, -want +got:\n%s", diff)
 			}
 			if tc.spec.SchemaVersion == nil {
 				return
 			}
 			if diff := cmp.Diff(append([]string{"version/db-version #1"}, tc.upgraded...), run(tc.found, "2026.1")); diff != "" {
-				t.Errorf("what was retained, -want +got:\n%s", diff)
+				t.Errorf("a retained database, -want +got:\n%s", diff)
 			}
 		})
 	}

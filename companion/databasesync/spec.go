@@ -10,13 +10,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
-// RetryAnnotation asks to run a failed step again at once. Any new value does.
+// RetryAnnotation retries a failed step immediately when it is set to a new value.
 const RetryAnnotation = "openstack.c5c3.io/retry"
 
-// hashDigits is how much of a hash is kept: 64 bits.
+// hashDigits is the length of a hash: 64 bits.
 const hashDigits = 16
 
-// phase is a part of a schema's life, as it stands in names and records.
+// phase is a phase of a schema upgrade, as used in names and records.
 type phase string
 
 const (
@@ -29,7 +29,7 @@ const (
 	phaseDivider       = "/"
 )
 
-// shown is the phase as the status reports it.
+// shown maps phases to the phases of the status.
 var shown = map[phase]string{
 	versioning:  openstackv1.SyncPhasePending,
 	syncing:     openstackv1.SyncPhaseSyncing,
@@ -39,13 +39,13 @@ var shown = map[phase]string{
 	migrating:   openstackv1.SyncPhaseMigrating,
 }
 
-// afterRollout reports whether the steps of a phase need every consumer to run the new image.
+// afterRollout reports whether the steps of a phase require all consumers to run the new image.
 func (p phase) afterRollout() bool { return p == contracting || p == migrating }
 
-// changesSchema reports whether the steps of a phase bring the schema towards another release.
+// changesSchema reports whether the steps of a phase change the schema for another release.
 func (p phase) changesSchema() bool { return p == syncing || p == expanding }
 
-// step is a step in its phase, with the identity by which it is known to have run.
+// step is a step in its phase, with the hash that identifies it in the history.
 type step struct {
 	openstackv1.Step
 
@@ -54,10 +54,10 @@ type step struct {
 	hash    string
 }
 
-// key names a step: expand/db-sync.
+// key returns the name of a step: expand/db-sync.
 func (s step) key() string { return string(s.phase) + phaseDivider + s.Name }
 
-// classifyExitCode reports what an exit code means. Nil is an unknown one.
+// classifyExitCode returns the result for an exit code; nil means that it is unknown.
 func (s step) classifyExitCode(code *int32) string {
 	switch {
 	case code == nil:
@@ -92,7 +92,7 @@ func steps(spec *openstackv1.DatabaseSyncSpec, p phase) []step {
 	return out
 }
 
-// upgrading is the phase that brings the schema of an existing database to another release.
+// upgrading returns the phase that upgrades the schema of an existing database.
 func upgrading(spec *openstackv1.DatabaseSyncSpec) phase {
 	if len(spec.Expand) > 0 {
 		return expanding
@@ -100,7 +100,7 @@ func upgrading(spec *openstackv1.DatabaseSyncSpec) phase {
 	return syncing
 }
 
-// image that the steps run.
+// image returns the image of the steps.
 func image(spec *openstackv1.DatabaseSyncSpec) string {
 	if len(spec.Template.Spec.Containers) == 0 {
 		return ""
@@ -108,18 +108,18 @@ func image(spec *openstackv1.DatabaseSyncSpec) string {
 	return spec.Template.Spec.Containers[0].Image
 }
 
-// target is the identity of what a spec asks for: release, image and steps.
+// target returns a hash of the release, the image and the steps of a spec.
 func target(spec *openstackv1.DatabaseSyncSpec) string {
 	return names.Hash(hashDigits, spec.Release, image(spec), text(spec.Sync), text(spec.Expand), text(spec.Contract),
 		text(spec.OnlineMigrations), text(spec.UpgradeCheck))
 }
 
-// request is the identity of the spec that an attempt is made for: a failed step waits unless this changes.
+// request returns a hash of the spec for which an attempt is made: a failed step is delayed unless the hash changes.
 func request(s *openstackv1.DatabaseSync) string {
 	return names.Hash(hashDigits, strconv.FormatInt(s.Generation, 10), s.Annotations[RetryAnnotation])
 }
 
-// text of a part of a spec, to be hashed.
+// text serializes a part of a spec for hashing.
 func text(part any) string {
 	b, err := json.Marshal(part)
 	if err != nil { // Strings and numbers always have a JSON form.

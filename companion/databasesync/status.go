@@ -15,26 +15,26 @@ import (
 
 // Conditions of a DatabaseSync.
 const (
-	// conditionReady: the schema serves the wanted release, so its pods may run.
+	// conditionReady: the schema serves the requested release, so its pods may run.
 	conditionReady = "Ready"
-	// conditionContracted: everything has run for it, and the schema holds nothing of another release.
+	// conditionContracted: all steps have run, and the schema has no parts of another release.
 	conditionContracted = "Contracted"
 )
 
-// report is the status that follows from the world and the plan.
+// report returns the status for the observation and the plan.
 func report(w *observation, p *plan) openstackv1.DatabaseSyncStatus {
-	// Judged as it will be when the plan has been carried out.
+	// Evaluated for the state after the plan was executed.
 	then := *w
 	then.sync = w.sync.DeepCopy()
 	then.sync.Status = *p.status.DeepCopy()
 	status := &then.sync.Status
 	status.ObservedGeneration = w.sync.Generation
 	status.Phase = cmp.Or(p.phase, openstackv1.SyncPhasePending)
-	// What has just been installed is rolled out first.
-	status.Quiesce = !p.refused && then.quiesces() && then.rollout == "" && (w.installed() || !then.installed())
+	// A release that has just been installed is rolled out first.
+	status.Quiesce = !p.rejected && then.quiesces() && then.rollout == "" && (w.installed() || !then.installed())
 
 	ready := condition.False(p.reason, p.message)
-	if then.installed() && !p.refused {
+	if then.installed() && !p.rejected {
 		ready = condition.True("Installed", "the schema serves release "+status.InstalledRelease)
 	}
 	contracted := condition.False(p.reason, p.message)
@@ -43,27 +43,27 @@ func report(w *observation, p *plan) openstackv1.DatabaseSyncStatus {
 	case !ready.True:
 		contracted = condition.False("NotInstalled", fmt.Sprintf("the schema does not serve release %s yet", w.sync.Spec.Release))
 	case release != "":
-		contracted = condition.False("Ahead", fmt.Sprintf("the upgrade to release %s was aborted, and the schema holds what that needs: "+
+		contracted = condition.False("Ahead", fmt.Sprintf("the upgrade to release %s was aborted, but the schema is expanded for it: "+
 			"upgrade again to finish", release))
 	case then.complete():
-		contracted = condition.True("EverythingRan", "everything has run for release "+status.InstalledRelease)
+		contracted = condition.True("EverythingRan", "all steps have run for release "+status.InstalledRelease)
 	}
 	condition.Set(&status.Conditions, conditionReady, w.sync.Generation, w.now, ready)
 	condition.Set(&status.Conditions, conditionContracted, w.sync.Generation, w.now, contracted)
 	return *status
 }
 
-// startMessage says that an attempt begins.
+// startMessage returns the message for a starting attempt.
 func (obs *observation) startMessage(r *record) string {
-	return fmt.Sprintf("step %s of release %s begins", r.Step, r.Release)
+	return fmt.Sprintf("step %s of release %s is starting", r.Step, r.Release)
 }
 
-// running says what an attempt that is under way is doing.
+// running describes the progress of the attempt.
 func (obs *observation) running(r *record, job *batchv1.Job) string {
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "step %s of release %s runs in Job %s", r.Step, r.Release, job.Name)
 	if obs.outdated(r) {
-		out.WriteString(" for an earlier spec, which is run to its end")
+		out.WriteString(" for an earlier spec, which is completed first")
 	}
 	if r.Attempt > 1 {
 		fmt.Fprintf(out, ", attempt %d", r.Attempt)
@@ -77,28 +77,29 @@ func (obs *observation) running(r *record, job *batchv1.Job) string {
 }
 
 func (obs *observation) busyMessage() string {
-	return fmt.Sprintf("waits until %s has ended, which still may change the schema: if its node is lost for good, delete it by force",
+	return fmt.Sprintf("waiting for %s to end, which may still change the schema; if its node is lost, force-delete it",
 		obs.busy())
 }
 
-// failure says how the last attempt of a step failed and when the next one is.
+// failure describes the last failure of a step and the time of the next attempt.
 func (obs *observation) failure(last *record, at time.Time) string {
 	out := fmt.Sprintf("step %s of release %s failed, attempt %d: %s. "+
-		"It runs again at %s, or at once when annotation %s is set to a new value",
+		"It is retried at %s, or immediately when annotation %s is set to a new value",
 		last.Step, last.Release, last.Attempt, failureMessage(last), at.UTC().Format(time.RFC3339), RetryAnnotation)
-	if release, _ := reached(obs.sync.Status.History[:len(obs.sync.Status.History)-1]); obs.fresh() && release != "" && release != last.Release {
-		out += fmt.Sprintf(". The schema was begun for release %s and may be of it: it cannot go back", release)
+	if release, _ := reached(obs.sync.Status.History[:len(obs.sync.Status.History)-1]); obs.fresh() && release != "" &&
+		release != last.Release {
+		out += fmt.Sprintf(". The schema may already be that of release %s and cannot be downgraded", release)
 	}
 	return out
 }
 
-// failureMessage an attempt failed, in a few words.
+// failureMessage returns a short reason for the failure of an attempt.
 func failureMessage(r *record) string {
 	const limit = 300
 	line := condition.Truncate(batchjob.LastLine(r.Log), limit)
 	switch {
 	case r.ExitCode == nil:
-		return cmp.Or(line, "nobody knows how it ended")
+		return cmp.Or(line, "the result of the run is unknown")
 	case line == "":
 		return fmt.Sprintf("exit code %d", *r.ExitCode)
 	}

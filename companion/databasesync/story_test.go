@@ -15,14 +15,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// story is what somebody who watches a DatabaseSync sees: its phase and conditions whenever they change, and events.
-type story struct {
+// timeline records the externally visible behavior of a DatabaseSync: its phase and conditions when they change, and events.
+type timeline struct {
 	lines []string
 	last  string
 }
 
-// watch adds what is seen now.
-func (s *story) watch(c *cluster) {
+// watch records the current state.
+func (s *timeline) watch(c *cluster) {
 	status := c.sync().Status
 	observed := []string{status.Phase}
 	for _, name := range []string{conditionReady, conditionContracted} {
@@ -40,11 +40,11 @@ func (s *story) watch(c *cluster) {
 	}
 }
 
-// TestScenario: a new database, and an upgrade with a step that fails once, as they are seen from outside.
+// TestScenario: the visible behavior for a new database, and for an upgrade with a step that fails once.
 func TestScenario(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
-	got, failed := &story{}, value(t, "companion_database_sync_failures_total")
+	got, failed := &timeline{}, value(t, "companion_database_sync_failures_total")
 	ran := 0.0
 	c.onPass = func() {
 		got.watch(c)
@@ -63,7 +63,7 @@ func TestScenario(t *testing.T) {
 	c.reconcileUntil(r, "the end", finished)
 	want := []string{
 		"Syncing not Ready=Progressing not Contracted=NotInstalled",
-		"- Normal Schema runs step sync/db-sync of release 2025.1, attempt 1",
+		"- Normal Schema started step sync/db-sync of release 2025.1, attempt 1",
 		"Syncing not Ready=Running not Contracted=NotInstalled",
 		"Syncing not Ready=Progressing not Contracted=NotInstalled",
 		"- Normal Schema step sync/db-sync of release 2025.1 succeeded",
@@ -71,17 +71,17 @@ func TestScenario(t *testing.T) {
 		"- Normal Schema the schema serves release 2025.1",
 		"Done Ready=Installed Contracted=EverythingRan",
 		"Expanding not Ready=Progressing not Contracted=NotInstalled",
-		"- Normal Schema runs step check/upgrade-check of release 2025.2, attempt 1",
+		"- Normal Schema started step check/upgrade-check of release 2025.2, attempt 1",
 		"Expanding not Ready=Running not Contracted=NotInstalled",
 		"Expanding not Ready=Progressing not Contracted=NotInstalled",
 		"- Normal Schema step check/upgrade-check of release 2025.2 succeeded",
-		"- Normal Schema runs step expand/expand of release 2025.2, attempt 1",
+		"- Normal Schema started step expand/expand of release 2025.2, attempt 1",
 		"Expanding not Ready=Running not Contracted=NotInstalled",
 		"Expanding not Ready=Progressing not Contracted=NotInstalled",
-		"- Warning Failed step expand/expand of release 2025.2, attempt 1: exit code 7, that is all",
+		"- Warning Failed step expand/expand of release 2025.2, attempt 1: exit code 7, last line",
 		"Failed not Ready=StepFailed not Contracted=NotInstalled",
 		"Expanding not Ready=Progressing not Contracted=NotInstalled",
-		"- Normal Schema runs step expand/expand of release 2025.2, attempt 2",
+		"- Normal Schema started step expand/expand of release 2025.2, attempt 2",
 		"Expanding not Ready=Running not Contracted=NotInstalled",
 		"Expanding not Ready=Progressing not Contracted=NotInstalled",
 		"- Normal Schema step expand/expand of release 2025.2 succeeded",
@@ -89,12 +89,12 @@ func TestScenario(t *testing.T) {
 		"- Normal Schema the schema serves release 2025.2",
 		"RollingOut Ready=Installed not Contracted=RollingOut",
 		"Contracting Ready=Installed not Contracted=Progressing",
-		"- Normal Schema runs step contract/contract of release 2025.2, attempt 1",
+		"- Normal Schema started step contract/contract of release 2025.2, attempt 1",
 		"Contracting Ready=Installed not Contracted=Running",
 		"Contracting Ready=Installed not Contracted=Progressing",
 		"- Normal Schema step contract/contract of release 2025.2 succeeded",
 		"Migrating Ready=Installed not Contracted=Progressing",
-		"- Normal Schema runs step migrate/online of release 2025.2, attempt 1",
+		"- Normal Schema started step migrate/online of release 2025.2, attempt 1",
 		"Migrating Ready=Installed not Contracted=Running",
 		"Migrating Ready=Installed not Contracted=Progressing",
 		"- Normal Schema step migrate/online of release 2025.2 succeeded",
@@ -115,7 +115,7 @@ func TestScenario(t *testing.T) {
 	}
 }
 
-// value of a metric of the only DatabaseSync.
+// value returns the value of a metric of the only DatabaseSync.
 func value(t *testing.T, name string) float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -137,16 +137,16 @@ func value(t *testing.T, name string) float64 {
 	return sum
 }
 
-// TestRequeue: it goes on at once as long as there is something to do, waits for a time that is known, and else looks every few seconds
-// for what it does not watch.
+// TestRequeue: the next pass follows immediately while there are changes, at a known time, or otherwise after a few seconds
+// for dependencies that are not watched.
 func TestRequeue(t *testing.T) {
 	for name, tc := range map[string]struct {
 		plan plan
 		want time.Duration
 	}{
-		"Again":   {plan{again: true, phase: openstackv1.SyncPhaseDone}, controller.MinRequeueInterval},
+		"Again":   {plan{requeue: true, phase: openstackv1.SyncPhaseDone}, controller.MinRequeueInterval},
 		"At":      {plan{at: start.Add(time.Minute), phase: openstackv1.SyncPhaseFailed}, time.Minute},
-		"Refused": {plan{refused: true, phase: openstackv1.SyncPhaseFailed}, controller.ResyncInterval},
+		"Refused": {plan{rejected: true, phase: openstackv1.SyncPhaseFailed}, controller.ResyncInterval},
 		"Done":    {plan{phase: openstackv1.SyncPhaseDone}, controller.ResyncInterval},
 		"Waits":   {plan{phase: openstackv1.SyncPhaseRollingOut}, 5 * time.Second},
 	} {
@@ -156,20 +156,20 @@ func TestRequeue(t *testing.T) {
 	}
 }
 
-// TestSteps: a step has run for a release and an image, under its name and with its commands: whatever of that changes, it runs again.
+// TestSteps: a step is identified by its release, image, name and commands: if one of them changes, it runs again.
 func TestSteps(t *testing.T) {
 	observed := map[string]string{}
 	for name, change := range map[string]func(*openstackv1.DatabaseSync){
-		"As it is": func(*openstackv1.DatabaseSync) {},
-		"Release":  func(s *openstackv1.DatabaseSync) { s.Spec.Release = "2025.2" },
-		"Image":    func(s *openstackv1.DatabaseSync) { s.Spec.Template.Spec.Containers[0].Image = "another" },
-		"Command":  func(s *openstackv1.DatabaseSync) { s.Spec.Sync[0].Command.Command[1] = "another" },
+		"Unchanged": func(*openstackv1.DatabaseSync) {},
+		"Release":   func(s *openstackv1.DatabaseSync) { s.Spec.Release = "2025.2" },
+		"Image":     func(s *openstackv1.DatabaseSync) { s.Spec.Template.Spec.Containers[0].Image = "another" },
+		"Command":   func(s *openstackv1.DatabaseSync) { s.Spec.Sync[0].Command.Command[1] = "another" },
 	} {
 		s := keystone("2025.1")
 		change(s)
 		for _, p := range []phase{syncing, expanding} {
 			if p == expanding {
-				s.Spec.Expand = s.Spec.Sync // The same step in another phase is another one.
+				s.Spec.Expand = s.Spec.Sync // The same step in another phase is a different one.
 			}
 			hash := steps(&s.Spec, p)[0].hash
 			if other := observed[hash]; other != "" {
@@ -193,7 +193,7 @@ func TestSteps(t *testing.T) {
 		before := target(&s.Spec)
 		part(&s.Spec)
 		if target(&s.Spec) == before {
-			t.Errorf("%+v is as it was before", s.Spec)
+			t.Errorf("%+v has an unchanged hash", s.Spec)
 		}
 	}
 }
@@ -210,7 +210,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestTimesOfJobs: four hours for a step and one more for its pod to start, and a day to look at it; ten minutes where there may be thousands.
+// TestTimesOfJobs: four hours for a step and one more for the start of its pod, and a TTL of one day; ten minutes for steps
+// that may repeat thousands of times.
 func TestTimesOfJobs(t *testing.T) {
 	sync := keystone("2025.1")
 	for p, keep := range map[phase]int32{syncing: 86400, migrating: 600} {
@@ -223,7 +224,7 @@ func TestTimesOfJobs(t *testing.T) {
 	}
 }
 
-// TestMarks: Jobs and pods are found by their schema, whatever its name is, and name their step.
+// TestMarks: Jobs and pods have labels for their schema, for any name, and for their step.
 func TestMarks(t *testing.T) {
 	sync := keystone("2025.1")
 	s := steps(&sync.Spec, syncing)[0]
@@ -234,7 +235,8 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", of, diff)
 		}
 	}
-	if owner := j.OwnerReferences[0]; owner.Kind != "DatabaseSync" || owner.APIVersion != "openstack.c5c3.io/v1alpha1" || j.Namespace != namespace {
+	if owner := j.OwnerReferences[0]; owner.Kind != "DatabaseSync" || owner.APIVersion != "openstack.c5c3.io/v1alpha1" ||
+		j.Namespace != namespace {
 		t.Errorf("owner %+v", owner)
 	}
 	name63, name64 := fmt.Sprintf("%063d", 0), fmt.Sprintf("%064d", 0)
@@ -248,14 +250,14 @@ func TestMarks(t *testing.T) {
 	if got := newJob(sync, s, &record{Step: s.key()}).Name; len(got) != 63 {
 		t.Errorf("%s has %d letters", got, len(got))
 	}
-	// A template that lets its node go is not contradicted.
+	// The annotation of a template has precedence.
 	sync.Spec.Template.Annotations = map[string]string{evictAnnotation: "true"}
 	if got := newJob(sync, s, &record{Step: s.key()}).Spec.Template.Annotations[evictAnnotation]; got != "true" {
 		t.Errorf("%s is %q", evictAnnotation, got)
 	}
 }
 
-// TestAttemptOf: a Job without a whole record is nobody's attempt.
+// TestAttemptOf: a Job without a complete record belongs to no attempt.
 func TestAttemptOf(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"step":"sync/x","hash":"h"}`: true, `{"step":"sync/x"}`: false, `{"hash":"h"}`: false, `{}`: false, `{`: false, "": false,

@@ -10,7 +10,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// TestRunning: what is under way is told, with its attempt if it is not the first.
+// TestRunning: the message describes the running attempt, with its number if it is not the first.
 func TestRunning(t *testing.T) {
 	w := &observation{sync: keystone("2025.1"), now: start}
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"}}
@@ -23,13 +23,14 @@ func TestRunning(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		r.Request = "earlier"
-		if got := w.running(r, j); !strings.Contains(got, "for an earlier spec, which is run to its end") {
+		if got := w.running(r, j); !strings.Contains(got, "for an earlier spec, which is completed first") {
 			t.Error(got)
 		}
 	}
 }
 
-// TestJobOfOtherOwner: a new database that was begun for another release may be of it, which a failure says.
+// TestJobOfOtherOwner: the message of a failure states that a new database may have the schema of another release that was
+// started.
 func TestJobOfOtherOwner(t *testing.T) {
 	for started, want := range map[string]bool{"2025.2": true, "2025.1": false} {
 		w := &observation{sync: keystone("2025.1"), now: start}
@@ -38,18 +39,18 @@ func TestJobOfOtherOwner(t *testing.T) {
 			{Step: "sync/db-sync", Release: "2025.1", Hash: "b", Attempt: 1, Result: openstackv1.StepFailed},
 		}
 		got := w.failure(&w.sync.Status.History[1], start)
-		if says := strings.Contains(got, ". The schema was begun for release 2025.2 and may be of it: it cannot go back"); says != want {
-			t.Errorf("begun for %s: %s", started, got)
+		if gotMessage := strings.Contains(got, ". The schema may already be that of release 2025.2 and cannot be downgraded"); gotMessage != want {
+			t.Errorf("started for %s: %s", started, got)
 		}
 	}
 }
 
-// TestRecognized: a schema of an earlier release is upgraded, and an event says so.
+// TestRecognized: a schema of an earlier release is upgraded, with an event.
 func TestRecognized(t *testing.T) {
 	w := &observation{sync: identified(keystone("2026.2")), now: start}
 	w.sync.Status.SchemaRevision = "e8725d6fa226"
 	p := w.matchRevision(w.sync.Spec.SchemaVersion)
-	if p == nil || p.note != "the database holds a schema of release 2026.1 (revision e8725d6fa226), which is upgraded" {
+	if p == nil || p.note != "the database has a schema of release 2026.1 (revision e8725d6fa226), which is being upgraded" {
 		t.Fatalf("%+v", p)
 	}
 	if s := p.status; s.InstalledRelease != "2026.1" || s.ContractedRelease != "2026.1" || p.phase != openstackv1.SyncPhaseExpanding {
@@ -57,13 +58,13 @@ func TestRecognized(t *testing.T) {
 	}
 }
 
-// TestFailureMessage: the last line that a step wrote is told, if it is not too long.
+// TestFailureMessage: the message is the last output line of a step, truncated.
 func TestFailureMessage(t *testing.T) {
 	for want, r := range map[string]record{
-		"nobody knows how it ended":                {},
-		"its pod has gone":                         {Log: "its pod has gone"},
+		"the result of the run is unknown":         {},
+		"its pod no longer exists":                 {Log: "its pod no longer exists"},
 		"exit code 0":                              {ExitCode: new(int32(0))},
-		"exit code 7, refused":                     {ExitCode: new(int32(7)), Log: "step says\nrefused"},
+		"exit code 7, refused":                     {ExitCode: new(int32(7)), Log: "step output\nrefused"},
 		"exit code 1, " + strings.Repeat("x", 300): {ExitCode: new(int32(1)), Log: strings.Repeat("x", 301)},
 	} {
 		if got := failureMessage(&r); got != want {

@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 )
 
-// TestRecognize: what comes of a schema that is found, for a requested release.
+// TestRecognize: the result for an existing schema and a requested release.
 func TestRecognize(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason         string
@@ -24,41 +24,41 @@ func TestRecognize(t *testing.T) {
 		wantMessage    string
 	}{
 		"Empty": {
-			reason: "A new database gets everything at once.",
+			reason: "A new database requires only sync.",
 			found:  "None", release: "2026.1", want: decision{Action: "create sync/db-sync 2026.1", Phase: openstackv1.SyncPhaseSyncing},
 		},
 		"Same": {
-			reason: "The steps of a new database find nothing to do in one that is of the wanted release.",
+			reason: "The steps for a new database change nothing in a schema of the requested release.",
 			found:  "47147121", release: "2025.2", want: decision{Action: "create sync/db-sync 2025.2", Phase: openstackv1.SyncPhaseSyncing},
 		},
 		"Next": {
-			reason: "What was retained is upgraded as if it had never been away.",
+			reason: "A retained schema is upgraded like any other.",
 			found:  "47147121", release: "2026.1",
 			want:        decision{Phase: openstackv1.SyncPhaseExpanding, Installed: "2025.2", Contracted: "2025.2"},
-			wantMessage: "the database holds a schema of release 2025.1 or 2025.2 (revision 47147121)",
+			wantMessage: "the database has a schema of release 2025.1 or 2025.2 (revision 47147121)",
 		},
 		"TooFar": {
 			reason: "OpenStack supports it neither from 2025.1 nor from 2025.2.",
-			found:  "47147121", release: "2026.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "UpgradeRefused"},
-			wantMessage: "the database holds a schema of release 2025.1 or 2025.2 (revision 47147121), and nothing was changed: " +
+			found:  "47147121", release: "2026.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Rejected: "UpgradeRefused"},
+			wantMessage: "the database has a schema of release 2025.1 or 2025.2 (revision 47147121), and nothing was changed: " +
 				"OpenStack cannot go from 2025.2 to 2026.2 in one step: upgrade to 2026.1 first",
 		},
 		"Back": {
-			reason: "Schemas only move forward.",
-			found:  "742c857f1dfb", release: "2025.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "UpgradeRefused"},
+			reason: "Schemas cannot be downgraded.",
+			found:  "742c857f1dfb", release: "2025.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Rejected: "UpgradeRefused"},
 			wantMessage: "OpenStack cannot go back from 2026.2 to 2025.2",
 		},
 		"HalfWay": {
-			reason: "An upgrade that was cut off goes on.",
+			reason: "An interrupted upgrade is continued.",
 			found:  "e8725d6fa226", release: "2026.1", want: decision{Action: "create sync/db-sync 2026.1", Phase: openstackv1.SyncPhaseSyncing},
 		},
 		"Unknown": {
-			reason: "Nobody knows what steps would do to it.",
-			found:  "0123abcd", release: "2025.1", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "SchemaUnknown"},
-			wantMessage: "a schema of revision 0123abcd, which is of no release that is known here",
+			reason: "The effect of the steps is unknown.",
+			found:  "0123abcd", release: "2025.1", want: decision{Phase: openstackv1.SyncPhaseFailed, Rejected: "SchemaUnknown"},
+			wantMessage: "schema revision 0123abcd, which no supported release uses",
 		},
 		"UnknownAllowed": {
-			reason: "Someone says that it is his own.",
+			reason: "The spec allows it.",
 			found:  "0123abcd", release: "2025.1", allowUnknown: true,
 			want: decision{Action: "create sync/db-sync 2025.1", Phase: openstackv1.SyncPhaseSyncing},
 		},
@@ -68,35 +68,35 @@ func TestRecognize(t *testing.T) {
 			identified(g.sync).Spec.SchemaVersion.AllowUnknown = tc.allowUnknown
 			g.attempt(versioning, 1, openstackv1.StepSucceeded)
 			g.sync.Status.SchemaRevision = tc.found
-			got, says := decide(g.observation)
+			got, gotMessage := decide(g.observation)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\n-want +got:\n%s\n%s", tc.reason, diff, says)
+				t.Errorf("%s\n-want +got:\n%s\n%s", tc.reason, diff, gotMessage)
 			}
-			if !strings.Contains(says, tc.wantMessage) {
-				t.Errorf("it says %q, want %q", says, tc.wantMessage)
+			if !strings.Contains(gotMessage, tc.wantMessage) {
+				t.Errorf("message %q, want %q", gotMessage, tc.wantMessage)
 			}
 		})
 	}
 }
 
-// TestAPIEndpoints: it is asked before anything else, again for another spec, and not where something is known already.
+// TestAPIEndpoints: the revision is read before anything else, again for a changed spec, and not if the release is recorded.
 func TestAPIEndpoints(t *testing.T) {
 	query := decision{Action: "create version/db-version 2025.1", Phase: openstackv1.SyncPhasePending}
 	for name, tc := range map[string]struct {
 		reason string
-		do     func(given)
+		do     func(fixture)
 		want   decision
 	}{
-		"New": {reason: "Nothing is known.", do: func(given) {}, want: query},
-		"Retry": {reason: "Someone may have put another database there.", do: func(g given) {
+		"New": {reason: "There is no record.", do: func(fixture) {}, want: query},
+		"Retry": {reason: "The database may have been replaced.", do: func(g fixture) {
 			g.attempt(versioning, 1, openstackv1.StepSucceeded)
 			g.sync.Annotations = map[string]string{RetryAnnotation: "1"}
 		}, want: query},
-		"Begun": {reason: "What is there is of the first sync, which was cut off.", do: func(g given) {
+		"Begun": {reason: "The schema is from the first sync, which was interrupted.", do: func(g fixture) {
 			g.attempt(syncing, 1, openstackv1.StepRepeat)
 			g.edited()
 		}, want: decision{Action: "create sync/db-sync 2025.1", Phase: openstackv1.SyncPhaseSyncing}},
-		"Known": {reason: "A DatabaseSync that has done everything asks nobody.", do: func(g given) {
+		"Known": {reason: "A completed DatabaseSync reads no revision.", do: func(g fixture) {
 			g.sync.Status.InstalledRelease, g.sync.Status.InstalledHash = "2025.1", target(&g.sync.Spec)
 			g.sync.Status.ContractedRelease, g.sync.Status.ContractedHash = "2025.1", target(&g.sync.Spec)
 		}, want: decision{Phase: openstackv1.SyncPhaseDone, Installed: "2025.1", Contracted: "2025.1"}},
@@ -105,48 +105,55 @@ func TestAPIEndpoints(t *testing.T) {
 			g := at("", "2025.1")
 			identified(g.sync)
 			tc.do(g)
-			if got, says := decide(g.observation); !cmp.Equal(tc.want, got) {
-				t.Errorf("%s\n-want +got:\n%s\n%s", tc.reason, cmp.Diff(tc.want, got), says)
+			if got, gotMessage := decide(g.observation); !cmp.Equal(tc.want, got) {
+				t.Errorf("%s\n-want +got:\n%s\n%s", tc.reason, cmp.Diff(tc.want, got), gotMessage)
 			}
 		})
 	}
 }
 
-// TestRevision: what is read of an end and an output.
+// TestRevision: the revision in an exit code and an output.
 func TestRevision(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason string
-		said   string
-		empty  string
-		code   *int32
-		want   string
+		reason        string
+		versionOutput string
+		empty         string
+		code          *int32
+		want          string
 	}{
-		"Line":    {reason: "It stands among log lines.", said: "2026-03-02 INFO alembic [-] Context impl\n47147121\n", code: new(int32(0)), want: "47147121"},
-		"After":   {reason: "A warning may come last.", said: "742c857f1dfb\nsome warning at exit\n", code: new(int32(0)), want: "742c857f1dfb"},
-		"None":    {reason: "An empty database.", said: "None\n", code: new(int32(0)), want: "None"},
-		"Nothing": {reason: "An output that was lost says nothing, and that is not an empty database.", code: new(int32(0))},
-		"Strange": {reason: "The revision of a hostile backup is not repeated.", said: "Can't locate revision identified by 'x; password=y'", code: new(int32(1))},
-		"Failed":  {reason: "A failure is no answer.", said: "47147121\nLost connection", code: new(int32(1))},
+		"Line": {reason: "It is between log lines.", versionOutput: "2026-03-02 INFO alembic [-] Context impl\n47147121\n", code: new(int32(0)),
+			want: "47147121"},
+		"After": {reason: "A warning may come last.", versionOutput: "742c857f1dfb\nsome warning at exit\n", code: new(int32(0)),
+			want: "742c857f1dfb"},
+		"None":    {reason: "An empty database.", versionOutput: "None\n", code: new(int32(0)), want: "None"},
+		"Nothing": {reason: "A lost output does not mean an empty database.", code: new(int32(0))},
+		"Strange": {reason: "The revision of a hostile backup is not repeated.",
+			versionOutput: "Can't locate revision identified by 'x; password=y'",
+			code:          new(int32(1))},
+		"Failed": {reason: "A failure reports no revision.", versionOutput: "47147121\nLost connection", code: new(int32(1))},
 		"Foreign": {
-			reason: "The image does not know it; the table may.", code: new(int32(1)), want: "742c857f1dfb",
-			said: "CRITICAL keystone [-] Unhandled error: alembic.util.exc.CommandError: Can't locate revision identified by '742c857f1dfb'\nERROR keystone",
+			reason: "The image does not contain it; the table may.", code: new(int32(1)), want: "742c857f1dfb",
+			versionOutput: "CRITICAL keystone [-] Unhandled error: alembic.util.exc.CommandError: Can't locate revision identified by " +
+				"'742c857f1dfb'\nERROR keystone",
 		},
-		"Gone": {reason: "Nobody knows how it ended.", said: "47147121"},
+		"Gone": {reason: "The result is unknown.", versionOutput: "47147121"},
 		"Heads": {
-			reason: "Neutron's tool prints the heads of all branches, and whichever is known counts.", code: new(int32(0)), want: "47147121",
-			said: "  Running current for neutron ...\nINFO  [alembic.runtime.migration] Context impl MySQLImpl.\n47147121 (head)\n5c85685d616d (contract) (head)\n  OK\n",
+			reason: "Neutron's tool prints the heads of all branches; the one in the table counts.", code: new(int32(0)), want: "47147121",
+			versionOutput: "  Running current for neutron ...\nINFO  [alembic.runtime.migration] Context impl MySQLImpl.\n47147121 " +
+				"(head)\n5c85685d616d " +
+				"(contract) (head)\n  OK\n",
 		},
 		"NoHeads": {
-			reason: "Of an empty database it says no more than that it has ended.", empty: "OK", code: new(int32(0)), want: "OK",
-			said: "  Running current for neutron ...\n  OK\n",
+			reason: "For an empty database it prints only that it has finished.", empty: "OK", code: new(int32(0)), want: "OK",
+			versionOutput: "  Running current for neutron ...\n  OK\n",
 		},
 		"UnknownHead": {
-			reason: "Which is not believed where there is a revision.", empty: "OK", code: new(int32(0)), want: "0123abcd",
-			said: "0123abcd (head)\n  OK\n",
+			reason: "It is ignored if there is a revision.", empty: "OK", code: new(int32(0)), want: "0123abcd",
+			versionOutput: "0123abcd (head)\n  OK\n",
 		},
 		"Sentence": {
-			reason: "Glance's tool says it in a sentence.", empty: "Database is not under migration control.", code: new(int32(0)),
-			want: "Database is not under migration control.", said: "INFO alembic\nDatabase is not under migration control.\n",
+			reason: "Glance's tool prints a sentence.", empty: "Database is not under migration control.", code: new(int32(0)),
+			want: "Database is not under migration control.", versionOutput: "INFO alembic\nDatabase is not under migration control.\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,15 +161,15 @@ func TestRevision(t *testing.T) {
 			if tc.empty != "" {
 				s.Spec.SchemaVersion.Empty = tc.empty
 			}
-			if got := (&observation{sync: s, said: tc.said}).revision(batchjob.Result{Code: tc.code}); got != tc.want {
+			if got := (&observation{sync: s, versionOutput: tc.versionOutput}).revision(batchjob.Result{Code: tc.code}); got != tc.want {
 				t.Errorf("%s\n%q, want %q", tc.reason, got, tc.want)
 			}
 		})
 	}
 }
 
-// TestUnread: a version step whose output cannot be read has failed and runs again; nothing else does.
-func TestUnread(t *testing.T) {
+// TestUnreadableOutput: a version step with an unreadable output has failed and is retried; other steps are not.
+func TestUnreadableOutput(t *testing.T) {
 	c := newCluster(t, identified(keystone("2025.1")), secret())
 	r := c.reconciler(c.api)
 	read := r.Output
@@ -173,12 +180,13 @@ func TestUnread(t *testing.T) {
 	}
 	r.Output = read
 	c.reconcileUntil(r, "the end", finished)
-	if diff := cmp.Diff([]string{"version/db-version 2025.1 #1", "version/db-version 2025.1 #2", "sync/db-sync 2025.1 #1"}, c.starts); diff != "" {
+	if diff := cmp.Diff([]string{"version/db-version 2025.1 #1", "version/db-version 2025.1 #2", "sync/db-sync 2025.1 #1"},
+		c.starts); diff != "" {
 		t.Errorf("started (-want +got):\n%s", diff)
 	}
 }
 
-// TestTermination: what a container has written at its end comes before its log, which may be gone.
+// TestTermination: the termination message of a container has precedence over its log, which may be lost.
 func TestTermination(t *testing.T) {
 	c := newCluster(t, identified(keystone("2026.1")), secret())
 	c.serves, c.startedAttempts = []string{"2025.1"}, []string{"2025.1"}

@@ -22,25 +22,24 @@ import (
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// observation is everything that a decision depends on, as it was read in one pass.
+// observation is the state that was read in one pass, from which all decisions are made.
 type observation struct {
 	sync *openstackv1.DatabaseSync
 	now  time.Time
-	// jobs and pods of the schema, whichever DatabaseSync of this name made them; the oldest Job first.
+	// jobs and pods of the schema, regardless of which DatabaseSync of this name created them; the oldest Job first.
 	jobs []batchv1.Job
 	pods []corev1.Pod
-	// missing are Secrets and ConfigMaps that the steps' pod needs.
+	// missing are the Secrets and ConfigMaps that the pod of the steps requires.
 	missing []string
-	// said is what a version step that has ended has reported, and output what a step has written that has failed.
-	said, output string
-	// rollout says what keeps the consumers from running the image all, and stop what keeps them from being stopped all: no words if
-	// nothing does.
+	// versionOutput is the report of a finished version step, and output is the output of a failed step.
+	versionOutput, output string
+	// rollout is the reason why not all consumers run the image, and stop why not all are stopped; "" if none exists.
 	rollout, stop string
 }
 
-// observe reads the world. Nothing comes from a cache: a pass is rare, and a step cannot be taken back. The DatabaseSync is read before and
-// after its Jobs. If it has changed meanwhile, the error is a conflict. So a record whose Job is missing is older than that, and so is a
-// Job than the record with which it is released.
+// observe reads the state live, without a cache, because passes are rare and a step cannot be reverted. The DatabaseSync is
+// read before and after its Jobs; a change in between is a conflict error. So a record without a Job is older than the list
+// of Jobs, and a Job is older than the record with which it is released.
 func observe(ctx context.Context, env *controller.Env, sync *openstackv1.DatabaseSync) (*observation, error) {
 	reader, key := env.Reader, client.ObjectKeyFromObject(sync)
 	managed := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{syncLabel: syncLabelValue(key.Name)}}
@@ -48,18 +47,18 @@ func observe(ctx context.Context, env *controller.Env, sync *openstackv1.Databas
 	if err := reader.List(ctx, jobs, managed...); err != nil {
 		return nil, fmt.Errorf("cannot list the schema's Jobs: %w", err)
 	}
-	// Pods after Jobs: the pod of a Job that is gone from the first list is still in the second.
+	// Pods after Jobs: the pod of a Job that is missing in the first list is still in the second.
 	if err := reader.List(ctx, pods, managed...); err != nil {
 		return nil, fmt.Errorf("cannot list the schema's pods: %w", err)
 	}
-	again := &openstackv1.DatabaseSync{}
-	err := client.IgnoreNotFound(reader.Get(ctx, key, again))
+	requeue := &openstackv1.DatabaseSync{}
+	err := client.IgnoreNotFound(reader.Get(ctx, key, requeue))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the DatabaseSync: %w", err)
-	case again.ResourceVersion != sync.ResourceVersion:
+	case requeue.ResourceVersion != sync.ResourceVersion:
 		return nil, apierrors.NewConflict(openstackv1.GroupVersion.WithResource("databasesyncs").GroupResource(), key.Name,
-			errors.New("it has changed while its Jobs were read"))
+			errors.New("it changed while its Jobs were read"))
 	}
 	w := &observation{sync: sync, now: env.Clock.Now(), jobs: jobs.Items, pods: pods.Items}
 	slices.SortStableFunc(w.jobs, func(a, b batchv1.Job) int {
@@ -80,14 +79,14 @@ func observe(ctx context.Context, env *controller.Env, sync *openstackv1.Databas
 		return nil, err
 	}
 	w.stop = first(consumers, consumer.Workload.StopPendingReason)
-	if w.installed() && (!w.quiesces() || !sync.Status.Quiesce) { // Else it was over before they were stopped.
+	if w.installed() && (!w.quiesces() || !sync.Status.Quiesce) { // Otherwise the rollout was complete before the consumers were stopped.
 		w.rollout = first(consumers, func(c consumer.Workload) string { return c.ImagePendingReason(image(&sync.Spec)) })
 	}
 	return w, nil
 }
 
-// parseOutput reads the output of an attempt that has ended, if that is to be known. A version step reports by its termination message or,
-// mostly, by its log. What cannot be read keeps nothing from being recorded: a version step runs again then.
+// parseOutput reads the output of a finished attempt if it is needed. A version step reports with its termination message or,
+// usually, with its log. An unreadable output does not prevent the record; a version step is repeated then.
 func (obs *observation) parseOutput(ctx context.Context, env *controller.Env) {
 	current := open(obs.sync.Status.History)
 	if current == nil {
@@ -99,33 +98,34 @@ func (obs *observation) parseOutput(ctx context.Context, env *controller.Env) {
 	}
 	res := batchjob.GetResult(job, obs.pods)
 	s := obs.step(current.Hash)
-	if obs.said = res.Message; res.Pod == nil || phaseOf(current) != versioning && s.classifyExitCode(res.Code) != openstackv1.StepFailed {
+	if obs.versionOutput = res.Message; res.Pod == nil || phaseOf(current) != versioning &&
+		s.classifyExitCode(res.Code) != openstackv1.StepFailed {
 		return
 	}
 	text, err := env.Output(ctx, res.Pod, res.Container)
-	if obs.said, obs.output = cmp.Or(obs.said, text), text; err != nil {
+	if obs.versionOutput, obs.output = cmp.Or(obs.versionOutput, text), text; err != nil {
 		log.FromContext(ctx).Error(err, "cannot read the output of a step", "pod", res.Pod.Name)
 		obs.output = "its output cannot be read"
 	}
 }
 
-// fresh: the database is new, as far as is known.
+// fresh reports whether the database is new, as far as the controller knows.
 func (obs *observation) fresh() bool { return obs.sync.Status.InstalledRelease == "" }
 
-// installed: the schema serves what the spec asks for.
+// installed reports whether the schema serves the spec.
 func (obs *observation) installed() bool {
 	s := &obs.sync.Status
 	return s.InstalledRelease == obs.sync.Spec.Release && s.InstalledHash == target(&obs.sync.Spec)
 }
 
-// complete: everything has run for what the spec asks for.
+// complete reports whether all steps of the spec have run.
 func (obs *observation) complete() bool {
 	s := &obs.sync.Status
 	return obs.installed() && s.ContractedRelease == s.InstalledRelease && s.ContractedHash == s.InstalledHash
 }
 
-// dueSteps are the steps that are due, those of them that have succeeded too.
-func (obs *observation) dueSteps() []step {
+// currentSteps returns the steps of the current phases, including succeeded ones.
+func (obs *observation) currentSteps() []step {
 	spec := &obs.sync.Spec
 	switch {
 	case obs.complete():
@@ -140,22 +140,23 @@ func (obs *observation) dueSteps() []step {
 	return steps(spec, upgrading(spec))
 }
 
-// quiesces: the step that runs, or else is in turn, is one that needs the consumers stopped.
+// quiesces reports whether the running step, or otherwise the next one, requires stopped consumers.
 func (obs *observation) quiesces() bool {
 	if r := open(obs.sync.Status.History); r != nil {
 		return r.Quiesced
 	}
-	turn := obs.dueSteps()
-	i := slices.IndexFunc(turn, func(s step) bool { return !done(obs.sync.Status.History, s) })
-	return i >= 0 && obs.quiesced(turn[i])
+	pendingSteps := obs.currentSteps()
+	i := slices.IndexFunc(pendingSteps, func(s step) bool { return !done(obs.sync.Status.History, s) })
+	return i >= 0 && obs.quiesced(pendingSteps[i])
 }
 
-// quiesced: a step needs the consumers stopped. Another image of the same release brings nothing that it does not serve.
+// quiesced reports whether a step requires stopped consumers. A different image of the same release has no incompatible
+// change.
 func (obs *observation) quiesced(s step) bool {
 	return s.Quiesced && obs.sync.Status.ContractedRelease != obs.sync.Spec.Release
 }
 
-// maxSchemaRelease is the release that the schema may have been brought to beyond the installed one, and how.
+// maxSchemaRelease returns the release beyond the installed one to which the schema may have been upgraded, and the phase.
 func (obs *observation) maxSchemaRelease() (release string, by phase) {
 	if release, by = reached(obs.sync.Status.History); release == obs.sync.Status.InstalledRelease {
 		return "", ""
@@ -163,51 +164,53 @@ func (obs *observation) maxSchemaRelease() (release string, by phase) {
 	return release, by
 }
 
-// aborted: an upgrade has begun, and the spec asks for the installed release again.
+// aborted reports whether an upgrade has started, and the spec requests the installed release again.
 func (obs *observation) aborted() bool {
 	release, _ := obs.maxSchemaRelease()
 	return release != "" && obs.sync.Spec.Release == obs.sync.Status.InstalledRelease
 }
 
-// outdated: an attempt was made for an earlier spec.
+// outdated reports whether an attempt was made for an earlier spec.
 func (obs *observation) outdated(r *record) bool { return r.Request != request(obs.sync) }
 
-// known reports whether an attempt is in the history, or a newer one of the same step is.
+// known reports whether the history contains the attempt, or a newer attempt of the step.
 func (obs *observation) known(r *record) bool {
 	last := latest(obs.sync.Status.History, r.Hash)
 	return last != nil && (last.Attempt > r.Attempt || last.Attempt == r.Attempt && last.Request == r.Request)
 }
 
-// ours: a Job is this DatabaseSync's, not that of an earlier one of its name.
-func (obs *observation) ours(job *batchv1.Job) bool { return metav1.IsControlledBy(job, obs.sync) }
+// isOwned reports whether this DatabaseSync, not an earlier object with its name, owns the Job.
+func (obs *observation) isOwned(job *batchv1.Job) bool { return metav1.IsControlledBy(job, obs.sync) }
 
-// job of an attempt: nil if there is none.
+// job returns the Job of an attempt; nil if it does not exist.
 func (obs *observation) job(r *record) *batchv1.Job {
 	name := jobName(obs.sync, r)
 	for i := range obs.jobs {
-		if obs.jobs[i].Name == name && obs.ours(&obs.jobs[i]) {
+		if obs.jobs[i].Name == name && obs.isOwned(&obs.jobs[i]) {
 			return &obs.jobs[i]
 		}
 	}
 	return nil
 }
 
-// hasStarted reports whether a pod of a Job has started, or may have: one whose containers have run, or which has been there.
+// hasStarted reports whether a pod of the Job has started, or may have started: its containers ran, or it was deleted.
 func (obs *observation) hasStarted(job *batchv1.Job) bool {
 	return job.Status.Failed+job.Status.Succeeded > 0 ||
 		slices.ContainsFunc(batchjob.ListPods(job, obs.pods), func(p corev1.Pod) bool { return batchjob.Started(&p) })
 }
 
-// isFinished: a Job has ended, and no pod of it is left that may write.
+// isFinished reports whether a Job has ended and has no pods that may write.
 func (obs *observation) isFinished(job *batchv1.Job) bool {
-	return batchjob.IsFinished(job) && !slices.ContainsFunc(batchjob.ListPods(job, obs.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
+	return batchjob.IsFinished(job) && !slices.ContainsFunc(batchjob.ListPods(job, obs.pods),
+		func(p corev1.Pod) bool { return consumer.Running(&p) })
 }
 
-// busy names what may still write to the database: a Job that was released and has not ended, or a pod that outlived its Job.
-// No words: nothing. A suspended Job of another DatabaseSync counts, since nobody knows who will release it.
+// busy returns a process that may still write to the database: a Job that was released and has not ended, or a pod that
+// outlived its Job; "" if none exists. A suspended Job of another DatabaseSync counts, because it may be released at any
+// time.
 func (obs *observation) busy() string {
 	for i := range obs.jobs {
-		if j := &obs.jobs[i]; !batchjob.IsFinished(j) && (!batchjob.IsSuspended(j) || !obs.ours(j)) {
+		if j := &obs.jobs[i]; !batchjob.IsFinished(j) && (!batchjob.IsSuspended(j) || !obs.isOwned(j)) {
 			return "Job " + j.Name
 		}
 	}
@@ -219,7 +222,7 @@ func (obs *observation) busy() string {
 	return ""
 }
 
-// step finds a step of the spec by its identity. Of one that is no longer there, 0 is success.
+// step returns the step of the spec with the hash. For a step that is no longer in the spec, exit code 0 means success.
 func (obs *observation) step(hash string) step {
 	for _, p := range []phase{versioning, syncing, checking, expanding, contracting, migrating} {
 		for _, s := range steps(&obs.sync.Spec, p) {

@@ -16,12 +16,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
 )
 
-// conditionAvailable: the endpoint is in its region. K-ORC's conditions have this name.
+// conditionAvailable: the endpoint is in its region. The name is that of K-ORC's conditions.
 const conditionAvailable = "Available"
 
 var (
 	metrics = controller.NewMetrics("endpoint_region")
-	writes  = metrics.Counter("writes_total", "How often the endpoint was put into its region: more than once if someone took it out.")
+	writes  = metrics.Counter("writes_total", "Number of times the region of the endpoint was set: more than once if it was removed.")
 )
 
 // Neither K-ORC's objects nor Keystone are watched.
@@ -38,7 +38,7 @@ var kind = controller.Kind[*openstackv1.EndpointRegion, *observation]{
 // Reconciler reconciles EndpointRegions.
 type Reconciler controller.Env
 
-// Reconcile puts the endpoint into its region if it is not there, and reports.
+// Reconcile sets the region of the endpoint if it differs, and updates the status.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	return kind.Reconcile(ctx, (*controller.Env)(r), req)
 }
@@ -52,18 +52,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 func Add(mgr ctrl.Manager) error { return kind.Add(mgr) }
 
-// observation is everything that a decision depends on.
+// observation is the state that was read in one pass, from which all decisions are made.
 type observation struct {
 	endpoint *openstackv1.EndpointRegion
 	now      time.Time
-	// id of the endpoint in Keystone, and the region that it is in.
+	// id of the endpoint in Keystone, and its current region.
 	id, region string
 	keystone   *identity.User
-	// waits says what is waited for, if anything is.
+	// waits is the condition if the controller has to wait.
 	waits condition.State
 }
 
-// observe looks for the endpoint and at its region. That Keystone does not answer is no error: it is waited for.
+// observe reads the endpoint and its region. A failing Keystone is not an error: the controller waits for it.
 func observe(ctx context.Context, env *controller.Env, e *openstackv1.EndpointRegion) (*observation, error) {
 	w := &observation{endpoint: e, now: env.Clock.Now(), id: e.Status.ID}
 	id, waiting, err := korc.ID(ctx, env.Reader, "Endpoint", e.Namespace, string(e.Spec.EndpointRef))
@@ -87,7 +87,7 @@ func observe(ctx context.Context, env *controller.Env, e *openstackv1.EndpointRe
 	return w, nil
 }
 
-// next puts the endpoint into its region if it is not there, and looks at it again then.
+// next sets the region of the endpoint if it differs, and checks it again in the next pass.
 func next(w *observation) controller.Decision {
 	e := w.endpoint
 	switch {
@@ -96,7 +96,7 @@ func next(w *observation) controller.Decision {
 	case w.region != e.Spec.Region:
 		return controller.Decision{
 			Name: "RegionSet", Action: w.put,
-			Note: fmt.Sprintf("put endpoint %s into region %s; it was in %q", w.id, e.Spec.Region, w.region),
+			Note: fmt.Sprintf("set the region of endpoint %s to %s; it was %q", w.id, e.Spec.Region, w.region),
 		}
 	}
 	existing := condition.True("RegionSet", "the endpoint is in its region")
@@ -114,7 +114,7 @@ func (obs *observation) put(ctx context.Context, _ *controller.Env) error {
 	e := obs.endpoint
 	if err := obs.keystone.SetEndpointRegion(ctx, obs.id, e.Spec.Region); err != nil {
 		e.Status.ID = obs.id
-		return controller.Refused("KeystoneRefuses", err)
+		return controller.Rejected("KeystoneRefuses", err)
 	}
 	writes.WithLabelValues(e.Namespace, e.Name).Inc()
 	return nil

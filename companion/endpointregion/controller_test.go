@@ -33,7 +33,7 @@ import (
 const (
 	namespace = "team-a-prod-12345"
 	name      = "glance-public"
-	password  = "correct-horse-battery" // What must never be told.
+	password  = "correct-horse-battery" // Must never be revealed.
 )
 
 var scheme = func() *runtime.Scheme {
@@ -47,7 +47,7 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// cluster is what is around the controller, and everything that it says.
+// cluster is the environment of the controller, with all of its output.
 type cluster struct {
 	t        testing.TB
 	api      client.WithWatch
@@ -65,7 +65,7 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	}
 }
 
-// endpoint is an object of K-ORC.
+// endpoint returns an Endpoint of K-ORC.
 func endpoint(id string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(korc.Version.WithKind("Endpoint"))
@@ -88,7 +88,7 @@ func region() *openstackv1.EndpointRegion {
 
 func clouds() client.Object { return identitytest.Clouds(namespace, "clouds", password) }
 
-// reconciler talks to the API server by a client, and to Keystone by a way.
+// reconciler returns a Reconciler with a client and a transport to Keystone.
 func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconciler {
 	return &Reconciler{
 		Client: api, Reader: api, Events: c.events, Clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)),
@@ -98,7 +98,7 @@ func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconcil
 
 func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.keystone) }
 
-// run reconciles until the controller rests, or has waited three times.
+// run reconciles until the controller is idle, or has waited three times.
 func (c *cluster) run(r *Reconciler, finished func()) {
 	c.t.Helper()
 	waited := 0
@@ -116,7 +116,7 @@ func (c *cluster) run(r *Reconciler, finished func()) {
 			return
 		}
 	}
-	c.t.Fatal("does not come to rest")
+	c.t.Fatal("does not become idle")
 }
 
 func (c *cluster) available() metav1.Condition {
@@ -141,39 +141,43 @@ func TestReconcile(t *testing.T) {
 		status  metav1.Condition
 	}{
 		"Without": {
-			reason: "As K-ORC makes them.", objects: []client.Object{region(), clouds(), endpoint("e")}, after: "eu-de-1", events: 1,
+			reason: "As created by K-ORC.", objects: []client.Object{region(), clouds(), endpoint("e")}, after: "eu-de-1", events: 1,
 			status: metav1.Condition{Status: "True", Reason: "RegionSet", Message: "the endpoint is in its region"},
 		},
 		"Another": {
-			reason: "Someone moved it.", objects: []client.Object{region(), clouds(), endpoint("e")}, before: "RegionOne", after: "eu-de-1", events: 1,
+			reason: "Another administrator moved it.", objects: []client.Object{region(), clouds(), endpoint("e")}, before: "RegionOne",
+			after: "eu-de-1", events: 1,
 			status: metav1.Condition{Status: "True", Reason: "RegionSet", Message: "the endpoint is in its region"},
 		},
 		"There": {
-			reason: "As bootstrap makes them: nothing is to be done.", objects: []client.Object{region(), clouds(), endpoint("e")}, before: "eu-de-1", after: "eu-de-1",
+			reason: "As created by bootstrap: no change is required.", objects: []client.Object{region(), clouds(), endpoint("e")},
+			before: "eu-de-1", after: "eu-de-1",
 			status: metav1.Condition{Status: "True", Reason: "RegionSet", Message: "the endpoint is in its region"},
 		},
 		"NotMadeYet": {
-			reason: "K-ORC makes it beside.", objects: []client.Object{region(), clouds(), endpoint("")}, events: 1,
-			status: metav1.Condition{Status: "False", Reason: "Waiting", Message: "K-ORC has not found or made Endpoint glance-public in Keystone yet"},
+			reason: "K-ORC creates it concurrently.", objects: []client.Object{region(), clouds(), endpoint("")}, events: 1,
+			status: metav1.Condition{Status: "False", Reason: "Waiting",
+				Message: "K-ORC has not found or created Endpoint glance-public in Keystone yet"},
 		},
 		"Gone": {
-			reason: "Someone deleted it; K-ORC will make another.", objects: []client.Object{region(), clouds(), endpoint("other")}, events: 1,
+			reason: "It was deleted; K-ORC will create another.", objects: []client.Object{region(), clouds(), endpoint("other")}, events: 1,
 			status: metav1.Condition{
 				Status: "False", Reason: "KeystoneUnavailable",
-				Message: "cannot look at endpoint other: Keystone answers 404: Could not find endpoint: other.",
+				Message: "cannot get endpoint other: Keystone returned HTTP 404: Could not find endpoint: other.",
 			},
 		},
 		"Refused": {
-			reason: "Keystone's own words.", objects: []client.Object{region(), clouds(), endpoint("e")}, events: 1,
+			reason: "The message of Keystone.", objects: []client.Object{region(), clouds(), endpoint("e")}, events: 1,
 			prepare: func(k *identitytest.Keystone) { k.Refuse("PATCH", "You are not authorized.") },
 			status: metav1.Condition{
 				Status: "False", Reason: "KeystoneRefuses",
-				Message: "cannot put endpoint e into region eu-de-1: Keystone answers 403: You are not authorized.",
+				Message: "cannot set the region of endpoint e to eu-de-1: Keystone returned HTTP 403: You are not authorized.",
 			},
 		},
 		"NoCredentials": {
-			reason: "They are made beside Keystone.", objects: []client.Object{region(), endpoint("e")}, events: 1,
-			status: metav1.Condition{Status: "False", Reason: "KeystoneUnavailable", Message: "spec.cloudCredentialsRef: Secret clouds does not exist"},
+			reason: "The credentials are created with Keystone.", objects: []client.Object{region(), endpoint("e")}, events: 1,
+			status: metav1.Condition{Status: "False", Reason: "KeystoneUnavailable",
+				Message: "spec.cloudCredentialsRef: Secret clouds does not exist"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,8 +204,8 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestCrash goes through an endpoint that comes late, is moved, and is created again, once for every call to Kubernetes and Keystone and
-// every way in which it can go wrong.
+// TestCrash repeats the life of an endpoint that is created late, moved, and re-created, for each call to Kubernetes and
+// Keystone and each fault.
 func TestCrash(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		c := newCluster(t, region(), clouds())
@@ -222,7 +226,7 @@ func TestCrash(t *testing.T) {
 		} {
 			step()
 			c.run(r, a.ReconcileDone)
-			c.run(r, a.ReconcileDone) // What a pass missed is found the next time that it looks.
+			c.run(r, a.ReconcileDone) // Missed changes are detected in the next pass.
 		}
 		c.run(c.sound(), func() {})
 		return c, a
@@ -241,7 +245,7 @@ func TestCrash(t *testing.T) {
 	t.Logf("%d calls, %d of them writes; %d runs", full.Calls, len(full.Writes), len(points))
 }
 
-// TestPollInterval: nobody reports when an endpoint is moved, so it is looked at: every ten minutes.
+// TestPollInterval: a moved endpoint triggers no event, so it is checked every ten minutes.
 func TestPollInterval(t *testing.T) {
 	c := newCluster(t, region(), clouds(), endpoint("e"))
 	c.keystone.SetRegion("e", "eu-de-1")
@@ -252,7 +256,7 @@ func TestPollInterval(t *testing.T) {
 	}
 }
 
-// TestNext: what each state of the world comes to, and what is reported of it.
+// TestNext: the decision for each observation, and its status.
 func TestNext(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	type decision struct {
@@ -263,24 +267,24 @@ func TestNext(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		reason string
-		world  observation
+		state  observation
 		want   decision
 	}{
 		"Waits": {
-			"Nobody tells when K-ORC has made it.", observation{waits: condition.False("Waiting", "no endpoint")},
+			"Its creation by K-ORC triggers no event.", observation{waits: condition.False("Waiting", "no endpoint")},
 			decision{Reason: "Waiting", After: 10 * time.Second, At: now},
 		},
 		"Elsewhere": {
-			"It is looked at again at once.", observation{id: "e", region: "RegionOne"},
-			decision{Name: "RegionSet", Note: `put endpoint e into region eu-de-1; it was in "RegionOne"`, Action: true},
+			"The next pass follows immediately.", observation{id: "e", region: "RegionOne"},
+			decision{Name: "RegionSet", Note: `set the region of endpoint e to eu-de-1; it was "RegionOne"`, Action: true},
 		},
 		"There": {
-			"It is looked at in a while.", observation{id: "e", region: "eu-de-1"},
+			"The next pass follows later.", observation{id: "e", region: "eu-de-1"},
 			decision{Reason: "RegionSet", ID: "e", After: 10 * time.Minute, At: now},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := tc.world
+			w := tc.state
 			w.endpoint, w.now = region(), now
 			s := next(&w)
 			got := decision{Name: s.Name, Note: s.Note, Action: s.Action != nil, After: s.RequeueAfter}
@@ -297,7 +301,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestID: which endpoint it is stays in the status when K-ORC's object goes, and is there when Keystone refuses.
+// TestID: the ID of the endpoint stays in the status when K-ORC's object is deleted, and is set when Keystone rejects the
+// request.
 func TestID(t *testing.T) {
 	c := newCluster(t, region(), clouds(), endpoint("e"))
 	c.keystone.SetRegion("e", "")

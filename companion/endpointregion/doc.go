@@ -1,4 +1,4 @@
-// Package endpointregion reconciles EndpointRegions: it puts endpoints of Keystone's catalog, which K-ORC makes without a region, into
-// one, and back into it if someone takes them out. Nothing is remembered: every pass compares, and changes what differs by one request
-// that may be repeated.
+// Package endpointregion reconciles EndpointRegions: it sets the region of endpoints in Keystone's catalog, which K-ORC
+// creates without a region, and sets it again if it is removed. It is stateless: each pass compares, and corrects a
+// difference with one idempotent request.
 package endpointregion

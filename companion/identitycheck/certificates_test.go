@@ -13,21 +13,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
 
-// TestCertificates: what is reported of an authority is its certificates, whatever else is in the Secret's key.
+// TestCertificates: the status contains only the certificates of the authority, without other content of the Secret's key.
 func TestCertificates(t *testing.T) {
 	block := func(kind, body string) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: []byte(body), Headers: map[string]string{"Note": "secret"}}))
 	}
-	plain := func(body string) string {
+	certificateBlock := func(body string) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte(body)}))
 	}
 	for name, tc := range map[string]struct{ reason, in, want string }{
-		"None":   {"Those of the system.", "", ""},
-		"Two":    {"An authority that is being renewed has two.", plain("a") + plain("b"), plain("a") + plain("b")},
-		"Key":    {"A key is nobody's business.", block("RSA PRIVATE KEY", "k") + plain("a") + block("PRIVATE KEY", "k"), plain("a")},
-		"Words":  {"Nor are words.", "password: secret\n" + plain("a") + "more", plain("a")},
-		"Header": {"Nor what stands in a block's head.", block("CERTIFICATE", "a"), plain("a")},
-		"Long":   {"The status takes no more.", plain(strings.Repeat("a", authorityLimit)), ""},
+		"None": {"The authorities of the system.", "", ""},
+		"Two": {"An authority that is being renewed has two.", certificateBlock("a") + certificateBlock("b"), certificateBlock("a") +
+			certificateBlock("b")},
+		"Key": {"Keys are not reported.", block("RSA PRIVATE KEY", "k") + certificateBlock("a") + block("PRIVATE KEY", "k"),
+			certificateBlock("a")},
+		"Words":  {"Nor is other text.", "password: secret\n" + certificateBlock("a") + "more", certificateBlock("a")},
+		"Header": {"Nor are the headers of a block.", block("CERTIFICATE", "a"), certificateBlock("a")},
+		"Long":   {"The status has a limit.", certificateBlock(strings.Repeat("a", authorityLimit)), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := certificates([]byte(tc.in)); got != tc.want {
@@ -37,24 +39,24 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestLongest: the status takes as much as its schema allows, to the byte.
+// TestLongest: the maximum length equals the limit of the CRD.
 func TestLongest(t *testing.T) {
 	one := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("a")})
 	body := 48000
 	for len(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make([]byte, body)})) <= 65536 {
 		body++
 	}
-	// One letter of the text is at most one byte more: the longest that fits, and the shortest that does not.
-	fits := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make([]byte, body-1)}))
-	if got := certificates([]byte(fits)); got != fits {
-		t.Errorf("%d bytes are not reported", len(fits))
+	// One more body byte is at most one more byte of text: the longest valid text, and the shortest invalid one.
+	longestValid := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make([]byte, body-1)}))
+	if got := certificates([]byte(longestValid)); got != longestValid {
+		t.Errorf("%d bytes are not reported", len(longestValid))
 	}
-	if got := certificates([]byte(fits + string(one))); got != "" {
+	if got := certificates([]byte(longestValid + string(one))); got != "" {
 		t.Errorf("%d bytes are reported", len(got))
 	}
 }
 
-// TestBuckets: a login takes a tenth of a second to half a minute.
+// TestBuckets: a login takes between a tenth of a second and half a minute.
 func TestBuckets(t *testing.T) {
 	duration.WithLabelValues("buckets", "buckets").Observe(1)
 	registry := prometheus.NewPedanticRegistry()
@@ -81,10 +83,11 @@ func TestBuckets(t *testing.T) {
 	duration.DeleteLabelValues("buckets", "buckets")
 }
 
-// TestAuthority: who is let in by whose certificates is reported after each login.
+// TestAuthority: the authority is reported after each login.
 func TestAuthority(t *testing.T) {
 	one := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("a")}))
-	w := &observation{check: &openstackv1.IdentityCheck{}, now: start.Add(time.Millisecond), cloud: identity.Cloud{CA: []byte(one)}, version: "v3.14"}
+	w := &observation{check: &openstackv1.IdentityCheck{}, now: start.Add(time.Millisecond), cloud: identity.Cloud{CA: []byte(one)},
+		version: "v3.14"}
 	w.report()
 	if s := w.check.Status; s.Authority != one || !s.LastToken.Time.Equal(start) || s.APIVersion != "v3.14" {
 		t.Errorf("%+v", s)

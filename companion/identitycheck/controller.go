@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// conditionReachable: Keystone gives tokens.
+	// conditionReachable: Keystone issues tokens.
 	conditionReachable = "Reachable"
-	// conditionPublic: its public address answers as a client wants it.
+	// conditionPublic: the public address responds as a client expects.
 	conditionPublic = "PublicReachable"
-	// conditionExempt: the user that logs in is spared lockout and password expiry.
+	// conditionExempt: the user that logs in is exempt from lockout and password expiry.
 	conditionExempt = "Exempt"
 )
 
 var (
 	metrics   = controller.NewMetrics("identity_check")
-	lastToken = metrics.Gauge("last_token_timestamp_seconds", "When Keystone last gave a token.")
-	failures  = metrics.Counter("failures_total", "How many logins have failed.")
-	duration  = metrics.Histogram("duration_seconds", "How long a login took that gave a token.", []float64{.1, .25, .5, 1, 2.5, 5, 10, 30})
+	lastToken = metrics.Gauge("last_token_timestamp_seconds", "Time of the last token issued by Keystone.")
+	failures  = metrics.Counter("failures_total", "Number of failed logins.")
+	duration  = metrics.Histogram("duration_seconds", "Duration of successful logins.", []float64{.1, .25, .5, 1, 2.5, 5, 10, 30})
 )
 
 var kind = controller.Kind[*openstackv1.IdentityCheck, *observation]{
@@ -37,10 +37,10 @@ var kind = controller.Kind[*openstackv1.IdentityCheck, *observation]{
 	Metrics:    metrics,
 }
 
-// Reconciler reconciles IdentityChecks, by one worker.
+// Reconciler reconciles IdentityChecks with one worker.
 type Reconciler controller.Env
 
-// Reconcile logs in once and reports.
+// Reconcile logs in once and updates the status.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	return kind.Reconcile(ctx, (*controller.Env)(r), req)
 }

@@ -30,7 +30,7 @@ import (
 const (
 	namespace = "team-a-prod-12345"
 	name      = "keystone"
-	password  = "correct-horse-battery" // What must never be told.
+	password  = "correct-horse-battery" // Must never be revealed.
 )
 
 var (
@@ -46,7 +46,7 @@ var (
 	}()
 )
 
-// cluster is what is around the controller, and everything that it says.
+// cluster is the environment of the controller, with all of its output.
 type cluster struct {
 	t        testing.TB
 	api      client.WithWatch
@@ -55,7 +55,7 @@ type cluster struct {
 	events   *events.FakeRecorder
 	logs     *bytes.Buffer
 	logins   int
-	// outside is what the public address leads to.
+	// outside serves the public address.
 	outside http.RoundTripper
 }
 
@@ -83,7 +83,7 @@ func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconcil
 	}
 }
 
-// pass reconciles once, and lets the time go by after which the controller wants to check again.
+// pass reconciles once, and advances the clock to the next pass.
 func (c *cluster) pass(r *Reconciler) {
 	ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)))
 	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
@@ -108,7 +108,7 @@ func (c *cluster) reachable() metav1.Condition {
 	return metav1.Condition{}
 }
 
-// drained are the events so far.
+// drained returns the events so far.
 func (c *cluster) drained() []string {
 	var out []string
 	for len(c.events.Events) > 0 {
@@ -117,7 +117,7 @@ func (c *cluster) drained() []string {
 	return out
 }
 
-// TestOutage: one failed login, and a second one, are no outage; a third one is, and the first that succeeds ends it.
+// TestOutage: two failed logins are no outage; the third one is, and the first successful login ends it.
 func TestOutage(t *testing.T) {
 	c := newCluster(t, clouds())
 	r := c.reconciler(c.api, c.keystone)
@@ -127,7 +127,7 @@ func TestOutage(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	c.keystone.SetDown(true)
-	const three = 3 // As the status, the metric and docs/reliability.md say.
+	const three = 3 // As in the status, the metric and docs/reliability.md.
 	for failed := range three + 2 {
 		if got := c.reachable().Status; (got == metav1.ConditionTrue) != (failed < three) {
 			t.Errorf("it is %s after %d failures", got, failed)
@@ -136,7 +136,7 @@ func TestOutage(t *testing.T) {
 	}
 	want := metav1.Condition{
 		Type: conditionReachable, Status: metav1.ConditionFalse, Reason: "KeystoneUnavailable", ObservedGeneration: 1,
-		Message: "cannot log in as user admin: Keystone answers 503: Service Unavailable",
+		Message: "cannot log in as user admin: Keystone returned HTTP 503: Service Unavailable",
 	}
 	got := c.reachable()
 	got.LastTransitionTime = metav1.Time{}
@@ -153,10 +153,10 @@ func TestOutage(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if diff := cmp.Diff([]string{
-		"Normal OptionsSet the user is spared lockout, password expiry and a change at the first login",
-		"Warning WrongAnswer https://identity.example.com/v3 answers 503 Service Unavailable: what leads there does not lead to Keystone",
-		"Warning KeystoneUnavailable cannot log in as user admin: Keystone answers 503: Service Unavailable",
-		"Normal TokenIssued Keystone gives tokens",
+		"Normal OptionsSet the user is exempt from lockout, password expiry and the password change at the first login",
+		"Warning WrongAnswer https://identity.example.com/v3 returned 503 Service Unavailable: the address is not routed to Keystone",
+		"Warning KeystoneUnavailable cannot log in as user admin: Keystone returned HTTP 503: Service Unavailable",
+		"Normal TokenIssued Keystone issues tokens",
 	}, c.drained()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
@@ -172,10 +172,12 @@ func TestValidation(t *testing.T) {
 		want    string
 	}{
 		"WrongPassword": {
-			"Keystone answers, but nobody could log in.", []client.Object{identitytest.Clouds(namespace, "clouds", "another")},
-			"LoginRefused: cannot log in as user admin: the password is not accepted by Keystone, or the user is locked out, or has no role in project admin",
+			"Keystone responds, but the login fails.", []client.Object{identitytest.Clouds(namespace, "clouds", "another")},
+			"LoginRefused: cannot log in as user admin: the password is not accepted by Keystone, or the user is locked out, or has no role in " +
+				"project admin",
 		},
-		"NoCredentials": {"They are made beside Keystone.", nil, "NoCredentials: spec.cloudCredentialsRef: Secret clouds does not exist"},
+		"NoCredentials": {"The credentials are created with Keystone.", nil,
+			"NoCredentials: spec.cloudCredentialsRef: Secret clouds does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, tc.objects...)
@@ -187,8 +189,8 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// TestNoEvents: in an hour without news, Keystone is asked sixty times, and the status is written six times. Whatever wakes the controller in
-// between, it does not log in.
+// TestNoEvents: in an hour without changes, there are sixty logins, and the status is written six times. Additional passes do
+// not log in.
 func TestNoEvents(t *testing.T) {
 	c := newCluster(t, clouds())
 	a := crash.New(c.api, crash.NoFault)
@@ -205,7 +207,7 @@ func TestNoEvents(t *testing.T) {
 	}
 }
 
-// TestPublic: the public address is reported beside the internal one, and nothing else depends on it.
+// TestPublic: the public address is reported separately from the internal one, and does not affect other conditions.
 func TestPublic(t *testing.T) {
 	c := newCluster(t, clouds())
 	r := c.reconciler(c.api, c.keystone)
@@ -218,7 +220,7 @@ func TestPublic(t *testing.T) {
 	c.outside = answers(http.StatusNotFound)
 	c.pass(r)
 	if got := public(); got.Status != metav1.ConditionFalse || got.Reason != "WrongAnswer" || c.reachable().Status != metav1.ConditionTrue {
-		t.Errorf("one that has never answered is said to be so at once: %v, and inside: %v", got, c.reachable())
+		t.Errorf("an address that never responded is reported immediately: %v, internal: %v", got, c.reachable())
 	}
 	c.outside = c.keystone
 	c.pass(r)
@@ -242,27 +244,27 @@ func TestPublic(t *testing.T) {
 	}
 	c.pass(r)
 	if got := public(); got.Type != "" || c.check().Status.PublicFailures != 0 {
-		t.Errorf("nobody asks any more: %v", got)
+		t.Errorf("still checked: %v", got)
 	}
 	if strings.Contains(c.logs.String()+strings.Join(c.drained(), ""), password) {
-		t.Error("the password is told")
+		t.Error("the password was revealed")
 	}
 }
 
-// answers are the same one to every request. None may carry a password.
+// answers is the status code of all responses. Requests must not contain a password.
 type answers int
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet || r.Body != nil || r.Header.Get("X-Auth-Token") != "" {
-		return nil, errors.New("more is asked than the version")
+		return nil, errors.New("unexpected request")
 	}
 	return &http.Response{
 		StatusCode: int(a), Status: fmt.Sprintf("%d %s", int(a), http.StatusText(int(a))), Body: http.NoBody, Request: r,
 	}, nil
 }
 
-// TestLockout: whoever fails to log in as the administrator locks nobody out, from the first login on, and again after someone has
-// removed the option. Other options of the user stay.
+// TestLockout: failed logins as the administrator do not lock it out, from the first login on, and again after the option was
+// removed. Other options of the user are retained.
 func TestLockout(t *testing.T) {
 	c := newCluster(t, clouds())
 	r := c.reconciler(c.api, c.keystone)
@@ -290,7 +292,8 @@ func TestLockout(t *testing.T) {
 	}
 }
 
-// TestLockedOut: one that was locked out before is not ready, says what may be, and goes on by itself when Keystone lets it.
+// TestLockedOut: a user that was locked out before is not ready, with the possible reasons, and continues when Keystone
+// accepts it.
 func TestLockedOut(t *testing.T) {
 	c := newCluster(t, clouds())
 	r := c.reconciler(c.api, c.keystone)
@@ -310,19 +313,20 @@ func TestLockedOut(t *testing.T) {
 	}
 }
 
-// TestNotExempt: that Keystone refuses the options is reported, and keeps nothing from being ready.
+// TestNotExempt: a rejection of the options is reported, and does not affect readiness.
 func TestNotExempt(t *testing.T) {
 	c := newCluster(t, clouds())
 	c.keystone.Refuse(http.MethodPatch, "You are not authorized to perform the requested action: identity:update_user.")
 	c.pass(c.reconciler(c.api, c.keystone))
 	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionExempt)
-	if got == nil || got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "identity:update_user") || c.reachable().Status != metav1.ConditionTrue {
+	if got == nil || got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "identity:update_user") ||
+		c.reachable().Status != metav1.ConditionTrue {
 		t.Errorf("%v", got)
 	}
 }
 
-// TestCrash goes through an outage once for every call to Kubernetes and Keystone and every way in which it can go wrong. What the status
-// says of the last token was so.
+// TestCrash repeats an outage for each call to Kubernetes and Keystone and each fault. The time of the last token in the
+// status is always correct.
 func TestCrash(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		c := newCluster(t)
@@ -330,7 +334,7 @@ func TestCrash(t *testing.T) {
 		var down time.Time
 		a.Written = func() {
 			if last := c.check().Status.LastToken; !down.IsZero() && last != nil && last.After(down) {
-				t.Errorf("a token is said to be of %s, but Keystone was down since %s", last, down)
+				t.Errorf("a token is recorded for %s, but Keystone was down since %s", last, down)
 			}
 		}
 		a.OnConcurrentWrite = func() { c.pass(c.reconciler(c.api, c.keystone)) }

@@ -1,3 +1,3 @@
-// Package identitycheck reconciles IdentityChecks: it logs in to Keystone every minute, and records whether it got a token, when, and
-// what Keystone calls its API. The token itself is let go of at once.
+// Package identitycheck reconciles IdentityChecks: it logs in to Keystone every minute, and records whether and when it got a
+// token, and the version of Keystone's API. The token itself is not stored.
 package identitycheck

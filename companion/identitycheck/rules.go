@@ -15,18 +15,20 @@ import (
 )
 
 const (
-	// pollInterval is how often it logs in, soon how often after a failure: and no pass, whatever woke it, does so more often than that.
+	// pollInterval is the interval of logins. shortRequeueInterval is the interval after a failure, and the minimum interval
+	// between two logins.
 	pollInterval         = time.Minute
 	shortRequeueInterval = controller.Poll
-	// statusRefreshInterval is how often the time of the last token is written when nothing else changes: whatever is written wakes Crossplane.
+	// statusRefreshInterval is the interval for writing the time of the last token without other changes, because each write
+	// triggers Crossplane.
 	statusRefreshInterval = 10 * time.Minute
 	// failureThreshold is the number of consecutive failures after which Keystone is unreachable.
 	failureThreshold = 3
 )
 
-var tokenIssuedCondition = condition.True("TokenIssued", "Keystone gives tokens")
+var tokenIssuedCondition = condition.True("TokenIssued", "Keystone issues tokens")
 
-// next reports, and says so if Keystone is reachable again.
+// next updates the status, and emits an event if Keystone is reachable again.
 func next(w *observation) controller.Decision {
 	conditions := w.check.Status.Conditions
 	switch {
@@ -39,7 +41,8 @@ func next(w *observation) controller.Decision {
 	case w.err != nil:
 		return controller.Decision{RequeueAfter: shortRequeueInterval, Status: w.report}
 	case len(conditions) > 0 && !meta.IsStatusConditionTrue(conditions, conditionReachable):
-		return controller.Decision{RequeueAfter: pollInterval, Status: w.report, Name: tokenIssuedCondition.Reason, Note: tokenIssuedCondition.Message}
+		return controller.Decision{RequeueAfter: pollInterval, Status: w.report, Name: tokenIssuedCondition.Reason,
+			Note: tokenIssuedCondition.Message}
 	}
 	return controller.Decision{RequeueAfter: pollInterval, Status: w.report}
 }
@@ -54,7 +57,7 @@ func (obs *observation) report() {
 	obs.set(conditionReachable, obs.reachable())
 }
 
-// reachable counts failures, and is what the condition says then.
+// reachable counts failures and returns the condition.
 func (obs *observation) reachable() condition.State {
 	s := &obs.check.Status
 	if obs.err == nil {
@@ -74,7 +77,8 @@ func (obs *observation) reachable() condition.State {
 	return condition.False("KeystoneUnavailable", obs.err.Error())
 }
 
-// reportPublic reports whether the public address answers. As with logins, it takes some failures in a row to say that it does not.
+// reportPublic sets the condition of the public address. As for logins, it becomes False only after several consecutive
+// failures.
 func (obs *observation) reportPublic() {
 	s, url := &obs.check.Status, obs.check.Spec.PublicURL
 	switch {
@@ -84,7 +88,7 @@ func (obs *observation) reportPublic() {
 		return
 	case obs.public == nil:
 		s.PublicFailures = 0
-		obs.set(conditionPublic, condition.True("KeystoneAnswers", fmt.Sprintf("Keystone answers at %s", url)))
+		obs.set(conditionPublic, condition.True("KeystoneAnswers", fmt.Sprintf("Keystone is reachable at %s", url)))
 		return
 	}
 	s.PublicFailures = min(s.PublicFailures+1, failureThreshold)
@@ -99,11 +103,11 @@ func (obs *observation) set(name string, s condition.State) {
 	condition.Set(&obs.check.Status.Conditions, name, obs.check.Generation, obs.now, s)
 }
 
-// authorityLimit is the longest text that the status takes.
+// authorityLimit is the maximum length in the status.
 const authorityLimit = 65536
 
-// certificates are the certificates in PEM, and nothing else that may stand between them: what is reported is public. None are reported
-// if there are more than the status takes.
+// certificates returns the PEM certificates without any other content, because the status is public; "" if they exceed
+// authorityLimit.
 func certificates(in []byte) string {
 	var out strings.Builder
 	for {

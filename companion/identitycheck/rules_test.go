@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
 
-// TestNext: when it logs in again, and what is told, after each way in which a login may end.
+// TestNext: the time of the next login, and the reported state, for each result of a login.
 func TestNext(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	reachable := []metav1.Condition{{Type: conditionReachable, Status: metav1.ConditionTrue, ObservedGeneration: 1}}
@@ -23,7 +23,7 @@ func TestNext(t *testing.T) {
 	type decision struct {
 		After      time.Duration
 		Name, Note string
-		// Conditions by their types: status and reason.
+		// Conditions by type: status and reason.
 		Conditions               map[string]string
 		Failures, PublicFailures int32
 		Token                    bool
@@ -32,54 +32,58 @@ func TestNext(t *testing.T) {
 		reason string
 		spec   openstackv1.IdentityCheckSpec
 		status openstackv1.IdentityCheckStatus
-		world  observation
+		state  observation
 		want   decision
 	}{
 		"First": {
-			reason: "That it works is nothing to tell.", world: observation{version: "v3.14"},
+			reason: "Success emits no event.", state: observation{version: "v3.14"},
 			want: decision{After: time.Minute, Conditions: map[string]string{conditionReachable: "True TokenIssued"}, Token: true},
 		},
 		"Again": {
-			reason: "It works again.", status: openstackv1.IdentityCheckStatus{Conditions: unreachable, Failures: 3}, world: observation{version: "v3.14"},
+			reason: "It works again.", status: openstackv1.IdentityCheckStatus{Conditions: unreachable, Failures: 3},
+			state: observation{version: "v3.14"},
 			want: decision{
-				After: time.Minute, Name: "TokenIssued", Note: "Keystone gives tokens", Token: true,
+				After: time.Minute, Name: "TokenIssued", Note: "Keystone issues tokens", Token: true,
 				Conditions: map[string]string{conditionReachable: "True TokenIssued"},
 			},
 		},
-		"Limited": {reason: "Whatever woke it.", world: observation{limited: 3 * time.Second}, want: decision{After: 3 * time.Second}},
+		"Limited": {reason: "For all triggers.", state: observation{limited: 3 * time.Second}, want: decision{After: 3 * time.Second}},
 		"NoCredentials": {
-			reason: "They may be on their way.", world: observation{errorMessage: "no Secret"},
+			reason: "They may not have been created yet.", state: observation{errorMessage: "no Secret"},
 			want: decision{After: 10 * time.Second, Conditions: map[string]string{conditionReachable: "False NoCredentials"}},
 		},
 		"Failed": {
-			reason: "One failure is no outage.", status: openstackv1.IdentityCheckStatus{Conditions: reachable}, world: observation{err: errors.New("down")},
-			want: decision{After: 10 * time.Second, Failures: 1, Conditions: map[string]string{conditionReachable: "True TokenIssued"}},
+			reason: "One failure is no outage.", status: openstackv1.IdentityCheckStatus{Conditions: reachable},
+			state: observation{err: errors.New("down")},
+			want:  decision{After: 10 * time.Second, Failures: 1, Conditions: map[string]string{conditionReachable: "True TokenIssued"}},
 		},
 		"Third": {
-			reason: "Three are.", status: openstackv1.IdentityCheckStatus{Conditions: reachable, Failures: 2}, world: observation{err: errors.New("down")},
-			want: decision{After: 10 * time.Second, Failures: 3, Conditions: map[string]string{conditionReachable: "False KeystoneUnavailable"}},
+			reason: "Three are.", status: openstackv1.IdentityCheckStatus{Conditions: reachable, Failures: 2},
+			state: observation{err: errors.New("down")},
+			want:  decision{After: 10 * time.Second, Failures: 3, Conditions: map[string]string{conditionReachable: "False KeystoneUnavailable"}},
 		},
 		"Fourth": {
-			reason: "No more are counted.", status: openstackv1.IdentityCheckStatus{Conditions: unreachable, Failures: 3}, world: observation{err: errors.New("down")},
-			want: decision{After: 10 * time.Second, Failures: 3, Conditions: map[string]string{conditionReachable: "False KeystoneUnavailable"}},
+			reason: "The counter is limited.", status: openstackv1.IdentityCheckStatus{Conditions: unreachable, Failures: 3},
+			state: observation{err: errors.New("down")},
+			want:  decision{After: 10 * time.Second, Failures: 3, Conditions: map[string]string{conditionReachable: "False KeystoneUnavailable"}},
 		},
 		"Exempt": {
-			reason: "It is told beside.", spec: openstackv1.IdentityCheckSpec{Exempt: true},
-			world: observation{version: "v3.14", exempt: condition.False("KeystoneRefuses", "no")},
+			reason: "It is reported separately.", spec: openstackv1.IdentityCheckSpec{Exempt: true},
+			state: observation{version: "v3.14", exempt: condition.False("KeystoneRefuses", "no")},
 			want: decision{After: time.Minute, Token: true, Conditions: map[string]string{
 				conditionReachable: "True TokenIssued", conditionExempt: "False KeystoneRefuses",
 			}},
 		},
 		"Public": {
-			reason: "It is asked, too.", spec: openstackv1.IdentityCheckSpec{PublicURL: "https://k"}, world: observation{version: "v3.14"},
+			reason: "It is checked, too.", spec: openstackv1.IdentityCheckSpec{PublicURL: "https://k"}, state: observation{version: "v3.14"},
 			want: decision{After: time.Minute, Token: true, Conditions: map[string]string{
 				conditionReachable: "True TokenIssued", conditionPublic: "True KeystoneAnswers",
 			}},
 		},
 		"PublicFailedOnce": {
-			reason: "It may have been a moment.", spec: openstackv1.IdentityCheckSpec{PublicURL: "https://k"},
+			reason: "It may be temporary.", spec: openstackv1.IdentityCheckSpec{PublicURL: "https://k"},
 			status: openstackv1.IdentityCheckStatus{Conditions: append(public, reachable...), PublicFailures: 1},
-			world:  observation{version: "v3.14", public: &identity.ConnectError{Reason: "NameUnknown", Message: "no name"}},
+			state:  observation{version: "v3.14", public: &identity.ConnectError{Reason: "NameUnknown", Message: "no name"}},
 			want: decision{After: time.Minute, Token: true, PublicFailures: 2, Conditions: map[string]string{
 				conditionReachable: "True TokenIssued", conditionPublic: "True ",
 			}},
@@ -87,14 +91,14 @@ func TestNext(t *testing.T) {
 		"PublicGone": {
 			reason: "It is the third time.", spec: openstackv1.IdentityCheckSpec{PublicURL: "https://k"},
 			status: openstackv1.IdentityCheckStatus{Conditions: append(public, reachable...), PublicFailures: 2},
-			world:  observation{version: "v3.14", public: &identity.ConnectError{Reason: "NameUnknown", Message: "no name"}},
+			state:  observation{version: "v3.14", public: &identity.ConnectError{Reason: "NameUnknown", Message: "no name"}},
 			want: decision{After: time.Minute, Token: true, PublicFailures: 3, Conditions: map[string]string{
 				conditionReachable: "True TokenIssued", conditionPublic: "False NameUnknown",
 			}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := tc.world
+			w := tc.state
 			w.check, w.now = &openstackv1.IdentityCheck{Spec: tc.spec, Status: *tc.status.DeepCopy()}, now
 			w.check.Generation = 1
 			s := next(&w)
@@ -110,7 +114,8 @@ func TestNext(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if c := meta.FindStatusCondition(w.check.Status.Conditions, conditionReachable); c != nil && c.Reason != "" && tc.status.Conditions == nil && !c.LastTransitionTime.Time.Equal(now) {
+			if c := meta.FindStatusCondition(w.check.Status.Conditions, conditionReachable); c != nil && c.Reason != "" &&
+				tc.status.Conditions == nil && !c.LastTransitionTime.Time.Equal(now) {
 				t.Errorf("it changed at %s", c.LastTransitionTime)
 			}
 		})

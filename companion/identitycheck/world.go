@@ -13,27 +13,28 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
 
-// observation is what a login finds out.
+// observation is the result of a login.
 type observation struct {
 	check *openstackv1.IdentityCheck
 	now   time.Time
-	// errorMessage says why nobody can log in; limited is how long nobody may.
+	// errorMessage is the reason why the login is not possible; limited is the remaining rate limit.
 	errorMessage string
 	limited      time.Duration
 	cloud        identity.Cloud
-	// err is that of the login, version else that of the API, and exempt whether the user is.
+	// err is the error of the login; otherwise version is the version of the API, and exempt the state of the user's options.
 	err     error
 	version string
 	exempt  condition.State
-	// public is what is wrong with the public address, if there is one.
+	// public is the error of the public address; nil if it responds or is not set.
 	public *identity.ConnectError
 }
 
-// observe logs in once, and asks at the public address, if there is one.
+// observe logs in once, and visits the public address, if one is set.
 func observe(ctx context.Context, env *controller.Env, c *openstackv1.IdentityCheck) (*observation, error) {
 	w := &observation{check: c, now: env.Clock.Now()}
 	var err error
-	if w.cloud, w.errorMessage, err = identity.FindCloud(ctx, env.Reader, c.Namespace, c.Spec.CloudCredentialsRef); err != nil || w.errorMessage != "" {
+	if w.cloud, w.errorMessage, err = identity.FindCloud(ctx, env.Reader, c.Namespace, c.Spec.CloudCredentialsRef); err != nil ||
+		w.errorMessage != "" {
 		return w, err
 	}
 	if w.limited = env.Limit(client.ObjectKeyFromObject(c), shortRequeueInterval); w.limited > 0 {
@@ -48,7 +49,7 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.IdentityCh
 	return w, nil
 }
 
-// login gets a token, asks for the version of the API, and sees to it that the next login is possible, too.
+// login requests a token and the version of the API, and ensures that the next login is possible.
 func (obs *observation) login(ctx context.Context, env *controller.Env) error {
 	keystone, err := env.Transport.Login(ctx, obs.cloud)
 	if err != nil {
@@ -63,7 +64,7 @@ func (obs *observation) login(ctx context.Context, env *controller.Env) error {
 	return err
 }
 
-// exemptUser gives the user that has logged in the options without which others could lock it out. A refusal by Keystone is only reported: the
+// exemptUser sets options that prevent others from locking out the user. An error of Keystone is only reported, because the
 // login works.
 func (obs *observation) exemptUser(ctx context.Context, env *controller.Env, keystone *identity.User) condition.State {
 	changed, err := keystone.Exempt(ctx, keystone.ID())
@@ -71,7 +72,7 @@ func (obs *observation) exemptUser(ctx context.Context, env *controller.Env, key
 		return condition.False("KeystoneRefuses", err.Error())
 	}
 	s := condition.State{
-		True: true, Reason: "OptionsSet", Message: "the user is spared lockout, password expiry and a change at the first login",
+		True: true, Reason: "OptionsSet", Message: "the user is exempt from lockout, password expiry and the password change at the first login",
 	}
 	if changed {
 		env.Event(obs.check, corev1.EventTypeNormal, s.Reason, s.Message)

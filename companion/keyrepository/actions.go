@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
-// create makes an object. One that exists already is a conflict.
+// create creates an object. An existing object is a conflict.
 func create(o client.Object) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		if err := env.Client.Create(ctx, o); err != nil {
@@ -23,7 +23,7 @@ func create(o client.Object) controller.Action {
 	}
 }
 
-// generateKeys makes keys of randomness.
+// generateKeys generates random keys.
 func generateKeys(w *observation) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		set, err := keys.Setup(env.Random)
@@ -48,7 +48,7 @@ func rotate(w *observation) controller.Action {
 	}
 }
 
-// writeKeys writes keys with their record: into a new Secret where there was none, else over exactly the version that was
+// writeKeys writes keys with their record: into a new Secret if none exists, otherwise over exactly the version that was
 // read. The Secret has no owner: it outlives the KeyRepository.
 func writeKeys(w *observation, set keys.Set, rec record) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
@@ -71,5 +71,5 @@ func writeKeys(w *observation, set keys.Set, rec record) controller.Action {
 	}
 }
 
-// sentence puts an error of several lines on one.
+// sentence joins the lines of an error message.
 func sentence(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

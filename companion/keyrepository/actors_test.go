@@ -15,7 +15,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// users get a token, or store a credential, from every pod. Tokens that have expired are of no use to anybody.
+// users request a token, or store a credential, with every pod. Expired tokens are removed.
 func (c *cluster) users() {
 	now := c.clock.Now()
 	c.sealed = slices.DeleteFunc(c.sealed, func(s sealed) bool { return !s.expires.IsZero() && !s.expires.After(now) })
@@ -32,7 +32,7 @@ func (c *cluster) users() {
 	}
 }
 
-// kubelets bring a changed Secret to every other pod.
+// kubelets update a changed Secret in every other pod.
 func (c *cluster) kubelets() {
 	set := c.set()
 	if set == nil {
@@ -89,7 +89,7 @@ func (c *cluster) deployments() {
 	}
 }
 
-// jobs encrypt every stored credential with the primary key.
+// jobs encrypt all stored credentials with the primary key.
 func (c *cluster) jobs() {
 	ctx := context.Background()
 	list := &batchv1.JobList{}

@@ -13,7 +13,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// TestAdd wires the controller to a manager that talks to nobody.
+// TestAdd wires the controller to a manager without connections.
 func TestAdd(t *testing.T) {
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
@@ -29,7 +29,7 @@ func TestAdd(t *testing.T) {
 func TestUses(t *testing.T) {
 	repo := fernet()
 	if got := kind.Secrets(repo); !slices.Equal(got, []string{secretName}) {
-		t.Errorf("it is told of changes of %v", got)
+		t.Errorf("watched Secrets: %v", got)
 	}
 	for name, tc := range map[string]struct {
 		kind, name string
@@ -47,7 +47,7 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// TestMetrics shows that a KeyRepository's metrics come and go with it.
+// TestMetrics checks that a KeyRepository's metrics are created and deleted with it.
 func TestMetrics(t *testing.T) {
 	count := func() int { return seriesOf(t, "keystone-fernet-keys") }
 	before := count()
@@ -65,7 +65,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// seriesOf counts the series about one KeyRepository.
+// seriesOf counts the series of one KeyRepository.
 func seriesOf(t *testing.T, repository string) int {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

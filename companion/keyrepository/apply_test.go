@@ -15,7 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 )
 
-// applyDeployment is what Crossplane applies.
+// applyDeployment returns the configuration that Crossplane applies.
 func applyDeployment(image string) *applyapps.DeploymentApplyConfiguration {
 	labels := map[string]string{"app": "keystone"}
 	return applyapps.Deployment("keystone", namespace).WithSpec(applyapps.DeploymentSpec().
@@ -25,8 +25,8 @@ func applyDeployment(image string) *applyapps.DeploymentApplyConfiguration {
 			WithSpec(applycore.PodSpec().WithContainers(applycore.Container().WithName("keystone").WithImage(image)))))
 }
 
-// TestRollSurvivesApply shows that Crossplane, which applies the Deployment on the server again and again, does not take the
-// annotation away that it never named.
+// TestRollSurvivesApply checks that server-side apply of the Deployment by Crossplane does not remove the annotation, which
+// it does not own.
 func TestRollSurvivesApply(t *testing.T) {
 	api := fake.NewClientBuilder().WithScheme(scheme).Build()
 	ctx := context.Background()
@@ -53,7 +53,8 @@ func TestRollSurvivesApply(t *testing.T) {
 	apply("keystone:1")
 	apply("keystone:2")
 	got := observed().Spec.Template
-	if got.Annotations[podAnnotation(secretName)] != "hash" || got.Annotations["theirs"] != "keystone:2" || got.Spec.Containers[0].Image != "keystone:2" {
+	if got.Annotations[podAnnotation(secretName)] != "hash" || got.Annotations["theirs"] != "keystone:2" ||
+		got.Spec.Containers[0].Image != "keystone:2" {
 		t.Errorf("%+v", got)
 	}
 	if metav1.HasAnnotation(observed().ObjectMeta, podAnnotation(secretName)) {

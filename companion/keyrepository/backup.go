@@ -19,43 +19,45 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// What External Secrets is asked with (https://external-secrets.io/latest/api/pushsecret/ and …/externalsecret/).
+// Kinds of External Secrets (https://external-secrets.io/latest/api/pushsecret/ and …/externalsecret/).
 var (
 	pushSecretKind     = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1alpha1", Kind: "PushSecret"}
 	externalSecretKind = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ExternalSecret"}
 )
 
 const (
-	// backupLabel and backupAnnotation of a PushSecret name the Secret and what of it is pushed where.
+	// backupLabel of a PushSecret is derived from the name of the Secret; backupAnnotation identifies the pushed keys and
+	// their target.
 	backupLabel      = "openstack.c5c3.io/backup-of"
 	backupAnnotation = "openstack.c5c3.io/backup"
-	// storeKind repeats the default of the schema.
+	// storeKind is the default of the schema.
 	storeKind = "ClusterSecretStore"
 )
 
-// backup is what External Secrets says of the copies in the store.
+// backup is the state of the copies in the store, as reported by External Secrets.
 type backup struct {
-	// pushes of this repository. One whose annotation is w.backupID() was made after the Secret held these keys; if it is
-	// Ready, they are in the store.
+	// pushes are the PushSecrets of this repository. One whose annotation is observation.backupID was created after the
+	// Secret contained these keys; if it is Ready, the keys are in the store.
 	pushes []unstructured.Unstructured
-	// restore asks the store for the keys, if it exists.
+	// restore is the ExternalSecret that requests the keys from the store; nil if it does not exist.
 	restore *unstructured.Unstructured
-	// restored is what the store answered.
+	// restored is the entry that the store returned.
 	restored map[string][]byte
-	// missing says that there is no External Secrets.
+	// missing is set if External Secrets is not installed.
 	missing error
 }
 
-// answers of the store.
+// storeResult is the result of a restore request.
 type storeResult string
 
 const (
-	// unknown: it has not answered, or cannot be reached.
+	// unknown: the store has not responded, or is unreachable.
 	unknown storeResult = ""
-	// storeEntryFound: restored holds the entry.
+	// storeEntryFound: restored contains the entry.
 	storeEntryFound storeResult = "Found"
-	// storeEntryMissing: it answered that there is none. External Secrets reports that as a success of its own (reason SecretDeleted of
-	// an ExternalSecret with deletionPolicy Delete), and every other failure as Ready=False.
+	// storeEntryMissing: the store responded that the entry does not exist. External Secrets reports that as success with a
+	// reason of its own (reason SecretDeleted of an ExternalSecret with deletionPolicy Delete), and every other failure as
+	// Ready=False.
 	storeEntryMissing storeResult = "NoEntry"
 )
 
@@ -72,7 +74,7 @@ func (b backup) answer() storeResult {
 	return unknown
 }
 
-// filterKeys leaves out what a store keeps besides the keys, such as custom_metadata in Vault's first key-value engine.
+// filterKeys removes metadata of the store, such as custom_metadata in Vault's first key-value engine.
 func filterKeys(data map[string][]byte) map[string][]byte {
 	out := map[string][]byte{}
 	for name, value := range data {
@@ -83,7 +85,7 @@ func filterKeys(data map[string][]byte) map[string][]byte {
 	return out
 }
 
-// observeBackup reads what External Secrets has been asked.
+// observeBackup reads the PushSecrets and the ExternalSecret of the repository.
 func observeBackup(ctx context.Context, reader client.Reader, w *observation) (backup, error) {
 	b := backup{}
 	pushes := &unstructured.UnstructuredList{}
@@ -111,7 +113,8 @@ func observeBackup(ctx context.Context, reader client.Reader, w *observation) (b
 	return b, nil
 }
 
-// backedUp returns the time at which these keys were pushed to the store, if they were; otherwise what External Secrets says.
+// backedUp returns the time at which these keys were pushed to the store; if they were not, ok is false and problem is the
+// message of External Secrets.
 func (b backup) backedUp(id string) (at time.Time, ok bool, problem string) {
 	for i := range b.pushes {
 		if b.pushes[i].GetAnnotations()[backupAnnotation] != id {
@@ -132,7 +135,7 @@ func (b backup) backedUp(id string) (at time.Time, ok bool, problem string) {
 	return at, ok, problem
 }
 
-// stale are the pushes that are no longer needed: all but today's, as soon as that is done.
+// stale returns the pushes that are no longer needed: all except today's, once that is Ready.
 func (b backup) stale(today string) []*unstructured.Unstructured {
 	done := slices.ContainsFunc(b.pushes, func(p unstructured.Unstructured) bool {
 		status, _, _ := readyCondition(&p)
@@ -154,14 +157,15 @@ func (b backup) has(name string) bool {
 	return slices.ContainsFunc(b.pushes, func(p unstructured.Unstructured) bool { return p.GetName() == name })
 }
 
-// backupID names these keys at this place of the store.
+// backupID returns a hash of these keys and their location in the store.
 func (obs *observation) backupID() string {
 	const digits = 32
 	b := obs.repo.Spec.Backup
 	return names.Hash(digits, obs.record.Hash, b.SecretStoreRef.Kind, string(b.SecretStoreRef.Name), b.RemoteKey)
 }
 
-// pushName changes with the keys and daily: an entry that someone removed from the store is back within a day.
+// pushName returns a name that changes with the keys and daily, so that an entry removed from the store is restored within a
+// day.
 func (obs *observation) pushName() string {
 	return rights.DerivedName(string(obs.repo.Spec.SecretName),
 		"push-"+names.Hash(rights.SuffixDigits, obs.backupID(), obs.now.UTC().Format(time.DateOnly)))
@@ -171,7 +175,7 @@ func (obs *observation) restoreName() string {
 	return rights.RestoreName(string(obs.repo.Spec.SecretName))
 }
 
-// store names the store, if there is one.
+// store returns the name of the store for messages; "" without a backup.
 func (obs *observation) store() string {
 	if obs.repo.Spec.Backup == nil {
 		return ""
@@ -179,13 +183,13 @@ func (obs *observation) store() string {
 	return "store " + string(obs.repo.Spec.Backup.SecretStoreRef.Name)
 }
 
-// backupOf is the Secret's name as a label, which has at most 63 characters.
+// backupOf returns the Secret's name as a label value, which has at most 63 characters.
 func (obs *observation) backupOf() string {
 	return rights.DerivedName(string(obs.repo.Spec.SecretName), "keys")
 }
 
-// pushSecret copies all keys to the store, once: never again by itself, lest it copied what someone has edited. Deleting it leaves the
-// copy.
+// pushSecret copies all keys to the store once. It has no refresh interval, so that a modified Secret is not copied. The copy
+// is retained when the PushSecret is deleted.
 func (obs *observation) pushSecret() *unstructured.Unstructured {
 	b := obs.repo.Spec.Backup
 	o := object.New(pushSecretKind.GroupVersion().String(), pushSecretKind.Kind, object.Meta{
@@ -204,7 +208,7 @@ func (obs *observation) pushSecret() *unstructured.Unstructured {
 	return o
 }
 
-// externalSecret asks the store for the keys. They arrive in a Secret of their own, which goes with it.
+// externalSecret requests the keys from the store. They are written to a separate Secret, which is deleted with it.
 func (obs *observation) externalSecret() *unstructured.Unstructured {
 	b := obs.repo.Spec.Backup
 	o := object.New(externalSecretKind.GroupVersion().String(), externalSecretKind.Kind, object.Meta{
@@ -220,7 +224,7 @@ func (obs *observation) externalSecret() *unstructured.Unstructured {
 	return o
 }
 
-// readyCondition of an object of External Secrets.
+// readyCondition returns the condition Ready of an object of External Secrets.
 func readyCondition(o *unstructured.Unstructured) (status, reason, message string) {
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range conditions {

@@ -10,11 +10,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
 )
 
-// TestOrders: what is ordered of External Secrets, whole. An admission policy of the platform holds the companion to this shape.
+// TestOrders checks the complete objects for External Secrets. An admission policy of the platform restricts the companion to
+// this shape.
 func TestOrders(t *testing.T) {
 	w := &observation{repo: withBackup(fernet()), now: time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC), record: record{Hash: "hash"}}
 	owner := map[string]any{
-		"apiVersion": "openstack.c5c3.io/v1alpha1", "kind": "KeyRepository", "name": "keystone-fernet-keys", "uid": "repo-uid", "controller": true,
+		"apiVersion": "openstack.c5c3.io/v1alpha1", "kind": "KeyRepository", "name": "keystone-fernet-keys", "uid": "repo-uid",
+		"controller": true,
 	}
 	for want, o := range map[string]*unstructured.Unstructured{
 		"external-secrets.io/v1alpha1 PushSecret": w.pushSecret(), "external-secrets.io/v1 ExternalSecret": w.externalSecret(),
@@ -23,7 +25,8 @@ func TestOrders(t *testing.T) {
 			t.Errorf("%s with labels %v, want %s", got, o.GetLabels(), want)
 		}
 	}
-	if o := w.pushSecret(); o.GetLabels()["openstack.c5c3.io/backup-of"] != w.backupOf() || o.GetAnnotations()["openstack.c5c3.io/backup"] != w.backupID() {
+	if o := w.pushSecret(); o.GetLabels()["openstack.c5c3.io/backup-of"] != w.backupOf() ||
+		o.GetAnnotations()["openstack.c5c3.io/backup"] != w.backupID() {
 		t.Errorf("labels %v, annotations %v", o.GetLabels(), o.GetAnnotations())
 	}
 	spec := func(o *unstructured.Unstructured) map[string]any {
@@ -35,7 +38,7 @@ func TestOrders(t *testing.T) {
 		return s
 	}
 	push := map[string]any{
-		// The copy stays when the order goes, and takes the place of an older one.
+		// The copy is retained when the PushSecret is deleted, and replaces an older one.
 		"updatePolicy": "Replace", "deletionPolicy": "None",
 		"refreshInterval": "0s",
 		"secretStoreRefs": []any{map[string]any{"name": "vault", "kind": "ClusterSecretStore"}},
@@ -48,7 +51,7 @@ func TestOrders(t *testing.T) {
 	restore := map[string]any{
 		"refreshInterval": "1m",
 		"secretStoreRef":  map[string]any{"name": "vault", "kind": "ClusterSecretStore"},
-		// What the store no longer has goes from the copy: that is how it says that there is no entry.
+		// A missing entry of the store is removed from the copy, which reports the missing entry.
 		"target":   map[string]any{"name": secretName + "-restore", "creationPolicy": "Owner", "deletionPolicy": "Delete"},
 		"dataFrom": []any{map[string]any{"extract": map[string]any{"key": "prod/keys"}}},
 	}
@@ -57,9 +60,9 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestBackupID: other keys, another store and another entry of it are another backup.
+// TestBackupID: the ID depends on the keys, the store and its entry.
 func TestBackupID(t *testing.T) {
-	seen := map[string]string{}
+	observedState := map[string]string{}
 	for name, change := range map[string]func(*observation){
 		"AsItIs": func(*observation) {},
 		"Keys":   func(w *observation) { w.record.Hash = "another" },
@@ -70,14 +73,14 @@ func TestBackupID(t *testing.T) {
 		w := &observation{repo: withBackup(fernet()), record: record{Hash: "hash"}}
 		change(w)
 		id := w.backupID()
-		if other := seen[id]; other != "" || len(id) != 32 {
+		if other := observedState[id]; other != "" || len(id) != 32 {
 			t.Errorf("%s has %s, as %q", name, id, other)
 		}
-		seen[id] = name
+		observedState[id] = name
 	}
 }
 
-// TestDaily: there is a push for each day and for each set of keys, and no other.
+// TestDaily: there is one push for each day and for each set of keys.
 func TestDaily(t *testing.T) {
 	w := &observation{repo: withBackup(fernet()), now: time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC), record: record{Hash: "hash"}}
 	today := w.pushName()
@@ -95,7 +98,7 @@ func TestDaily(t *testing.T) {
 	}
 }
 
-// TestLimit: a repository has at most as many keys as the schema allows in maxActiveKeys.
+// TestLimit: a repository has at most as many keys as the CRD allows in maxActiveKeys.
 func TestLimit(t *testing.T) {
 	for _, tc := range []struct {
 		keys int
@@ -105,12 +108,12 @@ func TestLimit(t *testing.T) {
 		repo.Spec.RotationSchedule = "0 * * * *"
 		w := &observation{repo: repo}
 		w.derive()
-		// Each hour of a token's life needs a key.
+		// Each hour of a token's lifetime requires a key.
 		repo.Spec.Token.ExpirationSeconds += int32((tc.keys - w.neededKeys.Keys) * int(time.Hour/time.Second))
 		w = &observation{repo: repo}
 		w.derive()
-		if w.neededKeys.Keys != tc.keys || (w.refusal == nil) != tc.ok {
-			t.Errorf("%d keys, want %d: %v", w.neededKeys.Keys, tc.keys, w.refusal)
+		if w.neededKeys.Keys != tc.keys || (w.specError == nil) != tc.ok {
+			t.Errorf("%d keys, want %d: %v", w.neededKeys.Keys, tc.keys, w.specError)
 		}
 	}
 }

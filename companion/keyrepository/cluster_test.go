@@ -58,25 +58,25 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// A secret thing, a token or a stored credential, and the key that it is encrypted with.
+// sealed is an encrypted object, a token or a stored credential, and its key.
 type sealed struct {
 	key     keys.Key
 	expires time.Time // zero: never
 }
 
-// cluster fakes what is around the controller: users, the Deployment's controller, kubelets, Jobs and External Secrets with its store. It
-// writes past the controller's client, and is as slow and unkind as the real ones may be: a kubelet that has mounted a Secret never looks
-// at it again in every other pod.
+// cluster simulates the environment of the controller: users, the Deployment's controller, kubelets, Jobs and External
+// Secrets with its store. It writes without the controller's client, and is as slow and unfavorable as possible: in every
+// other pod, the kubelet never updates a mounted Secret.
 type cluster struct {
 	t     testing.TB
 	api   client.WithWatch
 	clock *clocktesting.FakePassiveClock
-	// random of everything, the keys included: a run is the same each time.
+	// random is the source of all random values including the keys, so that runs are deterministic.
 	random *rand.ChaCha8
 	events *events.FakeRecorder
 	logs   bytes.Buffer
 
-	// mounted is what each running pod reads.
+	// mounted contains the keys of each running pod.
 	mounted map[string]keys.Set
 	sealed  []sealed
 	store   map[string]map[string][]byte
@@ -88,11 +88,11 @@ type cluster struct {
 	jobFails, noRollout bool
 	podCount            int
 	jobRuns             map[string]int
-	// primary of the Secret when it was looked at last, and the most rotations in one write of it.
+	// primary of the Secret at the last check, to detect several rotations in one write.
 	primary int
 	// onPass is called after each pass.
 	onPass func()
-	// violations of what must always hold.
+	// violations of invariants.
 	violations []string
 }
 
@@ -174,7 +174,7 @@ func key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// secret returns nil if there is none.
+// secret returns nil if the Secret does not exist.
 func (c *cluster) secret() *corev1.Secret {
 	s := &corev1.Secret{}
 	if c.api.Get(context.Background(), key(secretName), s) != nil {
@@ -183,7 +183,7 @@ func (c *cluster) secret() *corev1.Secret {
 	return s
 }
 
-// set is what the Secret holds: nil if it is missing or in disorder.
+// set returns the keys in the Secret: nil if it is missing or invalid.
 func (c *cluster) set() keys.Set {
 	s := c.secret()
 	if s == nil {
@@ -227,7 +227,7 @@ func (c *cluster) watch() {
 	c.check()
 }
 
-// check finds what cannot be read by a pod, or would not be by a new one.
+// check finds data that a running or a new pod cannot decrypt.
 func (c *cluster) check() {
 	readers := maps.Clone(c.mounted)
 	if set := c.set(); set != nil {
@@ -236,7 +236,7 @@ func (c *cluster) check() {
 	for _, s := range c.sealed {
 		for name, set := range readers {
 			if !containsKey(set, s.key) {
-				c.violatedf("%s: pod %s with keys %v cannot read what it has to", c.clock.Now().Format(time.DateTime), name, set.Indexes())
+				c.violatedf("%s: pod %s with keys %v cannot decrypt all data", c.clock.Now().Format(time.DateTime), name, set.Indexes())
 			}
 		}
 	}
@@ -246,7 +246,7 @@ func containsKey(set keys.Set, key keys.Key) bool {
 	return slices.Contains(slices.Collect(maps.Values(set)), key)
 }
 
-// tick lets the rest of the world do one step each.
+// tick executes one step of each part of the simulation.
 func (c *cluster) tick() {
 	c.users()
 	c.kubelets()
@@ -256,8 +256,8 @@ func (c *cluster) tick() {
 	c.check()
 }
 
-// pass reconciles once and, if that waits for something, lets the simulated world go on. It returns how long nothing is left to do: zero
-// if there is.
+// pass reconciles once and, if the controller waits, runs the simulation. It returns the time until the next step; 0 if there
+// is one now.
 func (c *cluster) pass(r *Reconciler) time.Duration {
 	ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(&c.logs), zap.UseDevMode(true)))
 	result, err := r.Reconcile(ctx, c.request())
@@ -275,7 +275,7 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 	return 0
 }
 
-// removePods ends all pods, as those of a Deployment end that is gone.
+// removePods removes all pods, as after the deletion of a Deployment.
 func (c *cluster) removePods() {
 	pods := &corev1.PodList{}
 	c.must(c.api.List(context.Background(), pods))
@@ -285,7 +285,7 @@ func (c *cluster) removePods() {
 	clear(c.mounted)
 }
 
-// run reconciles until nothing is left to do but wait for a time. It fails the test if that does not happen.
+// run reconciles until only time is awaited. It fails the test if that does not happen.
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
 	const passes = 100

@@ -18,15 +18,15 @@ import (
 
 var (
 	metrics      = controller.NewMetrics("key_repository")
-	lastRotation = metrics.Gauge("last_rotation_timestamp_seconds", "When the keys were written last.")
-	nextRotation = metrics.Gauge("next_rotation_timestamp_seconds", "When the keys rotate next; in the past, that is overdue. 0: never.")
-	lastBackup   = metrics.Gauge("last_backup_timestamp_seconds", "When the keys were backed up last. 0: never.")
+	lastRotation = metrics.Gauge("last_rotation_timestamp_seconds", "Time of the last write of the keys.")
+	nextRotation = metrics.Gauge("next_rotation_timestamp_seconds", "Time of the next rotation; overdue if in the past. 0: never.")
+	lastBackup   = metrics.Gauge("last_backup_timestamp_seconds", "Time of the last backup of the keys. 0: never.")
 	activeKeys   = metrics.Gauge("keys", "Number of keys.")
-	neededKeys   = metrics.Gauge("needed_keys", "Number of keys that schedule and token lifetime need.")
+	neededKeys   = metrics.Gauge("needed_keys", "Number of keys that the schedule and the token lifetime require.")
 	rotations    = metrics.Counter("rotations_total", "Number of rotations.")
 )
 
-// External Secrets is not watched: it may not be installed.
+// External Secrets is not watched, because it may not be installed.
 var kind = controller.Kind[*openstackv1.KeyRepository, *observation]{
 	Name:      "KeyRepository",
 	Object:    &openstackv1.KeyRepository{},

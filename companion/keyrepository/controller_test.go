@@ -19,7 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
-// start makes a cluster with a Deployment, and lets the controller come to rest.
+// start creates a cluster with a Deployment, and runs the controller until it is idle.
 func start(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconciler) {
 	t.Helper()
 	c := newCluster(t, repo, deployment())
@@ -28,7 +28,7 @@ func start(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconciler
 	return c, r
 }
 
-// reconcileN lets the controller and the world go on for a while, whether or not they come to rest.
+// reconcileN runs the controller and the simulation for a number of passes.
 func (c *cluster) reconcileN(r *Reconciler) {
 	for range 25 {
 		c.pass(r)
@@ -60,8 +60,8 @@ func (c *cluster) deleteSecret() {
 	c.must(c.api.Delete(context.Background(), c.secret()))
 }
 
-// expect compares a condition: "True KeysReady". Words have to be in its message.
-func (c *cluster) expect(condition, want string, words ...string) {
+// expect compares a condition: "True KeysReady". Its message must contain the words.
+func (c *cluster) expect(condition, want string, wantParts ...string) {
 	c.t.Helper()
 	repo := c.repo()
 	got := meta.FindStatusCondition(repo.Status.Conditions, condition)
@@ -72,9 +72,9 @@ func (c *cluster) expect(condition, want string, words ...string) {
 	if text := string(got.Status) + " " + got.Reason; text != want {
 		c.t.Errorf("%s is %s, not %s: %s", condition, text, want, got.Message)
 	}
-	for _, w := range words {
+	for _, w := range wantParts {
 		if !strings.Contains(got.Message, w) {
-			c.t.Errorf("%s does not say %q: %s", condition, w, got.Message)
+			c.t.Errorf("the message of %s does not contain %q: %s", condition, w, got.Message)
 		}
 	}
 	if got.ObservedGeneration != repo.Generation || repo.Status.ObservedGeneration != repo.Generation {
@@ -82,8 +82,8 @@ func (c *cluster) expect(condition, want string, words ...string) {
 	}
 }
 
-// told returns the events so far with their reasons, and fails if one reports a key.
-func (c *cluster) told() string {
+// recordedText returns the events so far with their reasons, and fails if one reveals a key.
+func (c *cluster) recordedText() string {
 	c.t.Helper()
 	var all []string
 	for len(c.events.Events) > 0 {
@@ -92,7 +92,7 @@ func (c *cluster) told() string {
 	text := strings.Join(all, "\n")
 	for _, k := range c.set() {
 		if strings.Contains(text, string(k)) {
-			c.t.Error("an event tells a key")
+			c.t.Error("an event reveals a key")
 		}
 	}
 	return text
@@ -115,7 +115,7 @@ func TestCreate(t *testing.T) {
 	if len(s.OwnerReferences) != 0 || s.Labels["app.kubernetes.io/managed-by"] != managedBy {
 		t.Errorf("owners %v, labels %v", s.OwnerReferences, s.Labels)
 	}
-	// Nothing that needs keys can start before they are ready.
+	// Pods that mount the keys cannot start before the keys are ready.
 	c.expect("Ready", "True KeysReady", "keys [0 1]", "1 is primary")
 	c.expect("Distributed", "False Waiting", "Deployment keystone does not exist")
 	status := c.repo().Status
@@ -125,7 +125,7 @@ func TestCreate(t *testing.T) {
 	if want := time.Date(2026, time.March, 8, 0, 0, 0, 0, time.UTC); status.NextRotation == nil || !status.NextRotation.Time.Equal(want) {
 		t.Errorf("next rotation %v", status.NextRotation)
 	}
-	if reported := c.told(); !strings.Contains(reported, "Normal KeysCreated") {
+	if reported := c.recordedText(); !strings.Contains(reported, "Normal KeysCreated") {
 		t.Error(reported)
 	}
 	c.clean()
@@ -143,9 +143,9 @@ func TestAdopt(t *testing.T) {
 	r := c.reconciler(c.api, c.api)
 	c.run(r)
 	if diff := cmp.Diff(set, c.set()); diff != "" {
-		t.Error("changed keys that were there: ", diff)
+		t.Error("changed existing keys: ", diff)
 	}
-	if reported := c.told(); !strings.Contains(reported, "Normal KeysAdopted") {
+	if reported := c.recordedText(); !strings.Contains(reported, "Normal KeysAdopted") {
 		t.Error(reported)
 	}
 	c.untilRotation(r)
@@ -160,7 +160,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 	if c.secret() != nil {
 		t.Fatal("made keys while the store was down")
 	}
-	c.expect("Ready", "False StoreUnknown", "store vault", "it said so", regenerateAnnotation+`: "repo-uid"`)
+	c.expect("Ready", "False StoreUnknown", "store vault", "synthetic message", regenerateAnnotation+`: "repo-uid"`)
 
 	t.Run("Found", func(t *testing.T) {
 		set, _ := keys.Setup(c.random)
@@ -176,7 +176,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 		if c.api.Get(context.Background(), key(secretName+"-restore"), copied) == nil {
 			t.Error("the copy of the keys is still there")
 		}
-		if reported := c.told(); !strings.Contains(reported, "Normal KeysRestored") {
+		if reported := c.recordedText(); !strings.Contains(reported, "Normal KeysRestored") {
 			t.Error(reported)
 		}
 	})
@@ -198,14 +198,14 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 			c.reconcileN(r)
 			tc.do(c)
 			c.reconcileN(r)
-			if made := c.secret() != nil; made != tc.want {
-				t.Errorf("keys: %v. %s", made, conditionsOf(c.repo()))
+			if regenerated := c.secret() != nil; regenerated != tc.want {
+				t.Errorf("keys: %v. %s", regenerated, conditionsOf(c.repo()))
 			}
 		})
 	}
 }
 
-// TestStoreHasAMoment: a store that answers within a moment is not asked for the first keys until the next poll.
+// TestStoreHasAMoment: if the store responds quickly, the first keys do not wait for the next poll.
 func TestStoreHasAMoment(t *testing.T) {
 	c := newCluster(t, withBackup(credential()))
 	result, err := c.reconciler(c.api, c.api).Reconcile(context.Background(), c.request())
@@ -242,7 +242,7 @@ func TestCredentialMissing(t *testing.T) {
 	if c.set().Hash() != before.Hash() {
 		t.Error("the keys went with the KeyRepository")
 	}
-	// The same claim, made again, finds its keys.
+	// A re-created claim finds its keys.
 	repo := withBackup(fernet())
 	repo.UID = "another"
 	c.must(c.api.Create(context.Background(), repo))

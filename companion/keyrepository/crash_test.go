@@ -12,11 +12,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them. Most
-// matter those where a write to the Secret is lost or comes late.
+// stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them. The most
+// important ones are lost or late writes to the Secret.
 var stride = flag.Int("crash.every", effort.Of(797, 199), "make every n-th run of TestCrash")
 
-// newAPI goes wrong at a point. A rival goes on up to and with the next rotation.
+// newAPI injects a fault at a point. Another leader continues until and including the next rotation.
 func newAPI(c *cluster, at crash.Point) *crash.API {
 	a := crash.New(c.api, at)
 	a.Written, c.onPass = c.watch, a.ReconcileDone
@@ -32,7 +32,7 @@ func newAPI(c *cluster, at crash.Point) *crash.API {
 	return a
 }
 
-// untilRotation lets time pass, users work and the keys rotate once.
+// untilRotation advances the clock, with users, until the keys rotate once.
 func (c *cluster) untilRotation(r *Reconciler) {
 	c.t.Helper()
 	from := c.primary
@@ -42,7 +42,7 @@ func (c *cluster) untilRotation(r *Reconciler) {
 			c.t.Fatalf("no next rotation: %s", conditionsOf(c.repo()))
 			return
 		}
-		// In between, tokens expire and the daily backup is made.
+		// In between, tokens expire and daily backups are made.
 		c.clock.SetTime(c.clock.Now().Add(min(at.Sub(c.clock.Now()), 60*time.Hour)))
 		c.tick()
 		c.run(r)
@@ -53,14 +53,14 @@ func (c *cluster) untilRotation(r *Reconciler) {
 	c.t.Fatalf("does not rotate: %s", conditionsOf(c.repo()))
 }
 
-// life creates keys, starts pods and rotates three times. A rotation that a rival has done is one, too.
+// life creates keys, starts pods and rotates three times. A rotation by another leader counts, too.
 func life(t testing.TB, repo *openstackv1.KeyRepository, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	c := newCluster(t, repo)
 	a := newAPI(c, at)
 	remote := a.Client()
 	r := c.reconciler(remote, remote)
-	for range 8 { // Without pods there is no proof that they have the keys.
+	for range 8 { // Without pods, the distribution is not proven.
 		c.pass(r)
 	}
 	c.must(c.api.Create(context.Background(), deployment()))
@@ -71,7 +71,7 @@ func life(t testing.TB, repo *openstackv1.KeyRepository, at crash.Point) (*clust
 	return c, a
 }
 
-// verify checks what has to hold at the end of a life.
+// verify checks the invariants at the end of a life.
 func verify(t testing.TB, c *cluster) {
 	t.Helper()
 	for _, v := range c.violations {
@@ -100,8 +100,7 @@ func verify(t testing.TB, c *cluster) {
 	}
 }
 
-// TestCrash goes through the whole life of a repository once for every API call, every way in which it can go wrong, and
-// everything that may be seen after that.
+// TestCrash repeats the life of a repository for each API call, each fault, and stale reads after it.
 func TestCrash(t *testing.T) {
 	for kind, repo := range map[string]func() *openstackv1.KeyRepository{
 		"fernet":     func() *openstackv1.KeyRepository { return withBackup(fernet()) },

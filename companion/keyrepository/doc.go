@@ -1,8 +1,8 @@
-// Package keyrepository reconciles KeyRepositories: it makes the keys once, rotates them by schedule, never before the last
-// rotation has reached every pod, renews what is encrypted with them, and backs them up.
+// Package keyrepository reconciles KeyRepositories: it creates the keys once, rotates them on a schedule, never before the
+// last rotation has reached all pods, re-encrypts data with the new keys, and backs the keys up.
 //
-// Every pass reads the world live (world.go), finds the one next step (rules.go) and takes it. All memory is in the Secret,
-// beside the keys and written with them in one call (record.go), so that a crash between any two calls loses nothing, and every
-// write carries the version that was read, so that neither a second leader nor an old cache can overwrite a key.
-// docs/reliability.md says what is proven and how.
+// Each pass reads the state live (world.go), selects the one next step (rules.go) and executes it. All state is stored in the
+// Secret, together with the keys and written in the same call (record.go), so that a crash between two calls loses nothing.
+// Each write carries the version that was read, so that neither a second leader nor a stale cache can overwrite a key.
+// docs/reliability.md describes what is proven and how.
 package keyrepository

@@ -16,11 +16,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
-// pushFinalizer is what External Secrets keeps a PushSecret with that has to be deleted from the store.
+// pushFinalizer is the finalizer of a PushSecret whose copy has to be deleted from the store.
 const pushFinalizer = "pushsecret.externalsecrets.io/finalizer"
 
-// externalSecrets is a fake of External Secrets and of Kubernetes' garbage collector. It does as the real one does: neither kind watches what
-// it copies, an interval of 0 copies once, policies say what may be replaced and what goes, and no status has a generation.
+// externalSecrets simulates External Secrets and Kubernetes' garbage collector. As in the real one, neither kind watches the
+// copied objects, an interval of 0 copies once, policies define what may be replaced and deleted, and no status has a
+// generation.
 func (c *cluster) externalSecrets() {
 	ctx := context.Background()
 	pushes := &unstructured.UnstructuredList{}
@@ -52,7 +53,7 @@ func (c *cluster) push(p *unstructured.Unstructured) {
 	if p.GetDeletionTimestamp() != nil {
 		for _, d := range data {
 			if property, _, _ := unstructured.NestedString(d.(map[string]any), "match", "remoteRef", "property"); property == "" {
-				return // "requires property in RemoteRef to delete secret value": it stays for ever.
+				return // "requires property in RemoteRef to delete secret value": it is never deleted.
 			}
 			delete(c.store, remoteKey(d))
 		}
@@ -98,7 +99,7 @@ func (c *cluster) fetch(e *unstructured.Unstructured) {
 	case !found && forgets:
 		c.must(client.IgnoreNotFound(c.api.Delete(ctx, copied)))
 		c.answer(e, "True", "SecretDeleted")
-	case !found: // What was copied is retained.
+	case !found: // The copy is retained.
 		c.answer(e, "True", "SecretSynced")
 	default:
 		copied.Data = maps.Clone(data)
@@ -114,7 +115,8 @@ func (c *cluster) fetch(e *unstructured.Unstructured) {
 	}
 }
 
-// refreshes reports whether an object is due: at once when it is new or has failed, and else after its interval, if it has one.
+// refreshes reports whether an object is due: immediately when it is new or has failed, otherwise after its interval, if it
+// has one.
 func (c *cluster) refreshes(o *unstructured.Unstructured) bool {
 	text, _, _ := unstructured.NestedString(o.Object, "status", "refreshTime")
 	last, err := time.Parse(time.RFC3339, text)
@@ -132,17 +134,17 @@ func (c *cluster) answer(o *unstructured.Unstructured, status, reason string) {
 		return
 	}
 	now := c.clock.Now().Format(time.RFC3339)
-	if status != "True" { // The time of the last success stays.
+	if status != "True" { // The time of the last success is retained.
 		now, _, _ = unstructured.NestedString(o.Object, "status", "refreshTime")
 	}
 	o.Object["status"] = map[string]any{
 		"refreshTime": now,
-		"conditions":  []any{map[string]any{"type": "Ready", "status": status, "reason": reason, "message": "it said so"}},
+		"conditions":  []any{map[string]any{"type": "Ready", "status": status, "reason": reason, "message": "synthetic message"}},
 	}
 	c.must(c.api.Update(context.Background(), o))
 }
 
-// field is a text of a spec.
+// field returns a string in a spec.
 func field(o *unstructured.Unstructured, path ...string) string {
 	text, _, _ := unstructured.NestedString(o.Object, append([]string{"spec"}, path...)...)
 	return text
@@ -153,7 +155,7 @@ func remoteKey(data any) string {
 	return key
 }
 
-// pushes are the names of the PushSecrets that are there.
+// pushes returns the names of the existing PushSecrets.
 func (c *cluster) pushes() []string {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(pushSecretKind)
@@ -165,7 +167,8 @@ func (c *cluster) pushes() []string {
 	return out
 }
 
-// TestDays: after some days and rotations, one order is left, the store holds the keys of today, and it still does when the order goes.
+// TestDays: after some days and rotations, one PushSecret is left, the store contains the current keys, and still does when
+// the PushSecret is deleted.
 func TestDays(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
 	for range 20 {
@@ -191,14 +194,14 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestLostEntry: an entry that someone has removed from the store is back within a day.
-func TestLostEntry(t *testing.T) {
+// TestRemovedEntry: an entry that was removed from the store is restored within a day.
+func TestRemovedEntry(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
 	c.clock.SetTime(c.clock.Now().Add(time.Minute))
 	clear(c.store)
 	c.run(r)
 	if c.tick(); c.store["prod/keys"] != nil {
-		t.Fatal("the order of today was carried out twice")
+		t.Fatal("today's PushSecret was executed twice")
 	}
 	c.clock.SetTime(c.clock.Now().Add(24 * time.Hour))
 	c.run(r)
@@ -207,7 +210,7 @@ func TestLostEntry(t *testing.T) {
 	}
 }
 
-// TestEditIsNotPushed: what someone has edited does not take the place of the backup by which it is undone.
+// TestEditIsNotPushed: a modified Secret does not replace the backup from which it is restored.
 func TestEditIsNotPushed(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
 	good := maps.Clone(c.store["prod/keys"])

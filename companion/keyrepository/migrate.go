@@ -11,9 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
-// migrationJob runs a command in the first container of a workload's pods, with its image, environment and files: those are
-// what reaches the database and the keys. Its name follows from the keys, so that there is one Job for each set of them, whoever
-// makes it. It is cleared away after a day: that it was successful is in the record.
+// migrationJob runs a command in a copy of the first container of a workload's pods, with its image, environment and volumes,
+// which are required for access to the database and the keys. Its name is derived from the keys, so that there is one Job per
+// set of keys, even with several leaders. It is deleted after a day: the record stores that it succeeded.
 func migrationJob(w *observation, from consumer.Workload) *batchv1.Job {
 	const attempts, deadlineSeconds, daySeconds = 6, 30 * 60, 24 * 60 * 60
 	spec := *from.Template().Spec.DeepCopy()
@@ -27,7 +27,7 @@ func migrationJob(w *observation, from consumer.Workload) *batchv1.Job {
 	spec.InitContainers = nil
 	spec.RestartPolicy = corev1.RestartPolicyNever
 	spec.TopologySpreadConstraints = nil
-	// None of the workload's labels: the pod is behind no Service, and counts in no disruption budget.
+	// Without the workload's labels, the pod belongs to no Service and to no disruption budget.
 	labels := map[string]string{
 		"app.kubernetes.io/name": "key-migration", "app.kubernetes.io/component": "migration",
 		"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": managedBy,

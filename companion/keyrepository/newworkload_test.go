@@ -14,7 +14,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// born makes keys, and then the Deployment, as a control plane does, and lets the controller come to rest.
+// started creates the keys, then the Deployment, as a control plane does, and runs the controller until it is idle.
 func started(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconciler) {
 	t.Helper()
 	c := newCluster(t, repo)
@@ -24,7 +24,7 @@ func started(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconcil
 	return c, r
 }
 
-// deploy makes the Deployment and its pods.
+// deploy creates the Deployment and its pods.
 func (c *cluster) deploy(r *Reconciler) {
 	c.t.Helper()
 	c.must(c.api.Create(context.Background(), deployment()))
@@ -34,17 +34,17 @@ func (c *cluster) deploy(r *Reconciler) {
 	}
 }
 
-// TestNewWorkload: a workload that is made after the keys is not rolled for them, and with the next ones it is.
+// TestNewWorkload: a workload that is created after the keys is not restarted for them, but for the next ones.
 func TestNewWorkload(t *testing.T) {
 	for name, repo := range map[string]*openstackv1.KeyRepository{"fernet": fernet(), "credential": withBackup(credential())} {
 		t.Run(name, func(t *testing.T) {
 			c, r := started(t, repo)
-			if reported := c.told(); c.podCount != 2 || strings.Contains(reported, "PodsRolled") {
+			if reported := c.recordedText(); c.podCount != 2 || strings.Contains(reported, "PodsRolled") {
 				t.Errorf("%d pods for 2 replicas:\n%s", c.podCount, reported)
 			}
 			c.expect("Distributed", "True EveryPod")
 			c.untilRotation(r)
-			if reported := c.told(); c.podCount != 4 || strings.Count(reported, "PodsRolled") != 1 {
+			if reported := c.recordedText(); c.podCount != 4 || strings.Count(reported, "PodsRolled") != 1 {
 				t.Errorf("%d pods after a rotation:\n%s", c.podCount, reported)
 			}
 			c.expect("Distributed", "True EveryPod")
@@ -53,7 +53,7 @@ func TestNewWorkload(t *testing.T) {
 	}
 }
 
-// TestRecreatedWorkload: the next workload of the same Secret is not rolled either.
+// TestRecreatedWorkload: a re-created workload is not restarted either.
 func TestRecreatedWorkload(t *testing.T) {
 	c, r := started(t, fernet())
 	c.untilRotation(r)
@@ -70,7 +70,7 @@ func TestRecreatedWorkload(t *testing.T) {
 	c.clean()
 }
 
-// TestNotNewWorkload: who may have been started with other keys is rolled, whatever was true of those before.
+// TestNotNewWorkload: a workload that may have been started with other keys is restarted.
 func TestNotNewWorkload(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -79,10 +79,10 @@ func TestNotNewWorkload(t *testing.T) {
 		want   string
 	}{
 		"MadeAnew": {
-			"Its pods run with the keys that were lost.", fernet(), (*cluster).deleteSecret, "True KeysReady",
+			"Its pods run with the lost keys.", fernet(), (*cluster).deleteSecret, "True KeysReady",
 		},
 		"Known": {
-			"The workload still names the keys that were there, though it was never rolled.", credential(), func(c *cluster) {
+			"The workload still has the annotation of the previous keys, although it was never restarted.", credential(), func(c *cluster) {
 				c.deleteSecret()
 				repo := c.repo()
 				repo.Status = openstackv1.KeyRepositoryStatus{}
@@ -92,13 +92,13 @@ func TestNotNewWorkload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, r := started(t, tc.repo)
-			lost := c.set().Hash()
+			previousHash := c.set().Hash()
 			c.sealed = nil
 			tc.do(c)
 			c.reconcileN(r)
 			c.expect("Ready", tc.want)
 			if set := c.set(); set != nil {
-				if set.Hash() == lost || c.podCount != 4 {
+				if set.Hash() == previousHash || c.podCount != 4 {
 					t.Errorf("%d pods for 2 replicas. %s", c.podCount, tc.reason)
 				}
 				c.expect("Distributed", "True EveryPod")
@@ -107,7 +107,7 @@ func TestNotNewWorkload(t *testing.T) {
 	}
 }
 
-// TestSecretFirst: what is recorded of consumers that do not exist rests on the order of reads.
+// TestSecretFirst: the record of missing consumers depends on the order of reads.
 func TestSecretFirst(t *testing.T) {
 	c := newCluster(t, fernet())
 	var read []string
@@ -124,7 +124,7 @@ func TestSecretFirst(t *testing.T) {
 	}
 }
 
-// TestMarkSurvivesApply shows that Crossplane does not take the mark away either.
+// TestMarkSurvivesApply checks that Crossplane does not remove the mark either.
 func TestMarkSurvivesApply(t *testing.T) {
 	c, _ := started(t, fernet())
 	d := &appsv1.Deployment{}

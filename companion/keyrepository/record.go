@@ -10,41 +10,41 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
-// recordAnnotation of the Secret holds the record.
+// recordAnnotation is the annotation of the Secret that contains the record.
 const recordAnnotation = "openstack.c5c3.io/key-record"
 
-// record is what the controller knows of the keys in a Secret. It is kept beside them and written with them in one call: what
-// the status says may be older, or lost.
+// record is the state of the keys in a Secret. It is stored in the same Secret and written in the same call, because the
+// status may be outdated or lost.
 type record struct {
-	// Hash of the keys as they were written. Other keys were written by someone else.
+	// Hash of the keys as they were written. A different hash means that the Secret was modified.
 	Hash string `json:"hash"`
-	// Rotated is when the keys were written: created, restored, adopted or rotated.
+	// Rotated is the time at which the keys were written: created, restored, adopted or rotated.
 	Rotated time.Time `json:"rotated"`
-	// Lifetime of what the primary encrypts, in seconds, when the keys were written.
+	// Lifetime in seconds of data encrypted with the primary key, at the time when the keys were written.
 	Lifetime int64 `json:"lifetimeSeconds"`
-	// Distributed is when it was seen that every pod has the keys.
+	// Distributed is the time at which all pods were observed to have the keys.
 	Distributed *time.Time `json:"distributed,omitempty"`
-	// MissingConsumers are the consumers that did not exist when the keys were already in the Secret: whenever they are made, all of their
-	// pods are started with these keys.
+	// MissingConsumers are the consumers that did not exist when the keys were already in the Secret: all of their pods start
+	// with these keys.
 	MissingConsumers []string `json:"awaited,omitempty"`
-	// Migrated is set when everything stored is encrypted with the primary key.
+	// Migrated is set when all stored data is encrypted with the primary key.
 	Migrated bool `json:"migrated,omitempty"`
-	// NeededUntil says of keys that no longer encrypt how long they still decrypt something.
+	// NeededUntil contains, for each key that no longer encrypts, how long it is needed for decryption.
 	NeededUntil keys.RetirementLog `json:"neededUntil,omitempty"`
 }
 
-// writeTo puts a set and its record into a Secret, and nothing else.
+// writeTo sets the data and the record of a Secret.
 func (r record) writeTo(s *corev1.Secret, set keys.Set) {
 	r.Hash, s.Data = set.Hash(), set.Data()
 	live.WriteRecord(&s.ObjectMeta, recordAnnotation, r)
 }
 
-// created is the record of keys that nothing is encrypted with yet.
+// created returns the record of new keys, with which nothing is encrypted yet.
 func created(now time.Time, lifetime time.Duration) record {
 	return record{Rotated: now.UTC(), Lifetime: seconds(lifetime), Migrated: true}
 }
 
-// found is the record of keys of unknown history: whatever is not primary may have encrypted until now.
+// found returns the record of keys with unknown history: keys other than the primary may have encrypted data until now.
 func found(set keys.Set, now time.Time, lifetime time.Duration) record {
 	return record{
 		Rotated: now.UTC(), Lifetime: seconds(lifetime),
@@ -52,13 +52,13 @@ func found(set keys.Set, now time.Time, lifetime time.Duration) record {
 	}
 }
 
-// rotated is the record after a rotation to the given set.
+// rotated returns the record after a rotation to the given set.
 func (r record) rotated(set keys.Set, now time.Time, lifetime time.Duration) record {
 	return record{Rotated: now.UTC(), Lifetime: seconds(lifetime), NeededUntil: r.NeededUntil.Of(set)}
 }
 
-// distributed is the record when every pod has the keys: from now on only the primary encrypts. What the one before it
-// encrypted lives as long as was said then or is said now, whichever is longer.
+// distributed returns the record for the keys being distributed to all pods: from now on only the primary key encrypts. Data
+// encrypted with the previous key lives as long as the longer of the recorded and the current lifetime.
 func (r record) distributed(set keys.Set, now time.Time, lifetime time.Duration) record {
 	at := now.UTC()
 	r.Distributed = &at
@@ -66,7 +66,7 @@ func (r record) distributed(set keys.Set, now time.Time, lifetime time.Duration)
 	return r
 }
 
-// withMissingConsumers is the record when some consumers were found not to exist.
+// withMissingConsumers returns the record with additional missing consumers.
 func (r record) withMissingConsumers(absent []string) record {
 	r.MissingConsumers = append(slices.Clone(r.MissingConsumers), absent...)
 	return r

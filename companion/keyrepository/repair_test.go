@@ -18,49 +18,51 @@ func TestDeleted(t *testing.T) {
 		reason string
 		repo   *openstackv1.KeyRepository
 		mishap func(*cluster)
-		// same: the keys are back; made: others are there; neither: none are.
-		same, made bool
-		condition  string
-		event      string
+		// same: the keys are restored; made: others were created; neither: there are none.
+		same, regenerated bool
+		condition         string
+		event             string
 	}{
 		"CredentialBackedUp": {
-			"The backup brings them back.", withBackup(credential()), func(*cluster) {}, true, false, "True KeysReady", "Warning KeysRestored",
+			"They are restored from the backup.", withBackup(credential()), func(*cluster) {}, true, false, "True KeysReady", "Warning KeysRestored",
 		},
 		"FernetBackedUp": {"The same.", withBackup(fernet()), func(*cluster) {}, true, false, "True KeysReady", "Warning KeysRestored"},
 		"StoreDown": {
-			"Nothing is made while the store may have them.", withBackup(fernet()), func(c *cluster) { c.storeDown = true },
+			"No keys are created while the store may have them.", withBackup(fernet()), func(c *cluster) { c.storeDown = true },
 			false, false, "False StoreUnknown", "Warning StoreUnknown",
 		},
 		"BackupGone": {
-			"What is stored needs these keys and no others.", withBackup(credential()), func(c *cluster) { delete(c.store, "prod/keys") },
+			"Stored data requires exactly these keys.", withBackup(credential()), func(c *cluster) { delete(c.store, "prod/keys") },
 			false, false, "False SecretMissing", "Warning SecretMissing",
 		},
 		"CredentialNoBackup": {"The same.", credential(), func(*cluster) {}, false, false, "False SecretMissing", "Warning SecretMissing"},
 		"StatusLost": {
-			"The pods still name the keys that were there.", credential(), func(c *cluster) {
+			"The pods still have the annotation of the previous keys.", credential(), func(c *cluster) {
 				repo := c.repo()
 				repo.Status = openstackv1.KeyRepositoryStatus{}
 				c.must(c.api.Status().Update(context.Background(), repo))
 			}, false, false, "False SecretMissing", "Warning SecretMissing",
 		},
 		"FernetNoBackup": {
-			"Tokens are void anyway, and no pod can start.", fernet(), func(*cluster) {}, false, true, "True KeysReady", "Warning KeysRegenerated",
+			"Tokens are invalid anyway, and no pod can start.", fernet(), func(*cluster) {}, false, true, "True KeysReady",
+			"Warning KeysRegenerated",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, r := start(t, tc.repo)
 			before := c.set()
-			c.told()
+			c.recordedText()
 			c.deleteSecret()
-			c.sealed = nil // What was encrypted is lost in one case, and not read in the others until the keys are back.
+			c.sealed = nil // Encrypted data is lost in one case, and not read in the others until the keys are restored.
 			tc.mishap(c)
 			c.reconcileN(r)
 			after := c.set()
-			if same, made := after != nil && after.Hash() == before.Hash(), after != nil && after.Hash() != before.Hash(); same != tc.same || made != tc.made {
-				t.Errorf("same %v, made %v. %s", same, made, tc.reason)
+			if same, regenerated := after != nil && after.Hash() == before.Hash(), after != nil && after.Hash() != before.Hash(); same != tc.same ||
+				regenerated != tc.regenerated {
+				t.Errorf("same %v, made %v. %s", same, regenerated, tc.reason)
 			}
 			c.expect("Ready", tc.condition)
-			if reported := c.told(); strings.Count(reported, tc.event) != 1 {
+			if reported := c.recordedText(); strings.Count(reported, tc.event) != 1 {
 				t.Errorf("not exactly once %q:\n%s", tc.event, reported)
 			}
 		})
@@ -69,19 +71,19 @@ func TestDeleted(t *testing.T) {
 
 func TestRegenerateOnce(t *testing.T) {
 	c, r := start(t, credential())
-	lost := c.set().Hash()
+	previousHash := c.set().Hash()
 	c.deleteSecret()
 	c.sealed = nil
 	c.reconcileN(r)
-	c.expect("Ready", "False SecretMissing", regenerateAnnotation+`: "`+lost+`"`)
+	c.expect("Ready", "False SecretMissing", regenerateAnnotation+`: "`+previousHash+`"`)
 	c.annotate(regenerateAnnotation, "repo-uid")
 	c.reconcileN(r)
 	if c.secret() != nil {
 		t.Fatal("took a consent that was not for these keys")
 	}
-	c.annotate(regenerateAnnotation, lost)
+	c.annotate(regenerateAnnotation, previousHash)
 	c.reconcileN(r)
-	if set := c.set(); set == nil || set.Hash() == lost {
+	if set := c.set(); set == nil || set.Hash() == previousHash {
 		t.Fatal("made no new keys")
 	}
 	c.deleteSecret()
@@ -111,7 +113,7 @@ func TestEdited(t *testing.T) {
 			t.Run("NoBackup", func(t *testing.T) {
 				c, r := start(t, fernet())
 				before := c.secret()
-				c.told()
+				c.recordedText()
 				c.edit(edit)
 				edited := c.secret()
 				c.mounted, c.sealed, c.noRollout = map[string]keys.Set{}, nil, true
@@ -119,10 +121,10 @@ func TestEdited(t *testing.T) {
 				c.clock.SetTime(c.clock.Now().Add(60 * 24 * time.Hour))
 				c.reconcileN(r)
 				if diff := cmp.Diff(edited, c.secret()); diff != "" {
-					t.Error("touched what someone had edited: ", diff)
+					t.Error("changed a modified Secret: ", diff)
 				}
-				c.expect("Ready", "False SecretEdited", "Undo")
-				if reported := c.told(); strings.Count(reported, "Warning SecretEdited") != 1 {
+				c.expect("Ready", "False SecretEdited", "Revert")
+				if reported := c.recordedText(); strings.Count(reported, "Warning SecretEdited") != 1 {
 					t.Error(reported)
 				}
 				c.edit(func(s *corev1.Secret) { s.Data, s.Annotations = before.Data, before.Annotations })
@@ -144,8 +146,8 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// TestRecordLost takes the annotation away, as a tool may that writes the Secret again.
-func TestRecordLost(t *testing.T) {
+// TestRecordRemoved removes the annotation, as a tool may that replaces the Secret.
+func TestRecordRemoved(t *testing.T) {
 	for _, text := range []string{"", "{"} {
 		c, r := start(t, fernet())
 		before := c.set()
@@ -179,7 +181,8 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// FuzzHandEdited puts anything into the Secret. Without a backup, what is not known to be right is never written to.
+// FuzzHandEdited writes arbitrary data into the Secret. Without a backup, a Secret that is not known to be valid is never
+// changed.
 func FuzzHandEdited(f *testing.F) {
 	f.Add("0", []byte("x"), "1", []byte(nil), `{"hash":""}`, true)
 	f.Add("-1", []byte("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="), "x", []byte("\x00"), `[]`, false)
@@ -192,8 +195,8 @@ func FuzzHandEdited(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		reconcile() // makes the keys
-		reconcile() // says so
+		reconcile() // generates the keys
+		reconcile() // updates the status
 		c.edit(func(s *corev1.Secret) {
 			if !keep {
 				s.Data = map[string][]byte{}

@@ -21,7 +21,8 @@ func TestValidation(t *testing.T) {
 		"TooFew": {func(r *openstackv1.KeyRepository) {
 			r.Spec.RotationSchedule, r.Spec.MaxActiveKeys = "0 0 * * *", ptr.To[int32](4)
 		}, []string{"spec.maxActiveKeys 4 is too small", "ceil(49h0m0s / 24h0m0s) = 3", "makes 5 keys"}},
-		"TooOften": {func(r *openstackv1.KeyRepository) { r.Spec.RotationSchedule = "*/10 * * * *" }, []string{"more than 200 keys", "makes 296 keys"}},
+		"TooOften": {func(r *openstackv1.KeyRepository) { r.Spec.RotationSchedule = "*/10 * * * *" }, []string{"more than 200 keys",
+			"makes 296 keys"}},
 		"Schedule": {func(r *openstackv1.KeyRepository) { r.Spec.RotationSchedule = "0 0 30 2 *" }, []string{"never comes"}},
 		"NoToken":  {func(r *openstackv1.KeyRepository) { r.Spec.Token = nil }, []string{"spec.token"}},
 	} {
@@ -59,11 +60,11 @@ func TestRotationWaits(t *testing.T) {
 			"Distributed", "False Waiting",
 		},
 		"Migration": {
-			"What is stored needs an older key.", func(c *cluster) { c.jobFails = true }, func(c *cluster) { c.jobFails = false },
+			"Stored data requires an older key.", func(c *cluster) { c.jobFails = true }, func(c *cluster) { c.jobFails = false },
 			"Migrated", "False Waiting",
 		},
 		"Backup": {
-			"A key would encrypt of which there is one copy.", func(c *cluster) { c.storeDown = true }, func(c *cluster) { c.storeDown = false },
+			"A key without a backup would encrypt.", func(c *cluster) { c.storeDown = true }, func(c *cluster) { c.storeDown = false },
 			"BackedUp", "False Waiting",
 		},
 	} {
@@ -80,7 +81,7 @@ func TestRotationWaits(t *testing.T) {
 				t.Errorf("at %d after one rotation. %s", c.primary, tc.reason)
 			}
 			c.expect(tc.condition, tc.is)
-			c.expect("Ready", "True RotationWaits", "was due")
+			c.expect("Ready", "True RotationWaits", "rotation due at")
 			tc.goOn(c)
 			c.clock.SetTime(c.clock.Now().Add(time.Hour))
 			c.reconcileN(r)
@@ -88,7 +89,7 @@ func TestRotationWaits(t *testing.T) {
 			c.reconcileN(r)
 			c.reconcileN(r)
 			if c.primary != 3 {
-				t.Errorf("does not go on: %s", conditionsOf(c.repo()))
+				t.Errorf("does not continue: %s", conditionsOf(c.repo()))
 			}
 			c.clean()
 		})
@@ -112,7 +113,7 @@ func TestSuspend(t *testing.T) {
 	c.clean()
 }
 
-// TestFewerKeys changes from many keys to few, which would purge keys that tokens still need.
+// TestFewerKeys changes from many keys to few, which would purge keys that tokens still require.
 func TestFewerKeys(t *testing.T) {
 	repo := fernet()
 	repo.Spec.RotationSchedule = "0 * * * *"

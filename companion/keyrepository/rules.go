@@ -17,21 +17,22 @@ import (
 )
 
 const (
-	// regenerateAnnotation of a KeyRepository allows new keys in the place of lost ones. Its value is the hash of those
-	// (status.contentHash), or the KeyRepository's UID where there were none: an old annotation allows nothing again.
+	// regenerateAnnotation of a KeyRepository allows new keys to replace lost ones. Its value is the hash of the lost keys
+	// (status.contentHash), or the UID of the KeyRepository if no keys existed, so that an old annotation does not allow
+	// another replacement.
 	regenerateAnnotation = "openstack.c5c3.io/regenerate"
-	// acceptAnnotation takes keys that someone has put into the Secret. Its value is their hash.
+	// acceptAnnotation accepts modified keys in the Secret. Its value is their hash.
 	acceptAnnotation = "openstack.c5c3.io/accept"
 
-	// retryMigration is how long a failed migration rests.
+	// retryMigration is the delay before a failed migration is retried.
 	retryMigration = time.Hour
-	// storeResponseTime is how long a store mostly takes to answer: whoever looks before that waits for the next poll.
+	// storeResponseTime is the usual response time of a store; a pass before that waits for the next poll.
 	storeResponseTime = time.Second
-	// storeNoResponse is said of what says nothing.
-	storeNoResponse = "it has not answered"
+	// storeNoResponse is the message if External Secrets reports none.
+	storeNoResponse = "no response yet"
 )
 
-// rules are asked in this order for the next step; the first that has one decides. What ends in waiting stands last.
+// rules are evaluated in this order; the first that returns a step decides. Rules that may wait are last.
 var rules = []func(*observation) *controller.Decision{
 	createKeys,
 	repairKeys,
@@ -47,7 +48,7 @@ var rules = []func(*observation) *controller.Decision{
 	rotateKeys,
 }
 
-// next finds the next step.
+// next selects the next step.
 func next(w *observation) controller.Decision {
 	s := controller.First(rules, w)
 	s.Expected = s.Action != nil
@@ -58,7 +59,7 @@ func next(w *observation) controller.Decision {
 	return s
 }
 
-// requeueAfter is the time until the next pass when there is nothing to do.
+// requeueAfter returns the time until the next pass if there is no action.
 func (obs *observation) requeueAfter(s controller.Decision) time.Duration {
 	switch {
 	case !s.At.IsZero():
@@ -69,14 +70,14 @@ func (obs *observation) requeueAfter(s controller.Decision) time.Duration {
 	return controller.ResyncInterval
 }
 
-// createKeys makes keys where there are none: from the backup, if there is one, and new ones only if it is certain that none
-// exist, or that nothing is lost without them.
+// createKeys creates missing keys: from the backup, if there is one, and new keys only if it is certain that none exist, or
+// that nothing is lost without them.
 func createKeys(w *observation) *controller.Decision {
 	switch {
 	case w.state != missing:
 		return nil
-	case w.refusal != nil:
-		return &controller.Decision{Name: "Refused", Wait: w.refusal.Error()}
+	case w.specError != nil:
+		return &controller.Decision{Name: "Refused", Wait: w.specError.Error()}
 	case w.allowsRegenerate():
 		return generate(w)
 	case w.repo.Spec.Backup != nil:
@@ -85,21 +86,22 @@ func createKeys(w *observation) *controller.Decision {
 		}
 	}
 	switch {
-	case w.lost == "":
+	case w.previousHash == "":
 		return generate(w)
 	case w.repo.Spec.Type == openstackv1.KeyTypeFernet:
-		// Tokens are void with or without new keys, and without any, no pod can start.
+		// Existing tokens are invalid with or without new keys, and no pod can start without keys.
 		return generate(w)
 	}
 	return &controller.Decision{Name: "SecretMissing", Wait: fmt.Sprintf(
-		"Secret %s is gone, and what is encrypted with its keys cannot be read without them. Put it back. If it is lost for good, give this "+
-			"KeyRepository the annotation %s: %q, and all stored credentials are lost", w.repo.Spec.SecretName, regenerateAnnotation, w.regenerateAnnotationValue())}
+		"Secret %s is missing, and data encrypted with its keys cannot be read. Restore it. If it is lost, set on this "+
+			"KeyRepository the annotation %s: %q; all stored credentials are lost then", w.repo.Spec.SecretName, regenerateAnnotation,
+		w.regenerateAnnotationValue())}
 }
 
-// regenerateAnnotationValue is the value of the annotation that allows new keys.
+// regenerateAnnotationValue returns the value of the annotation that allows new keys.
 func (obs *observation) regenerateAnnotationValue() string {
-	if obs.lost != "" {
-		return obs.lost
+	if obs.previousHash != "" {
+		return obs.previousHash
 	}
 	return string(obs.repo.UID)
 }
@@ -109,16 +111,17 @@ func (obs *observation) allowsRegenerate() bool {
 }
 
 func generate(w *observation) *controller.Decision {
-	s := &controller.Decision{Name: "KeysCreated", Note: "created the keys in Secret " + string(w.repo.Spec.SecretName), Action: generateKeys(w)}
-	if w.lost != "" {
+	s := &controller.Decision{Name: "KeysCreated", Note: "created the keys in Secret " + string(w.repo.Spec.SecretName),
+		Action: generateKeys(w)}
+	if w.previousHash != "" {
 		s.Name, s.Warning = "KeysRegenerated", true
-		s.Note = fmt.Sprintf("Secret %s was gone: new keys took the place of %s. Whatever those encrypted is void",
-			w.repo.Spec.SecretName, w.lost)
+		s.Note = fmt.Sprintf("Secret %s was missing: new keys replaced %s. Data encrypted with the old keys is lost",
+			w.repo.Spec.SecretName, w.previousHash)
 	}
 	return s
 }
 
-// restore asks the store, and returns nil if it answers that it has nothing to restore.
+// restore restores the keys from the store. It returns nil if the store has no entry.
 func restore(w *observation) *controller.Decision {
 	switch {
 	case w.backup.missing != nil:
@@ -132,7 +135,7 @@ func restore(w *observation) *controller.Decision {
 	case storeEntryFound:
 		copied := filterKeys(w.backup.restored)
 		if w.state == edited && keys.Hash(copied) == keys.Hash(w.secret.Data) {
-			return nil // The edit was faster than the backup: there is nothing to restore.
+			return nil // The Secret was modified before the backup: nothing to restore.
 		}
 		set, err := keys.Parse(copied)
 		if err != nil {
@@ -140,19 +143,19 @@ func restore(w *observation) *controller.Decision {
 				w.repo.Spec.Backup.RemoteKey, sentence(err))}
 		}
 		return &controller.Decision{
-			Name: "KeysRestored", Action: writeKeys(w, set, found(set, w.now, w.neededKeys.Lifetime)), Warning: w.lost != "",
+			Name: "KeysRestored", Action: writeKeys(w, set, found(set, w.now, w.neededKeys.Lifetime)), Warning: w.previousHash != "",
 			Note: fmt.Sprintf("restored the keys in Secret %s from the backup: primary %d", w.repo.Spec.SecretName, set.Primary()),
 		}
 	case unknown:
 	}
 	_, _, message := readyCondition(w.backup.restore)
 	return &controller.Decision{Name: "StoreUnknown", Wait: fmt.Sprintf(
-		"waits for store %s to report whether it has keys (entry %s): %s. If it never will and there are none, give this KeyRepository "+
+		"waiting for store %s to report entry %s: %s. If the store will never respond and has no keys, set on this KeyRepository "+
 			"the annotation %s: %q", w.repo.Spec.Backup.SecretStoreRef.Name, w.repo.Spec.Backup.RemoteKey, cmp.Or(message, storeNoResponse),
 		regenerateAnnotation, w.regenerateAnnotationValue())}
 }
 
-// repairKeys restores a Secret that someone has edited, if there is a backup, and touches it in no other case.
+// repairKeys restores a modified Secret from the backup. Without a backup, the Secret is not changed.
 func repairKeys(w *observation) *controller.Decision {
 	if w.state != edited {
 		return nil
@@ -162,26 +165,26 @@ func repairKeys(w *observation) *controller.Decision {
 			return s
 		}
 	}
-	wait := fmt.Sprintf("Secret %s was edited: %s. Undo that", w.repo.Spec.SecretName, sentence(w.keysError))
+	wait := fmt.Sprintf("Secret %s was modified: %s. Revert the change", w.repo.Spec.SecretName, sentence(w.keysError))
 	if _, err := keys.Parse(w.secret.Data); err == nil {
-		wait += fmt.Sprintf("; or, if these are the right keys, give this KeyRepository the annotation %s: %q",
+		wait += fmt.Sprintf("; or, if these keys are correct, set on this KeyRepository the annotation %s: %q",
 			acceptAnnotation, keys.Hash(w.secret.Data))
 	}
 	return &controller.Decision{Name: "SecretEdited", Wait: wait}
 }
 
-// adoptKeys takes keys that were there before this controller, or that someone has allowed.
+// adoptKeys adopts keys that existed before this controller, or that a user accepted.
 func adoptKeys(w *observation) *controller.Decision {
 	if w.state != unrecorded {
 		return nil
 	}
 	return &controller.Decision{
 		Name: "KeysAdopted", Action: writeKeys(w, w.set, found(w.set, w.now, w.neededKeys.Lifetime)),
-		Note: fmt.Sprintf("took over the keys in Secret %s: primary %d", w.repo.Spec.SecretName, w.set.Primary()),
+		Note: fmt.Sprintf("adopted the keys in Secret %s: primary %d", w.repo.Spec.SecretName, w.set.Primary()),
 	}
 }
 
-// clearRestore removes the copy that a restore has left, and lets the next one ask again.
+// clearRestore deletes the copy of a finished restore, so that the next restore requests the keys again.
 func clearRestore(w *observation) *controller.Decision {
 	if w.backup.restore == nil {
 		return nil
@@ -206,8 +209,8 @@ func clearPushes(w *observation) *controller.Decision {
 	return nil
 }
 
-// recordMissingConsumers records which consumers do not exist while the keys are there. This pass has read the Secret before it looked for them,
-// and writes over the version that it read: what is made later mounts these keys or later ones.
+// recordMissingConsumers records which consumers do not exist while the keys exist. The pass reads the Secret before it reads
+// the consumers, and writes over the version that it read: a consumer that is created later mounts these keys or later ones.
 func recordMissingConsumers(w *observation) *controller.Decision {
 	var absent []string
 	for _, c := range w.consumers {
@@ -221,10 +224,12 @@ func recordMissingConsumers(w *observation) *controller.Decision {
 	return &controller.Decision{Name: "ConsumersAwaited", Action: writeKeys(w, w.set, w.record.withMissingConsumers(absent))}
 }
 
-// markConsumers notes on a consumer that it was made after the keys, so that a new one is not rolled to have what it has.
+// markConsumers annotates consumers that were created after the keys, so that they are not restarted for keys that they
+// already have.
 func markConsumers(w *observation) *controller.Decision {
 	for _, c := range w.consumers {
-		if c.NeverAnnotated(w.annotation()) && !c.HasAnnotation(w.annotation(), w.record.Hash) && slices.Contains(w.record.MissingConsumers, c.String()) {
+		if c.NeverAnnotated(w.annotation()) && !c.HasAnnotation(w.annotation(), w.record.Hash) && slices.Contains(w.record.MissingConsumers,
+			c.String()) {
 			return &controller.Decision{Name: "ConsumerMarked", Action: func(ctx context.Context, env *controller.Env) error {
 				return c.Mark(ctx, env.Client, w.annotation(), w.record.Hash)
 			}}
@@ -233,13 +238,13 @@ func markConsumers(w *observation) *controller.Decision {
 	return nil
 }
 
-// rollPods restarts the pods of every other consumer in the course of their roll-out: those that carry the annotation were started
-// after the keys were written, which is the proof that they have them.
+// rollPods restarts the pods of the other consumers with a rollout: a pod with the annotation was started after the keys were
+// written, which proves that it has them.
 func rollPods(w *observation) *controller.Decision {
 	for _, c := range w.consumers {
 		if c.Template() != nil && !c.Named(w.annotation(), w.record.Hash) && !c.HasAnnotation(w.annotation(), w.record.Hash) {
 			return &controller.Decision{
-				Name: "PodsRolled", Note: fmt.Sprintf("rolls %s for it to have the keys with primary %d", c, w.set.Primary()),
+				Name: "PodsRolled", Note: fmt.Sprintf("restarted %s to distribute the keys with primary %d", c, w.set.Primary()),
 				Action: func(ctx context.Context, env *controller.Env) error {
 					return c.RestartWithAnnotation(ctx, env.Client, w.annotation(), w.record.Hash)
 				},
@@ -249,7 +254,7 @@ func rollPods(w *observation) *controller.Decision {
 	return nil
 }
 
-// recordDistribution records that every pod has the keys: from then on nothing else encrypts.
+// recordDistribution records that all pods have the keys: from then on only the primary key encrypts.
 func recordDistribution(w *observation) *controller.Decision {
 	if w.record.Distributed != nil || w.podsPendingReason() != "" {
 		return nil
@@ -260,24 +265,24 @@ func recordDistribution(w *observation) *controller.Decision {
 	}
 }
 
-// migrateKeys encrypts what is stored with the new primary, when every pod can read it.
+// migrateKeys re-encrypts stored data with the new primary key once all pods can decrypt it.
 func migrateKeys(w *observation) *controller.Decision {
 	if !w.migrates() || w.record.Migrated || w.waitsFor() != "" || len(w.consumers) == 0 {
 		return nil
 	}
 	if w.job == nil {
-		return &controller.Decision{Name: "MigrationStarted", Action: create(migrationJob(w, w.consumers[0])), Note: "runs Job " + w.jobName()}
+		return &controller.Decision{Name: "MigrationStarted", Action: create(migrationJob(w, w.consumers[0])), Note: "started Job " + w.jobName()}
 	}
 	switch end := condition.FinishedCondition(w.job); end.Type {
 	case batchv1.JobComplete:
 		return &controller.Decision{
 			Name: "KeysMigrated", Action: writeKeys(w, w.set, w.record.migrated()),
-			Note: fmt.Sprintf("everything stored is encrypted with key %d", w.set.Primary()),
+			Note: fmt.Sprintf("all stored data is encrypted with key %d", w.set.Primary()),
 		}
 	case batchv1.JobFailed:
 		if !end.LastTransitionTime.Add(retryMigration).After(w.now) {
 			return &controller.Decision{
-				Name: "MigrationRetried", Note: "removes the failed Job " + w.jobName() + " to run it again", Warning: true,
+				Name: "MigrationRetried", Note: "deleted the failed Job " + w.jobName() + " to run it again", Warning: true,
 				Action: controller.Delete(w.job, metav1.DeletePropagationBackground),
 			}
 		}
@@ -286,7 +291,7 @@ func migrateKeys(w *observation) *controller.Decision {
 	return nil
 }
 
-// waitsFor says why it is not proven, or not yet recorded, that every pod has the keys.
+// waitsFor returns why it is not proven, or not yet recorded, that all pods have the keys.
 func (obs *observation) waitsFor() string {
 	if why := obs.podsPendingReason(); why != "" {
 		return why
@@ -297,21 +302,22 @@ func (obs *observation) waitsFor() string {
 	return ""
 }
 
-// migrationPendingReason says why what is stored may still need another key than the primary.
+// migrationPendingReason returns why stored data may still require another key than the primary.
 func (obs *observation) migrationPendingReason() string {
 	switch {
 	case !obs.migrates() || obs.record.Migrated:
 		return ""
 	case obs.job == nil:
-		return "what is stored has to be encrypted with the primary key"
+		return "stored data must be encrypted with the primary key"
 	}
 	if end := condition.FinishedCondition(obs.job); end.Type == batchv1.JobFailed {
-		return fmt.Sprintf("Job %s failed: %s. It runs again an hour later, or when it is deleted", obs.job.Name, cmp.Or(end.Message, storeNoResponse))
+		return fmt.Sprintf("Job %s failed: %s. It is retried after an hour, or when it is deleted", obs.job.Name, cmp.Or(end.Message,
+			storeNoResponse))
 	}
-	return "Job " + obs.job.Name + " encrypts what is stored with the primary key"
+	return "Job " + obs.job.Name + " is encrypting stored data with the primary key"
 }
 
-// backupPendingReason says why these keys are not in the store.
+// backupPendingReason returns why these keys are not in the store.
 func (obs *observation) backupPendingReason() string {
 	if obs.repo.Spec.Backup == nil {
 		return ""
@@ -325,14 +331,14 @@ func (obs *observation) backupPendingReason() string {
 	return ""
 }
 
-// nextRotationTime is when the keys rotate next, if nothing holds them back.
+// nextRotationTime returns when the keys are due for rotation.
 func (obs *observation) nextRotationTime() time.Time { return obs.schedule.Next(obs.record.Rotated) }
 
-// rotateKeys rotates when it is time, and only if nothing that is in use is lost: that is what it waits for.
+// rotateKeys rotates the keys when they are due, and only if no key that is in use is removed; otherwise it waits.
 func rotateKeys(w *observation) *controller.Decision {
 	switch {
-	case w.refusal != nil:
-		return &controller.Decision{Name: "Refused", Wait: w.refusal.Error()}
+	case w.specError != nil:
+		return &controller.Decision{Name: "Refused", Wait: w.specError.Error()}
 	case w.repo.Spec.Suspend:
 		return &controller.Decision{Name: "Suspended"}
 	}
@@ -341,17 +347,17 @@ func rotateKeys(w *observation) *controller.Decision {
 			return &controller.Decision{Name: "RotationWaits", Wait: why}
 		}
 	}
-	if due := w.nextRotationTime(); due.After(w.now) {
-		return &controller.Decision{Name: "Idle", At: due}
+	if rotationTime := w.nextRotationTime(); rotationTime.After(w.now) {
+		return &controller.Decision{Name: "Idle", At: rotationTime}
 	}
 	free, ok := w.record.NeededUntil.Free(w.set, w.limit)
 	switch {
 	case !ok:
 		return &controller.Decision{Name: "RotationWaits", Wait: fmt.Sprintf(
-			"of the keys %v that would go, one may still encrypt", w.set.Purged(w.limit))}
+			"a key in %v would be removed but may still encrypt", w.set.Purged(w.limit))}
 	case free.After(w.now):
 		return &controller.Decision{Name: "RotationWaits", At: free, Wait: fmt.Sprintf(
-			"keys %v would go, but decrypt tokens until %s", w.set.Purged(w.limit), free.Format(time.RFC3339))}
+			"keys %v would be removed but decrypt tokens until %s", w.set.Purged(w.limit), free.Format(time.RFC3339))}
 	}
 	return &controller.Decision{
 		Name: "KeysRotated", Action: rotate(w),

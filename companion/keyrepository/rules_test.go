@@ -14,21 +14,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
-// due is a world in which everybody has the keys, and a rotation is due.
-func due(t *testing.T) *observation {
+// readyToRotate returns an observation in which all pods have the keys, and a rotation is due.
+func readyToRotate(t *testing.T) *observation {
 	t.Helper()
 	now := time.Date(2026, time.March, 9, 12, 0, 0, 0, time.UTC)
 	w := &observation{repo: fernet(), now: now, state: intact, set: keys.Set{0: "a", 1: "b", 2: "c"}}
 	w.derive()
-	if w.refusal != nil {
-		t.Fatal(w.refusal)
+	if w.specError != nil {
+		t.Fatal(w.specError)
 	}
 	rotated := now.Add(-8 * 24 * time.Hour)
 	w.record = record{Hash: w.set.Hash(), Rotated: rotated, Distributed: &rotated, NeededUntil: keys.RetirementLog{1: rotated}}
 	return w
 }
 
-// TestRotateKeys: what is due waits for what is in use, and says so.
+// TestRotateKeys: a due rotation waits for keys in use, with the reason.
 func TestRotateKeys(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*observation)
@@ -46,17 +46,17 @@ func TestRotateKeys(t *testing.T) {
 		},
 		"Encrypts": {
 			func(w *observation) { w.record.NeededUntil = nil },
-			controller.Decision{Name: "RotationWaits", Wait: "of the keys [1] that would go, one may still encrypt"},
+			controller.Decision{Name: "RotationWaits", Wait: "a key in [1] would be removed but may still encrypt"},
 		},
 		"Decrypts": {
 			func(w *observation) { w.record.NeededUntil = keys.RetirementLog{1: w.now.Add(time.Hour)} },
 			controller.Decision{
 				Name: "RotationWaits", At: time.Date(2026, time.March, 9, 13, 0, 0, 0, time.UTC),
-				Wait: "keys [1] would go, but decrypt tokens until 2026-03-09T13:00:00Z",
+				Wait: "keys [1] would be removed but decrypt tokens until 2026-03-09T13:00:00Z",
 			},
 		},
 	} {
-		w := due(t)
+		w := readyToRotate(t)
 		tc.change(w)
 		got := rotateKeys(w)
 		if does := got.Action != nil; does != (name == "Due") {
@@ -69,9 +69,9 @@ func TestRotateKeys(t *testing.T) {
 	}
 }
 
-// TestMigrationBackoff: a migration that failed runs again after an hour, which its condition says.
+// TestMigrationBackoff: a failed migration is retried after an hour, which its condition reports.
 func TestMigrationBackoff(t *testing.T) {
-	w := due(t)
+	w := readyToRotate(t)
 	repo := credential()
 	w.repo = repo
 	w.consumers = make([]consumer.Workload, 0)
@@ -84,10 +84,10 @@ func TestMigrationBackoff(t *testing.T) {
 		}
 	}
 	for want, job := range map[string]*batchv1.Job{
-		"what is stored has to be encrypted with the primary key":                                       nil,
-		"Job migration encrypts what is stored with the primary key":                                    {ObjectMeta: metav1.ObjectMeta{Name: "migration"}},
-		"Job migration failed: no database. It runs again an hour later, or when it is deleted":         failed(0, "no database"),
-		"Job migration failed: it has not answered. It runs again an hour later, or when it is deleted": failed(0, ""),
+		"stored data must be encrypted with the primary key":                                        nil,
+		"Job migration is encrypting stored data with the primary key":                              {ObjectMeta: metav1.ObjectMeta{Name: "migration"}},
+		"Job migration failed: no database. It is retried after an hour, or when it is deleted":     failed(0, "no database"),
+		"Job migration failed: no response yet. It is retried after an hour, or when it is deleted": failed(0, ""),
 	} {
 		w.job = job
 		if got := w.migrationPendingReason(); got != want {
@@ -96,7 +96,7 @@ func TestMigrationBackoff(t *testing.T) {
 	}
 }
 
-// TestMigrationPod: nothing of the workload's pod stays that serves or keeps alive.
+// TestMigrationPod: the Job's pod has no ports and no probes of the workload's pod.
 func TestMigrationPod(t *testing.T) {
 	c := newCluster(t, credential(), deployment())
 	from, err := consumer.Observe(t.Context(), c.api, "Deployment", key("keystone"))
@@ -138,7 +138,7 @@ func TestMigrationPod(t *testing.T) {
 	}
 }
 
-// TestSecretLabels: what the Secret is found by, and the annotation of pods that have its keys.
+// TestSecretLabels checks the labels of the Secret, and the annotation of pods that have its keys.
 func TestSecretLabels(t *testing.T) {
 	c, _ := start(t, fernet())
 	want := map[string]string{

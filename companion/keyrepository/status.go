@@ -14,17 +14,17 @@ import (
 
 // Conditions of a KeyRepository.
 const (
-	// conditionReady: the keys are there, as they were written, and the spec can be kept.
+	// conditionReady: the keys exist as they were written, and the spec can be fulfilled.
 	conditionReady = "Ready"
 	// conditionDistributed: every pod of every consumer was started after the keys were written.
 	conditionDistributed = "Distributed"
-	// conditionMigrated: everything stored is encrypted with the primary key (Credential keys with spec.migrate only).
+	// conditionMigrated: all stored data is encrypted with the primary key (Credential keys with spec.migrate only).
 	conditionMigrated = "Migrated"
 	// conditionBackedUp: the store has these keys (with spec.backup only).
 	conditionBackedUp = "BackedUp"
 )
 
-// report is the status that follows from the world and its next step.
+// report returns the status for the observation and its next step.
 func report(w *observation, s controller.Decision) openstackv1.KeyRepositoryStatus {
 	status := *w.repo.Status.DeepCopy()
 	status.ObservedGeneration = w.repo.Generation
@@ -52,9 +52,12 @@ func report(w *observation, s controller.Decision) openstackv1.KeyRepositoryStat
 		applies bool
 		state   condition.State
 	}{
-		{conditionDistributed, true, w.distributionCondition(w.waitsFor(), "EveryPod", "every pod was started after the keys with primary %d were written")},
-		{conditionMigrated, w.migrates(), w.distributionCondition(w.migrationPendingReason(), "Migrated", "everything stored is encrypted with key %d")},
-		{conditionBackedUp, w.repo.Spec.Backup != nil, w.distributionCondition(w.backupPendingReason(), "Pushed", w.store()+" has the keys with primary %d")},
+		{conditionDistributed, true, w.distributionCondition(w.waitsFor(), "EveryPod",
+			"every pod was started after the keys with primary %d were written")},
+		{conditionMigrated, w.migrates(), w.distributionCondition(w.migrationPendingReason(), "Migrated",
+			"all stored data is encrypted with key %d")},
+		{conditionBackedUp, w.repo.Spec.Backup != nil, w.distributionCondition(w.backupPendingReason(), "Pushed",
+			w.store()+" has the keys with primary %d")},
 		{conditionReady, true, readinessCondition(w, s)},
 	} {
 		if c.applies {
@@ -66,9 +69,9 @@ func report(w *observation, s controller.Decision) openstackv1.KeyRepositoryStat
 	return status
 }
 
-// nextRotation is when the keys will rotate if nothing but time holds them back; the zero time if they will not.
+// nextRotation returns when the keys will rotate if only time delays them; the zero time if they will not.
 func (obs *observation) nextRotation() time.Time {
-	if obs.refusal != nil || obs.repo.Spec.Suspend {
+	if obs.specError != nil || obs.repo.Spec.Suspend {
 		return time.Time{}
 	}
 	at := obs.nextRotationTime()
@@ -80,23 +83,24 @@ func (obs *observation) nextRotation() time.Time {
 
 func readinessCondition(w *observation, s controller.Decision) condition.State {
 	switch {
-	case w.refusal != nil:
-		return condition.False("Refused", w.refusal.Error())
+	case w.specError != nil:
+		return condition.False("Refused", w.specError.Error())
 	case w.state != intact && s.Action == nil:
 		return condition.False(s.Name, s.Wait)
 	case w.state != intact:
-		return condition.False("InProgress", "the keys are being made, restored or taken over")
+		return condition.False("InProgress", "the keys are being created, restored or adopted")
 	case s.Wait != "" && !w.repo.Spec.Suspend && !w.nextRotationTime().After(w.now):
-		return condition.True("RotationWaits", fmt.Sprintf("the keys are there; the rotation that was due at %s waits: %s",
+		return condition.True("RotationWaits", fmt.Sprintf("keys are valid; the rotation due at %s is waiting: %s",
 			w.nextRotationTime().Format(time.RFC3339), s.Wait))
 	}
-	return condition.True("KeysReady", fmt.Sprintf("there are keys %v: 0 is staged, %d is primary", w.set.Indexes(), w.set.Primary()))
+	return condition.True("KeysReady", fmt.Sprintf("keys %v exist: 0 is staged, %d is primary", w.set.Indexes(), w.set.Primary()))
 }
 
-// distributionCondition is true when there are keys and nothing is waited for. The message has a place for the primary.
+// distributionCondition returns True if the keys are intact and waitsFor is empty. The message contains a verb for the
+// primary key.
 func (obs *observation) distributionCondition(waitsFor, reason, message string) condition.State {
 	if obs.state != intact {
-		return condition.False("NoKeys", "there are no keys in order")
+		return condition.False("NoKeys", "no valid keys exist")
 	}
 	if waitsFor != "" {
 		return condition.False("Waiting", waitsFor)

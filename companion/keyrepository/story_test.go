@@ -14,21 +14,21 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// story is what somebody who watches a KeyRepository sees: its conditions whenever they change, events, and steps in
-// the log.
-type story struct {
+// timeline records the externally visible behavior of a KeyRepository: its conditions when they change, events, and steps in the
+// log.
+type timeline struct {
 	lines []string
 	last  string
 }
 
 var (
 	hashed = regexp.MustCompile(`-migrate-[0-9a-z]+`)
-	// quiet is a step in the log that no event tells of.
-	quiet = regexp.MustCompile(`took a step\s+\{.*"step": "(\w+)", "note": ""`)
+	// quiet matches a step in the log without an event.
+	quiet = regexp.MustCompile(`executed a step\s+\{.*"step": "(\w+)", "note": ""`)
 )
 
-// watch adds what is seen now.
-func (s *story) watch(c *cluster) {
+// watch records the current state.
+func (s *timeline) watch(c *cluster) {
 	for _, step := range quiet.FindAllStringSubmatch(c.logs.String(), -1) {
 		s.lines = append(s.lines, ". "+step[1])
 	}
@@ -36,7 +36,8 @@ func (s *story) watch(c *cluster) {
 	var states []string
 	for _, name := range []string{conditionReady, conditionDistributed, conditionMigrated, conditionBackedUp} {
 		if condition := meta.FindStatusCondition(c.repo().Status.Conditions, name); condition != nil {
-			states = append(states, fmt.Sprintf("%s=%s", map[bool]string{true: name, false: "not " + name}[condition.Status == "True"], condition.Reason))
+			states = append(states, fmt.Sprintf("%s=%s", map[bool]string{true: name, false: "not " + name}[condition.Status == "True"],
+				condition.Reason))
 		}
 	}
 	line := strings.Join(states, " ")
@@ -48,7 +49,7 @@ func (s *story) watch(c *cluster) {
 	}
 }
 
-// TestScenario: keys from their creation to the second rotation, as it is seen from outside.
+// TestScenario: the visible behavior from the creation of keys to the second rotation.
 func TestScenario(t *testing.T) {
 	for name, tc := range map[string]struct {
 		repo *openstackv1.KeyRepository
@@ -58,17 +59,17 @@ func TestScenario(t *testing.T) {
 			"not Ready=InProgress not Distributed=NoKeys",
 			"- Normal KeysCreated created the keys in Secret keystone-keys",
 			"Ready=KeysReady not Distributed=Waiting",
-			"- Normal PodsRolled rolls Deployment keystone for it to have the keys with primary 1",
+			"- Normal PodsRolled restarted Deployment keystone to distribute the keys with primary 1",
 			"- Normal KeysDistributed every pod has the keys with primary 1",
 			"Ready=KeysReady Distributed=EveryPod",
 			"- Normal KeysRotated rotated the keys: 2 is primary now",
 			"Ready=KeysReady not Distributed=Waiting",
-			"- Normal PodsRolled rolls Deployment keystone for it to have the keys with primary 2",
+			"- Normal PodsRolled restarted Deployment keystone to distribute the keys with primary 2",
 			"- Normal KeysDistributed every pod has the keys with primary 2",
 			"Ready=KeysReady Distributed=EveryPod",
 			"- Normal KeysRotated rotated the keys: 3 is primary now",
 			"Ready=KeysReady not Distributed=Waiting",
-			"- Normal PodsRolled rolls Deployment keystone for it to have the keys with primary 3",
+			"- Normal PodsRolled restarted Deployment keystone to distribute the keys with primary 3",
 			"- Normal KeysDistributed every pod has the keys with primary 3",
 			"Ready=KeysReady Distributed=EveryPod",
 		}},
@@ -76,14 +77,14 @@ func TestScenario(t *testing.T) {
 			". AskStore",
 			"not Ready=InProgress not Distributed=NoKeys not Migrated=NoKeys not BackedUp=NoKeys",
 			"not Ready=StoreUnknown not Distributed=NoKeys not Migrated=NoKeys not BackedUp=NoKeys",
-			"- Warning StoreUnknown waits for store vault to report whether it has keys (entry prod/keys): it has not answered. " +
-				"If it never will and there are none, give this KeyRepository the annotation openstack.c5c3.io/regenerate: \"repo-uid\"",
+			"- Warning StoreUnknown waiting for store vault to report entry prod/keys: no response yet. " +
+				"If the store will never respond and has no keys, set on this KeyRepository the annotation openstack.c5c3.io/regenerate: \"repo-uid\"",
 			"not Ready=InProgress not Distributed=NoKeys not Migrated=NoKeys not BackedUp=NoKeys",
 			"- Normal KeysCreated created the keys in Secret keystone-keys",
 			". ClearRestore",
 			"Ready=KeysReady not Distributed=Waiting Migrated=Migrated not BackedUp=Waiting",
 			". PushKeys",
-			"- Normal PodsRolled rolls Deployment keystone for it to have the keys with primary 1",
+			"- Normal PodsRolled restarted Deployment keystone to distribute the keys with primary 1",
 			"- Normal KeysDistributed every pod has the keys with primary 1",
 			"Ready=KeysReady Distributed=EveryPod Migrated=Migrated not BackedUp=Waiting",
 			"Ready=KeysReady Distributed=EveryPod Migrated=Migrated BackedUp=Pushed",
@@ -93,7 +94,7 @@ func TestScenario(t *testing.T) {
 			"- Normal KeysRotated rotated the keys: 2 is primary now",
 			". PushKeys",
 			"Ready=KeysReady not Distributed=Waiting not Migrated=Waiting not BackedUp=Waiting",
-			"- Normal PodsRolled rolls Deployment keystone for it to have the keys with primary 2",
+			"- Normal PodsRolled restarted Deployment keystone to distribute the keys with primary 2",
 			". ClearPush",
 			"Ready=KeysReady not Distributed=Waiting not Migrated=Waiting BackedUp=Pushed",
 			". ClearPush",
@@ -101,29 +102,29 @@ func TestScenario(t *testing.T) {
 			". ClearPush",
 			"- Normal KeysDistributed every pod has the keys with primary 2",
 			"Ready=KeysReady Distributed=EveryPod not Migrated=Waiting BackedUp=Pushed",
-			"- Normal MigrationStarted runs Job keystone-credential-keys-migrate-*",
-			"- Normal KeysMigrated everything stored is encrypted with key 2",
+			"- Normal MigrationStarted started Job keystone-credential-keys-migrate-*",
+			"- Normal KeysMigrated all stored data is encrypted with key 2",
 			"Ready=KeysReady Distributed=EveryPod Migrated=Migrated BackedUp=Pushed",
 			". PushKeys",
 			"- Normal KeysRotated rotated the keys: 3 is primary now",
 			". PushKeys",
 			"Ready=KeysReady not Distributed=Waiting not Migrated=Waiting not BackedUp=Waiting",
-			"- Normal PodsRolled rolls Deployment keystone for it to have the keys with primary 3",
+			"- Normal PodsRolled restarted Deployment keystone to distribute the keys with primary 3",
 			". ClearPush",
 			"Ready=KeysReady not Distributed=Waiting not Migrated=Waiting BackedUp=Pushed",
 			". ClearPush",
 			"- Normal KeysDistributed every pod has the keys with primary 3",
 			"Ready=KeysReady Distributed=EveryPod not Migrated=Waiting BackedUp=Pushed",
-			"- Normal MigrationStarted runs Job keystone-credential-keys-migrate-*",
-			"- Warning MigrationRetried removes the failed Job keystone-credential-keys-migrate-* to run it again",
-			"- Normal MigrationStarted runs Job keystone-credential-keys-migrate-*",
-			"- Normal KeysMigrated everything stored is encrypted with key 3",
+			"- Normal MigrationStarted started Job keystone-credential-keys-migrate-*",
+			"- Warning MigrationRetried deleted the failed Job keystone-credential-keys-migrate-* to run it again",
+			"- Normal MigrationStarted started Job keystone-credential-keys-migrate-*",
+			"- Normal KeysMigrated all stored data is encrypted with key 3",
 			"Ready=KeysReady Distributed=EveryPod Migrated=Migrated BackedUp=Pushed",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, tc.repo, deployment())
-			got := &story{}
+			got := &timeline{}
 			c.onPass = func() { got.watch(c) }
 			r := c.reconciler(c.api, c.api)
 			c.run(r)
@@ -160,7 +161,7 @@ func TestScenario(t *testing.T) {
 	}
 }
 
-// value of a metric of a KeyRepository.
+// value returns the value of a metric of a KeyRepository.
 func value(t *testing.T, repository, name string) float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

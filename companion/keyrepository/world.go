@@ -18,56 +18,56 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
 )
 
-// managedBy is the value of the label app.kubernetes.io/managed-by of what this controller makes.
+// managedBy is the value of the label app.kubernetes.io/managed-by of objects created by this controller.
 const managedBy = "cobaltcore-companion"
 
-// podAnnotationPrefix and the name of a Secret make the annotation of a pod template that names the keys in it. A changed
-// annotation rolls the pods, and a pod that carries it was started after the keys were written.
+// podAnnotationPrefix, followed by the name of a Secret, is the annotation of a pod template that identifies the keys in the
+// Secret. A changed annotation starts a rollout, and a pod with the annotation was started after the keys were written.
 const podAnnotationPrefix = "keys.openstack.c5c3.io/"
 
 // state of the Secret with the keys.
 type state string
 
 const (
-	// missing: there is no Secret.
+	// missing: the Secret does not exist.
 	missing state = "Missing"
-	// unrecorded: there is one without a record, with keys in order, which nobody is known to have changed or someone may change.
+	// unrecorded: the Secret has valid keys and no record, and no change by others is known, or a user accepted it.
 	unrecorded state = "Unrecorded"
-	// edited: it does not hold what was written into it.
+	// edited: the content differs from the written content.
 	edited state = "Edited"
-	// intact: it does.
+	// intact: the content is as written.
 	intact state = "Intact"
 )
 
-// observation is everything that a decision depends on, as it was read in one pass.
+// observation is the state that was read in one pass, from which all decisions are made.
 type observation struct {
 	repo *openstackv1.KeyRepository
 	now  time.Time
 
-	// schedule, need and limit follow from the spec; refusal says why they cannot.
+	// schedule, neededKeys and limit are derived from the spec; refusal is the error if that fails.
 	schedule   rotation.Schedule
 	neededKeys rotation.KeyRequirement
 	limit      int
-	refusal    error
+	specError  error
 
-	// secret is nil if it is missing; set and record are there if it is intact, set also if it is unrecorded.
+	// secret is nil if it does not exist; record is set if the Secret is intact, set if it is intact or unrecorded.
 	secret *corev1.Secret
 	state  state
 	set    keys.Set
 	record record
-	// keysError says what is wrong with an edited Secret.
+	// keysError is the reason why a Secret is classified as edited.
 	keysError error
-	// lost is the hash of keys that were there before, if any were.
-	lost string
+	// previousHash is the hash of the previously known keys; "" if none are known.
+	previousHash string
 
 	consumers []consumer.Workload
 	backup    backup
-	// job of the migration to these keys, if it exists.
+	// job is the migration to these keys; nil if it does not exist.
 	job *batchv1.Job
 }
 
-// observe reads the world. Nothing comes from a cache: a pass is rare, and what it decides cannot be taken back. The Secret is read
-// first: a consumer that does not exist then is made after it was written (awaitConsumers).
+// observe reads the state live, without a cache, because passes are rare and decisions cannot be reverted. The Secret is read
+// before the consumers: a consumer that does not exist then is created after the Secret was written (recordMissingConsumers).
 func observe(ctx context.Context, env *controller.Env, repo *openstackv1.KeyRepository) (*observation, error) {
 	w := &observation{repo: repo, now: env.Clock.Now()}
 	w.derive()
@@ -94,18 +94,19 @@ func observe(ctx context.Context, env *controller.Env, repo *openstackv1.KeyRepo
 	return w, err
 }
 
-// derive reads the spec.
+// derive evaluates the spec.
 func (obs *observation) derive() {
 	spec := obs.repo.Spec
-	obs.schedule, obs.refusal = rotation.ParseSchedule(string(spec.RotationSchedule))
-	if obs.refusal != nil {
+	obs.schedule, obs.specError = rotation.ParseSchedule(string(spec.RotationSchedule))
+	if obs.specError != nil {
 		return
 	}
 	switch {
 	case spec.Type == openstackv1.KeyTypeCredential:
 		obs.neededKeys = rotation.NeededCredentialKeys()
 	case spec.Token == nil:
-		obs.refusal = fmt.Errorf("keys of type %s need spec.token: the lifetime of tokens says how long a key has to be kept", spec.Type)
+		obs.specError = fmt.Errorf("keys of type %s require spec.token: the lifetime of tokens defines how long a key must be retained",
+			spec.Type)
 		return
 	default:
 		obs.neededKeys = rotation.NeededKeys(
@@ -118,17 +119,17 @@ func (obs *observation) derive() {
 	}
 	switch {
 	case obs.limit < obs.neededKeys.Keys:
-		obs.refusal = fmt.Errorf("spec.maxActiveKeys %d is too small and would void tokens that are still accepted: %s. "+
-			"Raise it, or rotate less often", obs.limit, obs.neededKeys.Reason)
+		obs.specError = fmt.Errorf("spec.maxActiveKeys %d is too small and would invalidate tokens that are still accepted: %s. "+
+			"Increase it, or rotate less often", obs.limit, obs.neededKeys.Reason)
 	case obs.limit > rotation.MaxKeys:
-		obs.refusal = fmt.Errorf("spec.rotationSchedule needs more than %d keys: %s. Rotate less often, or let tokens expire earlier",
+		obs.specError = fmt.Errorf("spec.rotationSchedule needs more than %d keys: %s. Rotate less often, or reduce the lifetime of tokens",
 			rotation.MaxKeys, obs.neededKeys.Reason)
 	}
 }
 
-// classifySecret finds the state of the Secret.
+// classifySecret determines the state of the Secret.
 func (obs *observation) classifySecret(secret *corev1.Secret) {
-	obs.secret, obs.lost = secret, obs.earlier()
+	obs.secret, obs.previousHash = secret, obs.earlier()
 	if secret == nil {
 		obs.state = missing
 		return
@@ -142,20 +143,21 @@ func (obs *observation) classifySecret(secret *corev1.Secret) {
 		obs.keysError = invalid
 	case rec != nil && rec.Hash == hash:
 		obs.state, obs.set, obs.record = intact, set, *rec
-	case rec == nil && obs.lost == hash, rec == nil && unreadable == nil && obs.lost == "", obs.repo.Annotations[acceptAnnotation] == hash:
+	case rec == nil && obs.previousHash == hash, rec == nil && unreadable == nil && obs.previousHash == "",
+		obs.repo.Annotations[acceptAnnotation] == hash:
 		obs.state, obs.set = unrecorded, set
 	case unreadable != nil:
 		obs.keysError = unreadable
 	default:
-		written := obs.lost
+		written := obs.previousHash
 		if rec != nil {
 			written = rec.Hash
 		}
-		obs.keysError = fmt.Errorf("its keys (%s) are in order, but not those that were written (%s)", hash, written)
+		obs.keysError = fmt.Errorf("its keys (%s) are valid, but differ from the written keys (%s)", hash, written)
 	}
 }
 
-// earlier is the hash of the keys that were there, by the status or, where that is new, by what the pods were started with.
+// earlier returns the hash of the previous keys from the status or, if that is new, from the annotation of the pods.
 func (obs *observation) earlier() string {
 	if h := obs.repo.Status.ContentHash; h != "" {
 		return h
@@ -168,7 +170,7 @@ func (obs *observation) earlier() string {
 	return ""
 }
 
-// podsPendingReason says why it is not proven that every pod of every consumer has the keys: no words if it is.
+// podsPendingReason returns why not every pod of every consumer is proven to have the keys; "" if all have them.
 func (obs *observation) podsPendingReason() string {
 	for _, c := range obs.consumers {
 		if why := c.AnnotationPendingReason(obs.annotation(), obs.record.Hash, "earlier keys"); why != "" {
@@ -192,7 +194,7 @@ func (obs *observation) key(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: obs.repo.Namespace, Name: name}
 }
 
-// owners of what goes with the repository, which the Secret does not.
+// owners returns the owner reference for all objects of the repository except the Secret.
 func (obs *observation) owners() []metav1.OwnerReference {
 	isController := true
 	return []metav1.OwnerReference{{

@@ -52,8 +52,8 @@ func TestRotateRefuses(t *testing.T) {
 		limit  int
 	}{
 		"NoStaged":  {"Keystone has nothing to promote.", Set{1: key(1), 2: key(2)}, 3},
-		"NoPrimary": {"The staged key alone is primary and staged at once.", Set{0: key(1)}, 3},
-		"Empty":     {"There is nothing to rotate.", Set{}, 3},
+		"NoPrimary": {"A single key is both primary and staged.", Set{0: key(1)}, 3},
+		"Empty":     {"It has no keys.", Set{}, 3},
 		"LimitOne":  {"The primary would be purged.", Set{0: key(1), 1: key(2)}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,32 +77,39 @@ func TestParse(t *testing.T) {
 		data   map[string][]byte
 		want   []string
 	}{
-		"Nothing": {"A Secret that was emptied.", nil, []string{"key 0", "no primary"}},
+		"Nothing": {"An empty Secret.", nil, []string{"key 0", "no primary"}},
 		"Name": {
-			"Keystone leaves out what is no number, and someone will have meant something.",
+			"Keystone ignores names that are not numbers, which is probably a mistake.",
 			with(func(d map[string][]byte) { d["notes.txt"] = []byte("x") }), []string{`"notes.txt"`},
 		},
-		"Padded":       {"Keystone reads 01 and 1 as the same key.", with(func(d map[string][]byte) { d["01"] = []byte(another) }), []string{`"01"`}},
-		"Sign":         {"Keystone reads +2 as 2.", with(func(d map[string][]byte) { d["+2"] = []byte(another) }), []string{`"+2"`}},
-		"Negative":     {"Keystone reads it as a key.", with(func(d map[string][]byte) { d["-1"] = []byte(another) }), []string{`"-1"`}},
-		"Huge":         {"A status has 32 bits.", with(func(d map[string][]byte) { d["4294967296"] = []byte(another) }), []string{`"4294967296"`}},
-		"Huge31":       {"And one of them is the sign.", with(func(d map[string][]byte) { d["2147483648"] = []byte(another) }), []string{`entry "2147483648" is no key`}},
-		"Largest":      {"This one is read.", with(func(d map[string][]byte) { d["2147483647"] = []byte(another) }), []string{"between 1 and 2147483647"}},
-		"NoStaged":     {"The next rotation has nothing to promote.", with(func(d map[string][]byte) { delete(d, "0") }), []string{"key 0"}},
-		"NoPrimary":    {"Then 0 encrypts.", with(func(d map[string][]byte) { delete(d, "1") }), []string{"no primary"}},
-		"Gap":          {"A secondary was deleted.", with(func(d map[string][]byte) { d["3"] = []byte(another) }), []string{"between 1 and 3"}},
-		"Empty":        {"Keystone leaves it out.", with(func(d map[string][]byte) { d["1"] = nil }), []string{"key 1 is empty"}},
-		"Short":        {"16 bytes.", with(func(d map[string][]byte) { d["1"] = d["1"][:24] }), []string{"key 1 is malformed: a key is 32 bytes in URL-safe base64, 44 characters"}},
-		"LineEnd":      {"echo without -n.", with(func(d map[string][]byte) { d["1"] = append(d["1"], '\n') }), []string{"key 1 is malformed"}},
-		"StandardCode": {"+ and / are another alphabet.", with(func(d map[string][]byte) { d["1"] = []byte("+/" + string(d["1"][2:])) }), []string{"key 1 is malformed"}},
+		"Padded": {"Keystone reads 01 and 1 as the same key.", with(func(d map[string][]byte) { d["01"] = []byte(another) }),
+			[]string{`"01"`}},
+		"Sign":     {"Keystone reads +2 as 2.", with(func(d map[string][]byte) { d["+2"] = []byte(another) }), []string{`"+2"`}},
+		"Negative": {"Keystone reads it as a key.", with(func(d map[string][]byte) { d["-1"] = []byte(another) }), []string{`"-1"`}},
+		"Huge": {"A status has 32 bits.", with(func(d map[string][]byte) { d["4294967296"] = []byte(another) }),
+			[]string{`"4294967296"`}},
+		"Huge31": {"And one of them is the sign bit.", with(func(d map[string][]byte) { d["2147483648"] = []byte(another) }),
+			[]string{`entry "2147483648" is not a key`}},
+		"Largest": {"This is the maximum.", with(func(d map[string][]byte) { d["2147483647"] = []byte(another) }),
+			[]string{"between 1 and 2147483647"}},
+		"NoStaged":  {"The next rotation has nothing to promote.", with(func(d map[string][]byte) { delete(d, "0") }), []string{"key 0"}},
+		"NoPrimary": {"Then 0 encrypts.", with(func(d map[string][]byte) { delete(d, "1") }), []string{"no primary"}},
+		"Gap":       {"A secondary was deleted.", with(func(d map[string][]byte) { d["3"] = []byte(another) }), []string{"between 1 and 3"}},
+		"Empty":     {"Keystone ignores it.", with(func(d map[string][]byte) { d["1"] = nil }), []string{"key 1 is empty"}},
+		"Short": {"16 bytes.", with(func(d map[string][]byte) { d["1"] = d["1"][:24] }),
+			[]string{"key 1 is malformed: a key must be 32 bytes in URL-safe base64, exactly 44 characters"}},
+		"LineEnd": {"echo without -n.", with(func(d map[string][]byte) { d["1"] = append(d["1"], '\n') }), []string{"key 1 is malformed"}},
+		"StandardCode": {"+ and / are another alphabet.", with(func(d map[string][]byte) { d["1"] = []byte("+/" + string(d["1"][2:])) }),
+			[]string{"key 1 is malformed"}},
 		"NullKey": {
-			"Keystone's own key for want of any.",
+			"Keystone's fallback key.",
 			with(func(d map[string][]byte) { d["1"] = []byte(base64.URLEncoding.EncodeToString(make([]byte, 32))) }), []string{"null key"},
 		},
-		"Twice":     {"A copy does not rotate.", with(func(d map[string][]byte) { d["1"] = d["0"] }), []string{"keys 0 and 1 are the same"}},
-		"LastTwice": {"The one that it is a copy of is named.", with(func(d map[string][]byte) { d["2"] = d["1"] }), []string{"keys 1 and 2 are the same"}},
+		"Twice": {"A copied key does not rotate.", with(func(d map[string][]byte) { d["1"] = d["0"] }), []string{"keys 0 and 1 are the same"}},
+		"LastTwice": {"The error contains the original key.", with(func(d map[string][]byte) { d["2"] = d["1"] }),
+			[]string{"keys 1 and 2 are the same"}},
 		"All": {
-			"Everything is told at once.",
+			"All errors are reported together.",
 			map[string][]byte{"x": nil, "1": []byte("?"), "3": nil}, []string{`"x"`, "key 1", "key 3", "key 0", "between"},
 		},
 	} {
@@ -113,30 +120,30 @@ func TestParse(t *testing.T) {
 			}
 			for _, want := range tc.want {
 				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%q does not say %q. %s", err, want, tc.reason)
+					t.Errorf("%q does not contain %q. %s", err, want, tc.reason)
 				}
 			}
 			for _, key := range good {
 				if strings.Contains(err.Error(), string(key)) {
-					t.Error("the error tells a key")
+					t.Error("the error reveals a key")
 				}
 			}
 		})
 	}
 	t.Run("EmptyTwice", func(t *testing.T) {
 		if _, err := Parse(with(func(d map[string][]byte) { d["1"], d["2"] = nil, nil })); strings.Contains(err.Error(), "the same") {
-			t.Errorf("that they are empty says it all: %s", err)
+			t.Errorf("empty keys are not also reported as duplicates: %s", err)
 		}
 	})
 	t.Run("Purged", func(t *testing.T) {
 		set := Set{0: good[0], 7: good[1], 8: another}
 		if _, err := Parse(set.Data()); err != nil {
-			t.Errorf("the gap above the staged key is what purging leaves: %s", err)
+			t.Errorf("the gap above the staged key is a result of purging: %s", err)
 		}
 	})
 }
 
-// TestPurged: neither the staged key nor what is not there goes.
+// TestPurged: neither the staged key nor a missing one is purged.
 func TestPurged(t *testing.T) {
 	for _, tc := range []struct {
 		set   Set
@@ -155,7 +162,7 @@ func TestPurged(t *testing.T) {
 	}
 }
 
-// FuzzParse edits a Secret by hand. What is taken has to be what Keystone would load, key by key, and has to rotate.
+// FuzzParse modifies a Secret. Accepted keys must be exactly those that Keystone would load, and must rotate.
 func FuzzParse(f *testing.F) {
 	good, _ := Setup(random(1))
 	f.Add("0", string(good[0]), "1", string(good[1]), "2", "")

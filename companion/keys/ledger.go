@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// A Ledger reports until when keys that no longer encrypt are needed, by index. The number of keys alone does not: rotations may be late
-// and then come close to each other, and schedules and lifetimes change.
+// RetirementLog contains, by index, until when keys that no longer encrypt are needed. The number of keys is not sufficient:
+// delayed rotations may follow each other closely, and schedules and lifetimes change.
 type RetirementLog map[int]time.Time
 
-// Retire notes that, from a moment on, nothing but the primary encrypts: every other key that once did and has no entry yet is needed for
-// one lifetime more. It returns a new ledger of the keys that exist.
+// Retire records that, from now on, only the primary encrypts: each other key that once encrypted and has no entry yet is
+// needed for one more lifetime. It returns a new log of the existing keys.
 func (l RetirementLog) Retire(s Set, now time.Time, lifetime time.Duration) RetirementLog {
 	next := RetirementLog{}
 	for _, index := range s.Indexes() {
@@ -26,8 +26,8 @@ func (l RetirementLog) Retire(s Set, now time.Time, lifetime time.Duration) Reti
 	return next
 }
 
-// Free is the moment from which a rotation to at most limit keys purges nothing that is needed: the zero time if there is no
-// such key. A key without an entry may still encrypt; then ok is false, and there is no such moment yet.
+// Free returns the time from which a rotation to at most limit keys purges no key that is needed; the zero time if it purges
+// none. If one of the keys has no entry, it may still encrypt: ok is false, and the time is unknown.
 func (l RetirementLog) Free(s Set, limit int) (from time.Time, ok bool) {
 	for _, index := range s.Purged(limit) {
 		until, known := l[index]
@@ -41,7 +41,7 @@ func (l RetirementLog) Free(s Set, limit int) (from time.Time, ok bool) {
 	return from, true
 }
 
-// Of is the part of the ledger about keys of a set.
+// Of returns the entries for the keys of a set.
 func (l RetirementLog) Of(s Set) RetirementLog {
 	next := maps.Clone(l)
 	maps.DeleteFunc(next, func(index int, _ time.Time) bool { _, ok := s[index]; return !ok })

@@ -18,7 +18,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // directory is a key repository on disk, as Keystone documents it: files named by numbers.
 type directory map[string][]byte
 
-// loadKeys is what Keystone reads: files whose names are numbers and that are not empty, the highest first.
+// loadKeys returns the keys that Keystone loads: non-empty files whose names are numbers, the highest first.
 func loadKeys(d directory) []string {
 	type file struct {
 		number int
@@ -39,8 +39,8 @@ func loadKeys(d directory) []string {
 	return out
 }
 
-// fernetRotate is the documented rotation, file by file: the staged file is renamed to one more than the highest, a new
-// staged file is written, and the lowest other files are removed while there are more than allowed.
+// fernetRotate is the documented rotation of files: the staged file is renamed to one more than the highest, a new staged
+// file is written, and the lowest other files are removed while there are more than allowed.
 func fernetRotate(d directory, fresh string, maxActive int) {
 	highest := 0
 	for name := range d {
@@ -60,7 +60,7 @@ func fernetRotate(d directory, fresh string, maxActive int) {
 	}
 }
 
-// TestModel rotates a set and a directory side by side, with limits that change.
+// TestModel rotates a set and a directory in parallel, with changing limits.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		source := random(rapid.Byte().Draw(t, "seed"))
@@ -89,7 +89,7 @@ func TestModel(t *testing.T) {
 			}
 			for _, index := range set.Indexes() {
 				if _, retained := next[index]; index != Staged && retained == slices.Contains(purged, index) {
-					t.Fatalf("said to purge %v, but key %d is kept: %v", purged, index, retained)
+					t.Fatalf("expected to purge %v, but key %d is kept: %v", purged, index, retained)
 				}
 			}
 			if _, err := Parse(next.Data()); err != nil {
@@ -100,9 +100,9 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestTokens is the guarantee: whatever pods encrypt can be read by every pod, be it at this, the previous or the next distributed set,
-// for as long as a token lives. Rotations follow the controller's rule: all pods have the set before the next one is made, and nothing is
-// purged that the ledger needs. Lags, schedules, lifetimes and limits are arbitrary.
+// TestTokens is the guarantee: data encrypted by any pod can be decrypted by all pods, with the current, the previous or the
+// next distributed set, for the lifetime of a token. Rotations follow the controller's rule: all pods have the set before the
+// next one is created, and no key is purged that the log requires. Delays, schedules, lifetimes and limits are arbitrary.
 func TestTokens(t *testing.T) {
 	type token struct {
 		key     Key
@@ -157,9 +157,9 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// TestNeededIsEnough shows that the number of keys alone suffices where rotations are punctual: the ledger never holds one
-// back. And that one key fewer does not.
-func TestNeededIsEnough(t *testing.T) {
+// TestNeededKeysSuffice checks that the number of keys is sufficient for punctual rotations: the log never delays one. One key
+// fewer is not sufficient.
+func TestNeededKeysSuffice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SampledFrom([]string{"0 0 * * *", "0 */6 * * *", "0 0 * * 0", "15 3 * * 1,4"}).Draw(t, "schedule")
 		s, err := rotation.ParseSchedule(text)
@@ -174,13 +174,13 @@ func TestNeededIsEnough(t *testing.T) {
 			at, punctual := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), true
 			for range 60 {
 				at = s.Next(at)
-				// Every pod has the keys at once, so that the old primary retired when they were written.
+				// All pods have the keys immediately, so that the old primary retired when they were written.
 				from, ok := ledger.Free(set, max(need.Keys-missing, 2))
 				punctual = punctual && ok && !from.After(at)
 				set, _ = set.Rotate(random(2), max(need.Keys-missing, 2))
 				ledger = ledger.Retire(set, at, lifetime)
 			}
-			// Uneven schedules need fewer keys than their shortest interval says.
+			// Uneven schedules need fewer keys than their shortest interval implies.
 			if uneven := text == "15 3 * * 1,4"; punctual != want && (missing == 0 || !uneven) {
 				t.Fatalf("%d keys are enough: %v. %s", need.Keys-missing, punctual, need.Reason)
 			}

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// Parse reads a set from the entries of a Secret, which someone may have edited. The error names everything that Keystone would trip over
-// or that shows a lost key, one sentence each, without showing a key.
+// Parse reads a set from the entries of a Secret, which may have been modified. The error contains a sentence for each entry
+// that Keystone cannot use and for each missing key, and never a key.
 func Parse(data map[string][]byte) (Set, error) {
 	var problems []error
 	set := Set{}
@@ -34,27 +34,27 @@ func Parse(data map[string][]byte) (Set, error) {
 	return set, nil
 }
 
-// parseIndex wants the one spelling of a number: Keystone reads "01" and "1" as the same key, and takes either.
+// parseIndex accepts only the canonical spelling of a number: Keystone reads "01" and "1" as the same key, and uses either.
 func parseIndex(name string) (int, error) {
 	index, err := strconv.ParseInt(name, 10, 32)
 	if err != nil || index < 0 || strconv.FormatInt(index, 10) != name {
-		return 0, fmt.Errorf("entry %q is no key: keys are named 0, 1, 2 and so on", name)
+		return 0, fmt.Errorf("entry %q is not a key: keys are named 0, 1, 2 and so on", name)
 	}
 	return int(index), nil
 }
 
 func checkKey(key []byte) error {
 	if len(key) == 0 {
-		return errors.New("is empty: Keystone would leave it out")
+		return errors.New("is empty: Keystone would ignore it")
 	}
 	raw, err := base64.URLEncoding.Strict().DecodeString(string(key))
-	// The decoder skips line ends, so the length has to be looked at, too.
+	// The decoder skips line ends, so the length is also checked.
 	if err != nil || len(raw) != size || len(key) != base64.URLEncoding.EncodedLen(size) {
-		return fmt.Errorf("is malformed: a key is %d bytes in URL-safe base64, %d characters, and nothing else",
+		return fmt.Errorf("is malformed: a key must be %d bytes in URL-safe base64, exactly %d characters",
 			size, base64.URLEncoding.EncodedLen(size))
 	}
 	if bytes.Equal(raw, make([]byte, size)) {
-		return errors.New("is the null key, which everybody knows")
+		return errors.New("is the null key, which is publicly known")
 	}
 	return nil
 }

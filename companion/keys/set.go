@@ -14,19 +14,19 @@ import (
 // Staged is the index of the key that becomes primary at the next rotation.
 const Staged = 0
 
-// size of a Fernet key: half of it signs, half of it encrypts (https://github.com/fernet/spec/blob/master/Spec.md).
+// size of a Fernet key in bytes: half of it signs, half of it encrypts (https://github.com/fernet/spec/blob/master/Spec.md).
 const size = 32
 
-// minimum of keys that make a repository: staged and primary.
+// minimum number of keys in a repository: staged and primary.
 const minimum = 2
 
-// A Key is 32 random bytes in URL-safe base64, as Fernet wants them.
+// Key is 32 random bytes in URL-safe base64, as required by Fernet.
 type Key string
 
-// A Set is a key repository: keys by index.
+// Set is a key repository: keys by index.
 type Set map[int]Key
 
-// Setup makes a repository that has never rotated: a staged key and primary 1. An error is the random source's.
+// Setup creates a repository that has never rotated: a staged key and primary 1. It fails only if the random source fails.
 func Setup(random io.Reader) (Set, error) {
 	s := Set{}
 	for _, index := range []int{Staged, 1} {
@@ -39,8 +39,9 @@ func Setup(random io.Reader) (Set, error) {
 	return s, nil
 }
 
-// Rotate returns the repository after a rotation that keeps at most limit keys, the staged one included. The set itself stays as it is.
-// It fails if the set has no staged or no primary key, if the limit is under 2, and if the random source fails.
+// Rotate returns the repository after a rotation that keeps at most limit keys, including the staged one. The set itself is
+// not changed. It fails if the set has no staged or no primary key, if the limit is less than 2, and if the random source
+// fails.
 func (s Set) Rotate(random io.Reader, limit int) (Set, error) {
 	if limit < minimum {
 		return nil, fmt.Errorf("cannot rotate: a repository keeps at least %d keys, not %d", minimum, limit)
@@ -61,8 +62,8 @@ func (s Set) Rotate(random io.Reader, limit int) (Set, error) {
 	return next, nil
 }
 
-// Purged are the indexes of the keys that a rotation would remove to keep at most limit keys, the lowest first. The staged key,
-// which becomes primary, is never among them; with a limit of 2, the old primary is.
+// Purged returns the indexes of the keys that a rotation would remove to keep at most limit keys, the lowest first. The
+// staged key, which becomes primary, is never included; with a limit of 2, the old primary is.
 func (s Set) Purged(limit int) []int {
 	old := s.Indexes()
 	if len(old) > 0 && old[0] == Staged {
@@ -72,7 +73,7 @@ func (s Set) Purged(limit int) []int {
 	return old[:excess]
 }
 
-// Primary is the index of the key that encrypts, and 0 if there is none.
+// Primary returns the index of the key that encrypts; 0 if none exists.
 func (s Set) Primary() int {
 	highest := Staged
 	for index := range s {
@@ -81,12 +82,12 @@ func (s Set) Primary() int {
 	return highest
 }
 
-// Indexes are the indexes of all keys, the lowest first.
+// Indexes returns the indexes of all keys, the lowest first.
 func (s Set) Indexes() []int {
 	return slices.Sorted(maps.Keys(s))
 }
 
-// Data is the set as files or entries of a Secret: the index is the name.
+// Data returns the set as files or entries of a Secret, named by index.
 func (s Set) Data() map[string][]byte {
 	data := make(map[string][]byte, len(s))
 	for index, key := range s {
@@ -95,10 +96,11 @@ func (s Set) Data() map[string][]byte {
 	return data
 }
 
-// Hash names the set: 32 hex digits of a SHA-256 over indexes and keys. It does not reveal the keys, which are random.
+// Hash returns a hash of the set: 32 hex digits of a SHA-256 of indexes and keys. It does not reveal the keys, because they
+// are random.
 func (s Set) Hash() string { return Hash(s.Data()) }
 
-// Hash names the entries of a Secret, whether or not they are keys: 32 hex digits.
+// Hash returns a hash of the entries of a Secret, also if they are not keys: 32 hex digits.
 func Hash(data map[string][]byte) string {
 	const digits = 32
 	h := sha256.New()
@@ -112,7 +114,7 @@ func Hash(data map[string][]byte) string {
 func newKey(random io.Reader) (Key, error) {
 	raw := make([]byte, size)
 	if _, err := io.ReadFull(random, raw); err != nil {
-		return "", fmt.Errorf("cannot make a key: %w", err)
+		return "", fmt.Errorf("cannot generate a key: %w", err)
 	}
 	return Key(base64.URLEncoding.EncodeToString(raw)), nil
 }

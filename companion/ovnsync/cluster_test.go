@@ -30,7 +30,7 @@ import (
 
 const namespace = "team-a-prod-12345"
 
-// start is when a cluster begins.
+// start is the time at which a simulation starts.
 var start = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 
 var scheme = func() *runtime.Scheme {
@@ -43,32 +43,33 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// cluster fakes what is around the controller: the Job controller, kubelets, the garbage collector, and Neutron's tool.
+// cluster simulates the environment of the controller: the Job controller, kubelets, the garbage collector, and Neutron's
+// tool.
 type cluster struct {
 	t      testing.TB
 	api    client.WithWatch
 	clock  *clocktesting.FakePassiveClock
 	events *events.FakeRecorder
 
-	// lost are ports that OVN lacks, which a repair brings back; stubborn are such as it does not.
-	lost, stubborn int
-	// exits returns the exit code of a run; 0 lets it do what it does.
+	// missingPorts are ports missing in OVN, which a repair creates; stubborn are ports that it cannot create.
+	missingPorts, stubborn int
+	// exits returns the exit code of a run; 0 lets it run.
 	exits func() int32
-	// logsUnavailable: the output of pods cannot be read.
+	// logsUnavailable is set if the output of pods cannot be read.
 	logsUnavailable bool
-	// outputs of pods by their names.
+	// outputs of pods by name.
 	outputs  map[string]string
 	podCount int
-	// modes of the runs that have started, in this order.
+	// modes of the runs that have started, in order.
 	modes      []string
 	violations []string
 	onPass     func()
-	// rests is until when the OVNSync is left alone, and seen what there was of it then.
-	rests time.Time
-	seen  string
+	// rests is the time until which the OVNSync is not reconciled, and seen is its watched state at that time.
+	rests         time.Time
+	observedState string
 }
 
-// object is an OVNSync that asks for something.
+// object returns an OVNSync with a request.
 func object(change ...func(*openstackv1.OVNSync)) *openstackv1.OVNSync {
 	o := &openstackv1.OVNSync{
 		ObjectMeta: metav1.ObjectMeta{Name: "neutron", Namespace: namespace, UID: "uid-of-neutron", Generation: 1},
@@ -102,9 +103,9 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	}
 }
 
-// reconciler talks to the API server by a client. It begins with every object.
+// reconciler returns a Reconciler with a client. All objects are reconciled first.
 func (c *cluster) reconciler(api client.Client) *Reconciler {
-	c.seen = ""
+	c.observedState = ""
 	return &Reconciler{
 		Client: api, Reader: api, Events: c.events, Clock: c.clock, Started: c.clock.Now(),
 		Output: func(_ context.Context, p *corev1.Pod, _ string) (string, error) {
@@ -151,8 +152,8 @@ func (c *cluster) edit(do func(*openstackv1.OVNSync)) {
 	c.must(c.api.Update(context.Background(), o))
 }
 
-// ask asks for something else.
-func (c *cluster) ask(request string, mode common.OVNSyncMode) {
+// setRequest sets another request.
+func (c *cluster) setRequest(request string, mode common.OVNSyncMode) {
 	c.edit(func(o *openstackv1.OVNSync) {
 		o.Spec.OVNSyncRequest = common.OVNSyncRequest{Request: request, Mode: mode}
 	})
@@ -170,7 +171,7 @@ func (c *cluster) pods() []corev1.Pod {
 	return list.Items
 }
 
-// watched is what wakes the controller: a changed spec or Job.
+// watched returns the state that triggers the controller: the spec and the Job.
 func (c *cluster) watched(o *openstackv1.OVNSync) string {
 	all := []string{string(o.UID), fmt.Sprint(o.Generation)}
 	for _, j := range c.jobs() {
@@ -179,11 +180,11 @@ func (c *cluster) watched(o *openstackv1.OVNSync) string {
 	return strings.Join(all, " ")
 }
 
-// pass reconciles the OVNSync if it is due, and lets the world go on.
+// pass reconciles the OVNSync if it is due, and runs the simulation.
 func (c *cluster) pass(r *Reconciler) {
 	c.t.Helper()
-	if o := c.object(); !c.clock.Now().Before(c.rests) || c.seen != c.watched(o) {
-		c.seen = c.watched(o)
+	if o := c.object(); !c.clock.Now().Before(c.rests) || c.observedState != c.watched(o) {
+		c.observedState = c.watched(o)
 		result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
 		c.onPass()
 		c.rests = c.clock.Now().Add(result.RequeueAfter)
@@ -195,8 +196,8 @@ func (c *cluster) pass(r *Reconciler) {
 	c.tick()
 }
 
-// reconcileUntil reconciles until something holds. It fails the test if that does not happen.
-func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func() bool) {
+// reconcileUntil reconciles until the condition holds. It fails the test if that does not happen.
+func (c *cluster) reconcileUntil(r *Reconciler, label string, holds func() bool) {
 	c.t.Helper()
 	for range 600 {
 		if holds() {
@@ -204,10 +205,10 @@ func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func() bool) 
 		}
 		c.pass(r)
 	}
-	c.t.Fatalf("does not come to %s: %s", what, c.told())
+	c.t.Fatalf("does not come to %s: %s", label, c.recordedText())
 }
 
-// isAnswered: what is asked now is answered.
+// isAnswered reports whether the current request is completed.
 func (c *cluster) isAnswered() bool {
 	o := c.object()
 	a := ptr.Deref(o.Status.Answer, common.OVNSyncAnswer{})
@@ -219,7 +220,7 @@ func (c *cluster) condition(name string) metav1.Condition {
 	return ptr.Deref(meta.FindStatusCondition(c.object().Status.Conditions, name), metav1.Condition{})
 }
 
-func (c *cluster) told() string {
+func (c *cluster) recordedText() string {
 	o := c.object()
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "generation %d, answer %+v, run %+v, modes %v\n", o.Generation, o.Status.Answer, o.Status.Run, c.modes)
@@ -229,7 +230,7 @@ func (c *cluster) told() string {
 	return text.String()
 }
 
-// tick lets the rest of the world do one step each.
+// tick executes one step of each part of the simulation.
 func (c *cluster) tick() {
 	c.garbage()
 	c.jobController()
@@ -237,7 +238,7 @@ func (c *cluster) tick() {
 	c.jobController()
 }
 
-// jobController makes the pod of each Job that may run, and ends the Job when that has ended.
+// jobController creates the pod of each released Job, and finishes the Job when the pod has ended.
 func (c *cluster) jobController() {
 	ctx := context.Background()
 	for _, j := range c.jobs() {
@@ -269,7 +270,7 @@ func (c *cluster) jobController() {
 	}
 }
 
-// kubelets start pods, and end them a step later, when they have done what they are to do.
+// kubelets start pods, and end them a step later, with their effect.
 func (c *cluster) kubelets() {
 	ctx := context.Background()
 	var at []string
@@ -300,7 +301,7 @@ func (c *cluster) kubelets() {
 	}
 }
 
-// run is Neutron's tool, in the program that listens to it.
+// run simulates Neutron's tool in the program that intercepts its warnings.
 func (c *cluster) run(p *corev1.Pod) int32 {
 	command := p.Spec.Containers[0].Command
 	if len(command) != 4 || command[0] != python || command[2] != program || p.Spec.Containers[0].Args != nil {
@@ -310,7 +311,7 @@ func (c *cluster) run(p *corev1.Pod) int32 {
 	mode := command[3]
 	c.modes = append(c.modes, mode)
 	if code := c.exits(); code != 0 {
-		c.outputs[p.Name] = "2026-03-02 12:00:00.000 8 ERROR neutron [-] mysql+pymysql://neutron:hunter2@mariadb refused\nthat is all\n"
+		c.outputs[p.Name] = "2026-03-02 12:00:00.000 8 ERROR neutron [-] mysql+pymysql://neutron:hunter2@mariadb refused\nlast line\n"
 		return code
 	}
 	ports := func(n int) string {
@@ -319,16 +320,16 @@ func (c *cluster) run(p *corev1.Pod) int32 {
 		}
 		return fmt.Sprintf(`{"Port found in Neutron but not in OVN NB DB, port_id=%%s": {"count": [%d], "examples": ["Port found, port_id=1"]}}`, n)
 	}
-	text := fmt.Sprintf(`{"found": %s}`, ports(c.lost+c.stubborn))
+	text := fmt.Sprintf(`{"found": %s}`, ports(c.missingPorts+c.stubborn))
 	if mode == "repair" {
-		text = fmt.Sprintf(`{"repaired": %s, "found": %s}`, ports(c.lost+c.stubborn), ports(c.stubborn))
-		c.lost = 0
+		text = fmt.Sprintf(`{"repaired": %s, "found": %s}`, ports(c.missingPorts+c.stubborn), ports(c.stubborn))
+		c.missingPorts = 0
 	}
 	c.outputs[p.Name] = "2026-03-02 12:00:00.000 8 INFO neutron [-] something\n" + mark + " " + text + "\n"
 	return 0
 }
 
-// garbage lets the pods of Jobs that are gone end: those that run do what they do first.
+// garbage ends the pods of deleted Jobs: running ones complete their run first.
 func (c *cluster) garbage() {
 	ctx := context.Background()
 	alive := map[types.UID]bool{c.object().UID: true}

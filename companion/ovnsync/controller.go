@@ -16,13 +16,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// kindName is the kind of what is reconciled, and of who owns the Jobs.
+// kindName is the reconciled kind, which also owns the Jobs.
 const kindName = "OVNSync"
 
 var (
 	metrics = controller.NewMetrics("ovn_sync")
-	differs = metrics.Gauge("differences", "Number of differences between Neutron's database and OVN, as of the last answer.")
-	runs    = metrics.Counter("runs_total", "Number of comparisons that have ended.", "command", "result")
+	differs = metrics.Gauge("differences", "Number of differences between Neutron's database and OVN in the last result.")
+	runs    = metrics.Counter("runs_total", "Number of finished comparisons.", "command", "result")
 )
 
 var kind = controller.Kind[*openstackv1.OVNSync, *observation]{
@@ -41,7 +41,7 @@ var kind = controller.Kind[*openstackv1.OVNSync, *observation]{
 	},
 }
 
-// lines of a log that are read: what the program has heard is the last one.
+// lines is the number of log lines that are read: the report of the program is the last one.
 const lines = 50
 
 // Reconciler reconciles OVNSyncs.
@@ -65,7 +65,7 @@ func Add(mgr ctrl.Manager) error {
 	return kind.Add(mgr, func(env *controller.Env) error {
 		logs, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 		if err != nil {
-			return fmt.Errorf("cannot make a client for logs: %w", err)
+			return fmt.Errorf("cannot create a client for logs: %w", err)
 		}
 		env.Output = batchjob.Output(logs.CoreV1(), lines)
 		return nil

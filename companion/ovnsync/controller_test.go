@@ -15,34 +15,34 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// TestRequests: each request is answered once, by its mode.
+// TestRequests: each request is completed once, in its mode.
 func TestRequests(t *testing.T) {
 	c := newCluster(t, object(), secret())
-	c.lost = 2
+	c.missingPorts = 2
 	r := c.sound()
 	for _, step := range []struct {
 		reason, request string
 		mode            common.OVNSyncMode
 		want            common.OVNSyncAnswer
-		inSync, words   string
+		inSync, summary string
 	}{
 		{
-			reason: "To look changes nothing.", request: "first",
+			reason: "A comparison changes nothing.", request: "first",
 			want:   common.OVNSyncAnswer{Request: "first", Mode: common.OVNSyncLog, Differences: 2, Found: ports(2)},
-			inSync: "False Drifted", words: "OVN is not as Neutron's database says: Port 2 missing in OVN",
+			inSync: "False Drifted", summary: "OVN differs from the Neutron database: Port 2 missing in OVN",
 		},
 		{
-			reason: "Another mode asks anew.", request: "first", mode: common.OVNSyncRepair,
+			reason: "Another mode is a new request.", request: "first", mode: common.OVNSyncRepair,
 			want:   common.OVNSyncAnswer{Request: "first", Mode: common.OVNSyncRepair, Repaired: 2, Found: ports(2)},
-			inSync: "True Repaired", words: "OVN is as Neutron's database says, after a repair: Port 2 missing in OVN",
+			inSync: "True Repaired", summary: "OVN matches the Neutron database after a repair: Port 2 missing in OVN",
 		},
 		{
-			reason: "So does another text.", request: "after", mode: common.OVNSyncLog,
+			reason: "So is another text.", request: "after", mode: common.OVNSyncLog,
 			want:   common.OVNSyncAnswer{Request: "after", Mode: common.OVNSyncLog},
-			inSync: "True InSync", words: "OVN is as Neutron's database says",
+			inSync: "True InSync", summary: "OVN matches the Neutron database",
 		},
 	} {
-		c.ask(step.request, step.mode)
+		c.setRequest(step.request, step.mode)
 		c.reconcileUntil(r, step.request, c.isAnswered)
 		got := *c.object().Status.Answer
 		if got.Time == nil {
@@ -53,11 +53,11 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s\n(-want +got):\n%s", step.reason, diff)
 		}
 		in := c.condition(conditionInSync)
-		if s := string(in.Status) + " " + in.Reason; s != step.inSync || in.Message != step.words {
+		if s := string(in.Status) + " " + in.Reason; s != step.inSync || in.Message != step.summary {
 			t.Errorf("%s\nInSync is %s: %s", step.reason, s, in.Message)
 		}
 	}
-	for range 400 { // Half an hour in which nobody asks.
+	for range 400 { // Half an hour without requests.
 		c.pass(r)
 	}
 	if diff := cmp.Diff([]string{"log", "repair", "log"}, c.modes); diff != "" {
@@ -70,22 +70,22 @@ func ports(n int32) []common.OVNDifference {
 	return []common.OVNDifference{{Kind: "Port", Missing: n, Examples: []string{"Port found, port_id=1"}}}
 }
 
-// TestFinalizerNotRemoved: what a repair leaves is said, and it is not repeated by itself.
+// TestFinalizerNotRemoved: the differences that remain after a repair are reported, and the repair is not repeated.
 func TestFinalizerNotRemoved(t *testing.T) {
 	c := newCluster(t, object(func(o *openstackv1.OVNSync) { o.Spec.Mode = common.OVNSyncRepair }), secret())
-	c.lost, c.stubborn = 1, 1
+	c.missingPorts, c.stubborn = 1, 1
 	r := c.sound()
 	c.reconcileUntil(r, "an answer", c.isAnswered)
 	for range 100 {
 		c.pass(r)
 	}
-	want := "after a repair of 2 differences, these are left: Port 1 missing in OVN"
+	want := "after a repair of 2 differences, these remain: Port 1 missing in OVN"
 	if in := c.condition(conditionInSync); in.Reason != "NotRepaired" || in.Message != want || len(c.modes) != 1 {
 		t.Errorf("%+v after %v", in, c.modes)
 	}
 }
 
-// TestFailures: one that fails is repeated after pauses that grow, says why, and tells nothing that is secret.
+// TestFailures: a failed run is retried with an increasing delay; the reason is reported without secrets.
 func TestFailures(t *testing.T) {
 	c := newCluster(t, object(), secret())
 	c.exits = func() int32 { return 1 }
@@ -97,37 +97,37 @@ func TestFailures(t *testing.T) {
 		t.Errorf("it ran %d times in an hour", n)
 	}
 	ready := c.condition(conditionReady)
-	if ready.Status != metav1.ConditionFalse || strings.Contains(c.told(), "hunter2") {
-		t.Error(c.told())
+	if ready.Status != metav1.ConditionFalse || strings.Contains(c.recordedText(), "hunter2") {
+		t.Error(c.recordedText())
 	}
 	c.reconcileUntil(r, "the pause", func() bool { return c.condition(conditionReady).Reason == "CommandFailed" })
-	if got, want := c.condition(conditionReady).Message, "the comparison did not succeed and is tried again: exit code 1, that is all"; got != want {
+	if got, want := c.condition(conditionReady).Message, "the comparison failed and is retried: exit code 1, last line"; got != want {
 		t.Error(got)
 	}
 	c.exits = func() int32 { return 0 }
 	before := c.clock.Now()
-	c.ask("another", "") // Which does not wait.
+	c.setRequest("another", "") // It does not wait.
 	c.reconcileUntil(r, "an answer", c.isAnswered)
 	if waited := c.clock.Now().Sub(before); waited > 2*time.Minute {
-		t.Errorf("it was answered after %s", waited)
+		t.Errorf("it was completed after %s", waited)
 	}
 	c.verified()
 }
 
-// TestUnread: an end with 0 whose output nobody can read is no answer.
-func TestUnread(t *testing.T) {
+// TestUnreadableOutput: exit code 0 without a readable output is no answer.
+func TestUnreadableOutput(t *testing.T) {
 	c := newCluster(t, object(), secret())
 	c.logsUnavailable = true
 	r := c.sound()
 	c.reconcileUntil(r, "a run", func() bool { return c.condition(conditionReady).Reason == "CommandFailed" })
-	if got, want := c.condition(conditionReady).Message, "the comparison did not succeed and is tried again: its output cannot be read"; got != want {
+	if got, want := c.condition(conditionReady).Message, "the comparison failed and is retried: its output cannot be read"; got != want {
 		t.Error(got)
 	}
 	c.logsUnavailable = false
 	c.reconcileUntil(r, "an answer", c.isAnswered)
 }
 
-// TestNextAttemptTime: what keeps it from looking is said.
+// TestNextAttemptTime: the message contains what a run waits for.
 func TestNextAttemptTime(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -138,28 +138,28 @@ func TestNextAttemptTime(t *testing.T) {
 		"Secret": {
 			reason: "A pod would hang.",
 			others: func(c *cluster) { c.must(c.api.Delete(context.Background(), secret())) },
-			want:   "Waiting: Secret database does not exist, which spec.template refers to",
+			want:   "Waiting: spec.template refers to Secret database, which does not exist",
 		},
 		"Containers": {
-			reason: "There is nothing to run.",
+			reason: "No container would run the tool.",
 			change: func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers = nil },
-			want:   "Refused: spec.template.spec.containers is empty: the first container runs Neutron's tool",
+			want:   "Refused: spec.template.spec.containers must not be empty: the first container runs Neutron's tool",
 		},
 		"Image": {
-			reason: "People look here first.",
+			reason: "The condition has precedence.",
 			change: func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" },
 			want: `Waiting: Log of request "first" runs in Job neutron-ovn-sync: its pod cannot start: ` +
 				"ImagePullBackOff: no such image",
 		},
 		"Name": {
-			reason: "What is not ours is not touched.",
+			reason: "Objects of others are not changed.",
 			others: func(c *cluster) {
 				c.must(c.api.Create(context.Background(), &batchv1.Job{
 					ObjectMeta: metav1.ObjectMeta{Name: "neutron-ovn-sync", Namespace: namespace},
 					Spec:       batchv1.JobSpec{Suspend: new(true)},
 				}))
 			},
-			want: "Waiting: Job neutron-ovn-sync has the name that the Job of this OVNSync has, and is none of it: delete it",
+			want: "Waiting: Job neutron-ovn-sync uses the name reserved for the Job of this OVNSync but is not owned by one: delete it",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestNextAttemptTime(t *testing.T) {
 	}
 }
 
-// TestEarlierSpec: a Job that was made for an earlier spec and cannot start is replaced.
+// TestEarlierSpec: a Job that was created for an earlier spec and cannot start is replaced.
 func TestEarlierSpec(t *testing.T) {
 	c := newCluster(t, object(func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" }), secret())
 	r := c.sound()
@@ -195,7 +195,7 @@ func TestEarlierSpec(t *testing.T) {
 	c.verified()
 }
 
-// TestJob: its pod is restricted, and it is one pod that runs once.
+// TestJob: its pod is restricted, and it has one pod that runs once.
 func TestJob(t *testing.T) {
 	o := object()
 	job := newJob(o, &run{Number: 1, Request: "first", Mode: common.OVNSyncRepair})

@@ -14,22 +14,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them.
+// stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them.
 var stride = flag.Int("crash.every", effort.Of(23, 7), "make every n-th run of TestCrash")
 
-// life asks for a look, loses its Job while that runs, then asks for a repair, changes the image in the middle of it, and looks again.
+// life requests a comparison, loses its Job while that runs, then requests a repair, changes the image during that, and
+// compares again.
 func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	c := newCluster(t, object(), secret())
-	c.lost = 3
+	c.missingPorts = 3
 	a := crash.New(c.api, at)
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.sound()
-		for range 3 + at.Call%29 { // The controller goes on at any moment of that.
+		for range 3 + at.Call%29 { // The controller continues at any point.
 			c.pass(other)
 		}
-		if at.Call%3 == 0 { // Jobs that have ended are cleared away.
+		if at.Call%3 == 0 { // Finished Jobs are deleted.
 			c.clock.SetTime(c.clock.Now().Add(25 * time.Hour))
 			c.tick()
 		}
@@ -38,25 +39,25 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	c.reconcileUntil(r, "a run", func() bool { return len(c.pods()) > 0 || c.isAnswered() })
 	c.must(c.api.DeleteAllOf(context.Background(), &batchv1.Job{}))
 	c.reconcileUntil(r, "the first answer", c.isAnswered)
-	c.ask("first", common.OVNSyncRepair)
+	c.setRequest("first", common.OVNSyncRepair)
 	for range 3 {
 		c.pass(r)
 	}
 	c.edit(func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "neutron:2026.1" })
 	c.reconcileUntil(r, "the repair", c.isAnswered)
-	c.ask("last", common.OVNSyncLog)
+	c.setRequest("last", common.OVNSyncLog)
 	c.reconcileUntil(r, "the last answer", c.isAnswered)
 	c.reconcileUntil(c.sound(), "rest", c.isAnswered)
 	return c, a
 }
 
-// verify: the last answer is that all is repaired, one ran at a time, and nothing was repaired that was not asked for.
+// verify checks that the last answer has no differences, that one Job ran at a time, and that only requested repairs ran.
 func verify(t *testing.T, c *cluster) {
 	t.Helper()
 	c.verified()
 	a := c.object().Status.Answer
-	if a.Request != "last" || a.Differences != 0 || c.lost != 0 {
-		t.Errorf("%+v, %d lost", a, c.lost)
+	if a.Request != "last" || a.Differences != 0 || c.missingPorts != 0 {
+		t.Errorf("%+v, %d lost", a, c.missingPorts)
 	}
 	repairs := 0
 	for _, mode := range c.modes {
@@ -64,16 +65,16 @@ func verify(t *testing.T, c *cluster) {
 			repairs++
 		}
 	}
-	// One that was lost is repeated, once: each life has one fault.
+	// A lost run is repeated once: each life has one fault.
 	if repairs == 0 || repairs > 2 || len(c.modes) > 6 {
 		t.Errorf("runs: %v", c.modes)
 	}
 	if t.Failed() {
-		t.Log(c.told())
+		t.Log(c.recordedText())
 	}
 }
 
-// TestCrash lives once for every call to Kubernetes, and every way in which that can go wrong.
+// TestCrash repeats the life for each call to Kubernetes, and each fault.
 func TestCrash(t *testing.T) {
 	c, full := life(t, crash.NoFault)
 	verify(t, c)

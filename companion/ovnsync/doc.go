@@ -1,15 +1,18 @@
-// Package ovnsync reconciles OVNSyncs: it compares what Neutron's database says with what OVN's northbound one has, once for each request,
-// and repairs OVN where the request says so.
+// Package ovnsync reconciles OVNSyncs: it compares Neutron's database with OVN's northbound database, once for each request,
+// and repairs OVN if the request sets that mode.
 //
-// Neutron's own tool looks (neutron-ovn-db-sync-util). It ends with 0 whatever it finds, and writes a line of its log for each difference;
-// some lines stand for none. So it runs inside a program that listens to what it says, and counts (program.go). What the lines mean is a
-// table here (findings.go), for what the tools of 2025.1 to 2026.2 say; a line that is not in it counts as a difference of its own kind.
+// The comparison is done by Neutron's own tool (neutron-ovn-db-sync-util). It always exits with 0 and logs a line for each
+// difference; some lines are not differences. So it is run inside a program that intercepts and counts its log messages
+// (program.go). The messages are classified by a table (findings.go) for the tools of 2025.1 to 2026.2; a message that is not
+// in the table counts as a difference of kind Other.
 //
-// The tool reads Neutron's database first, and OVN a moment later: what is made between the two looks like something that Neutron does not
-// know. It therefore looks twice where it finds anything, and only what it finds both times is a difference.
+// The tool reads Neutron's database first, and OVN a moment later: an object that is created in between looks like an unknown
+// object in OVN. If the tool finds a difference, it therefore runs twice, and only differences that it finds both times are
+// counted.
 //
-// It runs for a request whose text or mode is not that of the last answer. Each run is a Job that is made suspended, then recorded in
-// status.run by its UID, then released, and then its end is recorded, with the answer. Nothing runs that is not recorded, and a leader that
-// stalled releases nothing that another one has already seen to its end: the object is read before and after its Job. A run that is lost or
-// fails is repeated after a pause that grows. To look changes nothing, and to repair twice changes no more than to do so once.
+// It runs for a request whose text or mode differs from that of the last answer. Each run is a Job that is created suspended,
+// then recorded in status.run by its UID, then released, and then its result is recorded, with the answer. Nothing runs
+// without a record, and a delayed leader cannot release a Job whose result another leader has recorded: the object is read
+// before and after its Job. A run that is lost or fails is repeated with an increasing delay. A comparison changes nothing,
+// and a second repair changes no more than the first.
 package ovnsync

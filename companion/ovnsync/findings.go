@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 )
 
-// differenceKind is on which side a difference is.
+// differenceKind is the side of a difference.
 type differenceKind int
 
 const (
@@ -22,14 +22,13 @@ const (
 	different
 )
 
-// warningPatterns say what a warning of the tool means, by how its text begins: the kind of what differs, and for each of its numbers the side.
-// Of two that begin alike, the longer one comes first. Without a kind it means nothing here:
-//   - what a repair does, and what it could not, which it finds again when it looks once more;
-//   - details of access rules, which are counted in a line of their own;
-//   - QoS policies, which it names for all that have one, without a look into OVN;
-//   - private VLANs, whose plugin no claim can order.
+// warningPatterns classify the warnings of the tool by their prefix: the kind of the object, and the side for each number in
+// the warning. If two prefixes match, the longer one is listed first. Warnings without a kind are ignored:   - actions of a
+// repair, and failed ones, which the next comparison finds again;   - details of access rules, which are counted in a
+// separate warning;   - QoS policies, which the tool lists for all objects that have one, without reading OVN;   - private
+// VLANs, whose plugin is not supported by claims.
 //
-// Read off neutron/plugins/ml2/drivers/ovn/mech_driver/ovsdb/ovn_db_sync.py of neutron 26.0.6, 27.0.4, 28.0.2 and 29.0.0.
+// From neutron/plugins/ml2/drivers/ovn/mech_driver/ovsdb/ovn_db_sync.py of neutron 26.0.6, 27.0.4, 28.0.2 and 29.0.0.
 var warningPatterns = []struct {
 	prefix string
 	kind   string
@@ -73,22 +72,22 @@ var warningPatterns = []struct {
 	{"%s not found in OVN NB DB", "", nil}, {"Removing extra ACL", "", nil}, {"Adding missing ACL", "", nil},
 }
 
-// other is the kind of what a tool says that is not in the table.
+// other is the kind of warnings that are not in the table.
 const other = "Other"
 
-// warning is what the program says of the warnings of one form.
+// warning is the report on the warnings with one format string.
 type warning struct {
 	Count    []int32  `json:"count"`
 	Examples []string `json:"examples"`
 }
 
-// toolReport is what the program says. Repaired is nil if it was to look only.
+// toolReport is the report of the program. Repaired is nil in mode Log.
 type toolReport struct {
 	Found    map[string]warning `json:"found"`
 	Repaired map[string]warning `json:"repaired"`
 }
 
-// parseReport reads what the program has said, from an output that ends with it.
+// parseReport parses the report of the program in its output.
 func parseReport(output string) (toolReport, error) {
 	var found []string
 	for line := range strings.Lines(output) {
@@ -97,16 +96,16 @@ func parseReport(output string) (toolReport, error) {
 		}
 	}
 	if len(found) != 1 {
-		return toolReport{}, errors.New("its output does not say once what was found")
+		return toolReport{}, errors.New("the output must contain exactly one result line")
 	}
 	var out toolReport
 	if err := json.Unmarshal([]byte(found[0]), &out); err != nil || out.Found == nil {
-		return toolReport{}, errors.New("what its output says was found cannot be read")
+		return toolReport{}, errors.New("the result line cannot be parsed")
 	}
 	return out, nil
 }
 
-// differences are what warnings mean, sorted by kind, and how many they are.
+// differences returns the differences that the warnings report, sorted by kind, and their number.
 func differences(warnings map[string]warning) (out []common.OVNDifference, total int32) {
 	kinds := map[string]common.OVNDifference{}
 	for _, form := range slices.Sorted(maps.Keys(warnings)) {
@@ -143,7 +142,7 @@ func differences(warnings map[string]warning) (out []common.OVNDifference, total
 	return out, total
 }
 
-// classifyWarning of a warning: no kind if it means nothing.
+// classifyWarning returns the kind and the sides of a warning; an empty kind if it is ignored.
 func classifyWarning(form string) (kind string, sides []differenceKind) {
 	for _, f := range warningPatterns {
 		if strings.HasPrefix(form, f.prefix) {
@@ -153,7 +152,7 @@ func classifyWarning(form string) (kind string, sides []differenceKind) {
 	return other, []differenceKind{different}
 }
 
-// examples are some of those that there are, as long as the status takes, without what looks like a secret.
+// examples returns examples within the limits of the status, with redacted secrets.
 func examples(all, more []string) []string {
 	const some, length = 3, 256
 	for _, text := range more {
@@ -165,17 +164,17 @@ func examples(all, more []string) []string {
 	return all
 }
 
-// words name differences in a sentence.
-func words(all []common.OVNDifference) string {
+// summary lists differences for messages.
+func summary(all []common.OVNDifference) string {
 	out := make([]string, 0, len(all))
 	for _, d := range all {
 		var sides []string
 		for _, s := range []struct {
 			count int32
-			what  string
+			label string
 		}{{d.Missing, "missing in OVN"}, {d.Extra, "unknown to Neutron"}, {d.Different, "different"}} {
 			if s.count > 0 {
-				sides = append(sides, fmt.Sprintf("%d %s", s.count, s.what))
+				sides = append(sides, fmt.Sprintf("%d %s", s.count, s.label))
 			}
 		}
 		out = append(out, d.Kind+" "+strings.Join(sides, ", "))

@@ -16,11 +16,11 @@ func TestDifferences(t *testing.T) {
 		warnings map[string]warning
 		want     []common.OVNDifference
 		total    int32
-		words    string
+		summary  string
 	}{
-		"None": {reason: "Nothing was said.", warnings: map[string]warning{}},
+		"None": {reason: "There were no warnings.", warnings: map[string]warning{}},
 		"Sides": {
-			reason: "Both sides of a kind are one difference of it.",
+			reason: "Both sides of a kind are counted in one entry.",
 			warnings: map[string]warning{
 				"Port found in Neutron but not in OVN NB DB, port_id=%s":     {Count: []int32{2}, Examples: []string{"a", "b"}},
 				"Port found in OVN NB DB but not in Neutron, port_id=%s":     {Count: []int32{5}, Examples: []string{"c", "d", "e"}},
@@ -29,19 +29,19 @@ func TestDifferences(t *testing.T) {
 			want: []common.OVNDifference{
 				{Kind: "Port", Missing: 2, Extra: 5, Examples: []string{"a", "b", "c"}}, {Kind: "Router", Extra: 1, Examples: []string{"r"}},
 			},
-			total: 8, words: "Port 2 missing in OVN, 5 unknown to Neutron; Router 1 unknown to Neutron",
+			total: 8, summary: "Port 2 missing in OVN, 5 unknown to Neutron; Router 1 unknown to Neutron",
 		},
 		"Numbers": {
-			reason:   "Some warnings count by themselves, and 0 is no difference.",
+			reason:   "Some warnings contain counts, and 0 is no difference.",
 			warnings: map[string]warning{"ACLs to be added: %(add)d ACLs to be removed: %(remove)d": {Count: []int32{0, 4}}},
-			want:     []common.OVNDifference{{Kind: "SecurityGroupRule", Extra: 4}}, total: 4, words: "SecurityGroupRule 4 unknown to Neutron",
+			want:     []common.OVNDifference{{Kind: "SecurityGroupRule", Extra: 4}}, total: 4, summary: "SecurityGroupRule 4 unknown to Neutron",
 		},
 		"Zero": {
-			reason:   "After a second look, nothing may be left of a number.",
+			reason:   "After the second comparison, a count may be 0.",
 			warnings: map[string]warning{"Number of Port Groups to add: %d, remove: %d": {Count: []int32{0, 0}}},
 		},
 		"Noise": {
-			reason: "What is no difference, or is named whether it is one or not, counts nothing.",
+			reason: "Warnings that are no differences, or occur in any case, do not count.",
 			warnings: map[string]warning{
 				"Port QoS policy missing in OVN NB DB, port_id=%s": one("q"), "False-positive ACLs to remove: (%s)": one("f"),
 				"Creating the port %s in OVN NB DB": one("c"), "ACL should be present in OVN but is not, adding:%(acl)s": one("l"),
@@ -49,29 +49,29 @@ func TestDifferences(t *testing.T) {
 			},
 		},
 		"Other": {
-			reason:   "What nobody knows yet is not hidden.",
-			warnings: map[string]warning{"Load balancer %s is not what it was": one("x")},
-			want:     []common.OVNDifference{{Kind: "Other", Different: 1, Examples: []string{"x"}}}, total: 1, words: "Other 1 different",
+			reason:   "Unknown warnings are not hidden.",
+			warnings: map[string]warning{"Load balancer %s is different": one("x")},
+			want:     []common.OVNDifference{{Kind: "Other", Different: 1, Examples: []string{"x"}}}, total: 1, summary: "Other 1 different",
 		},
 		"Secret": {
-			reason:   "A status tells no secret, and takes no more than it may.",
+			reason:   "A status contains no secret, and is limited in size.",
 			warnings: map[string]warning{"Load %s": one("mysql://neutron:hunter2@mariadb " + strings.Repeat("ä ", 200))},
 			want: []common.OVNDifference{{
 				Kind: "Other", Different: 1, Examples: []string{"mysql://neutron:***@mariadb " + strings.Repeat("ä ", 76)},
 			}},
-			total: 1, words: "Other 1 different",
+			total: 1, summary: "Other 1 different",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, total := differences(tc.warnings)
-			if diff := cmp.Diff(tc.want, got); diff != "" || total != tc.total || words(got) != tc.words {
-				t.Errorf("%s\n%d, %q (-want +got):\n%s", tc.reason, total, words(got), diff)
+			if diff := cmp.Diff(tc.want, got); diff != "" || total != tc.total || summary(got) != tc.summary {
+				t.Errorf("%s\n%d, %q (-want +got):\n%s", tc.reason, total, summary(got), diff)
 			}
 		})
 	}
 }
 
-// TestTable: of two rows that begin alike the longer one comes first, and each row with a kind has sides.
+// TestTable: of two rows with a common prefix the longer one is first, and each row with a kind has sides.
 func TestTable(t *testing.T) {
 	for i, f := range warningPatterns {
 		if (f.kind == "") != (len(f.sides) == 0) {
@@ -87,11 +87,12 @@ func TestTable(t *testing.T) {
 
 func TestParseReport(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, output, err string }{
-		"Good":  {reason: "It is the last line.", output: "something\n" + mark + ` {"found": {}}` + "\n"},
-		"None":  {reason: "It was stopped.", output: "something\n", err: "its output does not say once what was found"},
-		"Twice": {reason: "One is of another run.", output: strings.Repeat(mark+` {"found": {}}`+"\n", 2), err: "its output does not say once what was found"},
-		"Half":  {reason: "It was cut.", output: mark + ` {"found`, err: "what its output says was found cannot be read"},
-		"Empty": {reason: "The tool has looked at nothing.", output: mark + ` {}`, err: "what its output says was found cannot be read"},
+		"Good": {reason: "It is the last line.", output: "something\n" + mark + ` {"found": {}}` + "\n"},
+		"None": {reason: "It was stopped.", output: "something\n", err: "the output must contain exactly one result line"},
+		"Twice": {reason: "One is from another run.", output: strings.Repeat(mark+` {"found": {}}`+"\n", 2),
+			err: "the output must contain exactly one result line"},
+		"Half":  {reason: "It was truncated.", output: mark + ` {"found`, err: "the result line cannot be parsed"},
+		"Empty": {reason: "The tool compared nothing.", output: mark + ` {}`, err: "the result line cannot be parsed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parseReport(tc.output)

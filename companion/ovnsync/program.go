@@ -1,18 +1,19 @@
 package ovnsync
 
-// python is the interpreter of an image's programs (images/Containerfile): another one, of the same image, knows nothing of Neutron.
+// python is the interpreter of the image's virtual environment (images/Containerfile): the other interpreter of the image has
+// no Neutron.
 const python = "/opt/openstack/bin/python"
 
-// mark begins the line with what the program has heard.
+// mark is the prefix of the line with the report of the program.
 const mark = "ovn-sync-heard:"
 
-// program is Neutron's tool, and listens to it. Its argument is the mode. It writes, as its last line, how often each warning was given, by
-// the text that it was formatted from, with some of them as they were given; a warning that counts by itself is given as its numbers.
+// program runs Neutron's tool and intercepts its warnings. Its argument is the mode. Its last line contains the number of
+// warnings by format string, with some formatted examples; a warning that contains counts is reported with its numbers.
 //
-// Only the northbound database is looked at. What of the southbound one is of interest, Neutron learns anew whenever a maintenance worker
-// starts; the tool would do so in every mode, and give routers other gateways
+// Only the northbound database is compared. Neutron reads the relevant part of the southbound database again whenever a
+// maintenance worker starts; the tool would do so in every mode, and move routers to other gateways
 // (https://opendev.org/openstack/neutron/src/branch/stable/2025.2/neutron/plugins/ml2/drivers/ovn/mech_driver/ovsdb/ovn_db_sync.py).
-// Later releases know an option for that, by which what other services keep in OVN is left alone, too.
+// Later releases have an option for this, which also excludes objects of other services in OVN.
 const program = `import json
 import logging
 import sys

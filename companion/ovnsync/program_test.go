@@ -13,7 +13,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Two modules that are as those of Neutron to the program: what it takes from them, and nothing else.
+// Two modules that resemble Neutron's, with only the parts that the program uses.
 const (
 	synchronizers = `import logging, os
 LOG = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class OvnNbSynchronizer:
                 self.lost.remove(p)
 class OvnSbSynchronizer:
     def do_sync(self):
-        raise Exception("it writes whatever the mode is")
+        raise Exception("it writes in all modes")
 `
 	tool = `import logging, sys
 from neutron.plugins.ml2.drivers.ovn.mech_driver.ovsdb import ovn_db_sync
@@ -54,14 +54,14 @@ def main():
     ovn_db_sync.OvnNbSynchronizer(sys.argv[at + 1]).do_sync()
     ovn_db_sync.OvnSbSynchronizer().do_sync()
 `
-	// later is what releases since 2026.1 have.
+	// later is the part of releases since 2026.1.
 	later = tool + `
 def load_synchronize_drivers(name):
     pass
 `
 )
 
-// TestProgram: it listens to the tool of each release, looks twice, and leaves the southbound database alone.
+// TestProgram: the program intercepts the tool of each release, compares twice, and does not access the southbound database.
 func TestProgram(t *testing.T) {
 	interpreter, err := exec.LookPath("python3")
 	if err != nil {
@@ -71,7 +71,7 @@ func TestProgram(t *testing.T) {
 	provider := common.OVNDifference{Kind: "ProviderNetworkPort", Extra: 1, Examples: []string{
 		"Provider network port found in OVN NB DB, but not in Neutron port_name=%(lport)s {'net': 1, 'seg': 2}",
 	}}
-	lost := common.OVNDifference{Kind: "Port", Missing: 2, Examples: []string{
+	missingPorts := common.OVNDifference{Kind: "Port", Missing: 2, Examples: []string{
 		"Port found in Neutron but not in OVN NB DB, port_id=p1", "Port found in Neutron but not in OVN NB DB, port_id=p2",
 	}}
 	for name, tc := range map[string]struct {
@@ -80,16 +80,17 @@ func TestProgram(t *testing.T) {
 		found, repaired    []common.OVNDifference
 	}{
 		"Empty": {
-			reason: "No rules are compared where there is no group to have one.", tool: tool, mode: "log", groups: "0",
-			found: []common.OVNDifference{lost, provider},
+			reason: "No rules are compared without security groups.", tool: tool, mode: "log", groups: "0",
+			found: []common.OVNDifference{missingPorts, provider},
 		},
-		"Log":   {reason: "What is there only once is none.", tool: tool, mode: "log", found: []common.OVNDifference{lost, provider, acls}},
-		"Later": {reason: "So it is in later releases.", tool: later, mode: "log", found: []common.OVNDifference{lost, provider, acls}},
+		"Log": {reason: "A difference that is found once does not count.", tool: tool, mode: "log", found: []common.OVNDifference{missingPorts,
+			provider, acls}},
+		"Later": {reason: "The same in later releases.", tool: later, mode: "log", found: []common.OVNDifference{missingPorts, provider, acls}},
 		"Repair": {
-			reason: "It looks again after a repair.", tool: tool, mode: "repair", found: []common.OVNDifference{provider, acls},
+			reason: "It compares again after a repair.", tool: tool, mode: "repair", found: []common.OVNDifference{provider, acls},
 			repaired: []common.OVNDifference{
 				{Kind: "Port", Missing: 2, Extra: 1, Examples: append(
-					append([]string{}, lost.Examples...), "Port found in OVN NB DB but not in Neutron, port_id=made at that moment",
+					append([]string{}, missingPorts.Examples...), "Port found in OVN NB DB but not in Neutron, port_id=made at that moment",
 				)},
 				provider, {Kind: "SecurityGroupRule", Missing: 3, Extra: 1},
 			},

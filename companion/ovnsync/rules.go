@@ -14,59 +14,60 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// next decides: the first rule that has a step.
+// next returns the step of the first rule that has one.
 func next(w *observation) controller.Decision {
-	return controller.First([]func(*observation) *controller.Decision{finishRun, adoptJob, rejectSpec, begin, rest}, w)
+	return controller.First([]func(*observation) *controller.Decision{finishRun, adoptJob, rejectSpec, startRun, rest}, w)
 }
 
-// finishRun sees the run that is under way to its end.
+// finishRun tracks the run in progress until its result is recorded.
 func finishRun(w *observation) *controller.Decision {
 	r := w.open()
 	switch {
 	case r == nil:
 		return nil
 	case !w.isCurrentRun() && w.orphanedPod() != "":
-		return w.wait(w.orphanedPod() + " has outlived its Job, and has to end first")
+		return w.wait(w.orphanedPod() + " outlived its Job and must end first")
 	case !w.isCurrentRun():
-		return w.failed(openstackv1.OVNSyncLost, batchjob.Result{FailureMessage: "its Job vanished before its end was recorded"})
+		return w.failed(openstackv1.OVNSyncLost, batchjob.Result{FailureMessage: "its Job disappeared before its result was recorded"})
 	case w.isFinished():
 		return w.evaluateRun(batchjob.GetResult(w.job, w.pods))
 	case w.job.DeletionTimestamp == nil && r.Generation != w.sync.Generation && !w.hasStarted():
-		return w.remove("it was made for an earlier spec and has not started")
+		return w.remove("it was created for an earlier spec and has not started")
 	case w.job.DeletionTimestamp == nil && batchjob.IsSuspended(w.job) && w.orphanedPod() == "":
 		return &controller.Decision{Name: "Released", Action: batchjob.Suspend(w.job, false)}
 	case batchjob.IsSuspended(w.job):
-		return w.wait("waits until " + w.orphanedPod() + " has ended")
+		return w.wait("waiting for " + w.orphanedPod() + " to end")
 	}
 	return w.wait(w.running(r))
 }
 
-// adoptJob records a Job that was made for what is due, and clears one away that is not wanted, or has ended without a record.
+// adoptJob records a Job that was created for the next run. It deletes a Job that is not needed, or that has ended without a
+// record.
 func adoptJob(w *observation) *controller.Decision {
-	if !w.ours() || w.job.DeletionTimestamp != nil {
+	if !w.isOwned() || w.job.DeletionTimestamp != nil {
 		return nil
 	}
 	r, ok := runOf(w.job)
-	due := w.nextRun()
+	upcoming := w.nextRun()
 	switch last := w.sync.Status.Run; {
 	case !batchjob.IsSuspended(w.job) && w.isFinished() && (last == nil || last.JobUID != string(w.job.UID)):
-		return w.remove("it has ended, and was not recorded")
+		return w.remove("it ended and was not recorded")
 	case !batchjob.IsSuspended(w.job):
 		return nil
-	case !ok || due == nil || r != *due || w.rejectReason() != "":
-		return w.remove("it never started, and is not wanted any more")
+	case !ok || upcoming == nil || r != *upcoming || w.rejectReason() != "":
+		return w.remove("it never started and is no longer needed")
 	}
 	return &controller.Decision{Name: "Recorded", Record: true, Expected: true, RequeueAfter: controller.MinRequeueInterval, Status: func() {
-		due.JobUID, due.Started = string(w.job.UID), w.time()
-		if last := w.sync.Status.Run; last != nil && last.Request == due.Request && last.Mode == due.Mode {
-			due.Failures = last.Failures
+		upcoming.JobUID, upcoming.Started = string(w.job.UID), w.time()
+		if last := w.sync.Status.Run; last != nil && last.Request == upcoming.Request && last.Mode == upcoming.Mode {
+			upcoming.Failures = last.Failures
 		}
-		w.sync.Status.Run = due
-		w.report("its Job is made")
+		w.sync.Status.Run = upcoming
+		w.report("creating the Job")
 	}}
 }
 
-// rejectSpec does nothing where people have to decide.
+// rejectSpec changes nothing if an administrator has to decide.
 func rejectSpec(w *observation) *controller.Decision {
 	why := w.rejectReason()
 	if why == "" {
@@ -75,49 +76,50 @@ func rejectSpec(w *observation) *controller.Decision {
 	return &controller.Decision{RequeueAfter: controller.ResyncInterval, Status: func() { w.set(conditionReady, false, "Refused", why) }}
 }
 
-// begin makes the Job of what is due.
-func begin(w *observation) *controller.Decision {
-	due := w.nextRun()
-	if due == nil {
+// startRun creates the Job of the next run.
+func startRun(w *observation) *controller.Decision {
+	upcoming := w.nextRun()
+	if upcoming == nil {
 		return nil
 	}
 	if at := w.nextAttemptTime(); at.After(w.now) {
 		return &controller.Decision{RequeueAfter: controller.RequeueIn(at, w.now), Expected: true, Status: func() { w.report("") }}
 	}
 	if len(w.missing) > 0 {
-		return w.wait(w.missing[0] + " does not exist, which spec.template refers to")
+		return w.wait("spec.template refers to " + w.missing[0] + ", which does not exist")
 	}
 	switch {
 	case w.job != nil && w.canDelete():
-		return w.remove("it has ended, and the next one needs its name")
+		return w.remove("it has ended, and the next Job requires its name")
 	case w.job != nil:
 		return w.wait(w.jobNameOwner())
 	case w.orphanedPod() != "":
-		return w.wait(w.orphanedPod() + " has outlived its Job, and has to end first")
+		return w.wait(w.orphanedPod() + " outlived its Job and must end first")
 	}
 	return &controller.Decision{
-		Name: "Created", Expected: true, Status: func() { w.report("its Job is made") },
+		Name: "Created", Expected: true, Status: func() { w.report("creating the Job") },
 		Action: func(ctx context.Context, env *controller.Env) error {
-			if err := env.Client.Create(ctx, newJob(w.sync, due)); err != nil {
-				return fmt.Errorf("cannot make Job %s: %w", jobName(w.sync), err)
+			if err := env.Client.Create(ctx, newJob(w.sync, upcoming)); err != nil {
+				return fmt.Errorf("cannot create Job %s: %w", jobName(w.sync), err)
 			}
 			return nil
 		},
 	}
 }
 
-// rest reports when there is nothing to do.
+// rest reports the status when idle.
 func rest(w *observation) *controller.Decision {
 	return &controller.Decision{RequeueAfter: controller.ResyncInterval, Status: func() { w.report("") }}
 }
 
-// initialBackoff is the pause after the first run that did not succeed. It doubles with each one up to Longest, doublings times at most.
+// initialBackoff is the delay after the first failed run. It doubles with each further failure, at most maxBackoffSteps times
+// and up to ResyncInterval.
 const (
 	initialBackoff  = controller.Poll
 	maxBackoffSteps = 10
 )
 
-// nextAttemptTime is until when the next run has to wait. Another request is tried at once, and so is a changed spec.
+// nextAttemptTime returns when the next run may start. A new request and a changed spec are executed immediately.
 func (obs *observation) nextAttemptTime() time.Time {
 	r := obs.sync.Status.Run
 	if r == nil || r.Result == openstackv1.OVNSyncSucceeded || r.Finished == nil || r.Generation != obs.sync.Generation {
@@ -126,7 +128,7 @@ func (obs *observation) nextAttemptTime() time.Time {
 	return r.Finished.Add(min(initialBackoff<<min(max(r.Failures-1, 0), maxBackoffSteps), controller.ResyncInterval))
 }
 
-// canDelete: the Job may be cleared away, because it has ended, and that is recorded, or its owner is gone.
+// canDelete reports whether the Job may be deleted: it has ended, and its result is recorded or its owner no longer exists.
 func (obs *observation) canDelete() bool {
 	if !obs.isFinished() || obs.job.DeletionTimestamp != nil {
 		return false
@@ -135,16 +137,16 @@ func (obs *observation) canDelete() bool {
 	return owner != nil && owner.Kind == kindName
 }
 
-// jobNameOwner says who has the Job's name.
+// jobNameOwner describes the owner of the Job with the name of this OVNSync's Job.
 func (obs *observation) jobNameOwner() string {
 	owner := metav1.GetControllerOf(obs.job)
 	if owner == nil || owner.Kind != kindName {
-		return fmt.Sprintf("Job %s has the name that the Job of this OVNSync has, and is none of it: delete it", obs.job.Name)
+		return fmt.Sprintf("Job %s uses the name reserved for the Job of this OVNSync but is not owned by one: delete it", obs.job.Name)
 	}
-	return fmt.Sprintf("waits until Job %s of an earlier request is gone", obs.job.Name)
+	return fmt.Sprintf("waiting for Job %s of an earlier request to be deleted", obs.job.Name)
 }
 
-// remove clears the Job away as it was seen.
+// remove deletes the Job in the version that was read.
 func (obs *observation) remove(why string) *controller.Decision {
 	return &controller.Decision{
 		Name: "Cleared", Expected: true, Wait: why, Status: func() { obs.report("") },
@@ -156,7 +158,7 @@ func (obs *observation) wait(why string) *controller.Decision {
 	return &controller.Decision{RequeueAfter: controller.Poll, Expected: true, Status: func() { obs.report(why) }}
 }
 
-// running says what is under way, and what keeps it from starting.
+// running describes the run in progress, and why its pod cannot start.
 func (obs *observation) running(r *run) string {
 	text := fmt.Sprintf("%s of request %q runs in Job %s", r.Mode, r.Request, obs.job.Name)
 	for _, p := range batchjob.ListPods(obs.job, obs.pods) {
@@ -167,12 +169,12 @@ func (obs *observation) running(r *run) string {
 	return text
 }
 
-// evaluateRun decides how the run that was under way went. It has succeeded when what it found can be read.
+// evaluateRun determines the result of the run in progress. It has succeeded if its report can be parsed.
 func (obs *observation) evaluateRun(res batchjob.Result) *controller.Decision {
 	if res.Code == nil || *res.Code != 0 {
 		return obs.failed(openstackv1.OVNSyncFailed, res)
 	}
-	if obs.outputUnread {
+	if obs.outputUnreadable {
 		res.FailureMessage = "its output cannot be read"
 		return obs.failed(openstackv1.OVNSyncFailed, res)
 	}
@@ -197,17 +199,17 @@ func (obs *observation) evaluateRun(res batchjob.Result) *controller.Decision {
 	return s
 }
 
-// failed records that the run that was under way has no answer.
+// failed records that the run in progress has no answer.
 func (obs *observation) failed(result string, res batchjob.Result) *controller.Decision {
 	r := obs.open()
 	excerpt := batchjob.TailForStatus(obs.output + "\n" + res.FailureMessage)
 	s := obs.finishedStep(result, res, func() { r.Failures, r.Log = r.Failures+1, excerpt })
 	s.Warning = result == openstackv1.OVNSyncFailed
-	s.Note = fmt.Sprintf("%s of request %q did not succeed: %s", r.Mode, r.Request, failureMessage(&run{ExitCode: res.Code, Log: excerpt}))
+	s.Note = fmt.Sprintf("%s of request %q failed: %s", r.Mode, r.Request, failureMessage(&run{ExitCode: res.Code, Log: excerpt}))
 	return s
 }
 
-// finishedStep records how the run that was under way ended.
+// finishedStep records the result of the run in progress.
 func (obs *observation) finishedStep(result string, res batchjob.Result, more func()) *controller.Decision {
 	r := obs.open()
 	mode := string(r.Mode)

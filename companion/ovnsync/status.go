@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// conditionReady: the last request is answered.
+	// conditionReady: the last request is completed.
 	conditionReady = "Ready"
-	// conditionInSync: the last answer is that nothing differs.
+	// conditionInSync: the last answer contains no differences.
 	conditionInSync = "InSync"
 )
 
@@ -23,18 +23,18 @@ func (obs *observation) set(name string, holds bool, reason, message string) {
 	condition.Set(&s.Conditions, name, obs.sync.Generation, obs.now, condition.State{True: holds, Reason: reason, Message: message})
 }
 
-// report sets the conditions by what is recorded, for a pass that waits for something, or for nothing.
+// report sets the conditions from the recorded state. why is the reason if the pass waits, otherwise "".
 func (obs *observation) report(why string) {
 	s := &obs.sync.Status
 	switch r := s.Run; {
 	case obs.isAnswered():
-		obs.set(conditionReady, true, "Answered", fmt.Sprintf("request %q is answered", s.Answer.Request))
+		obs.set(conditionReady, true, "Answered", fmt.Sprintf("request %q is completed", s.Answer.Request))
 	case why != "":
 		obs.set(conditionReady, false, "Waiting", why)
 	case r != nil && r.Result != "" && r.Result != openstackv1.OVNSyncSucceeded:
-		obs.set(conditionReady, false, "CommandFailed", fmt.Sprintf("the comparison did not succeed and is tried again: %s", failureMessage(r)))
+		obs.set(conditionReady, false, "CommandFailed", fmt.Sprintf("the comparison failed and is retried: %s", failureMessage(r)))
 	default:
-		obs.set(conditionReady, false, "Waiting", fmt.Sprintf("request %q is not answered yet", obs.sync.Spec.Request))
+		obs.set(conditionReady, false, "Waiting", fmt.Sprintf("request %q is pending", obs.sync.Spec.Request))
 	}
 	if s.Answer != nil {
 		v := inSyncCondition(s.Answer)
@@ -42,25 +42,25 @@ func (obs *observation) report(why string) {
 	}
 }
 
-// inSyncCondition is what an answer says.
+// inSyncCondition returns the condition for an answer.
 func inSyncCondition(a *common.OVNSyncAnswer) condition.State {
 	switch {
 	case a.Differences > 0 && a.Mode == common.OVNSyncRepair:
-		return condition.False("NotRepaired", fmt.Sprintf("after a repair of %d differences, these are left: %s", a.Repaired, words(a.Found)))
+		return condition.False("NotRepaired", fmt.Sprintf("after a repair of %d differences, these remain: %s", a.Repaired, summary(a.Found)))
 	case a.Differences > 0:
-		return condition.False("Drifted", "OVN is not as Neutron's database says: "+words(a.Found))
+		return condition.False("Drifted", "OVN differs from the Neutron database: "+summary(a.Found))
 	case a.Repaired > 0:
-		return condition.True("Repaired", "OVN is as Neutron's database says, after a repair: "+words(a.Found))
+		return condition.True("Repaired", "OVN matches the Neutron database after a repair: "+summary(a.Found))
 	}
-	return condition.True("InSync", "OVN is as Neutron's database says")
+	return condition.True("InSync", "OVN matches the Neutron database")
 }
 
-// failureMessage a run ended that did not succeed.
+// failureMessage returns a short reason for the failure of a run.
 func failureMessage(r *run) string {
 	const limit = 300
 	line := condition.Truncate(batchjob.LastLine(r.Log), limit)
 	if r.ExitCode == nil || *r.ExitCode == 0 {
-		return cmp.Or(line, "nobody knows how it ended")
+		return cmp.Or(line, "the result of the run is unknown")
 	}
 	if line == "" {
 		return fmt.Sprintf("exit code %d", *r.ExitCode)

@@ -22,35 +22,35 @@ import (
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// observation is everything that a decision depends on, as it was read in one pass.
+// observation is the state that was read in one pass, from which all decisions are made.
 type observation struct {
 	sync *openstackv1.OVNSync
 	now  time.Time
-	// job is the one that there is, whosever; pods are those of all Jobs of this name.
+	// job is the Job with the name, regardless of its owner; pods are the pods of all Jobs with the name.
 	job  *batchv1.Job
 	pods []corev1.Pod
-	// missing are Secrets and ConfigMaps that the Job's pod needs.
+	// missing are the Secrets and ConfigMaps that the Job's pod requires.
 	missing []string
-	// output is what a run has written that has ended; unread says that it cannot be read.
-	output       string
-	outputUnread bool
+	// output is the output of a finished run; outputUnread is set if it cannot be read.
+	output           string
+	outputUnreadable bool
 }
 
-// observe reads the world, and nothing of it from a cache. The OVNSync is read before and after the Job, and if it has changed meanwhile,
-// the error is a conflict: so a record whose Job is missing is older than that, and so is a Job than the record with which it is released.
+// observe reads the state live, without a cache. The OVNSync is read before and after the Job; a change in between is a
+// conflict error. So a record without a Job is older than that, and a Job is older than the record with which it is released.
 func observe(ctx context.Context, env *controller.Env, o *openstackv1.OVNSync) (*observation, error) {
 	w := &observation{sync: o, now: env.Clock.Now()}
 	if err := w.read(ctx, env.Reader); err != nil {
 		return nil, err
 	}
-	again := &openstackv1.OVNSync{}
-	err := client.IgnoreNotFound(env.Reader.Get(ctx, client.ObjectKeyFromObject(o), again))
+	reread := &openstackv1.OVNSync{}
+	err := client.IgnoreNotFound(env.Reader.Get(ctx, client.ObjectKeyFromObject(o), reread))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the OVNSync: %w", err)
-	case again.ResourceVersion != o.ResourceVersion:
+	case reread.ResourceVersion != o.ResourceVersion:
 		return nil, apierrors.NewConflict(openstackv1.GroupVersion.WithResource("ovnsyncs").GroupResource(), o.Name,
-			errors.New("it has changed while the Job was read"))
+			errors.New("it changed while the Job was read"))
 	}
 	if w.open() != nil {
 		w.parseOutput(ctx, env)
@@ -69,7 +69,7 @@ func (obs *observation) read(ctx context.Context, reader client.Reader) error {
 	if obs.job, err = live.Get(ctx, reader, "Job", key, &batchv1.Job{}); err != nil {
 		return err
 	}
-	// Pods after the Job: those of a Job that was gone are still there.
+	// Pods after the Job: the pods of a Job that did not exist may still exist.
 	pods := &corev1.PodList{}
 	if err := reader.List(ctx, pods, here, client.MatchingLabels{syncLabel: name}); err != nil {
 		return fmt.Errorf("cannot list the pods of comparisons: %w", err)
@@ -78,23 +78,23 @@ func (obs *observation) read(ctx context.Context, reader client.Reader) error {
 	return nil
 }
 
-// parseOutput reads the output of a run that has ended. What cannot be read keeps nothing from being recorded.
+// parseOutput reads the output of a finished run. An unreadable output does not prevent the record.
 func (obs *observation) parseOutput(ctx context.Context, env *controller.Env) {
 	if !obs.isCurrentRun() || !obs.isFinished() {
 		return
 	}
 	res := batchjob.GetResult(obs.job, obs.pods)
-	if obs.outputUnread = res.Pod == nil; obs.outputUnread {
+	if obs.outputUnreadable = res.Pod == nil; obs.outputUnreadable {
 		return
 	}
 	var err error
 	if obs.output, err = env.Output(ctx, res.Pod, res.Container); err != nil {
 		log.FromContext(ctx).Error(err, "cannot read the output of a comparison", "pod", res.Pod.Name)
-		obs.outputUnread = true
+		obs.outputUnreadable = true
 	}
 }
 
-// open is the run that is under way: nil if there is none.
+// open returns the run in progress; nil if none exists.
 func (obs *observation) open() *run {
 	if r := obs.sync.Status.Run; r != nil && r.Result == "" {
 		return r
@@ -102,13 +102,13 @@ func (obs *observation) open() *run {
 	return nil
 }
 
-// isAnswered: the last answer is that of what is asked now.
+// isAnswered reports whether the last answer is for the current request.
 func (obs *observation) isAnswered() bool {
 	a := obs.sync.Status.Answer
 	return a != nil && a.Request == obs.sync.Spec.Request && a.Mode == modeOf(obs.sync.Spec.OVNSyncRequest)
 }
 
-// nextRun is the run that is to be made next: nil if there is nothing to answer.
+// nextRun returns the next run; nil if the request is completed.
 func (obs *observation) nextRun() *run {
 	if obs.isAnswered() {
 		return nil
@@ -120,38 +120,38 @@ func (obs *observation) nextRun() *run {
 	return r
 }
 
-// rejectReason says why nothing is done: no words if there is no reason.
+// rejectReason returns why the spec is rejected; "" if it is not.
 func (obs *observation) rejectReason() string {
 	if len(obs.sync.Spec.Template.Spec.Containers) == 0 {
-		return "spec.template.spec.containers is empty: the first container runs Neutron's tool"
+		return "spec.template.spec.containers must not be empty: the first container runs Neutron's tool"
 	}
 	return ""
 }
 
-// ours: the Job is this OVNSync's, not that of an earlier one of its name.
-func (obs *observation) ours() bool {
+// isOwned reports whether this OVNSync, not an earlier object with its name, owns the Job.
+func (obs *observation) isOwned() bool {
 	return obs.job != nil && metav1.IsControlledBy(obs.job, obs.sync)
 }
 
-// isCurrentRun: the Job is the one of the run that is under way.
+// isCurrentRun reports whether the Job belongs to the run in progress.
 func (obs *observation) isCurrentRun() bool {
 	r := obs.open()
-	return r != nil && obs.ours() && string(obs.job.UID) == r.JobUID
+	return r != nil && obs.isOwned() && string(obs.job.UID) == r.JobUID
 }
 
-// hasStarted reports whether a pod of the Job has started, or may have.
+// hasStarted reports whether a pod of the Job has started, or may have started.
 func (obs *observation) hasStarted() bool {
 	return obs.job.Status.Failed+obs.job.Status.Succeeded > 0 ||
 		slices.ContainsFunc(batchjob.ListPods(obs.job, obs.pods), func(p corev1.Pod) bool { return batchjob.Started(&p) })
 }
 
-// isFinished: the Job has ended, and no pod of it is left that may write.
+// isFinished reports whether the Job has ended and has no pods that may write.
 func (obs *observation) isFinished() bool {
 	return batchjob.IsFinished(obs.job) &&
 		!slices.ContainsFunc(batchjob.ListPods(obs.job, obs.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
 }
 
-// orphanedPod is a pod that has outlived its Job and may write: no word if there is none.
+// orphanedPod returns a pod that outlived its Job and may write; "" if none exists.
 func (obs *observation) orphanedPod() string {
 	for i := range obs.pods {
 		if p := &obs.pods[i]; consumer.Running(p) && (obs.job == nil || !metav1.IsControlledBy(p, obs.job)) {

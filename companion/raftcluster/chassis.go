@@ -10,14 +10,14 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 )
 
-// grace is how long a node may take for what is wanted. It is more than the time between two heartbeats of Neutron's, which makes a new
-// number of what is wanted for each.
+// grace is how long a chassis may take to apply the desired configuration. It is longer than the interval between two
+// heartbeats of Neutron, each of which increments nb_cfg.
 const grace = 2 * time.Minute
 
-// maxNamed is how many nodes the status names.
+// maxNamed is the maximum number of nodes that the status lists.
 const maxNamed = 8
 
-// chassis is a node that has registered, and how far its controller has come: its number of what is wanted, and when it got there.
+// chassis is a registered node and the progress of its controller: the applied nb_cfg and the time of its application.
 // https://www.ovn.org/support/dist-docs/ovn-sb.5.html, Chassis_Private
 type chassis struct {
 	Name    string `json:"name"`
@@ -25,15 +25,15 @@ type chassis struct {
 	At      int64  `json:"nb_cfg_timestamp"` // in milliseconds
 }
 
-// rowsOf is the answer to a select.
+// rowsOf is the result of a select operation.
 type rowsOf[T any] struct {
 	Rows []T `json:"rows"`
 }
 
-// count asks a member of OVN's southbound database for the nodes, by a connection that it closes.
+// count reads the chassis from a member of OVN's southbound database and closes the connection.
 //
-// A node is behind if it has missed more than the last number of what is wanted, and has been at its own for longer than the grace. The
-// same is how Neutron tells whether an agent is alive: neutron/plugins/ml2/drivers/ovn/agent/neutron_agent.py.
+// A node is behind if it has missed more than the latest nb_cfg and its own value is older than the grace period. Neutron
+// uses the same rule for the liveness of an agent: neutron/plugins/ml2/drivers/ovn/agent/neutron_agent.py.
 func count(ctx context.Context, conn net.Conn, name string, now time.Time) (*c5c3v1.RaftChassis, []host, error) {
 	rows := func(table string, columns ...string) map[string]any {
 		return map[string]any{"op": "select", "table": table, "where": []any{}, "columns": columns}

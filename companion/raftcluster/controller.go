@@ -20,12 +20,12 @@ const (
 
 var (
 	metrics      = controller.NewMetrics("raft_cluster")
-	counts       = metrics.Gauge("members", "Number of pods by what they are.", "state")
-	nodes        = metrics.Gauge("chassis", "Nodes that have registered: active if they have done what is wanted, else behind.", "state")
-	leadersGauge = metrics.Gauge("leaders", "1 as long as a member leads.")
+	counts       = metrics.Gauge("members", "Number of pods by state.", "state")
+	nodes        = metrics.Gauge("chassis", "Registered nodes: active if they have applied the configuration, otherwise behind.", "state")
+	leadersGauge = metrics.Gauge("leaders", "1 while the cluster has a leader.")
 )
 
-// kind asks again and again: neither members nor their StatefulSet are watched.
+// kind polls: neither the members nor their StatefulSet are watched.
 var kind = controller.Kind[*c5c3v1.RaftCluster, *observation]{
 	Name:          "RaftCluster",
 	Object:        &c5c3v1.RaftCluster{},
@@ -51,17 +51,17 @@ func measure(c *c5c3v1.RaftCluster) {
 		nodes.WithLabelValues(c.Namespace, c.Name, "active").Set(float64(n.Active))
 		nodes.WithLabelValues(c.Namespace, c.Name, "behind").Set(float64(n.Registered - n.Active))
 	}
-	leads := 0.0
+	leaderValue := 0.0
 	if c.Status.Leader != "" {
-		leads = 1
+		leaderValue = 1
 	}
-	leadersGauge.WithLabelValues(c.Namespace, c.Name).Set(leads)
+	leadersGauge.WithLabelValues(c.Namespace, c.Name).Set(leaderValue)
 }
 
 // Reconciler reconciles RaftClusters.
 type Reconciler controller.Env
 
-// Reconcile asks every member once, and reports.
+// Reconcile queries every member once and updates the status.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	return kind.Reconcile(ctx, (*controller.Env)(r), req)
 }

@@ -26,11 +26,11 @@ import (
 )
 
 const (
-	namespace = "team-a-prod-12345"
-	name      = "ovn-northbound"
-	domain    = "ovn-northbound.team-a-prod-12345.svc.cluster.local"
-	ours      = "618fd7fb-82e8-49fc-90d9-73be342a6e86"
-	another   = "4faed963-70cf-4947-8764-ec65f8ef37fa"
+	namespace  = "team-a-prod-12345"
+	name       = "ovn-northbound"
+	domain     = "ovn-northbound.team-a-prod-12345.svc.cluster.local"
+	ownCluster = "618fd7fb-82e8-49fc-90d9-73be342a6e86"
+	another    = "4faed963-70cf-4947-8764-ec65f8ef37fa"
 )
 
 var scheme = func() *runtime.Scheme {
@@ -43,7 +43,7 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// cluster is what is around the controller.
+// cluster is the environment of the controller.
 type cluster struct {
 	t       *testing.T
 	api     client.WithWatch
@@ -52,7 +52,7 @@ type cluster struct {
 	events  *events.FakeRecorder
 }
 
-// newCluster is one of so many pods, of which the RaftCluster knows this ID. A number below 0: there is no StatefulSet.
+// newCluster returns a cluster with the number of pods and the recorded ID. Without a StatefulSet if the number is negative.
 func newCluster(t *testing.T, pods int32, id string, objects ...client.Object) *cluster {
 	t.Helper()
 	m := newMembers(t)
@@ -70,7 +70,8 @@ func newCluster(t *testing.T, pods int32, id string, objects ...client.Object) *
 		})
 	}
 	return &cluster{
-		t: t, members: m, api: crash.NewServer(scheme, []client.Object{&c5c3v1.RaftCluster{}, &ovnchassisv1.OVNChassis{}}, append(objects, m.secret())...),
+		t: t, members: m, api: crash.NewServer(scheme, []client.Object{&c5c3v1.RaftCluster{}, &ovnchassisv1.OVNChassis{}}, append(objects,
+			m.secret())...),
 		clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)), events: events.NewFakeRecorder(1000),
 	}
 }
@@ -97,7 +98,7 @@ func TestReconcile(t *testing.T) {
 		reason         string
 		pods           int32
 		knownClusterID string
-		replies        []string // of each pod; empty: it does not answer
+		replies        []string // of each pod; empty: no response
 		id             string
 		leader         string
 		states         []string
@@ -106,87 +107,106 @@ func TestReconcile(t *testing.T) {
 		after          time.Duration
 	}{
 		"No StatefulSet": {
-			reason: "It is made once the companion has looked.", pods: -1,
-			ready: metav1.Condition{Status: "False", Reason: "NoMembers", Message: "StatefulSet ovn-northbound has no pods yet"}, after: shortRequeueInterval,
+			reason: "It is created after the first pass.", pods: -1,
+			ready: metav1.Condition{Status: "False", Reason: "NoMembers", Message: "StatefulSet ovn-northbound has no pods yet"},
+			after: shortRequeueInterval,
 		},
 		"Created": {
-			reason: "The first member has created the cluster.", pods: 1, replies: []string{serving(ours, "a", true, true, 3)},
-			id: ours, leader: pod(0), states: []string{"Joined"}, same: "True", after: shortRequeueInterval,
+			reason: "The first member has created the cluster.", pods: 1, replies: []string{serving(ownCluster, "a", true, true, 3)},
+			id: ownCluster, leader: pod(0), states: []string{"Joined"}, same: "True", after: shortRequeueInterval,
 			ready: metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 1 pods are members, and ovn-northbound-0 leads"},
 		},
 		"Starting": {
-			reason: "Nothing is written down that nobody says.", pods: 1, replies: []string{""}, states: []string{"Unreachable"}, same: "True", after: shortRequeueInterval,
-			ready: metav1.Condition{Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not answer; nobody leads"},
+			reason: "Nothing is recorded without a response.", pods: 1, replies: []string{""}, states: []string{"Unreachable"}, same: "True",
+			after: shortRequeueInterval,
+			ready: metav1.Condition{Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not respond; no member is the leader"},
 		},
 		"Whole": {
-			reason: "Three members, and the second leads.", pods: 3, knownClusterID: ours, id: ours, leader: pod(1), same: "True", after: 10 * time.Second,
-			replies: []string{serving(ours, "a", false, true, 9), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
-			states:  []string{"Joined", "Joined", "Joined"},
-			ready:   metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 3 pods are members, and ovn-northbound-1 leads"},
+			reason: "Three members; the second is the leader.", pods: 3, knownClusterID: ownCluster, id: ownCluster, leader: pod(1), same: "True",
+			after: 10 * time.Second,
+			replies: []string{serving(ownCluster, "a", false, true, 9), serving(ownCluster, "b", true, true, 10), serving(ownCluster, "c", false,
+				true, 8)},
+			states: []string{"Joined", "Joined", "Joined"},
+			ready:  metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 3 pods are members, and ovn-northbound-1 leads"},
 		},
 		"Joining": {
-			reason: "One has lost its volume, and joins.", pods: 3, knownClusterID: ours, id: ours, leader: pod(1), same: "True", after: shortRequeueInterval,
-			replies: []string{serving("", "d", false, false, 0), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
+			reason: "One lost its volume and joins.", pods: 3, knownClusterID: ownCluster, id: ownCluster, leader: pod(1), same: "True",
+			after:   shortRequeueInterval,
+			replies: []string{serving("", "d", false, false, 0), serving(ownCluster, "b", true, true, 10), serving(ownCluster, "c", false, true, 8)},
 			states:  []string{"Joining", "Joined", "Joined"},
-			ready:   metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-0 is not in touch with a majority"},
+			ready:   metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-0 is not connected to a majority"},
 		},
 		"Left": {
-			reason: "It serves the database no more.", pods: 3, knownClusterID: ours, id: ours, leader: pod(0), same: "True", after: shortRequeueInterval,
-			replies: []string{serving(ours, "a", true, true, 9), serving(ours, "b", false, true, 10), noDatabase},
+			reason: "It no longer serves the database.", pods: 3, knownClusterID: ownCluster, id: ownCluster, leader: pod(0), same: "True",
+			after:   shortRequeueInterval,
+			replies: []string{serving(ownCluster, "a", true, true, 9), serving(ownCluster, "b", false, true, 10), noDatabase},
 			states:  []string{"Joined", "Joined", "Left"},
-			ready:   metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is no member any more"},
+			ready:   metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is no longer a member"},
 		},
 		"Behind": {
-			reason: "It is in touch and does not keep up.", pods: 3, knownClusterID: ours, id: ours, leader: pod(0), same: "True", after: shortRequeueInterval,
-			replies: []string{serving(ours, "a", true, true, 5000), serving(ours, "b", false, true, 4999), serving(ours, "c", false, true, 99)},
-			states:  []string{"Joined", "Joined", "Joined"},
-			ready:   metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is more than 1000 entries behind"},
+			reason: "It is connected but lags behind.", pods: 3, knownClusterID: ownCluster, id: ownCluster, leader: pod(0), same: "True",
+			after: shortRequeueInterval,
+			replies: []string{serving(ownCluster, "a", true, true, 5000), serving(ownCluster, "b", false, true, 4999), serving(ownCluster, "c",
+				false, true, 99)},
+			states: []string{"Joined", "Joined", "Joined"},
+			ready:  metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is more than 1000 entries behind"},
 		},
 		"No majority": {
-			reason: "Two are gone.", pods: 3, knownClusterID: ours, id: ours, same: "True", after: shortRequeueInterval,
-			replies: []string{serving(ours, "a", false, false, 9), "", ""}, states: []string{"Joining", "Unreachable", "Unreachable"},
+			reason: "Two are unreachable.", pods: 3, knownClusterID: ownCluster, id: ownCluster, same: "True", after: shortRequeueInterval,
+			replies: []string{serving(ownCluster, "a", false, false, 9), "", ""}, states: []string{"Joining", "Unreachable", "Unreachable"},
 			ready: metav1.Condition{
 				Status: "False", Reason: "NoLeader",
-				Message: "ovn-northbound-0 is not in touch with a majority; ovn-northbound-1 does not answer; ovn-northbound-2 does not answer; nobody leads",
+				Message: "ovn-northbound-0 is not connected to a majority; ovn-northbound-1 does not respond; " +
+					"ovn-northbound-2 does not respond; no member is the leader",
 			},
 		},
 		"Another cluster": {
-			reason: "It is told of and not followed, even if it leads one of its own.", pods: 3, knownClusterID: ours, id: ours, leader: pod(1), same: "False", after: shortRequeueInterval,
-			replies: []string{serving(another, "x", true, true, 3), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
-			states:  []string{"Foreign", "Joined", "Joined"},
-			ready:   metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is of another cluster"},
+			reason: "It is reported and ignored, even if it is the leader of its own cluster.", pods: 3, knownClusterID: ownCluster, id: ownCluster,
+			leader: pod(1), same: "False", after: shortRequeueInterval,
+			replies: []string{serving(another, "x", true, true, 3), serving(ownCluster, "b", true, true, 10), serving(ownCluster, "c", false, true,
+				8)},
+			states: []string{"Foreign", "Joined", "Joined"},
+			ready:  metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is a member of another cluster"},
 		},
-		"Nothing but another": {
-			reason: "The only member was created anew: what is known stays.", pods: 1, knownClusterID: ours, id: ours, same: "False", after: shortRequeueInterval,
+		"Only another": {
+			reason: "The only member was re-created: the recorded ID is retained.", pods: 1, knownClusterID: ownCluster, id: ownCluster,
+			same:    "False",
+			after:   shortRequeueInterval,
 			replies: []string{serving(another, "x", true, true, 3)}, states: []string{"Foreign"},
-			ready: metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is of another cluster; nobody leads"},
+			ready: metav1.Condition{Status: "False", Reason: "OtherCluster",
+				Message: "ovn-northbound-0 is a member of another cluster; no member is the leader"},
 		},
 		"Two at first": {
-			reason: "Which of them is ours, nobody can say.", pods: 2, same: "False", after: shortRequeueInterval,
-			replies: []string{serving(another, "x", true, true, 3), serving(ours, "b", true, true, 3)}, states: []string{"Foreign", "Foreign"},
+			reason: "It is unknown which ID is correct.", pods: 2, same: "False", after: shortRequeueInterval,
+			replies: []string{serving(another, "x", true, true, 3), serving(ownCluster, "b", true, true, 3)}, states: []string{"Foreign", "Foreign"},
 			ready: metav1.Condition{
-				Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is of another cluster; ovn-northbound-1 is of another cluster; nobody leads",
+				Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is a member of another cluster; " +
+					"ovn-northbound-1 is a member of another cluster; no member is the leader",
 			},
 		},
 		"Joiners answer first": {
-			reason: "They show the ID that they were told to join, of a cluster that is lost. It is not written down, and nobody is told to delete anything.",
-			pods:   3, replies: []string{"", serving(another, "", false, false, 0), serving(another, "", false, false, 0)}, same: "True", after: shortRequeueInterval,
+			reason: "They have the ID that they were configured to join, of a lost cluster. It is not recorded, and no message suggests a deletion.",
+			pods:   3, replies: []string{"", serving(another, "", false, false, 0), serving(another, "", false, false, 0)}, same: "True",
+			after:  shortRequeueInterval,
 			states: []string{"Unreachable", "Joining", "Joining"},
 			ready: metav1.Condition{
-				Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not answer; ovn-northbound-1 is not in touch with a majority; " +
-					"ovn-northbound-2 is not in touch with a majority; nobody leads",
+				Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not respond; ovn-northbound-1 is not connected to a majority; " +
+					"ovn-northbound-2 is not connected to a majority; no member is the leader",
 			},
 		},
-		"Joiners beside the first": {
-			reason: "The one that has the data is the one that counts.", pods: 2, id: ours, leader: pod(0), same: "False", after: shortRequeueInterval,
-			replies: []string{serving(ours, "a", true, true, 3), serving(another, "", false, false, 0)},
+		"Joiners with the first": {
+			reason: "The cluster with the data is recorded.", pods: 2, id: ownCluster, leader: pod(0), same: "False",
+			after:   shortRequeueInterval,
+			replies: []string{serving(ownCluster, "a", true, true, 3), serving(another, "", false, false, 0)},
 			states:  []string{"Joined", "Foreign"},
-			ready:   metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-1 is of another cluster"},
+			ready:   metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-1 is a member of another cluster"},
 		},
 		"Refuses": {
-			reason: "Its answer is an error.", pods: 1, knownClusterID: ours, id: ours, replies: []string{`{"error":"unknown database"}`}, states: []string{"Unreachable"},
-			same: "True", after: shortRequeueInterval,
-			ready: metav1.Condition{Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not answer; nobody leads"},
+			reason: "The response is an error.", pods: 1, knownClusterID: ownCluster, id: ownCluster,
+			replies: []string{`{"error":"unknown database"}`},
+			states:  []string{"Unreachable"},
+			same:    "True", after: shortRequeueInterval,
+			ready: metav1.Condition{Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not respond; no member is the leader"},
 		},
 	} {
 		t.Run(title, func(t *testing.T) {
@@ -198,7 +218,7 @@ func TestReconcile(t *testing.T) {
 			}
 			result, err := c.pass(c.api)
 			if err != nil || result.RequeueAfter != tc.after {
-				t.Errorf("%s asks again after %s (%v), want %s", tc.reason, result.RequeueAfter, err, tc.after)
+				t.Errorf("%s next pass after %s (%v), want %s", tc.reason, result.RequeueAfter, err, tc.after)
 			}
 			s := c.status()
 			var states []string
@@ -212,22 +232,25 @@ func TestReconcile(t *testing.T) {
 			if diff := cmp.Diff(tc.ready, metav1.Condition{Status: got.Status, Reason: got.Reason, Message: got.Message}); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if same := meta.FindStatusCondition(s.Conditions, conditionSameCluster); same != nil && same.Status != tc.same || same == nil && tc.same != "" {
+			if same := meta.FindStatusCondition(s.Conditions, conditionSameCluster); same != nil && same.Status != tc.same || same == nil &&
+				tc.same != "" {
 				t.Errorf("%s SameCluster is %+v, want %s", tc.reason, same, tc.same)
 			}
 		})
 	}
 }
 
-// TestCredentials: without a certificate nobody is asked, and what the Secret holds is not told.
+// TestCredentials: without a certificate no member is queried, and the content of the Secret is not revealed.
 func TestCredentials(t *testing.T) {
 	for title, tc := range map[string]struct {
 		change func(*corev1.Secret)
 		want   string
 	}{
-		"No key":       {func(s *corev1.Secret) { s.Data["tls.key"] = []byte("correct-horse") }, "Secret client does not hold a client's certificate, its key and the authority ca.crt"},
-		"No authority": {func(s *corev1.Secret) { delete(s.Data, "ca.crt") }, "Secret client does not hold a client's certificate, its key and the authority ca.crt"},
-		"No Secret":    {nil, "Secret client does not exist"},
+		"No key": {func(s *corev1.Secret) { s.Data["tls.key"] = []byte("correct-horse") },
+			"Secret client does not hold a client's certificate, its key and the authority ca.crt"},
+		"No authority": {func(s *corev1.Secret) { delete(s.Data, "ca.crt") },
+			"Secret client does not hold a client's certificate, its key and the authority ca.crt"},
+		"No Secret": {nil, "Secret client does not exist"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			c := newCluster(t, 1, "")
@@ -248,35 +271,36 @@ func TestCredentials(t *testing.T) {
 			if _, err := c.pass(c.api); err != nil {
 				t.Fatal(err)
 			}
-			if got := meta.FindStatusCondition(c.status().Conditions, conditionReady); got.Message != tc.want || c.members.asked != 0 {
-				t.Errorf("%q, %d asked; want %q", got.Message, c.members.asked, tc.want)
+			if got := meta.FindStatusCondition(c.status().Conditions, conditionReady); got.Message != tc.want || c.members.requestCount != 0 {
+				t.Errorf("%q, %d requests; want %q", got.Message, c.members.requestCount, tc.want)
 			}
 		})
 	}
 }
 
-// TestCrash: wherever it fails, and with another leader beside it, the first cluster that is known stays the one, whoever shows another.
+// TestCrash: after a fault at any call, and with another leader, the first recorded cluster ID is kept, even if members have
+// another one.
 func TestCrash(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) *crash.API {
 		t.Helper()
 		c := newCluster(t, 1, "")
 		first := name + "-0"
-		c.members.setReply(first, serving(ours, "a", true, true, 3))
+		c.members.setReply(first, serving(ownCluster, "a", true, true, 3))
 		a := crash.New(c.api, at)
 		a.OnConcurrentWrite = func() { _, _ = c.pass(c.api) }
 		for range 3 {
 			_, _ = c.pass(a.Client())
 			a.ReconcileDone()
 		}
-		if s := c.status(); s.ClusterID != ours {
-			t.Errorf("cluster %q, want %s", s.ClusterID, ours)
+		if s := c.status(); s.ClusterID != ownCluster {
+			t.Errorf("cluster %q, want %s", s.ClusterID, ownCluster)
 		}
 		c.members.setReply(first, serving(another, "x", true, true, 3))
 		for range 3 {
 			_, _ = c.pass(a.Client())
 			a.ReconcileDone()
 		}
-		if s := c.status(); s.ClusterID != ours || s.Leader != "" || !meta.IsStatusConditionFalse(s.Conditions, conditionSameCluster) {
+		if s := c.status(); s.ClusterID != ownCluster || s.Leader != "" || !meta.IsStatusConditionFalse(s.Conditions, conditionSameCluster) {
 			t.Errorf("it followed another cluster: %+v", s)
 		}
 		return a
@@ -286,10 +310,10 @@ func TestCrash(t *testing.T) {
 	t.Logf("%d calls, %d of them writes", full.Calls, len(full.Writes))
 }
 
-// TestEvents: that the cluster is known is told once.
+// TestEvents: an event reports the recorded cluster ID once.
 func TestEvents(t *testing.T) {
 	c := newCluster(t, 1, "")
-	c.members.setReply(name+"-0", serving(ours, "a", true, true, 3))
+	c.members.setReply(name+"-0", serving(ownCluster, "a", true, true, 3))
 	for range 3 {
 		if _, err := c.pass(c.api); err != nil {
 			t.Fatal(err)
@@ -297,25 +321,25 @@ func TestEvents(t *testing.T) {
 	}
 	reported := 0
 	for len(c.events.Events) > 0 {
-		if strings.Contains(<-c.events.Events, "the cluster is "+ours+" from now on") {
+		if strings.Contains(<-c.events.Events, "recorded the cluster ID "+ownCluster) {
 			reported++
 		}
 	}
 	if reported != 1 {
-		t.Errorf("told %d times, want once", reported)
+		t.Errorf("%d events, want one", reported)
 	}
 }
 
-// TestSteady: as long as an outage is the same, the status is written once: whatever is written wakes Crossplane.
+// TestSteady: the status is written once during an outage, because each write triggers Crossplane.
 func TestSteady(t *testing.T) {
-	c := newCluster(t, 3, ours)
+	c := newCluster(t, 3, ownCluster)
 	index := 5000
-	c.members.setReply(name+"-1", serving(ours, "b", true, true, index))
-	c.members.setReply(name+"-2", serving(ours, "c", false, true, 1))
+	c.members.setReply(name+"-1", serving(ownCluster, "b", true, true, index))
+	c.members.setReply(name+"-2", serving(ownCluster, "c", false, true, 1))
 	c.members.refuse = func() error {
-		c.members.asked++ // Each attempt has another port.
+		c.members.requestCount++ // Each attempt has another port.
 		return &net.OpError{
-			Op: "read", Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 40000 + c.members.asked},
+			Op: "read", Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 40000 + c.members.requestCount},
 			Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 6641}, Err: syscall.ECONNRESET,
 		}
 	}
@@ -325,7 +349,7 @@ func TestSteady(t *testing.T) {
 			t.Fatal(err)
 		}
 		index += 7
-		c.members.setReply(name+"-1", serving(ours, "b", true, true, index))
+		c.members.setReply(name+"-1", serving(ownCluster, "b", true, true, index))
 		if i == 0 {
 			first = c.status()
 		}
@@ -338,11 +362,11 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestExpired: members whose certificates are not valid any more are told of without the time.
+// TestExpired: the message for members with expired certificates contains no time.
 func TestExpired(t *testing.T) {
-	c := newCluster(t, 1, ours)
+	c := newCluster(t, 1, ownCluster)
 	c.members.expire()
-	c.members.setReply(name+"-0", serving(ours, "a", true, true, 3))
+	c.members.setReply(name+"-0", serving(ownCluster, "a", true, true, 3))
 	if _, err := c.pass(c.api); err != nil {
 		t.Fatal(err)
 	}

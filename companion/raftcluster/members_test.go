@@ -23,20 +23,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// members are fake servers of OVSDB, by the names of their pods. One that is not there refuses connections.
+// members are fake OVSDB servers by pod name. A missing one refuses connections.
 type members struct {
 	t *testing.T
-	// identity is the certificate of all, and of their client; authority signed it.
+	// identity is the certificate of all members and of their client; authority is its issuer.
 	identity  tls.Certificate
 	authority []byte
 
-	// nodes is what all answer to who asks for nodes: a result for each table.
+	// nodes is the response of all members to a query for nodes: a result for each table.
 	nodes string
 
-	mu    sync.Mutex
-	rows  map[string]string // what each answers: the rows of its table Database, in JSON
-	asked int
-	// refuse is how one that is not there does so.
+	mu           sync.Mutex
+	rows         map[string]string // the response of each member: the rows of its table Database, in JSON
+	requestCount int
+	// refuse returns the connection error of a missing member.
 	refuse func() error
 }
 
@@ -47,13 +47,13 @@ func newMembers(t *testing.T) *members {
 	return m
 }
 
-// expire gives the members a certificate that is not valid any more.
+// expire replaces the certificate of the members by an expired one.
 func (m *members) expire() {
 	m.t.Helper()
 	m.identity, _ = signed(m.t, time.Unix(1, 0))
 }
 
-// signed is a certificate that signs itself.
+// signed returns a self-signed certificate.
 func signed(t *testing.T, until time.Time) (tls.Certificate, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -71,7 +71,7 @@ func signed(t *testing.T, until time.Time) (tls.Certificate, []byte) {
 	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
 }
 
-// secret is what they are asked by.
+// secret returns the Secret with the client certificate.
 func (m *members) secret() *corev1.Secret {
 	key, err := x509.MarshalPKCS8PrivateKey(m.identity.PrivateKey)
 	if err != nil {
@@ -82,7 +82,7 @@ func (m *members) secret() *corev1.Secret {
 	}}
 }
 
-// setReply sets what a member answers.
+// setReply sets the response of a member.
 func (m *members) setReply(pod, rows string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,16 +92,16 @@ func (m *members) setReply(pod, rows string) {
 func (m *members) dial(_ context.Context, _, address string) (net.Conn, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.asked++
+	m.requestCount++
 	pod, _, _ := strings.Cut(address, ".")
 	rows, ok := m.rows[pod]
 	if !ok {
 		return nil, m.refuse()
 	}
 	if address != pod+"."+domain+":6641" {
-		m.t.Errorf("%s is asked", address)
+		m.t.Errorf("unexpected request to %s", address)
 	}
-	// A pipe has no buffer: who refuses a certificate while the other still writes would wait for ever.
+	// A pipe has no buffer: rejecting a certificate while the other side still writes would block forever.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -123,7 +123,8 @@ func (m *members) serve(conn net.Conn, rows string) {
 	authority := x509.NewCertPool()
 	authority.AppendCertsFromPEM(m.authority)
 	secure := tls.Server(conn, &tls.Config{
-		Certificates: []tls.Certificate{m.identity}, ClientCAs: authority, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
+		Certificates: []tls.Certificate{m.identity}, ClientCAs: authority, ClientAuth: tls.RequireAndVerifyClientCert,
+		MinVersion: tls.VersionTLS12,
 	})
 	defer conn.Close()
 	var question struct {
@@ -139,15 +140,16 @@ func (m *members) serve(conn net.Conn, rows string) {
 		_, _ = io.Copy(io.Discard, secure)
 		return
 	}
-	if question.Method != "transact" || question.Params[0] != "_Server" || !strings.Contains(fmt.Sprint(question.Params[1]), "[[name == OVN_") {
-		m.t.Errorf("it is asked %+v", question)
+	if question.Method != "transact" || question.Params[0] != "_Server" || !strings.Contains(fmt.Sprint(question.Params[1]),
+		"[[name == OVN_") {
+		m.t.Errorf("unexpected request %+v", question)
 	}
-	// A server may ask whether its client is there before it answers.
+	// A server may send an echo request before it responds.
 	fmt.Fprintf(secure, `{"id":"echo","method":"echo","params":[]}{"id":%s,"result":[%s],"error":null}`, question.ID, rows)
-	_, _ = io.Copy(io.Discard, secure) // until its client goes
+	_, _ = io.Copy(io.Discard, secure) // until its client closes the connection
 }
 
-// serving is the answer of a member of a cluster.
+// serving returns the response of a member of a cluster.
 func serving(cluster, server string, leader, connected bool, index int) string {
 	return fmt.Sprintf(`{"rows":[{"model":"clustered","cid":%s,"sid":["uuid",%q],"leader":%t,"connected":%t,"index":%d}]}`,
 		map[bool]string{true: fmt.Sprintf(`["uuid",%q]`, cluster), false: `["set",[]]`}[cluster != ""], server, leader, connected, index)

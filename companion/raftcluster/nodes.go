@@ -26,22 +26,25 @@ import (
 )
 
 const (
-	// heartbeatEvery is how much newer a heartbeat has to be to be written: nodes say something every minute, and whatever is written wakes
-	// whoever watches.
+	// heartbeatEvery is the minimum age difference for writing a heartbeat: nodes report every minute, and each write
+	// triggers all watches.
 	heartbeatEvery = 5 * time.Minute
-	// writesLimit is how many objects are written in one pass. The members of the cluster, which others wait for, are asked again after it.
+	// writesLimit is the maximum number of objects written in one pass. The members of the cluster, on which others wait, are
+	// queried again after that.
 	writesLimit = 50
 )
 
-// host is one that has registered.
+// host is a registered node.
 type host struct {
 	spec ovnchassisv1.OVNChassisSpec
-	// active: its controller has done what is wanted, or is at it. Heartbeat is when it last said so; zero: never.
+	// active is set if its controller has applied the configuration or is within the grace period. heartbeat is the time of
+	// its last report; zero if it never reported.
 	active    bool
 	heartbeat time.Time
 }
 
-// registration is a row of the table Chassis, and tunnel one of Encap. https://www.ovn.org/support/dist-docs/ovn-sb.5.html
+// registration is a row of the table Chassis, and tunnel is a row of Encap.
+// https://www.ovn.org/support/dist-docs/ovn-sb.5.html
 type registration struct {
 	Name     string   `json:"name"`
 	Hostname string   `json:"hostname"`
@@ -54,15 +57,15 @@ type tunnel struct {
 	IP      string `json:"ip"`
 }
 
-// settings are a map of OVSDB's: ["map", [[key, value], ...]]. https://www.rfc-editor.org/rfc/rfc7047#section-5.1
+// settings is an OVSDB map: ["map", [[key, value], ...]]. https://www.rfc-editor.org/rfc/rfc7047#section-5.1
 type settings map[string]string
 
-// UnmarshalJSON reads one.
+// UnmarshalJSON parses an OVSDB map.
 func (s *settings) UnmarshalJSON(data []byte) error {
 	var outer []json.RawMessage
 	var pairs [][2]string
 	if err := json.Unmarshal(data, &outer); err != nil || len(outer) != 2 {
-		return errors.Join(err, errors.New("that is no map"))
+		return errors.Join(err, errors.New("not an OVSDB map"))
 	}
 	if err := json.Unmarshal(outer[1], &pairs); err != nil {
 		return err
@@ -74,7 +77,7 @@ func (s *settings) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// nodeOf is what a row says.
+// nodeOf converts a row and its tunnels to a host.
 func nodeOf(r registration, tunnels []tunnel) host {
 	out := host{spec: ovnchassisv1.OVNChassisSpec{SystemID: r.Name, Hostname: r.Hostname}}
 	for _, t := range tunnels {
@@ -97,8 +100,8 @@ func nodeOf(r registration, tunnels []tunnel) host {
 	return out
 }
 
-// known are the OVNChassis of the cluster, by their names. Nil: nobody can have any here, as where definitions or rights of an earlier
-// version are installed. That is no reason to forget the cluster for.
+// known returns the OVNChassis of the cluster by name; nil if they cannot be listed, for example with the CRDs or the
+// permissions of an earlier version. The RaftCluster is reconciled anyway.
 func (obs *observation) known(ctx context.Context, reader client.Reader) map[string]*ovnchassisv1.OVNChassis {
 	list := &ovnchassisv1.OVNChassisList{}
 	if err := reader.List(ctx, list, client.InNamespace(obs.cluster.Namespace)); err != nil {
@@ -116,7 +119,7 @@ func (obs *observation) known(ctx context.Context, reader client.Reader) map[str
 	return out
 }
 
-// objectName is what the object of a node is called: as OVN calls it, or what stands for that.
+// objectName returns the system ID, or a hash of it if it is not a valid object name.
 func objectName(systemID string) string {
 	const digits = 20
 	if len(validation.IsDNS1123Subdomain(systemID)) == 0 {
@@ -125,7 +128,7 @@ func objectName(systemID string) string {
 	return "chassis-" + names.Hash(digits, systemID)
 }
 
-// show lets the OVNChassis be as the database says. Nil: they are.
+// show returns the action that makes the OVNChassis match the database; nil if they match.
 func (obs *observation) show() controller.Action {
 	if obs.chassis == nil || obs.objects == nil {
 		return nil
@@ -163,16 +166,16 @@ func (obs *observation) show() controller.Action {
 	}
 	return func(ctx context.Context, env *controller.Env) error {
 		for _, write := range writes[:min(len(writes), writesLimit)] {
-			// What fails is tried in the next pass: what is only shown holds up nothing.
+			// A failed write is retried in the next pass: these objects are informational and must not block other steps.
 			if err := write(ctx, env); err != nil {
-				log.FromContext(ctx).Error(err, "cannot show a node")
+				log.FromContext(ctx).Error(err, "cannot write an OVNChassis")
 			}
 		}
 		return nil
 	}
 }
 
-// register makes the object of a node.
+// register creates the object of a node.
 func (obs *observation) register(name string, n host) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		o := &ovnchassisv1.OVNChassis{
@@ -186,7 +189,7 @@ func (obs *observation) register(name string, n host) controller.Action {
 			Spec: n.spec,
 		}
 		if err := env.Client.Create(ctx, o); err != nil {
-			return fmt.Errorf("cannot make OVNChassis %s: %w", name, err)
+			return fmt.Errorf("cannot create OVNChassis %s: %w", name, err)
 		}
 		obs.updateControllerState(o, n)
 		updateHeartbeat(o, n)
@@ -198,22 +201,22 @@ func status(o *ovnchassisv1.OVNChassis) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error { return env.Client.Status().Update(ctx, o) }
 }
 
-// updateControllerState sets whether the node's controller works, and says whether that is news.
+// updateControllerState sets the condition of the node's controller and reports whether it changed.
 func (obs *observation) updateControllerState(o *ovnchassisv1.OVNChassis, n host) bool {
-	state := condition.True("Active", "the node's controller does what is wanted")
+	state := condition.True("Active", "ovn-controller on the node is up to date")
 	switch {
 	case !n.active && n.heartbeat.IsZero():
-		state = condition.False("Silent", "the node has registered, and its controller has not done anything yet")
+		state = condition.False("Silent", "the node is registered, but its ovn-controller has not applied any configuration yet")
 	case !n.active:
 		state = condition.False("Behind",
-			"the node's controller has not done what is wanted for more than two minutes: it is off, or not connected")
+			"ovn-controller on the node has been out of date for more than two minutes: it is stopped or disconnected")
 	}
 	previous := o.Status.DeepCopy()
 	condition.Set(&o.Status.Conditions, conditionReady, o.Generation, obs.now, state)
 	return !equality.Semantic.DeepEqual(*previous, o.Status)
 }
 
-// updateHeartbeat sets when the controller was heard of, and says whether that is news.
+// updateHeartbeat sets the time of the last report and reports whether it changed.
 func updateHeartbeat(o *ovnchassisv1.OVNChassis, n host) bool {
 	at := metav1.Time{Time: n.heartbeat.UTC().Truncate(time.Second)}
 	if n.heartbeat.IsZero() || o.Status.LastHeartbeat != nil && o.Status.LastHeartbeat.Equal(&at) {

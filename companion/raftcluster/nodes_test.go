@@ -19,10 +19,10 @@ import (
 	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 )
 
-// southbound is a cluster of one pod that counts nodes.
+// southbound returns a cluster with one pod that counts nodes.
 func southbound(t *testing.T, objects ...client.Object) *cluster {
 	t.Helper()
-	c := newCluster(t, 1, ours, objects...)
+	c := newCluster(t, 1, ownCluster, objects...)
 	o := &c5c3v1.RaftCluster{}
 	if err := c.api.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
 		t.Fatal(err)
@@ -31,11 +31,11 @@ func southbound(t *testing.T, objects ...client.Object) *cluster {
 	if err := c.api.Update(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	c.members.setReply(name+"-0", serving(ours, "a", true, true, 3))
+	c.members.setReply(name+"-0", serving(ownCluster, "a", true, true, 3))
 	return c
 }
 
-// have lets the database have these nodes, and makes a pass.
+// have sets the nodes in the database, and runs a pass.
 func (c *cluster) have(desired int, nodes ...node) {
 	c.t.Helper()
 	c.members.nodes = nodesAt(c.clock.Now().Add(time.Minute), desired, nodes...)
@@ -44,7 +44,7 @@ func (c *cluster) have(desired int, nodes ...node) {
 	}
 }
 
-// shown are the OVNChassis, each in a line.
+// shown returns the OVNChassis, one per line.
 func (c *cluster) shown() []string {
 	c.t.Helper()
 	list := &ovnchassisv1.OVNChassisList{}
@@ -65,55 +65,57 @@ func (c *cluster) shown() []string {
 	return out
 }
 
-func (c *cluster) shows(reason string, want ...string) {
+func (c *cluster) expectShown(reason string, want ...string) {
 	c.t.Helper()
 	if diff := gocmp.Diff(want, c.shown()); diff != "" {
 		c.t.Errorf("%s (-want +got):\n%s", reason, diff)
 	}
 }
 
-// TestNodes: each node is shown as it has registered, whether its controller works, and no longer than it is registered.
+// TestNodes: the object of each node has its registered data and the state of its controller, and is deleted with the
+// registration.
 func TestNodes(t *testing.T) {
 	const gateway = `["ovn-bridge-mappings","storage:br-s,external:br-ex"],["ovn-cms-options","enable-chassis-as-gw,availability-zones=a"]`
 	c := southbound(t)
 	c.have(7, node{name: "b", done: 7, config: gateway}, node{name: "a", done: -1})
 	const a, b = "a a.example [{geneve 10.0.0.1}] [] false", "b b.example [{geneve 10.0.0.1}] [{external br-ex} {storage br-s}] true"
-	c.shows("One works, and the other has only registered.", a+" False Silent", b+" True Active 60")
+	c.expectShown("One is active, and the other has only registered.", a+" False Silent", b+" True Active 60")
 	c.have(7, node{name: "b", done: 7, config: gateway}, node{name: "a", done: 7})
-	c.shows("Its first heartbeat is news; one that is a minute newer is none.", a+" True Active 120", b+" True Active 60")
+	c.expectShown("The first heartbeat is written; one that is a minute newer is not.", a+" True Active 120", b+" True Active 60")
 	for range 4 {
 		c.have(7, node{name: "b", done: 7, config: gateway}, node{name: "a", done: 7, ago: time.Hour})
 	}
-	c.shows("One that is five minutes newer is.", a+" True Active 120", b+" True Active 360")
+	c.expectShown("One that is five minutes newer is written.", a+" True Active 120", b+" True Active 360")
 	c.have(9, node{name: "b", done: 5, ago: 150 * time.Second, config: gateway}, node{name: "a", done: 9})
-	c.shows("A node is off.", a+" True Active 420", b+" False Behind 270")
+	c.expectShown("A node is powered off.", a+" True Active 420", b+" False Behind 270")
 	c.have(9, node{name: "b", done: 9}, node{name: "a", done: 9})
 	c.have(9, node{name: "b", done: 9}, node{name: "a", done: 9})
-	c.shows("It comes back otherwise.", a+" True Active 420", "b b.example [{geneve 10.0.0.1}] [] false True Active 540")
+	c.expectShown("It returns with other settings.", a+" True Active 420", "b b.example [{geneve 10.0.0.1}] [] false True Active 540")
 	c.have(9, node{name: "a", done: 9})
-	c.shows("Its record is removed.", a+" True Active 420")
+	c.expectShown("Its registration is deleted.", a+" True Active 420")
 	c.members.nodes = `[{"rows":[]},{"error":"no table"},{"rows":[]},{"rows":[]}]`
 	if _, err := c.pass(c.api); err != nil {
 		t.Fatal(err)
 	}
-	c.shows("Nobody can say which nodes there are: that is not none.", a+" True Active 420")
+	c.expectShown("Without a response, the nodes are retained.", a+" True Active 420")
 }
 
-// TestNodeNames: whatever a node calls itself, it is shown, and what is not the cluster's own is not touched.
+// TestNodeNames: nodes with any name are shown, and objects of others are not changed.
 func TestNodeNames(t *testing.T) {
 	foreign := &ovnchassisv1.OVNChassis{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mine"}, Spec: ovnchassisv1.OVNChassisSpec{SystemID: "mine"},
 	}
 	c := southbound(t, foreign)
 	c.have(1, node{name: "Node_1", done: 1}, node{name: "mine", done: 1})
-	c.shows("One is called otherwise; of the name of the other there is one already.",
+	c.expectShown("One has a generated name; the name of the other is in use.",
 		objectName("Node_1")+" Node_1.example [{geneve 10.0.0.1}] [] false True Active 60", "mine  [] [] false")
 	if objectName("Node_1") == objectName("node_1") || objectName("node-1.example") != "node-1.example" {
-		t.Error("names are not told apart, or changed for nothing")
+		t.Error("names are not distinguished, or changed without need")
 	}
 }
 
-// TestManyNodes: others wait for the members, so that not all is written at once; whoever is gone, and who is new, comes before heartbeats.
+// TestManyNodes: the number of writes per pass is limited, because others wait for the members; removed and new nodes have
+// precedence over heartbeats.
 func TestManyNodes(t *testing.T) {
 	c := southbound(t)
 	var all []node
@@ -135,8 +137,8 @@ func TestManyNodes(t *testing.T) {
 	}
 }
 
-// TestNothingToShow: where an earlier version's definitions or rights are installed, or writes fail, the cluster is remembered all the same.
-func TestNothingToShow(t *testing.T) {
+// TestChassisUnavailable: the cluster is recorded even with CRDs or permissions of an earlier version, or with failing writes.
+func TestChassisUnavailable(t *testing.T) {
 	resource := schema.GroupResource{Group: "ovn.c5c3.io", Resource: "ovnchassis"}
 	for title, broken := range map[string]interceptor.Funcs{
 		"NoKind": {List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
@@ -162,7 +164,7 @@ func TestNothingToShow(t *testing.T) {
 			if s := c.status(); err != nil || result.RequeueAfter != 10*time.Second || s.Chassis == nil || s.Chassis.Registered != 1 {
 				t.Errorf("%v, again after %s: %+v", err, result.RequeueAfter, s)
 			}
-			c.shows("Nothing is shown.")
+			c.expectShown("There are no objects.")
 		})
 	}
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
-// database is what a server says of one of its databases. https://docs.openvswitch.org/en/latest/ref/ovsdb-server.5/
+// database is the state of a database of a server. https://docs.openvswitch.org/en/latest/ref/ovsdb-server.5/
 type database struct {
 	cluster, server string
 	leader          bool
-	// connected: it is in touch with a majority. One that is joining is not, and has the cluster's ID all the same if its file was made
-	// with it (raft_is_connected() in ovsdb/raft.c, and --cid of ovsdb-tool(1)).
+	// connected is set if the server is connected to a majority. A joining server is not, but has the ID of the cluster if
+	// its file was created with it (raft_is_connected() in ovsdb/raft.c, and --cid of ovsdb-tool(1)).
 	connected bool
 	index     int64
 }
 
-// answer is one of JSON-RPC, or a question of the server's. https://www.rfc-editor.org/rfc/rfc7047#section-4
+// answer is a JSON-RPC response, or a request of the server. https://www.rfc-editor.org/rfc/rfc7047#section-4
 type answer struct {
 	ID     json.RawMessage   `json:"id"`
 	Method string            `json:"method"`
@@ -29,7 +29,7 @@ type answer struct {
 	Error  json.RawMessage   `json:"error"`
 }
 
-// databaseRow is one of the table Database.
+// databaseRow is a row of the table Database.
 type databaseRow struct {
 	Model     string          `json:"model"`
 	Leader    bool            `json:"leader"`
@@ -39,8 +39,9 @@ type databaseRow struct {
 	Index     json.RawMessage `json:"index"`
 }
 
-// ask asks a server for one of its databases, by a connection that it closes. Nil: the server has none of that name.
-func ask(ctx context.Context, conn net.Conn, name string) (*database, error) {
+// readDatabase reads the state of a database of a server and closes the connection. It returns nil if the server does not have the
+// database.
+func readDatabase(ctx context.Context, conn net.Conn, name string) (*database, error) {
 	results, err := transact(ctx, conn, "_Server", map[string]any{
 		"op": "select", "table": "Database", "where": []any{[]any{"name", "==", name}},
 		"columns": []string{"model", "leader", "connected", "cid", "sid", "index"},
@@ -52,21 +53,21 @@ func ask(ctx context.Context, conn net.Conn, name string) (*database, error) {
 		Rows []databaseRow `json:"rows"`
 	}
 	if err := json.Unmarshal(results[0], &result); err != nil {
-		return nil, fmt.Errorf("cannot read its answer: %w", err)
+		return nil, fmt.Errorf("cannot read the response: %w", err)
 	}
 	if len(result.Rows) == 0 {
-		return nil, nil //nolint:nilnil // it has none
+		return nil, nil //nolint:nilnil // the server does not have the database
 	}
 	r := result.Rows[0]
 	if r.Model != "clustered" {
 		return nil, fmt.Errorf("its database is not clustered, but %s", r.Model)
 	}
 	out := &database{cluster: uuid(r.CID), server: uuid(r.SID), leader: r.Leader, connected: r.Connected}
-	_ = json.Unmarshal(r.Index, &out.index) // an empty set, as long as there is none
+	_ = json.Unmarshal(r.Index, &out.index) // an empty set while there is no index
 	return out, nil
 }
 
-// transact runs operations in one of a server's databases, by a connection that it closes, and gives the result of each.
+// transact runs operations in a database of a server, closes the connection, and returns the result of each operation.
 func transact(ctx context.Context, conn net.Conn, name string, operations ...any) ([]json.RawMessage, error) {
 	defer conn.Close() //nolint:errcheck // it was read
 	if at, ok := ctx.Deadline(); ok {
@@ -76,52 +77,52 @@ func transact(ctx context.Context, conn net.Conn, name string, operations ...any
 	}
 	question := map[string]any{"id": 1, "method": "transact", "params": append([]any{name}, operations...)}
 	if err := json.NewEncoder(conn).Encode(question); err != nil {
-		return nil, fmt.Errorf("cannot ask: %s", steady.StableMessage(err))
+		return nil, fmt.Errorf("query failed: %s", steady.StableMessage(err))
 	}
 	for read := json.NewDecoder(conn); ; {
 		var a answer
 		if err := read.Decode(&a); err != nil {
-			return nil, fmt.Errorf("cannot read the answer: %s", steady.StableMessage(err))
+			return nil, fmt.Errorf("cannot read the response: %s", steady.StableMessage(err))
 		}
-		if a.Method != "" { // It asks whether we are there.
+		if a.Method != "" { // An echo request of the server.
 			continue
 		}
 		return a.results(len(operations))
 	}
 }
 
-// results are those of so many operations. An error of any of them is one of all.
+// results returns the result of each operation. An error of one operation is an error of the whole response.
 func (a answer) results(operations int) ([]json.RawMessage, error) {
 	if len(a.Error) > 0 && string(a.Error) != "null" {
-		return nil, fmt.Errorf("it answers the error %s", a.Error)
+		return nil, fmt.Errorf("server returned error %s", a.Error)
 	}
 	for _, r := range a.Result {
 		var failed struct {
 			Error string `json:"error"`
 		}
 		if err := json.Unmarshal(r, &failed); err == nil && failed.Error != "" {
-			return nil, fmt.Errorf("it answers the error %s", failed.Error)
+			return nil, fmt.Errorf("server returned error %s", failed.Error)
 		}
 	}
 	switch {
 	case len(a.Result) == 0:
-		return nil, errors.New("its answer is empty")
+		return nil, errors.New("the response is empty")
 	case len(a.Result) < operations:
-		return nil, errors.New("its answer is not complete")
+		return nil, errors.New("the response is incomplete")
 	}
 	return a.Result, nil
 }
 
-// uuid is the text of ["uuid", text]; empty for an empty set.
+// uuid returns the text of ["uuid", text]; "" for an empty set.
 func uuid(value json.RawMessage) string {
 	var pair []json.RawMessage
 	var kind, text string
 	if json.Unmarshal(value, &pair) != nil || len(pair) != 2 || json.Unmarshal(pair[0], &kind) != nil || kind != "uuid" {
 		return ""
 	}
-	_ = json.Unmarshal(pair[1], &text) // empty, where it is none
+	_ = json.Unmarshal(pair[1], &text) // empty if it is not a string
 	return text
 }
 
-// failureThreshold is how long a member may take to answer.
+// failureThreshold is the timeout for the response of a member.
 const failureThreshold = 5 * time.Second

@@ -12,13 +12,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// shortRequeueInterval is how often it asks as long as not all is well.
+// shortRequeueInterval is the polling interval while the cluster is unhealthy.
 const shortRequeueInterval = 2 * time.Second
 
-// lagLimit is how many entries of the log a member may be behind the first: writes go on while members are asked.
+// lagLimit is the maximum lag of a member in log entries: writes continue while members are queried.
 const lagLimit = 1000
 
-// next decides.
+// next selects the next step.
 func next(w *observation) controller.Decision {
 	switch {
 	case w.limited > 0:
@@ -33,7 +33,7 @@ func next(w *observation) controller.Decision {
 	}
 	s := controller.Decision{RequeueAfter: shortRequeueInterval, Status: w.report}
 	if id, ok := w.discovered(); ok {
-		s.Name, s.Note = "Recorded", "the cluster is "+id+" from now on"
+		s.Name, s.Note = "Recorded", "recorded the cluster ID "+id
 		s.Status = func() { w.cluster.Status.ClusterID = id; w.report() }
 	}
 	if show := w.show(); show != nil {
@@ -45,10 +45,10 @@ func next(w *observation) controller.Decision {
 	return s
 }
 
-// discovered is the ID of the cluster, if none is known and every pod that is of one is of the same.
+// discovered returns the ID of the cluster, if none is recorded and all pods with a cluster have the same one.
 //
-// A pod that only joins does not count: it shows the ID that it was told to join, which may be that of a cluster that is lost. Were that
-// written down, the member that has the data would be the foreign one.
+// A pod that is still joining does not count: it has the ID that it was configured to join, which may be that of a lost
+// cluster. If it were recorded, the member that has the data would be the foreign one.
 func (obs *observation) discovered() (string, bool) {
 	if obs.cluster.Status.ClusterID != "" {
 		return "", false
@@ -57,7 +57,7 @@ func (obs *observation) discovered() (string, bool) {
 	return strings.Join(ids, ""), len(ids) == 1
 }
 
-// ids are those of all clusters that pods are of and in touch with, sorted.
+// ids returns the sorted IDs of all clusters to which pods are connected.
 func (obs *observation) ids() []string {
 	var out []string
 	for _, p := range obs.pods {
@@ -69,7 +69,7 @@ func (obs *observation) ids() []string {
 	return slices.Compact(out)
 }
 
-// report sets the status of the answers.
+// report sets the status from the responses.
 func (obs *observation) report() {
 	s := &obs.cluster.Status
 	s.Members, s.Leader = nil, ""
@@ -84,26 +84,26 @@ func (obs *observation) report() {
 	}
 	if foreign := obs.foreign(); len(foreign) > 0 {
 		obs.set(conditionSameCluster, condition.False("OtherCluster", fmt.Sprintf(
-			"%s, and not of %s: it is not followed; save what it holds, then delete its volume and its pod, so that it joins",
-			strings.Join(foreign, ", "), said(s.ClusterID))))
+			"%s, which differs from %s: back up its data, then delete its volume and its pod so that it rejoins",
+			strings.Join(foreign, ", "), describeID(s.ClusterID))))
 	} else {
-		obs.set(conditionSameCluster, condition.True("SameCluster", "no pod is of another cluster"))
+		obs.set(conditionSameCluster, condition.True("SameCluster", "no pod is a member of another cluster"))
 	}
 	if wrong := obs.unhealthyReason(); wrong != "" {
 		obs.ready(condition.False(obs.reason(), wrong))
 		return
 	}
-	obs.ready(condition.True("InQuorum", fmt.Sprintf("all %d pods are members, and %s leads", len(obs.pods), s.Leader)))
+	obs.ready(condition.True("InQuorum", fmt.Sprintf("all %d pods are members, and %s is the leader", len(obs.pods), s.Leader)))
 }
 
-func said(id string) string {
+func describeID(id string) string {
 	if id == "" {
-		return "one that is known"
+		return "the recorded cluster"
 	}
 	return id
 }
 
-// member is what a pod's answer means.
+// member returns the state of a pod.
 func (obs *observation) member(p pod) c5c3v1.RaftMember {
 	out := c5c3v1.RaftMember{Pod: p.name}
 	switch d := p.database; {
@@ -124,44 +124,44 @@ func (obs *observation) member(p pod) c5c3v1.RaftMember {
 	return out
 }
 
-// foreign says which pods are of another cluster than the one that is known.
+// foreign returns a message for each pod that is a member of another cluster.
 func (obs *observation) foreign() []string {
 	var out []string
 	for _, p := range obs.pods {
 		if obs.member(p).State == c5c3v1.MemberForeign {
-			out = append(out, p.name+" is of cluster "+p.database.cluster)
+			out = append(out, p.name+" is a member of cluster "+p.database.cluster)
 		}
 	}
 	return out
 }
 
-// unhealthyReason says what keeps the cluster from being whole, if anything does.
+// unhealthyReason returns why the cluster is unhealthy; "" if it is healthy.
 func (obs *observation) unhealthyReason() string {
 	var out []string
 	for _, p := range obs.pods {
 		switch m := obs.member(p); m.State {
 		case c5c3v1.MemberUnreachable:
-			out = append(out, p.name+" does not answer")
+			out = append(out, p.name+" does not respond")
 		case c5c3v1.MemberLeft:
-			out = append(out, p.name+" is no member any more")
+			out = append(out, p.name+" is no longer a member")
 		case c5c3v1.MemberForeign:
-			out = append(out, p.name+" is of another cluster")
+			out = append(out, p.name+" is a member of another cluster")
 		case c5c3v1.MemberJoining:
-			out = append(out, p.name+" is not in touch with a majority")
+			out = append(out, p.name+" is not connected to a majority")
 		default:
-			// By how many it is changes with every write of a client, and whatever is written into the status wakes Crossplane.
+			// The exact number changes with each write of a client, and each change of the status triggers Crossplane.
 			if obs.newest()-p.database.index > lagLimit {
 				out = append(out, fmt.Sprintf("%s is more than %d entries behind", p.name, lagLimit))
 			}
 		}
 	}
 	if !obs.hasLeader() {
-		out = append(out, "nobody leads")
+		out = append(out, "no member is the leader")
 	}
 	return strings.Join(out, "; ")
 }
 
-// reason is the word for what is wrong.
+// reason returns the reason of the condition.
 func (obs *observation) reason() string {
 	switch {
 	case len(obs.foreign()) > 0:
@@ -179,7 +179,7 @@ func (obs *observation) hasLeader() bool {
 	})
 }
 
-// newest is the last entry of the log that a member has.
+// newest returns the highest log index of the members.
 func (obs *observation) newest() int64 {
 	var out int64
 	for _, p := range obs.pods {

@@ -22,32 +22,32 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
-// observation is what is found out of a cluster.
+// observation is the state of a cluster that was read in one pass.
 type observation struct {
 	cluster *c5c3v1.RaftCluster
 	now     time.Time
-	// limited is how long nobody may ask, problem why nobody can.
+	// limited is the remaining rate limit; errorMessage is the reason why members cannot be queried.
 	limited      time.Duration
 	errorMessage string
-	// pods are those of the StatefulSet, each with its answer. There is no StatefulSet: none.
+	// pods of the StatefulSet, each with its response; empty if the StatefulSet does not exist.
 	pods []pod
-	// chassis are the nodes that have registered. Nil: they are not counted, or nobody could say.
+	// chassis are the registered nodes; nil if they are not counted or could not be read.
 	chassis *c5c3v1.RaftChassis
-	// nodes are what each of them has registered, and objects those that show it. Nil: they cannot be shown.
+	// nodes are the registrations of the nodes, and objects their OVNChassis; nil if the OVNChassis cannot be listed.
 	nodes   []host
 	objects map[string]*ovnchassisv1.OVNChassis
 }
 
-// pod is what one of the StatefulSet's says.
+// pod is the response of a pod of the StatefulSet.
 type pod struct {
 	name string
-	// database is what it says of its database, nil if it has none. Err: it does not answer; its words are steady, since they are written
-	// into the status.
+	// database is the state of its database; nil if it has none. err is set if the pod does not respond; its text is stable,
+	// because it is written to the status.
 	database *database
 	err      error
 }
 
-// observe reads the world.
+// observe queries the members.
 func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster) (*observation, error) {
 	w := &observation{cluster: c, now: env.Clock.Now()}
 	if w.limited = env.Limit(client.ObjectKeyFromObject(c), time.Second); w.limited > 0 {
@@ -72,7 +72,7 @@ func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster) (*
 	}
 	all.Wait()
 	if at := w.reader(); at != "" && c.Spec.CountChassis {
-		// What was counted last stays in the status while nobody can say.
+		// The last count is retained in the status while no member can be queried.
 		if w.chassis, w.nodes, _ = registered(ctx, env, c, at, config.Clone(), w.now); w.chassis != nil {
 			w.objects = w.known(ctx, env.Reader)
 		}
@@ -80,7 +80,7 @@ func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster) (*
 	return w, nil
 }
 
-// reader is the pod to read the database at: the one that leads, or else one that is in touch with it.
+// reader returns the pod from which the database is read: the leader, otherwise a connected member.
 func (obs *observation) reader() string {
 	out := ""
 	for _, p := range obs.pods {
@@ -94,7 +94,7 @@ func (obs *observation) reader() string {
 	return out
 }
 
-// credentials are what members are asked by.
+// credentials returns the TLS configuration for queries.
 func credentials(ctx context.Context, reader client.Reader, c *c5c3v1.RaftCluster) (config *tls.Config, problem string, err error) {
 	name := string(c.Spec.ClientSecretName)
 	s, err := live.Get(ctx, reader, "Secret", client.ObjectKey{Namespace: c.Namespace, Name: name}, &corev1.Secret{})
@@ -108,12 +108,12 @@ func credentials(ctx context.Context, reader client.Reader, c *c5c3v1.RaftCluste
 	authority := x509.NewCertPool()
 	if err != nil || !authority.AppendCertsFromPEM(s.Data["ca.crt"]) {
 		why := "Secret " + name + " does not hold a client's certificate, its key and the authority ca.crt"
-		return nil, why, nil //nolint:nilerr // it is told, without what is in it
+		return nil, why, nil //nolint:nilerr // reported without the content
 	}
 	return &tls.Config{RootCAs: authority, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, "", nil
 }
 
-// query asks one pod.
+// query reads the state of one pod.
 func query(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name string, config *tls.Config) (*database, error) {
 	ctx, cancel := context.WithTimeout(ctx, failureThreshold)
 	defer cancel()
@@ -121,10 +121,10 @@ func query(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name
 	if err != nil {
 		return nil, err
 	}
-	return ask(ctx, conn, c.Spec.Database)
+	return readDatabase(ctx, conn, c.Spec.Database)
 }
 
-// registered asks one pod for the nodes.
+// registered reads the nodes from one pod.
 func registered(
 	ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name string, config *tls.Config, now time.Time,
 ) (*c5c3v1.RaftChassis, []host, error) {

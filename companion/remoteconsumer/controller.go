@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// conditionReady: each credential is known.
+	// conditionReady: all credentials are tracked.
 	conditionReady = "Ready"
-	// conditionCurrent: the consumer has those in use.
+	// conditionCurrent: the consumer has the credentials in use.
 	conditionCurrent = "Current"
 )
 
 var metrics = controller.NewMetrics("remote_consumer")
 
-// Every CredentialRotation of the namespace wakes it: which one a Secret is of, only the rotations say.
+// Every CredentialRotation of the namespace triggers it, because only the rotation references its Secret.
 var kind = controller.Kind[*c5c3v1.RemoteConsumer, *observation]{
 	Name:       "RemoteConsumer",
 	Object:     &c5c3v1.RemoteConsumer{},
@@ -38,7 +38,7 @@ var kind = controller.Kind[*c5c3v1.RemoteConsumer, *observation]{
 // Reconciler reconciles RemoteConsumers.
 type Reconciler controller.Env
 
-// Reconcile reports what is in use.
+// Reconcile reports the credentials in use.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	return kind.Reconcile(ctx, (*controller.Env)(r), req)
 }

@@ -29,14 +29,14 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// rotation of a Secret is called otherwise than that.
+// rotation returns a rotation whose name differs from its Secret's.
 func rotation(namespace, secret, id string) *c5c3v1.CredentialRotation {
 	r := &c5c3v1.CredentialRotation{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "of-" + secret}}
 	r.Spec.SecretName, r.Status.CurrentID = common.ObjectName(secret), id
 	return r
 }
 
-// TestReport: what is in use is said of the Secrets that the consumer names, and whether that is what it has.
+// TestReport: the status contains the credentials in use of the Secrets in the spec, and whether the consumer has them.
 func TestReport(t *testing.T) {
 	queue, other := rotation(namespace, "nova-cell1-queue", "nova-cell1-queue-2"), rotation(namespace, "glance-credential", "g1")
 	credential := rotation(namespace, "nova-credential", "c1")
@@ -46,43 +46,43 @@ func TestReport(t *testing.T) {
 		}
 		return out
 	}
-	const known, has = "each credential is known, and the consumer is waited for when it is replaced", "all of its pods have the credentials in use"
+	const known, has = "all credentials are tracked; rotations wait for this consumer", "all of its pods have the credentials in use"
 	for name, tc := range map[string]struct {
 		reason      string
-		queue, nov  string // what its pods have
-		there       []client.Object
+		queue, nov  string // IDs of its pods
+		existing    []client.Object
 		want        []c5c3v1.CurrentCredential
 		wantMessage []string
 		after       time.Duration
 	}{
 		"Has": {
-			"It has both: nothing is waited for.", "nova-cell1-queue-2", "c1", []client.Object{queue, credential, other},
+			"It has both credentials.", "nova-cell1-queue-2", "c1", []client.Object{queue, credential, other},
 			ids("nova-cell1-queue", "nova-cell1-queue-2", "nova-credential", "c1"),
 			[]string{"Ready True Known: " + known, "Current True HasThem: " + has}, 10 * time.Minute,
 		},
 		"Late": {
-			"It has an earlier one, of which it is told what is in use.", "nova-cell1-queue-1", "c1", []client.Object{queue, credential},
+			"It has an earlier credential, and the status contains the current one.", "nova-cell1-queue-1", "c1", []client.Object{queue, credential},
 			ids("nova-cell1-queue", "nova-cell1-queue-2", "nova-credential", "c1"),
 			[]string{
 				"Ready True Known: " + known,
-				"Current False Waiting: not all of its pods are known to have the credential in use of Secret nova-cell1-queue",
+				"Current False Waiting: some pods are not known to use the current credential of Secret nova-cell1-queue",
 			}, 10 * time.Minute,
 		},
 		"New": {
-			"Nobody knows yet what it has.", "", "", []client.Object{queue, credential},
+			"Its credentials are unknown.", "", "", []client.Object{queue, credential},
 			ids("nova-cell1-queue", "nova-cell1-queue-2", "nova-credential", "c1"),
 			[]string{
 				"Ready True Known: " + known,
-				"Current False Waiting: not all of its pods are known to have the credential in use of Secret nova-cell1-queue, nova-credential",
+				"Current False Waiting: some pods are not known to use the current credential of Secret nova-cell1-queue, nova-credential",
 			}, 10 * time.Minute,
 		},
 		"None": {
-			"Of a credential that there is not yet, and of one of another namespace, nothing is said.", "", "",
+			"Missing credentials, and those of other namespaces, are not reported.", "", "",
 			[]client.Object{queue, rotation(namespace, "nova-credential", ""), rotation("team-b-other-1", "nova-credential", "theirs")},
 			ids("nova-cell1-queue", "nova-cell1-queue-2"),
 			[]string{
 				"Ready False NoCredential: no CredentialRotation of this namespace has a credential in Secret nova-credential",
-				"Current False Waiting: not all of its pods are known to have the credential in use of Secret nova-cell1-queue",
+				"Current False Waiting: some pods are not known to use the current credential of Secret nova-cell1-queue",
 			}, 10 * time.Second,
 		},
 	} {
@@ -93,14 +93,14 @@ func TestReport(t *testing.T) {
 					{SecretName: "nova-cell1-queue", ObservedID: tc.queue}, {SecretName: "nova-credential", ObservedID: tc.nov},
 				}},
 			}
-			api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(consumer).WithObjects(append(tc.there, consumer)...).Build()
+			api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(consumer).WithObjects(append(tc.existing, consumer)...).Build()
 			r := &Reconciler{
 				Client: api, Reader: api, Events: events.NewFakeRecorder(10),
 				Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 5, 1, 2, 0, 0, 0, time.UTC)),
 			}
 			key := client.ObjectKeyFromObject(consumer)
 			var result reconcile.Result
-			for range 2 { // The second time there is nothing to write.
+			for range 2 { // The second pass writes nothing.
 				var err error
 				if result, err = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err != nil {
 					t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package remoteconsumer reconciles RemoteConsumers: it says which credentials are in use in the place of those that somebody elsewhere
-// has, so that whoever sees that consumer can bring it to them, and report when all of its pods have them. CredentialRotations read the
-// reports (package credentialrotation).
+// Package remoteconsumer reconciles RemoteConsumers: it reports the credentials in use that a consumer in another namespace
+// or cluster needs, so that the controller that observes the consumer can distribute them, and report when all of its pods
+// have them. CredentialRotations read the reports (package credentialrotation).
 package remoteconsumer

@@ -14,11 +14,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// observation is what a report depends on.
+// observation is the state from which the status is computed.
 type observation struct {
 	consumer *c5c3v1.RemoteConsumer
 	now      time.Time
-	// current are the credentials in use, by the Secrets that hold them.
+	// current are the IDs of the credentials in use by the name of their Secret.
 	current map[common.ObjectName]string
 }
 
@@ -36,7 +36,7 @@ func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RemoteConsumer)
 	return w, nil
 }
 
-// next reports, and waits for what there is not yet. What changes wakes it.
+// next updates the status, and polls while a credential is missing. Changes trigger a pass.
 func next(w *observation) controller.Decision {
 	s := controller.Decision{Status: w.report, RequeueAfter: controller.ResyncInterval}
 	if len(w.unknown()) > 0 {
@@ -45,7 +45,7 @@ func next(w *observation) controller.Decision {
 	return s
 }
 
-// unknown are the Secrets that hold no credential of a rotation.
+// unknown returns the Secrets without a credential of a rotation.
 func (obs *observation) unknown() (out []string) {
 	for _, c := range obs.consumer.Spec.Credentials {
 		if obs.current[c.SecretName] == "" {
@@ -55,7 +55,7 @@ func (obs *observation) unknown() (out []string) {
 	return out
 }
 
-// late are the Secrets of which the consumer is not known to have what is in use.
+// late returns the Secrets whose credential in use the consumer is not known to have.
 func (obs *observation) late() (out []string) {
 	for _, c := range obs.consumer.Spec.Credentials {
 		if c.ObservedID != obs.current[c.SecretName] {
@@ -76,13 +76,13 @@ func (obs *observation) report() {
 	set := func(name string, state condition.State) {
 		condition.Set(&s.Conditions, name, obs.consumer.Generation, obs.now, state)
 	}
-	ready, current := condition.True("Known", "each credential is known, and the consumer is waited for when it is replaced"),
+	ready, current := condition.True("Known", "all credentials are tracked; rotations wait for this consumer"),
 		condition.True("HasThem", "all of its pods have the credentials in use")
 	if unknown := obs.unknown(); len(unknown) > 0 {
 		ready = condition.False("NoCredential", "no CredentialRotation of this namespace has a credential in Secret "+strings.Join(unknown, ", "))
 	}
 	if late := obs.late(); len(late) > 0 {
-		current = condition.False("Waiting", "not all of its pods are known to have the credential in use of Secret "+strings.Join(late, ", "))
+		current = condition.False("Waiting", "some pods are not known to use the current credential of Secret "+strings.Join(late, ", "))
 	}
 	set(conditionReady, ready)
 	set(conditionCurrent, current)

@@ -29,7 +29,7 @@ import (
 const (
 	namespace = "team-a-prod-12345"
 	name      = "glance-service"
-	password  = "correct-horse-battery" // What must never be told.
+	password  = "correct-horse-battery" // Must never be revealed.
 )
 
 var scheme = func() *runtime.Scheme {
@@ -45,7 +45,7 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// cluster is what is around the controller, and everything that it says.
+// cluster is the environment of the controller, with all of its output.
 type cluster struct {
 	t        testing.TB
 	api      client.WithWatch
@@ -65,7 +65,7 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	}
 }
 
-// known is an object of K-ORC.
+// known returns an object of K-ORC.
 func known(kind, name, id string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(korc.Version.WithKind(kind))
@@ -93,7 +93,7 @@ func assignment(change func(*openstackv1.RoleAssignment)) *openstackv1.RoleAssig
 
 func clouds() client.Object { return identitytest.Clouds(namespace, "clouds", password) }
 
-// reconciler talks to the API server by a client, and to Keystone by a way.
+// reconciler returns a Reconciler with a client and a transport to Keystone.
 func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconciler {
 	return &Reconciler{
 		Client: api, Reader: api, Events: c.events, Clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)),
@@ -113,7 +113,7 @@ func (c *cluster) pass(r *Reconciler) (reconcile.Result, error) {
 	return result, err
 }
 
-// run reconciles until the controller rests, or has waited three times.
+// run reconciles until the controller is idle, or has waited three times.
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
 	waited := 0
@@ -126,10 +126,10 @@ func (c *cluster) run(r *Reconciler) {
 			return
 		}
 	}
-	c.t.Fatal("does not come to rest")
+	c.t.Fatal("does not become idle")
 }
 
-// assignment returns nil if there is none.
+// assignment returns nil if the object does not exist.
 func (c *cluster) assignment() *openstackv1.RoleAssignment {
 	a := &openstackv1.RoleAssignment{}
 	if c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, a) != nil {

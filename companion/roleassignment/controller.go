@@ -11,12 +11,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// conditionAvailable: the role is given. K-ORC's conditions have this name.
+// conditionAvailable: the role is assigned. The name is that of K-ORC's conditions.
 const conditionAvailable = "Available"
 
 var (
-	metrics = controller.NewMetrics("role_assignment")
-	given   = metrics.Counter("given_total", "How often the role was given: more than once if someone took it away.")
+	metrics  = controller.NewMetrics("role_assignment")
+	assigned = metrics.Counter("given_total", "Number of times the role was assigned: more than once if it was removed.")
 )
 
 // Neither K-ORC's objects nor Keystone are watched.

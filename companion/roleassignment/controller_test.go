@@ -21,38 +21,40 @@ func TestReconcile(t *testing.T) {
 	role, user, group := known("Role", "service", "r"), known("User", "glance", "u"), known("Group", "operators", "g")
 	project, domain := known("Project", "service", "p"), known("Domain", "default", "d")
 	for name, tc := range map[string]struct {
-		reason  string
-		objects []client.Object
-		prepare func(*identitytest.Keystone)
-		given   []string
-		status  metav1.Condition
+		reason   string
+		objects  []client.Object
+		prepare  func(*identitytest.Keystone)
+		assigned []string
+		status   metav1.Condition
 	}{
 		"UserInProject": {
-			reason:  "As service users have theirs.",
-			objects: []client.Object{assignment(nil), clouds(), role, user, project},
-			given:   []string{"projects/p/users/u/roles/r"},
-			status:  metav1.Condition{Status: "True", Reason: "Given", Message: "the role is given"},
+			reason:   "As for service users.",
+			objects:  []client.Object{assignment(nil), clouds(), role, user, project},
+			assigned: []string{"projects/p/users/u/roles/r"},
+			status:   metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
 		},
 		"GroupInDomain": {
-			reason: "As a domain's administrators have theirs.",
+			reason: "As for domain administrators.",
 			objects: []client.Object{
-				resource(openstackv1.RoleAssignmentResource{RoleRef: "service", GroupRef: "operators", DomainRef: "default"}), clouds(), role, group, domain,
+				resource(openstackv1.RoleAssignmentResource{RoleRef: "service", GroupRef: "operators", DomainRef: "default"}), clouds(), role, group,
+				domain,
 			},
-			given:  []string{"domains/d/groups/g/roles/r"},
-			status: metav1.Condition{Status: "True", Reason: "Given", Message: "the role is given"},
+			assigned: []string{"domains/d/groups/g/roles/r"},
+			status:   metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
 		},
 		"UserOnSystem": {
-			reason:  "As bootstrap gives the administrator his.",
-			objects: []client.Object{resource(openstackv1.RoleAssignmentResource{RoleRef: "service", UserRef: "glance", System: "all"}), clouds(), role, user},
-			given:   []string{"system/users/u/roles/r"},
-			status:  metav1.Condition{Status: "True", Reason: "Given", Message: "the role is given"},
+			reason: "As for the bootstrap administrator.",
+			objects: []client.Object{resource(openstackv1.RoleAssignmentResource{RoleRef: "service", UserRef: "glance", System: "all"}), clouds(),
+				role, user},
+			assigned: []string{"system/users/u/roles/r"},
+			status:   metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
 		},
 		"GivenAlready": {
-			reason:  "What is there is taken over.",
-			objects: []client.Object{assignment(nil), clouds(), role, user, project},
-			prepare: func(k *identitytest.Keystone) { k.AssignRole("projects/p/users/u/roles/r") },
-			given:   []string{"projects/p/users/u/roles/r"},
-			status:  metav1.Condition{Status: "True", Reason: "Given", Message: "the role is given"},
+			reason:   "An existing assignment is adopted.",
+			objects:  []client.Object{assignment(nil), clouds(), role, user, project},
+			prepare:  func(k *identitytest.Keystone) { k.AssignRole("projects/p/users/u/roles/r") },
+			assigned: []string{"projects/p/users/u/roles/r"},
+			status:   metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
 		},
 		"NoUser": {
 			reason:  "K-ORC's objects come with it, in any order.",
@@ -62,26 +64,28 @@ func TestReconcile(t *testing.T) {
 		"NotFoundYet": {
 			reason:  "K-ORC has not looked yet.",
 			objects: []client.Object{assignment(nil), clouds(), known("Role", "service", ""), user, project},
-			status:  metav1.Condition{Status: "False", Reason: "Waiting", Message: "K-ORC has not found or made Role service in Keystone yet"},
+			status:  metav1.Condition{Status: "False", Reason: "Waiting", Message: "K-ORC has not found or created Role service in Keystone yet"},
 		},
 		"NoCredentials": {
-			reason:  "They are made beside Keystone.",
+			reason:  "The credentials are created with Keystone.",
 			objects: []client.Object{assignment(nil), role, user, project},
-			status:  metav1.Condition{Status: "False", Reason: "KeystoneUnavailable", Message: "spec.cloudCredentialsRef: Secret clouds does not exist"},
+			status: metav1.Condition{Status: "False", Reason: "KeystoneUnavailable",
+				Message: "spec.cloudCredentialsRef: Secret clouds does not exist"},
 		},
 		"WrongPassword": {
-			reason:  "Someone changed it.",
+			reason:  "The password was changed.",
 			objects: []client.Object{assignment(nil), identitytest.Clouds(namespace, "clouds", "another"), role, user, project},
 			status: metav1.Condition{
-				Status: "False", Reason: "KeystoneUnavailable", Message: "cannot log in as user admin: the password is not accepted by Keystone, or the user is locked out, or has no role in project admin",
+				Status: "False", Reason: "KeystoneUnavailable", Message: "cannot log in as user admin: the password is not accepted by Keystone, " +
+					"or the user is locked out, or has no role in project admin",
 			},
 		},
 		"Refused": {
-			reason:  "Keystone's own words.",
+			reason:  "The message of Keystone.",
 			objects: []client.Object{assignment(nil), clouds(), role, user, project},
 			prepare: func(k *identitytest.Keystone) { k.Refuse("PUT", "You are not authorized.") },
 			status: metav1.Condition{
-				Status: "False", Reason: "KeystoneRefuses", Message: "cannot give the role: Keystone answers 403: You are not authorized.",
+				Status: "False", Reason: "KeystoneRefuses", Message: "cannot assign the role: Keystone returned HTTP 403: You are not authorized.",
 			},
 		},
 	} {
@@ -91,14 +95,14 @@ func TestReconcile(t *testing.T) {
 				tc.prepare(c.keystone)
 			}
 			c.run(c.sound())
-			if diff := cmp.Diff(tc.given, c.keystone.AssignedRoles()); diff != "" {
+			if diff := cmp.Diff(tc.assigned, c.keystone.AssignedRoles()); diff != "" {
 				t.Errorf("%s: given (-want +got):\n%s", tc.reason, diff)
 			}
 			tc.status.Type, tc.status.ObservedGeneration = conditionAvailable, 1
 			if diff := cmp.Diff(tc.status, c.available(), cmpopts.IgnoreFields(metav1.Condition{}, "LastTransitionTime")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if tc.status.Status == "True" && c.assignment().Status.ID != tc.given[0] {
+			if tc.status.Status == "True" && c.assignment().Status.ID != tc.assigned[0] {
 				t.Errorf("%s: status.id is %s", tc.reason, c.assignment().Status.ID)
 			}
 			if strings.Contains(c.logs.String(), password) {
@@ -108,29 +112,32 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestDelete: what was given is removed though nothing of what it refers to is there any more, once Keystone answers again.
+// TestDelete: the assignment is removed once Keystone responds, even if the referenced objects no longer exist.
 func TestDelete(t *testing.T) {
-	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u"), known("Project", "service", "p"))
+	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u"), known("Project", "service",
+		"p"))
 	c.run(c.sound())
-	for _, o := range []client.Object{c.assignment(), known("Role", "service", ""), known("User", "glance", ""), known("Project", "service", "")} {
+	for _, o := range []client.Object{c.assignment(), known("Role", "service", ""), known("User", "glance", ""), known("Project", "service",
+		"")} {
 		c.must(c.api.Delete(context.Background(), o))
 	}
 	c.keystone.SetDown(true)
 	c.run(c.sound())
-	const want = "cannot take the role away: cannot log in as user admin: Keystone answers 503: Service Unavailable"
+	const want = "cannot remove the role: cannot log in as user admin: Keystone returned HTTP 503: Service Unavailable"
 	if got := c.available().Message; got != want {
-		t.Errorf("while Keystone is down, it says %q, want %q", got, want)
+		t.Errorf("while Keystone is down, the message is %q, want %q", got, want)
 	}
 	c.keystone.SetDown(false)
 	c.run(c.sound())
 	if c.assignment() != nil || len(c.keystone.AssignedRoles()) > 0 {
-		t.Errorf("the object is there: %v, given are %v", c.assignment() != nil, c.keystone.AssignedRoles())
+		t.Errorf("the object exists: %v, assigned roles: %v", c.assignment() != nil, c.keystone.AssignedRoles())
 	}
 }
 
-// TestDetach: an object that is told to leave the role goes without Keystone.
+// TestDetach: an object that retains the role is deleted without Keystone.
 func TestDetach(t *testing.T) {
-	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u"), known("Project", "service", "p"))
+	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u"), known("Project", "service",
+		"p"))
 	c.run(c.sound())
 	a := c.assignment()
 	a.Spec.ManagedOptions.OnDelete = openstackv1.OnDeleteDetach
@@ -139,6 +146,6 @@ func TestDetach(t *testing.T) {
 	c.keystone.SetDown(true)
 	c.must(c.api.Delete(context.Background(), c.assignment()))
 	if c.assignment() != nil || len(c.keystone.AssignedRoles()) != 1 {
-		t.Errorf("the object is there: %v, given are %v", c.assignment() != nil, c.keystone.AssignedRoles())
+		t.Errorf("the object exists: %v, assigned roles: %v", c.assignment() != nil, c.keystone.AssignedRoles())
 	}
 }

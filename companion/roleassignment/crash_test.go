@@ -15,7 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them. Writes matter most.
+// stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them. Writes are the
+// most important ones.
 var stride = flag.Int("crash.every", effort.Of(37, 11), "make every n-th run of TestCrash")
 
 const (
@@ -24,21 +25,21 @@ const (
 	second  = "projects/p/users/u2/roles/r"
 )
 
-// life gives a role to a user who comes late, once more when someone has taken it away, and to the user who has that name then; takes it
-// away with its object; and leaves it with an object that says so.
+// life assigns a role to a user that is created late, again after it was removed, and to a re-created user with the same
+// name; removes it with its object; and retains it with an object that requests that.
 func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	ctx := context.Background()
 	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("Project", "service", "p"))
 	c.keystone.AssignRole(foreign)
 	a := crash.New(c.api, at)
-	// Nothing is given that nobody would remove, but for what was to be left.
+	// Every assignment is recorded, so that it will be removed, except for a retained one.
 	remaining := []string{foreign}
 	a.Written = func() {
 		for _, path := range c.keystone.AssignedRoles() {
 			o := c.assignment()
 			if !slices.Contains(remaining, path) && (o == nil || o.Status.ID != path || len(o.Finalizers) == 0) {
-				t.Errorf("%s is given, and no object knows of it", path)
+				t.Errorf("%s is assigned without a record", path)
 			}
 		}
 	}
@@ -46,8 +47,8 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	c.onPassEnd = a.ReconcileDone
 	r := c.reconciler(a.Client(), a.HTTP(c.keystone))
 	for _, step := range []struct {
-		do    func()
-		given []string // when nothing is left to do
+		do       func()
+		assigned []string // in the end
 	}{
 		{func() {}, []string{foreign}},
 		{func() { c.must(c.api.Create(ctx, known("User", "glance", ""))) }, []string{foreign}},
@@ -70,17 +71,17 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	} {
 		step.do()
 		c.run(r)
-		c.run(c.sound()) // What a pass missed that saw the past is found the next time that someone looks.
+		c.run(c.sound()) // Changes missed by a pass with stale reads are detected in the next one.
 		provided := c.keystone.AssignedRoles()
-		slices.Sort(step.given)
-		if diff := cmp.Diff(step.given, provided); diff != "" {
+		slices.Sort(step.assigned)
+		if diff := cmp.Diff(step.assigned, provided); diff != "" {
 			t.Errorf("given (-want +got):\n%s", diff)
 		}
 	}
 	return c, a
 }
 
-// TestCrash goes through a life once for every call to Kubernetes and Keystone and every way in which it can go wrong.
+// TestCrash repeats the life for each call to Kubernetes and Keystone and each fault.
 func TestCrash(t *testing.T) {
 	_, full := life(t, crash.NoFault)
 	all := full.Points()

@@ -1,7 +1,7 @@
-// Package roleassignment reconciles RoleAssignments: a user or a group has a role in Keystone as long as there is an object that says so.
+// Package roleassignment reconciles RoleAssignments: a user or a group has a role in Keystone while the object exists.
 //
-// Every pass reads the object, what it refers to and Keystone live (world.go), decides what to do (rules.go) and does one thing. What is
-// given was recorded before, over the version that was read, and so is removed when the object goes, whatever has become of what it
-// refers to. Keystone knows no versions: a leader that stalls between that write and its request, while another one lets the object go,
-// gives the role once more.
+// Each pass reads the object, the objects that it references, and Keystone live (world.go), selects a step (rules.go), and
+// executes it. An assignment is recorded first, over the version that was read. So it is removed with the object, regardless
+// of the referenced objects. Keystone has no resource versions: a leader that is delayed between that write and its request,
+// while another one removes the finalizer, assigns the role once more.
 package roleassignment

@@ -11,36 +11,36 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// next decides.
+// next selects the next step.
 func next(w *observation) controller.Decision {
 	recorded := w.assignment.Status.Resource
 	switch {
 	case w.deleted() && !w.finalized():
-		return controller.Decision{} // It is about to be gone.
+		return controller.Decision{} // It is about to be deleted.
 	case w.deleted() && (w.isRetained() || recorded == nil):
 		return controller.Decision{Name: "Finalized", Action: w.finalize}
 	case w.deleted() && w.keystone == nil:
-		return w.wait("KeystoneUnavailable", "cannot take the role away: "+w.errorMessage)
+		return w.wait("KeystoneUnavailable", "cannot remove the role: "+w.errorMessage)
 	case w.deleted():
-		return controller.Decision{Name: "RoleTaken", Action: w.removeAssignment, Note: "took the role away: " + path(*recorded)}
+		return controller.Decision{Name: "RoleTaken", Action: w.removeAssignment, Note: "removed the role: " + path(*recorded)}
 	case w.finalized() == w.isRetained():
 		return controller.Decision{Name: "Finalized", Action: w.finalize}
 	case w.waits != "":
 		return w.wait("Waiting", w.waits)
 	case w.keystone == nil:
 		return w.wait("KeystoneUnavailable", w.errorMessage)
-	case recorded != nil && *recorded != w.wanted:
+	case recorded != nil && *recorded != w.desired:
 		return controller.Decision{
 			Name: "RoleLeft", Action: w.leave,
-			Note: "what it refers to is another one in Keystone now; before: " + path(*recorded),
+			Note: "a referenced object was re-created in Keystone; previous assignment: " + path(*recorded),
 		}
 	case recorded == nil:
-		return w.recordAssignment("gave the role: ")
-	case !w.given:
-		return w.recordAssignment("gave the role, which was not given any more: ")
+		return w.recordAssignment("assigned the role: ")
+	case !w.assigned:
+		return w.recordAssignment("assigned the role again, which had been removed: ")
 	}
 	return controller.Decision{
-		Status:       func() { w.set(condition.True("Given", "the role is given")) },
+		Status:       func() { w.set(condition.True("Given", "the role is assigned")) },
 		RequeueAfter: controller.ResyncInterval,
 	}
 }
@@ -52,31 +52,31 @@ func (obs *observation) wait(reason, message string) controller.Decision {
 	}
 }
 
-// assigningCondition is the state between the decision and the deed.
-var assigningCondition = condition.False("Giving", "the role is being given")
+// assigningCondition is the state between the decision and the assignment.
+var assigningCondition = condition.False("Giving", "the role is being assigned")
 
-// recordAssignment records what is given, over the version that was read, and gives it then: who has seen the past does not get beyond the write,
-// which is made even if nothing changes.
+// recordAssignment records the assignment, over the version that was read, and then executes it. The status is written even
+// without changes, so that a pass with an outdated object fails at the write.
 func (obs *observation) recordAssignment(note string) controller.Decision {
 	return controller.Decision{
-		Name: "RoleGiven", Note: note + path(obs.wanted), Record: true, Expected: true,
+		Name: "RoleGiven", Note: note + path(obs.desired), Record: true, Expected: true,
 		Status: func() {
-			obs.assignment.Status.Resource, obs.assignment.Status.ID = &obs.wanted, path(obs.wanted)
+			obs.assignment.Status.Resource, obs.assignment.Status.ID = &obs.desired, path(obs.desired)
 			obs.set(assigningCondition)
 		},
 		Action: func(ctx context.Context, _ *controller.Env) error {
-			given.WithLabelValues(obs.assignment.Namespace, obs.assignment.Name).Inc()
-			return controller.Refused("KeystoneRefuses", obs.keystone.Assign(ctx, obs.wanted))
+			assigned.WithLabelValues(obs.assignment.Namespace, obs.assignment.Name).Inc()
+			return controller.Rejected("KeystoneRefuses", obs.keystone.Assign(ctx, obs.desired))
 		},
 	}
 }
 
-// leave removes what was given before K-ORC found or made others under the names that are referred to.
+// leave removes the assignment for the objects to which the references previously resolved.
 func (obs *observation) leave(ctx context.Context, env *controller.Env) error {
 	status := &obs.assignment.Status
 	if !obs.isRetained() {
 		if err := obs.keystone.RemoveRole(ctx, *status.Resource); err != nil {
-			return controller.Refused("KeystoneRefuses", err)
+			return controller.Rejected("KeystoneRefuses", err)
 		}
 	}
 	status.Resource, status.ID = nil, ""
@@ -87,15 +87,15 @@ func (obs *observation) leave(ctx context.Context, env *controller.Env) error {
 	return nil
 }
 
-// removeAssignment takes the role away and lets the object go.
+// removeAssignment removes the role and the finalizer.
 func (obs *observation) removeAssignment(ctx context.Context, env *controller.Env) error {
 	if err := obs.keystone.RemoveRole(ctx, *obs.assignment.Status.Resource); err != nil {
-		return controller.Refused("KeystoneRefuses", err)
+		return controller.Rejected("KeystoneRefuses", err)
 	}
 	return obs.finalize(ctx, env)
 }
 
-// finalize adds the finalizer where something will have to be removed, and removes it else.
+// finalize adds the finalizer if the assignment must be removed later, and otherwise removes it.
 func (obs *observation) finalize(ctx context.Context, env *controller.Env) error {
 	changed := obs.assignment.DeepCopy()
 	if obs.deleted() || obs.isRetained() {
@@ -103,7 +103,7 @@ func (obs *observation) finalize(ctx context.Context, env *controller.Env) error
 	} else {
 		controllerutil.AddFinalizer(changed, finalizer)
 	}
-	// Another leader may have let it go.
+	// Another leader may have removed the finalizer.
 	if err := client.IgnoreNotFound(env.Client.Update(ctx, changed)); err != nil {
 		return fmt.Errorf("cannot write the finalizer: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
 
-// TestNext: what each state of the world comes to, and what is reported of it.
+// TestNext: the decision for each observation, and its status.
 func TestNext(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	ids := openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u", ProjectID: "p"}
@@ -27,7 +27,7 @@ func TestNext(t *testing.T) {
 		LastTransitionAt time.Time
 	}
 	of := func(change func(*observation)) *observation {
-		w := &observation{assignment: assignment(nil), now: now, wanted: ids, keystone: &identity.User{}, given: true}
+		w := &observation{assignment: assignment(nil), now: now, desired: ids, keystone: &identity.User{}, assigned: true}
 		w.assignment.Finalizers = []string{finalizer}
 		w.assignment.Status.Resource, w.assignment.Status.ID = &ids, path(ids)
 		change(w)
@@ -36,61 +36,70 @@ func TestNext(t *testing.T) {
 	deleted := func(w *observation) { w.assignment.DeletionTimestamp = &metav1.Time{Time: now} }
 	for name, tc := range map[string]struct {
 		reason string
-		world  *observation
+		state  *observation
 		want   decision
 	}{
 		"Given": {
-			"It is looked at again in a while.", of(func(*observation) {}),
-			decision{After: 10 * time.Minute, Reason: "Given", Message: "the role is given", Resource: &ids, LastTransitionAt: now},
+			"The next pass follows later.", of(func(*observation) {}),
+			decision{After: 10 * time.Minute, Reason: "Given", Message: "the role is assigned", Resource: &ids, LastTransitionAt: now},
 		},
 		"Waits": {
-			"Nobody tells when K-ORC has made it.", of(func(w *observation) { w.waits = "no user" }),
+			"Its creation by K-ORC triggers no event.", of(func(w *observation) { w.waits = "no user" }),
 			decision{After: 10 * time.Second, Reason: "Waiting", Message: "no user", Resource: &ids, LastTransitionAt: now},
 		},
 		"NoKeystone": {
-			"Nobody tells when it answers.", of(func(w *observation) { w.keystone, w.errorMessage = nil, "it is down" }),
+			"Its recovery triggers no event.", of(func(w *observation) { w.keystone, w.errorMessage = nil, "it is down" }),
 			decision{After: 10 * time.Second, Reason: "KeystoneUnavailable", Message: "it is down", Resource: &ids, LastTransitionAt: now},
 		},
 		"New": {
-			"It is recorded before it is given, even over the same status.", of(func(w *observation) { w.assignment.Status.Resource, w.given = nil, false }),
+			"It is recorded before it is assigned, even if the status is unchanged.", of(func(w *observation) {
+				w.assignment.Status.Resource, w.assigned = nil,
+					false
+			}),
 			decision{
-				Name: "RoleGiven", Note: "gave the role: projects/p/users/u/roles/r", Action: true, Record: true, Expected: true,
-				Reason: "Giving", Message: "the role is being given", Resource: &ids, LastTransitionAt: now,
+				Name: "RoleGiven", Note: "assigned the role: projects/p/users/u/roles/r", Action: true, Record: true, Expected: true,
+				Reason: "Giving", Message: "the role is being assigned", Resource: &ids, LastTransitionAt: now,
 			},
 		},
 		"Taken": {
-			"Someone took it away.", of(func(w *observation) { w.given = false }),
+			"It was removed.", of(func(w *observation) { w.assigned = false }),
 			decision{
-				Name: "RoleGiven", Note: "gave the role, which was not given any more: projects/p/users/u/roles/r", Action: true, Record: true, Expected: true,
-				Reason: "Giving", Message: "the role is being given", Resource: &ids, LastTransitionAt: now,
+				Name: "RoleGiven", Note: "assigned the role again, which had been removed: projects/p/users/u/roles/r", Action: true, Record: true,
+				Expected: true,
+				Reason:   "Giving", Message: "the role is being assigned", Resource: &ids, LastTransitionAt: now,
 			},
 		},
 		"Another": {
-			"The user was made again.", of(func(w *observation) { w.assignment.Status.Resource = &other }),
+			"The user was re-created.", of(func(w *observation) { w.assignment.Status.Resource = &other }),
 			decision{
-				Name: "RoleLeft", Note: "what it refers to is another one in Keystone now; before: projects/p/users/before/roles/r", Action: true, Resource: &other,
+				Name: "RoleLeft", Note: "a referenced object was re-created in Keystone; previous assignment: projects/p/users/before/roles/r",
+				Action: true, Resource: &other,
 			},
 		},
-		"NoFinalizer":  {"It comes before what is given.", of(func(w *observation) { w.assignment.Finalizers = nil }), decision{Name: "Finalized", Action: true, Resource: &ids}},
-		"Deleted":      {"It is taken away.", of(deleted), decision{Name: "RoleTaken", Note: "took the role away: projects/p/users/u/roles/r", Action: true, Resource: &ids}},
-		"DeletedUnset": {"Nothing was given.", of(func(w *observation) { deleted(w); w.assignment.Status.Resource = nil }), decision{Name: "Finalized", Action: true}},
+		"NoFinalizer": {"It is added before the assignment.", of(func(w *observation) { w.assignment.Finalizers = nil }),
+			decision{Name: "Finalized", Action: true, Resource: &ids}},
+		"Deleted": {"The role is removed.", of(deleted), decision{Name: "RoleTaken", Note: "removed the role: projects/p/users/u/roles/r",
+			Action: true, Resource: &ids}},
+		"DeletedUnset": {"Nothing was assigned.", of(func(w *observation) { deleted(w); w.assignment.Status.Resource = nil }),
+			decision{Name: "Finalized", Action: true}},
 		"DeletedAwaited": {
-			"It goes when Keystone answers.", of(func(w *observation) { deleted(w); w.keystone, w.errorMessage = nil, "it is down" }),
+			"It is deleted when Keystone responds.", of(func(w *observation) { deleted(w); w.keystone, w.errorMessage = nil, "it is down" }),
 			decision{
-				After: 10 * time.Second, Reason: "KeystoneUnavailable", Message: "cannot take the role away: it is down", Resource: &ids, LastTransitionAt: now,
+				After: 10 * time.Second, Reason: "KeystoneUnavailable", Message: "cannot remove the role: it is down", Resource: &ids,
+				LastTransitionAt: now,
 			},
 		},
-		"Gone": {"It is about to be.", of(func(w *observation) { deleted(w); w.assignment.Finalizers = nil }), decision{Resource: &ids}},
+		"Gone": {"It is about to be deleted.", of(func(w *observation) { deleted(w); w.assignment.Finalizers = nil }), decision{Resource: &ids}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := next(tc.world)
+			s := next(tc.state)
 			got := decision{Name: s.Name, Note: s.Note, Action: s.Action != nil, Record: s.Record, Expected: s.Expected, After: s.RequeueAfter}
 			if s.Status != nil {
 				s.Status()
-				c := tc.world.assignment.Status.Conditions[0]
+				c := tc.state.assignment.Status.Conditions[0]
 				got.Reason, got.Message, got.LastTransitionAt = c.Reason, c.Message, c.LastTransitionTime.Time
 			}
-			got.Resource = tc.world.assignment.Status.Resource
+			got.Resource = tc.state.assignment.Status.Resource
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -98,9 +107,10 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestLeave: who leaves a role gives nothing, and says so.
+// TestLeave: leaving a role assigns none, and is reported.
 func TestLeave(t *testing.T) {
-	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u1"), known("Project", "service", "p"))
+	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u1"), known("Project", "service",
+		"p"))
 	r := c.sound()
 	c.run(r)
 	c.must(c.api.Delete(t.Context(), known("User", "glance", "u1")))
@@ -108,12 +118,13 @@ func TestLeave(t *testing.T) {
 	if result, err := c.pass(r); err != nil || result.RequeueAfter != controller.MinRequeueInterval {
 		t.Fatalf("%v, %v", result, err)
 	}
-	if a := c.assignment(); a.Status.Resource != nil || a.Status.ID != "" || c.available().Reason != "Giving" || len(c.keystone.AssignedRoles()) != 0 {
+	if a := c.assignment(); a.Status.Resource != nil || a.Status.ID != "" || c.available().Reason != "Giving" ||
+		len(c.keystone.AssignedRoles()) != 0 {
 		t.Errorf("%+v, given are %v", a.Status, c.keystone.AssignedRoles())
 	}
 }
 
-// TestRemoveRoleError: what Keystone says is reported, and the object stays.
+// TestRemoveRoleError: an error of Keystone is reported, and the object is kept.
 func TestRemoveRoleError(t *testing.T) {
 	for name, change := range map[string]func(*cluster){
 		"Deleted": func(c *cluster) { c.must(c.api.Delete(t.Context(), c.assignment())) },
@@ -122,7 +133,8 @@ func TestRemoveRoleError(t *testing.T) {
 			c.must(c.api.Create(t.Context(), known("User", "glance", "u2")))
 		},
 	} {
-		c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u"), known("Project", "service", "p"))
+		c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u"), known("Project", "service",
+			"p"))
 		c.run(c.sound())
 		c.keystone.Refuse("DELETE", "You are not authorized.")
 		change(c)

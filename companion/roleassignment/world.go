@@ -15,24 +15,24 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
 )
 
-// finalizer keeps an object until what it has given is removed.
+// finalizer prevents the deletion of an object until its assignment is removed.
 const finalizer = "openstack.c5c3.io/roleassignment"
 
-// observation is everything that a decision depends on, as it was read in one pass.
+// observation is the state that was read in one pass, from which all decisions are made.
 type observation struct {
 	assignment *openstackv1.RoleAssignment
 	now        time.Time
-	// wanted is what the object refers to; waits says what is not there yet.
-	wanted openstackv1.RoleAssignmentIDs
-	waits  string
-	// keystone is logged in; problem says why nobody is.
+	// desired are the IDs of the referenced objects; waits is the reason if one does not exist yet.
+	desired openstackv1.RoleAssignmentIDs
+	waits   string
+	// keystone is the session; errorMessage is the reason if the login failed.
 	keystone     *identity.User
 	errorMessage string
-	// given says that what is wanted is so.
-	given bool
+	// assigned is set if the role is assigned.
+	assigned bool
 }
 
-// observe reads the world. That Keystone does not answer is no error: it is waited for.
+// observe reads the state. A failing Keystone is not an error: the controller waits for it.
 func observe(ctx context.Context, env *controller.Env, a *openstackv1.RoleAssignment) (*observation, error) {
 	w := &observation{assignment: a, now: env.Clock.Now()}
 	if !w.deleted() {
@@ -47,15 +47,15 @@ func observe(ctx context.Context, env *controller.Env, a *openstackv1.RoleAssign
 		w.errorMessage = problem
 		return w, err
 	}
-	w.ask(ctx, env.Transport, cloud)
+	w.checkAssignment(ctx, env.Transport, cloud)
 	return w, nil
 }
 
-// ask asks Keystone what has to be known.
-func (obs *observation) ask(ctx context.Context, way identity.Transport, cloud identity.Cloud) {
+// checkAssignment logs in and checks whether the role is assigned.
+func (obs *observation) checkAssignment(ctx context.Context, way identity.Transport, cloud identity.Cloud) {
 	keystone, err := way.Login(ctx, cloud)
 	if err == nil && !obs.deleted() {
-		obs.given, err = keystone.HasRole(ctx, obs.wanted)
+		obs.assigned, err = keystone.HasRole(ctx, obs.desired)
 	}
 	if err != nil {
 		obs.errorMessage = err.Error()
@@ -64,19 +64,19 @@ func (obs *observation) ask(ctx context.Context, way identity.Transport, cloud i
 	obs.keystone = keystone
 }
 
-// resolve finds what the object refers to.
+// resolve returns the IDs of the referenced objects.
 func (obs *observation) resolve(ctx context.Context, reader client.Reader) error {
 	r := obs.assignment.Spec.Resource
-	obs.wanted.System = r.System
+	obs.desired.System = r.System
 	for _, ref := range []struct {
 		kind, name string
 		id         *string
 	}{
-		{"Role", string(r.RoleRef), &obs.wanted.RoleID},
-		{"User", string(r.UserRef), &obs.wanted.UserID},
-		{"Group", string(r.GroupRef), &obs.wanted.GroupID},
-		{"Project", string(r.ProjectRef), &obs.wanted.ProjectID},
-		{"Domain", string(r.DomainRef), &obs.wanted.DomainID},
+		{"Role", string(r.RoleRef), &obs.desired.RoleID},
+		{"User", string(r.UserRef), &obs.desired.UserID},
+		{"Group", string(r.GroupRef), &obs.desired.GroupID},
+		{"Project", string(r.ProjectRef), &obs.desired.ProjectID},
+		{"Domain", string(r.DomainRef), &obs.desired.DomainID},
 	} {
 		if ref.name == "" {
 			continue
@@ -99,12 +99,12 @@ func (obs *observation) finalized() bool {
 	return controllerutil.ContainsFinalizer(obs.assignment, finalizer)
 }
 
-// isRetained says that the role stays when the object goes.
+// isRetained reports whether the role is retained when the object is deleted.
 func (obs *observation) isRetained() bool {
 	return obs.assignment.Spec.ManagedOptions.OnDelete == openstackv1.OnDeleteDetach
 }
 
-// path of an assignment in Keystone's API.
+// path returns the path of an assignment in Keystone's API.
 func path(r openstackv1.RoleAssignmentIDs) string {
 	var parts []string
 	for _, p := range []struct{ name, id string }{

@@ -30,7 +30,7 @@ import (
 const (
 	namespace = "team-a-prod-12345"
 	target    = "keystone-clouds"
-	secret    = "correct-horse-battery" // What must never be told.
+	secret    = "correct-horse-battery" // Must never be revealed.
 )
 
 var scheme = func() *runtime.Scheme {
@@ -69,7 +69,7 @@ func sources() []client.Object {
 	}
 }
 
-// world of a test: the API server, and everything that the controller says.
+// cluster is the environment of a test: the API server, and all output of the controller.
 type cluster struct {
 	t      testing.TB
 	api    client.WithWatch
@@ -87,7 +87,8 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 }
 
 func (c *cluster) reconciler(api client.Client) *Reconciler {
-	return &Reconciler{Client: api, Reader: api, Events: c.events, Random: c.random, Clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))}
+	return &Reconciler{Client: api, Reader: api, Events: c.events, Random: c.random, Clock: clocktesting.NewFakePassiveClock(time.Unix(1e9,
+		0))}
 }
 
 func (c *cluster) pass(r *Reconciler, name string) (reconcile.Result, error) {
@@ -101,7 +102,7 @@ func (c *cluster) pass(r *Reconciler, name string) (reconcile.Result, error) {
 
 func (c *cluster) logger() logr.Logger { return zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)) }
 
-// run reconciles until the controller rests.
+// run reconciles until the controller is idle.
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
 	for range 20 {
@@ -109,7 +110,7 @@ func (c *cluster) run(r *Reconciler) {
 			return
 		}
 	}
-	c.t.Fatal("does not come to rest")
+	c.t.Fatal("does not become idle")
 }
 
 func (c *cluster) reconcileUntilStable() { c.t.Helper(); c.run(c.reconciler(c.api)) }
@@ -128,7 +129,7 @@ func (c *cluster) ready() metav1.Condition {
 	return *meta.FindStatusCondition(c.aggregate().Status.Conditions, conditionReady)
 }
 
-// target returns nil if there is none.
+// target returns nil if the Secret does not exist.
 func (c *cluster) target() *corev1.Secret {
 	s := &corev1.Secret{}
 	if c.api.Get(context.Background(), key(target), s) != nil {
@@ -152,8 +153,8 @@ func (c *cluster) must(err error) {
 	}
 }
 
-// said is everything that leaves the controller but for the Secret.
-func (c *cluster) said() string {
+// output returns the entire output of the controller, except for the Secret.
+func (c *cluster) output() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%+v %s", c.aggregate().Status, c.logs)
 	for len(c.events.Events) > 0 {
@@ -162,10 +163,10 @@ func (c *cluster) said() string {
 	return out.String()
 }
 
-// finalizers are what K-ORC keeps the Secret with that its objects log in by: one for each kind of them.
+// finalizers are K-ORC's finalizers on the Secret with which its objects log in: one per kind.
 var finalizers = []string{"openstack.k-orc.cloud/project", "openstack.k-orc.cloud/user"}
 
-// korc is a fake of K-ORC, which has objects or none.
+// korc simulates K-ORC with or without objects.
 func (c *cluster) korc(objects bool) {
 	s := c.target()
 	switch {

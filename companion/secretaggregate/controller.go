@@ -12,15 +12,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// conditionReady: the Secret holds what its sources and templates make today.
+// conditionReady: the Secret contains the current result of its sources and templates.
 const conditionReady = "Ready"
 
 var (
 	metrics = controller.NewMetrics("secret_aggregate")
-	writes  = metrics.Counter("writes_total", "How often the Secret was written.")
+	writes  = metrics.Counter("writes_total", "Number of writes of the Secret.")
 )
 
-// A SecretAggregate that is deleted takes its Secret along, which it owns.
+// A SecretAggregate owns its Secret, which is deleted with it.
 var kind = controller.Kind[*c5c3v1.SecretAggregate, *observation]{
 	Name:       "SecretAggregate",
 	Object:     &c5c3v1.SecretAggregate{},
@@ -35,7 +35,7 @@ var kind = controller.Kind[*c5c3v1.SecretAggregate, *observation]{
 // Reconciler reconciles SecretAggregates.
 type Reconciler controller.Env
 
-// Reconcile writes the Secret if it is not as it has to be, and else reports.
+// Reconcile writes the Secret if it differs from the desired one, and otherwise updates the status.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	return kind.Reconcile(ctx, (*controller.Env)(r), req)
 }
@@ -48,7 +48,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 func Add(mgr ctrl.Manager) error { return kind.Add(mgr) }
 
-// secrets are the names of the Secrets that a SecretAggregate reads, and of the one that it writes.
+// secrets returns the names of the Secrets that a SecretAggregate reads, and of the one that it writes.
 func secrets(a *c5c3v1.SecretAggregate) []string {
 	out := []string{string(a.Spec.TargetSecretName)}
 	for _, s := range a.Spec.Sources {

@@ -33,7 +33,8 @@ func TestWrites(t *testing.T) {
 	if diff := cmp.Diff(wantData, got.Data); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
-	if owner := metav1.GetControllerOf(got); owner == nil || owner.UID != "aggregate-uid" || owner.Kind != "SecretAggregate" || owner.APIVersion != "c5c3.io/v1alpha1" {
+	if owner := metav1.GetControllerOf(got); owner == nil || owner.UID != "aggregate-uid" || owner.Kind != "SecretAggregate" ||
+		owner.APIVersion != "c5c3.io/v1alpha1" {
 		t.Errorf("owner %v", owner)
 	}
 	if got.Labels[managedByLabel] != managedBy || got.Type != corev1.SecretTypeOpaque {
@@ -42,7 +43,7 @@ func TestWrites(t *testing.T) {
 	if r := c.ready(); r.Status != metav1.ConditionTrue || r.ObservedGeneration != 1 || c.aggregate().Status.ObservedGeneration != 1 {
 		t.Errorf("%v", r)
 	}
-	// Nothing is written that has not changed.
+	// Nothing is written without changes.
 	before := c.target().ResourceVersion + c.aggregate().ResourceVersion
 	c.reconcileUntilStable()
 	if after := c.target().ResourceVersion + c.aggregate().ResourceVersion; after != before {
@@ -59,41 +60,41 @@ func TestFollows(t *testing.T) {
 		wantMessage string
 	}{
 		"SourceChanged": {
-			reason: "A change of a source is in the Secret.",
+			reason: "A change of a source updates the Secret.",
 			change: func(c *cluster) {
 				c.update("keystone-tls", func(s *corev1.Secret) { s.Data["ca.crt"] = []byte("new") })
 			},
 			want: map[string][]byte{"clouds.yaml": wantData["clouds.yaml"], "cacert": []byte("new")}, ready: "Written",
 		},
 		"TargetEdited": {
-			reason: "An edit is undone, what was added goes.",
+			reason: "A change is reverted, and additional keys are removed.",
 			change: func(c *cluster) {
 				c.update(target, func(s *corev1.Secret) { s.Data = map[string][]byte{"cacert": []byte("x"), "more": nil} })
 			},
 			want: wantData, ready: "Written",
 		},
 		"TargetDeleted": {
-			reason: "It is made again.",
+			reason: "It is re-created.",
 			change: func(c *cluster) { c.must(c.api.Delete(context.Background(), c.target())) },
 			want:   wantData, ready: "Written",
 		},
 		"OwnerLost": {
-			reason: "A copy that was put back is taken over.",
+			reason: "A restored copy is adopted.",
 			change: func(c *cluster) { c.update(target, func(s *corev1.Secret) { s.OwnerReferences = nil }) },
 			want:   wantData, ready: "Written",
 		},
 		"SourceGone": {
-			reason: "What is there stays: pods use it.",
+			reason: "The existing content is retained, because pods use it.",
 			change: func(c *cluster) { c.must(c.api.Delete(context.Background(), secretOf("keystone-tls", nil))) },
-			want:   wantData, ready: "SourceMissing", wantMessage: "waits for its sources: source ca: Secret keystone-tls does not exist",
+			want:   wantData, ready: "SourceMissing", wantMessage: "waiting for sources: source ca: Secret keystone-tls does not exist",
 		},
 		"KeyGone": {
-			reason: "It says which key.",
+			reason: "The message contains the key.",
 			change: func(c *cluster) { c.update("keystone-admin", func(s *corev1.Secret) { delete(s.Data, "password") }) },
 			want:   wantData, ready: "SourceMissing", wantMessage: "source password: Secret keystone-admin has no key password",
 		},
 		"TemplateChanged": {
-			reason: "Keys that are no longer wanted go.",
+			reason: "Keys that are no longer in the spec are removed.",
 			change: func(c *cluster) {
 				a := c.aggregate()
 				a.Generation, a.Spec.Template = 2, map[string]c5c3v1.SecretTemplate{"p": "{{ .password }}"}
@@ -102,7 +103,7 @@ func TestFollows(t *testing.T) {
 			want: map[string][]byte{"p": []byte(secret)}, ready: "Written",
 		},
 		"Keyring": {
-			reason: "A file ends as its template does, and has the key alone, whether or not its Secret has a line's end behind it.",
+			reason: "The end of a file is defined by its template, with or without a line end in the source.",
 			change: func(c *cluster) {
 				a := c.aggregate()
 				a.Generation, a.Spec.Template = 2, map[string]c5c3v1.SecretTemplate{"keyring": "[client.glance]\n\tkey = {{ .password | trim }}\n"}
@@ -112,32 +113,32 @@ func TestFollows(t *testing.T) {
 			want: map[string][]byte{"keyring": []byte("[client.glance]\n\tkey = AQB+/w==\n")}, ready: "Written",
 		},
 		"TemplateBroken": {
-			reason: "Never half: the key that would be in order is not written either.",
+			reason: "All or nothing: valid keys are not written either.",
 			change: func(c *cluster) {
 				a := c.aggregate()
-				a.Spec.Template = map[string]c5c3v1.SecretTemplate{"cacert": "changed", "p": "{{ .nobody }}"}
+				a.Spec.Template = map[string]c5c3v1.SecretTemplate{"cacert": "changed", "p": "{{ .unknown }}"}
 				c.must(c.api.Update(context.Background(), a))
 			},
-			want: wantData, ready: "Refused", wantMessage: `spec.template[p]: there is no source "nobody"`,
+			want: wantData, ready: "Refused", wantMessage: `spec.template[p]: source "unknown" does not exist`,
 		},
 		"ReadsItself": {
-			reason: "A Secret that is made of itself would grow for ever.",
+			reason: "A Secret that includes itself would grow forever.",
 			change: func(c *cluster) {
 				a := c.aggregate()
 				a.Spec.Sources = append(a.Spec.Sources, source("self", target, "cacert"))
 				c.must(c.api.Update(context.Background(), a))
 			},
-			want: wantData, ready: "Refused", wantMessage: "which is the one that is made",
+			want: wantData, ready: "Refused", wantMessage: "is the target; use another Secret",
 		},
 		"ValueRefused": {
-			reason: "A value that would be two options is not written, and not told.",
+			reason: "A value that would be two options is neither written nor revealed.",
 			change: func(c *cluster) {
 				a := c.aggregate()
 				a.Spec.Sources[0].Escape = "OsloConfig"
 				c.must(c.api.Update(context.Background(), a))
 				c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte(secret + "\n[x]") })
 			},
-			want: wantData, ready: "Refused", wantMessage: "source password (Secret keystone-admin, key password) cannot be written as OsloConfig",
+			want: wantData, ready: "Refused", wantMessage: "source password (Secret keystone-admin, key password) cannot be escaped as OsloConfig",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,20 +150,21 @@ func TestFollows(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			r := c.ready()
-			if r.Reason != tc.ready || (r.Status == metav1.ConditionTrue) != (tc.ready == "Written") || !strings.Contains(r.Message, tc.wantMessage) {
+			if r.Reason != tc.ready || (r.Status == metav1.ConditionTrue) != (tc.ready == "Written") || !strings.Contains(r.Message,
+				tc.wantMessage) {
 				t.Errorf("%s: %v", tc.reason, r)
 			}
 			if metav1.GetControllerOf(c.target()) == nil {
 				t.Errorf("%s: no owner", tc.reason)
 			}
-			if requested := c.said(); strings.Contains(requested, secret) {
-				t.Errorf("%s: the secret is told: %s", tc.reason, requested)
+			if requested := c.output(); strings.Contains(requested, secret) {
+				t.Errorf("%s: the secret was revealed: %s", tc.reason, requested)
 			}
 		})
 	}
 }
 
-// TestOwnedByOther: what someone else made is reported and not touched.
+// TestOwnedByOther: a Secret of others is reported and not changed.
 func TestOwnedByOther(t *testing.T) {
 	isController := true
 	owner := func(kind, name string, uid types.UID) []metav1.OwnerReference {
@@ -170,26 +172,26 @@ func TestOwnedByOther(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		owners      []metav1.OwnerReference
-		of          string // the SecretAggregate that its annotation names
+		of          string // the SecretAggregate in its annotation
 		wantMessage string
 	}{
-		"Nobody":   {nil, "", "it was not made by this SecretAggregate"},
-		"Unmarked": {nil, target, "it was not made by this SecretAggregate"},
+		"Nobody":   {nil, "", "it was not created by this SecretAggregate"},
+		"Unmarked": {nil, target, "it was not created by this SecretAggregate"},
 		"Operator": {owner("ExternalSecret", "clouds", "1"), "", "it belongs to ExternalSecret clouds"},
 		"Sibling":  {owner("SecretAggregate", "other", "2"), "", "it belongs to SecretAggregate other"},
-		"Orphan":   {nil, "other", "it was not made by this SecretAggregate"},
+		"Orphan":   {nil, "other", "it was not created by this SecretAggregate"},
 		"Earlier":  {owner("SecretAggregate", target, "3"), "", "an earlier SecretAggregate of the same name"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			theirs := secretOf(target, map[string]string{"theirs": "x"})
-			theirs.OwnerReferences = tc.owners
+			foreignObject := secretOf(target, map[string]string{"theirs": "x"})
+			foreignObject.OwnerReferences = tc.owners
 			if tc.of != "" {
-				theirs.Annotations = map[string]string{nameAnnotation: tc.of}
+				foreignObject.Annotations = map[string]string{nameAnnotation: tc.of}
 			}
-			if name == "Orphan" { // As a SecretAggregate marks its own, which has lost its owner.
-				theirs.Labels = map[string]string{managedByLabel: managedBy}
+			if name == "Orphan" { // As a SecretAggregate marks its Secret, which has lost its owner.
+				foreignObject.Labels = map[string]string{managedByLabel: managedBy}
 			}
-			c := newCluster(t, append(sources(), aggregate(), theirs)...)
+			c := newCluster(t, append(sources(), aggregate(), foreignObject)...)
 			before := c.target()
 			c.reconcileUntilStable()
 			if diff := cmp.Diff(before, c.target()); diff != "" {
@@ -205,8 +207,8 @@ func TestOwnedByOther(t *testing.T) {
 	}
 }
 
-// TestMetadataStays: K-ORC keeps a finalizer on the Secret that it logs in with.
-func TestMetadataStays(t *testing.T) {
+// TestMetadataRetained: K-ORC keeps a finalizer on the Secret with which it logs in.
+func TestMetadataRetained(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	c.reconcileUntilStable()
 	c.update(target, func(s *corev1.Secret) {
@@ -216,12 +218,14 @@ func TestMetadataStays(t *testing.T) {
 	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("new") })
 	c.reconcileUntilStable()
 	got := c.target()
-	if !slices.Equal(got.Finalizers, finalizers) || got.Labels["theirs"] != "x" || got.Annotations["theirs"] != "y" || !strings.Contains(string(got.Data["clouds.yaml"]), "new") {
+	if !slices.Equal(got.Finalizers, finalizers) || got.Labels["theirs"] != "x" || got.Annotations["theirs"] != "y" ||
+		!strings.Contains(string(got.Data["clouds.yaml"]), "new") {
 		t.Errorf("%v", got)
 	}
 }
 
-// TestContentHash: it changes with what the Secret holds, comes back with it, and is another one for the same content elsewhere.
+// TestContentHash: the hash changes and reverts with the content of the Secret, and differs for the same content in another
+// Secret.
 func TestContentHash(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	c.reconcileUntilStable()
@@ -236,7 +240,7 @@ func TestContentHash(t *testing.T) {
 	}
 	c.must(c.api.Delete(context.Background(), c.target()))
 	c.reconcileUntilStable()
-	if again := c.aggregate().Status.ContentHash; again == first {
+	if hash := c.aggregate().Status.ContentHash; hash == first {
 		t.Error("equal content has an equal hash in every Secret: a password could be guessed from it")
 	}
 	a, b := secretOf("x", map[string]string{"a": "bc"}), secretOf("x", map[string]string{"ab": "c"})
@@ -245,8 +249,8 @@ func TestContentHash(t *testing.T) {
 	}
 }
 
-// TestRefusedByAPI: the condition says so, without what the API server quotes.
-func TestRefusedByAPI(t *testing.T) {
+// TestRejectedByAPI: the condition reports the error, without the message of the API server.
+func TestRejectedByAPI(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	refuses := interceptor.NewClient(c.api, interceptor.Funcs{
 		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
@@ -255,9 +259,9 @@ func TestRefusedByAPI(t *testing.T) {
 	})
 	r := c.reconciler(refuses)
 	if _, err := c.pass(r, target); err == nil {
-		t.Fatal("no error, so nobody tries again")
+		t.Fatal("no error, so there is no retry")
 	}
-	if r := c.ready(); r.Reason != "WriteFailed" || r.Message != "the API server refuses Secret keystone-clouds: Forbidden" {
+	if r := c.ready(); r.Reason != "WriteFailed" || r.Message != "the API server rejected Secret keystone-clouds: Forbidden" {
 		t.Errorf("%v", r)
 	}
 	c.reconcileUntilStable()
@@ -266,7 +270,7 @@ func TestRefusedByAPI(t *testing.T) {
 	}
 }
 
-// TestCredentialMissing: neither an aggregate that is gone nor one that goes makes anything.
+// TestCredentialMissing: a deleted aggregate, or one that is being deleted, creates nothing.
 func TestCredentialMissing(t *testing.T) {
 	going := aggregate()
 	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"foregroundDeletion"}
@@ -278,7 +282,7 @@ func TestCredentialMissing(t *testing.T) {
 	}
 }
 
-// TestSecrets: each source and the target wake it, each once.
+// TestSecrets: each source and the target trigger a pass, without duplicates.
 func TestSecrets(t *testing.T) {
 	a := aggregate()
 	a.Spec.Sources = append(a.Spec.Sources, source("user", "keystone-admin", "username"))
@@ -287,8 +291,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestForbidden: a source that the companion's Role does not name makes nothing, not even of the others, and what was made stays as it
-// is. It checks again soon: nobody wakes it when the right has come.
+// TestForbidden: with a source that the companion's Role does not include, nothing is created, and existing content is
+// retained. The controller polls, because a new permission triggers no pass.
 func TestForbidden(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	c.reconcileUntilStable()
@@ -310,7 +314,7 @@ func TestForbidden(t *testing.T) {
 	if err != nil || result.RequeueAfter != controller.Poll {
 		t.Errorf("%v, %v", result, err)
 	}
-	if got := c.ready(); got.Reason != "Forbidden" || !strings.Contains(got.Message, "has no right to read Secret mariadb-root") {
+	if got := c.ready(); got.Reason != "Forbidden" || !strings.Contains(got.Message, "has no permission to read Secret mariadb-root") {
 		t.Errorf("%v", got)
 	}
 	if diff := cmp.Diff(wantData, c.target().Data); diff != "" {
@@ -320,13 +324,14 @@ func TestForbidden(t *testing.T) {
 	c.must(c.api.Create(context.Background(), secretOf("mariadb-root", map[string]string{"password": "p"})))
 	c.run(r)
 	if got := c.ready(); got.Status != metav1.ConditionTrue {
-		t.Errorf("when the right is there: %v", got)
+		t.Errorf("with the permission: %v", got)
 	}
 }
 
-// TestAdd wires the controller to a manager that talks to nobody.
+// TestAdd wires the controller to a manager without connections.
 func TestAdd(t *testing.T) {
-	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme,
+		Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +340,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestEvents: what was written, and why, is told, and whose the Secret is stands on it.
+// TestEvents: writes are reported with their reason, and the Secret is marked with its owner.
 func TestEvents(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	c.reconcileUntilStable()
@@ -346,8 +351,8 @@ func TestEvents(t *testing.T) {
 		got = append(got, <-c.events.Events)
 	}
 	want := []string{
-		"Normal SecretCreated made Secret keystone-clouds",
-		"Normal SecretUpdated wrote Secret keystone-clouds again: a source, a template or the Secret itself has changed",
+		"Normal SecretCreated created Secret keystone-clouds",
+		"Normal SecretUpdated updated Secret keystone-clouds: a source, a template or the Secret itself changed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)

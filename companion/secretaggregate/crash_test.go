@@ -12,12 +12,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
-// life makes a Secret, whose sources come one after the other, changes both of them, deletes it while K-ORC still uses it, and edits it.
+// life creates a Secret, whose sources appear one after the other, changes both of them, deletes it while K-ORC still uses
+// it, and modifies it.
 func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	c := newCluster(t, aggregate())
 	a := crash.New(c.api, at)
-	// Never half: what is there was made of sources as they were at one time.
+	// The content is consistent: it was rendered from sources of the same time.
 	created := map[string]bool{}
 	note := func(password, ca string) { created["password: \""+password+"\"\n"+ca] = true }
 	a.Written = func() {
@@ -46,12 +47,12 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		},
 		func() {
 			if s := c.target(); len(s.Finalizers) != len(finalizers) || string(s.Data["clouds.yaml"]) != "password: \"newest\"\n" {
-				t.Errorf("what K-ORC still logs in by has finalizers %v and is not up to date", s.Finalizers)
+				t.Errorf("the Secret that K-ORC still uses has finalizers %v and is outdated", s.Finalizers)
 			}
 			c.korc(false)
 		},
 		func() {
-			created["x"] = true // someone's edit, which is there until it is undone.
+			created["x"] = true // a modification, until it is reverted.
 			c.update(target, func(s *corev1.Secret) { s.Data = map[string][]byte{"cacert": []byte("x")} })
 		},
 	}
@@ -65,14 +66,14 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 				break
 			}
 		}
-		c.run(r) // A pass that saw the past may have rested; a watch wakes it.
+		c.run(r) // A pass with stale reads may have ended; a watch triggers the next one.
 		a.ReconcileDone()
 		c.run(r)
 	}
 	return c, a
 }
 
-// TestCrash goes through a life once for every API call and every way in which it can go wrong.
+// TestCrash repeats the life for each API call and each fault.
 func TestCrash(t *testing.T) {
 	_, full := life(t, crash.NoFault)
 	points := full.Points()

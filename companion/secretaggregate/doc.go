@@ -1,6 +1,7 @@
-// Package secretaggregate reconciles SecretAggregates: it writes keys of many Secrets, as they are or in templates, into one.
+// Package secretaggregate reconciles SecretAggregates: it combines keys of several Secrets, unchanged or in templates, in one
+// Secret.
 //
-// Every pass reads the sources live (world.go), renders all of the Secret or nothing of it (template.go), decides what to do
-// (rules.go) and does it in one write, which carries the version that was read. What a source holds goes into that Secret and
-// nowhere else: no status, event, log or error has it.
+// Each pass reads the sources live (world.go), renders the complete Secret or fails (template.go), selects a step (rules.go),
+// and executes it in one write, which carries the version that was read. The values of sources are written only to that
+// Secret: they never appear in a status, event, log or error.
 package secretaggregate

@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
-// TestNow: conditions are of the time at which the world was read.
+// TestNow: the time of conditions is the time of the observation.
 func TestNow(t *testing.T) {
 	at := time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 	env := &controller.Env{

@@ -16,29 +16,29 @@ import (
 
 const aggregateKind = "SecretAggregate"
 
-// next decides.
+// next selects the next step.
 func next(w *observation) controller.Decision {
 	name := w.aggregate.Spec.TargetSecretName
 	for _, s := range w.aggregate.Spec.Sources {
 		if s.SecretKeyRef.Name == name {
-			return w.wait("Refused", fmt.Sprintf("spec.sources[%s] reads Secret %s, which is the one that is made: name another", s.Name, name))
+			return w.wait("Refused", fmt.Sprintf("spec.sources[%s]: Secret %s is the target; use another Secret", s.Name, name))
 		}
 	}
 	templates, err := parsed(&w.aggregate.Spec)
 	if err != nil {
 		return w.wait("Refused", err.Error())
 	}
-	if w.protectedSecrets != "" { // A right is not watched.
-		s := w.wait("Forbidden", fmt.Sprintf("the companion has no right to read Secret %s: it reads those "+
-			"that the service's own objects name, and the Role that says so may be on its way", w.protectedSecrets))
+	if w.protectedSecrets != "" { // Permissions are not watched.
+		s := w.wait("Forbidden", fmt.Sprintf("the companion has no permission to read Secret %s: it may read Secrets that "+
+			"the service's own objects reference, and the Role may not have been created yet", w.protectedSecrets))
 		s.RequeueAfter = controller.Poll
 		return s
 	}
-	if whose := w.foreign(); whose != "" {
-		return w.wait("NotOurs", fmt.Sprintf("Secret %s is not touched: %s", name, whose))
+	if secretOwner := w.foreign(); secretOwner != "" {
+		return w.wait("NotOurs", fmt.Sprintf("Secret %s is not modified: %s", name, secretOwner))
 	}
 	if len(w.missing) > 0 {
-		return w.wait("SourceMissing", "waits for its sources: "+strings.Join(w.missing, "; "))
+		return w.wait("SourceMissing", "waiting for sources: "+strings.Join(w.missing, "; "))
 	}
 	data, err := rendered(templates, w.aggregate.Spec.Sources, w.values)
 	if err != nil {
@@ -47,20 +47,20 @@ func next(w *observation) controller.Decision {
 	desired := w.desiredSecret(data)
 	switch {
 	case w.target == nil:
-		return controller.Decision{Name: "SecretCreated", Action: w.write(desired), Note: fmt.Sprintf("made Secret %s", name)}
+		return controller.Decision{Name: "SecretCreated", Action: w.write(desired), Note: fmt.Sprintf("created Secret %s", name)}
 	case !equality.Semantic.DeepEqual(desired, w.target):
 		return controller.Decision{Name: "SecretUpdated", Action: w.write(desired), Note: fmt.Sprintf(
-			"wrote Secret %s again: a source, a template or the Secret itself has changed", name)}
+			"updated Secret %s: a source, a template or the Secret itself changed", name)}
 	}
 	return w.report(condition.True("Written", fmt.Sprintf(
-		"Secret %s holds %d keys made of %d sources", name, len(data), len(w.values))))
+		"Secret %s contains %d keys from %d sources", name, len(data), len(w.values))))
 }
 
 func (obs *observation) wait(reason, message string) controller.Decision {
 	return obs.report(condition.False(reason, message))
 }
 
-// report is a step that does nothing. Every Secret is watched.
+// report returns a step that only sets the status. All Secrets are watched.
 func (obs *observation) report(s condition.State) controller.Decision {
 	return controller.Decision{RequeueAfter: controller.ResyncInterval, Status: func() {
 		obs.observed()
@@ -68,7 +68,7 @@ func (obs *observation) report(s condition.State) controller.Decision {
 	}}
 }
 
-// observed reports what was seen.
+// observed sets the observed generation and the hash of the Secret's content.
 func (obs *observation) observed() {
 	status := &obs.aggregate.Status
 	status.ObservedGeneration, status.ContentHash = obs.aggregate.Generation, ""
@@ -77,14 +77,14 @@ func (obs *observation) observed() {
 	}
 }
 
-// write makes the Secret, or writes it over exactly the version that was read.
+// write creates the Secret, or updates exactly the version that was read.
 func (obs *observation) write(desired *corev1.Secret) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		err := env.Write(ctx, desired)
 		if reason := apierrors.ReasonForError(err); err != nil && !controller.IsConflict(err) && reason != metav1.StatusReasonUnknown {
 			obs.observed()
-			// What the API server says is left out: nobody knows what an admission webhook quotes.
-			message := fmt.Sprintf("the API server refuses Secret %s: %s", desired.Name, reason)
+			// The message of the API server is omitted: an admission webhook may quote the content.
+			message := fmt.Sprintf("the API server rejected Secret %s: %s", desired.Name, reason)
 			return &controller.TerminalError{Reason: "WriteFailed", Message: message, Cause: err}
 		}
 		if err == nil {

@@ -19,53 +19,55 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// functions are all that a template may call: text in, text out. None of Go's own is among them: those can loop, or make a
-// megabyte of a few letters.
+// functions are all functions that a template may call: text in, text out. Go's built-in functions are not allowed: they can
+// loop, or expand a few characters to a megabyte.
 var functions = template.FuncMap{"base64": encode, "quote": quote, "trim": strings.TrimSpace}
 
-// escapes are how a source's value may be written.
+// escapes are the functions that escape the value of a source.
 var escapes = map[string]func(string) (string, error){
 	"":           asItIs,
 	"None":       asItIs,
 	"OsloConfig": oslo.Value,
 	"URL":        percent,
-	// Between quotes, which a service takes away that reads the file by Python's ConfigParser (Swift's accounts of Glance).
+	// In quotes, which are removed by services that read the file with Python's ConfigParser (Glance's Swift accounts).
 	"ConfigParser": interpolated,
 }
 
 func asItIs(text string) (string, error) { return text, nil }
 
-// interpolated doubles the characters that ConfigParser replaces values at (https://docs.python.org/3/library/configparser.html).
+// interpolated doubles percent signs, at which ConfigParser interpolates values
+// (https://docs.python.org/3/library/configparser.html).
 func interpolated(text string) (string, error) {
 	if strings.ContainsAny(text, "\r\n") {
-		return "", errors.New("the value has line breaks, and an option is one line")
+		return "", errors.New("the value must not contain line breaks, because an option is one line")
 	}
 	return strings.ReplaceAll(text, "%", "%%"), nil
 }
 
-// percent encodes all but unreserved characters, a space as %20: what reads a connection's URL does not take a plus for one.
+// percent encodes all except unreserved characters, a space as %20: parsers of connection URLs do not decode a plus sign as a
+// space.
 //
-//nolint:unparam // As every escape.
+//nolint:unparam // The signature of all escapes.
 func percent(text string) (string, error) {
 	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20"), nil
 }
 
 func encode(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// quote writes a text as a string of JSON, which is one of YAML, too.
+// quote encodes a text as a JSON string, which is also a YAML string.
 func quote(text string) (string, error) {
 	if !utf8.ValidString(text) {
-		return "", errors.New("the value is not valid UTF-8, as YAML and JSON are")
+		return "", errors.New("the value must be valid UTF-8, as required by YAML and JSON")
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(text); err != nil {
-		return "", errors.New("the value cannot be written as a string")
+		return "", errors.New("the value cannot be encoded as a string")
 	}
 	var quoted strings.Builder
 	for _, r := range strings.TrimSuffix(out.String(), "\n") {
-		// JSON takes these as they are, YAML does not.
+		// These are valid unescaped in JSON, but not in YAML.
 		if unicode.IsControl(r) || r >= 0xFEFF && r <= 0xFFFF && !unicode.IsPrint(r) {
 			fmt.Fprintf(&quoted, `\u%04x`, r)
 			continue
@@ -75,20 +77,20 @@ func quote(text string) (string, error) {
 	return quoted.String(), nil
 }
 
-// parsed reads the templates of a spec. The error names the one that asks for something that there is not.
+// parsed parses the templates of a spec. The error names the template that references an unknown source or function.
 func parsed(spec *c5c3v1.SecretAggregateSpec) (map[string]*template.Template, error) {
 	sources := map[string]bool{}
 	for _, s := range spec.Sources {
 		sources[s.Name] = true
 		if escapes[s.Escape] == nil {
-			return nil, fmt.Errorf("spec.sources[%s].escape: %q is not known: write None, OsloConfig, URL or ConfigParser", s.Name, s.Escape)
+			return nil, fmt.Errorf("spec.sources[%s].escape: %q is unknown; set None, OsloConfig, URL or ConfigParser", s.Name, s.Escape)
 		}
 	}
 	out := map[string]*template.Template{}
 	for _, key := range slices.Sorted(maps.Keys(spec.Template)) {
 		t, err := template.New(key).Option("missingkey=error").Funcs(functions).Parse(string(spec.Template[key]))
 		if err != nil {
-			return nil, fmt.Errorf("spec.template[%s] cannot be read: %w", key, err)
+			return nil, fmt.Errorf("spec.template[%s] cannot be parsed: %w", key, err)
 		}
 		if err := check(t.Tree, sources); err != nil {
 			return nil, fmt.Errorf("spec.template[%s]: %w", key, err)
@@ -98,7 +100,7 @@ func parsed(spec *c5c3v1.SecretAggregateSpec) (map[string]*template.Template, er
 	return out, nil
 }
 
-// check holds a template to text, sources and the functions above.
+// check reports an error unless a template contains only text, sources and the functions above.
 func check(t *parse.Tree, sources map[string]bool) error {
 	if t == nil || t.Root == nil {
 		return nil // An empty text.
@@ -108,7 +110,7 @@ func check(t *parse.Tree, sources map[string]bool) error {
 		case *parse.TextNode:
 		case *parse.ActionNode:
 			if len(n.Pipe.Decl) > 0 {
-				return fmt.Errorf("%s: a template has no variables", n)
+				return fmt.Errorf("%s: variables are not supported in templates", n)
 			}
 			for i, c := range n.Pipe.Cmds {
 				if err := checkCommand(c, i > 0, sources); err != nil {
@@ -116,25 +118,25 @@ func check(t *parse.Tree, sources map[string]bool) error {
 				}
 			}
 		default:
-			return fmt.Errorf("%s: a template stands for text and sources, as in {{ .name }} or {{ .name | quote }}, and for nothing else", n)
+			return fmt.Errorf("%s: templates support only text and sources, such as {{ .name }} or {{ .name | quote }}", n)
 		}
 	}
 	return nil
 }
 
-// checkCommand holds one command of a pipeline to a source, a string or a function of one of these.
+// checkCommand reports an error unless a command of a pipeline is a source, a string or a function of one of these.
 func checkCommand(c *parse.CommandNode, piped bool, sources map[string]bool) error {
 	args := c.Args
 	if name, ok := args[0].(*parse.IdentifierNode); ok {
 		if functions[name.Ident] == nil {
-			return fmt.Errorf("%s is no function of templates: these are %s", name.Ident, strings.Join(slices.Sorted(maps.Keys(functions)), ", "))
+			return fmt.Errorf("%s is not a template function; use %s", name.Ident, strings.Join(slices.Sorted(maps.Keys(functions)), ", "))
 		}
 		provided := len(args) - 1
 		if piped {
 			provided++
 		}
 		if provided != 1 {
-			return fmt.Errorf("%s takes one value", name.Ident)
+			return fmt.Errorf("%s requires exactly one value", name.Ident)
 		}
 		args = args[1:]
 	} else if piped || len(args) != 1 {
@@ -145,17 +147,17 @@ func checkCommand(c *parse.CommandNode, piped bool, sources map[string]bool) err
 		case *parse.StringNode:
 		case *parse.FieldNode:
 			if name := strings.Join(a.Ident, "."); !sources[name] {
-				return fmt.Errorf("there is no source %q: the sources are %s", name, strings.Join(slices.Sorted(maps.Keys(sources)), ", "))
+				return fmt.Errorf("source %q does not exist; the sources are %s", name, strings.Join(slices.Sorted(maps.Keys(sources)), ", "))
 			}
 		default:
-			return fmt.Errorf("%s is no source: write {{ .name }}", a)
+			return fmt.Errorf("%s is not a source; use {{ .name }}", a)
 		}
 	}
 	return nil
 }
 
-// rendered fills templates in with values by the names of their sources: all of them, or none. The values are data: templates
-// in them stay as they are. The error never has a value in it.
+// rendered renders all templates with the values by the names of their sources, or fails. Values are data: templates in them
+// are not evaluated. The error never contains a value.
 func rendered(
 	templates map[string]*template.Template, sources []c5c3v1.SecretSource, values map[string]string,
 ) (map[string][]byte, error) {
@@ -164,7 +166,7 @@ func rendered(
 		v, err := escapes[s.Escape](values[s.Name])
 		if err != nil {
 			ref := s.SecretKeyRef
-			return nil, fmt.Errorf("source %s (Secret %s, key %s) cannot be written as %s: %w", s.Name, ref.Name, ref.Key, s.Escape, err)
+			return nil, fmt.Errorf("source %s (Secret %s, key %s) cannot be escaped as %s: %w", s.Name, ref.Name, ref.Key, s.Escape, err)
 		}
 		escaped[s.Name] = v
 	}
@@ -172,12 +174,12 @@ func rendered(
 	for _, key := range slices.Sorted(maps.Keys(templates)) {
 		var out bytes.Buffer
 		if err := templates[key].Execute(&out, escaped); err != nil {
-			return nil, fmt.Errorf("spec.template[%s] cannot be filled in: %w", key, err)
+			return nil, fmt.Errorf("spec.template[%s] cannot be rendered: %w", key, err)
 		}
 		data[key], size = out.Bytes(), size+out.Len()
 	}
 	if size > sizeLimit {
-		return nil, fmt.Errorf("the Secret would have %d bytes, and the API takes at most %d: name fewer or smaller sources", size, sizeLimit)
+		return nil, fmt.Errorf("the Secret would have %d bytes, but the API accepts at most %d; use fewer or smaller sources", size, sizeLimit)
 	}
 	return data, nil
 }

@@ -24,37 +24,38 @@ import (
 )
 
 const (
-	// sizeLimit of a Secret's data, in bytes.
+	// sizeLimit of a Secret's data in bytes.
 	sizeLimit = corev1.MaxSecretSize
 
 	managedByLabel = "app.kubernetes.io/managed-by"
 	managedBy      = "cobaltcore-companion"
-	// nameAnnotation of a Secret names the SecretAggregate that it is of: one that lost its owner is known by it.
+	// nameAnnotation of a Secret is the name of its SecretAggregate, by which a Secret without owner is recognized.
 	nameAnnotation = "c5c3.io/secret-aggregate"
-	// saltAnnotation of a Secret is the key of its content's hash, which is public: without it, a password could be guessed from the
-	// hash. Whoever reads it reads the Secret itself.
+	// saltAnnotation of a Secret is the key of its content hash, which is public: without the key, a password could be
+	// guessed from the hash. Only users who can read the Secret can read it.
 	saltAnnotation = "c5c3.io/content-salt"
-	// saltLength is in bytes.
+	// saltLength in bytes.
 	saltLength = 16
 )
 
-// observation is everything that a decision depends on, as it was read in one pass. It holds secret values: it is never printed.
+// observation is the state that was read in one pass, from which all decisions are made. It contains secrets: do not print
+// it.
 type observation struct {
 	aggregate *c5c3v1.SecretAggregate
 	now       time.Time
-	// salt is for a Secret that has none yet.
+	// salt for a Secret that has none yet.
 	salt string
-	// values of the sources that are there, by their names.
+	// values of the existing sources by name.
 	values map[string]string
-	// missing says of each other source what is missing.
+	// missing is a message for each missing source.
 	missing []string
-	// target is nil if there is none.
+	// target is nil if it does not exist.
 	target *corev1.Secret
-	// protectedSecrets names the Secrets that the companion may not read: no words if there are none.
+	// protectedSecrets are the Secrets that the companion may not read; "" if none exist.
 	protectedSecrets string
 }
 
-// observe reads the world live. Keys of one Secret are read at once, so they belong together.
+// observe reads the state live. Each Secret is read once, so that its keys are consistent.
 func observe(ctx context.Context, env *controller.Env, aggregate *c5c3v1.SecretAggregate) (*observation, error) {
 	w := &observation{aggregate: aggregate, now: env.Clock.Now(), values: map[string]string{}}
 	secrets, denied := map[string]*corev1.Secret{}, []string{}
@@ -99,7 +100,7 @@ func observe(ctx context.Context, env *controller.Env, aggregate *c5c3v1.SecretA
 	return w, err
 }
 
-// foreign says whose the Secret is that is there: no words if it is ours or there is none.
+// foreign describes the owner of an existing Secret; "" if it belongs to this SecretAggregate or does not exist.
 func (obs *observation) foreign() string {
 	if obs.target == nil {
 		return ""
@@ -107,18 +108,18 @@ func (obs *observation) foreign() string {
 	owner := metav1.GetControllerOf(obs.target)
 	switch {
 	case owner == nil && obs.target.Labels[managedByLabel] == managedBy && obs.target.Annotations[nameAnnotation] == obs.aggregate.Name:
-		return "" // A copy that was put back has no owner.
+		return "" // A restored copy has no owner.
 	case owner == nil:
-		return "it was not made by this SecretAggregate. Rename or delete it"
+		return "it was not created by this SecretAggregate. Rename or delete it"
 	case owner.UID == obs.aggregate.UID:
 		return ""
 	case owner.Kind == aggregateKind && owner.Name == obs.aggregate.Name:
-		return "it is that of an earlier SecretAggregate of the same name, and is about to be deleted"
+		return "it belongs to an earlier SecretAggregate of the same name and is about to be deleted"
 	}
 	return fmt.Sprintf("it belongs to %s %s", owner.Kind, owner.Name)
 }
 
-// desiredSecret is the Secret as it has to be with given data. What others have added to its metadata, such as finalizers, stays.
+// desiredSecret returns the Secret with the given data. Metadata of others, such as finalizers, is retained.
 func (obs *observation) desiredSecret(data map[string][]byte) *corev1.Secret {
 	s := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: string(obs.aggregate.Spec.TargetSecretName), Namespace: obs.aggregate.Namespace},
@@ -135,13 +136,14 @@ func (obs *observation) desiredSecret(data map[string][]byte) *corev1.Secret {
 	if metav1.GetControllerOf(s) == nil {
 		isController := true
 		s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{
-			APIVersion: c5c3v1.GroupVersion.String(), Kind: aggregateKind, Name: obs.aggregate.Name, UID: obs.aggregate.UID, Controller: &isController,
+			APIVersion: c5c3v1.GroupVersion.String(), Kind: aggregateKind, Name: obs.aggregate.Name, UID: obs.aggregate.UID,
+			Controller: &isController,
 		})
 	}
 	return s
 }
 
-// contentHash of a Secret.
+// contentHash returns the salted hash of a Secret's data.
 func contentHash(s *corev1.Secret) string {
 	h := hmac.New(sha256.New, []byte(s.Annotations[saltAnnotation]))
 	for _, key := range slices.Sorted(maps.Keys(s.Data)) {

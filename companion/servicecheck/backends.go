@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// blockStorage is Cinder's type in the catalog.
+	// blockStorage is the type of Cinder in the Keystone catalog.
 	blockStorage = "block-storage"
-	// capacityReportInterval is how often Cinder's managers look how much room there is, unless they are told otherwise, and patience how often in a row
-	// they may fail to.
+	// capacityReportInterval is how often Cinder's volume managers report their capacity by default, and failureThreshold is
+	// the number of missed reports after which a backend is silent.
 	capacityReportInterval = time.Minute
 	failureThreshold       = 5
 )
 
-// fetchCinder asks which processes there are, and how much room. Nothing of it can be removed by the API.
+// fetchCinder reads the processes and the capacity of the backends. The Cinder API cannot remove service records.
 func (obs *observation) fetchCinder(ctx context.Context, env *controller.Env) error {
 	api, problem, err := blockstorage.Find(ctx, env.Reader, env.Transport, obs.check.Namespace, obs.check.Spec.CloudCredentialsRef)
 	if err != nil || problem != "" {
@@ -51,7 +51,7 @@ func (obs *observation) fetchCinder(ctx context.Context, env *controller.Env) er
 	return nil
 }
 
-// backend is what is known of a backend by now.
+// backend returns the current state of a backend.
 func (obs *observation) backend(
 	b openstackv1.CheckedBackend, all []blockstorage.Service, pools []blockstorage.Pool,
 ) openstackv1.CheckedBackendState {
@@ -66,7 +66,7 @@ func (obs *observation) backend(
 			out.Up++
 		}
 	}
-	var looked time.Time
+	var reportedAt time.Time
 	var total, free blockstorage.Capacity
 	known := false
 	for _, p := range pools {
@@ -74,37 +74,37 @@ func (obs *observation) backend(
 			continue
 		}
 		known, total, free = true, total.Add(p.Total), free.Add(p.Free)
-		if p.ReportedAt.After(looked) {
-			looked = p.ReportedAt
+		if p.ReportedAt.After(reportedAt) {
+			reportedAt = p.ReportedAt
 		}
 	}
 	if known {
 		out.TotalGiB, out.AvailableGiB = amount(total, out.TotalGiB), amount(free, out.AvailableGiB)
 	}
-	obs.heard(&out, b, looked)
+	obs.recordReport(&out, b, reportedAt)
 	return out
 }
 
-// heard takes down when managers have last looked. When that was is no news as long as it was lately: the status changes with the room, and
-// not with each look.
-func (obs *observation) heard(s *openstackv1.CheckedBackendState, b openstackv1.CheckedBackend, looked time.Time) {
+// recordReport records when managers last reported the capacity. The time of a recent report is not written, so that the status
+// changes only with the capacity and not with each report.
+func (obs *observation) recordReport(s *openstackv1.CheckedBackendState, b openstackv1.CheckedBackend, reportedAt time.Time) {
 	longest := failureThreshold * cmp.Or(time.Duration(b.LooksEverySeconds)*time.Second, capacityReportInterval)
-	lately := func(t time.Time) bool { return obs.now.Sub(t) <= longest }
-	if lately(looked) {
+	isRecent := func(t time.Time) bool { return obs.now.Sub(t) <= longest }
+	if isRecent(reportedAt) {
 		s.Silent, s.Looked = false, nil
 		return
 	}
-	// Nobody knows any more: managers are down, or the schedulers have just started. Until now they had.
-	if looked.IsZero() && !s.Silent && s.Looked == nil {
-		looked = obs.now
+	// The time is unknown if managers are down, or schedulers have just started. Until now it was known.
+	if reportedAt.IsZero() && !s.Silent && s.Looked == nil {
+		reportedAt = obs.now
 	}
-	if !looked.IsZero() && (s.Looked == nil || looked.After(s.Looked.Time)) {
-		s.Looked = &metav1.Time{Time: looked}
+	if !reportedAt.IsZero() && (s.Looked == nil || reportedAt.After(s.Looked.Time)) {
+		s.Looked = &metav1.Time{Time: reportedAt}
 	}
-	s.Silent = s.Looked == nil || !lately(s.Looked.Time)
+	s.Silent = s.Looked == nil || !isRecent(s.Looked.Time)
 }
 
-// amount is a room as it is known now. What is not known is what it was before.
+// amount returns the capacity in GiB: the previous value if it is unknown, nil if it is infinite.
 func amount(r blockstorage.Capacity, before *int64) *int64 {
 	switch {
 	case r.Unknown:
@@ -115,15 +115,15 @@ func amount(r blockstorage.Capacity, before *int64) *int64 {
 	return &r.GiB
 }
 
-// backendsNotReporting names the backends of which nothing is heard.
+// backendsNotReporting returns a message for each silent backend.
 func (obs *observation) backendsNotReporting() (out []string) {
 	for _, b := range obs.backends {
 		switch {
 		case !b.Silent:
 		case b.Looked == nil:
-			out = append(out, "backend "+b.Name+" has never said how much room it has")
+			out = append(out, "backend "+b.Name+" has never reported its capacity")
 		default:
-			out = append(out, fmt.Sprintf("backend %s has not said how much room it has since %s", b.Name, b.Looked.UTC().Format(time.RFC3339)))
+			out = append(out, fmt.Sprintf("backend %s has not reported its capacity since %s", b.Name, b.Looked.UTC().Format(time.RFC3339)))
 		}
 	}
 	return out

@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
-// volumes is a Cinder with two backends, one of which two managers share, and what is around it.
+// volumes is a Cinder with two backends, one of which two managers share, and its environment.
 type volumes struct {
 	*cluster
 	cinder *blockstoragetest.Cinder
@@ -46,7 +46,7 @@ func newVolumes(t *testing.T, objects ...client.Object) *volumes {
 	return v
 }
 
-// report says which managers report. Schedulers do.
+// report sets which managers report. Schedulers always do.
 func (v *volumes) report(first, second, other bool) {
 	v.cinder.Set(
 		blockstoragetest.Service{Binary: "cinder-scheduler", Host: "cinder-scheduler-0", Up: true},
@@ -56,7 +56,7 @@ func (v *volumes) report(first, second, other bool) {
 	)
 }
 
-// look has all managers look now.
+// look makes all managers report their capacity now.
 func (v *volumes) look() {
 	v.cinder.SetPools(
 		blockstoragetest.Pool{Name: "cinder@ceph-rbd#ceph-rbd", ReportedAt: v.clock.Now(), Total: 100.9, Free: 60.2, State: "up"},
@@ -64,7 +64,7 @@ func (v *volumes) look() {
 	)
 }
 
-// after is what is known of the backends some time later, and whether it is well.
+// after returns the backends and the condition some time later.
 func (v *volumes) after(d time.Duration) (backends []openstackv1.CheckedBackendState, ready metav1.Condition) {
 	v.t.Helper()
 	v.clock.SetTime(v.clock.Now().Add(d))
@@ -77,18 +77,18 @@ func (v *volumes) after(d time.Duration) (backends []openstackv1.CheckedBackendS
 }
 
 var (
-	whole = openstackv1.CheckedBackendState{Name: "ceph-rbd", Up: 2, TotalGiB: new(int64(100)), AvailableGiB: new(int64(60))}
-	full  = openstackv1.CheckedBackendState{Name: "archive_1", Up: 1, TotalGiB: new(int64(10)), AvailableGiB: new(int64(0))}
-	well  = metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "every process that is known reports"}
+	completeState = openstackv1.CheckedBackendState{Name: "ceph-rbd", Up: 2, TotalGiB: new(int64(100)), AvailableGiB: new(int64(60))}
+	full          = openstackv1.CheckedBackendState{Name: "archive_1", Up: 1, TotalGiB: new(int64(10)), AvailableGiB: new(int64(0))}
+	well          = metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "all known processes report"}
 )
 
-// lastHeard is a backend of which nothing was heard since a time.
-func lastHeard(s openstackv1.CheckedBackendState, at time.Time, silent bool, up int32) openstackv1.CheckedBackendState {
-	s.Looked, s.Silent, s.Up = &metav1.Time{Time: at}, silent, up
+// lastReport returns a backend whose last report was at the given time.
+func lastReport(s openstackv1.CheckedBackendState, at time.Time, notReporting bool, up int32) openstackv1.CheckedBackendState {
+	s.Looked, s.Silent, s.Up = &metav1.Time{Time: at}, notReporting, up
 	return s
 }
 
-// compare compares what is known with what is to be: times are the same that are the same instant.
+// compare compares two values; times are equal if they are the same instant.
 func compare(t *testing.T, reason string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) })); diff != "" {
@@ -96,68 +96,75 @@ func compare(t *testing.T, reason string, want, got any) {
 	}
 }
 
-// TestBackends: the room that there is said to be is what managers have said, as long as they say it.
+// TestBackends: the reported capacity is the last one of the managers, while they report.
 func TestBackends(t *testing.T) {
 	v := newVolumes(t)
 	start := v.clock.Now()
 	got, ready := v.after(0)
-	compare(t, "Both are known.", []openstackv1.CheckedBackendState{whole, full}, got)
-	compare(t, "All is well.", well, ready)
+	compare(t, "Both have reported.", []openstackv1.CheckedBackendState{completeState, full}, got)
+	compare(t, "Everything reports.", well, ready)
 
-	// A Ceph goes away: its managers go on to report, and look no more.
+	// Ceph becomes unreachable: its managers continue to report, but without capacity.
 	got, ready = v.after(5 * time.Minute)
-	compare(t, "It may be late.", []openstackv1.CheckedBackendState{whole, full}, got)
-	compare(t, "All is well yet.", well, ready)
+	compare(t, "It may be delayed.", []openstackv1.CheckedBackendState{completeState, full}, got)
+	compare(t, "Nothing is overdue yet.", well, ready)
 	got, ready = v.after(time.Minute)
-	compare(t, "It is too late, and what looks every ten minutes is not.", []openstackv1.CheckedBackendState{lastHeard(whole, start, true, 2), full}, got)
-	const silent = "backend ceph-rbd has not said how much room it has since 2001-09-09T01:46:40Z"
-	compare(t, "It is said.", metav1.Condition{Status: "False", Reason: "BackendsSilent", Message: silent}, ready)
+	compare(t, "It is overdue; the one that reports every ten minutes is not.", []openstackv1.CheckedBackendState{lastReport(completeState,
+		start,
+		true, 2), full}, got)
+	const notReporting = "backend ceph-rbd has not reported its capacity since 2001-09-09T01:46:40Z"
+	compare(t, "The condition reports it.", metav1.Condition{Status: "False", Reason: "BackendsSilent", Message: notReporting}, ready)
 
-	// Its managers start again, and do not reach it.
+	// Its managers restart and cannot connect to it.
 	v.report(false, false, true)
 	v.cinder.SetPools(blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", ReportedAt: v.clock.Now(), Total: 10, Free: 0.0})
 	got, ready = v.after(time.Minute)
-	compare(t, "What it had is known still.", []openstackv1.CheckedBackendState{lastHeard(whole, start, true, 0), full}, got)
-	compare(t, "Both is said.", metav1.Condition{Status: "False", Reason: "ProcessesDown", Message: "cinder-volume does not report from " +
-		shared + "-0, " + shared + "-1; " + silent}, ready)
+	compare(t, "The previous capacity is retained.", []openstackv1.CheckedBackendState{lastReport(completeState, start, true, 0), full}, got)
+	compare(t, "The condition reports both.", metav1.Condition{Status: "False", Reason: "ProcessesDown",
+		Message: "cinder-volume does not report from " +
+			shared + "-0, " + shared + "-1; " + notReporting}, ready)
 
 	v.report(true, true, true)
 	v.look()
 	got, ready = v.after(time.Minute)
-	compare(t, "It is back.", []openstackv1.CheckedBackendState{whole, full}, got)
-	compare(t, "All is well again.", well, ready)
+	compare(t, "It reports again.", []openstackv1.CheckedBackendState{completeState, full}, got)
+	compare(t, "Everything reports again.", well, ready)
 }
 
-// TestSchedulersStart: those that have just started know of no backend, which is no news of it for a while.
+// TestSchedulersStart: restarted schedulers know no backends, which is ignored for a while.
 func TestSchedulersStart(t *testing.T) {
 	v := newVolumes(t)
 	v.after(0)
 	v.cinder.SetPools()
 	start := v.clock.Now().Add(time.Minute)
 	got, ready := v.after(time.Minute)
-	compare(t, "They have been there a minute ago.", []openstackv1.CheckedBackendState{lastHeard(whole, start, false, 2), lastHeard(full, start, false, 1)}, got)
-	compare(t, "That is well.", well, ready)
+	compare(t, "They reported a minute ago.", []openstackv1.CheckedBackendState{lastReport(completeState, start, false, 2), lastReport(full,
+		start, false, 1)}, got)
+	compare(t, "The condition is True.", well, ready)
 	got, _ = v.after(6 * time.Minute)
-	compare(t, "They say nothing for too long.", []openstackv1.CheckedBackendState{lastHeard(whole, start, true, 2), lastHeard(full, start, false, 1)}, got)
+	compare(t, "The reports are overdue.", []openstackv1.CheckedBackendState{lastReport(completeState, start, true, 2), lastReport(full,
+		start, false,
+		1)}, got)
 	v.look()
 	got, _ = v.after(time.Minute)
-	compare(t, "They do.", []openstackv1.CheckedBackendState{whole, full}, got)
+	compare(t, "They do.", []openstackv1.CheckedBackendState{completeState, full}, got)
 }
 
-// TestBackendsNeverReported: what nobody has ever said is no number, and no 0.
+// TestBackendsNeverReported: the capacity of a backend that never reported is unset, not 0.
 func TestBackendsNeverReported(t *testing.T) {
 	v := newVolumes(t)
 	v.cinder.SetPools()
 	want := []openstackv1.CheckedBackendState{{Name: "ceph-rbd", Up: 2, Silent: true}, {Name: "archive_1", Up: 1, Silent: true}}
 	for range 2 {
 		got, ready := v.after(time.Minute)
-		compare(t, "Nothing is known of them.", want, got)
-		compare(t, "It is said.", metav1.Condition{Status: "False", Reason: "BackendsSilent", Message: "backend ceph-rbd has never said how much " +
-			"room it has; backend archive_1 has never said how much room it has"}, ready)
+		compare(t, "They have not reported.", want, got)
+		compare(t, "The condition reports it.", metav1.Condition{Status: "False", Reason: "BackendsSilent",
+			Message: "backend ceph-rbd has never " +
+				"reported its capacity; backend archive_1 has never reported its capacity"}, ready)
 	}
 }
 
-// TestMessages: what is no number keeps what was known, or says that there is no end.
+// TestMessages: an unknown amount keeps the previous one, and an infinite amount is unset.
 func TestMessages(t *testing.T) {
 	v := newVolumes(t)
 	v.after(0)
@@ -166,8 +173,9 @@ func TestMessages(t *testing.T) {
 		blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", ReportedAt: v.clock.Now(), Total: "infinite", Free: "infinite"},
 	)
 	got, ready := v.after(time.Minute)
-	compare(t, "One did not find out, and one has no end.", []openstackv1.CheckedBackendState{whole, {Name: "archive_1", Up: 1}}, got)
-	compare(t, "That is well.", well, ready)
+	compare(t, "One amount is unknown, and one is infinite.", []openstackv1.CheckedBackendState{completeState, {Name: "archive_1", Up: 1}},
+		got)
+	compare(t, "The condition is True.", well, ready)
 	v.cinder.SetPools(
 		blockstoragetest.Pool{Name: "cinder@ceph-rbd#ceph-rbd", ReportedAt: v.clock.Now(), Total: "unknown", Free: "unknown", State: "down"},
 		blockstoragetest.Pool{Name: alone + "-0@archive_1#a", ReportedAt: v.clock.Now(), Total: 3, Free: 2},
@@ -176,48 +184,54 @@ func TestMessages(t *testing.T) {
 	at := v.clock.Now().Add(time.Minute)
 	two := openstackv1.CheckedBackendState{Name: "archive_1", Up: 1, TotalGiB: new(int64(7)), AvailableGiB: new(int64(3))}
 	got, _ = v.after(time.Minute)
-	compare(t, "One says that it is down, and one is of two parts.", []openstackv1.CheckedBackendState{lastHeard(whole, at, false, 2), two}, got)
+	compare(t, "One reports that it is down, and one has two pools.", []openstackv1.CheckedBackendState{lastReport(completeState, at, false,
+		2), two},
+		got)
 }
 
-// TestBackendsUnknown: what was known is kept while nobody can be asked.
+// TestBackendsUnknown: the previous state is retained while requests fail.
 func TestBackendsUnknown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason      string
 		prepare     func(*blockstoragetest.Cinder)
 		wantMessage string
 	}{
-		"Cinder":     {"It does not answer.", func(c *blockstoragetest.Cinder) { c.SetDown(true) }, "cannot list the services of Cinder: Cinder answers 503"},
-		"Schedulers": {"Cinder alone does not know.", func(c *blockstoragetest.Cinder) { c.FailSchedulerRequests(true) }, "cannot list the pools of Cinder: Cinder answers 500"},
-		"Rights":     {"The user may not ask.", func(c *blockstoragetest.Cinder) { c.FailRequests("Policy doesn't allow it.") }, "Cinder answers 403: Policy doesn't allow it."},
+		"Cinder": {"It does not respond.", func(c *blockstoragetest.Cinder) { c.SetDown(true) },
+			"cannot list the services of Cinder: Cinder returned HTTP 503"},
+		"Schedulers": {"The API alone has no pools.", func(c *blockstoragetest.Cinder) { c.FailSchedulerRequests(true) },
+			"cannot list the pools of Cinder: Cinder returned HTTP 500"},
+		"Rights": {"The user has no permission.", func(c *blockstoragetest.Cinder) { c.FailRequests("Policy doesn't allow it.") },
+			"Cinder returned HTTP 403: Policy doesn't allow it."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newVolumes(t)
 			v.after(0)
 			tc.prepare(v.cinder)
 			got, ready := v.after(time.Hour)
-			compare(t, tc.reason, []openstackv1.CheckedBackendState{whole, full}, got)
+			compare(t, tc.reason, []openstackv1.CheckedBackendState{completeState, full}, got)
 			if ready.Status != "False" || ready.Reason != "ServiceUnavailable" || !strings.Contains(ready.Message, tc.wantMessage) {
-				t.Errorf("%s It says %+v", tc.reason, ready)
+				t.Errorf("%s Condition: %+v", tc.reason, ready)
 			}
 		})
 	}
 }
 
-// TestBackendsOrdered: one that is not asked for any more is not reported, and without any, no scheduler is asked.
+// TestBackendsOrdered: a backend that was removed from the spec is not reported, and without backends, no scheduler is
+// queried.
 func TestBackendsOrdered(t *testing.T) {
 	v := newVolumes(t)
 	v.after(0)
 	v.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Backends = s.Backends[1:] })
 	got, _ := v.after(time.Minute)
-	compare(t, "One is left.", []openstackv1.CheckedBackendState{full}, got)
+	compare(t, "One remains.", []openstackv1.CheckedBackendState{full}, got)
 	v.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Backends = nil })
 	v.cinder.FailSchedulerRequests(true)
 	got, ready := v.after(time.Minute)
 	compare(t, "None is.", []openstackv1.CheckedBackendState(nil), got)
-	compare(t, "Processes are known.", well, ready)
+	compare(t, "Processes are reported.", well, ready)
 }
 
-// TestVolumeRecordsStay: Cinder has no request that removes one, also of a pod that was scaled away.
+// TestVolumeRecordsStay: Cinder has no request to remove a record, even of a pod that was scaled down.
 func TestVolumeRecordsStay(t *testing.T) {
 	v := newVolumes(t)
 	v.cinder.Set(
@@ -228,13 +242,13 @@ func TestVolumeRecordsStay(t *testing.T) {
 		blockstoragetest.Service{Binary: "cinder-volume", Host: alone + "-0@archive_1", Up: true},
 	)
 	_, ready := v.after(0)
-	compare(t, "It is nobody's fault.", well, ready)
+	compare(t, "It is no failure.", well, ready)
 	if s := v.check().Status; s.Up != 4 || s.Down != 1 || s.Removed != 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// TestCinderQueriedOnce: a pass that comes in between asks nobody.
+// TestCinderQueriedOnce: an additional pass within the interval sends no request.
 func TestCinderQueriedOnce(t *testing.T) {
 	v := newVolumes(t)
 	for range 3 {
@@ -245,7 +259,7 @@ func TestCinderQueriedOnce(t *testing.T) {
 	}
 }
 
-// TestBackendsCrash: wherever it fails, in the end it says what is.
+// TestBackendsCrash: after a fault at any call, the status is correct in the end.
 func TestBackendsCrash(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) *crash.API {
 		t.Helper()
@@ -257,7 +271,7 @@ func TestBackendsCrash(t *testing.T) {
 			a.ReconcileDone()
 			v.clock.SetTime(v.clock.Now().Add(time.Minute))
 		}
-		compare(t, "It knows both.", []openstackv1.CheckedBackendState{whole, full}, v.check().Status.Backends)
+		compare(t, "Both are reported.", []openstackv1.CheckedBackendState{completeState, full}, v.check().Status.Backends)
 		return a
 	}
 	crashed := life(t, crash.NoFault)

@@ -7,8 +7,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 )
 
-// fetchCapacity counts virtual machines on the check's nodes, those that are down or have left included, and asks what there is for them on
-// those that take any.
+// fetchCapacity counts the servers on the check's nodes, including nodes that are down or removed, and reads the capacity of
+// the nodes that accept servers.
 func (obs *observation) fetchCapacity(ctx context.Context, hypervisors map[string]compute.Hypervisor) error {
 	out := openstackv1.ComputeCapacity{}
 	hosts := map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
 )
 
-// on gives a host virtual machines, and room for eight processors, twice, and 4 GiB, of which each has one and 1 GiB.
+// on sets the servers of a host with eight CPUs, overcommitted twice, and 4 GiB; each server uses one CPU and 1 GiB.
 func (c *cluster) on(host string, servers ...string) {
 	all := c.nova.Hypervisors()
 	for i := range all {
@@ -32,9 +32,9 @@ func (c *cluster) on(host string, servers ...string) {
 	c.nova.SetHypervisors(all...)
 }
 
-// TestCapacity: virtual machines are those of the pool's nodes, wherever these are, and room is what nodes have that take any.
+// TestCapacity: servers on all nodes of the pool are counted, and the capacity of nodes that accept servers.
 func TestCapacity(t *testing.T) {
-	whole := openstackv1.ComputeCapacity{
+	completeState := openstackv1.ComputeCapacity{
 		VirtualMachines: 3, TotalVCPU: 32, AvailableVCPU: 29, TotalMemoryMiB: 8192, AvailableMemoryMiB: 5120,
 	}
 	second := openstackv1.ComputeCapacity{
@@ -45,22 +45,22 @@ func TestCapacity(t *testing.T) {
 		change func(*cluster)
 		want   openstackv1.ComputeCapacity
 	}{
-		"Whole":    {"Those of another pool, and of nobody's, are none of its.", func(*cluster) {}, whole},
-		"Silent":   {"What is on a node that is down is there, and takes no more.", func(c *cluster) { c.stopReporting("node-1") }, second},
-		"Disabled": {"So it is with one to which the scheduler sends nothing.", func(c *cluster) { c.disable("node-1", "by hand") }, second},
+		"Whole":    {"Nodes of other pools, and of none, are ignored.", func(*cluster) {}, completeState},
+		"Silent":   {"Servers on a node that is down are counted, but not its capacity.", func(c *cluster) { c.stopReporting("node-1") }, second},
+		"Disabled": {"The same applies to a disabled node.", func(c *cluster) { c.disable("node-1", "maintenance") }, second},
 		"Left": {
-			"A node that has left has them still.", func(c *cluster) {
+			"Servers of a removed node are counted.", func(c *cluster) {
 				c.stopReporting("node-1")
 				c.pods(pool, 1, "node-2")
 			}, second,
 		},
 		"Unknown": {
-			"Its pod is there, and Nova knows it no more.", func(c *cluster) {
+			"Its pod exists, but it is not registered in Nova.", func(c *cluster) {
 				c.nova.SetHypervisors(c.nova.Hypervisors()[1:]...)
 			}, openstackv1.ComputeCapacity{VirtualMachines: 1, TotalVCPU: 16, AvailableVCPU: 15, TotalMemoryMiB: 4096, AvailableMemoryMiB: 3072},
 		},
 		"Empty": {
-			"None is a number, too.", func(c *cluster) {
+			"Zero is a valid number.", func(c *cluster) {
 				c.on("node-1")
 				c.on("node-2")
 			}, openstackv1.ComputeCapacity{TotalVCPU: 32, AvailableVCPU: 32, TotalMemoryMiB: 8192, AvailableMemoryMiB: 8192},
@@ -73,12 +73,12 @@ func TestCapacity(t *testing.T) {
 			c.on("node-2", "c")
 			c.on("theirs", "d")
 			c.on("by-hand", "e")
-			c.looks(r)
-			if diff := cmp.Diff(&whole, c.check().Status.Capacity); diff != "" {
+			c.runPasses(r)
+			if diff := cmp.Diff(&completeState, c.check().Status.Capacity); diff != "" {
 				t.Fatalf("before (-want +got):\n%s", diff)
 			}
 			tc.change(c)
-			c.looks(r)
+			c.runPasses(r)
 			if diff := cmp.Diff(&tc.want, c.check().Status.Capacity); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -86,15 +86,16 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// TestCapacityUnknown: what was known is kept while nobody can be asked, and what nobody has ever said is not 0.
+// TestCapacityUnknown: the previous capacity is retained while requests fail, and a capacity that was never read is unset,
+// not 0.
 func TestCapacityUnknown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		prepare func(*computetest.Nova)
 	}{
-		"Nova":      {"It does not answer.", func(n *computetest.Nova) { n.SetDown(true) }},
-		"Placement": {"It does not answer: Nova alone does not know the half.", func(n *computetest.Nova) { n.SetPlacementDown(true) }},
-		"Rights":    {"The user may not ask.", func(n *computetest.Nova) { n.FailRequests("Policy doesn't allow it.") }},
+		"Nova":      {"It does not respond.", func(n *computetest.Nova) { n.SetDown(true) }},
+		"Placement": {"It does not respond: Nova has only a part of the data.", func(n *computetest.Nova) { n.SetPlacementDown(true) }},
+		"Rights":    {"The user has no permission.", func(n *computetest.Nova) { n.FailRequests("Policy doesn't allow it.") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			never := hypervisors(t)
@@ -104,14 +105,14 @@ func TestCapacityUnknown(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := never.check().Status.Capacity; got != nil {
-				t.Errorf("%s Nobody has said %+v", tc.reason, got)
+				t.Errorf("%s Capacity without a response: %+v", tc.reason, got)
 			}
 
 			c := hypervisors(t)
 			r := c.reconciler(c.api, c.nova)
 			c.on("node-1", "a")
 			c.on("node-2")
-			c.looks(r)
+			c.runPasses(r)
 			c.on("node-1")
 			tc.prepare(c.nova)
 			c.clock.SetTime(c.clock.Now().Add(time.Minute))
@@ -123,28 +124,28 @@ func TestCapacityUnknown(t *testing.T) {
 				t.Errorf("%s %+v", tc.reason, s.Capacity)
 			}
 			if is := meta.FindStatusCondition(s.Conditions, conditionReady); is.Status != "False" || is.Reason != "ServiceUnavailable" {
-				t.Errorf("%s It says nothing of it: %+v", tc.reason, is)
+				t.Errorf("%s Condition: %+v", tc.reason, is)
 			}
 		})
 	}
 }
 
-// TestCapacityOfProcesses: a check of processes has none, not even when it once was one of nodes.
+// TestCapacityOfProcesses: a check of processes has no capacity, even if it checked nodes before.
 func TestCapacityOfProcesses(t *testing.T) {
 	c := hypervisors(t)
 	r := c.reconciler(c.api, c.nova)
-	c.looks(r)
+	c.runPasses(r)
 	if c.check().Status.Capacity == nil {
-		t.Fatal("there is none")
+		t.Fatal("no capacity")
 	}
 	c.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Nodes = nil })
-	c.looks(r)
+	c.runPasses(r)
 	if got := c.check().Status.Capacity; got != nil {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestCapacityOfMany: of more nodes than the status remembers, none is forgotten that has its pod.
+// TestCapacityOfMany: with more nodes than the status can list, all nodes with pods are counted.
 func TestCapacityOfMany(t *testing.T) {
 	c := newCluster(t)
 	c.edit(name, func(s *openstackv1.ServiceCheckSpec) {
@@ -162,7 +163,7 @@ func TestCapacityOfMany(t *testing.T) {
 	c.pods(pool, nodeLimit+1, nodes...)
 	c.nova.SetHypervisors(all...)
 	c.nova.Set(services...)
-	c.looks(c.reconciler(c.api, c.nova))
+	c.runPasses(c.reconciler(c.api, c.nova))
 	s := c.check().Status
 	if len(s.Nodes) != nodeLimit || s.Capacity == nil || s.Capacity.VirtualMachines != nodeLimit+1 {
 		t.Errorf("it remembers %d nodes, and counts %+v", len(s.Nodes), s.Capacity)

@@ -12,20 +12,20 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// conditionReady: the service answers, and every process that is known is up.
+// conditionReady: the API responds, and all known processes are up.
 const conditionReady = "Ready"
 
-// conditionCleared: nothing is left of nodes that have gone.
+// conditionCleared: no records of removed nodes are left.
 const conditionCleared = "Cleared"
 
-// conditionEvicted: no virtual machine is on a node that is cordoned.
+// conditionEvicted: no cordoned node has servers.
 const conditionEvicted = "Evicted"
 
 var (
 	metrics = controller.NewMetrics("service_check")
 	up      = metrics.Gauge("up", "Number of processes that report.", "binary")
-	down    = metrics.Gauge("down", "Number of processes that have not reported for longer than they should.", "binary")
-	removed = metrics.Counter("removed_total", "Number of records that were removed.")
+	down    = metrics.Gauge("down", "Number of processes whose reports are overdue.", "binary")
+	removed = metrics.Counter("removed_total", "Number of removed records.")
 )
 
 // Neither the service nor the StatefulSets are watched.
@@ -53,7 +53,7 @@ func measure(c *openstackv1.ServiceCheck) {
 // Reconciler reconciles ServiceChecks.
 type Reconciler controller.Env
 
-// Reconcile asks once, removes what is to be removed, and reports.
+// Reconcile queries the service once, removes stale records, and updates the status.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	return kind.Reconcile(ctx, (*controller.Env)(r), req)
 }

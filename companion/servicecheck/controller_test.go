@@ -28,7 +28,7 @@ import (
 const (
 	namespace = "team-a-prod-12345"
 	name      = "nova"
-	password  = "correct-horse-battery" // What must never be told.
+	password  = "correct-horse-battery" // Must never be revealed.
 )
 
 var scheme = func() *runtime.Scheme {
@@ -41,7 +41,7 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// cluster is what is around the controller.
+// cluster is the environment of the controller.
 type cluster struct {
 	t      *testing.T
 	api    client.WithWatch
@@ -61,7 +61,7 @@ func check() *openstackv1.ServiceCheck {
 	return c
 }
 
-// replicas is a StatefulSet, of which so many pods are wanted.
+// replicas returns a StatefulSet with the given number of replicas.
 func replicas(name string, n int32) *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
@@ -73,7 +73,7 @@ func pod(set, name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: map[string]string{"app": set}}}
 }
 
-// record is one of a conductor, by its host.
+// record returns the record of a conductor on a host.
 func record(host string, up bool) compute.Service {
 	return compute.Service{ID: "id-of-" + host, Binary: "nova-conductor", Host: host, Up: up}
 }
@@ -82,7 +82,8 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	t.Helper()
 	return &cluster{
 		t: t, nova: computetest.New(identitytest.New(map[string]string{"admin": password})),
-		api:   crash.NewServer(scheme, []client.Object{&openstackv1.ServiceCheck{}}, append(objects, check(), identitytest.Clouds(namespace, "clouds", password))...),
+		api: crash.NewServer(scheme, []client.Object{&openstackv1.ServiceCheck{}}, append(objects, check(), identitytest.Clouds(namespace,
+			"clouds", password))...),
 		clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)), events: events.NewFakeRecorder(1000),
 	}
 }
@@ -131,22 +132,24 @@ func TestReconcile(t *testing.T) {
 		ready    metav1.Condition
 	}{
 		"Up": {
-			reason: "Hypervisors that are down are counted, and are nobody's fault here.", objects: both, services: with(compute0), up: 3, down: 1,
-			ready: metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "every process that is known reports"},
+			reason: "Hypervisors that are down are counted, but do not affect the condition.", objects: both, services: with(compute0), up: 3,
+			down:  1,
+			ready: metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "all known processes report"},
 		},
 		"Away": {
-			reason: "It was scaled away, and counts as an old version.", objects: both, services: with(record("nova-conductor-2", false), record("nova-cell1-conductor-1", false)),
+			reason: "It was scaled down, and counts as an old version.", objects: both, services: with(record("nova-conductor-2", false),
+				record("nova-cell1-conductor-1", false)),
 			removed: []string{"nova-conductor-2", "nova-cell1-conductor-1"}, up: 3,
-			ready: metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "every process that is known reports"},
+			ready: metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "all known processes report"},
 		},
 		"Stopping": {
-			reason:   "Its pod is still there, and may report once more.",
+			reason:   "Its pod still exists, and may report once more.",
 			objects:  append([]client.Object{pod("nova-conductor", "nova-conductor-2")}, both...),
 			services: with(record("nova-conductor-2", false)), up: 3, down: 1,
-			ready: metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "every process that is known reports"},
+			ready: metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "all known processes report"},
 		},
 		"Silent": {
-			reason: "It comes back by itself, or people look.", objects: both,
+			reason: "It restarts, or requires an administrator.", objects: both,
 			services: []compute.Service{record("nova-conductor-0", true), record("nova-conductor-1", false)}, up: 1, down: 1,
 			ready: metav1.Condition{
 				Status: "False", Reason: "ProcessesDown",
@@ -154,22 +157,25 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"Stopped": {
-			reason:   "It is stopped for a change of the schema, and will be back.",
+			reason:   "It is stopped for a schema change, and will be started again.",
 			objects:  []client.Object{replicas("nova-conductor", 0), replicas("nova-cell1-conductor", 1)},
 			services: []compute.Service{record("nova-conductor-0", false), record("nova-cell1-conductor-0", true)}, up: 1, down: 1,
-			ready: metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "every process that is known reports"},
+			ready: metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "all known processes report"},
 		},
 		"NoStatefulSet": {
-			reason: "It has not been made yet, or is made again.", objects: both[:1], services: with(record("nova-cell1-conductor-7", false)), up: 3, down: 1,
+			reason: "It does not exist yet, or is being re-created.", objects: both[:1], services: with(record("nova-cell1-conductor-7", false)),
+			up: 3, down: 1,
 			ready: metav1.Condition{Status: "False", Reason: "ProcessesDown", Message: "StatefulSet nova-cell1-conductor does not exist"},
 		},
 		"Refused": {
-			reason: "The user may list, or not even that.", objects: both, prepare: func(n *computetest.Nova) { n.FailRequests("Policy doesn't allow it.") },
-			ready: metav1.Condition{Status: "False", Reason: "ServiceUnavailable", Message: "cannot list compute services: Nova answers 403: Policy doesn't allow it."},
+			reason: "The user may only list, or not even that.", objects: both,
+			prepare: func(n *computetest.Nova) { n.FailRequests("Policy doesn't allow it.") },
+			ready: metav1.Condition{Status: "False", Reason: "ServiceUnavailable",
+				Message: "cannot list compute services: Nova returned HTTP 403: Policy doesn't allow it."},
 		},
 		"Down": {
-			reason: "Nova is not there.", objects: both, prepare: func(n *computetest.Nova) { n.SetDown(true) },
-			ready: metav1.Condition{Status: "False", Reason: "ServiceUnavailable", Message: "cannot list compute services: Nova answers 503"},
+			reason: "Nova is unavailable.", objects: both, prepare: func(n *computetest.Nova) { n.SetDown(true) },
+			ready: metav1.Condition{Status: "False", Reason: "ServiceUnavailable", Message: "cannot list compute services: Nova returned HTTP 503"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +210,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestBinaries: programs are counted each, in the order of the alphabet.
+// TestBinaries: processes are counted by binary, in alphabetical order.
 func TestBinaries(t *testing.T) {
 	c := newCluster(t, replicas("nova-conductor", 1), replicas("nova-cell1-conductor", 0))
 	c.nova.Set(
@@ -214,13 +220,14 @@ func TestBinaries(t *testing.T) {
 	if _, err := c.pass(c.reconciler(c.api, c.nova)); err != nil {
 		t.Fatal(err)
 	}
-	want := []openstackv1.BinaryState{{Binary: "nova-compute", Up: 1, Down: 1}, {Binary: "nova-conductor", Up: 1}, {Binary: "nova-scheduler", Up: 1}}
+	want := []openstackv1.BinaryState{{Binary: "nova-compute", Up: 1, Down: 1}, {Binary: "nova-conductor", Up: 1}, {Binary: "nova-scheduler",
+		Up: 1}}
 	if diff := cmp.Diff(want, c.check().Status.Binaries); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// TestInterval: it asks as often as it is told to, and a pass that comes in between waits.
+// TestInterval: requests are sent at the interval of the spec, and an additional pass waits.
 func TestInterval(t *testing.T) {
 	c := newCluster(t, replicas("nova-conductor", 0), replicas("nova-cell1-conductor", 0))
 	r := c.reconciler(c.api, c.nova)
@@ -231,13 +238,14 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestCrash: wherever it fails, and with another leader beside it, in the end those records are removed that are to be, and no other.
+// TestCrash: after a fault at any call, and with another leader, exactly the stale records are removed in the end.
 func TestCrash(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) *crash.API {
 		t.Helper()
 		c := newCluster(t, replicas("nova-conductor", 1), replicas("nova-cell1-conductor", 1))
 		c.nova.Set(
-			record("nova-conductor-0", false), record("nova-conductor-1", false), record("nova-conductor-2", false), record("nova-cell1-conductor-0", true),
+			record("nova-conductor-0", false), record("nova-conductor-1", false), record("nova-conductor-2", false),
+			record("nova-cell1-conductor-0", true),
 		)
 		a := crash.New(c.api, at)
 		a.OnConcurrentWrite = func() { _, _ = c.pass(c.reconciler(c.api, c.nova)) }
@@ -256,7 +264,7 @@ func TestCrash(t *testing.T) {
 		}
 		return a
 	}
-	whole := life(t, crash.NoFault)
-	crash.Run(t, whole.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
-	t.Logf("%d calls, %d of them writes", whole.Calls, len(whole.Writes))
+	completeState := life(t, crash.NoFault)
+	crash.Run(t, completeState.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
+	t.Logf("%d calls, %d of them writes", completeState.Calls, len(completeState.Writes))
 }

@@ -1,26 +1,27 @@
-// Package servicecheck reconciles ServiceChecks: it counts the processes of a running service that report, and removes the records of those
-// that will not come back.
+// Package servicecheck reconciles ServiceChecks: it counts the reporting processes of a running service, and removes the
+// records of processes that will not return.
 //
-// A service has a record of each process by program and host. The record of a process that is gone stays, and with it the version that the
-// process was of: Nova starts no new process as long as an old version is recorded, and does not release what it has pinned for it. A host
-// of a StatefulSet is called as its pod, so the records of pods beyond spec.replicas are those of pods that were scaled away.
+// A service has a record of each process, by binary and host. The record of a stopped process remains, including its version:
+// Nova starts no new process while an old version is recorded, and keeps its RPC version pinned. Hosts of a StatefulSet have
+// the names of its pods, so records with an ordinal beyond spec.replicas belong to pods that were scaled down.
 //
-// What is removed has to be all of this: a record of a program that the spec names, on a host that is called as a pod of its StatefulSet
-// whose number is not one of its replicas', without such a pod, and down. Records are read first, then the StatefulSet and its pods:
-// whatever comes back later makes a record of its own. A StatefulSet without replicas is stopped rather than smaller: nothing of it is
-// removed. Nor is anything of one that is not there.
+// A record is removed only if all of this holds: its binary is listed in the spec; its host has the name of a pod of the
+// StatefulSet with an ordinal outside the replicas; that pod does not exist; and the process is down. Records are read before
+// the StatefulSet and its pods, so a process that returns later creates a new record. A StatefulSet with 0 replicas is
+// considered stopped, not scaled down: none of its records are removed. The same applies to a missing StatefulSet.
 //
-// Hypervisors are nobody's StatefulSet: they are where the pods of DaemonSets are. Nodes that had such a pod are remembered. One that has
-// none has left if each DaemonSet of the namespace's checks has a pod for each of its nodes; one that is switched off has its pod still.
-// When Nova says that it is down and Neutron that its agents are dead, and no virtual machine is there, what they and Placement keep of it
-// is removed. Nothing else is lost with that: a node that comes back after all registers as a new one does.
+// Hypervisors belong to no StatefulSet: they are the nodes with pods of the DaemonSets. The status stores the nodes that had
+// such a pod. A node without one has been removed if each DaemonSet of the namespace's checks has a pod for each of its
+// nodes; a node that is powered off still has its pod. Once Nova reports the node as down, Neutron reports its agents as
+// dead, and it has no servers, its records in Nova, Neutron and Placement are removed. This loses nothing else: a node that
+// returns registers like a new one.
 //
-// Of hypervisors it also says how many virtual machines they have, and what there is for more: what Nova and Placement said when they were
-// last asked. While one of them does not answer these numbers stay, as those of before, and Ready says that nobody can be asked: no answer
-// is never taken for none of them.
+// For hypervisors, the check also reports the number of servers and the available capacity, as last read from Nova and
+// Placement. While one of them does not respond, the numbers are retained, and Ready reports the failure: a missing response
+// is never treated as an empty one.
 //
-// Of Cinder it says how much room backends of volumes have: what their managers have told the schedulers, who keep it. A manager of a Ceph
-// that is away goes on to report that it is there; what stops are its looks at how much room there is, which it takes once a minute. A
-// backend of which there was none for five of them is silent, with the numbers of before. Records of Cinder's processes stay: its API has
-// no request that removes one.
+// For Cinder, the check reports the capacity of volume backends, which their managers report to the schedulers. If Ceph is
+// unreachable, a manager continues to report that it is up, but stops its capacity reports, which it sends once a minute. A
+// backend with five missed reports is silent and keeps its previous numbers. Records of Cinder's processes are not removed:
+// its API has no request for that.
 package servicecheck

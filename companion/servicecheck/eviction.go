@@ -18,29 +18,29 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
-// ours begins the reason for which nova-compute is disabled, and the time follows: Nova remembers what was done, and since when, so that
-// whoever comes next goes on with it. What has another reason is somebody else's.
-const ours = "crossplane.c5c3.io: its node is cordoned since "
+// disabledReasonPrefix is the prefix of the reason with which nova-compute is disabled, followed by the time: the state is
+// stored in Nova, so that another leader can continue. A service with a different reason was disabled by another user.
+const disabledReasonPrefix = "crossplane.c5c3.io: its node is cordoned since "
 
-// attempts is how often a virtual machine is moved before it is left where it is.
+// attempts is the number of failed migrations after which a server is not migrated again.
 const attempts = 3
 
-// disabledSince is when a service was disabled, if that was done here.
+// disabledSince returns when this controller disabled the service; false if it did not.
 func disabledSince(s *compute.Service) (time.Time, bool) {
-	text, ok := strings.CutPrefix(s.Reason, ours)
+	text, ok := strings.CutPrefix(s.Reason, disabledReasonPrefix)
 	at, err := time.Parse(time.RFC3339, text)
 	return at, ok && s.Disabled && err == nil
 }
 
-// eviction is that of a node that is cordoned.
+// eviction is the state of a cordoned node.
 type eviction struct {
 	service compute.Service
 	servers []compute.Server
-	// failed is how many migrations of a virtual machine have failed since it began.
+	// failed is the number of failed migrations of each server since the eviction started.
 	failed map[string]int
 }
 
-// fetchEvictions asks which nodes are cordoned, and what is on them.
+// fetchEvictions reads which nodes are cordoned, and their servers.
 func (obs *observation) fetchEvictions(ctx context.Context, env *controller.Env) error {
 	for _, node := range slices.Sorted(maps.Keys(obs.nodes.ownHosts)) {
 		service := obs.compute(node)
@@ -66,7 +66,8 @@ func (obs *observation) fetchEvictions(ctx context.Context, env *controller.Env)
 	return nil
 }
 
-// cordoned says whether a node is to be emptied. Of one that is never, nobody looks at the Node, which takes a right.
+// cordoned reports whether a node must be drained. The Node is read only if the check can evict it, because reading requires
+// a permission.
 func (obs *observation) cordoned(ctx context.Context, reader client.Reader, node string) (bool, error) {
 	if !obs.nodes.evicted[node] {
 		return false, nil
@@ -97,20 +98,20 @@ func (obs *observation) fetchEviction(ctx context.Context, service *compute.Serv
 	return e, err
 }
 
-// notMigratedReason is why a virtual machine is not moved. Empty: it is.
+// notMigratedReason returns why a server is not migrated; "" if it is.
 func (e *eviction) notMigratedReason(s compute.Server) string {
 	switch n := e.failed[s.ID]; {
 	case s.Task != "":
 		return ""
 	case s.Status != "ACTIVE" && s.Status != "PAUSED":
-		return "it is " + s.Status + ", and only what runs moves: start it, or move it by hand, or delete it"
+		return "it is " + s.Status + ", and only running servers can be live-migrated: start it, migrate it manually, or delete it"
 	case n >= attempts:
-		return fmt.Sprintf("%d migrations of it have failed; openstack server event list --long %s says why", n, s.ID)
+		return fmt.Sprintf("%d migrations failed; see openstack server event list --long %s", n, s.ID)
 	}
 	return ""
 }
 
-// migrating is the virtual machine that is on its way.
+// migrating returns the server that is being migrated; nil if none exists.
 func (e *eviction) migrating() *compute.Server {
 	if i := slices.IndexFunc(e.servers, func(s compute.Server) bool { return s.Task == "migrating" }); i >= 0 {
 		return &e.servers[i]
@@ -118,35 +119,35 @@ func (e *eviction) migrating() *compute.Server {
 	return nil
 }
 
-// migratable are those that can be moved, those first that have failed least.
+// migratable returns the servers that can be migrated, ordered by the number of failed migrations.
 func (e *eviction) migratable() []compute.Server {
 	out := slices.DeleteFunc(slices.Clone(e.servers), func(s compute.Server) bool { return s.Task != "" || e.notMigratedReason(s) != "" })
 	slices.SortStableFunc(out, func(a, b compute.Server) int { return e.failed[a.ID] - e.failed[b.ID] })
 	return out
 }
 
-// evict is what there is to do for nodes that are cordoned or no longer so, with its words.
-func (obs *observation) evict() (words []string, do []controller.Action) {
+// evict returns the actions for cordoned and uncordoned nodes, with their descriptions.
+func (obs *observation) evict() (summary []string, do []controller.Action) {
 	for _, s := range obs.open {
-		words = append(words, "enabled nova-compute on "+s.Host)
+		summary = append(summary, "enabled nova-compute on "+s.Host)
 		do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.nova.Enable(ctx, s) })
 	}
 	for _, e := range obs.evictions {
 		_, did := disabledSince(&e.service)
 		switch {
 		case !e.service.Disabled:
-			words = append(words, "disabled nova-compute on "+e.service.Host)
-			reason := ours + obs.now.UTC().Format(time.RFC3339)
+			summary = append(summary, "disabled nova-compute on "+e.service.Host)
+			reason := disabledReasonPrefix + obs.now.UTC().Format(time.RFC3339)
 			do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.nova.Disable(ctx, e.service, reason) })
 		case did && e.service.Up && e.migrating() == nil && len(e.migratable()) > 0:
-			words = append(words, "moves a virtual machine from "+e.service.Host)
+			summary = append(summary, "started a live migration from "+e.service.Host)
 			do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.migrateNext(ctx, e.migratable()) })
 		}
 	}
-	return words, do
+	return summary, do
 }
 
-// migrateNext moves the first of some that Nova agrees to.
+// migrateNext migrates the first of the servers that Nova accepts.
 func (obs *observation) migrateNext(ctx context.Context, from []compute.Server) error {
 	var errs []error
 	for _, s := range from {
@@ -155,14 +156,14 @@ func (obs *observation) migrateNext(ctx context.Context, from []compute.Server) 
 			return nil
 		}
 		errs = append(errs, err)
-		if !compute.Refused(err) {
+		if !compute.Rejected(err) {
 			break
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// all does all of them: one that is refused keeps no other from it.
+// all executes all actions, even if some fail.
 func all(do []controller.Action) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		var errs []string
@@ -178,12 +179,12 @@ func all(do []controller.Action) controller.Action {
 	}
 }
 
-// evicting: something is under way that ends by itself.
+// evicting reports whether a migration is in progress.
 func (obs *observation) evicting() bool {
 	return slices.ContainsFunc(obs.evictions, func(e eviction) bool { return e.migrating() != nil })
 }
 
-// evictionCondition is the state of nodes that are cordoned.
+// evictionCondition returns the condition of cordoned nodes.
 func (obs *observation) evictionCondition() condition.State {
 	var stuck, busy, empty []string
 	for i := range obs.evictions {
@@ -200,18 +201,19 @@ func (obs *observation) evictionCondition() condition.State {
 		case len(e.servers) == 0:
 			empty = append(empty, host)
 		case e.service.Disabled && !did:
-			stuck = append(stuck, fmt.Sprintf("%s has %d virtual machines, and somebody else has disabled it (%q): move them by hand, or "+
-				"enable it and they are moved", host, len(e.servers), e.service.Reason))
+			stuck = append(stuck, fmt.Sprintf("%s has %d servers and was disabled by another user (%q): migrate them manually, or "+
+				"enable the host to have them migrated", host, len(e.servers), e.service.Reason))
 		case !e.service.Up:
-			stuck = append(stuck, fmt.Sprintf("%s has %d virtual machines, and its nova-compute does not report: nothing can be moved",
+			stuck = append(stuck, fmt.Sprintf("%s has %d servers, and its nova-compute does not report: they cannot be migrated",
 				host, len(e.servers)))
 		case moving != nil:
-			busy = append(busy, fmt.Sprintf("%s has %d virtual machines, of which %s is on its way", host, len(e.servers), moving.Name))
+			busy = append(busy, fmt.Sprintf("%s has %d servers; migrating %s", host, len(e.servers), moving.Name))
 		case len(stay) == len(e.servers):
 			const most = 5
-			stuck = append(stuck, fmt.Sprintf("%s keeps %d virtual machines: %s", host, len(stay), strings.Join(stay[:min(len(stay), most)], "; ")))
+			stuck = append(stuck, fmt.Sprintf("%s has %d servers that cannot be migrated: %s", host, len(stay), strings.Join(stay[:min(len(stay),
+				most)], "; ")))
 		default:
-			busy = append(busy, fmt.Sprintf("%s has %d virtual machines", host, len(e.servers)))
+			busy = append(busy, fmt.Sprintf("%s has %d servers", host, len(e.servers)))
 		}
 	}
 	switch {
@@ -220,7 +222,7 @@ func (obs *observation) evictionCondition() condition.State {
 	case len(busy) > 0:
 		return condition.False("Evicting", strings.Join(busy, "; "))
 	case len(empty) > 0:
-		return condition.True("NodesEmpty", "no virtual machine is on "+strings.Join(empty, ", "))
+		return condition.True("NodesEmpty", "no servers are on "+strings.Join(empty, ", "))
 	}
 	return condition.True("NoneCordoned", "no node is cordoned")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
-// evicting make a check of nodes that are emptied when they are cordoned, of which node-1 has these virtual machines.
+// evicting returns a check of nodes that are drained when they are cordoned; node-1 has the given servers.
 func evicting(t *testing.T, servers ...compute.Server) *cluster {
 	t.Helper()
 	c := hypervisors(t)
@@ -49,7 +49,7 @@ func (c *cluster) cordon(node string, is bool) {
 	}
 }
 
-// evicts makes passes of half a minute, ends what is moving after each, and gives the condition.
+// evicts runs passes of half a minute, finishes migrations after each, and returns the condition.
 func (c *cluster) evicts(r *Reconciler, to string, passes int) string {
 	c.t.Helper()
 	for range passes {
@@ -64,7 +64,7 @@ func (c *cluster) evicts(r *Reconciler, to string, passes int) string {
 	return fmt.Sprintf("%s %s: %s", got.Status, got.Reason, got.Message)
 }
 
-// service is what Nova says of a host's.
+// service returns the record of a host in Nova.
 func (c *cluster) service(host string) compute.Service {
 	for _, s := range c.nova.Services() {
 		if s.Host == host {
@@ -76,7 +76,7 @@ func (c *cluster) service(host string) compute.Service {
 
 const noneCordoned = "True NoneCordoned: no node is cordoned"
 
-// TestEviction: what becomes of a node that is cordoned, and of its virtual machines, after some passes.
+// TestEviction: the state of a cordoned node and of its servers after some passes.
 func TestEviction(t *testing.T) {
 	off := compute.Server{ID: "off", Name: "db", Status: "SHUTOFF"}
 	for name, tc := range map[string]struct {
@@ -87,67 +87,74 @@ func TestEviction(t *testing.T) {
 		passes      int
 		moves       string
 		wantMessage string
-		// disabled is what Nova's reason begins with, if it is.
+		// disabled is the prefix of the reason in Nova, if the service is disabled.
 		disabled string
 	}{
-		"Nothing": {"Nobody has said anything.", []compute.Server{runs("a")}, func(*cluster) {}, "node-2", 3, "", noneCordoned, ""},
+		"Nothing": {"No node is cordoned.", []compute.Server{runs("a")}, func(*cluster) {}, "node-2", 3, "", noneCordoned, ""},
 		"Cordoned": {
-			"All leave, one after the other.", []compute.Server{runs("a"), runs("b")}, func(c *cluster) { c.cordon("node-1", true) },
-			"node-2", 4, "a b", "True NodesEmpty: no virtual machine is on node-1", ours,
+			"All servers are migrated, one after the other.", []compute.Server{runs("a"), runs("b")}, func(c *cluster) { c.cordon("node-1", true) },
+			"node-2", 4, "a b", "True NodesEmpty: no servers are on node-1", disabledReasonPrefix,
 		},
 		"First": {
-			"It is disabled before the first one leaves, so that none comes.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("node-1", true) },
-			"node-2", 1, "", "False Evicting: node-1 has 1 virtual machines", ours,
+			"It is disabled before the first migration, so that no servers are added.", []compute.Server{runs("a")}, func(c *cluster) {
+				c.cordon("node-1",
+					true)
+			},
+			"node-2", 1, "", "False Evicting: node-1 has 1 servers", disabledReasonPrefix,
 		},
 		"Back": {
-			"What was disabled here is enabled here.", []compute.Server{runs("a")}, func(c *cluster) {
+			"A host that this controller disabled is enabled again.", []compute.Server{runs("a")}, func(c *cluster) {
 				c.cordon("node-1", true)
 				c.evicts(c.reconciler(c.api, c.nova), "node-2", 3)
 				c.cordon("node-1", false)
 			}, "", 2, "a", noneCordoned, "",
 		},
 		"Theirs": {
-			"Somebody else has disabled it, and may have his reasons for what is on it.", []compute.Server{runs("a")}, func(c *cluster) {
+			"Another user disabled it, possibly because of its servers.", []compute.Server{runs("a")}, func(c *cluster) {
 				c.disable("node-1", "broken fan")
 				c.cordon("node-1", true)
-			}, "node-2", 3, "", "False Stuck: node-1 has 1 virtual machines, and somebody else has disabled it (\"broken fan\"): move them by hand, or " +
-				"enable it and they are moved", "broken fan",
+			}, "node-2", 3, "", "False Stuck: node-1 has 1 servers and was disabled by another user (\"broken fan\"): migrate them manually, or " +
+				"enable the host to have them migrated", "broken fan",
 		},
 		"TheirsBack": {
-			"It is not for us to enable it.", nil, func(c *cluster) { c.disable("node-1", "broken fan") }, "", 2, "", noneCordoned, "broken fan",
+			"It was disabled by another user and stays disabled.", nil, func(c *cluster) { c.disable("node-1", "broken fan") }, "", 2, "",
+			noneCordoned, "broken fan",
 		},
 		"Stopped": {
-			"Those that run leave; what does not run stays, and is named.", []compute.Server{off, runs("a")}, func(c *cluster) { c.cordon("node-1", true) },
-			"node-2", 5, "a", "False Stuck: node-1 keeps 1 virtual machines: db (off): it is SHUTOFF, and only what runs moves: start it, or move it by " +
-				"hand, or delete it", ours,
+			"Running servers are migrated; stopped ones stay and are reported.", []compute.Server{off, runs("a")},
+			func(c *cluster) { c.cordon("node-1", true) },
+			"node-2", 5, "a", "False Stuck: node-1 has 1 servers that cannot be migrated: db (off): it is SHUTOFF, and only running servers " +
+				"can be live-migrated: start it, migrate it manually, or delete it", disabledReasonPrefix,
 		},
 		"NoRoom": {
-			"It is tried some times, and then left.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("node-1", true) },
-			"", 12, strings.TrimSpace(strings.Repeat("a ", attempts)), "False Stuck: node-1 keeps 1 virtual machines: name of a (a): 3 migrations of it have failed; openstack server event list " +
-				"--long a says why", ours,
+			"It is retried a few times.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("node-1", true) },
+			"", 12, strings.TrimSpace(strings.Repeat("a ", attempts)), "False Stuck: node-1 has 1 servers that cannot be migrated: name of a (a): " +
+				"3 migrations failed; see openstack server event list --long a", disabledReasonPrefix,
 		},
 		"Another": {
-			"What failed before is no reason.", []compute.Server{runs("a")}, func(c *cluster) {
+			"Earlier failures do not count.", []compute.Server{runs("a")}, func(c *cluster) {
 				all := c.nova.Hypervisors()
 				for range attempts {
-					all[0].Migrations = append(all[0].Migrations, compute.Migration{Server: "a", Status: "error", Source: "node-1", Created: "2001-01-01T00:00:00.000000"})
+					all[0].Migrations = append(all[0].Migrations, compute.Migration{Server: "a", Status: "error", Source: "node-1",
+						Created: "2001-01-01T00:00:00.000000"})
 				}
 				c.nova.SetHypervisors(all...)
 				c.cordon("node-1", true)
-			}, "node-2", 4, "a", "True NodesEmpty: no virtual machine is on node-1", ours,
+			}, "node-2", 4, "a", "True NodesEmpty: no servers are on node-1", disabledReasonPrefix,
 		},
 		"Silent": {
-			"Nothing moves from a node without its process.", []compute.Server{runs("a")}, func(c *cluster) {
+			"Servers cannot be migrated without nova-compute.", []compute.Server{runs("a")}, func(c *cluster) {
 				c.stopReporting("node-1")
 				c.cordon("node-1", true)
-			}, "node-2", 3, "", "False Stuck: node-1 has 1 virtual machines, and its nova-compute does not report: nothing can be moved", ours,
+			}, "node-2", 3, "", "False Stuck: node-1 has 1 servers, and its nova-compute does not report: they cannot be migrated",
+			disabledReasonPrefix,
 		},
 		"NotAsked": {
 			"The other pool's nodes are cordoned for other reasons.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("theirs", true) },
 			"node-2", 3, "", noneCordoned, "",
 		},
 		"Off": {
-			"Nobody wants it any more: what was disabled here is not left so.", []compute.Server{runs("a")}, func(c *cluster) {
+			"The option was unset: a host that was disabled here is enabled again.", []compute.Server{runs("a")}, func(c *cluster) {
 				c.cordon("node-1", true)
 				c.evicts(c.reconciler(c.api, c.nova), "node-2", 3)
 				c.edit("nova", func(s *openstackv1.ServiceCheckSpec) { s.Nodes[0].EvictOnCordon = false })
@@ -176,7 +183,7 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-// TestOneByOne: the next one leaves when the one before has.
+// TestOneByOne: servers are migrated one after the other.
 func TestOneByOne(t *testing.T) {
 	c := evicting(t, runs("a"), runs("b"))
 	c.cordon("node-1", true)
@@ -190,14 +197,14 @@ func TestOneByOne(t *testing.T) {
 	if diff := cmp.Diff([]string{"a"}, c.nova.LiveMigrations()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	want := "False Evicting: node-1 has 2 virtual machines, of which name of a is on its way"
+	want := "False Evicting: node-1 has 2 servers; migrating name of a"
 	if got := c.evicts(r, "node-2", 0); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
-// TestEvictionCrash: wherever it fails, and with another leader beside it, the node is empty in the end, each virtual machine has moved once,
-// and the node is enabled again when it is uncordoned.
+// TestEvictionCrash: after a fault at any call, and with another leader, the node has no servers in the end, each server was
+// migrated once, and the node is enabled again when it is uncordoned.
 func TestEvictionCrash(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) *crash.API {
 		t.Helper()
@@ -219,7 +226,7 @@ func TestEvictionCrash(t *testing.T) {
 			t.Errorf("%d are left, %v have moved", n, c.nova.LiveMigrations())
 		}
 		c.cordon("node-1", false)
-		for range 3 { // One that fails, and one that sees the past.
+		for range 3 { // One that fails, and one with stale reads.
 			pass("")
 		}
 		if s := c.service("node-1"); s.Disabled {
@@ -227,16 +234,17 @@ func TestEvictionCrash(t *testing.T) {
 		}
 		return a
 	}
-	whole := life(t, crash.NoFault)
-	points := some(whole, 13)
+	completeState := life(t, crash.NoFault)
+	points := some(completeState, 13)
 	crash.Run(t, points, func(t *testing.T, p crash.Point) { life(t, p) })
-	t.Logf("%d calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(whole.Points()))
+	t.Logf("%d calls, %d of them writes; %d of %d runs", completeState.Calls, len(completeState.Writes), len(points),
+		len(completeState.Points()))
 }
 
-// some are every n-th point, so that the test is quick enough for every day, and all at which something is written.
-func some(whole *crash.API, n int) (out []crash.Point) {
-	for i, p := range whole.Points() {
-		if i%n == 0 || whole.Writes[p.Call] != "" {
+// some returns every n-th point, so that the test is fast enough, and all points with writes.
+func some(completeState *crash.API, n int) (out []crash.Point) {
+	for i, p := range completeState.Points() {
+		if i%n == 0 || completeState.Writes[p.Call] != "" {
 			out = append(out, p)
 		}
 	}

@@ -15,28 +15,30 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/daemonset"
 )
 
-// nodeLimit is how many nodes the status takes, and agentLimit how many agents of each.
+// nodeLimit is the maximum number of nodes in the status, and agentLimit of agents per node.
 const (
 	nodeLimit  = 512
 	agentLimit = 16
 )
 
-// nodes are where hypervisors may be.
+// nodes are the nodes that run hypervisors.
 type nodes struct {
-	// ownHosts have a pod of this check, and others one of another check of the namespace.
+	// ownHosts have a pod of this check, otherHosts a pod of another check of the namespace.
 	ownHosts, otherHosts map[string]bool
-	// evicted are those of this check that are emptied when they are cordoned.
+	// evicted are the nodes of this check that are drained when they are cordoned.
 	evicted map[string]bool
-	// settled: each DaemonSet has a pod for each of its nodes, so that a node without one has left.
-	settled bool
+	// allReported is set if each DaemonSet has a pod for each of its nodes, so that a node without one has been removed.
+	allReported bool
 }
 
-// left says of a node that was a hypervisor that it is none now.
-func (n nodes) left(node string) bool { return n.settled && !n.ownHosts[node] && !n.otherHosts[node] }
+// isRemoved reports whether a former hypervisor has been removed.
+func (n nodes) isRemoved(node string) bool {
+	return n.allReported && !n.ownHosts[node] && !n.otherHosts[node]
+}
 
-// look finds the nodes by the pods that are there. Those of other checks are looked at, too: a node may go from one pool to another.
+// look finds the nodes by their pods. Other checks are included, because a node can move from one pool to another.
 func look(ctx context.Context, reader client.Reader, c *openstackv1.ServiceCheck) (nodes, error) {
-	out := nodes{ownHosts: map[string]bool{}, otherHosts: map[string]bool{}, evicted: map[string]bool{}, settled: true}
+	out := nodes{ownHosts: map[string]bool{}, otherHosts: map[string]bool{}, evicted: map[string]bool{}, allReported: true}
 	all := &openstackv1.ServiceCheckList{}
 	if err := reader.List(ctx, all, client.InNamespace(c.Namespace)); err != nil {
 		return out, fmt.Errorf("cannot list the ServiceChecks: %w", err)
@@ -48,10 +50,10 @@ func look(ctx context.Context, reader client.Reader, c *openstackv1.ServiceCheck
 		}
 		for _, s := range all.Items[i].Spec.Nodes {
 			found, complete, err := daemonset.Nodes(ctx, reader, client.ObjectKey{Namespace: string(s.Namespace), Name: string(s.DaemonSet)})
-			if err != nil && (own || !apierrors.IsForbidden(err)) { // The rights to look at a pool come and go with it.
+			if err != nil && (own || !apierrors.IsForbidden(err)) { // The permission for a pool is created and deleted with it.
 				return out, err
 			}
-			out.settled = out.settled && complete
+			out.allReported = out.allReported && complete
 			for _, node := range found {
 				into[node] = true
 				out.evicted[node] = out.evicted[node] || own && s.EvictOnCordon
@@ -61,19 +63,19 @@ func look(ctx context.Context, reader client.Reader, c *openstackv1.ServiceCheck
 	return out, nil
 }
 
-// leftovers is what there is of a node that has left.
+// leftovers are the records of a node that has been removed.
 type leftovers struct {
 	node string
-	// service of nova-compute, or nil, resource providers, and agents.
+	// service of nova-compute (nil if removed), resource providers, and agents.
 	service   *compute.Service
 	providers []compute.Provider
 	agents    []compute.Agent
-	// servers are its virtual machines, and migrations those from or to it that are not over.
+	// servers on the node, and the number of unfinished migrations from or to it.
 	servers    []compute.Server
 	migrations int
 }
 
-// fetchNodes asks what is kept of nodes, and then where they are: what comes back later reports for itself.
+// fetchNodes reads the records of nodes, and then the location of pods: a node that returns later registers again.
 func (obs *observation) fetchNodes(ctx context.Context, env *controller.Env) error {
 	hypervisors, err := obs.nova.ListHypervisors(ctx)
 	if err != nil {
@@ -89,7 +91,7 @@ func (obs *observation) fetchNodes(ctx context.Context, env *controller.Env) err
 	obs.records = obs.nodesToRecord(hypervisors, agents)
 	retained := obs.records[:0:0]
 	for _, r := range obs.records {
-		if !obs.nodes.left(r.Name) {
+		if !obs.nodes.isRemoved(r.Name) {
 			retained = append(retained, r)
 			continue
 		}
@@ -110,13 +112,13 @@ func (obs *observation) fetchNodes(ctx context.Context, env *controller.Env) err
 	return obs.fetchCapacity(ctx, hypervisors)
 }
 
-// failed makes a problem of an error of a service's: it is reported, and asked again.
+// failed converts an error of a service into errorMessage: it is reported, and the request is retried.
 func (obs *observation) failed(err error) error {
 	obs.errorMessage = err.Error()
 	return nil
 }
 
-// fetchRemovedNode asks what there is of one that has left.
+// fetchRemovedNode reads the records of a removed node.
 func (obs *observation) fetchRemovedNode(ctx context.Context, r openstackv1.NodeRecord, agents []compute.Agent) (leftovers, error) {
 	out := leftovers{node: r.Name, service: obs.compute(r.Name)}
 	for _, a := range agents {
@@ -142,22 +144,22 @@ func (obs *observation) fetchRemovedNode(ctx context.Context, r openstackv1.Node
 	return out, err
 }
 
-// isEmpty is left of it.
+// isEmpty reports whether no records are left.
 func (r leftovers) isEmpty() bool {
 	return r.service == nil && len(r.providers)+len(r.agents)+len(r.servers) == 0
 }
 
-// absent are the nodes that are remembered and have no pod, while nobody knows whether they have left.
+// absent returns the recorded nodes without a pod, while it is unknown whether they have been removed.
 func (obs *observation) absent() (out []string) {
 	for _, r := range obs.records {
-		if !obs.nodes.ownHosts[r.Name] && !obs.nodes.settled {
+		if !obs.nodes.ownHosts[r.Name] && !obs.nodes.allReported {
 			out = append(out, r.Name)
 		}
 	}
 	return out
 }
 
-// compute is the record of nova-compute on a node, or nil.
+// compute returns the record of nova-compute on a node, or nil.
 func (obs *observation) compute(node string) *compute.Service {
 	i := slices.IndexFunc(obs.services, func(s compute.Service) bool { return s.Binary == compute.Compute && s.Host == node })
 	if i < 0 {
@@ -166,8 +168,8 @@ func (obs *observation) compute(node string) *compute.Service {
 	return &obs.services[i]
 }
 
-// nodesToRecord are the nodes to be remembered: those that are known to Nova and have a pod, and those of before that no other check has now.
-// What is not known of one any more is kept: it is what is looked for when the node has left.
+// nodesToRecord returns the nodes for the status: nodes with a pod that are registered in Nova, and previously recorded nodes
+// that no other check has now. IDs that are no longer returned are retained: they are needed once the node has been removed.
 func (obs *observation) nodesToRecord(hypervisors map[string]compute.Hypervisor, agents []compute.Agent) []openstackv1.NodeRecord {
 	all := map[string]openstackv1.NodeRecord{}
 	for _, r := range obs.check.Status.Nodes {
@@ -192,7 +194,7 @@ func (obs *observation) nodesToRecord(hypervisors map[string]compute.Hypervisor,
 				ids = append(ids, a.ID)
 			}
 		}
-		// Of one that has left, the first that is removed takes the host from the others.
+		// When a removed node is cleaned up, the first removal hides the host of the others.
 		if obs.nodes.ownHosts[name] && len(ids) > 0 || len(r.Agents) == 0 {
 			slices.Sort(ids)
 			r.Agents = ids[:min(len(ids), agentLimit)]

@@ -21,21 +21,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
-// pool is the namespace of the nodes' pods, and elsewhere that of another pool's.
+// pool is the namespace of the nodes' pods, and elsewhere the namespace of another pool.
 const (
 	pool      = "team-a-pool-54321"
-	elsewhere = "team-b-pool-98765"
+	otherPool = "team-b-pool-98765"
 	daemons   = "nova-compute"
 )
 
-// everything is what there is of a node.
-func everything(node string) []string {
+// allRecords lists all records of a node.
+func allRecords(node string) []string {
 	return []string{
 		"service id-of-" + node, "provider rp-of-" + node, "provider gpu-of-" + node, "agent " + node, "agent " + node + "-metadata",
 	}
 }
 
-// hypervisors make a check one of nodes that are all in their places: two of the pool's, and one of another pool's.
+// hypervisors returns a check of nodes that all have their pods: two of the pool, and one of another pool.
 func hypervisors(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -44,12 +44,12 @@ func hypervisors(t *testing.T) *cluster {
 	})
 	other := check()
 	other.Name, other.Spec.Processes = "another", nil
-	other.Spec.Nodes = []openstackv1.CheckedNodes{{Namespace: elsewhere, DaemonSet: daemons}}
+	other.Spec.Nodes = []openstackv1.CheckedNodes{{Namespace: otherPool, DaemonSet: daemons}}
 	if err := c.api.Create(context.Background(), other); err != nil {
 		t.Fatal(err)
 	}
 	c.pods(pool, 2, "node-1", "node-2")
-	c.pods(elsewhere, 1, "theirs")
+	c.pods(otherPool, 1, "theirs")
 	var hypervisors []computetest.Hypervisor
 	var services []compute.Service
 	var agents []compute.Agent
@@ -77,7 +77,7 @@ func (c *cluster) edit(name string, change func(*openstackv1.ServiceCheckSpec)) 
 	}
 }
 
-// pods makes a DaemonSet that is for so many nodes and has pods on these.
+// pods creates a DaemonSet with a desired number of nodes, and pods on the given nodes.
 func (c *cluster) pods(namespace string, desired int32, on ...string) {
 	c.t.Helper()
 	ctx, labels := context.Background(), map[string]string{"app": daemons}
@@ -105,7 +105,7 @@ func (c *cluster) pods(namespace string, desired int32, on ...string) {
 	}
 }
 
-// disable is what somebody else does.
+// disable disables a host as another user does.
 func (c *cluster) disable(host, reason string) {
 	services := c.nova.Services()
 	for i := range services {
@@ -118,7 +118,7 @@ func (c *cluster) disable(host, reason string) {
 
 func keyOf(node string) client.ObjectKey { return client.ObjectKey{Name: node} }
 
-// stopReporting makes a host's nova-compute and agents report no longer.
+// stopReporting stops the reports of a host's nova-compute and agents.
 func (c *cluster) stopReporting(host string) {
 	services := c.nova.Services()
 	for i := range services {
@@ -132,8 +132,8 @@ func (c *cluster) stopReporting(host string) {
 	c.nova.SetAgents(agents...)
 }
 
-// looks makes some passes, and gives the condition.
-func (c *cluster) looks(r *Reconciler) string {
+// runPasses runs some passes and returns the condition.
+func (c *cluster) runPasses(r *Reconciler) string {
 	c.t.Helper()
 	for range 3 {
 		if _, err := c.pass(r); err != nil {
@@ -148,7 +148,7 @@ func (c *cluster) looks(r *Reconciler) string {
 	return fmt.Sprintf("%s %s: %s", got.Status, got.Reason, got.Message)
 }
 
-// migrations are some of a state each.
+// migrations returns a migration for each state.
 func migrations(states ...string) (out []compute.Migration) {
 	for _, s := range states {
 		out = append(out, compute.Migration{Status: s})
@@ -156,9 +156,9 @@ func migrations(states ...string) (out []compute.Migration) {
 	return out
 }
 
-const reasonNothingLeft = "True NothingLeft: nothing is left of nodes that have gone"
+const reasonCleared = "True NothingLeft: no records of removed nodes are left"
 
-// TestNodes: what is removed of a node that has left, and what keeps it.
+// TestNodes: which records of a removed node are deleted, and what prevents that.
 func TestNodes(t *testing.T) {
 	hypervisor := func(change func(*computetest.Hypervisor)) func(*cluster) {
 		return func(c *cluster) {
@@ -172,106 +172,115 @@ func TestNodes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		then   func(*cluster)
-		// keeps is what there is of node-1 then, and says the condition.
-		keeps       []string
+		// wantRecords are the remaining records of node-1, and wantMessage is the condition.
+		wantRecords []string
 		wantMessage string
 		// remembers are the nodes in the status.
 		remembers string
 	}{
-		"There": {"It is where it was.", func(*cluster) {}, everything("node-1"), reasonNothingLeft, "node-1 node-2"},
+		"There": {"It is unchanged.", func(*cluster) {}, allRecords("node-1"), reasonCleared, "node-1 node-2"},
 		"Gone": {
 			"It lost its label, or was removed from Kubernetes.", func(c *cluster) { c.pods(pool, 1, "node-2"); c.stopReporting("node-1") },
-			nil, reasonNothingLeft, "node-2",
+			nil, reasonCleared, "node-2",
 		},
 		"Off": {
-			"It has no power, and its pod, which nobody removes, is where it was: it comes back.", func(c *cluster) { c.stopReporting("node-1") },
-			everything("node-1"), reasonNothingLeft, "node-1 node-2",
+			"It is powered off, and its pod still exists: it may return.", func(c *cluster) { c.stopReporting("node-1") },
+			allRecords("node-1"), reasonCleared, "node-1 node-2",
 		},
 		"Renewed": {
-			"Its pod is being replaced.", func(c *cluster) { c.pods(pool, 2, "node-2"); c.stopReporting("node-1") }, everything("node-1"),
-			"True PodsMissing: nova-compute has no pod on node-1; whether they have left is known when the DaemonSets of all pools have a pod on each " +
+			"Its pod is being replaced.", func(c *cluster) { c.pods(pool, 2, "node-2"); c.stopReporting("node-1") }, allRecords("node-1"),
+			"True PodsMissing: nova-compute has no pod on node-1; they are considered removed only while the DaemonSets of all pools have a " +
+				"pod on each " +
 				"of their nodes", "node-1 node-2",
 		},
 		"Unsettled": {
-			"It may be on its way to the other pool, whose DaemonSet is for one node more.",
-			func(c *cluster) { c.pods(pool, 1, "node-2"); c.pods(elsewhere, 2, "theirs"); c.stopReporting("node-1") }, everything("node-1"),
-			"True PodsMissing: nova-compute has no pod on node-1; whether they have left is known when the DaemonSets of all pools have a pod on each " +
+			"It may be moving to the other pool, whose DaemonSet has one more node.",
+			func(c *cluster) { c.pods(pool, 1, "node-2"); c.pods(otherPool, 2, "theirs"); c.stopReporting("node-1") }, allRecords("node-1"),
+			"True PodsMissing: nova-compute has no pod on node-1; they are considered removed only while the DaemonSets of all pools have a " +
+				"pod on each " +
 				"of their nodes", "node-1 node-2",
 		},
 		"Moved": {
-			"It is the other pool's now, and has no power there.",
+			"It belongs to the other pool now, and is powered off.",
 			func(c *cluster) {
 				c.pods(pool, 1, "node-2")
-				c.pods(elsewhere, 2, "theirs", "node-1")
+				c.pods(otherPool, 2, "theirs", "node-1")
 				c.stopReporting("node-1")
-			}, everything("node-1"), reasonNothingLeft, "node-2",
+			}, allRecords("node-1"), reasonCleared, "node-2",
 		},
 		"Lost": {
-			"The DaemonSet is gone, or not there yet.", func(c *cluster) {
+			"The DaemonSet does not exist.", func(c *cluster) {
 				_ = c.api.DeleteAllOf(context.Background(), &corev1.Pod{}, client.InNamespace(pool))
 				_ = c.api.Delete(context.Background(), &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: daemons, Namespace: pool}})
 				c.stopReporting("node-1")
 				c.stopReporting("node-2")
-			}, everything("node-1"), "True PodsMissing: nova-compute has no pod on node-1, node-2; whether they have left is known when the DaemonSets " +
+			}, allRecords("node-1"), "True PodsMissing: nova-compute has no pod on node-1, node-2; they are considered removed only while the " +
+				"DaemonSets " +
 				"of all pools have a pod on each of their nodes", "node-1 node-2",
 		},
 		"Reports": {
-			"Its process is still there.", func(c *cluster) { c.pods(pool, 1, "node-2") }, everything("node-1"),
-			"True NodeLeaving: node-1 has left, and its nova-compute has reported lately", "node-1 node-2",
+			"Its process still runs.", func(c *cluster) { c.pods(pool, 1, "node-2") }, allRecords("node-1"),
+			"True NodeLeaving: node-1 was removed, and its nova-compute still reports", "node-1 node-2",
 		},
 		"AgentReports": {
-			"Its network is still there.", func(c *cluster) {
+			"Its network agent still runs.", func(c *cluster) {
 				c.pods(pool, 1, "node-2")
 				alive := c.nova.Agents()
 				c.stopReporting("node-1")
 				c.nova.SetAgents(alive...)
-			}, everything("node-1"), "True NodeLeaving: node-1 has left, and Neutron's agent OVN Controller agent has reported lately", "node-1 node-2",
+			}, allRecords("node-1"), "True NodeLeaving: node-1 was removed, and Neutron agent OVN Controller agent still reports", "node-1 node-2",
 		},
 		"Machines": {
-			"Its disks may come back.", hypervisor(func(h *computetest.Hypervisor) { h.Servers = []compute.Server{{ID: "a"}, {ID: "b"}} }),
-			everything("node-1"), "False NodeInUse: node-1 has left, and 2 virtual machines are on it: bring the node back, or evacuate them " +
+			"Its disks may return.", hypervisor(func(h *computetest.Hypervisor) { h.Servers = []compute.Server{{ID: "a"}, {ID: "b"}} }),
+			allRecords("node-1"), "False NodeInUse: node-1 was removed, and it has 2 servers: bring the node back, or evacuate them " +
 				"(openstack server evacuate), or delete them", "node-1 node-2",
 		},
 		"Migrations": {
-			"One of it waits to be confirmed.", hypervisor(func(h *computetest.Hypervisor) { h.Migrations = migrations("completed", "finished", "error") }),
-			everything("node-1"), "False NodeInUse: node-1 has left, and 1 migrations from it or to it are not over: confirm or revert them " +
+			"A migration waits for confirmation.", hypervisor(func(h *computetest.Hypervisor) {
+				h.Migrations = migrations("completed", "finished",
+					"error")
+			}),
+			allRecords("node-1"), "False NodeInUse: node-1 was removed, and 1 migrations from or to the node are unfinished: confirm or revert " +
+				"them " +
 				"(openstack server migration list --host node-1)", "node-1 node-2",
 		},
-		"MigrationsOver": {"They are over.", hypervisor(func(h *computetest.Hypervisor) { h.Migrations = migrations("completed", "error") }), nil, reasonNothingLeft, "node-2"},
+		"MigrationsOver": {"They are finished.", hypervisor(func(h *computetest.Hypervisor) { h.Migrations = migrations("completed", "error") }),
+			nil, reasonCleared, "node-2"},
 		"Evacuated": {
-			"When it comes back, it removes what it has of one that was evacuated; not as a new node.",
-			hypervisor(func(h *computetest.Hypervisor) { h.Consumers = []string{"c"} }), everything("node-1"),
-			"False NodeInUse: node-1 has left, and Placement still has parts of it given to 1 virtual machines, such as those that were evacuated from it: " +
-				"if the node never comes back, run openstack compute service delete, and openstack resource provider allocation delete for what stays",
+			"A node that returns removes data of evacuated servers, but not as a new node.",
+			hypervisor(func(h *computetest.Hypervisor) { h.Consumers = []string{"c"} }), allRecords("node-1"),
+			"False NodeInUse: node-1 was removed, and Placement still has allocations of 1 servers on the node, such as evacuated ones: if the " +
+				"node " +
+				"does not return, run openstack compute service delete, and openstack resource provider allocation delete for the rest",
 			"node-1 node-2",
 		},
 		"Unreachable": {
-			"Nova could not reach Placement when it deleted the service, and says nothing of it.",
-			hypervisor(func(h *computetest.Hypervisor) { h.Unreachable = true }), nil, reasonNothingLeft, "node-2",
+			"Nova could not reach Placement when it deleted the service, and returned no error.",
+			hypervisor(func(h *computetest.Hypervisor) { h.Unreachable = true }), nil, reasonCleared, "node-2",
 		},
 		"ByHand": {
-			"Somebody was quicker with Nova.", func(c *cluster) {
+			"Another user deleted the service.", func(c *cluster) {
 				c.pods(pool, 1, "node-2")
 				c.stopReporting("node-1")
 				c.nova.Set(c.nova.Services()[1:]...)
-			}, nil, reasonNothingLeft, "node-2",
+			}, nil, reasonCleared, "node-2",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := hypervisors(t)
 			r := c.reconciler(c.api, c.nova)
-			if got := c.looks(r); got != reasonNothingLeft {
+			if got := c.runPasses(r); got != reasonCleared {
 				t.Fatal(got)
 			}
 			tc.then(c)
-			if got := c.looks(r); got != tc.wantMessage {
+			if got := c.runPasses(r); got != tc.wantMessage {
 				t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.wantMessage)
 			}
-			if diff := cmp.Diff(tc.keeps, c.nova.Leftovers("node-1")); diff != "" {
+			if diff := cmp.Diff(tc.wantRecords, c.nova.Leftovers("node-1")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			for _, node := range []string{"node-2", "theirs", "by-hand"} {
-				if diff := cmp.Diff(everything(node), c.nova.Leftovers(node)); diff != "" {
+				if diff := cmp.Diff(allRecords(node), c.nova.Leftovers(node)); diff != "" {
 					t.Errorf("%s of %s (-want +got):\n%s", tc.reason, node, diff)
 				}
 			}
@@ -286,31 +295,31 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestNeverSeen: nodes that had no pod while anybody looked may be anybody's.
-func TestNeverSeen(t *testing.T) {
+// TestUnobservedNodes: nodes that had no pod during any pass are ignored.
+func TestUnobservedNodes(t *testing.T) {
 	c := hypervisors(t)
 	c.pods(pool, 1, "node-2")
 	c.stopReporting("node-1")
 	c.stopReporting("by-hand")
-	if got := c.looks(c.reconciler(c.api, c.nova)); got != reasonNothingLeft {
+	if got := c.runPasses(c.reconciler(c.api, c.nova)); got != reasonCleared {
 		t.Error(got)
 	}
 	for _, node := range []string{"node-1", "by-hand"} {
-		if diff := cmp.Diff(everything(node), c.nova.Leftovers(node)); diff != "" {
+		if diff := cmp.Diff(allRecords(node), c.nova.Leftovers(node)); diff != "" {
 			t.Errorf("of %s (-want +got):\n%s", node, diff)
 		}
 	}
 }
 
-// TestNodesComeBack: a node that was removed is remembered again when it registers as a new one.
+// TestNodesComeBack: a removed node is recorded again when it registers as a new one.
 func TestNodesComeBack(t *testing.T) {
 	c := hypervisors(t)
 	r, services, agents, all := c.reconciler(c.api, c.nova), c.nova.Services(), c.nova.Agents(), c.nova.Hypervisors()
-	c.looks(r)
+	c.runPasses(r)
 	for range 2 {
 		c.pods(pool, 1, "node-2")
 		c.stopReporting("node-1")
-		c.looks(r)
+		c.runPasses(r)
 		if remaining := c.nova.Leftovers("node-1"); len(remaining) > 0 {
 			t.Fatal(remaining)
 		}
@@ -318,7 +327,7 @@ func TestNodesComeBack(t *testing.T) {
 		c.nova.Set(services...)
 		c.nova.SetAgents(agents...)
 		c.nova.SetHypervisors(all...)
-		c.looks(r)
+		c.runPasses(r)
 		if n := c.check().Status.Nodes; len(n) != 2 || n[0].Provider != "rp-of-node-1" || len(n[0].Agents) != 2 {
 			t.Fatalf("%+v", n)
 		}
@@ -328,8 +337,8 @@ func TestNodesComeBack(t *testing.T) {
 	}
 }
 
-// TestNodesCrash: wherever it fails, and with another leader beside it, everything of the node that has left is removed in the end, and
-// nothing of any other.
+// TestNodesCrash: after a fault at any call, and with another leader, all records of the removed node are deleted in the end,
+// and none of other nodes.
 func TestNodesCrash(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) *crash.API {
 		t.Helper()
@@ -351,7 +360,7 @@ func TestNodesCrash(t *testing.T) {
 			t.Errorf("left: %v", remaining)
 		}
 		for _, node := range []string{"node-2", "theirs", "by-hand"} {
-			if diff := cmp.Diff(everything(node), c.nova.Leftovers(node)); diff != "" {
+			if diff := cmp.Diff(allRecords(node), c.nova.Leftovers(node)); diff != "" {
 				t.Errorf("of %s (-want +got):\n%s", node, diff)
 			}
 		}
@@ -360,7 +369,7 @@ func TestNodesCrash(t *testing.T) {
 		}
 		return a
 	}
-	whole := life(t, crash.NoFault)
-	crash.Run(t, some(whole, 7), func(t *testing.T, p crash.Point) { life(t, p) })
-	t.Logf("%d calls, %d of them writes", whole.Calls, len(whole.Writes))
+	completeState := life(t, crash.NoFault)
+	crash.Run(t, some(completeState, 7), func(t *testing.T, p crash.Point) { life(t, p) })
+	t.Logf("%d calls, %d of them writes", completeState.Calls, len(completeState.Writes))
 }

@@ -9,31 +9,32 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// blocker is why nothing is removed of a node that has left.
+// blocker is a reason for which no record of a removed node is deleted.
 type blocker struct {
-	// selfResolving: it ends by itself.
+	// selfResolving is set if the reason disappears without intervention.
 	selfResolving bool
 	why           func(leftovers) string
 }
 
-// blockers are all that there are: the first that a node has is told. Nova and Placement refuse most of it themselves.
+// blockers are evaluated in this order; the first that applies is reported. Nova and Placement reject most of these cases
+// themselves.
 var blockers = []blocker{
-	// The process may run without its pod: while it reports it is not gone.
+	// The process may run without its pod: the node is not removed while the process reports.
 	{true, func(r leftovers) string {
 		if r.service != nil && r.service.Up {
-			return "its nova-compute has reported lately"
+			return "its nova-compute still reports"
 		}
 		return ""
 	}},
 	{true, func(r leftovers) string {
 		for _, a := range r.agents {
 			if a.Alive {
-				return "Neutron's agent " + a.Type + " has reported lately"
+				return "Neutron agent " + a.Type + " still reports"
 			}
 		}
 		return ""
 	}},
-	// Their disks may be on it.
+	// The disks of the servers may be on the node.
 	{false, func(r leftovers) string {
 		if n := len(r.servers); n > 0 {
 			return fmt.Sprintf("%s: bring the node back, or evacuate them (openstack server evacuate), or delete them", machines(n))
@@ -42,20 +43,21 @@ var blockers = []blocker{
 	}},
 	{false, func(r leftovers) string {
 		if r.migrations > 0 {
-			return fmt.Sprintf("%d migrations from it or to it are not over: confirm or revert them (openstack server migration list --host %s)",
+			return fmt.Sprintf("%d migrations from or to the node are unfinished: confirm or revert them (openstack server migration list "+
+				"--host %s)",
 				r.migrations, r.node)
 		}
 		return ""
 	}},
-	// Of one that was evacuated, the node would remove what it has of it when it comes back: it does not without its service.
+	// A node that returns removes local data of evacuated servers only while its service record exists.
 	{false, func(r leftovers) string {
 		n := 0
 		for _, p := range r.providers {
 			n = max(n, p.Consumers)
 		}
 		if n > 0 {
-			return fmt.Sprintf("Placement still has parts of it given to %d virtual machines, such as those that were evacuated from it: if the "+
-				"node never comes back, run openstack compute service delete, and openstack resource provider allocation delete for what stays", n)
+			return fmt.Sprintf("Placement still has allocations of %d servers on the node, such as evacuated ones: if the "+
+				"node does not return, run openstack compute service delete, and openstack resource provider allocation delete for the rest", n)
 		}
 		return ""
 	}},
@@ -63,12 +65,12 @@ var blockers = []blocker{
 
 func machines(n int) string {
 	if n == 1 {
-		return "1 virtual machine is on it"
+		return "it has 1 server"
 	}
-	return fmt.Sprintf("%d virtual machines are on it", n)
+	return fmt.Sprintf("it has %d servers", n)
 }
 
-// firstBlocker is the first that there is.
+// firstBlocker returns the first blocker of a node, and whether it resolves without intervention; "" if none exists.
 func (r leftovers) firstBlocker() (why string, settles bool) {
 	for _, o := range blockers {
 		if why := o.why(r); why != "" {
@@ -78,7 +80,7 @@ func (r leftovers) firstBlocker() (why string, settles bool) {
 	return "", false
 }
 
-// removableNodes are what is left of nodes of which everything may go.
+// removableNodes returns the leftovers that can be removed.
 func (obs *observation) removableNodes() (out []leftovers) {
 	for _, r := range obs.leftovers {
 		if why, _ := r.firstBlocker(); why == "" {
@@ -88,32 +90,32 @@ func (obs *observation) removableNodes() (out []leftovers) {
 	return out
 }
 
-// removedNodesCondition is the state of nodes that have left.
+// removedNodesCondition returns the condition of removed nodes.
 func (obs *observation) removedNodesCondition() condition.State {
 	var retained, leaving []string
 	for _, r := range obs.leftovers {
 		switch why, settles := r.firstBlocker(); {
 		case why == "":
 		case settles:
-			leaving = append(leaving, r.node+" has left, and "+why)
+			leaving = append(leaving, r.node+" was removed, and "+why)
 		default:
-			retained = append(retained, r.node+" has left, and "+why)
+			retained = append(retained, r.node+" was removed, and "+why)
 		}
 	}
 	switch {
 	case len(retained) > 0:
 		return condition.False("NodeInUse", strings.Join(append(retained, leaving...), "; "))
 	case len(obs.absent()) > 0:
-		return condition.True("PodsMissing", "nova-compute has no pod on "+strings.Join(obs.absent(), ", ")+"; whether they have left is known "+
-			"when the DaemonSets of all pools have a pod on each of their nodes")
+		return condition.True("PodsMissing", "nova-compute has no pod on "+strings.Join(obs.absent(), ", ")+"; they are considered removed only "+
+			"while the DaemonSets of all pools have a pod on each of their nodes")
 	case len(leaving) > 0:
 		return condition.True("NodeLeaving", strings.Join(leaving, "; "))
 	}
-	return condition.True("NothingLeft", "nothing is left of nodes that have gone")
+	return condition.True("NothingLeft", "no records of removed nodes are left")
 }
 
-// words names what is removed of a node.
-func (r leftovers) words() string {
+// summary lists the removed records of a node.
+func (r leftovers) summary() string {
 	var out []string
 	if r.service != nil {
 		out = append(out, "its compute service")
@@ -127,13 +129,14 @@ func (r leftovers) words() string {
 	return r.node + ": " + strings.Join(out, ", ")
 }
 
-// clear removes what is left of nodes. Nova removes the resource provider with the service, takes the host out of its aggregates and out
-// of its cell, and refuses where virtual machines are; only if it could not reach Placement is the provider still there.
-func (obs *observation) clear(gone []leftovers) controller.Action {
+// clear removes the records of nodes. Nova deletes the resource provider with the service, removes the host from its
+// aggregates and its cell, and rejects the request if the host has servers. The provider remains only if Nova could not reach
+// Placement.
+func (obs *observation) clear(stale []leftovers) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
-		for _, r := range gone {
+		for _, r := range stale {
 			if err := obs.clearNode(ctx, r); err != nil {
-				return controller.Refused("ServiceRefuses", err)
+				return controller.Rejected("ServiceRefuses", err)
 			}
 		}
 		return obs.count(ctx, env)

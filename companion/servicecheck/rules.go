@@ -16,37 +16,41 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// shortRequeueInterval is how often it asks after a failure: and no pass, whatever woke it, asks more often than that.
+// shortRequeueInterval is the interval after a failure, and the minimum interval between two requests.
 const shortRequeueInterval = controller.Poll
 
-// binaryLimit is how many programs the status takes.
+// binaryLimit is the maximum number of binaries in the status.
 const binaryLimit = 32
 
-// next decides.
+// next selects the next step.
 func next(w *observation) controller.Decision {
 	if w.limited > 0 {
 		return controller.Decision{RequeueAfter: w.limited}
 	}
 	if w.errorMessage != "" {
-		return controller.Decision{RequeueAfter: shortRequeueInterval, Status: func() { w.set(condition.False("ServiceUnavailable", w.errorMessage)) }}
+		return controller.Decision{RequeueAfter: shortRequeueInterval, Status: func() {
+			w.set(condition.False("ServiceUnavailable",
+				w.errorMessage))
+		}}
 	}
-	s := controller.Decision{RequeueAfter: max(time.Duration(w.check.Spec.IntervalSeconds)*time.Second, shortRequeueInterval), Status: w.report}
-	if gone := w.gone(); len(gone) > 0 {
-		s.Name, s.Note = "Removed", "removed the records of processes that will not come back: "+words(gone)
-		s.Action = w.remove(gone)
+	s := controller.Decision{RequeueAfter: max(time.Duration(w.check.Spec.IntervalSeconds)*time.Second, shortRequeueInterval),
+		Status: w.report}
+	if stale := w.stale(); len(stale) > 0 {
+		s.Name, s.Note = "Removed", "removed the records of stopped processes: "+summary(stale)
+		s.Action = w.remove(stale)
 		return s
 	}
-	if gone := w.removableNodes(); len(gone) > 0 {
+	if stale := w.removableNodes(); len(stale) > 0 {
 		var all []string
-		for _, r := range gone {
-			all = append(all, r.words())
+		for _, r := range stale {
+			all = append(all, r.summary())
 		}
-		s.Name, s.Note = "Cleared", "removed what nodes that are gone have left: "+strings.Join(all, "; ")
-		s.Record, s.Action = true, w.clear(gone)
+		s.Name, s.Note = "Cleared", "removed the records of removed nodes: "+strings.Join(all, "; ")
+		s.Record, s.Action = true, w.clear(stale)
 		return s
 	}
-	if words, do := w.evict(); len(do) > 0 {
-		s.Name, s.Note, s.RequeueAfter = "Evicting", strings.Join(words, ", "), shortRequeueInterval
+	if summary, do := w.evict(); len(do) > 0 {
+		s.Name, s.Note, s.RequeueAfter = "Evicting", strings.Join(summary, ", "), shortRequeueInterval
 		s.Record, s.Action = true, all(do)
 	} else if w.evicting() {
 		s.RequeueAfter = shortRequeueInterval
@@ -54,9 +58,9 @@ func next(w *observation) controller.Decision {
 	return s
 }
 
-// gone are the records of processes that will not come back.
-func (obs *observation) gone() []compute.Service {
-	if obs.check.Spec.Service == blockStorage { // Cinder has no request that removes one.
+// stale returns the records of processes that will not return.
+func (obs *observation) stale() []compute.Service {
+	if obs.check.Spec.Service == blockStorage { // Cinder has no request to remove a record.
 		return nil
 	}
 	var out []compute.Service
@@ -68,7 +72,7 @@ func (obs *observation) gone() []compute.Service {
 	return out
 }
 
-// removable: a record is one of a pod of a StatefulSet that was scaled away.
+// removable reports whether a record belongs to a pod of a StatefulSet that was scaled down.
 func (obs *observation) removable(s compute.Service, p openstackv1.CheckedProcess) bool {
 	name := string(p.StatefulSetName)
 	of, exists := obs.sets[name]
@@ -77,7 +81,7 @@ func (obs *observation) removable(s compute.Service, p openstackv1.CheckedProces
 		s.Binary == p.Binary && s.Binary != compute.Compute && !s.Up
 }
 
-// parseOrdinal a pod of a StatefulSet, by its name.
+// parseOrdinal returns the ordinal in the name of a pod of a StatefulSet.
 func parseOrdinal(pod, set string) (int64, bool) {
 	text, ok := strings.CutPrefix(pod, set+"-")
 	const base, bits = 10, 32
@@ -85,19 +89,19 @@ func parseOrdinal(pod, set string) (int64, bool) {
 	return number, ok && err == nil && number >= 0 && strconv.FormatInt(number, base) == text
 }
 
-// remove removes records, and counts them.
-func (obs *observation) remove(gone []compute.Service) controller.Action {
+// remove deletes records and counts them.
+func (obs *observation) remove(stale []compute.Service) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
-		for _, s := range gone {
+		for _, s := range stale {
 			if err := obs.removed(obs.nova.Delete(ctx, s.ID)); err != nil {
-				return controller.Refused("ServiceRefuses", err)
+				return controller.Rejected("ServiceRefuses", err)
 			}
 		}
 		return obs.count(ctx, env)
 	}
 }
 
-// removed counts a record that was removed.
+// removed counts a removed record unless err is set.
 func (obs *observation) removed(err error) error {
 	if err == nil {
 		removed.WithLabelValues(obs.check.Namespace, obs.check.Name).Inc()
@@ -106,7 +110,7 @@ func (obs *observation) removed(err error) error {
 	return err
 }
 
-// count writes down how many were.
+// count writes the number of removed records to the status.
 func (obs *observation) count(ctx context.Context, env *controller.Env) error {
 	if err := env.Client.Status().Update(ctx, obs.check); err != nil {
 		return fmt.Errorf("cannot write the status: %w", err)
@@ -114,14 +118,14 @@ func (obs *observation) count(ctx context.Context, env *controller.Env) error {
 	return nil
 }
 
-// report sets the status of an answer.
+// report sets the status after a successful query.
 func (obs *observation) report() {
 	s := &obs.check.Status
 	s.Up, s.Down, s.Binaries, s.Nodes, s.Capacity = 0, 0, nil, obs.records, obs.capacity
 	s.Backends = obs.backends
-	gone := obs.gone()
+	stale := obs.stale()
 	for _, service := range obs.services {
-		if slices.Contains(gone, service) || !obs.isRelevant(service) {
+		if slices.Contains(stale, service) || !obs.isRelevant(service) {
 			continue
 		}
 		b := obs.binary(service.Binary)
@@ -143,24 +147,25 @@ func (obs *observation) report() {
 	} else {
 		meta.RemoveStatusCondition(&s.Conditions, conditionEvicted)
 	}
-	missing, silent := obs.missing(), obs.backendsNotReporting()
+	missing, notReporting := obs.missing(), obs.backendsNotReporting()
 	switch {
 	case len(missing) > 0:
-		obs.set(condition.False("ProcessesDown", strings.Join(append(missing, silent...), "; ")))
+		obs.set(condition.False("ProcessesDown", strings.Join(append(missing, notReporting...), "; ")))
 		return
-	case len(silent) > 0:
-		obs.set(condition.False("BackendsSilent", strings.Join(silent, "; ")))
+	case len(notReporting) > 0:
+		obs.set(condition.False("BackendsSilent", strings.Join(notReporting, "; ")))
 		return
 	}
-	obs.set(condition.True("ProcessesUp", "every process that is known reports"))
+	obs.set(condition.True("ProcessesUp", "all known processes report"))
 }
 
-// isRelevant says whether a process is any of this check's business: where it knows nothing but nodes, those on them are.
+// isRelevant reports whether a process belongs to this check: all processes if the spec lists processes or no nodes,
+// otherwise nova-compute on its nodes.
 func (obs *observation) isRelevant(s compute.Service) bool {
 	return len(obs.check.Spec.Processes) > 0 || len(obs.check.Spec.Nodes) == 0 || s.Binary == compute.Compute && obs.nodes.ownHosts[s.Host]
 }
 
-// binary is the entry of a program in the status.
+// binary returns the status entry of a binary, which is added if missing.
 func (obs *observation) binary(name string) *openstackv1.BinaryState {
 	all := &obs.check.Status.Binaries
 	i := slices.IndexFunc(*all, func(b openstackv1.BinaryState) bool { return b.Binary == name })
@@ -171,7 +176,7 @@ func (obs *observation) binary(name string) *openstackv1.BinaryState {
 	return &(*all)[i]
 }
 
-// missing says which processes that the spec names do not report.
+// missing returns a message for each process of the spec that does not report.
 func (obs *observation) missing() []string {
 	var out []string
 	for _, p := range obs.check.Spec.Processes {
@@ -180,15 +185,15 @@ func (obs *observation) missing() []string {
 			out = append(out, fmt.Sprintf("StatefulSet %s does not exist", p.StatefulSetName))
 			continue
 		}
-		var silent []string
+		var notReporting []string
 		for i := of.first; i < of.first+of.replicas; i++ {
 			host := fmt.Sprintf("%s-%d", p.StatefulSetName, i)
 			if !slices.ContainsFunc(obs.services, func(s compute.Service) bool { return s.Binary == p.Binary && s.Host == host && s.Up }) {
-				silent = append(silent, host)
+				notReporting = append(notReporting, host)
 			}
 		}
-		if len(silent) > 0 {
-			out = append(out, fmt.Sprintf("%s does not report from %s", p.Binary, strings.Join(silent, ", ")))
+		if len(notReporting) > 0 {
+			out = append(out, fmt.Sprintf("%s does not report from %s", p.Binary, strings.Join(notReporting, ", ")))
 		}
 	}
 	return out
@@ -199,8 +204,8 @@ func (obs *observation) set(s condition.State) {
 	condition.Set(&obs.check.Status.Conditions, conditionReady, obs.check.Generation, obs.now, s)
 }
 
-// words names records.
-func words(records []compute.Service) string {
+// summary lists records for messages.
+func summary(records []compute.Service) string {
 	var out []string
 	for _, r := range records {
 		out = append(out, r.Binary+" on "+r.Host)

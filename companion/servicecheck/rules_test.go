@@ -11,8 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 )
 
-// TestCredentialMissing: whatever is recorded, no record is removed of a process that reports, of a pod that is there or that its StatefulSet may make
-// again, of a program that is not named, or of a hypervisor; and every other one of a pod that was scaled away is.
+// TestCredentialMissing: no record is removed of a process that reports, of an existing pod or one that its StatefulSet may
+// create again, of a binary that is not in the spec, or of a hypervisor; all records of other pods that were scaled down are
+// removed.
 func TestCredentialMissing(t *testing.T) {
 	sets := []string{"nova-conductor", "nova-cell1-conductor", "nova-scheduler", "nova", "nova-1"}
 	binaries := []string{"nova-conductor", "nova-scheduler", "nova-compute", "nova-consoleauth"}
@@ -24,7 +25,7 @@ func TestCredentialMissing(t *testing.T) {
 			})
 		}
 		for _, name := range sets {
-			if !rapid.Bool().Draw(t, name+" is there") {
+			if !rapid.Bool().Draw(t, name+" exists") {
 				continue
 			}
 			s := set{first: rapid.Int32Range(0, 2).Draw(t, "first"), replicas: rapid.Int32Range(0, 3).Draw(t, "replicas"), pods: map[string]bool{}}
@@ -42,7 +43,7 @@ func TestCredentialMissing(t *testing.T) {
 			})
 		}
 		removed := map[string]bool{}
-		for _, s := range w.gone() {
+		for _, s := range w.stale() {
 			removed[s.ID] = true
 		}
 		for _, s := range w.services {
@@ -53,7 +54,7 @@ func TestCredentialMissing(t *testing.T) {
 	})
 }
 
-// away says the same the other way round: it lists the pods that were scaled away, by their names.
+// away implements the inverse check: it compares the host with the names of pods that were scaled down.
 func away(w *observation, s compute.Service) bool {
 	if s.Up || s.Binary == compute.Compute {
 		return false

@@ -17,39 +17,39 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
-// observation is what a check finds out.
+// observation is the state that was read in one pass.
 type observation struct {
 	check *openstackv1.ServiceCheck
 	now   time.Time
-	// limited is how long nobody may ask, problem why nobody can.
+	// limited is the remaining rate limit; errorMessage is the reason why the service cannot be queried.
 	limited      time.Duration
 	errorMessage string
 	nova         *compute.API
-	// services are all records, and sets the StatefulSets by their names: later than those.
+	// services are all records; sets are the StatefulSets by name, read after the records.
 	services []compute.Service
 	sets     map[string]set
-	// nodes are where hypervisors are, records those that are remembered, and remains what there is of those that have left.
+	// nodes are the nodes with hypervisors, records the nodes in the status, and leftovers the records of removed nodes.
 	nodes     nodes
 	records   []openstackv1.NodeRecord
 	leftovers []leftovers
-	// evictions are of nodes that are cordoned, and open those that nothing keeps from virtual machines any more.
+	// evictions are the cordoned nodes; open are services to be enabled because their nodes are no longer cordoned.
 	evictions []eviction
 	open      []compute.Service
-	// capacity is that of the nodes. Nil: there are none.
+	// capacity of the nodes; nil if the check has no nodes.
 	capacity *openstackv1.ComputeCapacity
-	// backends are those of volumes, as they are known by now.
+	// backends is the current state of the volume backends.
 	backends []openstackv1.CheckedBackendState
 }
 
-// set is what matters of a StatefulSet. One that is not there is none.
+// set is the observed state of a StatefulSet that exists.
 type set struct {
-	// first and replicas are the numbers of its pods.
+	// first is the first ordinal of its pods; replicas is their number.
 	first, replicas int32
-	// pods that there are, by their names.
+	// pods are the names of the existing pods.
 	pods map[string]bool
 }
 
-// observe reads the world: the records first, so that no pod is later than what is known of it.
+// observe reads the records before the pods, so that no record is newer than the pods.
 func observe(ctx context.Context, env *controller.Env, c *openstackv1.ServiceCheck) (*observation, error) {
 	w := &observation{check: c, now: env.Clock.Now(), sets: map[string]set{}}
 	if w.limited = env.Limit(client.ObjectKeyFromObject(c), shortRequeueInterval); w.limited > 0 {
@@ -74,7 +74,7 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.ServiceChe
 	return w, nil
 }
 
-// fetchNova asks which processes there are.
+// fetchNova reads the records of processes.
 func (obs *observation) fetchNova(ctx context.Context, env *controller.Env) (err error) {
 	obs.nova, obs.errorMessage, err = compute.Find(ctx, env.Reader, env.Transport, obs.check.Namespace, obs.check.Spec.CloudCredentialsRef)
 	if err != nil || obs.errorMessage != "" {

@@ -19,7 +19,7 @@ const conditionPassed = "TestsPassed"
 
 var (
 	metrics = controller.NewMetrics("test_report")
-	last    = metrics.Gauge("last_run_timestamp_seconds", "When the last run that has ended began.")
+	last    = metrics.Gauge("last_run_timestamp_seconds", "Start time of the last finished run.")
 	tests   = metrics.Gauge("tests", "Number of tests of the last run.", "result")
 )
 
@@ -37,7 +37,7 @@ var kind = controller.Kind[*openstackv1.TestReport, *observation]{
 	ExportMetrics: measure,
 }
 
-// names tells by the name of a Job whether it may be one of the report's: a CronJob's begin with its own.
+// names reports whether a Job may belong to the report: the names of a CronJob's Jobs have its name as prefix.
 func names(r *openstackv1.TestReport, _, job string) bool {
 	return strings.HasPrefix(job, string(r.Spec.CronJobName)+"-")
 }
@@ -58,7 +58,7 @@ func measure(r *openstackv1.TestReport) {
 // Reconciler reconciles TestReports.
 type Reconciler controller.Env
 
-// Reconcile looks for a run that is not recorded yet.
+// Reconcile records a finished run that is not recorded yet.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	return kind.Reconcile(ctx, (*controller.Env)(r), req)
 }

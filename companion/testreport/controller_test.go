@@ -34,10 +34,11 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// start is when the first run began.
+// start is the start time of the first run.
 var start = time.Date(2026, 5, 1, 2, 0, 0, 0, time.UTC)
 
-// job is a run that began so many minutes after the first, and took one. Condition is Complete or Failed; none: it runs.
+// job returns a run that started the given number of minutes after the first, and took one. condition is Complete or Failed;
+// "" if it is running.
 func job(id string, minutes int, condition batchv1.JobConditionType) *batchv1.Job {
 	began := metav1.Time{Time: start.Add(time.Duration(minutes) * time.Minute)}
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
@@ -53,7 +54,7 @@ func job(id string, minutes int, condition batchv1.JobConditionType) *batchv1.Jo
 	return j
 }
 
-// pod is that of a Job, which ended with a code and a message.
+// pod returns the pod of a Job, which ended with a code and a message.
 func pod(of *batchv1.Job, code int32, message string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -67,7 +68,7 @@ func pod(of *batchv1.Job, code int32, message string) *corev1.Pod {
 	}
 }
 
-// cluster is what is around the controller.
+// cluster is the environment of the controller.
 type cluster struct {
 	t      *testing.T
 	api    client.WithWatch
@@ -84,7 +85,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	return &cluster{t: t, api: api, events: events.NewFakeRecorder(10)}
 }
 
-// pass makes one, and gives the report and what was told of it.
+// pass runs one pass, and returns the report and the events.
 func (c *cluster) pass() (*openstackv1.TestReport, string) {
 	c.t.Helper()
 	r := &Reconciler{Client: c.api, Reader: c.api, Events: c.events, Clock: clocktesting.NewFakePassiveClock(start.Add(time.Hour))}
@@ -103,8 +104,8 @@ func (c *cluster) pass() (*openstackv1.TestReport, string) {
 	return out, strings.Join(reported, "\n")
 }
 
-// verdict is the condition, in short.
-func verdict(r *openstackv1.TestReport) string {
+// outcomeState returns the condition as a string.
+func outcomeState(r *openstackv1.TestReport) string {
 	if len(r.Status.Conditions) == 0 {
 		return ""
 	}
@@ -112,66 +113,67 @@ func verdict(r *openstackv1.TestReport) string {
 	return fmt.Sprintf("%s %s: %s", is.Status, is.Reason, is.Message)
 }
 
-// TestOutcomes: how a run ended is what its message says, or that it says nothing.
+// TestOutcomes: the result of a run is its termination message, or that none exists.
 func TestOutcomes(t *testing.T) {
 	complete, failed := job("1", 0, batchv1.JobComplete), job("1", 0, batchv1.JobFailed)
 	at := &metav1.Time{Time: start}
 	long := strings.Repeat("x", 500)
 	for name, tc := range map[string]struct {
-		reason  string
-		objects []client.Object
-		verdict string
-		tests   *common.TestStatus
+		reason       string
+		objects      []client.Object
+		outcomeState string
+		tests        *common.TestStatus
 	}{
-		"None": {reason: "Before the first run nothing is said."},
+		"None": {reason: "There is no condition before the first run."},
 		"Runs": {reason: "Nor while it runs.", objects: []client.Object{job("1", 0, "")}},
 		"Passed": {
 			"All passed.", []client.Object{complete, pod(complete, 0, `{"passed":18,"failed":0,"skipped":2,"failures":[],"problem":""}`)},
-			"True TestsPassed: 18 tests passed, and 2 were left out",
+			"True TestsPassed: 18 tests passed, 2 skipped",
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60, Passed: 18, Skipped: 2},
 		},
 		"Failed": {
-			"Those that failed are named.",
+			"The message contains the failed tests.",
 			[]client.Object{failed, pod(failed, 1, `{"passed":16,"failed":2,"skipped":0,"failures":["a","b"],"problem":"left: user x"}`)},
 			"False TestsFailed: 2 of 18 tests failed: a, b; left: user x",
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60, Passed: 16, Failed: 2},
 		},
 		"Long": {
-			"Names are not too long to be read.", []client.Object{failed, pod(failed, 1, `{"failed":1,"failures":["`+long+`"]}`)},
+			"Names are truncated.", []client.Object{failed, pod(failed, 1, `{"failed":1,"failures":["`+long+`"]}`)},
 			"False TestsFailed: 1 of 1 tests failed: " + long[:256],
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60, Failed: 1},
 		},
 		"Problem": {
-			"A run that passed and left something has not passed.",
+			"A run with leftovers has not passed.",
 			[]client.Object{failed, pod(failed, 1, `{"passed":3,"problem":"1 things could not be removed: user x"}`)},
 			"False RunFailed: 1 things could not be removed: user x",
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60, Passed: 3},
 		},
 		"Nothing": {
-			"Tests that are all left out are none that passed.", []client.Object{complete, pod(complete, 0, `{"skipped":3}`)},
-			"False NoTests: no test has run: all that were chosen are left out here",
+			"Skipped tests do not count as passed.", []client.Object{complete, pod(complete, 0, `{"skipped":3}`)},
+			"False NoTests: no test was run: all selected tests are excluded",
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60, Skipped: 3},
 		},
 		"Killed": {
-			"Whoever is killed says nothing.", []client.Object{failed, pod(failed, 137, "")},
-			"False NoResult: Job tempest-1 ended without a result: its container ended with exit code 137; what it may have left, the next run removes",
+			"A killed container writes no message.", []client.Object{failed, pod(failed, 137, "")},
+			"False NoResult: Job tempest-1 ended without a result: its container ended with exit code 137; the next run cleans up its leftovers",
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60},
 		},
 		"Gone": {
-			"Nor does a pod that is gone.", []client.Object{failed},
-			"False NoResult: Job tempest-1 ended without a result: its pod has gone (no reason is known); what it may have left, the next run removes",
+			"Nor does a deleted pod.", []client.Object{failed},
+			"False NoResult: Job tempest-1 ended without a result: its pod no longer exists (no reason is known); the next run cleans up its " +
+				"leftovers",
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60},
 		},
 		"Else": {
-			"What is no result is none.", []client.Object{failed, pod(failed, 1, "Traceback")},
-			"False NoResult: Job tempest-1 ended without a result: its container ended with exit code 1; what it may have left, the next run removes",
+			"Other messages are no result.", []client.Object{failed, pod(failed, 1, "Traceback")},
+			"False NoResult: Job tempest-1 ended without a result: its container ended with exit code 1; the next run cleans up its leftovers",
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, tc.objects...)
 			r, reported := c.pass()
-			if diff := cmp.Diff(tc.verdict, verdict(r)); diff != "" {
+			if diff := cmp.Diff(tc.outcomeState, outcomeState(r)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(tc.tests, r.Status.Tests, cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) })); diff != "" {
@@ -183,33 +185,34 @@ func TestOutcomes(t *testing.T) {
 			if (reported == "") != (tc.tests == nil) {
 				t.Errorf("%s\ntold is %q", tc.reason, reported)
 			}
-			if _, again := c.pass(); again != "" {
-				t.Errorf("%s\nit is told again: %s", tc.reason, again)
+			if _, repeated := c.pass(); repeated != "" {
+				t.Errorf("%s\nrepeated event: %s", tc.reason, repeated)
 			}
 		})
 	}
 }
 
-// TestLast: of several the last that has ended counts; one that is recorded stays so when its Job is gone, and no earlier one takes its place.
+// TestLast: the last finished run counts; a recorded run is kept when its Job is deleted, and is not replaced by an earlier
+// one.
 func TestLast(t *testing.T) {
 	first, second, other := job("1", 0, batchv1.JobFailed), job("2", 60, batchv1.JobComplete), job("9", 90, batchv1.JobFailed)
 	other.OwnerReferences[0].Name = "another"
 	c := newCluster(t, first, pod(first, 1, `{"failed":1,"failures":["a"]}`), other, job("3", 120, ""))
-	if r, _ := c.pass(); !strings.HasPrefix(verdict(r), "False TestsFailed") {
-		t.Error(verdict(r))
+	if r, _ := c.pass(); !strings.HasPrefix(outcomeState(r), "False TestsFailed") {
+		t.Error(outcomeState(r))
 	}
 	for _, o := range []client.Object{second, pod(second, 0, `{"passed":1}`)} {
 		if err := c.api.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r, _ := c.pass(); !strings.HasPrefix(verdict(r), "True TestsPassed") {
-		t.Error(verdict(r))
+	if r, _ := c.pass(); !strings.HasPrefix(outcomeState(r), "True TestsPassed") {
+		t.Error(outcomeState(r))
 	}
 	if err := c.api.Delete(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
-	if r, reported := c.pass(); !strings.HasPrefix(verdict(r), "True TestsPassed") || r.Status.JobUID != "2" || reported != "" {
-		t.Errorf("%s of %s, told %q", verdict(r), r.Status.JobUID, reported)
+	if r, reported := c.pass(); !strings.HasPrefix(outcomeState(r), "True TestsPassed") || r.Status.JobUID != "2" || reported != "" {
+		t.Errorf("%s of %s, events %q", outcomeState(r), r.Status.JobUID, reported)
 	}
 }

@@ -1,3 +1,3 @@
-// Package testreport reconciles TestReports: it reads how the last Job of a CronJob that runs tests has ended, and records it, so that it
-// is known when the Job is gone.
+// Package testreport reconciles TestReports: it reads the result of the last Job of a CronJob that runs tests, and records
+// it, so that the result is available after the Job is deleted.
 package testreport

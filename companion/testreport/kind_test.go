@@ -7,7 +7,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 )
 
-// TestKind: what it is told of, and what it warns of.
+// TestKind checks the watches and the warnings of the kind.
 func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
 		Consumers: []string{"Job"},
@@ -18,7 +18,7 @@ func TestKind(t *testing.T) {
 	})
 }
 
-// TestJobs: Jobs of the CronJob wake it, and no others.
+// TestJobs: only Jobs of the CronJob trigger a pass.
 func TestJobs(t *testing.T) {
 	r := &openstackv1.TestReport{Spec: openstackv1.TestReportSpec{CronJobName: "tempest"}}
 	for job, want := range map[string]bool{"tempest-28371": true, "tempest": false, "nova-archive-1": false} {

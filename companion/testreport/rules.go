@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// pollInterval is how often it looks by itself: Jobs wake it.
+	// pollInterval is the interval without events: Jobs trigger a pass.
 	pollInterval = 10 * time.Minute
-	// Limits of what the condition names.
+	// Limits of the condition message.
 	failureLimit, nameLimit, maxErrorMessage = 10, 256, 1024
 )
 
-// outcome is what a run leaves as its message.
+// outcome is the termination message of a run.
 type outcome struct {
 	Passed       int32    `json:"passed"`
 	Failed       int32    `json:"failed"`
@@ -31,26 +31,27 @@ type outcome struct {
 // next records a run that is not recorded yet.
 func next(w *observation) controller.Decision {
 	if w.job == nil {
-		return controller.Decision{RequeueAfter: pollInterval, Status: w.seen}
+		return controller.Decision{RequeueAfter: pollInterval, Status: w.setObserved}
 	}
-	state := w.verdict()
-	return controller.Decision{RequeueAfter: pollInterval, Status: func() { w.record(state) }, Name: state.Reason, Note: state.Message, Warning: !state.True}
+	state := w.outcomeState()
+	return controller.Decision{RequeueAfter: pollInterval, Status: func() { w.record(state) }, Name: state.Reason, Note: state.Message,
+		Warning: !state.True}
 }
 
-func (obs *observation) seen() { obs.report.Status.ObservedGeneration = obs.report.Generation }
+func (obs *observation) setObserved() { obs.report.Status.ObservedGeneration = obs.report.Generation }
 
-// outcome that the run has left. Not ok: it has left none.
+// outcome returns the outcome of the run; ok is false if it has none.
 func (obs *observation) outcome() (out outcome, ok bool) {
 	err := json.Unmarshal([]byte(obs.result.Message), &out)
 	return out, err == nil && out.Passed >= 0 && out.Failed >= 0 && out.Skipped >= 0
 }
 
-// verdict is what the run says.
-func (obs *observation) verdict() condition.State {
+// outcomeState returns the condition for the run.
+func (obs *observation) outcomeState() condition.State {
 	out, ok := obs.outcome()
 	switch {
 	case !ok:
-		return condition.False("NoResult", fmt.Sprintf("Job %s ended without a result: %s; what it may have left, the next run removes",
+		return condition.False("NoResult", fmt.Sprintf("Job %s ended without a result: %s; the next run cleans up its leftovers",
 			obs.job.Name, obs.why()))
 	case out.Failed > 0:
 		return condition.False("TestsFailed", fmt.Sprintf("%d of %d tests failed: %s%s", out.Failed, out.Failed+out.Passed,
@@ -58,9 +59,9 @@ func (obs *observation) verdict() condition.State {
 	case out.ErrorMessage != "":
 		return condition.False("RunFailed", condition.Truncate(out.ErrorMessage, maxErrorMessage))
 	case out.Passed == 0:
-		return condition.False("NoTests", "no test has run: all that were chosen are left out here")
+		return condition.False("NoTests", "no test was run: all selected tests are excluded")
 	}
-	return condition.True("TestsPassed", fmt.Sprintf("%d tests passed, and %d were left out", out.Passed, out.Skipped))
+	return condition.True("TestsPassed", fmt.Sprintf("%d tests passed, %d skipped", out.Passed, out.Skipped))
 }
 
 func appendFailures(reason string) string {
@@ -70,15 +71,15 @@ func appendFailures(reason string) string {
 	return "; " + condition.Truncate(reason, maxErrorMessage)
 }
 
-// why a run has left no result.
+// why returns the reason for a run without a result.
 func (obs *observation) why() string {
 	if obs.result.Code != nil && *obs.result.Code != 0 {
 		return fmt.Sprintf("its container ended with exit code %d", *obs.result.Code)
 	}
-	return cmp.Or(obs.result.FailureMessage, "its pod is gone, or has said nothing")
+	return cmp.Or(obs.result.FailureMessage, "the pod no longer exists or has no output")
 }
 
-// failures are the names of some tests that failed, none too long to be read.
+// failures returns the names of the first failed tests, truncated.
 func failures(out outcome) []string {
 	var names []string
 	for _, f := range out.Failures[:min(len(out.Failures), failureLimit)] {
@@ -87,9 +88,9 @@ func failures(out outcome) []string {
 	return names
 }
 
-// record writes what the run says.
+// record writes the result of the run to the status.
 func (obs *observation) record(state condition.State) {
-	obs.seen()
+	obs.setObserved()
 	s := &obs.report.Status
 	start := *startTime(obs.job)
 	s.JobUID, s.Tests = string(obs.job.UID), &common.TestStatus{LastRun: &start}

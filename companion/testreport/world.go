@@ -15,16 +15,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// observation is what is known of the runs.
+// observation is the state of the runs.
 type observation struct {
 	report *openstackv1.TestReport
 	now    time.Time
-	// job is the last run that has ended, if it is not recorded yet, and result how.
+	// job is the last finished run, if it is not recorded yet; result is its result.
 	job    *batchv1.Job
 	result batchjob.Result
 }
 
-// observe looks for the last run that has ended.
+// observe reads the last finished run.
 func observe(ctx context.Context, env *controller.Env, r *openstackv1.TestReport) (*observation, error) {
 	w := &observation{report: r, now: env.Clock.Now()}
 	jobs := &batchv1.JobList{}
@@ -48,7 +48,7 @@ func observe(ctx context.Context, env *controller.Env, r *openstackv1.TestReport
 	return w, nil
 }
 
-// counts: a Job is a run that has ended, and that is later than the one that is recorded.
+// counts reports whether a Job is a finished run that is newer than the recorded one.
 func (obs *observation) counts(j *batchv1.Job) bool {
 	owner := metav1.GetControllerOf(j)
 	if owner == nil || owner.Kind != "CronJob" || owner.Name != string(obs.report.Spec.CronJobName) || !batchjob.IsFinished(j) {
@@ -61,7 +61,7 @@ func (obs *observation) counts(j *batchv1.Job) bool {
 	return s.JobUID != string(j.UID) && !startTime(j).Before(s.Tests.LastRun)
 }
 
-// startTime is when a run did, in whole seconds.
+// startTime returns the start time of a run in whole seconds.
 func startTime(j *batchv1.Job) *metav1.Time {
 	if j.Status.StartTime != nil {
 		return j.Status.StartTime
@@ -69,7 +69,7 @@ func startTime(j *batchv1.Job) *metav1.Time {
 	return &j.CreationTimestamp
 }
 
-// finishRun is when a run did.
+// finishRun returns the end time of a run.
 func finishRun(j *batchv1.Job) time.Time {
 	for _, c := range j.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {

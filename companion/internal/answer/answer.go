@@ -1,4 +1,4 @@
-// Package answer makes sentences of what OpenStack's services answer when something is wrong.
+// Package answer formats the errors of OpenStack services.
 package answer
 
 import (
@@ -13,36 +13,37 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
-// statusError is a sentence, and the code of the answer: 0 if there was none.
+// statusError is a message with the HTTP status of the response; 0 if there was no response.
 type statusError struct {
 	message string
 	code    int
 }
 
-// Error is the sentence.
+// Error returns the message.
 func (f *statusError) Error() string { return f.message }
 
-// Refused reports whether a service said no: nothing came of the request. Of one that got no answer, or an error of the server's, nobody
-// knows.
-func Refused(err error) bool {
+// Rejected reports whether a service rejected a request, so that it had no effect. After a missing response or a server error,
+// the effect is unknown.
+func Rejected(err error) bool {
 	var f *statusError
 	return errors.As(err, &f) && f.code >= http.StatusBadRequest && f.code < http.StatusInternalServerError
 }
 
-// DescribeError makes a sentence of an error: what a service says, which Nova, Neutron and Cinder wrap in its name, and Placement lists.
-func DescribeError(service, what string, err error) error {
+// DescribeError formats an error with the service's message, which Nova, Neutron and Cinder return below the name of the
+// error, and Placement in a list.
+func DescribeError(service, operation string, err error) error {
 	text, code := err.Error(), 0
 	var response gophercloud.ErrUnexpectedResponseCode
 	if missing := steady.IsNoResponse(err); missing != "" {
 		text = missing
 	} else if errors.As(err, &response) {
 		code = response.Actual
-		text = strings.TrimSuffix(fmt.Sprintf("%s answers %d: %s", service, code, statusMessage(response.Body)), ": ")
+		text = strings.TrimSuffix(fmt.Sprintf("%s returned HTTP %d: %s", service, code, statusMessage(response.Body)), ": ")
 	}
-	return &statusError{fmt.Sprintf("cannot %s: %s", what, text), code}
+	return &statusError{fmt.Sprintf("cannot %s: %s", operation, text), code}
 }
 
-// statusMessage is what a service says of an error.
+// statusMessage returns the message in an error response.
 func statusMessage(body []byte) string {
 	var wrapped map[string]struct {
 		Message string `json:"message"`

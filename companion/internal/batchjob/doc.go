@@ -1,3 +1,3 @@
-// Package batchjob makes and reads Jobs of one pod that run once: whether they may run, whether and how they ended, and what they have
-// written, without what looks like a secret.
+// Package batchjob builds and reads Jobs with one pod that runs once: whether they may start, whether and how they ended, and
+// their output, with secrets redacted.
 package batchjob

@@ -19,15 +19,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// Timeouts of a Job, in seconds. Deadline is the pod's, so that it stays and its output can be read, where its template has none; the Job's is
-// longer by Start, for a pod that never starts. Keep is how long the Job stays when it has ended, for whoever looks at it.
+// Timeouts of a Job, in seconds. ActiveDeadline is the default for the pod, so that the pod is retained and its output can be
+// read. The Job's deadline is longer by StartDeadline, for a pod that never starts. TTL is the time for which a finished Job
+// is kept.
 type Timeouts struct {
 	ActiveDeadline, StartDeadline int64
 	TTL                           int32
 }
 
-// Once is a Job that runs a command in the first container of a template: one pod, once. It is suspended until what it is for is recorded.
-// Marks are labels of the Job and its pod, which are found by them, also when one has outlived the other.
+// Once returns a Job that runs a command in the first container of a template: one pod, once. It is suspended until it is
+// recorded. Marks are labels of the Job and its pod, by which each can be found if it outlives the other.
 func Once(meta metav1.ObjectMeta, marks map[string]string, template *corev1.PodTemplateSpec, command []string, t Timeouts) *batchv1.Job {
 	own := *template.DeepCopy()
 	meta.Labels, own.Labels = labels.Merge(template.Labels, marks), labels.Merge(template.Labels, marks)
@@ -41,9 +42,9 @@ func Once(meta metav1.ObjectMeta, marks map[string]string, template *corev1.PodT
 		Spec: batchv1.JobSpec{
 			Suspend:     new(true),
 			Parallelism: new(int32(1)), Completions: new(int32(1)),
-			// Whoever makes the Job counts and records what it runs; Kubernetes does not.
+			// The controller counts and records attempts, not Kubernetes.
 			BackoffLimit: new(int32(0)),
-			// A pod that is being stopped may still write: no other one beside it.
+			// A terminating pod may still write: it is not replaced before it has ended.
 			PodReplacementPolicy:    new(batchv1.Failed),
 			ActiveDeadlineSeconds:   new(*pod.ActiveDeadlineSeconds + t.StartDeadline),
 			TTLSecondsAfterFinished: new(t.TTL),
@@ -52,8 +53,9 @@ func Once(meta metav1.ObjectMeta, marks map[string]string, template *corev1.PodT
 	}
 }
 
-// restrict gives a pod what the restricted Pod Security Standard asks for
-// (https://kubernetes.io/docs/concepts/security/pod-security-standards/), and no token, where its template leaves that open.
+// restrict applies the defaults of the restricted Pod Security Standard
+// (https://kubernetes.io/docs/concepts/security/pod-security-standards/), and mounts no token, unless the template sets these
+// fields.
 func restrict(pod *corev1.PodSpec) {
 	pod.AutomountServiceAccountToken = cmp.Or(pod.AutomountServiceAccountToken, new(false))
 	pod.SecurityContext = cmp.Or(pod.SecurityContext, &corev1.PodSecurityContext{})
@@ -70,13 +72,13 @@ func restrict(pod *corev1.PodSpec) {
 	}
 }
 
-// Suspend keeps a Job from starting, or lets it start, as it was seen and no other.
+// Suspend suspends or releases exactly the version of the Job that was read.
 func Suspend(job *batchv1.Job, held bool) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		changed := job.DeepCopy()
 		changed.Spec.Suspend = &held
-		asSeen := client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{})
-		if err := env.Client.Patch(ctx, changed, asSeen); err != nil {
+		optimisticLock := client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{})
+		if err := env.Client.Patch(ctx, changed, optimisticLock); err != nil {
 			return fmt.Errorf("cannot set spec.suspend of Job %s to %t: %w", job.Name, held, err)
 		}
 		return nil
@@ -115,31 +117,31 @@ func Started(pod *corev1.Pod) bool {
 	return !consumer.Running(pod)
 }
 
-// Result is how a Job ended.
+// Result is the result of a Job.
 type Result struct {
-	// Code is nil where nobody knows: the pod was evicted, or went with its node.
+	// Code is nil if unknown: the pod was evicted, or deleted with its node.
 	Code *int32
-	// FailureMessage says what happened where there is no code.
+	// FailureMessage is the reason if there is no code.
 	FailureMessage string
-	// Digest of the image that ran, where the node reports one.
+	// Digest of the image, if the node reports one.
 	Digest string
-	// Message is what the container wrote at its end, where it did.
+	// Message is the termination message of the container, if it wrote one.
 	Message string
-	// Pod and Container whose output reports more; nil if there is none.
+	// Pod and Container with further output; nil if none exists.
 	Pod       *corev1.Pod
 	Container string
 }
 
-// GetResult reads how a Job that has ended went.
+// GetResult returns the result of a finished Job.
 func GetResult(job *batchv1.Job, pods []corev1.Pod) Result {
 	end := condition.FinishedCondition(job)
 	complete := end.Type == batchv1.JobComplete
 	own := ListPods(job, pods)
 	if len(own) == 0 {
-		if complete { // A Job of one pod is complete when that has ended with 0.
+		if complete { // A Job with one pod is complete when the pod ended with 0.
 			return Result{Code: new(int32(0))}
 		}
-		return Result{FailureMessage: fmt.Sprintf("its pod has gone (%s)", sentence(end.Reason, end.Message))}
+		return Result{FailureMessage: fmt.Sprintf("its pod no longer exists (%s)", sentence(end.Reason, end.Message))}
 	}
 	pod := &own[len(own)-1]
 	main := pod.Spec.Containers[0].Name
@@ -151,7 +153,7 @@ func GetResult(job *batchv1.Job, pods []corev1.Pod) Result {
 		if _, digest, found := strings.Cut(c.ImageID, "@"); found {
 			out.Digest = digest
 		}
-		// A command that was stopped from outside may end with 0 before it is done.
+		// A command that was stopped externally may exit with 0 before it is complete.
 		if t := c.State.Terminated; t != nil && (complete || t.ExitCode != 0) {
 			out.Code, out.Message = new(t.ExitCode), t.Message
 			return out
@@ -165,7 +167,7 @@ func GetResult(job *batchv1.Job, pods []corev1.Pod) Result {
 	for _, c := range pod.Status.InitContainerStatuses {
 		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
 			out.Container = c.Name
-			out.FailureMessage = fmt.Sprintf("its init container %s ended with exit code %d", c.Name, t.ExitCode)
+			out.FailureMessage = fmt.Sprintf("its init container %s exited with code %d", c.Name, t.ExitCode)
 		}
 	}
 	return out
@@ -178,7 +180,7 @@ func sentence(reason, message string) string {
 	return fmt.Sprintf("%s: %s", cmp.Or(reason, "Failed"), message)
 }
 
-// PodStartProblem says what keeps a pod from starting: no words if nothing is known.
+// PodStartProblem returns why a pod cannot start; "" if no reason is known.
 func PodStartProblem(pod *corev1.Pod) string {
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if w := c.State.Waiting; w != nil && w.Reason != "" && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {

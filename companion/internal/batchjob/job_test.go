@@ -13,7 +13,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// TestPodsOf: a Job's own pods, the newest last; of two of one second, the later name is.
+// TestPodsOf: a Job's own pods, the newest last; for the same second, sorted by name.
 func TestPodsOf(t *testing.T) {
 	job, other := &batchv1.Job{}, &batchv1.Job{}
 	job.Name, job.UID, other.Name, other.UID = "job", "job-uid", "other", "other-uid"
@@ -32,7 +32,7 @@ func TestPodsOf(t *testing.T) {
 	}
 }
 
-// TestStarted: a pod of which any container has ever run may have written, and one that has ended as well.
+// TestStarted: a pod with a container that ever ran may have written, as well as one that has ended.
 func TestStarted(t *testing.T) {
 	of := func(state, before corev1.ContainerState) []corev1.ContainerStatus {
 		return []corev1.ContainerStatus{{Name: "keystone", State: state, LastTerminationState: before}}
@@ -43,10 +43,11 @@ func TestStarted(t *testing.T) {
 		status corev1.PodStatus
 		want   bool
 	}{
-		"New":       {corev1.PodStatus{Phase: corev1.PodPending}, false},
-		"Waits":     {corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: of(waiting, corev1.ContainerState{})}, false},
-		"Runs":      {corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: of(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{})}, true},
-		"Init":      {corev1.PodStatus{Phase: corev1.PodPending, InitContainerStatuses: of(finished, corev1.ContainerState{}), ContainerStatuses: of(waiting, corev1.ContainerState{})}, true},
+		"New":   {corev1.PodStatus{Phase: corev1.PodPending}, false},
+		"Waits": {corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: of(waiting, corev1.ContainerState{})}, false},
+		"Runs":  {corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: of(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{})}, true},
+		"Init": {corev1.PodStatus{Phase: corev1.PodPending, InitContainerStatuses: of(finished, corev1.ContainerState{}),
+			ContainerStatuses: of(waiting, corev1.ContainerState{})}, true},
 		"Restarted": {corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: of(waiting, finished)}, true},
 		"Ended":     {corev1.PodStatus{Phase: corev1.PodFailed}, true},
 	} {
@@ -56,7 +57,7 @@ func TestStarted(t *testing.T) {
 	}
 }
 
-// TestObstacle: what keeps a pod from starting is told, and what every pod goes through is not.
+// TestObstacle: the reason why a pod cannot start is returned, but not the normal phases of a start.
 func TestObstacle(t *testing.T) {
 	waiting := func(reason, message string) corev1.PodStatus {
 		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
@@ -89,7 +90,8 @@ func TestObstacle(t *testing.T) {
 
 func TestSentence(t *testing.T) {
 	for want, in := range map[string][2]string{
-		"no reason is known": {"", ""}, "Evicted": {"Evicted", ""}, "Failed: no memory": {"", "no memory"}, "Evicted: no memory": {"Evicted", "no memory"},
+		"no reason is known": {"", ""}, "Evicted": {"Evicted", ""}, "Failed: no memory": {"", "no memory"}, "Evicted: no memory": {"Evicted",
+			"no memory"},
 	} {
 		if got := sentence(in[0], in[1]); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -97,7 +99,7 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// TestOutputOf: the last fifty lines of one container are asked for.
+// TestOutputOf: the last fifty lines of one container are requested.
 func TestOutputOf(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "cloud"}}
 	api := fake.NewClientset(pod)
@@ -113,13 +115,14 @@ func TestOutputOf(t *testing.T) {
 	}
 }
 
-// TestResultMessage: what the container wrote at its end, and the image that ran.
+// TestResultMessage: the termination message of the container, and the image that ran.
 func TestResultMessage(t *testing.T) {
 	j := job()
 	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	pod := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}},
-		Spec:       j.Spec.Template.Spec,
+		ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j,
+			batchv1.SchemeGroupVersion.WithKind("Job"))}},
+		Spec: j.Spec.Template.Spec,
 		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 			Name: "keystone", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: "47147121"}},
 		}}},
@@ -140,22 +143,26 @@ func TestResultOf(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		end    batchv1.JobConditionType
-		// status of the pod; nil: it is gone.
+		// status of the pod; nil: it does not exist.
 		status *corev1.PodStatus
 		want   Result
 	}{
-		"Code":     {"What it ended with.", batchv1.JobFailed, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("keystone", 3)}}, Result{Code: new(int32(3)), Digest: digest, Container: "keystone"}},
-		"Zero":     {"The same.", batchv1.JobComplete, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("keystone", 0)}}, Result{Code: new(int32(0)), Digest: digest, Container: "keystone"}},
-		"Complete": {"A Job is complete only with 0.", batchv1.JobComplete, nil, Result{Code: new(int32(0))}},
-		"Gone":     {"Nobody knows.", batchv1.JobFailed, nil, Result{FailureMessage: "its pod has gone (DeadlineExceeded: too long)"}},
+		"Code": {"The exit code.", batchv1.JobFailed, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("keystone",
+			3)}}, Result{Code: new(int32(3)), Digest: digest, Container: "keystone"}},
+		"Zero": {"The same.", batchv1.JobComplete, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("keystone",
+			0)}}, Result{Code: new(int32(0)), Digest: digest, Container: "keystone"}},
+		"Complete": {"A Job is complete only with exit code 0.", batchv1.JobComplete, nil, Result{Code: new(int32(0))}},
+		"Gone": {"The result is unknown.", batchv1.JobFailed, nil,
+			Result{FailureMessage: "its pod no longer exists (DeadlineExceeded: too long)"}},
 		"Stopped": {
-			"A command that was told to stop may end with 0 before it is done.", batchv1.JobFailed,
+			"A command that was stopped may exit with 0 before it is complete.", batchv1.JobFailed,
 			&corev1.PodStatus{Reason: "Evicted", Message: "no memory", ContainerStatuses: []corev1.ContainerStatus{terminated("keystone", 0)}},
 			Result{FailureMessage: "Evicted: no memory", Digest: digest, Container: "keystone"},
 		},
 		"Init": {
-			"It did not come to the step.", batchv1.JobFailed, &corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{terminated("wait", 7)}},
-			Result{FailureMessage: "its init container wait ended with exit code 7", Container: "wait"},
+			"The step did not start.", batchv1.JobFailed, &corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{terminated("wait",
+				7)}},
+			Result{FailureMessage: "its init container wait exited with code 7", Container: "wait"},
 		},
 		"Sidecar": {
 			"Only the first container counts.", batchv1.JobFailed, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("proxy", 9)}},
@@ -164,12 +171,14 @@ func TestResultOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := job()
-			j.Status.Conditions = []batchv1.JobCondition{{Type: tc.end, Status: corev1.ConditionTrue, Reason: "DeadlineExceeded", Message: "too long"}}
+			j.Status.Conditions = []batchv1.JobCondition{{Type: tc.end, Status: corev1.ConditionTrue, Reason: "DeadlineExceeded",
+				Message: "too long"}}
 			var pods []corev1.Pod
 			if tc.status != nil {
 				pods = []corev1.Pod{{
-					ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}},
-					Spec:       j.Spec.Template.Spec, Status: *tc.status,
+					ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j,
+						batchv1.SchemeGroupVersion.WithKind("Job"))}},
+					Spec: j.Spec.Template.Spec, Status: *tc.status,
 				}}
 			}
 			got := GetResult(j, pods)

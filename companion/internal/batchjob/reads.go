@@ -30,7 +30,7 @@ func Missing(ctx context.Context, reader client.Reader, namespace string, refs [
 	return out, nil
 }
 
-// Output reads the last lines that a container has written, so many of them.
+// Output returns a function that reads the given number of last lines of a container's log.
 func Output(pods corev1client.PodsGetter, lines int64) func(ctx context.Context, pod *corev1.Pod, container string) (string, error) {
 	const limit = 1 << 20
 	return func(ctx context.Context, pod *corev1.Pod, container string) (string, error) {

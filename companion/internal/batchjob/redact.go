@@ -9,19 +9,19 @@ import (
 
 const (
 	hidden = "***"
-	// maxLog of a record, in bytes (the schema allows 4096 characters).
+	// maxLog is the maximum length of a record's log in bytes (the CRD allows 4096 characters).
 	maxLog = 4000
 )
 
-// secrets are what a log may hold of them, and what remains.
+// secrets are patterns of secrets in logs, with their replacements.
 var secrets = []struct {
 	pattern *regexp.Regexp
 	instead string
 }{
-	// Keys and certificates, whole or cut off at either end.
+	// Keys and certificates, complete or truncated at either end.
 	{regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|\z)`), hidden},
 	{regexp.MustCompile(`(?s)\A[A-Za-z0-9+/=\s]*-----END [A-Z0-9 ]+-----`), hidden},
-	// mysql+pymysql://user:password@host, whatever is in the password.
+	// mysql+pymysql://user:password@host, with any characters in the password.
 	{regexp.MustCompile(`(://[^\s:/@'"]*):[^\s'"]*@`), "${1}:" + hidden + "@"},
 	// IDENTIFIED BY 'password'
 	{regexp.MustCompile(`(?i)(identified\s+(?:by|with\s+\S+\s+(?:by|as))\s+(?:password\s+)?)('[^']*'|"[^"]*"|\S+)`), "${1}" + hidden},
@@ -32,15 +32,15 @@ var secrets = []struct {
 		`(u?b?"(?:[^"\\]|\\.)*"|u?b?'(?:[^'\\]|\\.)*'|.*)`), "${1}" + hidden},
 }
 
-// words are long enough to be a generated password, a key or a token.
-var words = regexp.MustCompile(`[A-Za-z0-9+=]{20,}`)
+// tokenPattern are long enough to be a generated password, a key or a token.
+var tokenPattern = regexp.MustCompile(`[A-Za-z0-9+=]{20,}`)
 
-// redacted is a text without what looks like a secret.
+// redacted returns a text in which probable secrets are replaced.
 func redacted(text string) string {
 	for _, s := range secrets {
 		text = s.pattern.ReplaceAllString(text, s.instead)
 	}
-	return words.ReplaceAllStringFunc(text, func(word string) string {
+	return tokenPattern.ReplaceAllStringFunc(text, func(word string) string {
 		if generated(word) {
 			return hidden
 		}
@@ -48,14 +48,14 @@ func redacted(text string) string {
 	})
 }
 
-// generated reports whether a word looks like one that no human wrote: small and capital letters and digits.
+// generated reports whether a word looks generated: it has lower-case and upper-case letters and digits.
 func generated(word string) bool {
 	return strings.ContainsFunc(word, unicode.IsLower) && strings.ContainsFunc(word, unicode.IsUpper) &&
 		strings.ContainsFunc(word, unicode.IsDigit)
 }
 
-// TailForStatus is the end of an output, fit for a status: without secrets, which are removed before the text is cut, because half a
-// URL shows its password.
+// TailForStatus returns the end of an output for a status. Secrets are redacted before the text is truncated, because a part
+// of a URL can expose its password.
 func TailForStatus(output string) string {
 	text := strings.TrimSpace(redacted(strings.ToValidUTF8(output, "?")))
 	if len(text) <= maxLog {
@@ -71,7 +71,7 @@ func TailForStatus(output string) string {
 	return text
 }
 
-// LastLine of an excerpt.
+// LastLine returns the last line of an excerpt.
 func LastLine(text string) string {
 	return text[strings.LastIndex(text, "\n")+1:]
 }

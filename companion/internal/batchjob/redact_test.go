@@ -27,7 +27,8 @@ func TestRedacted(t *testing.T) {
 		"Key":            {"a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb", "a\n***\nb"},
 		"KeyCut":         {"MIIabc\nxyz=\n-----END PRIVATE KEY-----\nb", "***\nb"},
 		"KeyCutAtTheEnd": {"a\n-----BEGIN PRIVATE KEY-----\nMII", "a\n***"},
-		"Access":         {"OperationalError: (1045, \"Access denied for user 'k'@'10.0.0.1' (using password: YES)\")", "OperationalError: (1045, \"Access denied for user 'k'@'10.0.0.1' (using password: ***"},
+		"Access": {"OperationalError: (1045, \"Access denied for user 'k'@'10.0.0.1' (using password: YES)\")",
+			"OperationalError: (1045, \"Access denied for user 'k'@'10.0.0.1' (using password: ***"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := redacted(tc.text); got != tc.want {
@@ -51,11 +52,11 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// plain passwords are what a generator or a person makes, so that it is certain what is to be found.
-var plain = regexp.MustCompile(`^[!-~]{8,64}$`)
+// passwordPattern matches passwords as created by generators or users, so that the search for them is unambiguous.
+var passwordPattern = regexp.MustCompile(`^[!-~]{8,64}$`)
 
-// FuzzExcerpt: a password does not come through in any of the forms in which services write it, whatever stands around it, and what
-// comes out fits a status.
+// FuzzExcerpt: a password is redacted in all forms in which services write it, in any context, and the result fits into a
+// status.
 func FuzzExcerpt(f *testing.F) {
 	f.Add("hunter2hunter2", "before\n", "\nafter")
 	f.Add(`a@b:c/d'e"f\g%h`, "x ", " y")
@@ -64,7 +65,7 @@ func FuzzExcerpt(f *testing.F) {
 		if got := TailForStatus(before + after); len(got) > maxLog || !utf8.ValidString(got) {
 			t.Fatalf("%d bytes", len(got))
 		}
-		if !plain.MatchString(password) || strings.ContainsAny(before, `'"\`) || strings.Contains(hidden+before+after, password) {
+		if !passwordPattern.MatchString(password) || strings.ContainsAny(before, `'"\`) || strings.Contains(hidden+before+after, password) {
 			return
 		}
 		quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(password)
@@ -75,7 +76,7 @@ func FuzzExcerpt(f *testing.F) {
 				t.Errorf("%q shows %q", got, password)
 			}
 		}
-		if strings.ContainsAny(password, `'"`) { // A URL has them encoded.
+		if strings.ContainsAny(password, `'"`) { // In a URL, they are encoded.
 			return
 		}
 		if got := TailForStatus(before + "\nmysql+pymysql://keystone:" + password + "@db/keystone\n" + after); strings.Contains(got, password) {

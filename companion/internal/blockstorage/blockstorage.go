@@ -1,4 +1,4 @@
-// Package blockstorage asks Cinder's API which of its processes report, and how much room its backends have.
+// Package blockstorage reads the service records of Cinder and the capacity of its backends from its API.
 package blockstorage
 
 import (
@@ -25,40 +25,40 @@ const Volume = "cinder-volume"
 // Service is the record of a process.
 type Service struct {
 	Binary, Host string
-	// Backend is the one that it manages, if any.
+	// Backend is the backend that it manages, if any.
 	Backend string
-	// Up: it has reported lately. The manager of a backend does if it has once reached what it keeps volumes in.
+	// Up is set if it reported recently. The manager of a backend does so once it has connected to its storage.
 	Up bool
 }
 
-// Pool is a part of a backend that volumes are placed in: most backends are one.
+// Pool is a part of a backend in which volumes are placed: most backends have one.
 type Pool struct {
 	Backend, Name string
-	// ReportedAt is when a manager has last got an answer to how much room there is. Zero: it never has.
+	// ReportedAt is when a manager last read the capacity; zero if it never did.
 	ReportedAt time.Time
-	// Total is what it has, and Free what is left of it.
+	// Total and Free capacity.
 	Total, Free Capacity
 }
 
 // Capacity is an amount in GiB.
 type Capacity struct {
 	GiB int64
-	// Unknown: there is none that anybody could say. Endless: its driver says that there is no end.
+	// Unknown is set if the amount is unknown. Infinite is set if the driver reports no limit.
 	Unknown, Infinite bool
 }
 
-// Add is the room of two pools together.
+// Add returns the sum of two capacities.
 func (r Capacity) Add(o Capacity) Capacity {
 	return Capacity{r.GiB + o.GiB, r.Unknown || o.Unknown, r.Infinite || o.Infinite}
 }
 
-// API is Cinder's, for a user who is logged in. Every error is a sentence with what was answered.
+// API is the Cinder API for a logged-in user. All errors contain the message of the response.
 type API struct{ client *gophercloud.ServiceClient }
 
-// Find logs in as an object of a namespace says, and finds Cinder in the catalog. What keeps it from that is the problem; an error is the
-// API server's.
+// Find logs in with the credentials that an object references, and looks up Cinder in the catalog. If that fails, reason is
+// set; an error is from the API server.
 //
-// The oldest microversion is asked: by newer ones, the list of processes needs a scheduler that answers.
+// It uses the oldest microversion: with newer ones, listing the processes requires a scheduler that responds.
 func Find(
 	ctx context.Context, reader client.Reader, way identity.Transport, namespace string, ref common.CloudCredentialsReference,
 ) (api *API, reason string, err error) {
@@ -69,17 +69,17 @@ func Find(
 	return &API{service}, "", nil
 }
 
-// Services are the records of all processes but the API's, of which there are none.
+// Services returns the records of all processes except the API's, which has none.
 // https://docs.openstack.org/api-ref/block-storage/v3/#services-os-services
 func (a *API) Services(ctx context.Context) ([]Service, error) {
-	const what = "list the services of Cinder"
+	const operation = "list the services of Cinder"
 	pages, err := services.List(a.client, services.ListOpts{}).AllPages(ctx)
 	if err != nil {
-		return nil, describeError(what, err)
+		return nil, describeError(operation, err)
 	}
 	list, err := services.ExtractServices(pages)
 	if err != nil {
-		return nil, errors.New("cannot " + what + ": Cinder's answer is none")
+		return nil, errors.New("cannot " + operation + ": Cinder returned an invalid response")
 	}
 	out := make([]Service, len(list))
 	for i, s := range list {
@@ -89,10 +89,11 @@ func (a *API) Services(ctx context.Context) ([]Service, error) {
 	return out, nil
 }
 
-// Pools are those that Cinder's schedulers know of backends whose managers report. They are an administrator's to ask for. What a manager
-// says stays until it says something else: a pool of a Ceph that is away is there as it was, but for its age.
+// Pools returns the pools of backends whose managers report to Cinder's schedulers. The request requires an administrator. A
+// pool remains unchanged until its manager reports again: the pool of an unreachable Ceph is returned unchanged, except for
+// its age.
 //
-// It is read here and not by gophercloud, which has 0 for what is not known, and no age.
+// gophercloud is not used, because it returns 0 for unknown amounts, and no age.
 // https://docs.openstack.org/api-ref/block-storage/v3/#list-all-back-end-storage-pools
 func (a *API) Pools(ctx context.Context) ([]Pool, error) {
 	var body struct {
@@ -115,7 +116,7 @@ func (a *API) Pools(ctx context.Context) ([]Pool, error) {
 		_, place, _ := strings.Cut(p.Name, "@")
 		backend, name, _ := strings.Cut(place, "#")
 		pool := Pool{Backend: backend, Name: name, Total: parseCapacity(p.Capabilities.Total), Free: parseCapacity(p.Capabilities.Free)}
-		// It is in UTC, and may have fractions of seconds.
+		// The time is in UTC, and may have fractional seconds.
 		if at, err := time.Parse("2006-01-02T15:04:05", p.Capabilities.Timestamp); err == nil && p.Capabilities.State != "down" {
 			pool.ReportedAt = at
 		}
@@ -124,11 +125,11 @@ func (a *API) Pools(ctx context.Context) ([]Pool, error) {
 	slices.SortFunc(out, func(a, b Pool) int {
 		return cmp.Or(cmp.Compare(a.Backend, b.Backend), cmp.Compare(a.Name, b.Name), b.ReportedAt.Compare(a.ReportedAt))
 	})
-	// A backend whose managers have begun to share it may be there twice: as it is, and as it was.
+	// A backend whose managers have started to share it may be listed twice: with its current and its previous state.
 	return slices.CompactFunc(out, func(a, b Pool) bool { return a.Backend == b.Backend && a.Name == b.Name }), nil
 }
 
-// parseCapacity reads an amount, which is a number, or says that it is none.
+// parseCapacity parses an amount, which is a number, "infinite" or unknown.
 func parseCapacity(value any) Capacity {
 	if value == "infinite" {
 		return Capacity{Infinite: true}
@@ -141,5 +142,7 @@ func parseCapacity(value any) Capacity {
 	return Capacity{GiB: int64(max(n, 0))}
 }
 
-// describeError makes a sentence of an error of Cinder's.
-func describeError(what string, err error) error { return answer.DescribeError("Cinder", what, err) }
+// describeError formats an error of Cinder.
+func describeError(operation string, err error) error {
+	return answer.DescribeError("Cinder", operation, err)
+}

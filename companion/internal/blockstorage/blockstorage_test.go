@@ -41,7 +41,7 @@ func found(t *testing.T) (*blockstorage.API, *blockstoragetest.Cinder) {
 	return api, cinder
 }
 
-// TestServices: a manager is of a backend, and other processes are of none.
+// TestServices: a manager has a backend, and other processes have none.
 func TestServices(t *testing.T) {
 	api, cinder := found(t)
 	cinder.Set(
@@ -61,7 +61,8 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestPools: numbers are numbers, words are none, and a manager that says that its backend is down has not looked at it.
+// TestPools: numbers and other values are distinguished, and a manager that reports its backend as down has not read the
+// capacity.
 func TestPools(t *testing.T) {
 	at := time.Date(2026, 3, 2, 12, 0, 0, 500_000_000, time.UTC)
 	for name, tc := range map[string]struct {
@@ -69,33 +70,37 @@ func TestPools(t *testing.T) {
 		pools  []blockstoragetest.Pool
 		want   []blockstorage.Pool
 	}{
-		"None": {reason: "No manager has said anything.", want: []blockstorage.Pool{}},
+		"None": {reason: "No manager has reported.", want: []blockstorage.Pool{}},
 		"Known": {
-			"Parts of a GiB are no volume.",
+			"Parts of a GiB are ignored.",
 			[]blockstoragetest.Pool{{Name: "cinder@ceph-rbd#ceph-rbd", ReportedAt: at, Total: 99.99, Free: 0.5, State: "up"}},
 			[]blockstorage.Pool{{Backend: "ceph-rbd", Name: "ceph-rbd", ReportedAt: at, Total: blockstorage.Capacity{GiB: 99}}},
 		},
 		"Unknown": {
-			"A driver that could not ask says so.",
+			"A driver could not read the capacity.",
 			[]blockstoragetest.Pool{{Name: "cinder@ceph-rbd#ceph-rbd", ReportedAt: at, Total: "unknown", Free: "unknown", State: "down"}},
-			[]blockstorage.Pool{{Backend: "ceph-rbd", Name: "ceph-rbd", Total: blockstorage.Capacity{Unknown: true}, Free: blockstorage.Capacity{Unknown: true}}},
+			[]blockstorage.Pool{{Backend: "ceph-rbd", Name: "ceph-rbd", Total: blockstorage.Capacity{Unknown: true},
+				Free: blockstorage.Capacity{Unknown: true}}},
 		},
 		"Endless": {
-			"So does one of what has no end, and one that says nothing.",
+			"A driver without a limit, and one without a report.",
 			[]blockstoragetest.Pool{{Name: "host@b", ReportedAt: at, Total: "infinite"}},
-			[]blockstorage.Pool{{Backend: "b", ReportedAt: at, Total: blockstorage.Capacity{Infinite: true}, Free: blockstorage.Capacity{Unknown: true}}},
+			[]blockstorage.Pool{{Backend: "b", ReportedAt: at, Total: blockstorage.Capacity{Infinite: true},
+				Free: blockstorage.Capacity{Unknown: true}}},
 		},
 		"More than all": {
-			"More may be promised than there is.",
+			"More may be allocated than exists.",
 			[]blockstoragetest.Pool{{Name: "host@b#b", Total: 1, Free: -3.5}},
 			[]blockstorage.Pool{{Backend: "b", Name: "b", Total: blockstorage.Capacity{GiB: 1}}},
 		},
 		"Joined": {
-			"Its managers have begun to share it: what the last one alone said is over.",
+			"Its managers have started to share it: the earlier report of one manager is outdated.",
 			[]blockstoragetest.Pool{
-				{Name: "cinder-volume-b-0@b#b", ReportedAt: at.Add(-time.Hour), Total: 10, Free: 1}, {Name: "cinder@b#b", ReportedAt: at, Total: 20, Free: 2},
+				{Name: "cinder-volume-b-0@b#b", ReportedAt: at.Add(-time.Hour), Total: 10, Free: 1}, {Name: "cinder@b#b", ReportedAt: at, Total: 20,
+					Free: 2},
 			},
-			[]blockstorage.Pool{{Backend: "b", Name: "b", ReportedAt: at, Total: blockstorage.Capacity{GiB: 20}, Free: blockstorage.Capacity{GiB: 2}}},
+			[]blockstorage.Pool{{Backend: "b", Name: "b", ReportedAt: at, Total: blockstorage.Capacity{GiB: 20},
+				Free: blockstorage.Capacity{GiB: 2}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +114,7 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestPlus: what is not known of a part is not known of the whole.
+// TestPlus: if a part is unknown, the sum is unknown.
 func TestPlus(t *testing.T) {
 	got := blockstorage.Capacity{GiB: 1, Unknown: true}.Add(blockstorage.Capacity{GiB: 2, Infinite: true})
 	if want := (blockstorage.Capacity{GiB: 3, Unknown: true, Infinite: true}); got != want {
@@ -117,12 +122,15 @@ func TestPlus(t *testing.T) {
 	}
 }
 
-// TestErrors: what Cinder answers when something is wrong is said.
+// TestErrors: errors contain the message of Cinder.
 func TestErrors(t *testing.T) {
 	api, cinder := found(t)
 	for want, prepare := range map[string]func(){
-		"Cinder answers 403: Policy doesn't allow it to be performed.": func() { cinder.FailRequests("Policy doesn't allow it to be performed.") },
-		"Cinder answers 503": func() { cinder.SetDown(true) },
+		"Cinder returned HTTP 403: Policy doesn't allow it to be performed.": func() {
+			cinder.FailRequests("Policy doesn't allow it to be " +
+				"performed.")
+		},
+		"Cinder returned HTTP 503": func() { cinder.SetDown(true) },
 	} {
 		prepare()
 		if _, err := api.Services(t.Context()); err == nil || err.Error() != "cannot list the services of Cinder: "+want {
@@ -136,7 +144,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestFind: what keeps it from Cinder is said.
+// TestFind: the reason is returned if Cinder cannot be found.
 func TestFind(t *testing.T) {
 	keystone := identitytest.New(map[string]string{"admin": password})
 	cinder := &blockstoragetest.Cinder{Keystone: keystone} // It is not in the catalog.
@@ -145,10 +153,10 @@ func TestFind(t *testing.T) {
 		secret *corev1.Secret
 		want   string
 	}{
-		{reason: "It has not come yet.", want: "spec.cloudCredentialsRef: Secret clouds does not exist"},
-		{reason: "Keystone says no.", secret: identitytest.Clouds("cloud", "clouds", "another"), want: "cannot log in as user admin"},
+		{reason: "It does not exist yet.", want: "spec.cloudCredentialsRef: Secret clouds does not exist"},
+		{reason: "Keystone rejects the login.", secret: identitytest.Clouds("cloud", "clouds", "another"), want: "cannot log in as user admin"},
 		{
-			reason: "Cinder is not there yet.", secret: identitytest.Clouds("cloud", "clouds", password),
+			reason: "Cinder is not in the catalog yet.", secret: identitytest.Clouds("cloud", "clouds", password),
 			want: "cannot find service block-storage: Keystone's catalog has no internal endpoint of that type",
 		},
 	} {

@@ -8,14 +8,14 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/agents"
 )
 
-// Agent is one of Neutron's on a host. OVN's controllers are such, too.
+// Agent is an agent of Neutron on a host, including OVN's controllers.
 type Agent struct {
 	ID, Type, Host string
-	// Alive: it has reported lately.
+	// Alive is set if it reported recently.
 	Alive bool
 }
 
-// network is the API of Neutron.
+// network returns the client of the Neutron API.
 func (a *API) network() (*gophercloud.ServiceClient, error) {
 	client, err := a.user.Service("network")
 	if err == nil {
@@ -24,7 +24,7 @@ func (a *API) network() (*gophercloud.ServiceClient, error) {
 	return client, err
 }
 
-// ListAgents are all that there are. Of one whose chassis is gone Neutron does not know the host.
+// ListAgents returns all agents. Neutron does not return the host of an agent whose chassis no longer exists.
 // https://docs.openstack.org/api-ref/network/v2/#networking-agents
 func (a *API) ListAgents(ctx context.Context) ([]Agent, error) {
 	client, err := a.network()
@@ -37,7 +37,7 @@ func (a *API) ListAgents(ctx context.Context) ([]Agent, error) {
 	}
 	list, err := agents.ExtractAgents(pages)
 	if err != nil {
-		return nil, errors.New("cannot list agents: Neutron's answer is none")
+		return nil, errors.New("cannot list agents: Neutron returned an invalid response")
 	}
 	out := make([]Agent, len(list))
 	for i, g := range list {
@@ -46,8 +46,9 @@ func (a *API) ListAgents(ctx context.Context) ([]Agent, error) {
 	return out, nil
 }
 
-// DeleteAgent removes an agent. With one of OVN's, Neutron removes its chassis from OVN's southbound database, with what it says of itself
-// there (Chassis, Chassis_Private and Encap), as of all supported releases (delete_agent of neutron/plugins/ml2/drivers/ovn/mech_driver).
+// DeleteAgent deletes an agent. For an OVN agent, Neutron also deletes the chassis from OVN's southbound database, with its
+// records there (Chassis, Chassis_Private and Encap), in all supported releases (delete_agent of
+// neutron/plugins/ml2/drivers/ovn/mech_driver).
 func (a *API) DeleteAgent(ctx context.Context, id string) error {
 	client, err := a.network()
 	if err != nil {

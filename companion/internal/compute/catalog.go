@@ -13,18 +13,18 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// catalogMicroversion is the first with which Nova refuses extra specs that it does not understand; flavors have their description and
-// extra specs since before.
+// catalogMicroversion is the first with which Nova rejects unknown extra specs; earlier ones already have the description and
+// the extra specs of flavors.
 const catalogMicroversion = "2.86"
 
-// catalog is the API as flavors and aggregates are spoken of.
+// catalog returns the API client with the microversion for flavors and aggregates.
 func (a *API) catalog() *gophercloud.ServiceClient {
 	out := *a.client
 	out.Microversion = catalogMicroversion
 	return &out
 }
 
-// Flavors are all that there are, without the projects of those that are private.
+// Flavors returns all flavors, without the projects of private ones.
 // https://docs.openstack.org/api-ref/compute/#flavors
 func (a *API) Flavors(ctx context.Context) ([]common.Flavor, error) {
 	pages, err := flavors.ListDetail(a.catalog(), flavors.ListOpts{AccessType: flavors.AllAccess}).AllPages(ctx)
@@ -33,7 +33,7 @@ func (a *API) Flavors(ctx context.Context) ([]common.Flavor, error) {
 	}
 	list, err := flavors.ExtractFlavors(pages)
 	if err != nil {
-		return nil, errors.New("cannot list flavors: Nova's answer is none")
+		return nil, errors.New("cannot list flavors: Nova returned an invalid response")
 	}
 	out := make([]common.Flavor, len(list))
 	for i, f := range list {
@@ -47,7 +47,7 @@ func (a *API) Flavors(ctx context.Context) ([]common.Flavor, error) {
 	return out, nil
 }
 
-// Projects are those that may use a private flavor.
+// Projects returns the projects that may use a private flavor.
 func (a *API) Projects(ctx context.Context, id string) ([]string, error) {
 	pages, err := flavors.ListAccesses(a.catalog(), id).AllPages(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *API) Projects(ctx context.Context, id string) ([]string, error) {
 	}
 	list, err := flavors.ExtractAccesses(pages)
 	if err != nil {
-		return nil, fmt.Errorf("cannot list the projects of flavor %s: Nova's answer is none", id)
+		return nil, fmt.Errorf("cannot list the projects of flavor %s: Nova returned an invalid response", id)
 	}
 	var out []string
 	for _, access := range list {
@@ -64,27 +64,27 @@ func (a *API) Projects(ctx context.Context, id string) ([]string, error) {
 	return out, nil
 }
 
-// CreateFlavor makes a flavor and returns its ID. Its extra specs are set by SetExtraSpecs, its projects are let in by AddProject.
+// CreateFlavor creates a flavor and returns its ID. SetExtraSpecs sets its extra specs, AddProject adds its projects.
 func (a *API) CreateFlavor(ctx context.Context, f common.Flavor) (id string, err error) {
 	created, err := flavors.Create(ctx, a.catalog(), flavors.CreateOpts{
 		Name: f.Name, ID: f.ID, Description: f.Description, IsPublic: new(!f.Private), VCPUs: int(f.VCPUs), RAM: int(f.MemoryMiB),
 		Disk: new(int(f.DiskGiB)), Ephemeral: new(int(f.EphemeralGiB)), Swap: new(int(f.SwapMiB)),
 	}).Extract()
 	if err != nil {
-		return "", describeError("make flavor "+f.Name, err)
+		return "", describeError("create flavor "+f.Name, err)
 	}
 	return created.ID, nil
 }
 
-// description is that of a flavor, which may be none any more.
+// description is the description of a flavor; "" removes it.
 type description string
 
-// ToFlavorUpdateMap is the body of the request.
+// ToFlavorUpdateMap returns the body of the request.
 func (d description) ToFlavorUpdateMap() (map[string]any, error) {
 	return map[string]any{"flavor": map[string]any{"description": text(string(d))}}, nil
 }
 
-// text is a text, or null.
+// text returns the text, or nil if it is empty.
 func text(s string) any {
 	if s == "" {
 		return nil
@@ -94,7 +94,7 @@ func text(s string) any {
 
 // Describe changes the description of a flavor.
 func (a *API) Describe(ctx context.Context, name, id, as string) error {
-	return failure("describe flavor "+name, flavors.Update(ctx, a.catalog(), id, description(as)).Err)
+	return failure("set the description of flavor "+name, flavors.Update(ctx, a.catalog(), id, description(as)).Err)
 }
 
 // SetExtraSpecs adds and changes extra specs of a flavor.
@@ -102,38 +102,38 @@ func (a *API) SetExtraSpecs(ctx context.Context, name, id string, specs map[stri
 	return failure("set extra specs of flavor "+name, flavors.CreateExtraSpecs(ctx, a.catalog(), id, flavors.ExtraSpecsOpts(texts(specs))).Err)
 }
 
-// UnsetExtraSpec removes one.
+// UnsetExtraSpec removes an extra spec.
 func (a *API) UnsetExtraSpec(ctx context.Context, name, id, key string) error {
 	return ignoreNotFound("remove extra spec "+key+" of flavor "+name, flavors.DeleteExtraSpec(ctx, a.catalog(), id, key).Err)
 }
 
-// AddProject lets a project use a private flavor.
+// AddProject gives a project access to a private flavor.
 func (a *API) AddProject(ctx context.Context, name, id, project string) error {
 	err := flavors.AddAccess(ctx, a.catalog(), id, flavors.AddAccessOpts{Tenant: project}).Err
-	return failure("let project "+project+" use flavor "+name, err)
+	return failure("add project "+project+" to flavor "+name, err)
 }
 
-// RemoveProject does so no longer.
+// RemoveProject revokes that access.
 func (a *API) RemoveProject(ctx context.Context, name, id, project string) error {
 	err := flavors.RemoveAccess(ctx, a.catalog(), id, flavors.RemoveAccessOpts{Tenant: project}).Err
-	return ignoreNotFound("take flavor "+name+" from project "+project, err)
+	return ignoreNotFound("remove flavor "+name+" from project "+project, err)
 }
 
-// DeleteFlavor deletes a flavor. Virtual machines keep a copy of theirs.
+// DeleteFlavor deletes a flavor. Servers keep a copy of their flavor.
 func (a *API) DeleteFlavor(ctx context.Context, name, id string) error {
 	return ignoreNotFound("delete flavor "+name, flavors.Delete(ctx, a.catalog(), id).Err)
 }
 
-// Aggregate is a host aggregate and its number.
+// Aggregate is a host aggregate with its ID.
 type Aggregate struct {
 	common.HostAggregate
 	ID int
 }
 
-// zoneKey is the metadata in which Nova keeps an aggregate's zone.
+// zoneKey is the metadata key in which Nova stores an aggregate's zone.
 const zoneKey = "availability_zone"
 
-// Aggregates are all that there are.
+// Aggregates returns all host aggregates.
 // https://docs.openstack.org/api-ref/compute/#host-aggregates-os-aggregates
 func (a *API) Aggregates(ctx context.Context) ([]Aggregate, error) {
 	pages, err := aggregates.List(a.catalog()).AllPages(ctx)
@@ -142,7 +142,7 @@ func (a *API) Aggregates(ctx context.Context) ([]Aggregate, error) {
 	}
 	list, err := aggregates.ExtractAggregates(pages)
 	if err != nil {
-		return nil, errors.New("cannot list aggregates: Nova's answer is none")
+		return nil, errors.New("cannot list aggregates: Nova returned an invalid response")
 	}
 	out := make([]Aggregate, len(list))
 	for i, g := range list {
@@ -154,13 +154,13 @@ func (a *API) Aggregates(ctx context.Context) ([]Aggregate, error) {
 	return out, nil
 }
 
-// CreateAggregate makes an aggregate without hosts.
+// CreateAggregate creates an aggregate without hosts.
 func (a *API) CreateAggregate(ctx context.Context, name, zone string) error {
 	err := aggregates.Create(ctx, a.catalog(), aggregates.CreateOpts{Name: name, AvailabilityZone: zone}).Err
-	return failure("make aggregate "+name, err)
+	return failure("create aggregate "+name, err)
 }
 
-// SetZone gives an aggregate another zone.
+// SetZone sets the availability zone of an aggregate.
 func (a *API) SetZone(ctx context.Context, g Aggregate, zone string) error {
 	err := aggregates.Update(ctx, a.catalog(), g.ID, aggregates.UpdateOpts{AvailabilityZone: zone}).Err
 	return failure("put aggregate "+g.Name+" into zone "+zone, err)
@@ -182,7 +182,7 @@ func (a *API) AddHost(ctx context.Context, g Aggregate, host string) error {
 	return failure("add host "+host+" to aggregate "+g.Name, err)
 }
 
-// RemoveHost removes one. That it is not known is an error: the aggregate names it still.
+// RemoveHost removes a hypervisor. An unknown host is an error, because the aggregate still lists it.
 func (a *API) RemoveHost(ctx context.Context, g Aggregate, host string) error {
 	err := aggregates.RemoveHost(ctx, a.catalog(), g.ID, aggregates.RemoveHostOpts{Host: host}).Err
 	return failure("remove host "+host+" from aggregate "+g.Name, err)
@@ -193,23 +193,25 @@ func (a *API) DeleteAggregate(ctx context.Context, g Aggregate) error {
 	return ignoreNotFound("delete aggregate "+g.Name, aggregates.Delete(ctx, a.catalog(), g.ID).Err)
 }
 
-// failure makes a sentence of an error, if it is one.
-func failure(what string, err error) error {
+// failure formats an error; nil if err is nil.
+func failure(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return describeError(what, err)
+	return describeError(operation, err)
 }
 
-// ignoreNotFound does so of the error of a removal. That there is nothing to remove is none.
-func ignoreNotFound(what string, err error) error { return ignoreNotFoundFrom("Nova", what, err) }
+// ignoreNotFound formats the error of a deletion. A missing object is not an error.
+func ignoreNotFound(operation string, err error) error {
+	return ignoreNotFoundFrom("Nova", operation, err)
+}
 
-// ignoreNotFoundFrom does so of another service's.
-func ignoreNotFoundFrom(service, what string, err error) error {
+// ignoreNotFoundFrom formats the error of a deletion by another service.
+func ignoreNotFoundFrom(service, operation string, err error) error {
 	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 		return nil
 	}
-	return describeErrorFrom(service, what, err)
+	return describeErrorFrom(service, operation, err)
 }
 
 func properties(values map[string]string) map[string]common.ComputeProperty {

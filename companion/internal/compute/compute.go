@@ -1,6 +1,6 @@
-// Package compute asks Nova's API which of its processes report, and removes the records of those that are gone
-// (https://docs.openstack.org/api-ref/compute/#compute-services-os-services). It makes flavors and host aggregates, moves virtual machines,
-// says what hypervisors have room for, and removes what Placement and Neutron keep of those that are gone.
+// Package compute reads the service records of Nova and deletes stale ones
+// (https://docs.openstack.org/api-ref/compute/#compute-services-os-services). It creates flavors and host aggregates,
+// migrates servers, reads the capacity of hypervisors, and deletes records of removed hypervisors in Placement and Neutron.
 package compute
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
 
-// microversion is the first that names records by UUID: numbers repeat from cell to cell.
+// microversion is the first that identifies records by UUID: numeric IDs are not unique across cells.
 const microversion = "2.53"
 
 // Compute is the name of the program of a hypervisor.
@@ -25,21 +25,22 @@ const Compute = "nova-compute"
 // Service is the record of a process.
 type Service struct {
 	ID, Binary, Host string
-	// Up: it has reported lately.
+	// Up is set if it reported recently.
 	Up bool
-	// Disabled: a hypervisor takes no virtual machines, for this reason.
+	// Disabled is set if a hypervisor accepts no servers, for the given Reason.
 	Disabled bool
 	Reason   string
 }
 
-// API is Nova's, for a user who is logged in, and what it needs of its neighbours'. Every error is a sentence with what was answered.
+// API is the Nova API for a logged-in user, with access to Placement and Neutron. All errors contain the message of the
+// response.
 type API struct {
 	client *gophercloud.ServiceClient
 	user   *identity.User
 }
 
-// Find logs in as an object of a namespace says, and finds Nova in the catalog. What keeps it from that is the problem; an error is the API
-// server's.
+// Find logs in with the credentials that an object references, and looks up Nova in the catalog. If that fails, problem is
+// set; an error is from the API server.
 func Find(
 	ctx context.Context, reader client.Reader, way identity.Transport, namespace string, ref common.CloudCredentialsReference,
 ) (api *API, problem string, err error) {
@@ -51,7 +52,8 @@ func Find(
 	return &API{service, user}, "", nil
 }
 
-// Services are the records of all processes, or of those of one program. Those of a cell whose database does not answer are missing.
+// Services returns the records of all processes, or of one program. Records of a cell whose database does not respond are
+// missing.
 func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 	pages, err := services.List(a.client, services.ListOpts{Binary: binary}).AllPages(ctx)
 	if err != nil {
@@ -59,7 +61,7 @@ func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 	}
 	list, err := services.ExtractServices(pages)
 	if err != nil {
-		return nil, errors.New("cannot list compute services: Nova's answer is none")
+		return nil, errors.New("cannot list compute services: Nova returned an invalid response")
 	}
 	out := make([]Service, len(list))
 	for i, s := range list {
@@ -70,30 +72,33 @@ func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 	return out, nil
 }
 
-// Delete removes a record. That there is none is no error.
+// Delete deletes a record. A missing record is not an error.
 func (a *API) Delete(ctx context.Context, id string) error {
 	return ignoreNotFound("remove the record of compute service "+id, services.Delete(ctx, a.client, id).Err)
 }
 
-// Disable keeps new virtual machines from a hypervisor.
+// Disable prevents new servers on a hypervisor.
 func (a *API) Disable(ctx context.Context, s Service, reason string) error {
 	o := services.UpdateOpts{Status: services.ServiceDisabled, DisabledReason: reason}
 	return failure("disable nova-compute on "+s.Host, services.Update(ctx, a.client, s.ID, o).Err)
 }
 
-// Enable lets a hypervisor have virtual machines again.
+// Enable allows servers on a hypervisor again.
 func (a *API) Enable(ctx context.Context, s Service) error {
 	o := services.UpdateOpts{Status: services.ServiceEnabled}
 	return failure("enable nova-compute on "+s.Host, services.Update(ctx, a.client, s.ID, o).Err)
 }
 
-// Refused reports whether Nova said no: nothing came of the request. Of one that got no answer, or an error of the server's, nobody knows.
-func Refused(err error) bool { return answer.Refused(err) }
+// Rejected reports whether Nova rejected a request, so that it had no effect. After a missing response or a server error, the
+// effect is unknown.
+func Rejected(err error) bool { return answer.Rejected(err) }
 
-// describeError makes a sentence of an error of Nova's.
-func describeError(what string, err error) error { return describeErrorFrom("Nova", what, err) }
+// describeError formats an error of Nova.
+func describeError(operation string, err error) error {
+	return describeErrorFrom("Nova", operation, err)
+}
 
-// describeErrorFrom makes a sentence of an error of another service's.
-func describeErrorFrom(service, what string, err error) error {
-	return answer.DescribeError(service, what, err)
+// describeErrorFrom formats an error of another service.
+func describeErrorFrom(service, operation string, err error) error {
+	return answer.DescribeError(service, operation, err)
 }

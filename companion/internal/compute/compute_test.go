@@ -31,7 +31,7 @@ func find(t *testing.T, nova *computetest.Nova, secrets ...client.Object) (*comp
 	return api, problem
 }
 
-// TestAPI: what is asked and removed, and what Nova says when it does not want to.
+// TestAPI: requests and deletions, and the messages of Nova's errors.
 func TestAPI(t *testing.T) {
 	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
 	up := compute.Service{ID: "1", Binary: "nova-conductor", Host: "nova-conductor-0", Up: true}
@@ -47,7 +47,7 @@ func TestAPI(t *testing.T) {
 			t.Errorf("%q: %v (-want +got):\n%s", binary, err, diff)
 		}
 	}
-	for range 2 { // The second time it is gone.
+	for range 2 { // The second time it is missing.
 		if err := api.Delete(t.Context(), "2"); err != nil {
 			t.Error(err)
 		}
@@ -57,22 +57,24 @@ func TestAPI(t *testing.T) {
 	}
 	nova.FailRequests("Policy doesn't allow os_compute_api:os-services:list to be performed.")
 	if _, err := api.Services(t.Context(), ""); err == nil ||
-		err.Error() != "cannot list compute services: Nova answers 403: Policy doesn't allow os_compute_api:os-services:list to be performed." {
+		err.Error() != "cannot list compute services: Nova returned HTTP 403: Policy doesn't allow os_compute_api:os-services:list to be "+
+			"performed." {
 		t.Error(err)
 	}
 	nova.SetDown(true)
-	if err := api.Delete(t.Context(), "1"); err == nil || err.Error() != "cannot remove the record of compute service 1: Nova answers 503" {
+	if err := api.Delete(t.Context(), "1"); err == nil || err.Error() != "cannot remove the record of compute service 1: Nova returned "+
+		"HTTP 503" {
 		t.Error(err)
 	}
 }
 
-// TestFind: what keeps it from Nova is said.
+// TestFind: the reason is returned if Nova cannot be found.
 func TestFind(t *testing.T) {
 	keystone := identitytest.New(map[string]string{"admin": password})
 	nova := &computetest.Nova{Keystone: keystone} // It is not in the catalog.
 	clouds := identitytest.Clouds("cloud", "clouds", password)
 	external := identitytest.Clouds("cloud", "clouds", password)
-	external.Data["clouds.yaml"] = append(external.Data["clouds.yaml"], "    region_name: elsewhere\n"...)
+	external.Data["clouds.yaml"] = append(external.Data["clouds.yaml"], "    region_name: external\n"...)
 	wrong := identitytest.Clouds("cloud", "clouds", "another")
 	for _, tc := range []struct {
 		reason string
@@ -80,10 +82,12 @@ func TestFind(t *testing.T) {
 		enter  bool
 		want   string
 	}{
-		{reason: "It has not come yet.", want: "spec.cloudCredentialsRef: Secret clouds does not exist"},
-		{reason: "Keystone says no.", secret: wrong, want: "cannot log in as user admin"},
-		{reason: "Nova is not there yet.", secret: clouds, want: "cannot find service compute: Keystone's catalog has no internal endpoint of that type"},
-		{reason: "It is in another region.", secret: external, enter: true, want: "no internal endpoint of that type in region elsewhere"},
+		{reason: "It does not exist yet.", want: "spec.cloudCredentialsRef: Secret clouds does not exist"},
+		{reason: "Keystone rejects the login.", secret: wrong, want: "cannot log in as user admin"},
+		{reason: "Nova is not in the catalog yet.", secret: clouds,
+			want: "cannot find service compute: Keystone's catalog has no internal endpoint " +
+				"of that type"},
+		{reason: "It is in another region.", secret: external, enter: true, want: "no internal endpoint of that type in region external"},
 	} {
 		if tc.enter {
 			keystone.SetEndpoint("compute", "https://nova.cloud.svc:8774/v2.1")
@@ -98,7 +102,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestNeighbours: what Nova's neighbours have of a hypervisor, and how they say no.
+// TestNeighbours: the records of a hypervisor in other services, and their errors.
 func TestNeighbours(t *testing.T) {
 	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
 	nova.SetHypervisors(computetest.Hypervisor{Host: "node-1", Provider: "root", Below: []string{"a", "b"}, Consumers: []string{"c"}})
@@ -117,15 +121,16 @@ func TestNeighbours(t *testing.T) {
 		t.Error(none, err)
 	}
 	err = api.DeleteProvider(t.Context(), tree[2])
-	if requested := "cannot remove resource provider name of root: Placement answers 409: Unable to delete resource provider root: Resource provider " +
-		"has allocations."; err == nil || err.Error() != requested || !compute.Refused(err) {
+	if requested := "cannot remove resource provider name of root: Placement returned HTTP 409: Unable to delete resource provider root: " +
+		"Resource provider " +
+		"has allocations."; err == nil || err.Error() != requested || !compute.Rejected(err) {
 		t.Error(err)
 	}
 	agents, err := api.ListAgents(t.Context())
 	if diff := cmp.Diff([]compute.Agent{agent}, agents); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	for range 2 { // The second time it is gone.
+	for range 2 { // The second time it is missing.
 		if err := errors.Join(api.DeleteAgent(t.Context(), "node-1"), api.DeleteProvider(t.Context(), tree[0])); err != nil {
 			t.Error(err)
 		}
@@ -135,7 +140,7 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// TestHypervisors: how many virtual machines they have, and what Placement has left for others.
+// TestHypervisors: the number of servers, and the free capacity in Placement.
 func TestHypervisors(t *testing.T) {
 	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
 	nova.SetHypervisors(
@@ -159,14 +164,20 @@ func TestHypervisors(t *testing.T) {
 		has    map[string]computetest.Inventory
 		want   compute.Capacity
 	}{
-		"None":     {reason: "It has registered, and said nothing yet."},
-		"Plain":    {"A processor is one.", map[string]computetest.Inventory{"VCPU": of(8, 0, 3, 1), "MEMORY_MB": of(4096, 0, 512, 1)}, compute.Capacity{VCPU: 8, FreeVCPU: 5, MemoryMiB: 4096, FreeMemoryMiB: 3584}},
-		"Reserved": {"What is reserved is not promised either.", map[string]computetest.Inventory{"VCPU": of(8, 2, 0, 4), "MEMORY_MB": of(4096, 512, 0, 1.5)}, compute.Capacity{VCPU: 24, FreeVCPU: 24, MemoryMiB: 5376, FreeMemoryMiB: 5376}},
-		"Own":      {"Some processors are shared, and others are given to one.", map[string]computetest.Inventory{"VCPU": of(4, 0, 1, 2), "PCPU": of(6, 0, 4, 1)}, compute.Capacity{VCPU: 14, FreeVCPU: 9}},
-		"Decimal":  {"0.7 of 10 is 7, also in 32 bits.", map[string]computetest.Inventory{"VCPU": of(10, 0, 0, 0.7)}, compute.Capacity{VCPU: 7, FreeVCPU: 7}},
-		"Less":     {"More was given away than is promised now: nothing is left, and no less.", map[string]computetest.Inventory{"VCPU": of(4, 0, 12, 2)}, compute.Capacity{VCPU: 8}},
-		"All":      {"More is reserved than there is.", map[string]computetest.Inventory{"MEMORY_MB": of(512, 1024, 0, 1)}, compute.Capacity{}},
-		"Others":   {"Disks and devices are no processors.", map[string]computetest.Inventory{"DISK_GB": of(100, 0, 0, 1), "CUSTOM_GPU": of(2, 0, 0, 1)}, compute.Capacity{}},
+		"None": {reason: "It has registered without inventories."},
+		"Plain": {"One server uses one CPU.", map[string]computetest.Inventory{"VCPU": of(8, 0, 3, 1), "MEMORY_MB": of(4096, 0, 512, 1)},
+			compute.Capacity{VCPU: 8, FreeVCPU: 5, MemoryMiB: 4096, FreeMemoryMiB: 3584}},
+		"Reserved": {"Reserved amounts are not allocatable.", map[string]computetest.Inventory{"VCPU": of(8, 2, 0, 4), "MEMORY_MB": of(4096,
+			512, 0, 1.5)}, compute.Capacity{VCPU: 24, FreeVCPU: 24, MemoryMiB: 5376, FreeMemoryMiB: 5376}},
+		"Own": {"Some CPUs are shared, and others are dedicated.", map[string]computetest.Inventory{"VCPU": of(4, 0, 1, 2),
+			"PCPU": of(6, 0, 4, 1)}, compute.Capacity{VCPU: 14, FreeVCPU: 9}},
+		"Decimal": {"0.7 of 10 is 7, also in 32 bits.", map[string]computetest.Inventory{"VCPU": of(10, 0, 0, 0.7)}, compute.Capacity{VCPU: 7,
+			FreeVCPU: 7}},
+		"Less": {"More is allocated than the current total: the free amount is 0.", map[string]computetest.Inventory{"VCPU": of(4,
+			0, 12, 2)}, compute.Capacity{VCPU: 8}},
+		"All": {"More is reserved than exists.", map[string]computetest.Inventory{"MEMORY_MB": of(512, 1024, 0, 1)}, compute.Capacity{}},
+		"Others": {"Disks and devices are not CPUs.", map[string]computetest.Inventory{"DISK_GB": of(100, 0, 0, 1), "CUSTOM_GPU": of(2,
+			0, 0, 1)}, compute.Capacity{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			nova.SetHypervisors(computetest.Hypervisor{Host: "node-1", Provider: "a", Inventories: tc.has})
@@ -180,7 +191,7 @@ func TestHypervisors(t *testing.T) {
 		t.Errorf("of a provider that is not there: %+v, %v", got, err)
 	}
 	nova.SetDown(true)
-	if _, err := api.ListHypervisors(t.Context()); err == nil || err.Error() != "cannot list hypervisors: Nova answers 503" {
+	if _, err := api.ListHypervisors(t.Context()); err == nil || err.Error() != "cannot list hypervisors: Nova returned HTTP 503" {
 		t.Error(err)
 	}
 }

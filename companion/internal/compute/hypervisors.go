@@ -15,16 +15,16 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Hypervisor is what Nova has of a host.
+// Hypervisor is the state of a host in Nova.
 type Hypervisor struct {
 	// Provider is its resource provider.
 	Provider string
-	// Servers is how many virtual machines are on it, whoever's they are, and whether they run or not.
+	// Servers is the number of servers of all projects, running or not.
 	Servers int
 }
 
-// ListHypervisors are all of them, by their hosts. What they have room for, Nova does not know: it counts processors without those that are
-// kept for some virtual machines and those that are promised more than once, and says no numbers at all from microversion 2.88 on.
+// ListHypervisors returns all hypervisors by host. Their capacity is not used: Nova ignores dedicated and overcommitted CPUs,
+// and returns no numbers from microversion 2.88 on.
 // https://docs.openstack.org/api-ref/compute/#hypervisors-os-hypervisors
 func (a *API) ListHypervisors(ctx context.Context) (map[string]Hypervisor, error) {
 	pages, err := hypervisors.List(a.client, hypervisors.ListOpts{WithServers: new(true)}).AllPages(ctx)
@@ -33,7 +33,7 @@ func (a *API) ListHypervisors(ctx context.Context) (map[string]Hypervisor, error
 	}
 	list, err := hypervisors.ExtractHypervisors(pages)
 	if err != nil {
-		return nil, errors.New("cannot list hypervisors: Nova's answer is none")
+		return nil, errors.New("cannot list hypervisors: Nova returned an invalid response")
 	}
 	out := map[string]Hypervisor{}
 	for _, h := range list {
@@ -42,18 +42,18 @@ func (a *API) ListHypervisors(ctx context.Context) (map[string]Hypervisor, error
 	return out, nil
 }
 
-// Server is a virtual machine: its status is ACTIVE while it runs, and its task what is being done with it, if anything is.
+// Server is a server: its status is ACTIVE while it runs, and Task is the operation in progress, if any.
 type Server struct{ ID, Name, Status, Task string }
 
-// ListServers are the virtual machines of a host, whoever's they are.
+// ListServers returns the servers of all projects on a host.
 func (a *API) ListServers(ctx context.Context, host string) ([]Server, error) {
 	pages, err := servers.List(a.client, servers.ListOpts{Host: host, AllTenants: true}).AllPages(ctx)
 	if err != nil {
-		return nil, describeError("list the virtual machines of "+host, err)
+		return nil, describeError("list the servers of "+host, err)
 	}
 	list, err := servers.ExtractServers(pages)
 	if err != nil {
-		return nil, fmt.Errorf("cannot list the virtual machines of %s: Nova's answer is none", host)
+		return nil, fmt.Errorf("cannot list the servers of %s: Nova returned an invalid response", host)
 	}
 	out := make([]Server, len(list))
 	for i, s := range list {
@@ -62,11 +62,11 @@ func (a *API) ListServers(ctx context.Context, host string) ([]Server, error) {
 	return out, nil
 }
 
-// ended are the states of a migration of which nothing is left to do: all others keep Nova from deleting the services of its hosts
+// ended are the states of finished migrations: all others prevent Nova from deleting the services of its hosts
 // (get_in_progress_by_host_and_node of nova/db/main/api.py).
 var ended = []string{"cancelled", "completed", "confirmed", "done", "error", "failed", "reverted"}
 
-// Migration is one from a host or to it.
+// Migration is a migration from or to a host.
 type Migration struct {
 	Server  string `json:"instance_uuid"`
 	Status  string `json:"status"`
@@ -74,16 +74,16 @@ type Migration struct {
 	Created string `json:"created_at"`
 }
 
-// IsFinished says that nothing is left to do.
+// IsFinished reports whether the migration is finished.
 func (m Migration) IsFinished() bool { return slices.Contains(ended, m.Status) }
 
-// FailedAfter says that it ended without the virtual machine having moved, and was begun at a time or after.
+// FailedAfter reports whether the migration started at the given time or later and ended without moving the server.
 func (m Migration) FailedAfter(t time.Time) bool {
-	created, err := time.Parse("2006-01-02T15:04:05", m.Created) // It may have fractions of seconds, and is in UTC.
+	created, err := time.Parse("2006-01-02T15:04:05", m.Created) // In UTC, possibly with fractional seconds.
 	return slices.Contains([]string{"cancelled", "error", "failed"}, m.Status) && err == nil && !created.Before(t.Truncate(time.Second))
 }
 
-// ListMigrations are all from or to a host that Nova remembers.
+// ListMigrations returns all recorded migrations from or to a host.
 // https://docs.openstack.org/api-ref/compute/#list-migrations
 func (a *API) ListMigrations(ctx context.Context, host string) ([]Migration, error) {
 	var body struct {
@@ -96,11 +96,11 @@ func (a *API) ListMigrations(ctx context.Context, host string) ([]Migration, err
 	return body.Migrations, nil
 }
 
-// Move orders the live migration of a virtual machine, with its disk where that is its host's own. Nova's scheduler finds another host.
+// Move starts the live migration of a server, with its local disks if there are any. Nova's scheduler selects the target.
 // https://docs.openstack.org/api-ref/compute/#live-migrate-server-os-migratelive-action
 func (a *API) Move(ctx context.Context, s Server) error {
 	order := map[string]any{"os-migrateLive": map[string]any{"host": nil, "block_migration": "auto"}}
 	accepted := &gophercloud.RequestOpts{OkCodes: []int{http.StatusAccepted}}
 	_, err := a.client.Post(ctx, a.client.ServiceURL("servers", s.ID, "action"), order, nil, accepted) //nolint:bodyclose // the client does
-	return failure("move virtual machine "+s.ID, err)
+	return failure("live-migrate server "+s.ID, err)
 }

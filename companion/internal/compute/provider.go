@@ -11,17 +11,17 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
 )
 
-// placementMicroversion is the first that knows of trees of resource providers.
+// placementMicroversion is the first with trees of resource providers.
 const placementMicroversion = "1.14"
 
 // Provider is a resource provider in Placement.
 type Provider struct {
 	ID, Name string
-	// Consumers is how many virtual machines and migrations have a part of it.
+	// Consumers is the number of servers and migrations with allocations.
 	Consumers int
 }
 
-// placement is the API of what virtual machines have of hypervisors.
+// placement returns the client of the Placement API.
 func (a *API) placement() (*gophercloud.ServiceClient, error) {
 	client, err := a.user.Service("placement")
 	if err == nil {
@@ -30,7 +30,7 @@ func (a *API) placement() (*gophercloud.ServiceClient, error) {
 	return client, err
 }
 
-// Tree is a resource provider with those below it, each before the one that it is below. There may be none.
+// Tree returns a resource provider and its descendants, children before parents. The result may be empty.
 // https://docs.openstack.org/api-ref/placement/#resource-providers
 func (a *API) Tree(ctx context.Context, root string) ([]Provider, error) {
 	client, err := a.placement()
@@ -43,7 +43,7 @@ func (a *API) Tree(ctx context.Context, root string) ([]Provider, error) {
 	}
 	list, err := resourceproviders.ExtractResourceProviders(pages)
 	if err != nil {
-		return nil, errors.New("cannot list resource providers: Placement's answer is none")
+		return nil, errors.New("cannot list resource providers: Placement returned an invalid response")
 	}
 	out := make([]Provider, 0, len(list))
 	for _, p := range deepestFirst(list) {
@@ -56,7 +56,7 @@ func (a *API) Tree(ctx context.Context, root string) ([]Provider, error) {
 	return out, nil
 }
 
-// deepestFirst sorts a tree: Placement removes none that others are below.
+// deepestFirst sorts a tree, because Placement rejects the deletion of a provider with children.
 func deepestFirst(all []resourceproviders.ResourceProvider) []resourceproviders.ResourceProvider {
 	parents := map[string]string{}
 	for _, p := range all {
@@ -72,7 +72,7 @@ func deepestFirst(all []resourceproviders.ResourceProvider) []resourceproviders.
 	return all
 }
 
-// DeleteProvider removes a resource provider. Placement refuses to remove one that anybody has a part of.
+// DeleteProvider deletes a resource provider. Placement rejects this if it has allocations.
 func (a *API) DeleteProvider(ctx context.Context, p Provider) error {
 	client, err := a.placement()
 	if err != nil {
@@ -81,15 +81,16 @@ func (a *API) DeleteProvider(ctx context.Context, p Provider) error {
 	return ignoreNotFoundFrom("Placement", "remove resource provider "+p.Name, resourceproviders.Delete(ctx, client, p.ID).Err)
 }
 
-// Capacity is what virtual machines can have of a resource provider.
+// Capacity is the capacity of a resource provider for servers.
 type Capacity struct {
-	// VCPU are virtual CPUs, on processors that are shared and on such of their own alike, and MemoryMiB is memory: as many as Placement gives
-	// away, and what it has left of them.
+	// VCPU is the number of virtual CPUs, on shared and dedicated CPUs, and MemoryMiB is memory: the totals that Placement
+	// allocates, and the free amounts.
 	VCPU, FreeVCPU, MemoryMiB, FreeMemoryMiB int64
 }
 
-// Capacity asks Placement, by which Nova's scheduler goes: what there is less what is reserved, as often as it is promised
-// (https://docs.openstack.org/api-ref/placement/#list-resource-provider-inventories). A provider that is not there yet has none.
+// Capacity reads the capacity from Placement, which Nova's scheduler uses: the total minus the reserved amount, multiplied by
+// the allocation ratio (https://docs.openstack.org/api-ref/placement/#list-resource-provider-inventories). A missing provider
+// has no capacity.
 func (a *API) Capacity(ctx context.Context, provider string) (out Capacity, err error) {
 	client, err := a.placement()
 	if err != nil {
@@ -107,7 +108,7 @@ func (a *API) Capacity(ctx context.Context, provider string) (out Capacity, err 
 		return out, describeErrorFrom("Placement", "list usages of resource provider "+provider, err)
 	}
 	for class, i := range has.Inventories {
-		gives, remaining := given(i, used.Usages[class])
+		gives, remaining := allocatable(i, used.Usages[class])
 		switch class {
 		case "VCPU", "PCPU":
 			out.VCPU, out.FreeVCPU = out.VCPU+gives, out.FreeVCPU+remaining
@@ -118,12 +119,13 @@ func (a *API) Capacity(ctx context.Context, provider string) (out Capacity, err 
 	return out, nil
 }
 
-// given is how much of an inventory Placement gives away, and what is left of that. More may have been given than is promised now.
-func given(i resourceproviders.Inventory, used int) (gives, remaining int64) {
-	// The ratio is a decimal, which 32 bits miss by a little.
+// allocatable returns the allocatable amount of an inventory and the free part of it. More may be allocated than the current
+// allocatable amount.
+func allocatable(i resourceproviders.Inventory, used int) (gives, remaining int64) {
+	// The ratio is a decimal, which float32 represents inexactly.
 	ratio, err := strconv.ParseFloat(strconv.FormatFloat(float64(i.AllocationRatio), 'g', -1, 32), 64)
 	if err != nil {
-		return 0, 0 // No number is written that cannot be read.
+		return 0, 0 // A formatted number can always be parsed.
 	}
 	gives = int64(float64(max(i.Total-i.Reserved, 0)) * ratio)
 	return gives, max(gives-int64(used), 0)

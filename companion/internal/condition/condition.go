@@ -1,4 +1,4 @@
-// Package condition sets conditions one at a time, and reads those of Jobs.
+// Package condition sets conditions, and reads conditions of Jobs.
 package condition
 
 import (
@@ -11,19 +11,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// limit is the longest message that the API takes, in bytes.
+// limit is the maximum length of a message in the API, in bytes.
 const limit = 32768
 
-// A State is what a condition says.
+// State is the content of a condition.
 type State struct {
 	True            bool
 	Reason, Message string
 }
 
-// True is the state of a condition that holds.
+// True returns the state of a condition that is true.
 func True(reason, message string) State { return State{true, reason, message} }
 
-// False is the state of one that does not.
+// False returns the state of a condition that is false.
 func False(reason, message string) State { return State{false, reason, message} }
 
 // Set sets a condition.
@@ -38,7 +38,7 @@ func Set(conditions *[]metav1.Condition, name string, generation int64, now time
 	meta.SetStatusCondition(conditions, c)
 }
 
-// Truncate is the beginning of a text, at most so many bytes and whole runes.
+// Truncate returns the first bytes of a text, at most the given number and only complete runes.
 func Truncate(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -49,7 +49,7 @@ func Truncate(text string, most int) string {
 	return text[:most]
 }
 
-// FinishedCondition reports how a Job ended: its condition Complete or Failed, or an empty one if it has not ended.
+// FinishedCondition returns the condition Complete or Failed of a finished Job; otherwise an empty condition.
 func FinishedCondition(j *batchv1.Job) batchv1.JobCondition {
 	for _, c := range j.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {

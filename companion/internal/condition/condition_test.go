@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSet: a condition is of the generation that was seen, and its time is that of its last change.
+// TestSet: a condition has the observed generation, and the time of its last change.
 func TestSet(t *testing.T) {
 	first, then := time.Unix(1e9, 0), time.Unix(2e9, 0)
 	var got []metav1.Condition
@@ -31,7 +31,8 @@ func TestSet(t *testing.T) {
 		t.Errorf("another reason (-want +got):\n%s", diff)
 	}
 	Set(&got, "Ready", 2, then, True("Works", "it works"))
-	want[0].Reason, want[0].Message, want[0].Status, want[0].LastTransitionTime = "Works", "it works", metav1.ConditionTrue, metav1.Time{Time: then}
+	want[0].Reason, want[0].Message, want[0].Status, want[0].LastTransitionTime = "Works", "it works", metav1.ConditionTrue,
+		metav1.Time{Time: then}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("true (-want +got):\n%s", diff)
 	}
@@ -48,8 +49,9 @@ func TestEnding(t *testing.T) {
 		"Runs":      {nil, ""},
 		"Suspended": {[]batchv1.JobCondition{of(batchv1.JobSuspended, corev1.ConditionTrue)}, ""},
 		"NotFailed": {[]batchv1.JobCondition{of(batchv1.JobFailed, corev1.ConditionFalse)}, ""},
-		"Complete":  {[]batchv1.JobCondition{of(batchv1.JobSuspended, corev1.ConditionFalse), of(batchv1.JobComplete, corev1.ConditionTrue)}, batchv1.JobComplete},
-		"Failed":    {[]batchv1.JobCondition{of(batchv1.JobFailed, corev1.ConditionTrue)}, batchv1.JobFailed},
+		"Complete": {[]batchv1.JobCondition{of(batchv1.JobSuspended, corev1.ConditionFalse), of(batchv1.JobComplete, corev1.ConditionTrue)},
+			batchv1.JobComplete},
+		"Failed": {[]batchv1.JobCondition{of(batchv1.JobFailed, corev1.ConditionTrue)}, batchv1.JobFailed},
 	} {
 		if got := FinishedCondition(&batchv1.Job{Status: batchv1.JobStatus{Conditions: tc.conditions}}); got.Type != tc.want {
 			t.Errorf("%s: %q, want %q", name, got.Type, tc.want)
@@ -58,7 +60,8 @@ func TestEnding(t *testing.T) {
 }
 
 func TestTruncate(t *testing.T) {
-	for text, want := range map[string]string{"": "", "abc": "abc", "abcd": "abcd", "abcde": "abcd", "abcé": "abc", "abé": "abé", "日本": "日", "𝄞x": "𝄞"} {
+	for text, want := range map[string]string{"": "", "abc": "abc", "abcd": "abcd", "abcde": "abcd", "abcé": "abc", "abé": "abé", "日本": "日",
+		"𝄞x": "𝄞"} {
 		if got := Truncate(text, 4); got != want {
 			t.Errorf("%q becomes %q, not %q", text, got, want)
 		}
@@ -66,7 +69,8 @@ func TestTruncate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, most := rapid.String().Draw(t, "text"), rapid.IntRange(0, 40).Draw(t, "most")
 		got := Truncate(text, most)
-		if len(got) > most || !strings.HasPrefix(text, got) || !utf8.ValidString(got) || len(text)-len(got) > max(0, len(text)-most)+utf8.UTFMax-1 {
+		if len(got) > most || !strings.HasPrefix(text, got) || !utf8.ValidString(got) || len(text)-len(got) > max(0,
+			len(text)-most)+utf8.UTFMax-1 {
 			t.Fatalf("%q becomes %q", text, got)
 		}
 	})

@@ -1,6 +1,7 @@
-// Package consumer rolls workloads that read a Secret, and proves that every pod was started after it was written: an
-// annotation of the pod template names what is in the Secret, so a pod that carries it is later than the write. A workload that
-// was made after the write carries the annotation itself: all of its pods are later, and none has to be replaced.
+// Package consumer restarts workloads that read a Secret, and proves that each pod was started after the Secret was written:
+// an annotation of the pod template identifies the content of the Secret, so a pod with the annotation is newer than the
+// write. A workload that was created after the write has the annotation itself: all of its pods are newer, and none has to be
+// replaced.
 package consumer
 
 import (
@@ -19,8 +20,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
-// Annotation of the pods that read a Secret: prefix, which ends in a slash, and the Secret's name, of which at most 63
-// characters fit.
+// Annotation returns the annotation for pods that read a Secret: prefix, which ends with a slash, and the Secret's name,
+// which is hashed if it exceeds 63 characters.
 func Annotation(prefix, secretName string) string {
 	const limit, digits = 63, 10
 	if len(secretName) > limit {
@@ -29,20 +30,21 @@ func Annotation(prefix, secretName string) string {
 	return prefix + secretName
 }
 
-// Workload is a Deployment, StatefulSet or DaemonSet as it is now.
+// Workload is the observed state of a Deployment, StatefulSet or DaemonSet.
 type Workload struct {
 	kind, name string
-	// object is nil if there is no such workload.
+	// object is nil if the workload does not exist.
 	object   client.Object
 	template *corev1.PodTemplateSpec
-	// observed is set when the workload's controller has seen its last change.
+	// observed is set if the workload's controller has observed the last change.
 	observed bool
-	// replicas that are wanted, and how many there are at all, of the current template, and available.
+	// replicas is the desired number of pods; total, updated and available are the numbers of all pods, of those with the
+	// current template, and of available ones.
 	replicas, total, updated, available int32
 	pods                                []corev1.Pod
 }
 
-// Observe reads a workload and its pods. One that does not exist is none of the errors.
+// Observe reads a workload and its pods. A missing workload is not an error.
 func Observe(ctx context.Context, reader client.Reader, kind string, key client.ObjectKey) (Workload, error) {
 	w := Workload{kind: kind, name: key.Name}
 	empty := map[string]client.Object{
@@ -68,7 +70,7 @@ func Observe(ctx context.Context, reader client.Reader, kind string, key client.
 	return w, nil
 }
 
-// as is the workload with what the kinds have in common, and the selector of its pods.
+// as returns the workload with the common fields of all kinds, and the selector of its pods.
 func (obs Workload) as(object client.Object) (Workload, *metav1.LabelSelector) {
 	obs.object = object
 	generation := object.GetGeneration()
@@ -95,31 +97,31 @@ func (obs Workload) as(object client.Object) (Workload, *metav1.LabelSelector) {
 	return obs, nil
 }
 
-// rolloutComplete: the workload's controller has seen the template, and all pods are to be of it.
+// rolloutComplete reports whether the workload's controller has observed the template, and all pods use it.
 func (obs Workload) rolloutComplete() bool { return obs.observed && obs.updated == obs.total }
 
-// String is kind and name.
+// String returns the kind and the name.
 func (obs Workload) String() string { return obs.kind + " " + obs.name }
 
-// Template is what its pods are made of: nil if there is no such workload.
+// Template returns the pod template; nil if the workload does not exist.
 func (obs Workload) Template() *corev1.PodTemplateSpec { return obs.template }
 
-// Named reports whether new pods are started with an annotation of that value.
+// Named reports whether new pods are started with the annotation and value.
 func (obs Workload) Named(annotation, value string) bool {
 	return obs.object != nil && obs.template.Annotations[annotation] == value
 }
 
-// NeverAnnotated reports whether nothing has ever been named to its pods, and so none was rolled for it.
+// NeverAnnotated reports whether the pod template has no such annotation, so that no pods were restarted for it.
 func (obs Workload) NeverAnnotated(annotation string) bool {
 	return obs.object != nil && obs.template.Annotations[annotation] == ""
 }
 
-// HasAnnotation reports whether the workload itself carries the annotation with that value (Mark), and its pods none.
+// HasAnnotation reports whether the workload itself, but not its pods, has the annotation with the value (Mark).
 func (obs Workload) HasAnnotation(annotation, value string) bool {
 	return obs.NeverAnnotated(annotation) && obs.object.GetAnnotations()[annotation] == value
 }
 
-// Earlier is what an annotation named last, on the pods or on the workload: nothing if it is not there.
+// Earlier returns the last value of the annotation, on the pods or on the workload; "" if none exists.
 func (obs Workload) Earlier(annotation string) string {
 	if obs.object == nil {
 		return ""
@@ -130,8 +132,9 @@ func (obs Workload) Earlier(annotation string) string {
 	return obs.object.GetAnnotations()[annotation]
 }
 
-// has reports whether a pod was started with an annotation of that value, or is one of a workload that was made later than what
-// the annotation names. A pod that is older than the workload is another one's, of the same name.
+// has reports whether a pod was started with the annotation and value, or belongs to a workload that was created after the
+// content that the annotation identifies. A pod that is older than the workload belongs to an earlier workload with the same
+// name.
 func (obs Workload) has(p corev1.Pod, annotation, value string) bool {
 	if named := p.Annotations[annotation]; named != "" {
 		return named == value
@@ -140,9 +143,10 @@ func (obs Workload) has(p corev1.Pod, annotation, value string) bool {
 	return obs.HasAnnotation(annotation, value) && !p.CreationTimestamp.Before(&created)
 }
 
-// AnnotationPendingReason says why it is not proven that every pod was started with an annotation of that value: no words if it is. Pods that
-// are stopping count: they still work. What names in the plural what the others have, such as "earlier keys".
-func (obs Workload) AnnotationPendingReason(annotation, value, what string) string {
+// AnnotationPendingReason returns why not every pod is proven to be started with the annotation and value; "" if all are.
+// Terminating pods count, because they still work. what describes the content of the other pods in the plural, such as
+// "earlier keys".
+func (obs Workload) AnnotationPendingReason(annotation, value, content string) string {
 	if obs.object == nil {
 		return obs.String() + " does not exist"
 	}
@@ -154,26 +158,26 @@ func (obs Workload) AnnotationPendingReason(annotation, value, what string) stri
 	}
 	switch {
 	case without > 0:
-		return fmt.Sprintf("%d of %d pods of %s were started with %s", without, len(obs.pods), obs, what)
+		return fmt.Sprintf("%d of %d pods of %s were started with %s", without, len(obs.pods), obs, content)
 	case !obs.Named(annotation, value) && !obs.HasAnnotation(annotation, value) || !obs.rolloutComplete():
-		return obs.String() + " rolls out"
+		return obs.String() + " is rolling out"
 	}
 	return ""
 }
 
-// ImagePendingReason says why it is not proven that all of its pods run an image: no words if they do. A pod that is being stopped still works.
+// ImagePendingReason returns why not all pods are proven to run the image; "" if all do. A terminating pod still works.
 func (obs Workload) ImagePendingReason(image string) string {
 	switch {
 	case obs.object == nil:
 		return obs.String() + " does not exist"
 	case !hasImage(&obs.template.Spec, image):
-		return fmt.Sprintf("%s is still of another image", obs)
+		return fmt.Sprintf("%s still uses another image", obs)
 	case !obs.observed:
-		return fmt.Sprintf("%s has changed and its controller has not seen it yet", obs)
+		return fmt.Sprintf("%s changed and its controller has not observed it yet", obs)
 	case obs.updated != obs.replicas:
-		return fmt.Sprintf("%d of %d pods of %s are of its current template", obs.updated, obs.replicas, obs)
+		return fmt.Sprintf("%d of %d pods of %s use its current template", obs.updated, obs.replicas, obs)
 	case obs.total != obs.replicas:
-		return fmt.Sprintf("%d old pods of %s are still to be removed", obs.total-obs.replicas, obs)
+		return fmt.Sprintf("%d old pods of %s have not been removed yet", obs.total-obs.replicas, obs)
 	case obs.available != obs.replicas:
 		return fmt.Sprintf("%d of %d pods of %s are available", obs.available, obs.replicas, obs)
 	}
@@ -185,7 +189,7 @@ func (obs Workload) ImagePendingReason(image string) string {
 	return ""
 }
 
-// StopPendingReason says why it is not proven that none of its pods runs and that none is about to: no words if it is.
+// StopPendingReason returns why it is not proven that no pod runs or is about to start; "" if it is.
 func (obs Workload) StopPendingReason() string {
 	switch {
 	case obs.object == nil:
@@ -193,7 +197,7 @@ func (obs Workload) StopPendingReason() string {
 	case obs.replicas > 0:
 		return obs.String() + " is not scaled to zero"
 	case !obs.observed:
-		return fmt.Sprintf("%s has changed and its controller has not seen it yet", obs)
+		return fmt.Sprintf("%s changed and its controller has not observed it yet", obs)
 	}
 	for i := range obs.pods {
 		if p := &obs.pods[i]; Running(p) {
@@ -203,30 +207,31 @@ func (obs Workload) StopPendingReason() string {
 	return ""
 }
 
-// hasImage reports whether a pod has a container of an image.
+// hasImage reports whether a pod has a container with the image.
 func hasImage(pod *corev1.PodSpec, image string) bool {
 	return slices.ContainsFunc(pod.Containers, func(c corev1.Container) bool { return c.Image == image })
 }
 
-// Running reports whether a pod may still do something: also one that has not started, or is being stopped.
+// Running reports whether a pod may still run: also if it has not started, or is terminating.
 func Running(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// RestartWithAnnotation makes the workload start pods with an annotation of that value, which replaces those that run. It writes over exactly
+// RestartWithAnnotation sets the annotation in the pod template, which replaces the pods with a rollout. It patches exactly
 // the version that was observed.
 func (obs Workload) RestartWithAnnotation(ctx context.Context, writer client.Writer, annotation, value string) error {
 	if err := obs.patch(ctx, writer, func(o client.Object) {
 		changed, _ := Workload{}.as(o)
 		metav1.SetMetaDataAnnotation(&changed.template.ObjectMeta, annotation, value)
 	}); err != nil {
-		return fmt.Errorf("cannot roll %s: %w", obs, err)
+		return fmt.Errorf("cannot restart %s: %w", obs, err)
 	}
 	return nil
 }
 
-// Mark notes on the workload that it was made after what the annotation names, and so all of its pods were. No pod is replaced. It
-// writes over exactly the version that was observed; with the workload, the mark goes.
+// Mark annotates the workload itself, because it, and therefore all of its pods, were created after the content that the
+// annotation identifies. No pod is replaced. It patches exactly the version that was observed. The annotation is deleted with
+// the workload.
 func (obs Workload) Mark(ctx context.Context, writer client.Writer, annotation, value string) error {
 	if err := obs.patch(ctx, writer, func(o client.Object) {
 		all := maps.Clone(o.GetAnnotations())

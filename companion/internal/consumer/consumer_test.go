@@ -31,7 +31,7 @@ func template(value string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{annotation: value}}}
 }
 
-// workloads are one of each kind, whose controller has seen a generation and updated a number of two replicas.
+// workloads returns a workload of each kind, whose controller has observed a generation and updated a number of two replicas.
 func workloads(value string, observed int64, updated int32) map[string]client.Object {
 	return map[string]client.Object{
 		"Deployment": &appsv1.Deployment{
@@ -69,29 +69,32 @@ func TestAnnotationPendingReason(t *testing.T) {
 	other := pod("other", "old", corev1.PodRunning)
 	other.Labels = map[string]string{"app": "nova"}
 	for name, tc := range map[string]struct {
-		reason   string
-		template string
-		seen     int64
-		updated  int32
-		pods     []client.Object
-		want     string
+		reason             string
+		template           string
+		observedGeneration int64
+		updated            int32
+		pods               []client.Object
+		want               string
 	}{
-		"All": {"Every pod was started with it.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), pod("b", "new", corev1.PodPending)}, ""},
+		"All": {"All pods were started with it.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), pod("b", "new",
+			corev1.PodPending)}, ""},
 		"Old": {
-			"One runs on.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), pod("b", "old", corev1.PodRunning)},
+			"One keeps running.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), pod("b", "old", corev1.PodRunning)},
 			"1 of 2 pods of %s glance were started with earlier keys",
 		},
 		"OldStopping": {
-			"One that is being stopped works until it has ended.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), stopping(pod("b", "old", corev1.PodRunning))},
+			"A terminating pod works until it has ended.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning),
+				stopping(pod("b", "old", corev1.PodRunning))},
 			"1 of 2 pods of %s glance were started with earlier keys",
 		},
-		"OldEnded":   {"What has ended does not work any more.", "new", 2, 2, []client.Object{pod("a", "old", corev1.PodSucceeded), pod("b", "old", corev1.PodFailed)}, ""},
-		"Other":      {"Other pods are none of its business.", "new", 2, 2, []client.Object{other}, ""},
-		"NotNamed":   {"The next pod would not have it.", "old", 2, 2, nil, "%s glance rolls out"},
-		"NotSeen":    {"Its controller may be about to make an old one.", "new", 1, 2, nil, "%s glance rolls out"},
-		"NotUpdated": {"An old one is still wanted.", "new", 2, 1, nil, "%s glance rolls out"},
+		"OldEnded": {"Finished pods do not count.", "new", 2, 2, []client.Object{pod("a", "old", corev1.PodSucceeded), pod("b", "old",
+			corev1.PodFailed)}, ""},
+		"Other":      {"Other pods are ignored.", "new", 2, 2, []client.Object{other}, ""},
+		"NotNamed":   {"A new pod would not have it.", "old", 2, 2, nil, "%s glance is rolling out"},
+		"NotSeen":    {"Its controller may still create an old pod.", "new", 1, 2, nil, "%s glance is rolling out"},
+		"NotUpdated": {"An old pod is still desired.", "new", 2, 1, nil, "%s glance is rolling out"},
 	} {
-		for kind, object := range workloads(tc.template, tc.seen, tc.updated) {
+		for kind, object := range workloads(tc.template, tc.observedGeneration, tc.updated) {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				w, err := Observe(context.Background(), api(append(tc.pods, object)...), kind, key)
 				if err != nil {
@@ -110,7 +113,8 @@ func TestAnnotationPendingReason(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	w, err := Observe(context.Background(), api(), "Deployment", key)
-	if err != nil || w.Template() != nil || w.Named(annotation, "") || w.NeverAnnotated(annotation) || w.HasAnnotation(annotation, "") || w.Earlier(annotation) != "" || w.AnnotationPendingReason(annotation, "new", "") != "Deployment glance does not exist" {
+	if err != nil || w.Template() != nil || w.Named(annotation, "") || w.NeverAnnotated(annotation) || w.HasAnnotation(annotation, "") ||
+		w.Earlier(annotation) != "" || w.AnnotationPendingReason(annotation, "new", "") != "Deployment glance does not exist" {
 		t.Errorf("%v, %v", w, err)
 	}
 	if _, err := Observe(context.Background(), api(), "Job", key); err == nil {
@@ -118,7 +122,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// TestRoll: the pods are annotated, the rest stays, and only over the version that was observed.
+// TestRoll: the pods are annotated, other fields are not changed, and only the observed version is patched.
 func TestRoll(t *testing.T) {
 	for kind, object := range workloads("old", 2, 2) {
 		t.Run(kind, func(t *testing.T) {
@@ -141,8 +145,8 @@ func TestRoll(t *testing.T) {
 	}
 }
 
-// TestMark: of a workload that was made later than what is named, every pod has it that is its own and names nothing else; no pod is
-// replaced, and with what comes next the mark is of no use.
+// TestMark: all pods of a workload that was created after the content have it, unless they have another annotation; no pod is
+// replaced, and the mark has no effect for newer content.
 func TestMark(t *testing.T) {
 	created := metav1.Now()
 	younger, older := pod("younger", "", corev1.PodRunning), pod("older", "", corev1.PodRunning)
@@ -152,11 +156,13 @@ func TestMark(t *testing.T) {
 		pods                    []client.Object
 		want                    string
 	}{
-		"All":     {"Every pod was started later than the write.", "", "new", []client.Object{younger}, ""},
-		"Another": {"A pod of a workload of the same name that is gone, and still stops.", "", "new", []client.Object{younger, older}, "1 of 2 pods of %s glance were started with earlier keys"},
-		"Changed": {"It was made before what came next.", "", "newer", []client.Object{younger}, "1 of 1 pods of %s glance were started with earlier keys"},
+		"All": {"All pods were started after the write.", "", "new", []client.Object{younger}, ""},
+		"Another": {"A terminating pod of a deleted workload with the same name.", "", "new", []client.Object{younger, older},
+			"1 of 2 pods of %s glance were started with earlier keys"},
+		"Changed": {"It was created before the newer content.", "", "newer", []client.Object{younger},
+			"1 of 1 pods of %s glance were started with earlier keys"},
 		"Rolled": {
-			"After a roll-out only what the pods name counts: what was marked may have come back.", "old", "new",
+			"After a rollout only the annotation of pods counts: the marked content may have returned.", "old", "new",
 			[]client.Object{pod("rolled", "old", corev1.PodRunning)}, "1 of 1 pods of %s glance were started with earlier keys",
 		},
 	} {
@@ -208,7 +214,7 @@ func TestAnnotation(t *testing.T) {
 	}
 }
 
-// TestImagePendingReason: what is shown of a roll-out is not over before the last pod of another image has gone.
+// TestImagePendingReason: a rollout is complete only after the last pod with another image has ended.
 func TestImagePendingReason(t *testing.T) {
 	pod := func(image string, phase corev1.PodPhase) corev1.Pod {
 		return corev1.Pod{
@@ -221,19 +227,21 @@ func TestImagePendingReason(t *testing.T) {
 		want string
 	}{
 		"Nothing":      {func(*Workload) {}, ""},
-		"Template":     {func(c *Workload) { c.template = &corev1.PodTemplateSpec{} }, "is still of another image"},
-		"NotSeen":      {func(c *Workload) { c.observed = false }, "has not seen it yet"},
-		"Half":         {func(c *Workload) { c.updated = 1 }, "1 of 2 pods of Deployment keystone are of its current template"},
+		"Template":     {func(c *Workload) { c.template = &corev1.PodTemplateSpec{} }, "still uses another image"},
+		"NotSeen":      {func(c *Workload) { c.observed = false }, "has not observed it yet"},
+		"Half":         {func(c *Workload) { c.updated = 1 }, "1 of 2 pods of Deployment keystone use its current template"},
 		"Surge":        {func(c *Workload) { c.total = 3 }, "1 old pods of Deployment keystone"},
 		"NotAvailable": {func(c *Workload) { c.available = 1 }, "1 of 2 pods of Deployment keystone are available"},
-		"Stopping":     {func(c *Workload) { c.pods = append(c.pods, pod("old", corev1.PodRunning)) }, "Pod p of Deployment keystone still runs another image"},
+		"Stopping": {func(c *Workload) { c.pods = append(c.pods, pod("old", corev1.PodRunning)) },
+			"Pod p of Deployment keystone still runs another image"},
 		"Stopped":      {func(c *Workload) { c.pods = append(c.pods, pod("old", corev1.PodSucceeded)) }, ""},
 		"ScaledToZero": {func(c *Workload) { c.replicas, c.total, c.updated, c.available, c.pods = 0, 0, 0, 0, nil }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			template := corev1.PodTemplateSpec{Spec: pod("new", "").Spec}
 			c := Workload{
-				kind: "Deployment", name: "keystone", object: &appsv1.Deployment{}, template: &template, observed: true, replicas: 2, total: 2, updated: 2, available: 2,
+				kind: "Deployment", name: "keystone", object: &appsv1.Deployment{}, template: &template, observed: true, replicas: 2, total: 2,
+				updated: 2, available: 2,
 				pods: []corev1.Pod{pod("new", corev1.PodRunning), pod("new", corev1.PodRunning)},
 			}
 			tc.do(&c)
@@ -244,7 +252,8 @@ func TestImagePendingReason(t *testing.T) {
 	}
 }
 
-// TestStopPendingReason: a workload is stopped when it is to have no pods, its controller knows, and the last one has ended.
+// TestStopPendingReason: a workload is stopped when it is scaled to zero, its controller has observed that, and the last pod
+// has ended.
 func TestStopPendingReason(t *testing.T) {
 	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
 	finished := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}
@@ -254,9 +263,10 @@ func TestStopPendingReason(t *testing.T) {
 	}{
 		"Missing":  {Workload{}, ""},
 		"Replicas": {Workload{object: &appsv1.Deployment{}, replicas: 1, observed: true}, "Deployment engine is not scaled to zero"},
-		"NotSeen":  {Workload{object: &appsv1.Deployment{}}, "Deployment engine has changed and its controller has not seen it yet"},
-		"Stopping": {Workload{object: &appsv1.Deployment{}, observed: true, pods: []corev1.Pod{finished, running}}, "Pod p of Deployment engine still runs"},
-		"Stopped":  {Workload{object: &appsv1.Deployment{}, observed: true, pods: []corev1.Pod{finished}}, ""},
+		"NotSeen":  {Workload{object: &appsv1.Deployment{}}, "Deployment engine changed and its controller has not observed it yet"},
+		"Stopping": {Workload{object: &appsv1.Deployment{}, observed: true, pods: []corev1.Pod{finished, running}},
+			"Pod p of Deployment engine still runs"},
+		"Stopped": {Workload{object: &appsv1.Deployment{}, observed: true, pods: []corev1.Pod{finished}}, ""},
 	} {
 		tc.workload.kind, tc.workload.name = "Deployment", "engine"
 		if got := tc.workload.StopPendingReason(); got != tc.want {
@@ -265,7 +275,7 @@ func TestStopPendingReason(t *testing.T) {
 	}
 }
 
-// TestImage: what each kind shows of a roll-out is read, and one replica is what is wanted where nothing is said.
+// TestImage: the rollout status of each kind is read, and the default is one replica.
 func TestImage(t *testing.T) {
 	spec := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "glance", Image: "new"}}}}
 	const n = 3
@@ -292,16 +302,16 @@ func TestImage(t *testing.T) {
 		},
 	} {
 		for name, tc := range map[string]struct {
-			wanted                    *int32
+			desiredReplicas           *int32
 			total, updated, available int32
 			want                      string
 		}{
 			"Done":         {new(int32(n)), n, n, n, ""},
 			"One":          {nil, 1, 1, 1, ""},
-			"Half":         {new(int32(n)), n, 1, n, "1 of 3 pods of " + kind + " glance are of its current template"},
+			"Half":         {new(int32(n)), n, 1, n, "1 of 3 pods of " + kind + " glance use its current template"},
 			"NotAvailable": {new(int32(n)), n, n, 1, "1 of 3 pods of " + kind + " glance are available"},
 		} {
-			got, err := Observe(t.Context(), api(w(tc.wanted, tc.total, tc.updated, tc.available)), kind, key)
+			got, err := Observe(t.Context(), api(w(tc.desiredReplicas, tc.total, tc.updated, tc.available)), kind, key)
 			if why := got.ImagePendingReason("new"); err != nil || why != tc.want {
 				t.Errorf("%s %s: %q, %v, want %q", kind, name, why, err, tc.want)
 			}

@@ -25,8 +25,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/named"
 )
 
-// Add adds the controller of the kind to a manager, after some changes to its Env. Of what is watched beside the object itself, only
-// metadata is cached: it requeues, and decisions read live.
+// Add adds the controller of the kind to a manager, after the given changes to its Env. For watched objects of other kinds,
+// only metadata is cached: it triggers a pass, and decisions are based on live reads.
 func (k *Kind[T, W]) Add(mgr ctrl.Manager, changes ...func(*Env) error) error {
 	if err := k.Metrics.Register(metrics.Registry); err != nil {
 		return fmt.Errorf("cannot register metrics: %w", err)
@@ -70,7 +70,7 @@ func (k *Kind[T, W]) Add(mgr ctrl.Manager, changes ...func(*Env) error) error {
 	}))
 }
 
-// requests maps a consumer to the objects that name it.
+// requests maps a consumer to the objects that reference it.
 func (k *Kind[T, W]) requests(reader client.Client, kind string) handler.MapFunc {
 	return func(ctx context.Context, consumer client.Object) []reconcile.Request {
 		list := clone(k.List)

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// TestRequests: a consumer wakes the objects of its namespace that name it.
+// TestRequests: a consumer triggers the objects in its namespace that reference it.
 func TestRequests(t *testing.T) {
 	k := testKind(nil)
 	k.Names = func(o *object, kind, name string) bool {
@@ -26,7 +26,8 @@ func TestRequests(t *testing.T) {
 		return &object{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: map[string]string{"consumer": consumer}}}
 	}
 	writes := 0
-	api := server(nil, &writes, named("cloud", "a", "glance"), named("cloud", "b", "nova"), named("elsewhere", "c", "glance"), named("cloud", "d", "glance"))
+	api := server(nil, &writes, named("cloud", "a", "glance"), named("cloud", "b", "nova"), named("elsewhere", "c", "glance"), named("cloud",
+		"d", "glance"))
 	consumer := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "cloud", Name: "glance"}}
 	request := func(name string) reconcile.Request {
 		return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "cloud", Name: name}}
@@ -41,13 +42,14 @@ func TestRequests(t *testing.T) {
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return errTest },
 	})
 	if got := k.requests(broken, "Deployment")(t.Context(), consumer); len(got) != 0 {
-		t.Errorf("what cannot be listed wakes %v", got)
+		t.Errorf("after a failed list, these are triggered: %v", got)
 	}
 }
 
-// TestAdd: a mistake in what a controller needs is one of the program's start.
+// TestAdd: an error in the dependencies of a controller is reported at the start of the program.
 func TestAdd(t *testing.T) {
-	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme,
+		Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +78,6 @@ func TestAdd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if env.Secrets == nil {
-		t.Error("nobody is told of its Secrets")
+		t.Error("its Secrets are not watched")
 	}
 }

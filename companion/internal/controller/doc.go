@@ -1,6 +1,7 @@
-// Package controller is what all controllers of the companion have in common.
+// Package controller contains the common part of the companion's controllers.
 //
-// A Kind says how one kind of object is reconciled: it observes the world, its rules decide by what was observed and by nothing else, and
-// the Step that they come to is reported in the object's status, taken, logged and recorded as an Event. Reading, conflicts, metrics,
-// conditions and watches are here, so that a new kind is its observation, its rules and its status.
+// A Kind defines how one kind of object is reconciled: it observes the state, its rules select a decision from the
+// observation alone, and the Decision is reported in the object's status, executed, logged and recorded as an Event. Reads,
+// conflicts, metrics, conditions and watches are handled here, so that a new kind consists of its observation, its rules and
+// its status.
 package controller

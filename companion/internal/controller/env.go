@@ -17,40 +17,40 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/named"
 )
 
-// Env is what a controller reads, writes and asks by. The Reconciler of each kind is one, so that tests put their own in its place.
+// Env contains the dependencies of a controller. The Reconciler of each kind is an Env, so that tests can replace them.
 type Env struct {
 	// Client writes.
 	Client client.Client
-	// Reader reads live, past every cache: what is decided cannot be taken back.
+	// Reader reads live, without a cache, because decisions cannot be reverted.
 	Reader client.Reader
-	// Transport is the way to Keystone, and Public the one that clients outside have.
+	// Transport connects to Keystone, and Public connects as external clients do.
 	Transport, Public identity.Transport
-	// Dial connects to what speaks no HTTP.
+	// Dial connects to servers without HTTP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Output returns the last lines that a container of a pod has written.
+	// Output returns the last lines of a container's log.
 	Output func(ctx context.Context, pod *corev1.Pod, container string) (string, error)
 	// Events records Kubernetes events.
 	Events events.EventRecorder
 	// Clock is the source of time.
 	Clock clock.PassiveClock
-	// Started is when the process did: what was learned of the world before, another one learned.
+	// Started is the start time of the process: state that was observed before is from an earlier process.
 	Started time.Time
-	// Random is what keys, passwords and salts are made of.
+	// Random is the source of keys, passwords and salts.
 	Random io.Reader
-	// Secrets requeues for changes of Secrets; nil: nothing does.
+	// Secrets triggers passes for changes of Secrets; nil: none.
 	Secrets *named.Source
 
-	// last is when Limit let an object pass. Nothing is lost with it but the limit.
+	// last is the time at which Limit accepted an object. Its loss affects only the rate limit.
 	last map[client.ObjectKey]time.Time
 }
 
-// Event records an Event of a type about an object. Reason is one word in CamelCase; a note that is too long is cut.
+// Event records an Event about an object. Reason is a word in CamelCase; a long note is truncated.
 func (e *Env) Event(about client.Object, kind, reason, note string) {
-	const limit = 1024 // NoteLengthLimit of k8s.io/kubernetes/pkg/apis/core/validation, above which the API refuses an Event.
+	const limit = 1024 // NoteLengthLimit of k8s.io/kubernetes/pkg/apis/core/validation, the maximum that the API accepts.
 	e.Events.Eventf(about, nil, kind, reason, "Reconcile", "%s", condition.Truncate(note, limit))
 }
 
-// Limit is how long an object has to wait for what it may do once in an interval. Zero: it does so now.
+// Limit returns how long an object has to wait for an operation that is allowed once per interval; 0 if it may proceed.
 func (e *Env) Limit(key client.ObjectKey, interval time.Duration) time.Duration {
 	now := e.Clock.Now()
 	if last, ok := e.last[key]; ok && now.Sub(last) < interval {
@@ -63,7 +63,7 @@ func (e *Env) Limit(key client.ObjectKey, interval time.Duration) time.Duration 
 	return 0
 }
 
-// Write makes a Secret that was not read, and writes one over exactly the version that was.
+// Write creates a Secret that did not exist, or updates exactly the version that was read.
 func (e *Env) Write(ctx context.Context, s *corev1.Secret) error {
 	var err error
 	if s.ResourceVersion == "" {
@@ -77,11 +77,11 @@ func (e *Env) Write(ctx context.Context, s *corev1.Secret) error {
 	return nil
 }
 
-// RandomText is so many random bytes, encoded.
+// RandomText returns the given number of random bytes, encoded.
 func (e *Env) RandomText(length int, encode func([]byte) string) (string, error) {
 	random := make([]byte, length)
 	if _, err := io.ReadFull(e.Random, random); err != nil {
-		return "", fmt.Errorf("cannot make a random number: %w", err)
+		return "", fmt.Errorf("cannot generate a random number: %w", err)
 	}
 	return encode(random), nil
 }

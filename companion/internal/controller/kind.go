@@ -20,41 +20,43 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 )
 
-// Kind is how objects of type T are reconciled by what is known of the world, W.
+// Kind defines how objects of type T are reconciled from an observation of type W.
 type Kind[T client.Object, W any] struct {
-	// Name of the kind, such as SecretAggregate. Its controller has it in lower case.
+	// Name of the kind, such as SecretAggregate. The name of its controller is in lower case.
 	Name string
-	// Object is an empty one, and List, of those with Consumers, an empty list of them.
+	// Object is an empty object, and List, required with Consumers, an empty list of the kind.
 	Object T
 	List   client.ObjectList
-	// Finalizes: objects that are being deleted are reconciled, too.
+	// Finalizes is set if objects that are being deleted are reconciled, too.
 	Finalizes bool
 
-	// Secrets are the names of the Secrets whose changes concern an object.
+	// Secrets returns the names of the Secrets whose changes trigger a pass for an object.
 	Secrets func(T) []string
-	// Annotated: a change of annotations concerns it, too.
+	// Annotated is set if a change of annotations triggers a pass, too.
 	Annotated bool
-	// Owns are other objects that it makes and owns.
+	// Owns are objects of other kinds that it creates and owns.
 	Owns []client.Object
-	// Consumers are empty objects of the kinds that an object may name as its consumers, and Names says whether it does.
+	// Consumers are empty objects of the kinds that an object may reference as its consumers, and Names reports whether it
+	// does.
 	Consumers []client.Object
 	Names     func(o T, kind, name string) bool
 
-	// Observe reads the world.
+	// Observe reads the state.
 	Observe func(context.Context, *Env, T) (W, error)
-	// Next decides. It depends on nothing but the world.
+	// Next selects the next step. It depends only on the observation.
 	Next func(W) Decision
 
-	// Conditions of an object's status.
+	// Conditions returns the conditions of an object's status.
 	Conditions func(T) *[]metav1.Condition
-	// Warns are the conditions that are a warning when they become false for a new reason. The first takes a Refusal.
+	// Warns are the conditions for which a warning is emitted when they become false for a new reason. The first is set for a
+	// TerminalError.
 	Warns []string
-	// Metrics are shown for each object, and Measure, if any, sets those that the kind has added.
+	// Metrics are exported for each object. ExportMetrics, if set, updates the metrics that the kind has added.
 	Metrics       *Metrics
 	ExportMetrics func(T)
 }
 
-// Reconcile makes one pass over one object.
+// Reconcile runs one pass for an object.
 func (k *Kind[T, W]) Reconcile(ctx context.Context, env *Env, req reconcile.Request) (reconcile.Result, error) {
 	after, err := k.pass(ctx, env, req.NamespacedName)
 	switch {
@@ -89,7 +91,7 @@ func (k *Kind[T, W]) pass(ctx context.Context, env *Env, key client.ObjectKey) (
 	return k.execute(ctx, env, o, k.Next(w))
 }
 
-// execute reports and takes a step, and gives when to check again.
+// execute reports and executes a step, and returns the time until the next pass.
 func (k *Kind[T, W]) execute(ctx context.Context, env *Env, o T, s Decision) (time.Duration, error) {
 	if s.Status != nil {
 		before := clone(o)
@@ -101,12 +103,12 @@ func (k *Kind[T, W]) execute(ctx context.Context, env *Env, o T, s Decision) (ti
 	if s.Action != nil {
 		before := clone(o)
 		if err := s.Action(ctx, env); err != nil {
-			return k.refused(ctx, env, before, o, err)
+			return k.handleActionError(ctx, env, before, o, err)
 		}
 		s.RequeueAfter = max(s.RequeueAfter, MinRequeueInterval)
 	}
 	if s.Action != nil || s.Note != "" {
-		log.FromContext(ctx).Info("took a step", "step", s.Name, "note", s.Note)
+		log.FromContext(ctx).Info("executed a step", "step", s.Name, "note", s.Note)
 	}
 	if s.Note != "" {
 		kind := map[bool]string{false: corev1.EventTypeNormal, true: corev1.EventTypeWarning}[s.Warning]
@@ -115,20 +117,21 @@ func (k *Kind[T, W]) execute(ctx context.Context, env *Env, o T, s Decision) (ti
 	return s.RequeueAfter, nil
 }
 
-// refused reports an error of an Action if that is a Refusal, with what the Action has set in the status. Any other is given back.
-func (k *Kind[T, W]) refused(ctx context.Context, env *Env, before, o T, err error) (time.Duration, error) {
-	var refusal *TerminalError
-	if !errors.As(err, &refusal) {
+// handleActionError reports a TerminalError of an Action, with the status that the Action has set. Other errors are returned.
+func (k *Kind[T, W]) handleActionError(ctx context.Context, env *Env, before, o T, err error) (time.Duration, error) {
+	var terminalError *TerminalError
+	if !errors.As(err, &terminalError) {
 		return 0, err
 	}
-	condition.Set(k.Conditions(o), k.Warns[0], o.GetGeneration(), env.Clock.Now(), condition.False(refusal.Reason, refusal.Message))
+	condition.Set(k.Conditions(o), k.Warns[0], o.GetGeneration(), env.Clock.Now(), condition.False(terminalError.Reason,
+		terminalError.Message))
 	if err := k.report(ctx, env, before, o, Decision{}); err != nil {
 		return 0, err
 	}
-	return cmp.Or(refusal.RequeueAfter, Poll), refusal.Cause
+	return cmp.Or(terminalError.RequeueAfter, Poll), terminalError.Cause
 }
 
-// report updates the status if it has changed, and warns of what has become false.
+// report updates the status if it has changed, and emits warnings for conditions that became false.
 func (k *Kind[T, W]) report(ctx context.Context, env *Env, before, o T, s Decision) error {
 	previous, is := *k.Conditions(before), *k.Conditions(o)
 	k.Metrics.setMetrics(o, previous, is)

@@ -41,7 +41,7 @@ var (
 
 type object = openstackv1.EndpointRegion
 
-// testKind is one whose world is the object.
+// testKind returns a kind whose observation is the object.
 func testKind(next func(*object) Decision) *Kind[*object, *object] {
 	return &Kind[*object, *object]{
 		Name: "EndpointRegion", Object: &object{}, List: &openstackv1.EndpointRegionList{},
@@ -57,7 +57,7 @@ func newObject() *object {
 	return &object{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name, Generation: 1}}
 }
 
-// server is an API server whose writes fail by an error, if there is one, and are counted.
+// server returns an API server whose writes fail with the error, if it is set, and are counted.
 func server(fails error, writes *int, objects ...client.Object) client.WithWatch {
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&object{}).Build()
 	return interceptor.NewClient(c, interceptor.Funcs{
@@ -88,7 +88,7 @@ func TestReconcile(t *testing.T) {
 	set := func(o *object, s condition.State) func() {
 		return func() { condition.Set(&o.Status.Conditions, "Available", o.Generation, now, s) }
 	}
-	up, down := condition.True("Up", "it is there"), condition.False("Down", "it is not there")
+	up, down := condition.True("Up", "it exists"), condition.False("Down", "it does not exist")
 	does := func(err error) Action { return func(context.Context, *Env) error { return err } }
 	with := func(s condition.State) []metav1.Condition {
 		var out []metav1.Condition
@@ -107,89 +107,91 @@ func TestReconcile(t *testing.T) {
 		state  string
 	}{
 		"Waits": {
-			reason: "What is reported is written once.",
+			reason: "The status is written once.",
 			next:   func(o *object) Decision { return Decision{Status: set(o, up), RequeueAfter: time.Minute} },
 			want:   reconcile.Result{RequeueAfter: time.Minute}, writes: 1, state: "True Up",
 		},
 		"Same": {
-			reason: "Whatever is written wakes Crossplane.", before: with(up),
+			reason: "Each write triggers Crossplane.", before: with(up),
 			next: func(o *object) Decision { return Decision{Status: set(o, up)} }, state: "True Up",
 		},
 		"Record": {
-			reason: "Who has seen the past gets no further than the write.", before: with(up),
+			reason: "A stale observation ends at the write.", before: with(up),
 			next: func(o *object) Decision { return Decision{Status: set(o, up), Record: true} }, writes: 1, state: "True Up",
 		},
 		"Warning": {
-			reason: "It is told when it becomes false.", before: with(up),
+			reason: "A warning is emitted when it becomes false.", before: with(up),
 			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, writes: 1,
 			events: []string{"Warning Down it is not there"}, state: "False Down",
 		},
 		"WarnedAlready": {
-			reason: "The reason is known.", before: with(condition.False("Down", "it was not there")),
+			reason: "The reason is unchanged.", before: with(condition.False("Down", "it did not exist")),
 			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, writes: 1, state: "False Down",
 		},
 		"AnotherReason": {
-			reason: "A new reason is news.", before: with(condition.False("Away", "it is elsewhere")),
+			reason: "A new reason emits a warning.", before: with(condition.False("Away", "it is external")),
 			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, writes: 1,
 			events: []string{"Warning Down it is not there"}, state: "False Down",
 		},
 		"Expected": {
-			reason: "It is false in the course of things.",
+			reason: "It is expected to be false.",
 			next:   func(o *object) Decision { return Decision{Status: set(o, down), Expected: true} }, writes: 1, state: "False Down",
 		},
 		"Conflict": {
-			reason: "Someone has written the object: it is looked at again, and nothing is told or done.",
+			reason: "The object was written concurrently: the pass is repeated without events or actions.",
 			fails:  apierrors.NewConflict(secrets, "a", nil),
 			next:   func(o *object) Decision { return Decision{Status: set(o, down), Action: does(errTest), Note: "done"} },
 			want:   reconcile.Result{RequeueAfter: MinRequeueInterval}, writes: 1,
 		},
 		"NotWritten": {
-			reason: "Nothing is done that is not recorded.", fails: errTest,
+			reason: "Nothing is done without a record.", fails: errTest,
 			next: func(o *object) Decision { return Decision{Status: set(o, up), Action: does(nil), Note: "done"} }, err: errTest, writes: 1,
 		},
 		"Does": {
-			reason: "There may be more to do.",
+			reason: "There may be further steps.",
 			next:   func(*object) Decision { return Decision{Name: "Done", Action: does(nil), Note: "did it"} },
 			want:   reconcile.Result{RequeueAfter: MinRequeueInterval}, events: []string{"Normal Done did it"},
 		},
 		"DoesAndRests": {
-			reason: "What was done takes its time.",
+			reason: "The action takes time.",
 			next: func(*object) Decision {
 				return Decision{Name: "Done", Action: does(nil), Note: "did it", Warning: true, RequeueAfter: time.Minute}
 			},
 			want: reconcile.Result{RequeueAfter: time.Minute}, events: []string{"Warning Done did it"},
 		},
 		"Note": {
-			reason: "Something was seen to be over.", next: func(*object) Decision { return Decision{Name: "Over", Note: "it is over"} },
+			reason: "Something was observed to be finished.", next: func(*object) Decision { return Decision{Name: "Over", Note: "it is over"} },
 			events: []string{"Normal Over it is over"},
 		},
 		"Late": {
-			reason: "Someone else has done it, however that is wrapped.",
+			reason: "Another leader has done it; the error is wrapped.",
 			next: func(*object) Decision {
-				return Decision{Action: does(fmt.Errorf("cannot make it: %w", apierrors.NewAlreadyExists(secrets, "a"))), Note: "did it"}
+				return Decision{Action: does(fmt.Errorf("cannot create it: %w", apierrors.NewAlreadyExists(secrets, "a"))), Note: "did it"}
 			},
 			want: reconcile.Result{RequeueAfter: MinRequeueInterval},
 		},
 		"Fails": {
-			reason: "It is tried again with a growing pause.",
+			reason: "It is retried with exponential backoff.",
 			next: func(*object) Decision {
 				return Decision{Action: does(errTest), Note: "did it", RequeueAfter: time.Minute}
 			}, err: errTest,
 		},
 		"Missing": {
-			reason: "Other answers of the API are failures.",
-			next:   func(*object) Decision { return Decision{Action: does(apierrors.NewNotFound(secrets, "a"))} }, err: apierrors.NewNotFound(secrets, "a"),
+			reason: "Other errors of the API are failures.",
+			next:   func(*object) Decision { return Decision{Action: does(apierrors.NewNotFound(secrets, "a"))} },
+			err:    apierrors.NewNotFound(secrets, "a"),
 		},
 		"Refused": {
-			reason: "People read why.", before: with(up),
+			reason: "The reason is reported.", before: with(up),
 			next: func(*object) Decision {
-				return Decision{Action: does(Refused("KeystoneRefuses", errTest)), Note: "did it"}
+				return Decision{Action: does(Rejected("KeystoneRefuses", errTest)), Note: "did it"}
 			},
 			want: reconcile.Result{RequeueAfter: Poll}, writes: 1,
 			events: []string{"Warning KeystoneRefuses it is broken"}, state: "False KeystoneRefuses",
 		},
 		"RefusedAgain": {
-			reason: "What the action takes back is written, also if the words are the same as before.", before: with(condition.False("KeystoneRefuses", "it is broken")),
+			reason: "Status changes of the action are written, even if the message is unchanged.", before: with(condition.False("KeystoneRefuses",
+				"it is broken")),
 			next: func(o *object) Decision {
 				return Decision{Action: func(context.Context, *Env) error {
 					o.Status.ID = "taken back"
@@ -199,15 +201,15 @@ func TestReconcile(t *testing.T) {
 			want: reconcile.Result{RequeueAfter: time.Hour}, writes: 1, state: "False KeystoneRefuses",
 		},
 		"RefusedForACause": {
-			reason: "People read why, and it is tried again with a growing pause.", before: with(up),
+			reason: "The reason is reported, and it is retried with exponential backoff.", before: with(up),
 			next: func(*object) Decision {
 				return Decision{Action: does(&TerminalError{Reason: "WriteFailed", Message: "no", Cause: errTest})}
 			},
 			err: errTest, writes: 1, events: []string{"Warning WriteFailed no"}, state: "False WriteFailed",
 		},
 		"RefusedUnheard": {
-			reason: "What cannot be written is seen the next time.", fails: apierrors.NewConflict(secrets, "a", nil),
-			next: func(*object) Decision { return Decision{Action: does(Refused("KeystoneRefuses", errTest))} },
+			reason: "A failed write is repeated in the next pass.", fails: apierrors.NewConflict(secrets, "a", nil),
+			next: func(*object) Decision { return Decision{Action: does(Rejected("KeystoneRefuses", errTest))} },
 			want: reconcile.Result{RequeueAfter: MinRequeueInterval}, writes: 1,
 		},
 	} {
@@ -232,14 +234,15 @@ func TestReconcile(t *testing.T) {
 			if err := env.Reader.Get(t.Context(), request.NamespacedName, o); err != nil {
 				t.Fatal(err)
 			}
-			if c := meta.FindStatusCondition(o.Status.Conditions, "Available"); tc.state != "" && (c == nil || string(c.Status)+" "+c.Reason != tc.state) {
+			if c := meta.FindStatusCondition(o.Status.Conditions, "Available"); tc.state != "" && (c == nil ||
+				string(c.Status)+" "+c.Reason != tc.state) {
 				t.Errorf("%s: %v, want %s", tc.reason, c, tc.state)
 			}
 		})
 	}
 }
 
-// TestOrder: the status is written before anything is done, so that nothing is done that is not recorded.
+// TestOrder: the status is written before the action, so that nothing is done without a record.
 func TestOrder(t *testing.T) {
 	writes := 0
 	k := testKind(func(o *object) Decision {
@@ -255,7 +258,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestCredentialMissing: an object that is gone or about to be is not observed, unless the kind has to take leave, and nothing is remembered of it.
+// TestCredentialMissing: an object that does not exist or is being deleted is not observed, unless the kind finalizes, and no
+// state of it is kept.
 func TestCredentialMissing(t *testing.T) {
 	deleted := newObject()
 	deleted.DeletionTimestamp, deleted.Finalizers = &metav1.Time{Time: now}, []string{"somebody/else"}
@@ -290,7 +294,7 @@ func TestCredentialMissing(t *testing.T) {
 	}
 }
 
-// TestErrors: what cannot be read is said, and nothing is decided.
+// TestErrors: read errors are returned, and no decision is made.
 func TestErrors(t *testing.T) {
 	k := testKind(func(*object) Decision { t.Error("decided"); return Decision{} })
 	writes := 0
@@ -309,7 +313,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMeasure: what a kind shows is what it reports.
+// TestMeasure: the exported metrics are those of the status.
 func TestMeasure(t *testing.T) {
 	k := testKind(func(o *object) Decision { return Decision{Status: func() { o.Status.ID = "x" }} })
 	shown := ""

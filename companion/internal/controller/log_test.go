@@ -15,16 +15,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// TestLog: each step is in the log, whether or not an event tells of it; a conflict is there for who looks closer.
+// TestLog: each step is logged, with or without an event; a conflict is logged at debug level.
 func TestLog(t *testing.T) {
-	nothing := func(context.Context, *Env) error { return nil }
+	noop := func(context.Context, *Env) error { return nil }
 	for name, tc := range map[string]struct {
 		step Decision
 		want string
 	}{
-		"Done":  {Decision{Name: "Made", Action: nothing, Note: "made it"}, "INFO took a step {\"step\": \"Made\", \"note\": \"made it\"}\n"},
-		"Quiet": {Decision{Name: "Made", Action: nothing}, "INFO took a step {\"step\": \"Made\", \"note\": \"\"}\n"},
-		"Told":  {Decision{Name: "Back", Note: "it is back"}, "INFO took a step {\"step\": \"Back\", \"note\": \"it is back\"}\n"},
+		"Done":  {Decision{Name: "Made", Action: noop, Note: "made it"}, "INFO executed a step {\"step\": \"Made\", \"note\": \"made it\"}\n"},
+		"Quiet": {Decision{Name: "Made", Action: noop}, "INFO executed a step {\"step\": \"Made\", \"note\": \"\"}\n"},
+		"Told":  {Decision{Name: "Back", Note: "it is back"}, "INFO executed a step {\"step\": \"Back\", \"note\": \"it is back\"}\n"},
 		"Waits": {Decision{Name: "Waits", Wait: "for something"}, ""},
 		"Conflict": {
 			Decision{Name: "Made", Action: func(context.Context, *Env) error { return apierrors.NewConflict(secrets, "x", errTest) }},
@@ -34,7 +34,8 @@ func TestLog(t *testing.T) {
 		var out bytes.Buffer
 		ctx := log.IntoContext(t.Context(), zap.New(zap.WriteTo(&out), zap.UseDevMode(true)))
 		writes := 0
-		if _, err := testKind(func(*object) Decision { return tc.step }).Reconcile(ctx, newEnv(server(nil, &writes, newObject())), request); err != nil {
+		if _, err := testKind(func(*object) Decision { return tc.step }).Reconcile(ctx, newEnv(server(nil, &writes, newObject())),
+			request); err != nil {
 			t.Error(err)
 		}
 		got := regexp.MustCompile(`(?m)^\S+\t(\w+)\t([^\t]*)\t`).ReplaceAllString(out.String(), "$1 $2 ")
@@ -44,7 +45,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// recorder keeps what an event is of beside its note.
+// recorder records the fields of an event other than its note.
 type recorder struct{ kind, reason, action string }
 
 func (r *recorder) Eventf(_, _ runtime.Object, kind, reason, action, _ string, _ ...any) {
@@ -59,7 +60,7 @@ func TestEventAction(t *testing.T) {
 	}
 }
 
-// TestConditionMetric: dashboards and alerts ask for conditions by this name.
+// TestConditionMetric: dashboards and alerts use this metric name.
 func TestConditionMetric(t *testing.T) {
 	m := NewMetrics("test")
 	m.setMetrics(newObject(), nil, []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}})

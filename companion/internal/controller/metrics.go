@@ -9,28 +9,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Metrics of a kind: companion_<kind>_condition, by the name of the condition, and those that the kind adds. All have the labels
-// namespace and name, and go with their object.
+// Metrics of a kind: companion_<kind>_condition, by the name of the condition, and metrics that the kind adds. All have the
+// labels namespace and name, and are deleted with their object.
 type Metrics struct {
 	prefix     string
 	conditions *prometheus.GaugeVec
 	vectors    []vector
 }
 
-// vector is a metric of many objects.
+// vector is a metric with labels.
 type vector interface {
 	prometheus.Collector
 	DeletePartialMatch(labels prometheus.Labels) int
 }
 
-// NewMetrics are those of a kind, such as database_sync.
+// NewMetrics returns the metrics of a kind, such as database_sync.
 func NewMetrics(kind string) *Metrics {
 	m := &Metrics{prefix: "companion_" + kind + "_"}
 	m.conditions = m.Gauge("condition", "1 if the condition is true, else 0.", "condition")
 	return m
 }
 
-// Gauge adds a gauge. Times are moments, not ages: time() - x is the age, and x - time() is what is left, at every scrape.
+// Gauge adds a gauge. Times are timestamps, not ages: time() - x is the age, and x - time() is the remaining time, at every
+// scrape.
 func (m *Metrics) Gauge(name, help string, labels ...string) *prometheus.GaugeVec {
 	return add(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: m.prefix + name, Help: help}, labelled(labels)))
 }
@@ -52,7 +53,7 @@ func add[V vector](m *Metrics, v V) V {
 
 func labelled(more []string) []string { return append([]string{"namespace", "name"}, more...) }
 
-// Register registers all of them.
+// Register registers all metrics.
 func (m *Metrics) Register(registry prometheus.Registerer) error {
 	for _, v := range m.vectors {
 		if err := registry.Register(v); err != nil {
@@ -62,7 +63,7 @@ func (m *Metrics) Register(registry prometheus.Registerer) error {
 	return nil
 }
 
-// setMetrics shows conditions, and no longer those that were there before and no longer apply.
+// setMetrics exports conditions, and deletes metrics of conditions that were removed.
 func (m *Metrics) setMetrics(o client.Object, before, now []metav1.Condition) {
 	for _, c := range slices.Concat(before, now) {
 		switch {
@@ -76,14 +77,14 @@ func (m *Metrics) setMetrics(o client.Object, before, now []metav1.Condition) {
 	}
 }
 
-// forget removes those of an object that is gone.
+// forget deletes the metrics of a deleted object.
 func (m *Metrics) forget(key client.ObjectKey) {
 	for _, v := range m.vectors {
 		v.DeletePartialMatch(prometheus.Labels{"namespace": key.Namespace, "name": key.Name})
 	}
 }
 
-// Unix is a time as metrics show it. 0: never.
+// Unix returns a time for metrics; 0 means never.
 func Unix(t *metav1.Time) float64 {
 	if t == nil {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// series are the values of the gauges and counters by their last label, as a scrape shows them.
+// series returns the values of the gauges and counters by their last label, as in a scrape.
 func series(t *testing.T, m *Metrics) map[string]map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -40,7 +40,7 @@ func series(t *testing.T, m *Metrics) map[string]map[string]float64 {
 	return out
 }
 
-// TestMetrics: metrics come and go with their object, and a condition that applies no longer does not stay false for ever.
+// TestMetrics: metrics are created and deleted with their object, and the metric of a removed condition is deleted.
 func TestMetrics(t *testing.T) {
 	m := NewMetrics("test")
 	gauge, counter := m.Gauge("keys", "Number of keys."), m.Counter("writes_total", "Number of writes.")
@@ -52,7 +52,8 @@ func TestMetrics(t *testing.T) {
 		counter.WithLabelValues(o.Namespace, o.Name).Add(2)
 		histogram.WithLabelValues(o.Namespace, o.Name).Observe(5)
 	}
-	up, down := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue}, metav1.Condition{Type: "BackedUp", Status: metav1.ConditionFalse}
+	up, down := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue}, metav1.Condition{Type: "BackedUp",
+		Status: metav1.ConditionFalse}
 	m.setMetrics(newObject(), nil, []metav1.Condition{up, down})
 	both := func(v float64) map[string]float64 { return map[string]float64{"cloud/glance": v, "cloud/nova": v} }
 	want := map[string]map[string]float64{
@@ -81,7 +82,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestRegister: two kinds of one name are a mistake that is seen at the start.
+// TestRegister: two kinds of one name are an error at the start.
 func TestRegister(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	if err := NewMetrics("test").Register(registry); err != nil {
@@ -94,11 +95,11 @@ func TestRegister(t *testing.T) {
 
 func TestUnix(t *testing.T) {
 	if Unix(nil) != 0 || Unix(&metav1.Time{Time: now}) != 1e9 {
-		t.Error("a time is not what it is")
+		t.Error("a wrong time")
 	}
 }
 
-// TestHelp: people who look for a metric read what it is, and a histogram counts what they ask for.
+// TestHelp: metrics have a help text, and a histogram has the requested buckets.
 func TestHelp(t *testing.T) {
 	m := NewMetrics("test")
 	for _, vector := range []prometheus.Collector{

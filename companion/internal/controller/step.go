@@ -11,40 +11,42 @@ import (
 )
 
 const (
-	// MinRequeueInterval is the time after which a controller checks again when it has done something, or when a write conflicts.
+	// MinRequeueInterval is the requeue interval after an action or a write conflict.
 	MinRequeueInterval = 100 * time.Millisecond
-	// Poll is the time after which it looks for what it waits for and does not watch.
+	// Poll is the requeue interval while waiting for resources that are not watched.
 	Poll = 10 * time.Second
-	// ResyncInterval is the time after which it looks in any case.
+	// ResyncInterval is the maximum requeue interval.
 	ResyncInterval = 10 * time.Minute
 )
 
-// An Action does something. It does so over exactly the version that was observed, so that a stale observation ends in a conflict.
+// An Action executes a step. It writes over exactly the version that was observed, so that a stale observation ends in a
+// conflict.
 type Action = func(context.Context, *Env) error
 
-// A Step is what the rules of a kind come to: something to report, something to do, or both. What is reported is written first.
+// A Decision is the result of the rules of a kind: a status to report, an action, or both. The status is written first.
 type Decision struct {
 	// Name of the step, for logs, and reason of the Event.
 	Name string
-	// Status sets the status of the observed object; nil leaves it as it is.
+	// Status sets the status of the observed object; nil: no change.
 	Status func()
-	// Record writes the status even if it is as before: a stale observation gets no further.
+	// Record writes the status even if it is unchanged, so that a stale observation ends in a conflict.
 	Record bool
-	// Action takes the step; nil waits.
+	// Action executes the step; nil: wait.
 	Action Action
-	// Wait says for what, as a sentence, and At when that ends by itself, for the status.
+	// Wait is the reason for waiting, as a sentence, and At the time at which it ends, if known, for the status.
 	Wait string
 	At   time.Time
-	// Note is the message of the Event that follows, none if it is empty; Warning makes it one.
+	// Note is the message of the Event after the action; empty: no Event. Warning sets the type of the Event.
 	Note    string
 	Warning bool
-	// Expected: a condition that is false is no cause for a warning.
+	// Expected suppresses warnings for conditions that are false.
 	Expected bool
-	// RequeueAfter is when to check again, and no sooner than AtOnce if something was done; zero: when something changes.
+	// RequeueAfter is the time until the next pass, at least MinRequeueInterval after an action; 0: only when something
+	// changes.
 	RequeueAfter time.Duration
 }
 
-// First is the step of the first rule that has one. None: there is nothing to do.
+// First returns the step of the first rule that has one; otherwise the decision Idle.
 func First[W any](rules []func(W) *Decision, w W) Decision {
 	for _, rule := range rules {
 		if s := rule(w); s != nil {
@@ -54,37 +56,39 @@ func First[W any](rules []func(W) *Decision, w W) Decision {
 	return Decision{Name: "Idle"}
 }
 
-// TerminalError is an error of an Action that people have to read: it becomes the state of the kind's first condition.
+// TerminalError is an error of an Action that requires a user's attention: it becomes the state of the kind's first
+// condition.
 type TerminalError struct {
 	Reason, Message string
-	// Cause is retried with a growing pause; nil: the step is tried again after After, and that is Poll if it is not set.
+	// Cause is retried with exponential backoff; nil: the step is retried after RequeueAfter, which defaults to Poll.
 	Cause        error
 	RequeueAfter time.Duration
 }
 
-// Refused makes a Refusal of an error, if it is one, that is tried again after Poll.
-func Refused(reason string, err error) error {
+// Rejected converts an error to a TerminalError that is retried after Poll; nil if err is nil.
+func Rejected(reason string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return &TerminalError{Reason: reason, Message: err.Error()}
 }
 
-// Error is the message.
+// Error returns the message.
 func (r *TerminalError) Error() string { return r.Message }
 
 // Unwrap returns the cause.
 func (r *TerminalError) Unwrap() error { return r.Cause }
 
-// IsConflict reports whether a write failed because the object was changed since it was read, or was made by another.
+// IsConflict reports whether a write failed because the object was changed since it was read, or was created by another
+// client.
 func IsConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 
-// RequeueIn is how long to wait for a time: neither shorter than AtOnce nor longer than Longest.
+// RequeueIn returns the time until at, between MinRequeueInterval and ResyncInterval.
 func RequeueIn(at, now time.Time) time.Duration {
 	return min(max(at.Sub(now), MinRequeueInterval), ResyncInterval)
 }
 
-// Delete deletes an object as it was observed and no other. One that is gone is no error.
+// Delete deletes exactly the version that was observed. A missing object is not an error.
 func Delete(o client.Object, propagation metav1.DeletionPropagation) Action {
 	return func(ctx context.Context, env *Env) error {
 		uid, version := o.GetUID(), o.GetResourceVersion()

@@ -41,7 +41,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestTimes: as docs/reliability.md says, it looks at everything every ten minutes, and every ten seconds at what it waits for.
+// TestTimes: as documented in docs/reliability.md, the resync interval is ten minutes, and the poll interval is ten seconds.
 func TestTimes(t *testing.T) {
 	if ResyncInterval != 10*time.Minute || Poll != 10*time.Second || MinRequeueInterval <= 0 || MinRequeueInterval > time.Second {
 		t.Errorf("%s, %s, %s", ResyncInterval, Poll, MinRequeueInterval)
@@ -92,11 +92,11 @@ func TestRandomText(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 	if _, err := env.RandomText(4, hex.EncodeToString); err == nil {
-		t.Error("what is too short is no random number")
+		t.Error("a short read must not return a random number")
 	}
 }
 
-// TestWrite: a Secret is made if it was not there, and written only over what was read.
+// TestWrite: a missing Secret is created, and an existing one is updated only in the version that was read.
 func TestWrite(t *testing.T) {
 	api := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build()
 	env := &Env{Client: api}
@@ -120,7 +120,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestDelete: an object goes as it was observed, with what it owns, and one that has changed stays.
+// TestDelete: exactly the observed version is deleted, with its dependents, and a changed object is kept.
 func TestDelete(t *testing.T) {
 	var policy metav1.DeletionPropagation
 	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build(), interceptor.Funcs{
@@ -132,7 +132,7 @@ func TestDelete(t *testing.T) {
 				return err
 			}
 			if p := all.Preconditions; p == nil || *p.UID != stored.UID || *p.ResourceVersion != stored.ResourceVersion {
-				return apierrors.NewConflict(secrets, o.GetName(), errors.New("it is another one"))
+				return apierrors.NewConflict(secrets, o.GetName(), errors.New("it is another object"))
 			}
 			return c.Delete(ctx, o)
 		},
@@ -142,15 +142,16 @@ func TestDelete(t *testing.T) {
 	if err := api.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	seen := o.DeepCopy()
+	observedObject := o.DeepCopy()
 	o.Labels = map[string]string{"changed": "since"}
 	if err := api.Update(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if err := Delete(seen, metav1.DeletePropagationForeground)(t.Context(), env); !IsConflict(err) || !strings.HasPrefix(err.Error(), "cannot delete a: ") {
-		t.Errorf("deleted what had not been seen: %v", err)
+	if err := Delete(observedObject, metav1.DeletePropagationForeground)(t.Context(), env); !IsConflict(err) || !strings.HasPrefix(err.Error(),
+		"cannot delete a: ") {
+		t.Errorf("deleted a version that was not read: %v", err)
 	}
-	for range 2 { // One that is gone is no error.
+	for range 2 { // A missing object is not an error.
 		if err := Delete(o, metav1.DeletePropagationForeground)(t.Context(), env); err != nil || policy != metav1.DeletePropagationForeground {
 			t.Errorf("%s: %v", policy, err)
 		}
@@ -158,7 +159,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestValidation(t *testing.T) {
-	if err := Refused("KeystoneRefuses", nil); err != nil {
+	if err := Rejected("KeystoneRefuses", nil); err != nil {
 		t.Errorf("nothing was refused: %v", err)
 	}
 }

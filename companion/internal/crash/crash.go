@@ -1,5 +1,5 @@
-// Package crash lets tests go through what a controller does once for every API call, and lets that call go wrong. The API server is in
-// memory; what is around the controller is faked by the test.
+// Package crash lets tests repeat a test run of a controller once for each API call, and inject a fault at that call. The API
+// server is in memory; the test provides fakes for all other services.
 //
 //	whole := crash.New(server, crash.Nowhere)   // a run in which nothing goes wrong counts the calls
 //	…
@@ -22,33 +22,34 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// A Fault is what happens at one API call.
+// Fault is the fault at an API call.
 type Fault string
 
 const (
 	// FailBeforeWrite means: the call does not reach the API server, and the process dies.
 	FailBeforeWrite Fault = "fails before"
-	// FailAfterWrite means: the write is done, but the answer is lost, and the process dies.
+	// FailAfterWrite means: the write is done, but the response is lost, and the process dies.
 	FailAfterWrite Fault = "fails after"
-	// Conflict means: someone else has written the object.
+	// Conflict means: another client has written the object.
 	Conflict Fault = "conflict"
-	// ConcurrentWriter means: this leader stalls while another one does what API.Meanwhile does, and then goes on with what it had read.
+	// ConcurrentWriter means: this leader is delayed while another one executes API.OnConcurrentWrite, and then continues
+	// with the state that it had read.
 	ConcurrentWriter Fault = "rival"
 )
 
-// A Point is where and how a run goes wrong.
+// Point is a call and the fault that is injected at it.
 type Point struct {
 	// Call counts from 0.
 	Call  int
 	Fault Fault
-	// Stale: in the pass after the fault, every object that is read by name is as it was before its last write.
+	// Stale is set if, in the pass after the fault, objects read by name have the state before their last write.
 	Stale bool
 }
 
-// NoFault is the point of a run in which nothing goes wrong.
+// NoFault is the point of a run without faults.
 var NoFault = Point{Call: -1}
 
-// String names a run.
+// String returns the name of a run.
 func (p Point) String() string {
 	if p.Stale {
 		return fmt.Sprintf("%d %s, stale", p.Call, p.Fault)
@@ -58,25 +59,26 @@ func (p Point) String() string {
 
 var errFault = errors.New("injected fault")
 
-// API counts a controller's calls, and goes wrong at one of them.
+// API counts a controller's calls, and injects a fault at one of them.
 type API struct {
-	// Calls so far.
+	// Calls is the number of calls so far.
 	Calls int
-	// Writes are the calls that were writes, and what they wrote: "*v1.Secret namespace/name".
+	// Writes are the written objects by call: "*v1.Secret namespace/name".
 	Writes map[int]string
-	// OnConcurrentWrite is what a rival does.
+	// OnConcurrentWrite is executed by the other leader.
 	OnConcurrentWrite func()
-	// Written is called after each write of the controller, done or not.
+	// Written is called after each write of the controller, successful or not.
 	Written func()
 
 	server client.WithWatch
 	point  Point
-	// stalePasses is how many passes still see the past. Previous are all objects before their last write; nil: there was none.
+	// stalePasses is the number of passes that still read old state. previous contains all objects before their last write;
+	// nil if an object did not exist.
 	stalePasses int
 	previous    map[string]client.Object
 }
 
-// New goes wrong at a point.
+// New returns an API that injects a fault at a point.
 func New(server client.WithWatch, at Point) *API {
 	return &API{
 		Writes: map[int]string{}, OnConcurrentWrite: func() {}, Written: func() {},
@@ -84,10 +86,10 @@ func New(server client.WithWatch, at Point) *API {
 	}
 }
 
-// ReconcileDone notes that the controller has ended a pass. Until a fault it reads live, and again after the pass that follows it.
+// ReconcileDone notes the end of a pass. Reads are live until a fault, and again after the pass that follows it.
 func (a *API) ReconcileDone() { a.stalePasses = max(a.stalePasses-1, 0) }
 
-// Points are all points of a run like this one.
+// Points returns all points of a run like this one.
 func (a *API) Points() []Point {
 	var out []Point
 	for call := range a.Calls {
@@ -102,7 +104,7 @@ func (a *API) Points() []Point {
 	return out
 }
 
-// Client is the API as the controller sees it.
+// Client returns the client for the controller.
 func (a *API) Client() client.Client {
 	write := func(o client.Object, do func() error) error {
 		a.snapshot(o)
@@ -144,7 +146,7 @@ func (a *API) Client() client.Client {
 	})
 }
 
-// Other counts a call to something else than the API server, which goes wrong as any other does. What it writes is empty if it only reads.
+// Other counts a call to another service than the API server, with the same faults. written is empty if the call only reads.
 func (a *API) Other(written string, do func() error) error {
 	err := a.call(written, do)
 	if written != "" {
@@ -155,7 +157,7 @@ func (a *API) Other(written string, do func() error) error {
 
 func name(o client.Object, key client.ObjectKey) string { return fmt.Sprintf("%T %s", o, key) }
 
-// call does one call of the controller, or what becomes of it.
+// call executes a call of the controller, or injects the fault.
 func (a *API) call(written string, do func() error) error {
 	index := a.Calls
 	a.Calls++
@@ -184,7 +186,7 @@ func (a *API) call(written string, do func() error) error {
 	return do()
 }
 
-// snapshot keeps an object as it is, before a write to it.
+// snapshot saves the state of an object before a write.
 func (a *API) snapshot(o client.Object) {
 	key := client.ObjectKeyFromObject(o)
 	a.previous[name(o, key)] = nil
@@ -193,8 +195,8 @@ func (a *API) snapshot(o client.Object) {
 	}
 }
 
-// Sample returns every stride-th of the points, and of the others those that matter most: all of these in make test-long, and every seventh
-// in make test. Nothing matters most if the function is nil.
+// Sample returns every stride-th point, and of the others the points selected by most: all of them in make test-long, and
+// every seventh in make test. No others are returned if most is nil.
 func Sample(points []Point, stride int, most func(Point) bool) []Point {
 	var out, others []Point
 	for i, p := range points {
@@ -207,7 +209,7 @@ func Sample(points []Point, stride int, most func(Point) bool) []Point {
 	return append(out, effort.Sample(others, 7)...)
 }
 
-// Run makes a run for each point, two at a time.
+// Run executes a run for each point, two at a time.
 func Run(t *testing.T, points []Point, run func(*testing.T, Point)) {
 	t.Helper()
 	work := make(chan Point)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// HTTP is a way to a service that goes wrong as the API does. A login writes nothing.
+// HTTP returns a transport to a service with the same faults as the API. A login counts as a read.
 func (a *API) HTTP(service http.RoundTripper) http.RoundTripper { return faultyTransport{a, service} }
 
 type faultyTransport struct {
@@ -13,7 +13,7 @@ type faultyTransport struct {
 	service http.RoundTripper
 }
 
-// RoundTrip makes a request.
+// RoundTrip executes a request.
 func (obs faultyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	written := ""
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && !strings.HasSuffix(r.URL.Path, "/auth/tokens") {
@@ -22,7 +22,7 @@ func (obs faultyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var response *http.Response
 	err := obs.api.Other(written, func() error {
 		var err error
-		response, err = obs.service.RoundTrip(r) //nolint:bodyclose // The client that asked closes it.
+		response, err = obs.service.RoundTrip(r) //nolint:bodyclose // The calling client closes it.
 		return err
 	})
 	if err != nil {

@@ -22,9 +22,10 @@ func TestSample(t *testing.T) {
 		most   func(Point) bool
 		want   []int
 	}{
-		"All":     {"A stride of 1 leaves nothing out, nor takes a point twice.", 1, late, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}},
-		"Stride":  {"Nothing matters most.", 8, nil, []int{0, 8, 16}},
-		"Matters": {"What matters most follows.", 8, late, every[effort.Long()]},
+		"All": {"A stride of 1 returns all points once.", 1, late, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+			14, 15, 16, 17, 18, 19}},
+		"Stride":  {"No points are more important.", 8, nil, []int{0, 8, 16}},
+		"Matters": {"The most important ones follow.", 8, late, every[effort.Long()]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []int

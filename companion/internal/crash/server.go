@@ -23,10 +23,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// NewServer is an API server in memory: controller-runtime's, which checks versions, but gives UIDs and reads without JSON, which is
-// most of what it does. It holds objects, some kinds of which have a status of their own.
+// NewServer returns an in-memory API server: controller-runtime's fake, which checks versions, but with UIDs and with reads
+// without JSON, which take most of its time. It contains objects, some kinds of which have a status subresource.
 func NewServer(scheme *runtime.Scheme, statuses []client.Object, objects ...client.Object) client.WithWatch {
-	// The default tracker keeps managed fields, which nobody here looks at.
+	// The default tracker maintains managed fields, which are not needed here.
 	tracker := clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())
 	server := fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker).
 		WithObjects(objects...).WithStatusSubresource(statuses...).Build()
@@ -79,14 +79,14 @@ func (s *store) patch(ctx context.Context, c client.WithWatch, o client.Object, 
 	return c.Patch(ctx, o, p, opts...)
 }
 
-// rejectReplacedObject refuses to write over an object that has taken the place of another one of its name. An API server has no version twice; here each
-// object begins with the same.
+// rejectReplacedObject rejects writes to an object that replaced another one with the same name. Resource versions of an API
+// server are unique; here each object starts with the same one.
 func rejectReplacedObject(ctx context.Context, c client.Client, o client.Object) error {
 	now, ok := o.DeepCopyObject().(client.Object)
 	if !ok || c.Get(ctx, client.ObjectKeyFromObject(o), now) != nil || o.GetUID() == "" || now.GetUID() == o.GetUID() {
-		return nil //nolint:nilerr // The write itself finds what is wrong.
+		return nil //nolint:nilerr // The write itself reports the error.
 	}
-	return apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("it is another one of the same name"))
+	return apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("it is another object with the same name"))
 }
 
 func (s *store) get(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -102,7 +102,8 @@ func (s *store) get(ctx context.Context, c client.WithWatch, key client.ObjectKe
 	return nil
 }
 
-// fill makes an object what another one of the same type is: false if it is of another type, or of none.
+// fill copies a stored object to an object of the same type. It returns false if the types differ or the object is
+// unstructured.
 func fill(o client.Object, stored runtime.Object) bool {
 	to, from := reflect.ValueOf(o).Elem(), reflect.ValueOf(stored.DeepCopyObject()).Elem()
 	if _, untyped := o.(runtime.Unstructured); untyped || to.Type() != from.Type() {

@@ -1,4 +1,4 @@
-// Package daemonset finds the nodes that a DaemonSet is for, by its pods: of nodes themselves whoever asks knows nothing.
+// Package daemonset finds the nodes of a DaemonSet by its pods, because the companion has no permission to read nodes.
 package daemonset
 
 import (
@@ -14,7 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
-// Nodes are those of the pods of a DaemonSet, and whether it has one for each of its nodes. Of one that is not there nobody knows.
+// Nodes returns the nodes of a DaemonSet's pods, and whether it has a pod for each of its nodes. complete is false if the
+// DaemonSet does not exist.
 func Nodes(ctx context.Context, reader client.Reader, key client.ObjectKey) (found []string, complete bool, err error) {
 	set, err := live.Get(ctx, reader, "DaemonSet", key, &appsv1.DaemonSet{})
 	if err != nil || set == nil {

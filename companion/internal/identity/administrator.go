@@ -18,7 +18,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
-// FindCloud reads the cloud that an object of a namespace refers to. What the Secret lacks is the problem; an error is the API server's.
+// FindCloud reads the cloud that an object references. If the Secret is incomplete, reason is set; an error is from the API
+// server.
 func FindCloud(
 	ctx context.Context, reader client.Reader, namespace string, ref common.CloudCredentialsReference,
 ) (c Cloud, reason string, err error) {
@@ -36,8 +37,8 @@ func FindCloud(
 	return c, "", nil
 }
 
-// FindService logs in as an object of a namespace says, and finds a service in the catalog by its type. What keeps it from that is the
-// problem; an error is the API server's.
+// FindService logs in with the credentials that an object references, and looks up a service in the catalog by its type. If
+// that fails, reason is set; an error is from the API server.
 func (t Transport) FindService(
 	ctx context.Context, reader client.Reader, namespace string, ref common.CloudCredentialsReference, service string,
 ) (user *User, api *gophercloud.ServiceClient, reason string, err error) {
@@ -47,34 +48,34 @@ func (t Transport) FindService(
 	}
 	user, err = t.Login(ctx, cloud)
 	if err != nil {
-		return nil, nil, err.Error(), nil //nolint:nilerr // That is the problem.
+		return nil, nil, err.Error(), nil //nolint:nilerr // Returned as reason.
 	}
 	api, err = user.Service(service)
 	if err != nil {
-		return nil, nil, err.Error(), nil //nolint:nilerr // That is the problem.
+		return nil, nil, err.Error(), nil //nolint:nilerr // Returned as reason.
 	}
 	return user, api, "", nil
 }
 
-// APIVersion is what Keystone calls its API: v3.14.
+// APIVersion returns the version of Keystone's API, such as v3.14.
 func (u *User) APIVersion(ctx context.Context) (string, error) {
 	var body struct {
 		Version struct {
 			ID string `json:"id"`
 		} `json:"version"`
 	}
-	//nolint:bodyclose // Who decodes it closes it.
+	//nolint:bodyclose // The decoder closes it.
 	_, err := u.service.Get(ctx, u.service.Endpoint, &body, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
 	if err != nil {
-		return "", explain("ask for the version of the API", err)
+		return "", explain("get the version of the API", err)
 	}
 	if body.Version.ID == "" {
-		return "", errors.New("cannot ask for the version of the API: Keystone's answer names none")
+		return "", errors.New("cannot get the version of the API: Keystone returned none")
 	}
 	return body.Version.ID, nil
 }
 
-// HasRole reports whether a role is given, by IDs.
+// HasRole reports whether a role is assigned, by IDs.
 func (u *User) HasRole(ctx context.Context, a openstackv1.RoleAssignmentIDs) (bool, error) {
 	err := roles.Validate(ctx, u.service, a.RoleID, roles.ValidateOpts(optionsOf(a))).Err
 	switch {
@@ -83,64 +84,64 @@ func (u *User) HasRole(ctx context.Context, a openstackv1.RoleAssignmentIDs) (bo
 	case gophercloud.ResponseCodeIs(err, http.StatusNotFound):
 		return false, nil
 	}
-	return false, explain("look whether the role is given", err)
+	return false, explain("check the role assignment", err)
 }
 
-// Assign gives a role.
+// Assign assigns a role.
 func (u *User) Assign(ctx context.Context, a openstackv1.RoleAssignmentIDs) error {
 	if err := roles.Assign(ctx, u.service, a.RoleID, optionsOf(a)).Err; err != nil {
-		return explain("give the role", err)
+		return explain("assign the role", err)
 	}
 	return nil
 }
 
-// RemoveRole takes a role away. That it is not given, or that one of the two is gone, is no error.
+// RemoveRole removes a role assignment. A missing assignment, user or role is not an error.
 func (u *User) RemoveRole(ctx context.Context, a openstackv1.RoleAssignmentIDs) error {
 	err := roles.Unassign(ctx, u.service, a.RoleID, roles.UnassignOpts(optionsOf(a))).Err
 	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 		return nil
 	}
-	return explain("take the role away", err)
+	return explain("remove the role", err)
 }
 
 func optionsOf(a openstackv1.RoleAssignmentIDs) roles.AssignOpts {
 	return roles.AssignOpts{UserID: a.UserID, GroupID: a.GroupID, ProjectID: a.ProjectID, DomainID: a.DomainID, System: a.System != ""}
 }
 
-// EndpointRegion is the region of an endpoint: empty if it has none.
+// EndpointRegion returns the region of an endpoint; "" if it has none.
 func (u *User) EndpointRegion(ctx context.Context, id string) (string, error) {
 	e, err := endpoints.Get(ctx, u.service, id).Extract()
 	if err != nil {
-		return "", explain("look at endpoint "+id, err)
+		return "", explain("get endpoint "+id, err)
 	}
 	return e.Region, nil
 }
 
-// SetEndpointRegion puts an endpoint into a region, which is made if it is not there.
+// SetEndpointRegion sets the region of an endpoint. Keystone creates the region if it does not exist.
 func (u *User) SetEndpointRegion(ctx context.Context, id, region string) error {
 	if err := endpoints.Update(ctx, u.service, id, endpoints.UpdateOpts{Region: region}).Err; err != nil {
-		return explain("put endpoint "+id+" into region "+region, err)
+		return explain("set the region of endpoint "+id+" to "+region, err)
 	}
 	return nil
 }
 
-// userOptionsExempt are the options by which a user that a program logs in as is spared what is meant for people: being locked out by the failed
-// logins of anybody who knows its name, and passwords that expire or have to be changed at the first login
-// (https://docs.openstack.org/keystone/latest/admin/resource-options.html#user-options). keystone-manage bootstrap sets none of them. Rules
-// for several factors are left as they are.
+// userOptionsExempt are the options that exempt a service user from rules for people: lockout after failed logins, which
+// anyone who knows its name can cause, and passwords that expire or must be changed at the first login
+// (https://docs.openstack.org/keystone/latest/admin/resource-options.html#user-options). keystone-manage bootstrap sets none
+// of them. Rules for multi-factor authentication are not changed.
 var userOptionsExempt = []users.Option{
 	users.IgnoreLockoutFailureAttempts, users.IgnoreChangePasswordUponFirstUse, users.IgnorePasswordExpiry,
 }
 
-// ID of the user in Keystone.
+// ID returns the Keystone ID of the user.
 func (u *User) ID() string { return u.id }
 
-// Exempt spares a user that a program logs in as lockout, the expiry of its password and its change at the first login. It reports
-// whether anything had to be changed.
+// Exempt exempts a service user from lockout, password expiry and the password change at the first login. It reports whether
+// a change was necessary.
 func (u *User) Exempt(ctx context.Context, id string) (changed bool, err error) {
 	is, err := users.Get(ctx, u.service, id).Extract()
 	if err != nil {
-		return false, explain("look at user "+id, err)
+		return false, explain("get user "+id, err)
 	}
 	lacking := map[users.Option]any{}
 	for _, o := range userOptionsExempt {
@@ -151,7 +152,7 @@ func (u *User) Exempt(ctx context.Context, id string) (changed bool, err error) 
 	if len(lacking) == 0 {
 		return false, nil
 	}
-	// Options that are not named stay as they are.
+	// Other options are not changed.
 	if err := users.Update(ctx, u.service, id, users.UpdateOpts{Options: lacking}).Err; err != nil {
 		return false, explain("exempt user "+id+" from lockout and password expiry", err)
 	}

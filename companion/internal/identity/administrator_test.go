@@ -38,7 +38,7 @@ func administrator(t *testing.T, k *identitytest.Keystone) *User {
 	return u
 }
 
-// TestAssign: a role is given to whom and where it says, and taken from there and nowhere else.
+// TestAssign: a role is assigned and removed exactly as given.
 func TestAssign(t *testing.T) {
 	for path, ids := range map[string]openstackv1.RoleAssignmentIDs{
 		"projects/p/users/u/roles/r":  {RoleID: "r", UserID: "u", ProjectID: "p"},
@@ -60,7 +60,7 @@ func TestAssign(t *testing.T) {
 		if diff := cmp.Diff([]string{path}, k.AssignedRoles()); diff != "" {
 			t.Errorf("given (-want +got):\n%s", diff)
 		}
-		for range 2 { // Again is no error.
+		for range 2 { // Repeated calls are no error.
 			if err := u.RemoveRole(t.Context(), ids); err != nil || len(k.AssignedRoles()) != 0 {
 				t.Errorf("%s at the end: %v, %v", path, k.AssignedRoles(), err)
 			}
@@ -68,7 +68,7 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// TestAdministratorsErrors: what Keystone refuses is said in its words.
+// TestAdministratorsErrors: errors contain the message of Keystone.
 func TestAdministratorsErrors(t *testing.T) {
 	k := identitytest.New(map[string]string{"admin": password})
 	u := administrator(t, k)
@@ -78,16 +78,17 @@ func TestAdministratorsErrors(t *testing.T) {
 	_, assigned := u.HasRole(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u", ProjectID: "p"})
 	_, region := u.EndpointRegion(t.Context(), "e")
 	exempted, exempt := u.Exempt(t.Context(), "x")
-	for what, err := range map[string]error{
-		"give the role":                      u.Assign(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u", ProjectID: "p"}),
-		"take the role away":                 u.RemoveRole(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u", ProjectID: "p"}),
-		"look whether the role is given":     assigned,
-		"look at endpoint e":                 region,
-		"look at user x":                     exempt,
-		"put endpoint e into region eu-de-1": u.SetEndpointRegion(t.Context(), "e", "eu-de-1"),
+	for operation, err := range map[string]error{
+		"assign the role": u.Assign(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u", ProjectID: "p"}),
+		"remove the role": u.RemoveRole(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u",
+			ProjectID: "p"}),
+		"check the role assignment":               assigned,
+		"get endpoint e":                          region,
+		"get user x":                              exempt,
+		"set the region of endpoint e to eu-de-1": u.SetEndpointRegion(t.Context(), "e", "eu-de-1"),
 	} {
-		if err == nil || !strings.HasPrefix(err.Error(), "cannot "+what+": Keystone answers 403") {
-			t.Errorf("%s: %v", what, err)
+		if err == nil || !strings.HasPrefix(err.Error(), "cannot "+operation+": Keystone returned HTTP 403") {
+			t.Errorf("%s: %v", operation, err)
 		}
 	}
 	if exempted {
@@ -114,7 +115,7 @@ func TestEndpointRegion(t *testing.T) {
 	}
 }
 
-// TestExempt: what spares a program is set, once; other options stay.
+// TestExempt: the options are set once; other options are retained.
 func TestExempt(t *testing.T) {
 	k := identitytest.New(map[string]string{"admin": password})
 	k.SetOption("admin", "multi_factor_auth_enabled", false)
@@ -145,11 +146,14 @@ func TestFindCloud(t *testing.T) {
 		namespace, secret, cloud string
 		user, errorMessage, err  string
 	}{
-		"There":      {reader: api, namespace: "cloud", secret: "clouds", cloud: "admin", user: "admin"},
-		"NoSecret":   {reader: api, namespace: "cloud", secret: "other", cloud: "admin", errorMessage: "spec.cloudCredentialsRef: Secret other does not exist"},
-		"Elsewhere":  {reader: api, namespace: "other", secret: "clouds", cloud: "admin", errorMessage: "spec.cloudCredentialsRef: Secret clouds does not exist"},
-		"OtherCloud": {reader: api, namespace: "cloud", secret: "clouds", cloud: "x", errorMessage: `spec.cloudCredentialsRef: Secret clouds: its clouds.yaml has no cloud "x": it has admin`},
-		"Broken":     {reader: broken, namespace: "cloud", secret: "clouds", cloud: "admin", err: "cannot read Secret clouds: no"},
+		"There": {reader: api, namespace: "cloud", secret: "clouds", cloud: "admin", user: "admin"},
+		"NoSecret": {reader: api, namespace: "cloud", secret: "other", cloud: "admin",
+			errorMessage: "spec.cloudCredentialsRef: Secret other does not exist"},
+		"Elsewhere": {reader: api, namespace: "other", secret: "clouds", cloud: "admin",
+			errorMessage: "spec.cloudCredentialsRef: Secret clouds does not exist"},
+		"OtherCloud": {reader: api, namespace: "cloud", secret: "clouds", cloud: "x",
+			errorMessage: `spec.cloudCredentialsRef: Secret clouds: its clouds.yaml has no cloud "x": it has admin`},
+		"Broken": {reader: broken, namespace: "cloud", secret: "clouds", cloud: "admin", err: "cannot read Secret clouds: no"},
 	} {
 		ref := common.CloudCredentialsReference{}
 		ref.SecretName, ref.CloudName = "clouds", tc.cloud
@@ -163,15 +167,16 @@ func TestFindCloud(t *testing.T) {
 	}
 }
 
-// TestScope: Keystone takes a name with a domain, or an ID alone.
+// TestScope: Keystone requires a name with a domain, or only an ID.
 func TestScope(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cloud Cloud
 		want  tokens.Scope
 	}{
-		"None":     {Cloud{}, tokens.Scope{}},
-		"ID":       {Cloud{ProjectID: "p", ProjectName: "service", ProjectDomainName: "Default"}, tokens.Scope{ProjectID: "p"}},
-		"Name":     {Cloud{ProjectName: "service", ProjectDomainName: "Default", ProjectDomainID: "d"}, tokens.Scope{ProjectName: "service", DomainName: "Default"}},
+		"None": {Cloud{}, tokens.Scope{}},
+		"ID":   {Cloud{ProjectID: "p", ProjectName: "service", ProjectDomainName: "Default"}, tokens.Scope{ProjectID: "p"}},
+		"Name": {Cloud{ProjectName: "service", ProjectDomainName: "Default", ProjectDomainID: "d"}, tokens.Scope{ProjectName: "service",
+			DomainName: "Default"}},
 		"Domain":   {Cloud{DomainName: "acme", DomainID: "a", UserDomainName: "acme"}, tokens.Scope{DomainName: "acme"}},
 		"ItsID":    {Cloud{DomainID: "a"}, tokens.Scope{DomainID: "a"}},
 		"Both":     {Cloud{DomainName: "acme", ProjectID: "p"}, tokens.Scope{ProjectID: "p"}},
@@ -183,7 +188,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// requests are what was sent to Keystone.
+// requests are the requests to Keystone.
 type requests struct {
 	keystone http.RoundTripper
 	bodies   []map[string]any
@@ -211,7 +216,7 @@ type readCloser struct{ *bytes.Reader }
 
 func (readCloser) Close() error { return nil }
 
-// TestRequests: a login is of a user of a domain, for a project; a credential says what it is for.
+// TestRequests: a login is for a user of a domain and a project; a credential contains its scope.
 func TestRequests(t *testing.T) {
 	sent := &requests{keystone: identitytest.New(map[string]string{"glance": password})}
 	c := cloud()
@@ -229,13 +234,14 @@ func TestRequests(t *testing.T) {
 			}}},
 			"scope": map[string]any{"project": map[string]any{"name": "service", "domain": map[string]any{"name": "Default"}}},
 		}},
-		{"application_credential": map[string]any{"name": "first", "description": "for glance", "secret": "secret", "unrestricted": false, "roles": []any{map[string]any{"name": "service"}}}},
+		{"application_credential": map[string]any{"name": "first", "description": "for glance", "secret": "secret", "unrestricted": false,
+			"roles": []any{map[string]any{"name": "service"}}}},
 	}
 	if diff := cmp.Diff(want, sent.bodies); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	c.UserDomainName, c.UserDomainID = "", "default"
-	_, _ = Transport(func([]byte) (http.RoundTripper, error) { return sent, nil }).Login(t.Context(), c) // The fake knows no IDs.
+	_, _ = Transport(func([]byte) (http.RoundTripper, error) { return sent, nil }).Login(t.Context(), c) // The fake does not support IDs.
 	user := map[string]any{"name": "glance", "password": password, "domain": map[string]any{"id": "default"}}
 	want[0]["auth"].(map[string]any)["identity"].(map[string]any)["password"] = map[string]any{"user": user}
 	if diff := cmp.Diff(want[0], sent.bodies[2]); diff != "" {
@@ -246,7 +252,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestTransport: nothing older than TLS 1.2 is spoken, to nobody but who is of the authority, and no connection is kept.
+// TestTransport: TLS 1.2 or later is required, with a certificate of the authority, and no connection is kept open.
 func TestTransport(t *testing.T) {
 	for name, ca := range map[string][]byte{"system": nil, "own": certificate} {
 		way, err := TLS(ca)
@@ -254,7 +260,8 @@ func TestTransport(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, ok := way.(*http.Transport)
-		if !ok || got.TLSClientConfig == nil || got.TLSClientConfig.MinVersion != tls.VersionTLS12 || !got.DisableKeepAlives || got.TLSClientConfig.InsecureSkipVerify {
+		if !ok || got.TLSClientConfig == nil || got.TLSClientConfig.MinVersion != tls.VersionTLS12 || !got.DisableKeepAlives ||
+			got.TLSClientConfig.InsecureSkipVerify {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if own := got.TLSClientConfig.RootCAs != nil; own != (ca != nil) {
@@ -266,16 +273,18 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// TestUnreachable: an expired certificate is said without the time, which is another one each time.
+// TestUnreachable: the message for an expired certificate does not contain the time, which differs each time.
 func TestUnreachable(t *testing.T) {
 	for _, tc := range []struct {
 		err  error
 		want ConnectError
 	}{
-		{x509.CertificateInvalidError{Reason: x509.Expired, Detail: "current time 12:00"}, ConnectError{ReasonCertificateRejected, "the certificate of k has expired or is not valid yet"}},
+		{x509.CertificateInvalidError{Reason: x509.Expired, Detail: "current time 12:00"}, ConnectError{ReasonCertificateRejected,
+			"the certificate of k has expired or is not valid yet"}},
 		{
 			fmt.Errorf("get: %w", x509.UnknownAuthorityError{}),
-			ConnectError{ReasonCertificateRejected, "the certificate of k is not trusted by the system's authorities: x509: certificate signed by unknown authority"},
+			ConnectError{ReasonCertificateRejected, "the certificate of k is not trusted by the system's authorities: x509: certificate signed " +
+				"by unknown authority"},
 		},
 		{errors.New("reset"), ConnectError{ReasonConnectionFailed, "no connection to k: reset"}},
 	} {
@@ -283,16 +292,16 @@ func TestUnreachable(t *testing.T) {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
-	broken := Transport(func([]byte) (http.RoundTripper, error) { return nil, errors.New("no way") })
-	if diff := cmp.Diff(&ConnectError{ReasonConnectionFailed, "no way"}, broken.Visit(t.Context(), "https://k")); diff != "" {
+	broken := Transport(func([]byte) (http.RoundTripper, error) { return nil, errors.New("no transport") })
+	if diff := cmp.Diff(&ConnectError{ReasonConnectionFailed, "no transport"}, broken.Visit(t.Context(), "https://k")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(&ConnectError{ReasonConnectionFailed, `":" is no address`}, Transport(TLS).Visit(t.Context(), ":")); diff != "" {
+	if diff := cmp.Diff(&ConnectError{ReasonConnectionFailed, `":" is not an address`}, Transport(TLS).Visit(t.Context(), ":")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// certificate is of an authority.
+// certificate is the certificate of an authority.
 var certificate = func() []byte {
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()

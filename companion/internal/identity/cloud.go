@@ -1,5 +1,5 @@
-// Package identity talks to Keystone as a user does who looks after its own credentials
-// (https://docs.openstack.org/api-ref/identity/v3/). No error has a secret in it.
+// Package identity calls Keystone as a user that manages its own credentials
+// (https://docs.openstack.org/api-ref/identity/v3/). Errors never contain secrets.
 package identity
 
 import (
@@ -18,13 +18,14 @@ const (
 	CAKey     = "cacert"
 )
 
-// Cloud is where Keystone is, and who logs in: what a clouds.yaml says in `auth`.
+// Cloud contains the address of Keystone and the credentials: the `auth` section of a clouds.yaml.
 type Cloud struct {
 	// AuthURL is Keystone's address, with https.
 	AuthURL string `json:"auth_url"`
-	// Region whose services are meant. None: there is one only.
+	// Region of the services. Empty if there is only one.
 	Region string `json:"-"`
-	// CA is the certificate of the authority that Keystone's is of, in PEM. None: those of the system.
+	// CA is the PEM certificate of the authority that issued Keystone's certificate. Defaults to the authorities of the
+	// system.
 	CA []byte `json:"-"`
 
 	// Username, its domain and its Password.
@@ -33,22 +34,22 @@ type Cloud struct {
 	UserDomainID   string `json:"user_domain_id"`
 	Password       string `json:"password"`
 
-	// Application credential in place of a user and its password. It is of a project already.
+	// Application credential instead of a user and its password. It includes the project.
 	ApplicationCredentialID     string `json:"application_credential_id"`
 	ApplicationCredentialSecret string `json:"application_credential_secret"`
 
-	// Domain that the login is for, by name or ID, if it is for no project.
+	// Domain to which the login is scoped, by name or ID, if it is not scoped to a project.
 	DomainName string `json:"domain_name"`
 	DomainID   string `json:"domain_id"`
-	// Project that the login is for, by name or ID. None: the login is for a domain, or for nothing.
+	// Project to which the login is scoped, by name or ID. If empty, the login is scoped to the domain, or unscoped.
 	ProjectName       string `json:"project_name"`
 	ProjectID         string `json:"project_id"`
 	ProjectDomainName string `json:"project_domain_name"`
 	ProjectDomainID   string `json:"project_domain_id"`
 }
 
-// ReadCloud reads a cloud of the clouds.yaml in a Secret. Passwords and application credentials by their IDs are understood, and
-// no file or environment variable is looked at. The error says what the Secret lacks.
+// ReadCloud reads a cloud of the clouds.yaml in a Secret. It supports passwords and application credentials by ID, and reads
+// no files or environment variables. The error describes what is missing in the Secret.
 func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 	var file struct {
 		Clouds map[string]struct {
@@ -61,7 +62,7 @@ func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 		return Cloud{}, fmt.Errorf("it has no key %s", CloudsKey)
 	}
 	if yaml.Unmarshal(text, &file) != nil {
-		return Cloud{}, fmt.Errorf("its %s cannot be read as YAML", CloudsKey) // The parser's own error may quote.
+		return Cloud{}, fmt.Errorf("its %s is not valid YAML", CloudsKey) // The parser's error may quote the content.
 	}
 	entry, ok := file.Clouds[name]
 	if !ok {
@@ -72,21 +73,21 @@ func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 	c.CA, c.Region = data[CAKey], entry.Region
 	switch {
 	case !strings.HasPrefix(c.AuthURL, "https://"):
-		return Cloud{}, fmt.Errorf("cloud %q needs auth_url: an address that begins with https://, since a password is sent there", name)
+		return Cloud{}, fmt.Errorf("cloud %q requires auth_url: an address that begins with https://, because a password is sent to it", name)
 	case c.ApplicationCredentialID != "" && c.ApplicationCredentialSecret == "":
-		return Cloud{}, fmt.Errorf("cloud %q needs application_credential_secret together with application_credential_id", name)
+		return Cloud{}, fmt.Errorf("cloud %q requires application_credential_secret with application_credential_id", name)
 	case c.ApplicationCredentialID != "":
 		return c, nil
 	case c.UserDomainName == "" && c.UserDomainID == "":
-		return Cloud{}, fmt.Errorf("cloud %q needs user_domain_name", name)
+		return Cloud{}, fmt.Errorf("cloud %q requires user_domain_name", name)
 	case c.ProjectName != "" && c.ProjectDomainName == "" && c.ProjectDomainID == "":
-		return Cloud{}, fmt.Errorf("cloud %q needs project_domain_name together with project_name", name)
+		return Cloud{}, fmt.Errorf("cloud %q requires project_domain_name with project_name", name)
 	}
 	return c, nil
 }
 
-// errUnauthorized is why nobody can log in.
+// errUnauthorized is the reason for a rejected password.
 var errUnauthorized = errors.New("the password is not accepted by Keystone, or the user is locked out")
 
-// errRevoked is the same of an application credential, which locks nobody out.
-var errRevoked = errors.New("not accepted by Keystone: it is revoked or has expired, or its secret is another one")
+// errRevoked is the reason for a rejected application credential, which causes no lockout.
+var errRevoked = errors.New("not accepted by Keystone: it is revoked or has expired, or its secret differs")

@@ -25,19 +25,19 @@ import (
 // timeout of a call.
 const timeout = 30 * time.Second
 
-// ApplicationCredential is what Keystone reports about one: never its secret.
+// ApplicationCredential is an application credential as reported by Keystone, without its secret.
 type ApplicationCredential struct {
-	// ID is Keystone's, Name is unique among those of a user.
+	// ID is assigned by Keystone; Name is unique per user.
 	ID, Name string
 }
 
 // IsUnauthorized reports whether a login failed because Keystone does not accept the password.
 func IsUnauthorized(err error) bool { return errors.Is(err, errUnauthorized) }
 
-// Transport returns a way to Keystone for the certificate of an authority.
+// Transport returns a transport to Keystone for the certificate of an authority.
 type Transport func(ca []byte) (http.RoundTripper, error)
 
-// Login logs in.
+// Login logs in and returns the session.
 func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 	way, err := t(c.CA)
 	if err != nil {
@@ -49,7 +49,7 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 	}
 	provider.HTTPClient = http.Client{
 		Transport: way, Timeout: timeout,
-		// A password goes where it was meant to go.
+		// Do not send passwords to a redirect target.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	service, err := openstack.NewIdentityV3(provider, gophercloud.EndpointOpts{})
@@ -61,7 +61,7 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 	case !gophercloud.ResponseCodeIs(result.Err, http.StatusUnauthorized):
 	case c.ApplicationCredentialID != "":
 		return nil, fmt.Errorf("cannot log in: application credential %s is %w", c.ApplicationCredentialID, errRevoked)
-	case c.ProjectName != "" || c.ProjectID != "": // Keystone does not tell one from the other.
+	case c.ProjectName != "" || c.ProjectID != "": // Keystone does not distinguish these causes.
 		return nil, fmt.Errorf("cannot log in as user %s: %w, or has no role in project %s",
 			c.Username, errUnauthorized, cmp.Or(c.ProjectName, c.ProjectID))
 	default:
@@ -72,18 +72,18 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 	}
 	who, err := result.ExtractUser()
 	if err != nil || who == nil {
-		return nil, errors.New("cannot log in: Keystone's answer names no user")
+		return nil, errors.New("cannot log in: the response of Keystone has no user")
 	}
 	if err := provider.SetTokenAndAuthResult(result); err != nil {
-		return nil, errors.New("cannot log in: Keystone's answer has no token")
+		return nil, errors.New("cannot log in: the response of Keystone has no token")
 	}
 	provided, err := result.ExtractRoles()
 	if err != nil {
-		return nil, errors.New("cannot log in: Keystone's answer has roles that are none")
+		return nil, errors.New("cannot log in: the response of Keystone has invalid roles")
 	}
 	user := &User{service: service, id: who.ID, region: c.Region}
 	if user.catalog, err = result.ExtractServiceCatalog(); err != nil {
-		return nil, errors.New("cannot log in: Keystone's answer has a catalog that is none")
+		return nil, errors.New("cannot log in: the response of Keystone has an invalid catalog")
 	}
 	for _, role := range provided {
 		user.roles = append(user.roles, role.Name)
@@ -91,7 +91,7 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 	return user, nil
 }
 
-// domainID gives way to a name: Keystone takes one of them.
+// domainID returns the ID only if no name is set, because Keystone accepts only one of them.
 func domainID(name, id string) string {
 	if name != "" {
 		return ""
@@ -99,7 +99,7 @@ func domainID(name, id string) string {
 	return id
 }
 
-// options are how it is logged in.
+// options returns the options of the login.
 func (c Cloud) options() *tokens.AuthOptions {
 	if c.ApplicationCredentialID != "" {
 		return &tokens.AuthOptions{
@@ -112,7 +112,7 @@ func (c Cloud) options() *tokens.AuthOptions {
 	}
 }
 
-// userName logs in.
+// userName returns the description of the credentials for messages.
 func (c Cloud) userName() string {
 	if c.ApplicationCredentialID != "" {
 		return "application credential " + c.ApplicationCredentialID
@@ -132,7 +132,7 @@ func (c Cloud) scope() tokens.Scope {
 	return tokens.Scope{DomainName: c.DomainName, DomainID: domainID(c.DomainName, c.DomainID)}
 }
 
-// TLS is a transport that accepts the certificates of one authority, or those of the system if none is given.
+// TLS returns a transport that accepts certificates of one authority, or of the system's authorities if none is given.
 func TLS(ca []byte) (http.RoundTripper, error) {
 	settings := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(ca) > 0 {
@@ -141,12 +141,12 @@ func TLS(ca []byte) (http.RoundTripper, error) {
 			return nil, fmt.Errorf("cannot read the certificate of an authority in key %s: it is not PEM", CAKey)
 		}
 	}
-	// A transport of its own for each login: nothing is kept open.
+	// A separate transport for each login, so that no connection is kept open.
 	return &http.Transport{TLSClientConfig: settings, DisableKeepAlives: true}, nil
 }
 
-// A User is logged in, looks after its own credentials and, if it is an administrator, after what there is in Keystone. Every call may be
-// repeated. Every error is a sentence with what Keystone answered.
+// User is a session of a user that manages its own credentials and, as an administrator, objects in Keystone. All calls are
+// idempotent. All errors contain the message of Keystone.
 type User struct {
 	service *gophercloud.ServiceClient
 	id      string
@@ -155,7 +155,7 @@ type User struct {
 	region  string
 }
 
-// Service is the client of another service, by its type in the catalog and its internal address there.
+// Service returns the client of another service, by its type and its internal address in the catalog.
 func (u *User) Service(kind string) (*gophercloud.ServiceClient, error) {
 	for _, s := range u.catalog.Entries {
 		for _, e := range s.Endpoints {
@@ -175,12 +175,13 @@ func in(region string) string {
 	return " in region " + region
 }
 
-// MissingRoles are those of some roles, by their names, that the user does not have where it logged in to, in the order that they are given in.
+// MissingRoles returns the given roles, by name and in the given order, that the user does not have in the scope of its
+// login.
 func (u *User) MissingRoles(roles []string) []string {
 	return slices.DeleteFunc(slices.Clone(roles), func(role string) bool { return slices.Contains(u.roles, role) })
 }
 
-// ApplicationCredentials are all of the user.
+// ApplicationCredentials returns all application credentials of the user.
 func (u *User) ApplicationCredentials(ctx context.Context) ([]ApplicationCredential, error) {
 	pages, err := applicationcredentials.List(u.service, u.id, nil).AllPages(ctx)
 	if err != nil {
@@ -188,7 +189,7 @@ func (u *User) ApplicationCredentials(ctx context.Context) ([]ApplicationCredent
 	}
 	list, err := applicationcredentials.ExtractApplicationCredentials(pages)
 	if err != nil {
-		return nil, errors.New("cannot list application credentials: Keystone's answer is none")
+		return nil, errors.New("cannot list application credentials: Keystone returned an invalid response")
 	}
 	out := make([]ApplicationCredential, len(list))
 	for i, a := range list {
@@ -197,9 +198,9 @@ func (u *User) ApplicationCredentials(ctx context.Context) ([]ApplicationCredent
 	return out, nil
 }
 
-// CreateApplicationCredential makes one with a secret that the caller has chosen, for the project that the user logged in to and with some
-// of the user's roles there, by their names: with all of them if none is named. It cannot make or delete others. That there is one of that
-// name is no error.
+// CreateApplicationCredential creates an application credential with a given secret, for the project of the login and with
+// the given roles of the user, by name; without roles, with all of the user's roles. The credential cannot create or delete
+// others. An existing credential of that name is not an error.
 func (u *User) CreateApplicationCredential(ctx context.Context, name, description, secret string, roles []string) error {
 	options := applicationcredentials.CreateOpts{Name: name, Description: description, Secret: secret}
 	for _, role := range roles {
@@ -209,10 +210,10 @@ func (u *User) CreateApplicationCredential(ctx context.Context, name, descriptio
 	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusConflict) {
 		return nil
 	}
-	return explain("make an application credential", err, secret)
+	return explain("create an application credential", err, secret)
 }
 
-// DeleteApplicationCredential revokes one. That there is none is no error.
+// DeleteApplicationCredential revokes an application credential. A missing one is not an error.
 func (u *User) DeleteApplicationCredential(ctx context.Context, id string) error {
 	err := applicationcredentials.Delete(ctx, u.service, u.id, id).Err
 	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
@@ -230,9 +231,9 @@ func (u *User) ChangePassword(ctx context.Context, from, to string) error {
 	return explain("change the password", err, from, to)
 }
 
-// explain makes a sentence of an error: what Keystone says, and not what it was asked, in which there are secrets. Those that
-// were sent are taken out in any case.
-func explain(what string, err error, secrets ...string) error {
+// explain formats an error with the message of Keystone, but without the request, which contains secrets. The given secrets
+// are redacted in any case.
+func explain(operation string, err error, secrets ...string) error {
 	text := err.Error()
 	var response gophercloud.ErrUnexpectedResponseCode
 	if missing := steady.IsNoResponse(err); missing != "" {
@@ -243,7 +244,7 @@ func explain(what string, err error, secrets ...string) error {
 				Message string `json:"message"`
 			} `json:"error"`
 		}
-		text = fmt.Sprintf("Keystone answers %d", response.Actual)
+		text = fmt.Sprintf("Keystone returned HTTP %d", response.Actual)
 		if json.Unmarshal(response.Body, &body) == nil && body.Error.Message != "" {
 			text += ": " + body.Error.Message
 		}
@@ -253,5 +254,5 @@ func explain(what string, err error, secrets ...string) error {
 			text = strings.ReplaceAll(text, s, "…")
 		}
 	}
-	return fmt.Errorf("cannot %s: %s", what, text)
+	return fmt.Errorf("cannot %s: %s", operation, text)
 }

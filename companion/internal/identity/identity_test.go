@@ -37,31 +37,39 @@ func TestReadCloud(t *testing.T) {
 		err    string
 	}{
 		"Whole": {
-			reason: "As Keystone's SecretAggregate writes it.",
+			reason: "As written by Keystone's SecretAggregate.",
 			data:   text(full + "      project_name: service\n      project_domain_name: Default\n"),
 			want: Cloud{
 				AuthURL: "https://k:5000/v3", CA: []byte("pem"), Username: "glance", Password: "x", UserDomainName: "Default",
 				ProjectName: "service", ProjectDomainName: "Default",
 			},
 		},
-		"NoFile":     {reason: "Another Secret.", data: map[string][]byte{"cacert": nil}, err: "it has no key clouds.yaml"},
-		"NoYAML":     {reason: "Nothing of it is quoted.", data: map[string][]byte{"clouds.yaml": []byte("clouds: [" + password)}, err: "cannot be read as YAML"},
-		"WrongType":  {reason: "Nothing of it is quoted.", data: map[string][]byte{"clouds.yaml": []byte("clouds: " + password)}, err: "cannot be read as YAML"},
-		"OtherCloud": {reason: "It says which there are.", data: map[string][]byte{"clouds.yaml": []byte("clouds: {b: {}, a: {}}")}, err: `has no cloud "glance": it has a, b`},
-		"NoAddress":  {reason: "Nobody to ask.", data: text("      username: glance\n"), err: "needs auth_url"},
-		"PlainText":  {reason: "Everybody could read the password.", data: text(strings.Replace(full, "https", "http", 1)), err: "begins with https://"},
-		"NoDomain":   {reason: "A user's name is one of a domain's.", data: text("      auth_url: https://k\n"), err: "needs user_domain_name"},
+		"NoFile": {reason: "Another Secret.", data: map[string][]byte{"cacert": nil}, err: "it has no key clouds.yaml"},
+		"NoYAML": {reason: "Its content is not quoted.", data: map[string][]byte{"clouds.yaml": []byte("clouds: [" + password)},
+			err: "is not valid YAML"},
+		"WrongType": {reason: "Its content is not quoted.", data: map[string][]byte{"clouds.yaml": []byte("clouds: " + password)},
+			err: "is not valid YAML"},
+		"OtherCloud": {reason: "The error lists the clouds.", data: map[string][]byte{"clouds.yaml": []byte("clouds: {b: {}, a: {}}")},
+			err: `has no cloud "glance": it has a, b`},
+		"NoAddress": {reason: "It has no address.", data: text("      username: glance\n"), err: "requires auth_url"},
+		"PlainText": {reason: "The password would be sent in plain text.", data: text(strings.Replace(full, "https", "http", 1)),
+			err: "begins with https://"},
+		"NoDomain": {reason: "A user name is unique only in its domain.", data: text("      auth_url: https://k\n"),
+			err: "requires user_domain_name"},
 		"Credential": {
-			reason: "An application credential is of a user and a project.",
+			reason: "An application credential includes the user and the project.",
 			data:   text("      auth_url: https://k\n      application_credential_id: i\n      application_credential_secret: s\n"),
 			want:   Cloud{AuthURL: "https://k", CA: []byte("pem"), ApplicationCredentialID: "i", ApplicationCredentialSecret: "s"},
 		},
-		"HalfCredential": {reason: "An ID alone logs nobody in.", data: text("      auth_url: https://k\n      application_credential_id: i\n"), err: "needs application_credential_secret"},
+		"HalfCredential": {reason: "An ID is not sufficient for a login.",
+			data: text("      auth_url: https://k\n      application_credential_id: i\n"), err: "requires application_credential_secret"},
 		"Domain": {
-			reason: "Who manages a domain logs in to it.", data: text(full + "      domain_name: acme\n"),
-			want: Cloud{AuthURL: "https://k:5000/v3", CA: []byte("pem"), Username: "glance", Password: "x", UserDomainName: "Default", DomainName: "acme"},
+			reason: "A domain administrator logs in to the domain.", data: text(full + "      domain_name: acme\n"),
+			want: Cloud{AuthURL: "https://k:5000/v3", CA: []byte("pem"), Username: "glance", Password: "x", UserDomainName: "Default",
+				DomainName: "acme"},
 		},
-		"NoProjectDomain": {reason: "So is a project's.", data: text(full + "      project_name: service\n"), err: "needs project_domain_name"},
+		"NoProjectDomain": {reason: "So is a project name.", data: text(full + "      project_name: service\n"),
+			err: "requires project_domain_name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ReadCloud(tc.data, "glance")
@@ -83,7 +91,7 @@ func TestApplicationCredentials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"first", "second", "first"} { // Again is no error, and changes nothing.
+	for _, name := range []string{"first", "second", "first"} { // Repeated calls are no error, and change nothing.
 		if err := u.CreateApplicationCredential(ctx, name, "for glance", "secret of "+name, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -93,9 +101,9 @@ func TestApplicationCredentials(t *testing.T) {
 		t.Fatalf("%v, %v", list, err)
 	}
 	if !k.AcceptsCredential(list[0].ID, "secret of first") {
-		t.Error("nobody can log in by it")
+		t.Error("the login fails")
 	}
-	for range 2 { // Again is no error.
+	for range 2 { // Repeated calls are no error.
 		if err := u.DeleteApplicationCredential(ctx, list[0].ID); err != nil {
 			t.Fatal(err)
 		}
@@ -105,8 +113,8 @@ func TestApplicationCredentials(t *testing.T) {
 	}
 }
 
-// TestRoles: an application credential has the roles that are named and no others; one that the user does not have is refused, and who has
-// none in a project is not let in.
+// TestRoles: an application credential has exactly the given roles; a role that the user does not have is rejected, and a
+// login without roles in a project fails.
 func TestRoles(t *testing.T) {
 	k := identitytest.New(map[string]string{"glance": password})
 	k.SetRoles("glance", "reader", "service")
@@ -126,9 +134,10 @@ func TestRoles(t *testing.T) {
 	if err := u.CreateApplicationCredential(t.Context(), "all", "", "x", nil); err != nil {
 		t.Error(err)
 	}
-	const rejected = "cannot make an application credential: Keystone answers 400: Invalid application credential: " +
+	const rejected = "cannot create an application credential: Keystone returned HTTP 400: Invalid application credential: " +
 		"Cannot create an application credential with unassigned role"
-	if err := u.CreateApplicationCredential(t.Context(), "more", "", "x", []string{"service", "admin"}); err == nil || err.Error() != rejected {
+	if err := u.CreateApplicationCredential(t.Context(), "more", "", "x", []string{"service", "admin"}); err == nil ||
+		err.Error() != rejected {
 		t.Errorf("%v, want %s", err, rejected)
 	}
 	got := map[string][]string{}
@@ -139,31 +148,34 @@ func TestRoles(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	k.SetRoles("glance")
-	if _, err := through(k)(t.Context(), cloud()); !IsUnauthorized(err) || !strings.HasSuffix(err.Error(), ", or has no role in project service") {
+	if _, err := through(k)(t.Context(), cloud()); !IsUnauthorized(err) || !strings.HasSuffix(err.Error(),
+		", or has no role in project service") {
 		t.Errorf("without a role: %v", err)
 	}
-	nowhere := cloud()
-	nowhere.ProjectName, nowhere.ProjectDomainName, nowhere.Password = "", "", "wrong"
-	if _, err := through(k)(t.Context(), nowhere); !IsUnauthorized(err) || strings.Contains(err.Error(), "project") {
+	closedAddress := cloud()
+	closedAddress.ProjectName, closedAddress.ProjectDomainName, closedAddress.Password = "", "", "wrong"
+	if _, err := through(k)(t.Context(), closedAddress); !IsUnauthorized(err) || strings.Contains(err.Error(), "project") {
 		t.Errorf("without a project: %v", err)
 	}
 }
 
-// TestLoginByCredential: who has an application credential logs in with what it is of, and one that is revoked is said to be.
+// TestLoginByCredential: an application credential logs in with its own scope, and a revoked one is reported.
 func TestLoginByCredential(t *testing.T) {
 	k := identitytest.New(map[string]string{"glance": password})
-	c := Cloud{AuthURL: "https://keystone.cloud.svc:5000/v3", ApplicationCredentialID: k.Add("glance", "mine"), ApplicationCredentialSecret: "theirs"}
+	c := Cloud{AuthURL: "https://keystone.cloud.svc:5000/v3", ApplicationCredentialID: k.Add("glance", "mine"),
+		ApplicationCredentialSecret: "theirs"}
 	u, err := through(k)(t.Context(), c)
 	if err != nil || u.ID() != "id-glance" || len(u.MissingRoles([]string{"service"})) > 0 {
 		t.Fatalf("%v, %v", u, err)
 	}
 	k.Remove("glance")
-	const revoked = " is not accepted by Keystone: it is revoked or has expired, or its secret is another one"
+	const revoked = " is not accepted by Keystone: it is revoked or has expired, or its secret differs"
 	if _, err := through(k)(t.Context(), c); err == nil || err.Error() != "cannot log in: application credential "+c.ApplicationCredentialID+revoked {
 		t.Error(err)
 	}
 	k.SetDown(true)
-	if _, err := through(k)(t.Context(), c); err == nil || !strings.HasPrefix(err.Error(), "cannot log in as application credential "+c.ApplicationCredentialID+": ") {
+	if _, err := through(k)(t.Context(), c); err == nil || !strings.HasPrefix(err.Error(),
+		"cannot log in as application credential "+c.ApplicationCredentialID+": ") {
 		t.Error(err)
 	}
 }
@@ -189,7 +201,7 @@ func TestChangePassword(t *testing.T) {
 	}
 }
 
-// TestErrors: what Keystone says is reported, what it was sent is not.
+// TestErrors: errors contain the message of Keystone, but not the request.
 func TestErrors(t *testing.T) {
 	ctx := context.Background()
 	k := identitytest.New(map[string]string{"glance": password})
@@ -206,22 +218,23 @@ func TestErrors(t *testing.T) {
 	wrong := cloud()
 	wrong.Password = "wrong"
 	_, rejected := through(k)(ctx, wrong)
-	nowhere := cloud()
-	nowhere.AuthURL = "https://127.0.0.1:1/v3"
-	_, unreachable := Transport(TLS).Login(ctx, nowhere)
-	nowhere.CA = []byte("no PEM")
-	_, noCA := Transport(TLS).Login(ctx, nowhere)
+	closedAddress := cloud()
+	closedAddress.AuthURL = "https://127.0.0.1:1/v3"
+	_, unreachable := Transport(TLS).Login(ctx, closedAddress)
+	closedAddress.CA = []byte("no PEM")
+	_, noCA := Transport(TLS).Login(ctx, closedAddress)
 	for name, tc := range map[string]struct {
 		err  error
 		want string
 	}{
-		"Down":        {down(), "cannot log in as user glance: Keystone answers 503: Service Unavailable"},
+		"Down":        {down(), "cannot log in as user glance: Keystone returned HTTP 503: Service Unavailable"},
 		"Refused":     {rejected, "cannot log in as user glance: the password is not accepted by Keystone, or the user is locked out"},
-		"Unreachable": {unreachable, "cannot log in as user glance: no answer from 127.0.0.1:1: connection refused"},
+		"Unreachable": {unreachable, "cannot log in as user glance: no response from 127.0.0.1:1: connection refused"},
 		"NoCA":        {noCA, "key cacert: it is not PEM"},
 		// Keystone quotes the input.
-		"BadInput":     {u.CreateApplicationCredential(ctx, "x", "", strings.Repeat(password, 20), nil), `Keystone answers 400: Invalid input for field 'secret': "…"`},
-		"SamePassword": {u.ChangePassword(ctx, password, password), "Keystone answers 400: The new password must be another one than …"},
+		"BadInput": {u.CreateApplicationCredential(ctx, "x", "", strings.Repeat(password, 20), nil),
+			`Keystone returned HTTP 400: Invalid input for field 'secret': "…"`},
+		"SamePassword": {u.ChangePassword(ctx, password, password), "Keystone returned HTTP 400: The new password must be another one than …"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.err == nil || !strings.Contains(tc.err.Error(), tc.want) || strings.Contains(tc.err.Error(), password) {
@@ -234,7 +247,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTLS: only who is of the authority is talked to, and nobody who sends us elsewhere.
+// TestTLS: only servers with a certificate of the authority are accepted, and redirects are not followed.
 func TestTLS(t *testing.T) {
 	k := identitytest.New(map[string]string{"glance": password})
 	server := httptest.NewTLSServer(k)
@@ -261,19 +274,19 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestVisit: each step in which a client may fail has a reason of its own, and no message changes from one visit to the next.
+// TestVisit: each failing step of a client has its own reason, and messages do not change between visits.
 func TestVisit(t *testing.T) {
 	k := identitytest.New(nil)
 	keystone := httptest.NewTLSServer(k)
 	defer keystone.Close()
-	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	httpServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v3" {
 			http.Redirect(w, r, "https://elsewhere.example.com", http.StatusFound)
 			return
 		}
 		_, _ = w.Write([]byte("<html>welcome</html>"))
 	}))
-	defer plain.Close()
+	defer httpServer.Close()
 	trusting := Transport(func([]byte) (http.RoundTripper, error) { return keystone.Client().Transport, nil })
 	closed := httptest.NewServer(nil)
 	closed.Close()
@@ -287,9 +300,9 @@ func TestVisit(t *testing.T) {
 		"Certificate": {TLS, keystone.URL + "/v3", ReasonCertificateRejected, "is not trusted by the system's authorities"},
 		"Name":        {TLS, "https://identity.invalid/v3", ReasonNameResolutionFailed, "the name of identity.invalid cannot be resolved"},
 		"Refused":     {TLS, closed.URL, ReasonConnectionFailed, "connection refused"},
-		"NoTLS":       {TLS, strings.Replace(plain.URL, "http:", "https:", 1), ReasonConnectionFailed, "no connection to"},
-		"Redirect":    {TLS, plain.URL + "/v3", ReasonUnexpectedResponse, "answers 302 Found"},
-		"SomeoneElse": {TLS, plain.URL + "/", ReasonUnexpectedResponse, "not as Keystone does"},
+		"NoTLS":       {TLS, strings.Replace(httpServer.URL, "http:", "https:", 1), ReasonConnectionFailed, "no connection to"},
+		"Redirect":    {TLS, httpServer.URL + "/v3", ReasonUnexpectedResponse, "returned 302 Found"},
+		"SomeoneElse": {TLS, httpServer.URL + "/", ReasonUnexpectedResponse, "not as Keystone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first, second := tc.way.Visit(t.Context(), tc.address), tc.way.Visit(t.Context(), tc.address)

@@ -15,7 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
-// Reasons why an address does not answer as Keystone does.
+// Reasons why an address does not respond as Keystone does.
 const (
 	ReasonNameResolutionFailed = "NameUnknown"
 	ReasonConnectionFailed     = "ConnectionFailed"
@@ -23,17 +23,17 @@ const (
 	ReasonUnexpectedResponse   = "WrongAnswer"
 )
 
-// ConnectError is why a client does not get through to Keystone.
+// ConnectError is the reason why a client cannot connect to Keystone.
 type ConnectError struct {
-	// Reason is one of the above, Message a sentence.
+	// Reason is one of the constants above, Message is a sentence.
 	Reason, Message string
 }
 
-// Error is the message.
+// Error returns the message.
 func (u *ConnectError) Error() string { return u.Message }
 
-// Visit asks for the version of Keystone's API at an address, as a client does before it logs in: with nobody's password. It follows no
-// redirect, since clients send passwords to the address that the catalog names.
+// Visit requests the version of Keystone's API at an address, as a client does before it logs in, without credentials. It
+// follows no redirect, because clients send passwords to the address in the catalog.
 func (t Transport) Visit(ctx context.Context, address string) *ConnectError {
 	const timeout, limit = 10 * time.Second, 1 << 16
 	way, err := t(nil)
@@ -42,7 +42,7 @@ func (t Transport) Visit(ctx context.Context, address string) *ConnectError {
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return &ConnectError{ReasonConnectionFailed, fmt.Sprintf("%q is no address", address)}
+		return &ConnectError{ReasonConnectionFailed, fmt.Sprintf("%q is not an address", address)}
 	}
 	client := http.Client{
 		Transport: way, Timeout: timeout,
@@ -54,7 +54,8 @@ func (t Transport) Visit(ctx context.Context, address string) *ConnectError {
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return &ConnectError{ReasonUnexpectedResponse, fmt.Sprintf("%s answers %s: what leads there does not lead to Keystone", address, response.Status)}
+		return &ConnectError{ReasonUnexpectedResponse, fmt.Sprintf("%s returned %s: the address is not routed to Keystone", address,
+			response.Status)}
 	}
 	var body struct {
 		Version struct {
@@ -62,12 +63,12 @@ func (t Transport) Visit(ctx context.Context, address string) *ConnectError {
 		} `json:"version"`
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, limit)).Decode(&body); err != nil || body.Version.ID == "" {
-		return &ConnectError{ReasonUnexpectedResponse, address + " answers, but not as Keystone does: it is something else"}
+		return &ConnectError{ReasonUnexpectedResponse, address + " responded, but not as Keystone"}
 	}
 	return nil
 }
 
-// unreachable says in which step a request has failed.
+// unreachable returns the step in which a request failed.
 func unreachable(host string, err error) *ConnectError {
 	var (
 		name        *net.DNSError
@@ -82,7 +83,8 @@ func unreachable(host string, err error) *ConnectError {
 		return &ConnectError{ReasonCertificateRejected, fmt.Sprintf("the certificate of %s has expired or is not valid yet", host)}
 	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &other):
 		return &ConnectError{
-			ReasonCertificateRejected, fmt.Sprintf("the certificate of %s is not trusted by the system's authorities: %s", host, steady.StableMessage(err)),
+			ReasonCertificateRejected, fmt.Sprintf("the certificate of %s is not trusted by the system's authorities: %s", host,
+				steady.StableMessage(err)),
 		}
 	}
 	return &ConnectError{ReasonConnectionFailed, fmt.Sprintf("no connection to %s: %s", host, steady.StableMessage(err))}

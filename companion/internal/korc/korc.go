@@ -1,4 +1,4 @@
-// Package korc finds out what K-ORC's objects are in Keystone.
+// Package korc looks up the Keystone IDs of K-ORC's objects.
 package korc
 
 import (
@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Version of K-ORC's API.
+// Version is the version of K-ORC's API.
 var Version = schema.GroupVersion{Group: "openstack.k-orc.cloud", Version: "v1alpha1"}
 
-// ID of an object in Keystone. What it waits for is said instead, if it is not there yet; an error is the API server's.
+// ID returns the Keystone ID of an object. If it does not exist yet, waiting is the reason; an error is from the API server.
 func ID(ctx context.Context, reader client.Reader, kind, namespace, name string) (id, waiting string, err error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(Version.WithKind(kind))
@@ -30,7 +30,7 @@ func ID(ctx context.Context, reader client.Reader, kind, namespace, name string)
 	}
 	id, _, _ = unstructured.NestedString(u.Object, "status", "id")
 	if id == "" {
-		return "", fmt.Sprintf("K-ORC has not found or made %s %s in Keystone yet", kind, name), nil
+		return "", fmt.Sprintf("K-ORC has not found or created %s %s in Keystone yet", kind, name), nil
 	}
 	return id, "", nil
 }

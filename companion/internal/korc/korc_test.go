@@ -33,7 +33,7 @@ func TestID(t *testing.T) {
 	going := object("going", "g")
 	going.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1e9, 0)})
 	going.SetFinalizers([]string{"openstack.k-orc.cloud/user"})
-	external := object("elsewhere", "e")
+	external := object("external", "e")
 	external.SetNamespace("other")
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object("made", "m"), object("new", ""), going, external).Build()
 	fails := func(err error) client.Reader {
@@ -47,12 +47,12 @@ func TestID(t *testing.T) {
 		reader         client.Reader
 		id, waits, err string
 	}{
-		"made":      {reader: api, id: "m"},
-		"new":       {reader: api, waits: "K-ORC has not found or made User new in Keystone yet"},
-		"going":     {reader: api, waits: "K-ORC's User going is being deleted"},
-		"elsewhere": {reader: api, waits: "K-ORC's User elsewhere does not exist"},
-		"unknown":   {reader: fails(&meta.NoKindMatchError{}), waits: "K-ORC's User unknown does not exist"},
-		"broken":    {reader: fails(errors.New("no")), err: "cannot read User broken: no"},
+		"made":     {reader: api, id: "m"},
+		"new":      {reader: api, waits: "K-ORC has not found or created User new in Keystone yet"},
+		"going":    {reader: api, waits: "K-ORC's User going is being deleted"},
+		"external": {reader: api, waits: "K-ORC's User external does not exist"},
+		"unknown":  {reader: fails(&meta.NoKindMatchError{}), waits: "K-ORC's User unknown does not exist"},
+		"broken":   {reader: fails(errors.New("no")), err: "cannot read User broken: no"},
 	} {
 		id, waiting, err := ID(t.Context(), tc.reader, "User", "cloud", name)
 		if id != tc.id || waiting != tc.waits || (err == nil) != (tc.err == "") || err != nil && err.Error() != tc.err {

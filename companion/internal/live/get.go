@@ -1,4 +1,4 @@
-// Package live reads objects past every cache, and what controllers have recorded in them.
+// Package live reads objects without a cache, and records that controllers store in them.
 package live
 
 import (
@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Get reads an object into o, and gives it back: nil if there is none. The kind is for the error.
+// Get reads an object into o and returns it; nil if it does not exist. The kind is for the error message.
 func Get[T client.Object](ctx context.Context, reader client.Reader, kind string, key client.ObjectKey, o T) (T, error) {
 	var none T
 	switch err := reader.Get(ctx, key, o); {

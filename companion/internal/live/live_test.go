@@ -30,7 +30,8 @@ func TestGet(t *testing.T) {
 			return errors.New("no")
 		},
 	})
-	if got, err := Get(t.Context(), broken, "Secret", key, &corev1.Secret{}); err == nil || err.Error() != "cannot read Secret b: no" || got != nil {
+	if got, err := Get(t.Context(), broken, "Secret", key, &corev1.Secret{}); err == nil || err.Error() != "cannot read Secret b: no" ||
+		got != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -52,6 +53,6 @@ func TestRecord(t *testing.T) {
 	}
 	o.Annotations["a"] = "{"
 	if got, err := ReadRecord[record](o, "a"); err == nil || got != nil {
-		t.Errorf("one that cannot be read: %v, %v", got, err)
+		t.Errorf("an invalid record: %v, %v", got, err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ReadRecord reads what a controller has recorded in an annotation: nil, and no error, if there is none.
+// ReadRecord returns the record in an annotation; nil, without an error, if none exists.
 func ReadRecord[R any](o metav1.Object, annotation string) (*R, error) {
 	text, ok := o.GetAnnotations()[annotation]
 	if !ok {
@@ -15,12 +15,12 @@ func ReadRecord[R any](o metav1.Object, annotation string) (*R, error) {
 	}
 	r := new(R)
 	if err := json.Unmarshal([]byte(text), r); err != nil {
-		return nil, fmt.Errorf("annotation %s cannot be read: %w", annotation, err)
+		return nil, fmt.Errorf("annotation %s cannot be parsed: %w", annotation, err)
 	}
 	return r, nil
 }
 
-// WriteRecord writes it. A record of texts, numbers and times always has a JSON form.
+// WriteRecord stores a record in an annotation. A record of strings, numbers and times always has a JSON form.
 func WriteRecord(o *metav1.ObjectMeta, annotation string, record any) {
 	text, _ := json.Marshal(record) //nolint:errchkjson // See above.
 	metav1.SetMetaDataAnnotation(o, annotation, string(text))

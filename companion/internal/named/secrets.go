@@ -1,5 +1,5 @@
-// Package named watches Secrets one by one. The companion's rights name the Secrets that it has to do with, so it can neither list
-// nor watch all of a namespace.
+// Package named watches individual Secrets. The companion's permissions are for Secrets by name, so it can neither list nor
+// watch all Secrets of a namespace.
 package named
 
 import (
@@ -20,25 +20,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Source are a source of a controller: they wake each object whose Secrets have changed. Only metadata is watched and kept: no value
-// stays in memory. A nil one wakes nobody.
+// Source is the source of a controller: it triggers a pass for each object whose Secrets have changed. Only metadata is
+// watched and cached: no value is kept in memory. A nil Source triggers none.
 type Source struct {
 	client metadata.Interface
 
 	mu sync.Mutex
-	// done and queue are there from when the controller has started. Watches that begin later end with it.
+	// done and queue are set when the controller has started. Watches that start later end with it.
 	done  <-chan struct{}
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
-	// watchedNames are the names of the Secrets of each object; watches are those that run, by the name of the Secret.
+	// watchedNames are the names of the Secrets of each object; watches are the active watches by Secret.
 	watchedNames map[types.NamespacedName][]string
 	watches      map[types.NamespacedName]chan struct{}
 }
 
-// New watches by a manager's configuration.
+// New returns a Source with a manager's configuration.
 func New(mgr ctrl.Manager) (*Source, error) {
 	c, err := metadata.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a client for metadata: %w", err)
+		return nil, fmt.Errorf("cannot create a client for metadata: %w", err)
 	}
 	return with(c), nil
 }
@@ -47,7 +47,7 @@ func with(c metadata.Interface) *Source {
 	return &Source{client: c, watchedNames: map[types.NamespacedName][]string{}, watches: map[types.NamespacedName]chan struct{}{}}
 }
 
-// Start lets the controller's queue be filled. It is called by the controller, before it reconciles anything.
+// Start sets the queue. The controller calls it before it reconciles any object.
 func (s *Source) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,9 +55,9 @@ func (s *Source) Start(ctx context.Context, queue workqueue.TypedRateLimitingInt
 	return nil
 }
 
-// Watch wakes an object from now on when one of these Secrets of its namespace changes, and for no other. It is to be called before they
-// are read, so that no change falls in between; the first time, each Secret that is there wakes the object once more. Without a name the
-// object is woken no more.
+// Watch triggers passes for an object when one of these Secrets in its namespace changes, and no longer for other Secrets.
+// Call it before the Secrets are read, so that no change is missed; the first time, each existing Secret triggers one more
+// pass. Without names, the object is no longer triggered.
 func (s *Source) Watch(object types.NamespacedName, names ...string) {
 	if s == nil {
 		return
@@ -83,7 +83,7 @@ func (s *Source) Watch(object types.NamespacedName, names ...string) {
 	}
 }
 
-// watchers are the objects that a Secret wakes.
+// watchers returns the objects that a Secret triggers.
 func (s *Source) watchers(secret types.NamespacedName) []types.NamespacedName {
 	var out []types.NamespacedName
 	for object, names := range s.watchedNames {
@@ -94,8 +94,8 @@ func (s *Source) watchers(secret types.NamespacedName) []types.NamespacedName {
 	return out
 }
 
-// watch begins to watch a Secret, if nobody does yet. The informer starts over by itself after every failure, with a growing pause: as long
-// as the right is missing, too.
+// watch starts to watch a Secret, unless it is watched already. The informer restarts after each failure, with an increasing
+// delay: also while the permission is missing.
 func (s *Source) watch(secret, object types.NamespacedName) {
 	if s.watches[secret] != nil {
 		return
@@ -110,7 +110,7 @@ func (s *Source) watch(secret, object types.NamespacedName) {
 		UpdateFunc: func(any, any) { wake() },
 		DeleteFunc: func(any) { wake() },
 	}); err != nil {
-		// Only an informer that was stopped refuses a handler. The object looks by itself from time to time.
+		// Only a stopped informer rejects a handler. The object is polled anyway.
 		ctrl.Log.WithName("named").Error(err, "cannot watch a Secret", "secret", secret, "object", object)
 		return
 	}

@@ -24,15 +24,15 @@ func key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// api is an API server that keeps by which fields it is asked: rights on a name need metadata.name.
+// api is an API server that records field selectors: permissions on a name require metadata.name.
 type api struct {
 	*fake.FakeMetadataClient
 
-	mu    sync.Mutex
-	asked []string // fields by which was listed
+	mu           sync.Mutex
+	requestCount []string // field selectors of lists
 
-	// watched is closed when the first watch is open. A real API server hands what changed between a list and its watch; the fake's
-	// tracker forgets it.
+	// watched is closed when the first watch is open. A real API server returns changes between a list and its watch; the
+	// fake's tracker does not.
 	watched chan struct{}
 }
 
@@ -51,7 +51,7 @@ func newAPI(t *testing.T, names ...string) *api {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if l, ok := action.(clienttesting.ListAction); ok {
-			a.asked = append(a.asked, l.GetListRestrictions().Fields.String())
+			a.requestCount = append(a.requestCount, l.GetListRestrictions().Fields.String())
 		}
 		return false, nil, nil
 	}
@@ -85,7 +85,7 @@ func start(t *testing.T, a *api) (*Source, queue) {
 	return s, q
 }
 
-// woken waits for the next object that is woken.
+// woken waits for the next triggered object.
 func woken(t *testing.T, q queue) string {
 	t.Helper()
 	got := make(chan string, 1)
@@ -98,12 +98,12 @@ func woken(t *testing.T, q queue) string {
 	case name := <-got:
 		return name
 	case <-time.After(10 * time.Second):
-		t.Fatal("nobody is woken")
+		t.Fatal("no object was triggered")
 		return ""
 	}
 }
 
-// touch changes a Secret that is watched.
+// touch changes a watched Secret.
 func touch(t *testing.T, a *api, name string) {
 	t.Helper()
 	<-a.watched
@@ -114,7 +114,8 @@ func touch(t *testing.T, a *api, name string) {
 	}
 }
 
-// TestFollow: a Secret wakes whoever follows it, when it is first seen and when it changes. What is asked of the API server is one name.
+// TestFollow: a Secret triggers its objects when it is first observed and when it changes. Requests to the API server are
+// restricted to one name.
 func TestFollow(t *testing.T) {
 	a := newAPI(t, "keystone-admin")
 	s, q := start(t, a)
@@ -128,12 +129,12 @@ func TestFollow(t *testing.T) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !slices.Equal(a.asked, []string{"metadata.name=keystone-admin"}) {
-		t.Errorf("asked for %v", a.asked)
+	if !slices.Equal(a.requestCount, []string{"metadata.name=keystone-admin"}) {
+		t.Errorf("requested %v", a.requestCount)
 	}
 }
 
-// TestShared: each Secret is watched once, and until nobody follows it.
+// TestShared: each Secret is watched once, until no object references it.
 func TestShared(t *testing.T) {
 	a := newAPI(t, "keystone-admin", "keystone-tls")
 	s, q := start(t, a)
@@ -155,18 +156,18 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestNoOwner: a reconciler without one, and one whose controller has not started, follow nothing.
+// TestNoOwner: a nil Source, and one whose controller has not started, watch nothing.
 func TestNoOwner(t *testing.T) {
 	var none *Source
 	none.Watch(key("clouds"), "keystone-admin")
 	s := with(newAPI(t))
 	s.Watch(key("clouds"), "keystone-admin")
 	if len(s.watches) > 0 {
-		t.Error("it watches for nobody")
+		t.Error("it watches without an object")
 	}
 }
 
-// TestDeleted: a Secret that is deleted wakes, too.
+// TestDeleted: a deleted Secret triggers its objects, too.
 func TestDeleted(t *testing.T) {
 	a := newAPI(t, "keystone-admin")
 	s, q := start(t, a)
@@ -180,7 +181,7 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// closed is a watch that tells when nobody watches any more.
+// closed is a watch that reports when it is stopped.
 type closed struct {
 	watch.Interface
 
@@ -193,7 +194,7 @@ func (c *closed) Stop() {
 	c.Interface.Stop()
 }
 
-// TestEnded: nothing is watched when the controller has ended.
+// TestEnded: nothing is watched after the controller has ended.
 func TestEnded(t *testing.T) {
 	a := newAPI(t, "keystone-admin")
 	w := &closed{Interface: watch.NewRaceFreeFake(), done: make(chan struct{})}
@@ -210,7 +211,7 @@ func TestEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Watch(key("clouds"), "keystone-admin")
-	woken(t, q) // By the list. One that ends before the watch never opens it.
+	woken(t, q) // By the list. A controller that ends before the watch never opens it.
 	<-opened
 	end()
 	select {

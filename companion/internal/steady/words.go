@@ -1,5 +1,5 @@
-// Package steady says why a connection has failed in words that stay the same as long as the reason does. What is written into a status
-// wakes Crossplane, and the errors of Go's packages have clocks and source ports in them, which are others each time.
+// Package steady describes connection errors with messages that change only with the reason. A change of a status triggers
+// Crossplane, and the errors of Go's packages contain times and source ports, which differ each time.
 package steady
 
 import (
@@ -11,13 +11,14 @@ import (
 	"strings"
 )
 
-// IsCertificateExpired reports whether a certificate was refused for the time, which the error's own text has in it.
+// IsCertificateExpired reports whether a certificate was rejected because of the time, which is part of the original error
+// message.
 func IsCertificateExpired(err error) bool {
 	var invalid x509.CertificateInvalidError
 	return errors.As(err, &invalid) && invalid.Reason == x509.Expired
 }
 
-// StableMessage are those of the innermost error, which have neither method nor address, and no time.
+// StableMessage returns the message of the innermost error, which has no method, address or time.
 func StableMessage(err error) string {
 	var (
 		name    *net.DNSError
@@ -27,17 +28,17 @@ func StableMessage(err error) string {
 	case IsCertificateExpired(err):
 		return "the certificate has expired or is not valid yet"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		// Which of the two clocks rings first, that of the context or that of the connection, is chance.
-		return "no answer in time"
-	case errors.As(err, &name): // What keeps the server of names from being asked is in its text, with both addresses.
+		// It is random whether the timeout of the context or of the connection is reported first.
+		return "no response in time"
+	case errors.As(err, &name): // The reason why the name server is unreachable is in its text, with both addresses.
 		parts := strings.Split(name.Err, ": ")
 		return parts[len(parts)-1]
 	}
 	return last(err).Error()
 }
 
-// IsNoResponse says of a request over HTTP that there is no answer, from which host, and why: nothing if there is one, or if it was never
-// sent.
+// IsNoResponse describes the missing response to an HTTP request, with the host and the reason; "" if there was a response,
+// or if the request was never sent.
 func IsNoResponse(err error) string {
 	var sent *url.Error
 	if !errors.As(err, &sent) {
@@ -47,7 +48,7 @@ func IsNoResponse(err error) string {
 	if at, err := url.Parse(sent.URL); err == nil && at.Host != "" {
 		host = at.Host
 	}
-	return "no answer from " + host + ": " + StableMessage(err)
+	return "no response from " + host + ": " + StableMessage(err)
 }
 
 func last(err error) error {

@@ -1,4 +1,4 @@
-// Package blockstoragetest is a fake of what there is of Cinder's API in package blockstorage, behind a fake Keystone.
+// Package blockstoragetest is a fake of the part of Cinder's API that package blockstorage uses, behind a fake Keystone.
 package blockstoragetest
 
 import (
@@ -14,40 +14,40 @@ import (
 // address of the API in Keystone's catalog.
 const address = "https://cinder.cloud.svc:8776/v3"
 
-// Service is a record as Cinder has it: of a manager, the host has its backend, too.
+// Service is a record in Cinder: the host of a manager includes its backend.
 type Service struct {
 	Binary, Host string
 	Up           bool
 }
 
-// Pool is one that schedulers know.
+// Pool is a pool known to the schedulers.
 type Pool struct {
 	// Name is host@backend#pool, or cluster@backend#pool.
 	Name string
-	// ReportedAt is when a manager has last said something of it.
+	// ReportedAt is the time of the manager's last report.
 	ReportedAt time.Time
-	// Total and Free are numbers, or words.
+	// Total and Free are numbers or strings.
 	Total, Free any
-	// State is what its manager says, if it says anything: up or down.
+	// State is reported by its manager: up, down or "" if it reports none.
 	State string
 }
 
-// Cinder answers what is asked of it, and leaves the rest to Keystone.
+// Cinder serves requests to Cinder, and forwards others to Keystone.
 type Cinder struct {
-	// Keystone gives the tokens.
+	// Keystone issues the tokens.
 	Keystone *identitytest.Keystone
 
 	mutex    sync.Mutex
 	services []Service
 	pools    []Pool
 	down     bool
-	// lost: no scheduler answers. refusal is of every request.
-	lost    bool
-	refusal string
-	asked   int
+	// schedulersDown is set if no scheduler responds. refusal is returned for all requests.
+	schedulersDown bool
+	requestError   string
+	requestCount   int
 }
 
-// New is a Cinder whose API a Keystone knows.
+// New returns a Cinder whose API is in Keystone's catalog.
 func New(keystone *identitytest.Keystone) *Cinder {
 	keystone.SetEndpoint("block-storage", address)
 	return &Cinder{Keystone: keystone}
@@ -74,28 +74,28 @@ func (c *Cinder) SetDown(down bool) {
 	c.down = down
 }
 
-// FailSchedulerRequests makes those requests fail that schedulers answer.
+// FailSchedulerRequests makes requests fail that require a scheduler.
 func (c *Cinder) FailSchedulerRequests(missing bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.lost = missing
+	c.schedulersDown = missing
 }
 
-// FailRequests makes Cinder refuse every request with a message; none: no longer.
+// FailRequests makes Cinder reject all requests with a message; "" resets it.
 func (c *Cinder) FailRequests(message string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.refusal = message
+	c.requestError = message
 }
 
-// RequestCount is how many requests there were.
+// RequestCount returns the number of requests.
 func (c *Cinder) RequestCount() int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return c.asked
+	return c.requestCount
 }
 
-// RoundTrip answers a request without a network.
+// RoundTrip serves a request without a network.
 func (c *Cinder) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasPrefix(r.URL.String(), address) {
 		return c.Keystone.RoundTrip(r)
@@ -106,20 +106,20 @@ func (c *Cinder) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *Cinder) serve(w http.ResponseWriter, r *http.Request) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.asked++
+	c.requestCount++
 	path := strings.TrimPrefix(r.URL.Path, "/v3/")
 	switch {
 	case c.down:
 		identitytest.Fail(w, http.StatusServiceUnavailable, "serviceUnavailable", "")
 	case !c.Keystone.Issued(r.Header.Get("X-Auth-Token")):
 		identitytest.Fail(w, http.StatusUnauthorized, "unauthorized", "This server could not verify that you are authorized.")
-	case c.refusal != "":
-		identitytest.Fail(w, http.StatusForbidden, "forbidden", c.refusal)
+	case c.requestError != "":
+		identitytest.Fail(w, http.StatusForbidden, "forbidden", c.requestError)
 	case r.Method != http.MethodGet:
 		identitytest.Fail(w, http.StatusMethodNotAllowed, "badMethod", "")
 	case path == "os-services":
 		c.listServices(w)
-	case path == "scheduler-stats/get_pools" && c.lost:
+	case path == "scheduler-stats/get_pools" && c.schedulersDown:
 		identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "The server has either erred or is incapable of it.")
 	case path == "scheduler-stats/get_pools":
 		c.listPools(w, strings.EqualFold(r.URL.Query().Get("detail"), "true"))

@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
-// catalogMicroversion is the one by which flavors and aggregates are asked for.
+// catalogMicroversion is the microversion of requests for flavors and aggregates.
 const catalogMicroversion = "2.86"
 
 // SetFlavors replaces all flavors.
@@ -24,7 +24,7 @@ func (n *Nova) SetFlavors(all ...common.Flavor) {
 	n.flavors = slices.Clone(all)
 }
 
-// Flavors are all flavors, by their names.
+// Flavors returns all flavors, sorted by name.
 func (n *Nova) Flavors() []common.Flavor {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -38,14 +38,14 @@ func (n *Nova) SetAggregates(all ...compute.Aggregate) {
 	n.aggregates = slices.Clone(all)
 }
 
-// Aggregates are all aggregates, by their names.
+// Aggregates returns all aggregates, sorted by name.
 func (n *Nova) Aggregates() []compute.Aggregate {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	return slices.SortedFunc(slices.Values(n.aggregates), func(a, b compute.Aggregate) int { return compareNames(a.Name, b.Name) })
 }
 
-// Pin says that virtual machines of a host were ordered in its zone, which it cannot leave.
+// Pin marks a host as having servers that were created in its zone, so that it cannot leave the zone.
 func (n *Nova) Pin(host string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -54,14 +54,14 @@ func (n *Nova) Pin(host string) {
 
 func compareNames(a, b string) int { return strings.Compare(a, b) }
 
-// catalog answers what is asked of flavors and aggregates, and says whether anything was.
+// catalog serves requests for flavors and aggregates, and reports whether the request was one.
 func (n *Nova) catalog(w http.ResponseWriter, r *http.Request, path []string) bool {
 	if r.Header.Get("X-Openstack-Nova-Api-Version") != catalogMicroversion {
 		return false
 	}
 	var body map[string]json.RawMessage
 	if r.Body != nil {
-		_ = json.NewDecoder(r.Body).Decode(&body) // What cannot be read says nothing.
+		_ = json.NewDecoder(r.Body).Decode(&body) // An invalid body is treated as empty.
 	}
 	switch path[0] {
 	case "flavors":
@@ -74,7 +74,7 @@ func (n *Nova) catalog(w http.ResponseWriter, r *http.Request, path []string) bo
 	return true
 }
 
-// into reads one key of a body.
+// into parses one key of a body.
 func into[T any](body map[string]json.RawMessage, key string) (out T, ok bool) {
 	data, ok := body[key]
 	return out, ok && json.Unmarshal(data, &out) == nil
@@ -101,14 +101,14 @@ func (n *Nova) serveFlavors(w http.ResponseWriter, r *http.Request, path []strin
 	n.serveFlavor(w, r, i, path[1:], body)
 }
 
-// serveFlavor answers what is asked of one flavor.
+// serveFlavor serves requests for one flavor.
 func (n *Nova) serveFlavor(w http.ResponseWriter, r *http.Request, i int, path []string, body map[string]json.RawMessage) {
 	f := &n.flavors[i]
-	what := r.Method
+	operation := r.Method
 	if len(path) > 0 {
-		what += " " + path[0]
+		operation += " " + path[0]
 	}
-	switch what {
+	switch operation {
 	case http.MethodDelete:
 		n.flavors = slices.Delete(n.flavors, i, i+1)
 		w.WriteHeader(http.StatusAccepted)
@@ -157,8 +157,8 @@ func (n *Nova) makeFlavor(w http.ResponseWriter, body map[string]json.RawMessage
 		return
 	}
 	if created.ID == "" {
-		n.made++
-		created.ID = fmt.Sprintf("id-%d", n.made)
+		n.createdCount++
+		created.ID = fmt.Sprintf("id-%d", n.createdCount)
 	}
 	f := common.Flavor{
 		Name: created.Name, ID: created.ID, Description: created.Description, VCPUs: created.VCPUs, MemoryMiB: created.RAM, DiskGiB: created.Disk,
@@ -248,13 +248,13 @@ func (n *Nova) makeAggregate(w http.ResponseWriter, body map[string]json.RawMess
 		identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Aggregate "+created.Name+" already exists.")
 		return
 	}
-	n.made++
-	g := compute.Aggregate{ID: n.made, HostAggregate: common.HostAggregate{Name: created.Name, AvailabilityZone: created.Zone}}
+	n.createdCount++
+	g := compute.Aggregate{ID: n.createdCount, HostAggregate: common.HostAggregate{Name: created.Name, AvailabilityZone: created.Zone}}
 	n.aggregates = append(n.aggregates, g)
 	identitytest.Write(w, http.StatusOK, map[string]any{"aggregate": aggregateView(g)})
 }
 
-// act does what is asked of an aggregate's hosts and metadata.
+// act changes an aggregate's hosts and metadata.
 func (n *Nova) act(w http.ResponseWriter, g *compute.Aggregate, body map[string]json.RawMessage) bool {
 	type host struct{ Host string }
 	if add, ok := into[host](body, "add_host"); ok {

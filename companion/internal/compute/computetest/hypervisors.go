@@ -10,31 +10,32 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
-// Addresses of Nova's neighbours in Keystone's catalog.
+// Addresses of Placement and Neutron in Keystone's catalog.
 const (
 	placementAddress = "https://placement.cloud.svc:8778"
 	neutronAddress   = "https://neutron.cloud.svc:9696"
 )
 
-// Hypervisor is what Nova and Placement have of one.
+// Hypervisor is the state of a hypervisor in Nova and Placement.
 type Hypervisor struct {
 	Host string
-	// Servers are its virtual machines, Migrations those from or to it.
+	// Servers on the host, and Migrations from or to it.
 	Servers    []compute.Server
 	Migrations []compute.Migration
-	// Provider is its resource provider, which others may be below. Consumers are those who have a part of it, besides its own servers.
+	// Provider is its resource provider, Below are the children. Consumers are the consumers with allocations, without its
+	// own servers.
 	Provider  string
 	Below     []string
 	Consumers []string
-	// Inventories are what the provider has, by resource class.
+	// Inventories of the provider, by resource class.
 	Inventories map[string]Inventory
-	// Unreachable: Nova cannot delete the provider.
+	// Unreachable is set if Nova cannot delete the provider.
 	Unreachable bool
 
-	left bool
+	isRemoved bool
 }
 
-// Inventory is what a resource provider has of a class, and how much of that is given away.
+// Inventory is the inventory of a resource class, with the used amount.
 type Inventory struct {
 	Total, Reserved, Used int
 	Ratio                 float64
@@ -47,14 +48,14 @@ func (n *Nova) SetHypervisors(all ...Hypervisor) {
 	n.hypervisors = slices.Clone(all)
 }
 
-// Hypervisors are all hypervisors.
+// Hypervisors returns all hypervisors.
 func (n *Nova) Hypervisors() []Hypervisor {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	return slices.Clone(n.hypervisors)
 }
 
-// Agents are all agents of Neutron.
+// Agents returns all agents of Neutron.
 func (n *Nova) Agents() []compute.Agent {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -68,7 +69,7 @@ func (n *Nova) SetAgents(all ...compute.Agent) {
 	n.agents = slices.Clone(all)
 }
 
-// Leftovers are what there is of a host, in words: its service, its resource providers and its agents, by their IDs.
+// Leftovers lists the records of a host: its service, its resource providers and its agents, by ID.
 func (n *Nova) Leftovers(host string) (out []string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -99,7 +100,7 @@ func (h *Hypervisor) tree() []string {
 	return append([]string{h.Provider}, h.Below...)
 }
 
-// leave takes a host out of Nova, as its API does with its service, and says whether it may go.
+// leave removes a host from Nova, as the deletion of its service does, and reports whether that is allowed.
 // https://docs.openstack.org/api-ref/compute/#delete-compute-service
 func (n *Nova) leave(w http.ResponseWriter, host string) bool {
 	for i := range n.hypervisors {
@@ -115,7 +116,7 @@ func (n *Nova) leave(w http.ResponseWriter, host string) bool {
 			identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Unable to delete compute service that has in-progress migrations.")
 			return false
 		}
-		h.left = true
+		h.isRemoved = true
 		if len(h.Consumers) == 0 && !h.Unreachable {
 			h.Provider, h.Below = "", nil
 		}
@@ -123,13 +124,13 @@ func (n *Nova) leave(w http.ResponseWriter, host string) bool {
 	return true
 }
 
-// serveHypervisors answers what is asked of hypervisors and of what is on them, and says whether anything was.
+// serveHypervisors serves requests for hypervisors, servers and migrations, and reports whether the request was one.
 func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []string) bool {
 	all, host := []any{}, r.URL.Query().Get("host")
 	switch strings.Join(path, "/") {
 	case "os-hypervisors/detail":
 		for _, h := range n.hypervisors {
-			if !h.left {
+			if !h.isRemoved {
 				all = append(all, h.detail(r.URL.Query().Get("with_servers") == "true"))
 			}
 		}
@@ -156,7 +157,7 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 	return true
 }
 
-// detail is what Nova says of one. With microversion 2.53 it names its virtual machines only where there are any.
+// detail returns a hypervisor as listed by Nova. Microversion 2.53 returns servers only if there are any.
 func (h *Hypervisor) detail(withServers bool) map[string]any {
 	out := map[string]any{
 		"id": h.Provider, "hypervisor_hostname": h.Host + ".example", "service": map[string]any{"host": h.Host, "id": "id-of-" + h.Host},
@@ -172,7 +173,7 @@ func (h *Hypervisor) detail(withServers bool) map[string]any {
 	return out
 }
 
-// servers are those of all projects, for who asks for them.
+// servers returns the servers of all projects, if the request includes all tenants.
 func (h *Hypervisor) servers(r *http.Request) (out []any) {
 	if r.URL.Query().Get("all_tenants") != "true" {
 		return nil
@@ -187,7 +188,7 @@ func (h *Hypervisor) servers(r *http.Request) (out []any) {
 	return out
 }
 
-// servePlacement answers what is asked of resource providers.
+// servePlacement serves requests for resource providers.
 func (n *Nova) servePlacement(w http.ResponseWriter, r *http.Request) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -250,7 +251,7 @@ func (h *Hypervisor) allocations(provider string) map[string]any {
 	return out
 }
 
-// inventories are what a provider has, and what of it is used.
+// inventories returns the inventories and usages of a provider.
 func (h *Hypervisor) inventories(provider string) map[string]map[string]any {
 	has, used := map[string]any{}, map[string]any{}
 	if provider == h.Provider {
@@ -277,15 +278,15 @@ func (h *Hypervisor) deleteProvider(w http.ResponseWriter, id string) {
 	}
 }
 
-// writeError is how Placement says no.
+// writeError writes an error in the format of Placement.
 func writeError(w http.ResponseWriter, code int, detail string) {
 	identitytest.Write(w, code, map[string]any{
 		"errors": []any{map[string]any{"status": code, "title": http.StatusText(code), "detail": detail}},
 	})
 }
 
-// serveNeutron answers what is asked of agents. When the first one of a host is removed, its chassis is, too, and nothing says any more
-// where the others are.
+// serveNeutron serves requests for agents. With the first agent of a host, its chassis is deleted, so that the other agents
+// no longer have a host.
 func (n *Nova) serveNeutron(w http.ResponseWriter, r *http.Request) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()

@@ -9,15 +9,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
-// LiveMigrations are the virtual machines whose migration was ordered, by their IDs.
+// LiveMigrations returns the IDs of the servers for which a migration was requested.
 func (n *Nova) LiveMigrations() []string {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	return slices.Clone(n.moves)
 }
 
-// End ends the migrations that are under way: the virtual machines move to a host, or stay where they are if there is none. It says how
-// many there were.
+// End ends the migrations in progress: the servers move to the given host, or stay if it is "". It returns their number.
 func (n *Nova) End(to, at string) (count int) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -46,7 +45,7 @@ func (n *Nova) End(to, at string) (count int) {
 	return count
 }
 
-// move begins a migration.
+// move starts a migration.
 func (n *Nova) move(w http.ResponseWriter, r *http.Request, id string) {
 	var body struct {
 		Order *struct {
@@ -78,7 +77,7 @@ func (n *Nova) move(w http.ResponseWriter, r *http.Request, id string) {
 	identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Instance "+id+" could not be found.")
 }
 
-// disable lets a host have virtual machines, or none.
+// disable enables or disables a host for servers.
 func (n *Nova) disable(w http.ResponseWriter, r *http.Request, id string) {
 	var body struct {
 		Status string `json:"status"`

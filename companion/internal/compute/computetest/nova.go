@@ -1,4 +1,4 @@
-// Package computetest is a fake of what there is of Nova's API in package compute, behind a fake Keystone.
+// Package computetest is a fake of the part of Nova's API that package compute uses, behind a fake Keystone.
 package computetest
 
 import (
@@ -15,32 +15,32 @@ import (
 // address of the API in Keystone's catalog.
 const address = "https://nova.cloud.svc:8774/v2.1"
 
-// Nova answers what is asked of it, of Placement and of Neutron, and leaves the rest to Keystone.
+// Nova serves requests to Nova, Placement and Neutron, and forwards others to Keystone.
 type Nova struct {
-	// Keystone gives the tokens.
+	// Keystone issues the tokens.
 	Keystone *identitytest.Keystone
 
 	mutex    sync.Mutex
 	services []compute.Service
 	deleted  []compute.Service
 	down     bool
-	// placementDown: Placement fails every request.
+	// placementDown makes all requests to Placement fail.
 	placementDown bool
-	// requestError is of every request, and unmakeable of those that make a flavor or an aggregate.
+	// requestError is returned for all requests, and createError for the creation of flavors and aggregates.
 	requestError, createError string
 
 	flavors    []common.Flavor
 	aggregates []compute.Aggregate
-	// made numbers what is made, and pinned are hosts whose virtual machines cannot leave their zone.
-	made   int
-	pinned []string
+	// createdCount is the number of created objects, and pinned are hosts whose servers cannot leave their zone.
+	createdCount int
+	pinned       []string
 
 	hypervisors []Hypervisor
 	agents      []compute.Agent
 	moves       []string
 }
 
-// New is a Nova whose API a Keystone knows.
+// New returns a Nova whose API is in Keystone's catalog.
 func New(keystone *identitytest.Keystone) *Nova {
 	keystone.SetEndpoint("compute", address)
 	keystone.SetEndpoint("placement", placementAddress)
@@ -55,14 +55,14 @@ func (n *Nova) Set(all ...compute.Service) {
 	n.services = slices.Clone(all)
 }
 
-// Services are all records.
+// Services returns all records.
 func (n *Nova) Services() []compute.Service {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	return slices.Clone(n.services)
 }
 
-// Deleted are the records that were removed by the API.
+// Deleted returns the records that were removed with the API.
 func (n *Nova) Deleted() []compute.Service {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -83,21 +83,21 @@ func (n *Nova) SetPlacementDown(down bool) {
 	n.placementDown = down
 }
 
-// FailRequests makes Nova refuse every request with a message; none: no longer.
+// FailRequests makes Nova reject all requests with a message; "" resets it.
 func (n *Nova) FailRequests(message string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.requestError = message
 }
 
-// FailCreates makes Nova refuse with a message to make flavors and aggregates; none: no longer.
+// FailCreates makes Nova reject the creation of flavors and aggregates with a message; "" resets it.
 func (n *Nova) FailCreates(message string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.createError = message
 }
 
-// RoundTrip answers a request without a network.
+// RoundTrip serves a request without a network.
 func (n *Nova) RoundTrip(r *http.Request) (*http.Response, error) {
 	serve := n.serve
 	switch url := r.URL.String(); {

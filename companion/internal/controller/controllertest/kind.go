@@ -1,4 +1,4 @@
-// Package controllertest holds kinds of the companion to what all of them promise.
+// Package controllertest checks the wiring of the companion's kinds.
 package controllertest
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// Expectations is what a kind is told of, beside its own objects, and what it warns of.
+// Expectations are the expected watches, warnings and metrics of a kind.
 type Expectations struct {
 	Annotated, Finalizes bool
 	// Owns and Consumers are kinds.
 	Owns, Consumers []string
 	// Warns are conditions.
 	Warns []string
-	// Metrics are the names that dashboards and alerts ask for, in the order of the alphabet.
+	// Metrics are the names used by dashboards and alerts, in alphabetical order.
 	Metrics []string
 }
 
-// names is a registry that keeps the names of what is registered.
+// names is a registry that records the names of registered metrics.
 type names struct {
 	prometheus.Registerer
 
@@ -36,7 +36,7 @@ type names struct {
 
 var fullName = regexp.MustCompile(`fqName: "([^"]*)"`)
 
-// Register keeps the names.
+// Register records the names.
 func (n *names) Register(c prometheus.Collector) error {
 	descriptions := make(chan *prometheus.Desc, 1)
 	c.Describe(descriptions)
@@ -44,7 +44,7 @@ func (n *names) Register(c prometheus.Collector) error {
 	return nil
 }
 
-// Kind fails the test if the kind is wired otherwise than wanted, or does not fit together.
+// Kind fails the test if the wiring of the kind differs from the expectation, or is inconsistent.
 func Kind[T client.Object, W any](t *testing.T, scheme *runtime.Scheme, k *controller.Kind[T, W], want Expectations) {
 	t.Helper()
 	if got := kindOf(t, scheme, k.Object); got != k.Name {
@@ -52,7 +52,7 @@ func Kind[T client.Object, W any](t *testing.T, scheme *runtime.Scheme, k *contr
 	}
 	if len(k.Consumers) > 0 {
 		if got := kindOf(t, scheme, k.List); got != k.Name+"List" {
-			t.Errorf("consumers wake objects of a %s", got)
+			t.Errorf("consumers trigger passes for objects of a %s", got)
 		}
 	}
 	got := Expectations{Annotated: k.Annotated, Finalizes: k.Finalizes, Warns: k.Warns}
@@ -73,11 +73,11 @@ func Kind[T client.Object, W any](t *testing.T, scheme *runtime.Scheme, k *contr
 	}
 	o, ok := k.Object.DeepCopyObject().(T)
 	if !ok {
-		t.Fatalf("a copy of %T is no %T", k.Object, k.Object)
+		t.Fatalf("a copy of %T is not a %T", k.Object, k.Object)
 	}
 	*k.Conditions(o) = []metav1.Condition{{Type: k.Warns[0]}}
 	if len(*k.Conditions(o)) != 1 || len(*k.Conditions(k.Object)) != 0 {
-		t.Errorf("conditions of kind %s are not those of its objects", k.Name)
+		t.Errorf("Conditions of kind %s does not return the conditions of the object", k.Name)
 	}
 }
 

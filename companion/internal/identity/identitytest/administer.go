@@ -10,49 +10,50 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AssignedRoles are the paths of all roles that are given: projects/ID/users/ID/roles/ID, system/groups/ID/roles/ID and so on.
+// AssignedRoles returns the paths of all role assignments: projects/ID/users/ID/roles/ID, system/groups/ID/roles/ID and so
+// on.
 func (k *Keystone) AssignedRoles() []string {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	return slices.Sorted(maps.Keys(k.given))
+	return slices.Sorted(maps.Keys(k.assignments))
 }
 
-// AssignRole gives a role as someone else does.
+// AssignRole assigns a role as another administrator does.
 func (k *Keystone) AssignRole(path string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	k.given[path] = true
+	k.assignments[path] = true
 }
 
-// UnassignRole takes a role away as someone else does.
+// UnassignRole removes a role as another administrator does.
 func (k *Keystone) UnassignRole(path string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	delete(k.given, path)
+	delete(k.assignments, path)
 }
 
-// SetRegion makes an endpoint of that ID, or puts it into another region; none: "".
+// SetRegion creates an endpoint with the ID, or sets its region; "" for none.
 func (k *Keystone) SetRegion(endpoint, region string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	k.regions[endpoint] = region
 }
 
-// Region of an endpoint.
+// Region returns the region of an endpoint.
 func (k *Keystone) Region(endpoint string) string {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return k.regions[endpoint]
 }
 
-// SetEndpoint enters the internal endpoint of another service into the catalog, in region RegionOne.
+// SetEndpoint adds the internal endpoint of another service to the catalog, in region RegionOne.
 func (k *Keystone) SetEndpoint(kind, url string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	k.services[kind] = url
 }
 
-// Issued reports whether a token was issued here.
+// Issued reports whether a token was issued by this Keystone.
 func (k *Keystone) Issued(id string) bool {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -70,7 +71,7 @@ func (k *Keystone) catalog() []any {
 	return out
 }
 
-// administer answers an administrator.
+// administer serves requests of an administrator.
 func (k *Keystone) administer(w http.ResponseWriter, r *http.Request, path []string) {
 	switch {
 	case len(path) >= 5 && path[len(path)-2] == "roles":
@@ -84,28 +85,29 @@ func (k *Keystone) administer(w http.ResponseWriter, r *http.Request, path []str
 	}
 }
 
-// SetLockoutAttempts locks users out after so many failed logins ([security_compliance] lockout_failure_attempts), for ever.
+// SetLockoutAttempts locks users out permanently after the given number of failed logins ([security_compliance]
+// lockout_failure_attempts).
 func (k *Keystone) SetLockoutAttempts(failures int) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	k.limit = failures
 }
 
-// Fail is a login by a wrong password.
+// Fail counts a login with a wrong password.
 func (k *Keystone) Fail(user string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	k.failed[user]++
 }
 
-// Options are the options of a user.
+// Options returns the options of a user.
 func (k *Keystone) Options(user string) map[string]any {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return maps.Clone(k.options[user])
 }
 
-// SetOption sets an option of a user as someone else does.
+// SetOption sets an option of a user as another administrator does.
 func (k *Keystone) SetOption(user, option string, value any) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -119,12 +121,12 @@ func (k *Keystone) option(user, option string, value any) {
 	k.options[user][option] = value
 }
 
-// locked: a right password is refused like a wrong one, and counted neither way.
+// locked reports whether a user is locked out: its correct password is rejected like a wrong one, without counting.
 func (k *Keystone) locked(user string) bool {
 	return k.limit > 0 && k.failed[user] >= k.limit && k.options[user]["ignore_lockout_failure_attempts"] != true
 }
 
-// user answers an administrator about a user. What is changed are options, one by one.
+// user serves an administrator's requests for a user. Only options can be changed, individually.
 func (k *Keystone) user(w http.ResponseWriter, r *http.Request, id string) {
 	name := strings.TrimPrefix(id, "id-")
 	if _, ok := k.passwords[name]; !ok || name == id {
@@ -157,12 +159,12 @@ func (k *Keystone) user(w http.ResponseWriter, r *http.Request, id string) {
 func (k *Keystone) assignment(w http.ResponseWriter, r *http.Request, path string) {
 	switch {
 	case r.Method == http.MethodPut:
-		k.given[path] = true
-	case !k.given[path]:
+		k.assignments[path] = true
+	case !k.assignments[path]:
 		fail(w, http.StatusNotFound, "Could not find role assignment.")
 		return
 	case r.Method == http.MethodDelete:
-		delete(k.given, path)
+		delete(k.assignments, path)
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -183,7 +185,8 @@ func (k *Keystone) endpoint(w http.ResponseWriter, r *http.Request, id string) {
 		region = body.Endpoint.Region
 		k.regions[id] = region
 	}
-	response := map[string]any{"id": id, "interface": "public", "url": "https://glance.example.com", "service_id": "service-id", "enabled": true}
+	response := map[string]any{"id": id, "interface": "public", "url": "https://glance.example.com", "service_id": "service-id",
+		"enabled": true}
 	response["region"], response["region_id"] = nil, nil
 	if region != "" {
 		response["region"], response["region_id"] = region, region
@@ -191,7 +194,7 @@ func (k *Keystone) endpoint(w http.ResponseWriter, r *http.Request, id string) {
 	Write(w, http.StatusOK, map[string]any{"endpoint": response})
 }
 
-// Clouds is the Secret of an administrator, with a cloud named admin.
+// Clouds returns the Secret of an administrator, with a cloud named admin.
 func Clouds(namespace, name, password string) *corev1.Secret {
 	text := `clouds:
   admin:

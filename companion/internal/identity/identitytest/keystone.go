@@ -1,6 +1,6 @@
-// Package identitytest is a fake Keystone for tests: logins by password, application credentials of a user, and the change of its own
-// password; for an administrator, roles that are given and the regions of endpoints; with the requests, answers and refusals of the real
-// one (https://docs.openstack.org/api-ref/identity/v3/).
+// Package identitytest is a fake Keystone for tests: logins by password, application credentials of a user, and changes of
+// its own password; for an administrator, role assignments and the regions of endpoints; with the requests, responses and
+// errors of the real one (https://docs.openstack.org/api-ref/identity/v3/).
 package identitytest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// Every user is of this domain, and has this role in this project until it is given others.
+// All users are in this domain, and have this role in this project unless other roles are set.
 const (
 	domain  = "Default"
 	project = "service"
@@ -30,24 +30,25 @@ type Credential struct {
 // Keystone is an http.Handler.
 type Keystone struct {
 	mutex sync.Mutex
-	// passwords by the name of users; a user's ID is that name behind "id-".
+	// passwords by user name; the ID of a user is its name with the prefix "id-".
 	passwords   map[string]string
 	credentials map[string]Credential
-	// roles of users who were given others, by their names.
+	// roles of users with other roles, by user name.
 	roles map[string][]string
-	// tokens and whom they are of, with the project or without.
-	tokens map[string]token
-	made   int
-	down   bool
-	refuse map[string]string
-	// limit is how many failed logins lock a user out, failed how many there were, options those of users by their names.
+	// tokens and their users, with the project or without.
+	tokens       map[string]token
+	createdCount int
+	down         bool
+	refuse       map[string]string
+	// limit is the number of failed logins that locks a user out, failed is their number by user, and options are the options
+	// by user.
 	limit   int
 	failed  map[string]int
 	options map[string]map[string]any
-	// given are roles, by the path of the assignment; regions those of endpoints, by ID.
-	given   map[string]bool
-	regions map[string]string
-	// services are the internal endpoints of other services, by their types.
+	// assignments are the assigned roles, by the path of the assignment; regions are the regions of endpoints, by ID.
+	assignments map[string]bool
+	regions     map[string]string
+	// services are the internal endpoints of other services, by type.
 	services map[string]string
 }
 
@@ -57,32 +58,32 @@ type token struct {
 	roles   []string
 }
 
-// administrator is the user that may do everything, in a project of the same name.
+// administrator is the user with all permissions, in a project of the same name.
 const administrator = "admin"
 
-// New is a Keystone with users and their passwords.
+// New returns a Keystone with users and their passwords.
 func New(passwords map[string]string) *Keystone {
 	return &Keystone{
 		passwords: maps.Clone(passwords), credentials: map[string]Credential{}, tokens: map[string]token{}, refuse: map[string]string{},
-		roles: map[string][]string{}, given: map[string]bool{},
+		roles: map[string][]string{}, assignments: map[string]bool{},
 		regions: map[string]string{}, services: map[string]string{}, failed: map[string]int{}, options: map[string]map[string]any{},
 	}
 }
 
-// Credentials are all application credentials by their IDs.
+// Credentials returns all application credentials by ID.
 func (k *Keystone) Credentials() map[string]Credential {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return maps.Clone(k.credentials)
 }
 
-// AcceptsCredential reports whether someone can log in by an application credential.
+// AcceptsCredential reports whether a login with the application credential succeeds.
 func (k *Keystone) AcceptsCredential(id, secret string) bool {
 	c, ok := k.Credentials()[id]
 	return ok && c.Secret == secret
 }
 
-// AcceptsPassword reports whether a user can log in.
+// AcceptsPassword reports whether a login of the user succeeds.
 func (k *Keystone) AcceptsPassword(user, password string) bool {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -96,14 +97,14 @@ func (k *Keystone) SetPassword(user, password string) {
 	k.passwords[user] = password
 }
 
-// Add adds an application credential that someone else made, and returns its ID.
+// Add adds an application credential that another client created, and returns its ID.
 func (k *Keystone) Add(user, name string) string {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return k.add(user, Credential{Name: name, Secret: "theirs", Roles: k.rolesOf(user)}).ID
 }
 
-// SetRoles gives a user these roles in its project, and takes all others away. Its application credentials stay, and have what is left.
+// SetRoles replaces the roles of a user in its project. Its application credentials are kept with their remaining roles.
 func (k *Keystone) SetRoles(user string, roles ...string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -131,7 +132,7 @@ func (k *Keystone) SetDown(down bool) {
 	k.down = down
 }
 
-// Refuse makes requests of a method be refused with 403 and a message; none: no longer.
+// Refuse makes requests with a method fail with 403 and a message; "" resets it.
 func (k *Keystone) Refuse(method, message string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -139,18 +140,18 @@ func (k *Keystone) Refuse(method, message string) {
 }
 
 func (k *Keystone) add(user string, c Credential) Credential {
-	k.made++
-	c.ID, c.UserID = fmt.Sprintf("%032x", k.made), "id-"+user
+	k.createdCount++
+	c.ID, c.UserID = fmt.Sprintf("%032x", k.createdCount), "id-"+user
 	k.credentials[c.ID] = c
 	return c
 }
 
-// RoundTrip answers a request without a network.
+// RoundTrip serves a request without a network.
 func (k *Keystone) RoundTrip(r *http.Request) (*http.Response, error) {
 	return Answer(r, k.ServeHTTP)
 }
 
-// Answer is what a fake of a service answers to a request, without a network.
+// Answer returns the response of a fake service to a request, without a network.
 func Answer(r *http.Request, serve http.HandlerFunc) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func Answer(r *http.Request, serve http.HandlerFunc) (*http.Response, error) {
 	return response, nil
 }
 
-// ServeHTTP answers a request.
+// ServeHTTP serves a request.
 func (k *Keystone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -313,7 +314,7 @@ func (k *Keystone) changePassword(w http.ResponseWriter, r *http.Request, t toke
 		fail(w, http.StatusBadRequest, "The new password must be another one than "+body.User.Password)
 	default:
 		k.passwords[t.user] = body.User.Password
-		// Whoever logged in by the old password is logged out.
+		// Tokens that were issued for the old password are revoked.
 		maps.DeleteFunc(k.tokens, func(_ string, o token) bool { return o.user == t.user })
 		w.WriteHeader(http.StatusNoContent)
 	}
@@ -407,16 +408,16 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	return true
 }
 
-// Fail answers with an error as Nova, Neutron and Cinder say it: under a name.
+// Fail writes an error in the format of Nova, Neutron and Cinder: below its name.
 func Fail(w http.ResponseWriter, code int, name, message string) {
 	Write(w, code, map[string]any{name: map[string]any{"code": code, "message": message}})
 }
 
-// Write answers with a body, which is made of maps, lists, texts and numbers.
+// Write writes a response whose body consists of maps, lists, strings and numbers.
 func Write(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // Which are always JSON.
+	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // The body can always be encoded.
 }
 
 func unauthorized(w http.ResponseWriter) {
