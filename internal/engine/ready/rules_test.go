@@ -32,11 +32,11 @@ func TestGenerated(t *testing.T) {
 		unstructured.RemoveNestedField(got, path...)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-applied, +left of what is returned:\n%s", diff)
+		t.Errorf("-applied, +result:\n%s", diff)
 	}
 }
 
-// TestDefaultReplicas: a workload that says no number has one pod.
+// TestDefaultReplicas tests that a workload without a number of replicas has one pod.
 func TestDefaultReplicas(t *testing.T) {
 	for pods, want := range map[float64]bool{0: false, 1: true, 2: false} {
 		object, err := structpb.NewStruct(map[string]any{
