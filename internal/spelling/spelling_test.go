@@ -53,7 +53,7 @@ func TestClosestProperties(t *testing.T) {
 	})
 }
 
-// edits is how many letters have to be inserted, deleted or replaced to come from a to b.
+// edits returns the number of letters to insert, delete or replace to change a to b.
 func edits(a, b string) int {
 	switch {
 	case a == "" || b == "":
