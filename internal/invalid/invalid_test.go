@@ -25,7 +25,7 @@ func TestIs(t *testing.T) {
 		"Nothing": {reason: "No error.", err: nil, want: false},
 		"Ours":    {reason: "A tenant cannot fix it.", err: errors.New("broken"), want: false},
 		"Spec":    {reason: "The tenant can.", err: specError, want: true},
-		"Wrapped": {reason: "Wrapping adds words only.", err: fmt.Errorf("cannot go on: %w", specError), want: true},
+		"Wrapped": {reason: "Wrapping adds words only.", err: fmt.Errorf("cannot continue: %w", specError), want: true},
 		"Joined":  {reason: "One that the tenant can fix is enough.", err: errors.Join(errors.New("broken"), specError), want: true},
 	}
 	for name, tc := range cases {

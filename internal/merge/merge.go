@@ -3,9 +3,9 @@ package merge
 
 import "reflect"
 
-// Overlay returns the fields that are set in over, and those of under otherwise: a struct field by field, a map key by key. The zero value
-// and the empty list are unset; a pointer to a zero value is set. Lists are not merged. Neither argument changes; the result shares values
-// with both.
+// Overlay returns the fields that are set in over, and the fields of under otherwise: a struct field by field, a map key by key. The zero
+// value and the empty list are unset; a pointer to a zero value is set. Lists are not merged. Neither argument changes; the result shares
+// values with both.
 func Overlay[T any](over, under T) T {
 	var out T
 	mergeValue(reflect.ValueOf(&out).Elem(), reflect.ValueOf(&over).Elem(), reflect.ValueOf(&under).Elem())

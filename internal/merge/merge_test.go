@@ -74,7 +74,7 @@ func TestOverResources(t *testing.T) {
 	}
 }
 
-// TestOverProperties: nothing over something is that, something over nothing too, and to lay the same again changes nothing.
+// TestOverProperties tests that an empty value on either side is neutral, and that merging is idempotent.
 func TestOverProperties(t *testing.T) {
 	texts, flags := rapid.SampledFrom([]string{"", "a", "b"}), rapid.SampledFrom([]*bool{nil, new(true), new(false)})
 	draw := rapid.Custom(func(t *rapid.T) common.Exposure {

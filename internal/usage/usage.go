@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// Of keeps the resource of until the resource by is deleted, both as they are composed. meta is the metadata of the Usage. Both belong to the
-// same composite resource and must be declared before it, because a Usage looks for its user with an increasing backoff.
+// Of keeps the resource of until the resource by is deleted, both in their composed form. meta is the metadata of the Usage. Both belong to
+// the same composite resource and must be declared before it, because a Usage looks for its user with an increasing backoff.
 func Of(meta object.Meta, by, of, reason string) compose.Resource {
 	return compose.Resource{
 		Name:       meta.Name,
@@ -55,7 +55,7 @@ func OfClaim(meta object.Meta, by, apiVersion, kind string, claim common.ClaimRe
 	}
 }
 
-// end returns one of the two objects of a Usage.
+// end returns the user or the used object of a Usage.
 func end(r compose.Reference, ref object.Map) object.Map {
 	apiVersion, kind := r.Kind.ToAPIVersionAndKind()
 	return object.Map{"apiVersion": apiVersion, "kind": kind, "resourceRef": ref}

@@ -129,7 +129,7 @@ func TestRefer(t *testing.T) {
 	}
 }
 
-// TestOwnCheck: a resource's own check takes the place of its kind's, and a kind without a rule needs one.
+// TestOwnCheck tests that a resource's check replaces the rule of its kind, and is required for a kind without a rule.
 func TestOwnCheck(t *testing.T) {
 	never := func(*observe.Object) ready.Result { return ready.Fail("Never", "it never is") }
 	secret := object("ConfigMap", "r")

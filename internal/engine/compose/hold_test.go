@@ -199,7 +199,7 @@ func TestHoldDisabled(t *testing.T) {
 	}
 }
 
-// TestHoldComposite: a service keeps its release and the images of it, and takes everything else.
+// TestHoldComposite tests that a service keeps its release and images, and gets all other changes.
 func TestHoldComposite(t *testing.T) {
 	keystone := func(spec map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
@@ -331,7 +331,7 @@ func TestHoldInvariants(t *testing.T) {
 	})
 }
 
-// TestVersionHoldBreaks: the check finds a plan without order, and one that waits where nothing has to.
+// TestVersionHoldBreaks tests that the check detects a plan without order, and a component that waits without need.
 func TestVersionHoldBreaks(t *testing.T) {
 	old, desired := version{"1", "a", 1}, version{"2", "a", 1}
 	two := func(rollsAfter []string, api version) service {

@@ -16,8 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 )
 
-// TestInvariants holds the invariants of the package against random graphs in random states, from which all are then made
-// ready.
+// TestInvariants tests the invariants of the package with random graphs in random states, and then makes all objects ready.
 func TestInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawToy(t)
@@ -197,8 +196,8 @@ func (m *toy) checkRetained(t *rapid.T, plan compose.Plan) {
 	}
 }
 
-// checkGates tests invariant 6: all needs of a new object are ready and up to date. It also tests the reverse: an object with ready needs is
-// created.
+// checkGates tests invariant 6: all needs of a new object are ready and up to date. It also tests the reverse: an object with ready needs
+// is created.
 func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 	allReady := true
 	for _, c := range m.components {

@@ -249,7 +249,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeOrder: of several mistakes, and of several spellings of a name, it is always the same one that counts.
+// TestDecodeOrder tests that the same error, and the same spelling of a name, always takes precedence.
 func TestDecodeOrder(t *testing.T) {
 	type some struct{ A, B, C, D int }
 	invalidFields := structOf(t, map[string]any{"a": "x", "b": "x", "c": "x", "d": "x"})
@@ -381,7 +381,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestUnreadableStatus: nothing is left of a status that could be read only in part.
+// TestUnreadableStatus tests that a partially readable status is dropped completely.
 func TestUnreadableStatus(t *testing.T) {
 	type x struct {
 		Spec   struct{ Replicas int }

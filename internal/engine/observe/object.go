@@ -40,8 +40,8 @@ func (o *Object) Wrapper() *Object {
 	return o.wrapper
 }
 
-// Desired returns the object in its last desired state, without fields of the API server and other managers as far as these can be detected:
-// the manifest of its wrapper, or else the fields that Crossplane applied. If the object has no such managed fields, it returns the object.
+// Desired returns the last desired state of the object, without fields of the API server and other managers as far as these can be
+// detected: the manifest of its wrapper, or else the fields that Crossplane applied. Without such managed fields, it returns the object.
 func (o *Object) Desired() *Object {
 	if o == nil {
 		return nil

@@ -340,7 +340,7 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// TestDisabledSince: of all conditions the one that changed last.
+// TestDisabledSince tests that Since returns the time of the latest change of all conditions.
 func TestDisabledSince(t *testing.T) {
 	for conditions, want := range map[string]string{
 		"[]": "",

@@ -508,7 +508,7 @@ func component(name, phase, reason, message string) map[string]any {
 	return map[string]any{"name": name, "phase": phase, "reason": reason, "message": message}
 }
 
-// TestForUnknown: a kind without a row has no rule, so that composing it is an error.
+// TestForUnknown tests that an unknown kind has no rule, so that composing it is an error.
 func TestForUnknown(t *testing.T) {
 	if rule, ok := ready.For(schema.GroupKind{Kind: "Secret"}); ok {
 		t.Errorf("For(Secret) = %+v: a Secret is never composed", rule)

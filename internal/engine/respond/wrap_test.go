@@ -161,8 +161,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestObjectName: provider-kubernetes can own fields under every name, no two resources have one, and none that fits is another one than it
-// always was.
+// TestObjectName tests that every name is short enough for the field manager of provider-kubernetes, and unique, and that short names are
+// not changed.
 func TestObjectName(t *testing.T) {
 	const longest = 128 - len("provider-kubernetes/")
 	place := respond.Target{Prefix: strings.Repeat("p", 63), Management: "here", Workload: "there", Remote: true}

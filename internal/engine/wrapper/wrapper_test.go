@@ -77,7 +77,7 @@ func TestOrphansOnDelete(t *testing.T) {
 	}
 }
 
-// TestObserves: an Object looks and does nothing else exactly if it may do nothing else.
+// TestObserves tests that an Object is observe-only exactly if Observe is its only management policy.
 func TestObserves(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string

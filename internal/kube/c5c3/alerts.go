@@ -49,7 +49,7 @@ func (s series) errors() string {
 		s.of("controller_runtime_reconcile_errors_total", fmt.Sprintf(`,job=%q`, s.job)))
 }
 
-// Alerts returns the alerts on the companion. They use its own metrics, and those of kube-state-metrics on its pods.
+// Alerts returns the alerts on the companion. They use its own metrics, and metrics of kube-state-metrics on its pods.
 func Alerts(w workload.Workload, conf common.Monitoring) runtime.Object {
 	s := seriesOf(w)
 	return monitoring.Rules(w.Meta(), conf, slices.Concat(

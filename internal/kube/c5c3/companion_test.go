@@ -182,7 +182,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestNetwork: the companion gets to the API server and to the public address, at the ports that they have.
+// TestNetwork tests the egress to the API server and to the public address at their ports.
 func TestNetwork(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, address string

@@ -25,7 +25,7 @@ func Grant(meta object.Meta, objects ...runtime.Object) (role, binding runtime.O
 		g.add(o)
 	}
 	rules := g.rules()
-	if slices.ContainsFunc(objects, makesQueueUsers) {
+	if slices.ContainsFunc(objects, createsQueueUsers) {
 		rules = append(rules, queueUsers...)
 	}
 	if slices.ContainsFunc(objects, countsChassis) {
@@ -42,7 +42,7 @@ var queueUsers = []rbacv1.PolicyRule{
 	{APIGroups: []string{"rabbitmq.com"}, Resources: []string{"vhosts"}, Verbs: []string{"list"}},
 }
 
-func makesQueueUsers(o runtime.Object) bool {
+func createsQueueUsers(o runtime.Object) bool {
 	r, ok := o.(*c5c3v1.CredentialRotation)
 	return ok && r.Spec.Queue != nil
 }

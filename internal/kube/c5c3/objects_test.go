@@ -337,7 +337,7 @@ metadata:
 
 func granted(role, binding runtime.Object) []runtime.Object { return []runtime.Object{role, binding} }
 
-// TestSpecs: each kind has the spec that it was given.
+// TestSpecs tests that each kind gets the passed spec.
 func TestSpecs(t *testing.T) {
 	meta, clouds := object.Meta{Name: "x", Namespace: "cloud"}, common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
 	check := openstackv1.IdentityCheckSpec{CloudCredentialsRef: clouds}

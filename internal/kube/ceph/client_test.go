@@ -65,7 +65,7 @@ func filled(t *testing.T, text c5c3v1.SecretTemplate, sources map[string]string)
 	return out.String()
 }
 
-// TestTraffic: https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/ has the ports.
+// TestTraffic tests the ports in https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/.
 func TestTraffic(t *testing.T) {
 	daemons := workload.Flow{Ports: []int32{3300, 6789}, Ranges: []workload.Range{{First: 6800, Last: 7568}}}
 	anywhere, some := daemons, daemons

@@ -219,7 +219,7 @@ var limitAnnotations = map[string]func(l Limits) map[string]string{
 	},
 }
 
-// ingressAnnotations returns the annotations of the exposure, and those that its controller requires.
+// ingressAnnotations returns the annotations of the exposure, and the ones that its controller requires.
 func ingressAnnotations(meta object.Meta, e common.ServiceExposure, b Backend) map[string]string {
 	out := map[string]string{}
 	if of := backendAnnotations[e.IngressController]; of != nil {

@@ -29,7 +29,7 @@ func spec(t *testing.T, o runtime.Object) map[string]any {
 	return u.Object["spec"].(map[string]any)
 }
 
-// TestRoute: a route leads to the Service by its host name, and takes a path away that the service does not know.
+// TestRoute tests that a route matches the host name, and removes a path prefix that the service does not serve.
 func TestRoute(t *testing.T) {
 	e := common.ServiceExposure{Hostname: "keystone.example.com", Exposure: common.Exposure{
 		Type: GatewayAPI, Gateway: &common.Gateway{Name: "public", Namespace: "gateways"},
@@ -82,7 +82,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// TestIngress: TLS is on unless it is switched off; the certificate is ours to order where an issuer is named.
+// TestIngress tests that TLS is enabled by default, and that a certificate is composed if an issuer is set.
 func TestIngress(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tls   common.TLS
@@ -128,7 +128,7 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestAuthority: a ConfigMap goes before a Secret.
+// TestAuthority tests that a ConfigMap takes precedence over a Secret.
 func TestAuthority(t *testing.T) {
 	b := backend
 	b.CAConfigMap = "keystone-ca"

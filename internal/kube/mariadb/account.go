@@ -23,7 +23,7 @@ func Watched() object.Map { return object.Map{"k8s.mariadb.com/watch": "true"} }
 type Account struct {
 	// Meta of the objects. Their name and the names below are immutable in the operator.
 	Meta object.Meta
-	// Schema is the SQL name of the database, and Login that of the user, if they differ from the name of the objects: a Kubernetes name
+	// Schema is the SQL name of the database, and Login the name of the user, if they differ from the name of the objects: a Kubernetes name
 	// has no underscore. The operator does not escape underscores in a Grant, where they are SQL wildcards, so two databases of a server
 	// must not differ only in the character at an underscore.
 	Schema, Login string

@@ -95,7 +95,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestAccount: the account is the service's own, is never dropped, and may open as many connections as it needs.
+// TestAccount tests that the account belongs to one service, is never dropped, and has no connection limit.
 func TestAccount(t *testing.T) {
 	a := Account{Meta: object.Meta{Name: "keystone", Namespace: "cloud"}, Server: "mariadb", Secret: "keystone-database"}
 	for _, o := range []map[string]any{a.Database().Object, a.User().Object, a.Grant().Object} {
@@ -115,7 +115,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestNames: objects, databases and users have names of their own where SQL or the service wants it.
+// TestNames tests that SQL names of databases and users can differ from the names of objects.
 func TestNames(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
@@ -208,7 +208,7 @@ func TestBucketKeys(t *testing.T) {
 	}
 }
 
-// TestWatched: the operator sees a change at once by this label (https://github.com/mariadb-operator/mariadb-operator, metadata of Secrets).
+// TestWatched tests the label of watched Secrets (https://github.com/mariadb-operator/mariadb-operator, metadata of Secrets).
 func TestWatched(t *testing.T) {
 	if diff := cmp.Diff(object.Map{"k8s.mariadb.com/watch": "true"}, Watched()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -250,8 +250,8 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
-// TestMaxScale: all connections go to the one member that takes writes, by a certificate that clients of the members verify, too; the proxies are
-// apart, and where the members may be.
+// TestMaxScale tests that all connections go to the primary, with a certificate of the same authority as the members', and that proxies
+// are spread over nodes that their placement selects.
 func TestMaxScale(t *testing.T) {
 	placement := common.Placement{NodeSelector: map[string]common.LabelValue{"disk": "fast"}, Tolerations: []common.Toleration{{Operator: "Exists"}}}
 	proxy := Proxy{
@@ -271,7 +271,7 @@ func TestMaxScale(t *testing.T) {
 		"tls":          object.Map{"enabled": true, "listenerCertIssuerRef": issuer, "adminCertIssuerRef": issuer},
 		"nodeSelector": object.Map{"disk": "fast"}, "tolerations": object.List{object.Map{"operator": "Exists"}},
 		"podDisruptionBudget":       object.Map{"maxUnavailable": int64(1)},
-		"topologySpreadConstraints": apart("maxscale", "maxscale"),
+		"topologySpreadConstraints": spreadOverNodes("maxscale", "maxscale"),
 		"metrics": object.Map{"enabled": true, "exporter": restrict(object.Map{
 			"image": "exporter", "nodeSelector": object.Map{"disk": "fast"}, "tolerations": object.List{object.Map{"operator": "Exists"}},
 		}, exporterUser)},

@@ -48,7 +48,7 @@ func (p Proxy) Object() *unstructured.Unstructured {
 		"tls":                       object.Map{"enabled": true, "listenerCertIssuerRef": issuer, "adminCertIssuerRef": issuer},
 		"metrics":                   p.Exporter.object(),
 		"podDisruptionBudget":       object.Map{"maxUnavailable": int64(1)},
-		"topologySpreadConstraints": apart("maxscale", p.Meta.Name),
+		"topologySpreadConstraints": spreadOverNodes("maxscale", p.Meta.Name),
 	}, object.Map{
 		"image":             p.Image,
 		"resources":         object.Resources(p.Resources),

@@ -69,10 +69,10 @@ const (
 	startupPeriod   = 2
 )
 
-// clusterBootstrapTimeout is how long the operator waits for the most advanced member, after all members have failed and this one does not
-// start. After its default, ten minutes, it discards that result and may select an empty member, which the others then copy: every
+// clusterBootstrapTimeout is the time that the operator waits for the most advanced member, after all members have failed and this one does
+// not start. After its default, ten minutes, it discards that result and may select an empty member, which the others then copy: every
 // database is lost (https://github.com/mariadb-operator/mariadb-operator/issues/1701, in all releases up to 26.6.0). It restarts the
-// same member every five minutes; if the member is lost, an operator has to select another (docs/operations.md).
+// same member every five minutes; if the member is lost, an administrator has to select another (docs/operations.md).
 const clusterBootstrapTimeout = "720h0m0s"
 
 // Object builds the MariaDB object.
@@ -138,11 +138,11 @@ func (s Server) spread() (affinity object.Map, constraints object.List) {
 			"podAffinityTerm": object.Map{"labelSelector": pods("mariadb", s.Meta.Name), "topologyKey": corev1.LabelTopologyZone},
 		}},
 	}}
-	return affinity, apart("mariadb", s.Meta.Name)
+	return affinity, spreadOverNodes("mariadb", s.Meta.Name)
 }
 
-// apart returns constraints that spread pods of the operator evenly over nodes.
-func apart(app, instance string) object.List {
+// spreadOverNodes returns constraints that spread pods of the operator evenly over nodes.
+func spreadOverNodes(app, instance string) object.List {
 	return object.List{object.Map{
 		"maxSkew": int64(1), "topologyKey": corev1.LabelHostname, "whenUnsatisfiable": string(corev1.DoNotSchedule),
 		"labelSelector": pods(app, instance),

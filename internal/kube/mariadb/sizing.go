@@ -55,7 +55,7 @@ func Memory(r *common.Resources) int64 {
 	return 0
 }
 
-// Connections returns the connection limit: the desired number, but at most what fits into the memory outside the pool. An idle
+// Connections returns the connection limit: the desired number, but at most as many as fit into the memory outside the pool. An idle
 // connection of OpenStack takes about 256 KiB (thread stack, session and TLS).
 func Connections(desired, memory int64) int64 {
 	const each, least = 256 << 10, 100

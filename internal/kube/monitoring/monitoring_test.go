@@ -51,7 +51,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestDashboard: Grafana's sidecar finds it, no two control planes' are one, and panels do not lie on each other.
+// TestDashboard tests that Grafana's sidecar finds the dashboard, that its ID is unique, and that panels do not overlap.
 func TestDashboard(t *testing.T) {
 	type panel struct {
 		GridPos struct {

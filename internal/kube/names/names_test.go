@@ -70,7 +70,7 @@ func TestInstance(t *testing.T) {
 	}
 }
 
-// TestInstanceCollision: a pair of claims that was found in less than a second, of two tenants, had one instance.
+// TestInstanceCollision tests two claims of two tenants with the same legacy instance, which were found in less than a second.
 func TestInstanceCollision(t *testing.T) {
 	found := [2]string{"team", "production-eu-openstack-control-plane-for-customer-o62923"}
 	victim := [2]string{"team-production-eu", "openstack-control-plane-for-customer-one"}
@@ -82,7 +82,7 @@ func TestInstanceCollision(t *testing.T) {
 	}
 }
 
-// TestInstanceProperties: the instance of any claim is the name of a namespace, and always the same.
+// TestInstanceProperties tests that the instance of any claim is a valid and constant name of a namespace.
 func TestInstanceProperties(t *testing.T) {
 	label := rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`)
 	subdomain := rapid.StringMatching(`[a-z0-9]([-.]?[a-z0-9]){0,120}`)
@@ -103,7 +103,7 @@ func TestInstanceProperties(t *testing.T) {
 	})
 }
 
-// TestInstanceOfAnother: claims that read alike are distinguished by the hash.
+// TestInstanceOfAnother tests that claims with the same readable part are distinguished by the hash.
 func TestInstanceOfAnother(t *testing.T) {
 	observed := map[string][2]string{}
 	for _, claim := range [][2]string{{"a", "b-c"}, {"a-b", "c"}, {"a", "b.c"}, {strings.Repeat("a", 63), "b"}, {strings.Repeat("a", 63), "c"}} {

@@ -111,7 +111,7 @@ func Resources(r *common.Resources) Map {
 	return out
 }
 
-// Tolerations returns tolerations in the form of custom resources, or nil if there are none.
+// Tolerations returns tolerations in the form of custom resources, or nil for an empty list.
 func Tolerations(in []common.Toleration) List {
 	var out List
 	for _, t := range in {

@@ -23,7 +23,7 @@ var (
 	none     = &common.MemberExposure{Type: common.ExposureNone}
 )
 
-// TestAt: a load balancer leads to the port of the Service, and nodes to one of their own; until either is given there is no host.
+// TestAt tests that the address of a load balancer has the port of the Service, and that of nodes the node port; before, it is empty.
 func TestAt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		exposure  *common.MemberExposure

@@ -22,8 +22,8 @@ const (
 
 const apiVersion = Group + "/" + Version
 
-// everything is a permission expression that matches the names of all queues and exchanges.
-const everything = ".*"
+// allNames is a permission expression that matches the names of all queues and exchanges.
+const allNames = ".*"
 
 // Account is a virtual host on a queue, and a user with all permissions in it and none in other virtual hosts.
 type Account struct {
@@ -31,7 +31,7 @@ type Account struct {
 	Meta object.Meta
 	// Broker is the queue, as an object of the same namespace.
 	Broker common.Broker
-	// Vhost is the name of the virtual host, Login that of the user, if they differ from the name of the objects. They are immutable.
+	// Vhost is the name of the virtual host, Login the name of the user, if they differ from the name of the objects. They are immutable.
 	Vhost, Login string
 	// Secret has the username, which is the login, and the password under the keys username and password. It has the labels of Watched.
 	Secret string
@@ -66,7 +66,7 @@ func (a Account) Permission() *unstructured.Unstructured {
 		"vhost": a.vhost(),
 		"user":  a.login(),
 		"permissions": object.Map{
-			"configure": everything, "read": everything, "write": everything,
+			"configure": allNames, "read": allNames, "write": allNames,
 		},
 	})
 }

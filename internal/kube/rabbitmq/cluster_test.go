@@ -74,7 +74,7 @@ func TestWALLimit(t *testing.T) {
 	}
 }
 
-// TestGuaranteed: a member is given all the memory that it reckons with.
+// TestGuaranteed tests that the memory request of a member equals its limit.
 func TestGuaranteed(t *testing.T) {
 	provided := resources("1", "1Gi", "2Gi")
 	got := guaranteed(provided)

@@ -205,7 +205,7 @@ func TestURLNames(t *testing.T) {
 	})
 }
 
-// TestBrokerOf tests that the broker of an object is read as it was written.
+// TestBrokerOf tests that the broker of an object is read without changes.
 func TestBrokerOf(t *testing.T) {
 	for _, want := range []common.Broker{
 		{RabbitMQRef: common.LocalReference{Name: "rabbitmq"}}, {ConnectionSecretRef: common.LocalReference{Name: "rabbitmq"}},

@@ -183,7 +183,7 @@ type Keystone struct {
 // CABundleKey has the authorities that gateways trust in addition to public ones.
 const CABundleKey = "cabundle"
 
-// withoutSwift lists all APIs of a gateway except Swift: those that Rook uses, and those of users of the store itself.
+// withoutSwift lists all APIs of a gateway except Swift: APIs that Rook uses, and APIs for users of the store itself.
 var withoutSwift = []string{"s3", "s3website", "admin", "sts", "iam", "notifications"}
 
 // ObjectStore builds a CephObjectStore whose gateways listen with TLS, with a certificate in a Secret.

@@ -42,7 +42,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestGenerator: the password needs no quotes in a URL, an INI file, a shell or a template.
+// TestGenerator tests that the password needs no quotes in a URL, an INI file, a shell or a template.
 func TestGenerator(t *testing.T) {
 	s := spec(Generator(meta))
 	if s["symbols"] != int64(0) || s["length"] != int64(32) {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// TestHealth: a request proves the start. Afterwards, probes use the health endpoint, each its own path.
+// TestHealth tests that the startup probe is a request, and that the other probes use the paths of the health endpoint.
 func TestHealth(t *testing.T) {
 	c := corev1.Container{}
 	Health(&c, HTTPS("api", "/healthcheck"))
@@ -232,7 +232,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
     assert len(endpoint.clients) <= health.CLIENTS
 `
 
-// TestHealthEndpoint: silent clients, also more than the endpoint keeps, and slow ones delay no other client.
+// TestHealthEndpoint tests that idle and slow clients, also more than the endpoint keeps, delay no other client.
 func TestHealthEndpoint(t *testing.T) {
 	for name, listen := range map[string]string{"IPv4": "127.0.0.1:0", "any": ":0", "IPv6": "[::]:0"} {
 		t.Run(name, func(t *testing.T) {
@@ -282,7 +282,7 @@ func startHealth(t *testing.T, listen, silence string) int {
 	return port
 }
 
-// TestHealthSilence: a client that sends nothing, or no whole request, is given up.
+// TestHealthSilence tests that the connection of a client without a complete request is closed.
 func TestHealthSilence(t *testing.T) {
 	address := fmt.Sprintf("127.0.0.1:%d", startHealth(t, "127.0.0.1:0", "0.2"))
 	for _, sent := range []string{"", "GET /live HTTP/1.1\r\n"} {

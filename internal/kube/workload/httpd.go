@@ -26,7 +26,7 @@ type HTTPD struct {
 	KeepAlive time.Duration
 	// TerminationGracePeriod is the time that running requests have after SIGTERM.
 	TerminationGracePeriod time.Duration
-	// Modules in addition to those that every proxy needs.
+	// Modules in addition to proxyModules.
 	Modules []string
 	// Directives for all requests, and Locations with directives for some.
 	Directives []string

@@ -54,7 +54,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestAttached: a daemon is restarted that has no connection to a queue which takes them, and no other.
+// TestAttached tests that the check fails only for a daemon without a connection to a queue that accepts connections.
 func TestAttached(t *testing.T) {
 	queue, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -89,7 +89,7 @@ func TestAttached(t *testing.T) {
 	}
 }
 
-// TestConnected: a connection to a port is one line of the kernel's list, and neither one from such a port nor one that is not established.
+// TestConnected tests that only an established connection to the port matches in the kernel's list.
 func TestConnected(t *testing.T) {
 	c := corev1.Container{}
 	Readiness(&c, Connected(5671))

@@ -20,8 +20,8 @@ func pod() Pod {
 	return Pod{UserID: 42, Containers: []corev1.Container{{Name: "main"}, {Name: "proxy"}}, InitContainers: []corev1.Container{{Name: "init"}}}
 }
 
-// TestSelector: selectors are immutable in a cluster, so they are recorded here. Workloads of one service do not select one another's
-// pods.
+// TestSelector compares selectors with recorded ones, because they are immutable in a cluster. Workloads of one service do not select each
+// other's pods.
 func TestSelector(t *testing.T) {
 	want := map[string]string{"app.kubernetes.io/name": "keystone", "app.kubernetes.io/instance": "keystone", "app.kubernetes.io/component": "api"}
 	if diff := cmp.Diff(want, api.Selector()); diff != "" {
@@ -186,7 +186,7 @@ func describe(sources []networkingv1.NetworkPolicyPeer, ports []networkingv1.Net
 	return strings.Join(who, ", ") + "; " + strings.Join(where, " ")
 }
 
-// TestStop: a pod is given the time that it needs: to drain, to finish, and a little.
+// TestStop tests that the grace period covers drain, running requests and a margin.
 func TestStop(t *testing.T) {
 	c := corev1.Container{}
 	Drain(&c)
@@ -240,7 +240,7 @@ func TestRequirementsOver(t *testing.T) {
 	}
 }
 
-// TestVolumes: a Secret is readable by the pod's group alone; its keys can be chosen.
+// TestVolumes tests that only the pod's group can read a Secret, and that keys can be selected.
 func TestVolumes(t *testing.T) {
 	s := SecretVolume("tls", "keystone-tls", "tls.crt", "tls.key").Secret
 	if *s.DefaultMode != 0o440 || len(s.Items) != 2 || s.Items[1].Path != "tls.key" {

@@ -15,7 +15,7 @@ func Version(object map[string]any) string {
 }
 
 // PushedProperties returns the properties of a PushSecret, by store and entry, in the form in which External Secrets keeps them in the
-// status in order to delete those that are no longer pushed.
+// status in order to delete properties that are no longer pushed.
 // https://github.com/external-secrets/external-secrets, pkg/controllers/pushsecret/pushsecret_controller.go
 func PushedProperties(object map[string]any) map[string]any {
 	v := view{object: object}

@@ -75,7 +75,7 @@ func (v view) text(path ...string) string {
 	return s
 }
 
-// number returns a whole number, or otherwise if there is none.
+// number returns a whole number, or the value of otherwise.
 func (v view) number(otherwise int64, path ...string) int64 {
 	switch n := v.get(path...).(type) {
 	case int64:

@@ -91,7 +91,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestExternalSecrets: a change is synced again, at its time; the condition keeps the time at which it became true.
+// TestExternalSecrets tests that a change updates the time of synchronization, but not the time of the condition.
 func TestExternalSecrets(t *testing.T) {
 	o := object("external-secrets.io/v1alpha1", "PushSecret", map[string]any{
 		"secretStoreRefs": []any{map[string]any{"kind": "ClusterSecretStore", "name": "store"}},

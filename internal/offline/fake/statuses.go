@@ -11,7 +11,7 @@ import (
 type status = map[string]any
 
 // statuses is the table of writers, with the sources that they were taken from. Nil: the owner writes no status that functions read.
-// Versions are those of the operators that test/node runs.
+// Versions are the versions of the operators in test/node.
 var statuses = table(
 	// https://github.com/kubernetes/kubernetes, pkg/controller
 	row("", "Namespace", phase("Active")),

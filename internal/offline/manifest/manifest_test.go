@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// readers are two common YAML parsers: that of kubectl, for YAML 1.1, and that of most other Go programs. Their results are compared
+// readers are two common YAML parsers: the parser of kubectl, for YAML 1.1, and the usual one of Go programs. Their results are compared
 // as JSON values.
 var readers = map[string]func([]byte) (map[string]any, error){
 	"sigs.k8s.io/yaml": func(b []byte) (map[string]any, error) {

@@ -20,7 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
-// Object is one composed object.
+// Object is a composed object.
 type Object struct {
 	// Stage in which it is added, counted over all composite resources, and its component.
 	Stage     int
@@ -64,7 +64,7 @@ type Result struct {
 }
 
 // Run previews a claim (YAML or JSON) on a platform (a PlatformConfig), with the functions of composite resources by "<Kind>.<group>".
-// It returns ValidationErrors if one of the two is invalid; any other error is a bug.
+// It returns ValidationErrors if the claim or the platform is invalid; any other error is a bug.
 func Run(claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
 	return RunEdit(nil, claim, platform, kinds)
 }
@@ -80,7 +80,7 @@ func RunWithClaims(existing []*structpb.Struct, claim, platform []byte, kinds ma
 }
 
 func run(existing []*structpb.Struct, old, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
-	w, c, err := world(claim, platform, kinds)
+	w, c, err := clusterFor(claim, platform, kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func run(existing []*structpb.Struct, old, claim, platform []byte, kinds map[str
 	}
 	switch err := w.Run(r.add); {
 	case invalid.Is(err):
-		return nil, refused(claim, input(c), sentences(err)...)
+		return nil, newFieldErrors(claim, input(c), sentences(err)...)
 	case err != nil:
 		return nil, fmt.Errorf("cannot preview %s: %w", input(c), err)
 	}
@@ -147,7 +147,7 @@ func bound(claim map[string]any, xr *structpb.Struct) ([]*structpb.Struct, error
 func (r *Result) edit(
 	old, doc []byte, claim map[string]any, platform []byte, kinds map[string]function.Runner,
 ) (*simulate.Cluster, error) {
-	w, previous, err := world(old, platform, kinds)
+	w, previous, err := clusterFor(old, platform, kinds)
 	if err != nil {
 		return nil, from(SourceOldClaim, err)
 	}
@@ -165,7 +165,7 @@ func (r *Result) edit(
 	}
 	switch err := w.Run(func(simulate.Step) {}); {
 	case invalid.Is(err):
-		return nil, from(SourceOldClaim, refused(old, input(previous), sentences(err)...))
+		return nil, from(SourceOldClaim, newFieldErrors(old, input(previous), sentences(err)...))
 	case err != nil:
 		return nil, fmt.Errorf("cannot preview the old %s: %w", input(previous), err)
 	}
@@ -180,11 +180,12 @@ func (r *Result) edit(
 // NewCluster returns a simulated cluster with the composite resource of a claim on a platform, before anything is composed. It returns the
 // errors of Run.
 func NewCluster(claim, platform []byte, kinds map[string]function.Runner) (*simulate.Cluster, error) {
-	w, _, err := world(claim, platform, kinds)
+	w, _, err := clusterFor(claim, platform, kinds)
 	return w, err
 }
 
-func world(claim, platform []byte, kinds map[string]function.Runner) (*simulate.Cluster, map[string]any, error) {
+// clusterFor returns a simulated cluster for a claim on a platform, and the claim with its defaults.
+func clusterFor(claim, platform []byte, kinds map[string]function.Runner) (*simulate.Cluster, map[string]any, error) {
 	p, err := readPlatform(platform)
 	if err != nil {
 		return nil, nil, from(SourcePlatform, err)

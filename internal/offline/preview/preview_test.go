@@ -171,7 +171,7 @@ func manifested(t *testing.T, kind, namespace, name string, spec map[string]any)
 	return Object{Kind: kind, Namespace: namespace, Name: name, Manifest: m}
 }
 
-// TestVisible: nothing that a tenant writes moves a terminal's cursor, ends a line or turns its direction.
+// TestVisible tests that text of tenants cannot move a terminal's cursor, end a line or change its direction.
 func TestVisible(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain: \"a\" 'b' ä 日 🙂 \\n": "plain: \"a\" 'b' ä 日 🙂 \\n",
@@ -201,7 +201,7 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// TestPrint: in every format each object is printed, and a writer's error comes back.
+// TestPrint tests that each format contains all objects, and returns errors of the writer.
 func TestPrint(t *testing.T) {
 	r, err := Run([]byte(claim), []byte(platform), toy(nil))
 	if err != nil {
@@ -237,7 +237,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// FuzzRead: no document makes the reader panic, and every refusal is a line.
+// FuzzRead tests that no document causes a panic, and that every error is one line.
 func FuzzRead(f *testing.F) {
 	f.Add(claim)
 	f.Add(platform)

@@ -158,7 +158,7 @@ func TestPrintDot(t *testing.T) {
 	}
 }
 
-func TestRefusedJSON(t *testing.T) {
+func TestValidationErrorsJSON(t *testing.T) {
 	rejected := &ValidationErrors{File: "claim.yaml", Input: "ControlPlaneCluster b", Sentences: []string{"spec.a: no", "spec.b: <no>"}, hints: []string{"yes"}, lines: []int{3}}
 	var out bytes.Buffer
 	if err := rejected.PrintJSON(&out); err != nil {

@@ -42,7 +42,7 @@ func readPlatform(doc []byte) (map[string]any, error) {
 		return nil, fmt.Errorf("cannot read %s: %w", input(m), err)
 	}
 	if err := tenantplatform.Check(&config.Spec); err != nil {
-		return nil, refused(doc, input(m), sentences(err)...)
+		return nil, newFieldErrors(doc, input(m), sentences(err)...)
 	}
 	return m, nil
 }

@@ -39,7 +39,7 @@ type ValidationErrors struct {
 	lines []int
 }
 
-// ValidationError is one error of ValidationErrors.
+// ValidationError is an error of ValidationErrors.
 type ValidationError struct {
 	// Message contains the field, the constraint and the remedy; Hint is a suggestion, which API servers do not make.
 	Message, Hint string
@@ -117,8 +117,8 @@ func newError(input, format string, args ...any) *ValidationErrors {
 	return &ValidationErrors{Input: input, Sentences: []string{fmt.Sprintf(format, args...)}}
 }
 
-// refused returns errors for sentences that start with their field.
-func refused(doc []byte, input string, sentences ...string) *ValidationErrors {
+// newFieldErrors returns errors for sentences that start with their field.
+func newFieldErrors(doc []byte, input string, sentences ...string) *ValidationErrors {
 	r := &ValidationErrors{Input: input, Sentences: sentences}
 	for _, s := range sentences {
 		path, _, _ := strings.Cut(s, ": ")

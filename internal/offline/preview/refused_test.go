@@ -57,7 +57,7 @@ spec:
 	}
 }
 
-// TestRunEdit: an edit is refused where the schema has a rule about it, where the function refuses it, and where it is no edit.
+// TestRunEdit tests that an edit is rejected by transition rules, by the function, and if the claims differ.
 func TestRunEdit(t *testing.T) {
 	edited := strings.Replace(claim, "2025.2", "2026.1", 1)
 	shrunk := strings.Replace(claim, `spec: {`, `spec: {infrastructure: {mariadb: {storageSize: 1Gi}}, `, 1)
@@ -115,7 +115,7 @@ func TestRunEdit(t *testing.T) {
 	}
 }
 
-// TestFiles: two objects of one kind and name in one component, as of a namespace in two clusters, have a file each.
+// TestFiles tests that two objects with the same kind, name and component, such as a namespace in two clusters, have separate files.
 func TestFiles(t *testing.T) {
 	r := Result{Objects: []Object{
 		{Stage: 1, Component: "namespace", Resource: "namespace", Kind: "Namespace", Name: "a"},

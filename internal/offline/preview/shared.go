@@ -28,7 +28,7 @@ func Shared(others []*Result, r *Result, doc []byte) error {
 	if err == nil {
 		return nil
 	}
-	return refused(doc, r.Kind+" "+r.Name, sentences(err)...)
+	return newFieldErrors(doc, r.Kind+" "+r.Name, sentences(err)...)
 }
 
 // spec returns the spec of the composed claim, with defaults.

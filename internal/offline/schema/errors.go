@@ -19,7 +19,7 @@ var misplaced = []*regexp.Regexp{
 }
 
 // blocksRules reports whether CEL rules must not run because the object does not have the shape they were compiled for. The list of types
-// equals that of the API server, which then adds a note that some rules were not checked. The note is omitted here, because the errors
+// equals the list of the API server, which then adds a note that some rules were not checked. The note is omitted here, because the errors
 // show the cause.
 func blocksRules(errs field.ErrorList) bool {
 	return slices.ContainsFunc(errs, func(e *field.Error) bool {

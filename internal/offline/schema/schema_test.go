@@ -316,7 +316,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// TestNormalizeNumbers: a number is whole if JSON writes it like one, up to where an int64 ends.
+// TestNormalizeNumbers tests that whole numbers in the range of int64 become int64.
 func TestNormalizeNumbers(t *testing.T) {
 	for f, want := range map[float64]any{
 		0: int64(0), -1: int64(-1), 1.5: 1.5, 1 << 62: int64(1 << 62), -1 << 63: int64(math.MinInt64), 1 << 63: float64(1 << 63), -1.5e19: -1.5e19,
@@ -335,7 +335,7 @@ func TestNormalizeNumbers(t *testing.T) {
 	}
 }
 
-// TestBlockedRules: rules that need the right shape do not run on a wrong one; a value that is only wrong does not stop them.
+// TestBlockedRules tests that CEL rules do not run on objects of the wrong shape, and do run with other errors.
 func TestBlockedRules(t *testing.T) {
 	const rule = "spec: Invalid value: five replicas or more need a reason"
 	cases := map[string]struct{ spec, want string }{
@@ -419,7 +419,7 @@ func TestMetadataTypes(t *testing.T) {
 	}
 }
 
-// TestScope: a namespace belongs to the objects of a namespaced kind, and to no others.
+// TestScope tests that objects of namespaced kinds, and only these, have a namespace.
 func TestScope(t *testing.T) {
 	placed, free := widget(t, "{name: w, namespace: here}", "color: red", ""), widget(t, "{name: w}", "color: red", "")
 	v := widgets(t)
@@ -440,7 +440,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// TestOtherVersion: of an object of another version nothing else is looked at.
+// TestOtherVersion tests that an object of another version has no other errors.
 func TestOtherVersion(t *testing.T) {
 	obj := widget(t, "", "colour: red", "")
 	obj["apiVersion"] = "test.example.org/v2"

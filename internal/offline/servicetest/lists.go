@@ -50,13 +50,13 @@ func shorter(spec *structpb.Struct) []edited {
 			}
 		case v.GetListValue() != nil:
 			n := len(v.GetListValue().GetValues())
-			for _, kept := range slices.Compact([]int{max(n-1, 0), 0}) {
+			for _, length := range slices.Compact([]int{max(n-1, 0), 0}) {
 				if n == 0 {
 					break
 				}
 				all := v.GetListValue().GetValues()
-				v.GetListValue().Values = all[:kept]
-				out = append(out, edited{fmt.Sprintf("%s with %d of %d", path, kept, n), proto.CloneOf(spec)})
+				v.GetListValue().Values = all[:length]
+				out = append(out, edited{fmt.Sprintf("%s with %d of %d", path, length, n), proto.CloneOf(spec)})
 				v.GetListValue().Values = all
 			}
 			for i, e := range v.GetListValue().GetValues() {
@@ -108,7 +108,7 @@ func (k Kind) lists(t *testing.T, w *simulate.Cluster) int {
 		}
 		accepted++
 		for _, name := range slices.Sorted(maps.Keys(before.Composed)) {
-			if _, kept := after.Composed[name]; kept {
+			if _, ok := after.Composed[name]; ok {
 				continue
 			}
 			if why, ok := undoes[undone(before.Composed[name].Object)]; ok {

@@ -27,7 +27,7 @@ type Owners[M service.Instance] struct {
 	Derive func(spec []byte) (M, error)
 	// Groups lists the groups that the specs define, such as stores.
 	Groups []registry.Group
-	// Tunable lists computed options that a tenant may override, as "group option", in addition to those of CheckOwners.
+	// Tunable lists computed options that a tenant may override, as "group option", in addition to the list of CheckOwners.
 	Tunable []string
 }
 
@@ -79,7 +79,7 @@ func (o Owners[M]) releases(t *testing.T, app string) map[registry.Name]string {
 	return out
 }
 
-// options returns the options of a release, including those of the groups that the specs define.
+// options returns the options of a release, including options of groups that the specs define.
 func (o Owners[M]) options(t *testing.T, known *registry.Registry) []*registry.Option {
 	t.Helper()
 	known, err := known.With(o.Groups...)

@@ -144,7 +144,7 @@ func selectorOf(o encoded.Struct) wire.Selector {
 	}
 }
 
-// maxQuestions is how often Crossplane 2.3 calls a function whose requirements change with each call.
+// maxQuestions is the number of times that Crossplane 2.3 calls a function whose requirements change with each call.
 const maxQuestions = 5
 
 // Explain calls the function as Crossplane does: again with the required resources, until the requirements do not change.

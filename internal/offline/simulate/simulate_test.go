@@ -141,7 +141,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestClone tests that an edit in a copy calls the copy's owners, also those of nested composite resources, and does not change the original.
+// TestClone tests that an edit in a copy calls the copy's owners, also for nested composite resources, and does not change the original.
 func TestClone(t *testing.T) {
 	original := newCluster(t, map[string]any{"text": "old"})
 	names := func(into *[]string) func([]map[string]any) error {

@@ -32,7 +32,7 @@ func Run(t *testing.T, cases map[string]Case) {
 	}
 }
 
-// text returns the YAML of the objects as they are emitted.
+// text returns the YAML of the emitted objects.
 func text(t *testing.T, objects []runtime.Object) string {
 	t.Helper()
 	documents := make([]string, len(objects))
