@@ -106,7 +106,7 @@ func TestComputeErrors(t *testing.T) {
 	}
 }
 
-// TestRefer tests that an object refers to other resources as they are composed, which the caller of Compute determines.
+// TestRefer tests that an object refers to other resources in their composed form, which the caller of Compute determines.
 func TestRefer(t *testing.T) {
 	var of []compose.Reference
 	g := one(compose.Stage{{Name: "a", Object: object("ConfigMap", "my-a")}, {Name: "b", Refer: func(to func(string) compose.Reference) runtime.Object {

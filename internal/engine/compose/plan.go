@@ -49,7 +49,7 @@ type Item struct {
 	Rule ready.Rule
 	// Readiness of the observed object.
 	Readiness ready.Result
-	// Observed reports whether the object exists.
+	// Observed: the object exists.
 	Observed bool
 	// DataPolicy is the consequence for the data in this object if the composite resource were deleted now.
 	DataPolicy DataPolicy

@@ -199,7 +199,7 @@ type toy struct {
 	components []component
 	// current contains the states of resources, by name. Missing ones do not exist.
 	current map[string]string
-	// old contains the states of revisions of earlier specs, and unknown those of resources of no spec, by name.
+	// old contains the states of revisions of earlier specs, and unknown the states of resources of no spec, by name.
 	old, unknown map[string]string
 	// broken is the component whose builder fails, if any.
 	broken string

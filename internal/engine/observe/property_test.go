@@ -22,7 +22,7 @@ import (
 )
 
 // TestObjectProperties damages realistic objects at random, and reads every path that is or was in them: decoded or
-// encoded, the result is that of a plain walk through the object.
+// encoded, the result equals a plain walk through the object.
 func TestObjectProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		decoded := wiretest.Request(8)
@@ -223,7 +223,7 @@ func FuzzObject(f *testing.F) {
 }
 
 // BenchmarkState reads the fields that readiness needs of every object: its generation, the hash in its annotation and two conditions,
-// and those of the wrapper.
+// and the same of the wrapper.
 func BenchmarkState(b *testing.B) {
 	for _, n := range []int{40, 250} {
 		decoded := wiretest.Request(n)

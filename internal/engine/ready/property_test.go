@@ -64,7 +64,7 @@ func status(o map[string]any) map[string]any {
 	return s
 }
 
-// gen draws an element, or returns false if there are none.
+// gen draws an element, or returns false for an empty list.
 func gen[T any](t *rapid.T, label string, from []T) (T, bool) {
 	if len(from) == 0 {
 		return *new(T), false
@@ -98,7 +98,7 @@ func holders(o map[string]any) []map[string]any {
 	return out
 }
 
-// aCondition draws one of the conditions, and returns its parent.
+// aCondition draws a condition, and returns its parent.
 func aCondition(t *rapid.T, o map[string]any) (holder map[string]any, at int, ok bool) {
 	holder, _ = gen(t, "holder", holders(o))
 	conditions, _ := holder["conditions"].([]any)

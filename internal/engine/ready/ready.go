@@ -16,7 +16,7 @@ import (
 
 // Result is the readiness of an object.
 type Result struct {
-	// Ready reports whether the object is ready.
+	// Ready: the object is ready.
 	Ready bool
 	// Failed: the object cannot become ready without intervention.
 	Failed bool
@@ -46,16 +46,16 @@ type Check func(o *observe.Object) Result
 type Rule struct {
 	// Check evaluates an observed object.
 	Check Check
-	// CEL is the same check, and that the object is not being deleted, as an expression over `object`, for an Object's
+	// CEL is an equivalent check, and that the object is not being deleted, as an expression over `object`, for an Object's
 	// readiness policy. Empty: the object only has to exist.
 	CEL string
 	// Generated lists the fields that the API server generates in the spec. They are removed when an observed object is applied again.
 	Generated [][]string
-	// ClusterScoped reports whether objects of the kind have no namespace.
+	// ClusterScoped: objects of the kind have no namespace.
 	ClusterScoped bool
 	// Rollout defines how a new version is delayed. Nil: the kind runs no workload.
 	Rollout *Rollout
-	// Composite reports whether the kind is a composite resource of this project.
+	// Composite: the kind is a composite resource of this project.
 	Composite bool
 }
 

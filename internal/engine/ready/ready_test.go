@@ -207,7 +207,7 @@ func TestCheck(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		kind   schema.GroupKind
-		// spec and status replace those of a finished object.
+		// spec and status replace the ones of a finished object.
 		spec, status map[string]any
 		want         ready.Result
 	}{
