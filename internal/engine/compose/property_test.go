@@ -151,8 +151,8 @@ func (m *toy) all(name string, holds func(resource) bool) bool {
 	return c.disabled || !slices.ContainsFunc(slices.Concat(c.stages...), func(r resource) bool { return !holds(r) })
 }
 
-// checkRetained tests invariant 1: observed objects stay desired, except objects of disabled components, and older revisions once everything
-// is ready.
+// checkRetained tests invariant 1: observed objects stay desired, except objects of disabled components, and older revisions once
+// everything is ready.
 func (m *toy) checkRetained(t *rapid.T, plan compose.Plan) {
 	desired := map[string]compose.Item{}
 	for _, i := range plan.Items() {
