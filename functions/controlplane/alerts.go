@@ -25,7 +25,7 @@ func (m *model) storeAlerts() *unstructured.Unstructured {
 			Name: "StoreDegraded", Severity: monitoring.Warning, For: "15m",
 			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%[1]s} < kube_statefulset_replicas{%[1]s}`, sets),
 			Summary: "The key-value store (Valkey) has fewer ready members than configured.",
-			Action:  "Look at the pods' events: a node may be full or gone, or a volume may not be attached.",
+			Action:  "Check the events of the pods: a node may be full or missing, or a volume may not be attached.",
 		},
 		monitoring.Alert{
 			Name: "StoreWithoutPrimary", Severity: monitoring.Critical, For: "2m",

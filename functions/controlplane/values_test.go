@@ -28,7 +28,7 @@ func TestValues(t *testing.T) {
 			"spec.infrastructure.mariadb.resources.limits.memory: must be at least 256Mi for MariaDB, not 8Mi: an empty member needs as much; set 256Mi or more, or remove the field\n" +
 				"spec.infrastructure.mariadb.storageSize: must be at least 1Gi for MariaDB, not 1Mi: an empty member needs as much; set 1Gi or more\n" +
 				"spec.infrastructure.rabbitmq.storageSize: must be at least 1Gi for RabbitMQ, not 1Mi: the Erlang runtime and the write-ahead log need as much; set 1Gi or more\n" +
-				"spec.infrastructure.valkey.storageSize: must be at least 256Mi for Valkey, not 1Mi: snapshots are written beside the old file; set 256Mi or more\n" +
+				"spec.infrastructure.valkey.storageSize: must be at least 256Mi for Valkey, not 1Mi: snapshots are written next to the old file; set 256Mi or more\n" +
 				"spec.infrastructure.memcached.memory: must be at least 32Mi for memcached, not 31Mi: each size class takes a page; set 32Mi or more, or remove the field",
 		},
 		"volumes of services": {
@@ -41,7 +41,7 @@ func TestValues(t *testing.T) {
 				"spec.services.glance.imageCache.storageSize: must be at least 1Gi for the image cache, not 1Mi: images are kept there as a whole; set 1Gi or more\n" +
 				"spec.services.nova.cells[0].infrastructure.mariadb.storageSize: must be at least 1Gi for MariaDB, not 1Mi: an empty member needs as much; set 1Gi or more\n" +
 				"spec.services.nova.cells[0].infrastructure.rabbitmq.storageSize: must be at least 1Gi for RabbitMQ, not 1Mi: the Erlang runtime and the write-ahead log need as much; set 1Gi or more\n" +
-				"spec.services.neutron.ovn.northbound.storageSize: must be at least 256Mi for an OVN database, not 1Mi: its raft log is compacted beside the old one; set 256Mi or more\n" +
+				"spec.services.neutron.ovn.northbound.storageSize: must be at least 256Mi for an OVN database, not 1Mi: its raft log is compacted next to the old one; set 256Mi or more\n" +
 				"spec.services.cinder.backup.file.storageSize: must be at least 1Gi for a volume backup, not 1Mi: a small volume needs as much; set 1Gi or more",
 		},
 		"staging of backups": {

@@ -159,7 +159,7 @@ func (m *model) objectAlerts() []monitoring.Alert {
 			Expr: m.of("certmanager_certificate_expiration_timestamp_seconds", fmt.Sprintf(",name=~%q", rook.GatewayName(".+|")+ca)) +
 				" - time() < 7 * 24 * 3600",
 			Summary: "The certificate {{ $labels.name }} of object stores expires within a week and was not renewed.",
-			Action:  "Look at the Certificate's events and at its issuer.",
+			Action:  "Check the events of the Certificate and its issuer.",
 		},
 	}
 }

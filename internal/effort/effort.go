@@ -9,10 +9,10 @@ import (
 	"strconv"
 )
 
-// variable is the environment variable that `make test-long` sets.
+// variable is set by `make test-long`.
 const variable = "COBALTCORE_TEST_LONG"
 
-// Long reports whether tests run in `make test-long`.
+// Long reports whether `make test-long` runs the tests.
 func Long() bool {
 	return os.Getenv(variable) == "1"
 }
@@ -37,15 +37,15 @@ func Sample[T any](items []T, stride int) []T {
 	return out
 }
 
-// Histories sets how many cases each property of a package is tried with (the flag -rapid.checks), unless the command line says it. The
-// short run always tries the same cases, so that it does not fail by chance; the long one tries new ones each time. A TestMain calls it. It
-// returns an error if the flags do not have those of rapid.
+// Histories sets the number of cases of each property test in a package (the flag -rapid.checks), unless the flag is set. The short run
+// always tries the same cases, so that it does not fail by chance; the long one tries new ones each time. Call it in TestMain. It
+// returns an error if the flags of rapid are not defined.
 func Histories(short, long int) error {
 	flag.Parse()
 	set := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	wanted := map[string]int{"rapid.checks": Of(short, long), "rapid.seed": Of(1, 0)}
-	for name, value := range wanted {
+	flags := map[string]int{"rapid.checks": Of(short, long), "rapid.seed": Of(1, 0)}
+	for name, value := range flags {
 		if set[name] {
 			continue
 		}

@@ -35,7 +35,7 @@ func TestSample(t *testing.T) {
 	}{
 		"Stride":  {reason: "Every second item is tried, and the first one.", stride: 2, want: []int{1, 3, 5}},
 		"Greater": {reason: "At least one item is tried.", stride: 9, want: []int{1}},
-		"One":     {reason: "A stride of 1 leaves out none.", stride: 1, want: []int{1, 2, 3, 4, 5}},
+		"One":     {reason: "A stride of 1 selects all.", stride: 1, want: []int{1, 2, 3, 4, 5}},
 		"Long":    {reason: "make test-long tries all items.", variable: "1", stride: 2, want: []int{1, 2, 3, 4, 5}},
 	}
 	for name, tc := range cases {

@@ -1,4 +1,4 @@
-// Package engine groups what every composition function is made of, whatever it composes: a call from request to response (function),
-// what is observed (observe), what must exist now (compose), when it is ready (ready), and the answer (respond).
-// It knows no kind of ours and no service.
+// Package engine groups the packages that all composition functions are built from: handling of a request (function), observed state
+// (observe), desired objects (compose), readiness (ready) and the response (respond). It contains nothing about specific OpenStack
+// services or composite resources.
 package engine

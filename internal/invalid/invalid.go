@@ -1,4 +1,4 @@
-// Package invalid holds the one error that a tenant can fix: something in the spec is wrong. Every other error is ours or the platform's.
+// Package invalid defines the error that a tenant can fix: an invalid spec. All other errors are bugs or errors of the platform.
 package invalid
 
 import (
@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Spec is a mistake in a spec: which field, what is wrong, what to do.
+// Spec is an error in a spec: the field, the constraint and the remedy.
 type Spec struct {
 	// Field is the path of the field, such as spec.services.keystone.config.token.expiration.
 	Field string
-	// Sentence says what is wrong and what to do.
+	// Sentence contains the constraint and the remedy.
 	Sentence string
 }
 
-// Error is the field and the sentence.
+// Error returns the field and the sentence.
 func (e *Spec) Error() string { return e.Field + ": " + e.Sentence }
 
-// Field makes the error of one field. The format is a sentence without a full stop.
+// Field returns the error of one field. The format is a sentence without a full stop.
 func Field(field, format string, args ...any) error {
 	return &Spec{Field: field, Sentence: fmt.Sprintf(format, args...)}
 }
@@ -32,10 +32,10 @@ func Is(err error) bool {
 // Path joins the parts of a field's path.
 func Path(parts ...string) string { return strings.Join(parts, ".") }
 
-// Distinct joins errors as errors.Join does, without those whose text is that of an earlier one: two checks may report the same value.
+// Distinct joins errors like errors.Join, without duplicate texts, because two checks may report the same value.
 func Distinct(errs ...error) error {
 	var out []error
-	seen := map[string]bool{}
+	reported := map[string]bool{}
 	var add func(error)
 	add = func(err error) {
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -44,8 +44,8 @@ func Distinct(errs ...error) error {
 			}
 			return
 		}
-		if err != nil && !seen[err.Error()] {
-			seen[err.Error()] = true
+		if err != nil && !reported[err.Error()] {
+			reported[err.Error()] = true
 			out = append(out, err)
 		}
 	}

@@ -16,17 +16,17 @@ func TestField(t *testing.T) {
 }
 
 func TestIs(t *testing.T) {
-	mistake := invalid.Field("spec", "it is wrong")
+	specError := invalid.Field("spec", "it is wrong")
 	cases := map[string]struct {
 		reason string
 		err    error
 		want   bool
 	}{
-		"Nothing": {reason: "No error is nobody's.", err: nil, want: false},
+		"Nothing": {reason: "No error.", err: nil, want: false},
 		"Ours":    {reason: "A tenant cannot fix it.", err: errors.New("broken"), want: false},
-		"Spec":    {reason: "The tenant can.", err: mistake, want: true},
-		"Wrapped": {reason: "Wrapping adds words only.", err: fmt.Errorf("cannot go on: %w", mistake), want: true},
-		"Joined":  {reason: "One that the tenant can fix is enough.", err: errors.Join(errors.New("broken"), mistake), want: true},
+		"Spec":    {reason: "The tenant can.", err: specError, want: true},
+		"Wrapped": {reason: "Wrapping adds words only.", err: fmt.Errorf("cannot continue: %w", specError), want: true},
+		"Joined":  {reason: "One that the tenant can fix is enough.", err: errors.Join(errors.New("broken"), specError), want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

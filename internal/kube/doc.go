@@ -1,3 +1,3 @@
-// Package kube groups the makers of Kubernetes objects: our own pods and Services, and the objects of each operator that we order from.
+// Package kube groups the builders of Kubernetes objects: pods and Services of this project, and custom resources of operators.
 // They are pure: options in, objects out.
 package kube

@@ -1,10 +1,11 @@
-// Package merge lays settings over others, field by field.
+// Package merge merges settings, field by field.
 package merge
 
 import "reflect"
 
-// Overlay is what over says, and under where it says nothing: a struct field by field, a map key by key. Nothing is the zero value and the
-// empty list; a pointer to a zero value says it. A list is said as a whole. Neither argument changes; the result shares values with both.
+// Overlay returns the fields that are set in over, and the fields of under otherwise: a struct field by field, a map key by key. The zero
+// value and the empty list are unset; a pointer to a zero value is set. Lists are not merged. Neither argument changes; the result shares
+// values with both.
 func Overlay[T any](over, under T) T {
 	var out T
 	mergeValue(reflect.ValueOf(&out).Elem(), reflect.ValueOf(&over).Elem(), reflect.ValueOf(&under).Elem())
@@ -34,7 +35,7 @@ func mergeValue(out, over, under reflect.Value) {
 	}
 }
 
-// empty reports whether a value says nothing.
+// empty reports whether a value is unset.
 func empty(v reflect.Value) bool {
 	if v.Kind() == reflect.Slice || v.Kind() == reflect.Map {
 		return v.Len() == 0
@@ -42,7 +43,7 @@ func empty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// open reports whether a type is a struct whose fields can be said one by one. One with fields of its own, such as a quantity, is a
+// open reports whether a type is a struct whose fields are merged separately. A struct with unexported fields, such as a quantity, is a
 // value.
 func open(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {

@@ -18,11 +18,11 @@ func TestOver(t *testing.T) {
 		over, under, want common.Exposure
 	}{
 		"Nothing": {
-			reason: "What is not said stays.", under: common.Exposure{Type: "Ingress", Gateway: &common.Gateway{Name: "a"}},
+			reason: "Unset fields are taken from under.", under: common.Exposure{Type: "Ingress", Gateway: &common.Gateway{Name: "a"}},
 			want: common.Exposure{Type: "Ingress", Gateway: &common.Gateway{Name: "a"}},
 		},
 		"Block": {
-			reason: "A block is said field by field.",
+			reason: "A struct is merged field by field.",
 			over:   common.Exposure{Gateway: &common.Gateway{Name: "b"}},
 			under:  common.Exposure{Type: "GatewayAPI", Gateway: &common.Gateway{Name: "a", SectionName: "https"}},
 			want:   common.Exposure{Type: "GatewayAPI", Gateway: &common.Gateway{Name: "b", SectionName: "https"}},
@@ -32,18 +32,18 @@ func TestOver(t *testing.T) {
 			want: common.Exposure{Gateway: &common.Gateway{Name: "b"}},
 		},
 		"Map": {
-			reason: "A map is said key by key.",
+			reason: "A map is merged key by key.",
 			over:   common.Exposure{Annotations: map[string]common.AnnotationValue{"a": "1", "b": ""}},
 			under:  common.Exposure{Annotations: map[string]common.AnnotationValue{"b": "2", "c": "3"}},
 			want:   common.Exposure{Annotations: map[string]common.AnnotationValue{"a": "1", "b": "", "c": "3"}},
 		},
 		"List": {
-			reason: "A list is said as a whole.",
+			reason: "A list is replaced as a whole.",
 			over:   common.Exposure{AllowedNamespaces: []common.NamespaceName{"a"}}, under: common.Exposure{AllowedNamespaces: []common.NamespaceName{"b", "c"}},
 			want: common.Exposure{AllowedNamespaces: []common.NamespaceName{"a"}},
 		},
 		"EmptyList": {
-			reason: "An empty one says nothing: it would open what is closed.",
+			reason: "An empty list is unset: otherwise it would remove a restriction.",
 			over:   common.Exposure{AllowedNamespaces: []common.NamespaceName{}}, under: common.Exposure{AllowedNamespaces: []common.NamespaceName{"b"}},
 			want: common.Exposure{AllowedNamespaces: []common.NamespaceName{"b"}},
 		},
@@ -55,14 +55,14 @@ func TestOver(t *testing.T) {
 		})
 	}
 	if got := merge.Overlay(&common.TLS{Enabled: no}, &common.TLS{Enabled: yes}); *got.Enabled {
-		t.Error("a pointer to false says nothing")
+		t.Error("a pointer to false is unset")
 	}
 	if got := merge.Overlay(nil, &common.TLS{Enabled: yes}); got == nil || !*got.Enabled {
 		t.Errorf("nothing over a block: %v", got)
 	}
 }
 
-// TestOverResources: a quantity is one value, whatever its form.
+// TestOverResources tests that a quantity is one value, in any format.
 func TestOverResources(t *testing.T) {
 	q := func(s string) *resource.Quantity { v := resource.MustParse(s); return &v }
 	got := merge.Overlay(
@@ -74,7 +74,7 @@ func TestOverResources(t *testing.T) {
 	}
 }
 
-// TestOverProperties: nothing over something is that, something over nothing too, and to lay the same again changes nothing.
+// TestOverProperties tests that an empty value on either side is neutral, and that merging is idempotent.
 func TestOverProperties(t *testing.T) {
 	texts, flags := rapid.SampledFrom([]string{"", "a", "b"}), rapid.SampledFrom([]*bool{nil, new(true), new(false)})
 	draw := rapid.Custom(func(t *rapid.T) common.Exposure {

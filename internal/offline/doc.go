@@ -1,3 +1,3 @@
-// Package offline groups what stands for a cluster where there is none: the checks of an API server, a simulation of what owners do,
-// and the preview made of both.
+// Package offline groups the packages that replace a cluster: the validation of an API server, a simulation of the owners of objects,
+// and the preview that uses both.
 package offline

@@ -1,10 +1,10 @@
-// Package spelling guesses what a misspelled name was meant to be.
+// Package spelling suggests the correct form of a misspelled name.
 package spelling
 
 import "iter"
 
-// Closest returns the name that takes the fewest edits to come to, the first in the alphabet of several; empty if it takes so many that
-// it is another name.
+// Closest returns the name with the fewest edits, and the alphabetically first of several; empty if it takes so many edits that the name is
+// probably not misspelled.
 func Closest(name string, names iter.Seq[string]) string {
 	most := 1 + len(name)/4
 	best, found := most+1, ""
@@ -16,7 +16,7 @@ func Closest(name string, names iter.Seq[string]) string {
 	return found
 }
 
-// distance counts the bytes to insert, delete or replace to come from a to b, up to most+1.
+// distance returns the number of bytes to insert, delete or replace to change a to b, at most most+1.
 func distance(a, b string, most int) int {
 	if d := len(a) - len(b); d > most || -d > most {
 		return most + 1

@@ -34,7 +34,7 @@ func TestClosest(t *testing.T) {
 	}
 }
 
-// TestClosestProperties: a name is meant if it is no further than an edit and one for each four letters, by the definition of edits.
+// TestClosestProperties tests that a name is suggested if its distance is at most one plus one for each four letters.
 func TestClosestProperties(t *testing.T) {
 	word := func(shortest int) *rapid.Generator[string] {
 		return rapid.StringOfN(rapid.RuneFrom([]rune("ab_")), shortest, 9, -1)
@@ -53,7 +53,7 @@ func TestClosestProperties(t *testing.T) {
 	})
 }
 
-// edits is how many letters have to be inserted, deleted or replaced to come from a to b.
+// edits returns the number of letters to insert, delete or replace to change a to b.
 func edits(a, b string) int {
 	switch {
 	case a == "" || b == "":

@@ -1,4 +1,4 @@
-// Package usage makes Usages, by which Crossplane keeps one object until another one is gone.
+// Package usage builds Usages, with which Crossplane keeps one object until another one is deleted.
 // https://docs.crossplane.io/latest/managed-resources/usages/
 package usage
 
@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// Of keeps what the resource of is composed as while what the resource by is composed as is there. It is called as its meta says. Both are
-// of the same composite resource, and declared before it: a Usage looks for its user with a growing backoff.
+// Of keeps the resource of until the resource by is deleted, both in their composed form. meta is the metadata of the Usage. Both belong to
+// the same composite resource and must be declared before it, because a Usage looks for its user with an increasing backoff.
 func Of(meta object.Meta, by, of, reason string) compose.Resource {
 	return compose.Resource{
 		Name:       meta.Name,
@@ -20,7 +20,7 @@ func Of(meta object.Meta, by, of, reason string) compose.Resource {
 			user, used := to(by), to(of)
 			ref := object.Map{"name": used.Name}
 			if used.Namespace == "" {
-				// A namespaced Usage names a cluster-scoped object by an explicitly empty namespace.
+				// A namespaced Usage requires an explicitly empty namespace for a cluster-scoped object.
 				ref["namespace"] = ""
 			}
 			return object.New("protection.crossplane.io/v1beta1", "Usage", meta, object.Map{
@@ -33,12 +33,12 @@ func Of(meta object.Meta, by, of, reason string) compose.Resource {
 	}
 }
 
-// OfClaim keeps a claim of any namespace while what the resource by is composed as is there, which is declared before it and lies in the
-// namespace of the Usage: Crossplane accepts a Usage of an object in another namespace only if it names its user. That must not be the
-// composite resource itself: the Usage would wait for it, and it for the Usage. An attempt to delete the claim is refused, with the
-// namespace of the Usage instead of the reason, which Crossplane leaves out where there is a user
-// (https://github.com/crossplane/crossplane/blob/v2.3.4/internal/webhook/protection/usage/handler.go), and not made again when the Usage
-// has gone: that may be months later.
+// OfClaim keeps a claim of any namespace until the resource by is deleted. by must be declared before it and be in the namespace of the
+// Usage: Crossplane accepts a Usage of an object in another namespace only with a user. The user must not be the composite resource
+// itself: the Usage and the composite resource would wait for each other. A deletion of the claim is rejected with the namespace of the
+// Usage instead of the reason, which Crossplane omits if there is a user
+// (https://github.com/crossplane/crossplane/blob/v2.3.4/internal/webhook/protection/usage/handler.go). The deletion is not repeated after
+// the Usage is deleted, which may be months later.
 func OfClaim(meta object.Meta, by, apiVersion, kind string, claim common.ClaimReference, reason string) compose.Resource {
 	return compose.Resource{
 		Name: meta.Name, Management: true,
@@ -55,7 +55,7 @@ func OfClaim(meta object.Meta, by, apiVersion, kind string, claim common.ClaimRe
 	}
 }
 
-// end is one of the two objects of a Usage.
+// end returns the user or the used object of a Usage.
 func end(r compose.Reference, ref object.Map) object.Map {
 	apiVersion, kind := r.Kind.ToAPIVersionAndKind()
 	return object.Map{"apiVersion": apiVersion, "kind": kind, "resourceRef": ref}

@@ -19,22 +19,22 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// HashAnnotation holds the hash of an object as it was desired when it was applied.
+// HashAnnotation contains the hash of the last composed object.
 const HashAnnotation = "crossplane.c5c3.io/hash"
 
-// Compute says what must exist now, given the model and what is observed.
+// Compute returns the objects that must exist now, given the model and the observed state.
 //
-// Composed says what an item is composed as, for those that refer to it; the object itself is Item.Reference.
+// composed returns how an item is composed, for the items that refer to it: as the object itself (Item.Reference) or as a wrapper.
 //
-// Errors are those of builders, and mistakes of ours: an object without a readiness rule, two resources of one name.
-func (g Graph[M]) Compute(m M, seen observe.State, composed func(Item) Reference) (Plan, error) {
+// It returns the errors of builders, and an error for a bug: an object without a readiness rule, or two resources with the same name.
+func (g Graph[M]) Compute(m M, state observe.State, composed func(Item) Reference) (Plan, error) {
 	p := planner{
-		seen: seen, composed: composed, items: map[string]*Item{}, ready: map[string]bool{}, exists: map[string]bool{},
+		state: state, composed: composed, items: map[string]*Item{}, ready: map[string]bool{}, exists: map[string]bool{},
 		notReady: map[string]string{}, revisions: map[string]Item{},
 	}
 	for _, c := range g {
 		if !c.enabled(m) {
-			// What is switched off holds nobody up.
+			// A disabled component blocks no other.
 			p.ready[c.Name], p.exists[c.Name] = true, true
 			continue
 		}
@@ -61,22 +61,22 @@ func (g Graph[M]) Compute(m M, seen observe.State, composed func(Item) Reference
 	return p.plan, nil
 }
 
-// planner is one run of Compute.
+// planner holds the state of one run of Compute.
 type planner struct {
-	seen          observe.State
+	state         observe.State
 	composed      func(Item) Reference
 	plan          Plan
-	items         map[string]*Item  // every wanted resource, desired now or not
-	ready, exists map[string]bool   // by component; what is switched off is both
+	items         map[string]*Item  // every enabled resource, desired now or not
+	ready, exists map[string]bool   // by component; both are true for a disabled one
 	notReady      map[string]string // by resource that is not ready: its component
 	rolloutAfter  []string          // components that new versions wait for
-	revisions     map[string]Item   // by what the names of all revisions share: the wanted one
+	revisions     map[string]Item   // the current revision by common name prefix
 }
 
-// missing returns the components that are not among those that have what is asked for.
-func missing(have map[string]bool, wanted []string) []string {
+// missing returns the names that are not true in have.
+func missing(have map[string]bool, names []string) []string {
 	var out []string
-	for _, n := range wanted {
+	for _, n := range names {
 		if !have[n] {
 			out = append(out, n)
 		}
@@ -84,7 +84,7 @@ func missing(have map[string]bool, wanted []string) []string {
 	return out
 }
 
-// stages opens one stage after the other.
+// stages adds the resources of each stage; a stage opens once all earlier stages are ready.
 func (p *planner) stages(part *ComponentStatus, stages []Stage) error {
 	open, total := len(part.Needs) == 0, 0
 	for _, stage := range stages {
@@ -105,7 +105,7 @@ func (p *planner) stages(part *ComponentStatus, stages []Stage) error {
 	return nil
 }
 
-// resource adds one resource to its part, and reports whether it is ready. Of revisions of which none is wanted it only notes how they
+// resource adds one resource to its part and reports whether it is ready. If no revision is enabled, it only records how older revisions
 // are kept.
 func (p *planner) resource(part *ComponentStatus, r Resource, open bool) (bool, error) {
 	if r.Name == "" && r.Object == nil && r.Refer == nil && r.Revisions != "" {
@@ -135,14 +135,14 @@ func (p *planner) resource(part *ComponentStatus, r Resource, open bool) (bool, 
 	return true, nil
 }
 
-// replaces reports whether a resource is the next revision of a file that pods read already. They are given its name with all else that is
-// there, whatever their component waits for, and those of a DaemonSet or StatefulSet would have ended before they find it missing.
+// replaces reports whether a resource is the next revision of a ConfigMap that pods already mount. Pods get its name together with all
+// other changes, even while their component is blocked; pods of a DaemonSet or StatefulSet would be stopped before the file is missed.
 func (p *planner) replaces(r Resource, item Item) bool {
 	return r.Revisions != "" && item.Kind.Kind == "ConfigMap" &&
-		slices.ContainsFunc(p.seen.Names(), func(name string) bool { return strings.HasPrefix(name, r.Revisions+"-") })
+		slices.ContainsFunc(p.state.Names(), func(name string) bool { return strings.HasPrefix(name, r.Revisions+"-") })
 }
 
-// blockedBy returns the components that hold a resource back: those of what it comes after, where that is not ready.
+// blockedBy returns the components of the resources in After that are not ready.
 func (p *planner) blockedBy(r Resource) ([]string, error) {
 	var out []string
 	for _, name := range r.After {
@@ -156,7 +156,7 @@ func (p *planner) blockedBy(r Resource) ([]string, error) {
 	return out, nil
 }
 
-// union adds what is not there yet.
+// union appends the elements of more that list does not contain.
 func union(list, more []string) []string {
 	for _, m := range more {
 		if !slices.Contains(list, m) {
@@ -166,9 +166,9 @@ func union(list, more []string) []string {
 	return list
 }
 
-// item encodes a resource and gives the verdict on what is observed of it.
+// item encodes a resource and evaluates its readiness from the observed state.
 func (p *planner) item(r Resource) (Item, error) {
-	if _, twice := p.items[r.Name]; twice || r.Name == "" {
+	if _, exists := p.items[r.Name]; exists || r.Name == "" {
 		return Item{}, fmt.Errorf("resource name %q is empty or used twice", r.Name)
 	}
 	object, err := p.object(r)
@@ -197,12 +197,12 @@ func (p *planner) item(r Resource) (Item, error) {
 		hash = body.Hash()
 		item.Body = withHash(body, hash)
 	}
-	seen, ok := p.seen.Get(r.Name)
+	observed, ok := p.state.Get(r.Name)
 	item.Observed = ok
-	item.Readiness = verdict(seen, ok, hash, check)
+	item.Readiness = readiness(observed, ok, hash, check)
 	if ok {
-		item.Since, item.DataPolicy = seen.Since(), dataPolicy(item, seen)
-		if err := p.keepObservedVersion(&item, body, seen); err != nil {
+		item.Since, item.DataPolicy = observed.Since(), dataPolicy(item, observed)
+		if err := p.keepObservedVersion(&item, body, observed); err != nil {
 			return Item{}, fmt.Errorf("cannot hold back the new version of %s: %w", r.Name, err)
 		}
 	}
@@ -230,11 +230,12 @@ func (p *planner) object(r Resource) (runtime.Object, error) {
 	return object, err
 }
 
-// outdated is the reason of what is not as it is desired now.
+// outdated is the reason for an object that differs from its desired state.
 const outdated = "Outdated"
 
-// verdict is invariant 6: up to date, at its current generation, and ready. What is only looked at has no hash.
-func verdict(o *observe.Object, observed bool, hash string, check ready.Check) ready.Result {
+// readiness evaluates readiness: an object must be up to date, at its current generation, and pass its check. hash is empty for an object
+// that is only observed.
+func readiness(o *observe.Object, observed bool, hash string, check ready.Check) ready.Result {
 	switch {
 	case !observed:
 		return ready.Wait("NotCreated", "it is not created yet")
@@ -255,7 +256,7 @@ func verdict(o *observe.Object, observed bool, hash string, check ready.Check) r
 	return check(o)
 }
 
-// wrapper checks that an Object has applied what was applied last.
+// wrapper checks that an Object has applied its current manifest.
 func wrapper(w *observe.Object) ready.Result {
 	c, ok := w.Condition("Synced")
 	switch {
@@ -269,18 +270,18 @@ func wrapper(w *observe.Object) ready.Result {
 	return ready.Yes
 }
 
-// keepRevisions keeps older revisions desired while anything is not ready, each composed as the wanted one is. One that cannot be
-// composed again is an error: left out, it would be deleted.
+// keepRevisions keeps older revisions in the desired state until all components are ready, each composed like the current revision. It
+// returns an error if one cannot be composed, because Crossplane deletes a resource that is missing from the response.
 func (p *planner) keepRevisions() error {
 	if len(p.revisions) == 0 || p.plan.Ready() {
 		return nil
 	}
-	for _, name := range p.seen.Names() {
-		wanted, ok := p.revision(name)
+	for _, name := range p.state.Names() {
+		current, ok := p.revision(name)
 		if _, desired := p.items[name]; !ok || desired {
 			continue
 		}
-		o, _ := p.seen.Get(name)
+		o, _ := p.state.Get(name)
 		body, err := withoutServerFields(o)
 		if err != nil {
 			return fmt.Errorf("cannot keep the older revision %s: %w", name, err)
@@ -288,8 +289,8 @@ func (p *planner) keepRevisions() error {
 		kind := kindOf(body)
 		rule, _ := ready.For(kind.GroupKind())
 		item := Item{
-			Name: name, Body: body, Kind: kind, Rule: rule, Retain: wanted.Retain, Management: wanted.Management,
-			Cluster: wanted.Cluster, Observed: true, Readiness: ready.Yes,
+			Name: name, Body: body, Kind: kind, Rule: rule, Retain: current.Retain, Management: current.Management,
+			Cluster: current.Cluster, Observed: true, Readiness: ready.Yes,
 		}
 		item.DataPolicy = dataPolicy(item, o)
 		p.plan.RetainedRevisions = append(p.plan.RetainedRevisions, item)
@@ -297,7 +298,7 @@ func (p *planner) keepRevisions() error {
 	return nil
 }
 
-// revision returns the wanted revision of what a name is a revision of.
+// revision returns the current revision of the resource that name is a revision of.
 func (p *planner) revision(name string) (Item, bool) {
 	for _, prefix := range slices.Sorted(maps.Keys(p.revisions)) {
 		if strings.HasPrefix(name, prefix+"-") {
@@ -307,7 +308,7 @@ func (p *planner) revision(name string) (Item, bool) {
 	return Item{}, false
 }
 
-// withoutServerFields is an observed object without what its server owns.
+// withoutServerFields returns an observed object without the fields that the API server sets.
 func withoutServerFields(o *observe.Object) (encoded.Struct, error) {
 	desired := o.Desired()
 	full := desired.Full()
@@ -340,7 +341,7 @@ func withoutServerFields(o *observe.Object) (encoded.Struct, error) {
 	return encode.Struct(full)
 }
 
-// dropNulls removes what servers write where there is nothing, such as a pod template's creationTimestamp.
+// dropNulls removes nulls, which servers write for empty fields such as the creationTimestamp of a pod template.
 func dropNulls(v any) {
 	switch v := v.(type) {
 	case map[string]any:

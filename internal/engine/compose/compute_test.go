@@ -23,7 +23,7 @@ func TestStates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &toy{
 				components: []component{{name: "c", stages: [][]resource{{{name: "r", kind: "Certificate"}}}}},
-				seen:       map[string]string{"r": name},
+				current:    map[string]string{"r": name},
 			}
 			plan := m.compute(t)
 			item := plan.Items()[0]
@@ -31,7 +31,7 @@ func TestStates(t *testing.T) {
 				t.Errorf("the verdict is %+v, want reason %q", item.Readiness, s.wrong)
 			}
 			if !item.Readiness.Ready && item.Readiness.Message == "" {
-				t.Errorf("the verdict %+v does not say why", item.Readiness)
+				t.Errorf("the result %+v has no message", item.Readiness)
 			}
 			if plan.Ready() != item.Readiness.Ready {
 				t.Errorf("Ready() = %t of %+v", plan.Ready(), item.Readiness)
@@ -40,7 +40,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// one is a graph of one component.
+// one returns a graph with one component.
 func one(stages ...compose.Stage) compose.Graph[struct{}] {
 	build := func(struct{}) ([]compose.Stage, error) { return stages, nil }
 	return compose.Graph[struct{}]{{Name: "all", Phase: "Building", Build: build}}
@@ -61,27 +61,27 @@ func TestComputeErrors(t *testing.T) {
 			want:   `cannot compose all: resource name "" is empty or used twice`,
 		},
 		"SameName": {
-			reason: "One of the two would be lost.",
+			reason: "One of the two resources would be lost.",
 			stage:  compose.Stage{{Name: "a", Object: object("ConfigMap", "a")}, {Name: "a", Object: object("ConfigMap", "b")}},
 			want:   `cannot compose all: resource name "a" is empty or used twice`,
 		},
 		"NoRule": {
-			reason: "An object that nobody can judge would never be ready, or always.",
+			reason: "Without a rule, readiness is undefined.",
 			stage:  compose.Stage{{Name: "a", Object: secret}},
 			want:   `cannot compose all: a has no readiness rule for its kind Secret`,
 		},
 		"Status": {
-			reason: "What cannot be encoded is not left out.",
+			reason: "An object that cannot be encoded is an error, not omitted.",
 			stage:  compose.Stage{{Name: "a", Object: withStatus}},
 			want:   `cannot compose all: cannot encode a: cannot encode ConfigMap "a": field status`,
 		},
 		"AfterNothing": {
-			reason: "What comes after a resource that nobody makes would wait for ever.",
+			reason: "A resource after one that does not exist would wait forever.",
 			stage:  compose.Stage{{Name: "a", Object: object("ConfigMap", "a"), After: []string{"b"}}, {Name: "b", Object: object("ConfigMap", "b")}},
 			want:   `cannot compose all: a comes after b, which is not declared before it`,
 		},
 		"ReferToNothing": {
-			reason: "What is not declared yet has no name to refer to.",
+			reason: "A resource must be declared before it is referred to.",
 			stage: compose.Stage{{Name: "a", Refer: func(to func(string) compose.Reference) runtime.Object {
 				return object("ConfigMap", to("b").Name)
 			}}, {Name: "b", Object: object("ConfigMap", "b")}},
@@ -106,7 +106,7 @@ func TestComputeErrors(t *testing.T) {
 	}
 }
 
-// TestRefer: an object names what others are composed as, which is not for the graph to know.
+// TestRefer tests that an object refers to other resources in their composed form, which the caller of Compute determines.
 func TestRefer(t *testing.T) {
 	var of []compose.Reference
 	g := one(compose.Stage{{Name: "a", Object: object("ConfigMap", "my-a")}, {Name: "b", Refer: func(to func(string) compose.Reference) runtime.Object {
@@ -129,7 +129,7 @@ func TestRefer(t *testing.T) {
 	}
 }
 
-// TestOwnCheck: a resource's own check takes the place of its kind's, and a kind without a rule needs one.
+// TestOwnCheck tests that a resource's check replaces the rule of its kind, and is required for a kind without a rule.
 func TestOwnCheck(t *testing.T) {
 	never := func(*observe.Object) ready.Result { return ready.Fail("Never", "it never is") }
 	secret := object("ConfigMap", "r")
@@ -137,18 +137,18 @@ func TestOwnCheck(t *testing.T) {
 	for name, o := range map[string]*unstructured.Unstructured{"known kind": object("ConfigMap", "r"), "unknown kind": secret} {
 		t.Run(name, func(t *testing.T) {
 			observed := map[string]*structpb.Struct{"r": states["ready"].observed(t, o)}
-			plan, err := one(compose.Stage{{Name: "r", Object: o, Ready: never}}).Compute(struct{}{}, seen(t, observed, false), compose.Item.Reference)
+			plan, err := one(compose.Stage{{Name: "r", Object: o, Ready: never}}).Compute(struct{}{}, newState(t, observed, false), compose.Item.Reference)
 			if err != nil {
 				t.Fatalf("Compute(...): %v", err)
 			}
 			if got := plan.Items()[0].Readiness.Reason; got != "Never" {
-				t.Errorf("the verdict's reason is %q, want that of the resource's own check", got)
+				t.Errorf("the reason is %q, want the one of the resource's check", got)
 			}
 		})
 	}
 }
 
-// TestRetainedRevisionFails: an older revision that cannot be composed again is an error, since one that is left out is deleted.
+// TestRetainedRevisionFails tests that an older revision that cannot be composed is an error, because a missing one would be deleted.
 func TestRetainedRevisionFails(t *testing.T) {
 	for name, observed := range map[string]map[string]any{
 		"NoMetadata": {"apiVersion": "v1", "kind": "ConfigMap"},
@@ -160,7 +160,7 @@ func TestRetainedRevisionFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := one(compose.Stage{{Name: "config-new", Object: object("ConfigMap", "new"), Revisions: "config"}})
-			plan, err := g.Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"config-old": o}, true), compose.Item.Reference)
+			plan, err := g.Compute(struct{}{}, newState(t, map[string]*structpb.Struct{"config-old": o}, true), compose.Item.Reference)
 			if err == nil || !strings.Contains(err.Error(), "cannot keep the older revision config-old: ") {
 				t.Errorf("Compute(...) = %d objects, %v, want an error", len(plan.Items()), err)
 			}
@@ -168,8 +168,8 @@ func TestRetainedRevisionFails(t *testing.T) {
 	}
 }
 
-// TestRetained: an older revision is composed again as it was: without what its server owns or Crossplane sets, and with all else, because a
-// field that is left out is removed.
+// TestRetained tests that an older revision is composed without fields of the server or Crossplane, and with all others, because a
+// missing field would be removed.
 func TestRetained(t *testing.T) {
 	direct := applied(t, object("ConfigMap", "old"))
 	hash := direct["metadata"].(map[string]any)["annotations"].(map[string]any)[compose.HashAnnotation]
@@ -203,12 +203,12 @@ func TestRetained(t *testing.T) {
 		want     []map[string]any
 	}{
 		"Direct": {
-			reason:   "What the server and Crossplane add, and nulls, are taken away.",
+			reason:   "Fields that the server and Crossplane add, and nulls, are removed.",
 			observed: direct,
 			want:     []map[string]any{want},
 		},
 		"Wrapped": {
-			reason:   "The wrapper holds the object as it was desired, so that its own spec does not change.",
+			reason:   "The wrapper contains the desired object, so that its own spec does not change.",
 			observed: wrapper(map[string]any{"atProvider": map[string]any{"manifest": direct}}),
 			want:     []map[string]any{asWrapped},
 		},
@@ -218,7 +218,7 @@ func TestRetained(t *testing.T) {
 			want:     []map[string]any{asWrapped},
 		},
 		"Job": {
-			reason: "Who applies the selector of a Job cannot leave it out any more, and a Job that is wanted again has none.",
+			reason: "A manager that applied the selector of a Job cannot omit it later, and a re-created Job has none.",
 			observed: job(map[string]any{
 				"selector": map[string]any{"matchLabels": map[string]any{"batch.kubernetes.io/controller-uid": "u"}},
 				"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{
@@ -237,11 +237,11 @@ func TestRetained(t *testing.T) {
 				t.Fatal(err)
 			}
 			observed := map[string]*structpb.Struct{"config-old": o, "configuration": o, "others-old": o}
-			for wanted, stage := range map[string]compose.Stage{
+			for desired, stage := range map[string]compose.Stage{
 				"one revision": {{Name: "config-new", Object: object("ConfigMap", "new"), Revisions: "config", Retain: true, Management: true}},
 				"no revision":  {{Revisions: "config", Retain: true, Management: true}, {Name: "new", Object: object("ConfigMap", "new")}},
 			} {
-				plan, err := one(stage).Compute(struct{}{}, seen(t, observed, true), compose.Item.Reference)
+				plan, err := one(stage).Compute(struct{}{}, newState(t, observed, true), compose.Item.Reference)
 				if err != nil {
 					t.Fatalf("Compute(...): %v", err)
 				}
@@ -249,18 +249,18 @@ func TestRetained(t *testing.T) {
 				for _, i := range plan.RetainedRevisions {
 					got = append(got, i.Body.Map())
 					if i.Name != "config-old" || i.Kind.Kind != i.Body.Map()["kind"] || !i.Retain || !i.Management || !i.Observed || !i.Readiness.Ready {
-						t.Errorf("%s\n%s is wanted, kept as %+v", tc.reason, wanted, i)
+						t.Errorf("%s\ncurrent: %s, kept as %+v", tc.reason, desired, i)
 					}
 				}
 				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("%s\n%s is wanted: -want, +kept:\n%s", tc.reason, wanted, diff)
+					t.Errorf("%s\ncurrent: %s: -want, +kept:\n%s", tc.reason, desired, diff)
 				}
-				// What may not outlive the composite resource goes with it: none of these lets go of what it holds.
-				if plan.Fate() != compose.Deleted {
-					t.Errorf("%s\n%s is wanted: the fate of its data is %v", tc.reason, wanted, plan.Fate())
+				// None of the wrappers orphans its object, so data is deleted with the composite resource.
+				if plan.DataPolicy() != compose.Deleted {
+					t.Errorf("%s\ncurrent: %s: the data policy is %v", tc.reason, desired, plan.DataPolicy())
 				}
 				if plan.Parts[0].Total != 1 {
-					t.Errorf("%s\n%s is wanted: %d objects are wanted", tc.reason, wanted, plan.Parts[0].Total)
+					t.Errorf("%s\ncurrent: %s: %d objects in total", tc.reason, desired, plan.Parts[0].Total)
 				}
 			}
 		})
@@ -288,7 +288,7 @@ func TestValidate(t *testing.T) {
 		want   string
 	}{
 		"Good": {
-			reason: "What is needed or followed is declared earlier.",
+			reason: "Needed and followed components are declared earlier.",
 			graph: compose.Graph[struct{}]{
 				{Name: "a", Build: build}, {Name: "b", Build: build, Needs: []string{"a"}}, {Name: "c", Build: build, Follows: []string{"b", "a"}},
 			},
@@ -309,12 +309,12 @@ func TestValidate(t *testing.T) {
 			want:   `component "a" is declared twice`,
 		},
 		"RollsAfterLater": {
-			reason: "Nobody could say whether that one is ready.",
+			reason: "The readiness of a later component is not known yet.",
 			graph:  compose.Graph[struct{}]{{Name: "a", Build: build, RolloutAfter: []string{"b"}}, {Name: "b", Build: build}},
 			want:   `component "a" needs "b", which is not declared before it`,
 		},
 		"NeedsLater": {
-			reason: "Order is what keeps a graph from having a cycle.",
+			reason: "The order prevents cycles.",
 			graph:  compose.Graph[struct{}]{{Name: "a", Build: build, Needs: []string{"b"}}, {Name: "b", Build: build}},
 			want:   `component "a" needs "b", which is not declared before it`,
 		},
@@ -324,7 +324,7 @@ func TestValidate(t *testing.T) {
 			want:   `component "a" needs "a", which is not declared before it`,
 		},
 		"Both": {
-			reason: "All mistakes are told at once.",
+			reason: "All errors are reported at once.",
 			graph:  compose.Graph[struct{}]{{Name: "a", Needs: []string{"b"}}},
 			want:   "component 0 (\"a\") needs a name and a builder\ncomponent \"a\" needs \"b\", which is not declared before it",
 		},
@@ -348,23 +348,23 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestObserve: what is somebody else's is only looked at. It has no hash, waits as whoever declares it says, and is ready whatever else is
-// written on it.
+// TestObserve tests that an external object is only observed. It has no hash, its readiness is the check of the resource, and annotations
+// on it have no effect.
 func TestObserve(t *testing.T) {
 	check := func(o *observe.Object) ready.Result {
-		if o.String("data", "said") == "" {
-			return ready.Wait("Silent", "nobody has said it")
+		if o.String("data", "text") == "" {
+			return ready.Wait("Empty", "it has no text")
 		}
 		return ready.Yes
 	}
 	g := one(compose.Stage{{Name: "a", Observe: true, Object: object("ConfigMap", "a"), Ready: check}})
-	wrapped := func(synced string, seen map[string]any) map[string]any {
+	wrapped := func(synced string, inner map[string]any) map[string]any {
 		o := map[string]any{
 			"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": map[string]any{"name": "x-a", "generation": 1.0},
 			"status": map[string]any{"conditions": []any{map[string]any{"type": "Synced", "status": synced, "reason": "Why", "message": "external resource does not exist"}}},
 		}
-		if seen != nil {
-			o["status"].(map[string]any)["atProvider"] = map[string]any{"manifest": seen}
+		if inner != nil {
+			o["status"].(map[string]any)["atProvider"] = map[string]any{"manifest": inner}
 		}
 		return o
 	}
@@ -373,12 +373,12 @@ func TestObserve(t *testing.T) {
 		observed map[string]any
 		want     string
 	}{
-		"New":     {"Nobody looks yet.", nil, "NotCreated"},
-		"Missing": {"It is not there.", wrapped("False", nil), "Why"},
-		"Silent":  {"It is there, and says nothing.", wrapped("True", map[string]any{"kind": "ConfigMap"}), "Silent"},
-		"Says":    {"It is there.", wrapped("True", map[string]any{"kind": "ConfigMap", "data": map[string]any{"said": "yes"}}), ""},
-		"Written": {"Somebody has written on it what is ours.", wrapped("True", map[string]any{
-			"kind": "ConfigMap", "metadata": map[string]any{"annotations": map[string]any{compose.HashAnnotation: "x"}}, "data": map[string]any{"said": "yes"},
+		"New":     {"The Object does not exist yet.", nil, "NotCreated"},
+		"Missing": {"The object does not exist.", wrapped("False", nil), "Why"},
+		"Empty":   {"The object exists without the value.", wrapped("True", map[string]any{"kind": "ConfigMap"}), "Empty"},
+		"Filled":  {"The object has the value.", wrapped("True", map[string]any{"kind": "ConfigMap", "data": map[string]any{"text": "yes"}}), ""},
+		"Written": {"The object has an annotation of this project.", wrapped("True", map[string]any{
+			"kind": "ConfigMap", "metadata": map[string]any{"annotations": map[string]any{compose.HashAnnotation: "x"}}, "data": map[string]any{"text": "yes"},
 		}), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -390,7 +390,7 @@ func TestObserve(t *testing.T) {
 				}
 				all["a"] = s
 			}
-			plan, err := g.Compute(struct{}{}, seen(t, all, false), compose.Item.Reference)
+			plan, err := g.Compute(struct{}{}, newState(t, all, false), compose.Item.Reference)
 			if err != nil {
 				t.Fatal(err)
 			}

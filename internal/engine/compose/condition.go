@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// initialisms are the words of components' names that a condition's type has in capitals.
+// initialisms lists words of component names that are in upper case in a condition type.
 var initialisms = []string{"api", "dns", "ovn", "ovs", "rpc", "tls", "vnc"}
 
-// ConditionType is the type of a condition on a component that does not name one: trust-flush has TrustFlushReady, api has APIReady.
+// ConditionType returns the default condition type of a component: TrustFlushReady for trust-flush, APIReady for api.
 func ConditionType(component string) string {
 	var out strings.Builder
 	for word := range strings.SplitSeq(component, "-") {
@@ -20,7 +20,7 @@ func ConditionType(component string) string {
 	return out.String() + "Ready"
 }
 
-// upperFirst is a word with a capital letter.
+// upperFirst returns word with its first letter in upper case.
 func upperFirst(word string) string {
 	if word == "" {
 		return ""
@@ -28,7 +28,7 @@ func upperFirst(word string) string {
 	return strings.ToUpper(word[:1]) + word[1:]
 }
 
-// formerConditionType is the type that a condition on a component had before initialisms were in capitals.
+// formerConditionType returns the condition type that a component had before initialisms were in upper case.
 func formerConditionType(component string) string {
 	var out strings.Builder
 	for word := range strings.SplitSeq(component, "-") {
@@ -39,10 +39,10 @@ func formerConditionType(component string) string {
 
 func (c Component[M]) conditionType() string { return named(c.Condition, c.Name) }
 
-// ConditionType is the type of the condition on the component.
+// ConditionType returns the type of the condition on the component.
 func (p ComponentStatus) ConditionType() string { return named(p.Condition, p.Name) }
 
-// named is a condition's type: its own, or else that of its component's name.
+// named returns condition, or the default condition type of the component if it is empty.
 func named(condition, component string) string {
 	if condition != "" {
 		return condition
@@ -50,7 +50,7 @@ func named(condition, component string) string {
 	return ConditionType(component)
 }
 
-// ConditionTypes are the types of the conditions on all components, enabled or not.
+// ConditionTypes returns the condition types of all components, enabled or not.
 func (g Graph[M]) ConditionTypes() []string {
 	out := make([]string, len(g))
 	for i, c := range g {
@@ -59,8 +59,8 @@ func (g Graph[M]) ConditionTypes() []string {
 	return out
 }
 
-// disabledConditions are the types of conditions that a composite resource may have and that no part of its plan has: those on components that are
-// switched off, and former names.
+// disabledConditions returns the condition types that a composite resource may have and that no part of its plan uses: types of disabled
+// components, and former types.
 func (g Graph[M]) disabledConditions(parts []ComponentStatus) []string {
 	current := make([]string, len(parts))
 	for i, p := range parts {

@@ -20,7 +20,7 @@ func TestConditionType(t *testing.T) {
 	}
 }
 
-// TestConditions: a component may name its condition; what no part says any more is known, by names of today and of earlier.
+// TestConditions tests the names of conditions, and the list of conditions that no part has any more, with current and former names.
 func TestConditions(t *testing.T) {
 	build := func(bool) ([]compose.Stage, error) { return nil, nil }
 	on := func(on bool) bool { return on }
@@ -60,8 +60,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestConditionsTwice: of two conditions of one type one would be lost.
-func TestConditionsTwice(t *testing.T) {
+// TestDuplicateConditions tests that two conditions of one type are an error.
+func TestDuplicateConditions(t *testing.T) {
 	build := func(bool) ([]compose.Stage, error) { return nil, nil }
 	err := compose.Graph[bool]{{Name: "ovn", Build: build}, {Name: "network", Build: build, Condition: "OVNReady"}}.Validate()
 	if want := `component "network" has the condition OVNReady, as one before it`; err == nil || err.Error() != want {

@@ -2,11 +2,11 @@
 //
 // The rules, each held by a property test:
 //
-//   - What is observed stays desired. A closed gate holds back creation only; Crossplane deletes what a response leaves out.
-//   - A new version of what runs waits for the components that it rolls after, and nothing else of it does. From any state, all becomes
-//     ready if everything that is desired does.
+//   - Observed objects stay desired. A closed gate only delays creation; Crossplane deletes objects that are missing from a response.
+//   - Only the new version of a running workload waits for the components in RolloutAfter; its other changes are applied at once. From any
+//     state, the plan becomes ready if all desired objects become ready.
 //   - An error of any builder is an error of the whole plan: a partial plan would be a deletion.
 //   - The same input gives the same plan.
-//   - Nothing is created before what it needs is ready, and ready means: up to date. Every object carries a hash of
-//     itself; one that is observed with another hash is not ready, whatever its conditions say.
+//   - An object is created only after its dependencies are ready and up to date. Every object has a hash of itself as an annotation; an
+//     object observed with another hash is not ready, even if its conditions are true.
 package compose

@@ -11,24 +11,24 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// keepObservedVersion keeps the version of an observed object as it was desired last, while a component that has to be rolled out first is not
-// ready, and says so in the verdict.
+// keepObservedVersion keeps the last desired version of an observed object while a component in RolloutAfter is not ready, and reports
+// it in the readiness.
 //
-// It keeps no more than that, and only of what serves, so that no mistake waits for itself: a component that fails is mended whatever the
-// ones before it are like, and one whose pods take the room of others is scaled down at once.
-func (p *planner) keepObservedVersion(item *Item, wanted encoded.Struct, seen *observe.Object) error {
+// It keeps only the version, and only of a workload that serves, to prevent deadlocks: a component that fails is repaired regardless of
+// its predecessors, and one whose pods occupy the resources of others is scaled down at once.
+func (p *planner) keepObservedVersion(item *Item, desired encoded.Struct, observed *observe.Object) error {
 	roll := item.Rule.Rollout
-	if len(p.rolloutAfter) == 0 || roll == nil || !seen.Exists() || !roll.Serving(seen) {
+	if len(p.rolloutAfter) == 0 || roll == nil || !observed.Exists() || !roll.Serving(observed) {
 		return nil
 	}
-	last, err := withoutServerFields(seen)
+	last, err := withoutServerFields(observed)
 	if err != nil {
 		return err
 	}
-	if !roll.NewVersion(last, wanted) {
+	if !roll.NewVersion(last, desired) {
 		return nil
 	}
-	full, previous := wanted.Map(), last.Map()
+	full, previous := desired.Map(), last.Map()
 	for _, field := range roll.Fields {
 		unstructured.RemoveNestedField(full, field...)
 		if value, ok, _ := unstructured.NestedFieldNoCopy(previous, field...); ok {
@@ -48,7 +48,7 @@ func (p *planner) keepObservedVersion(item *Item, wanted encoded.Struct, seen *o
 	return nil
 }
 
-// withHash is an object that says what it was when it was applied.
+// withHash returns the object with the annotation HashAnnotation.
 func withHash(body encoded.Struct, hash string) encoded.Struct {
 	return body.With(encoded.Text(hash), "metadata", "annotations", HashAnnotation)
 }

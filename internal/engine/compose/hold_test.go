@@ -14,16 +14,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 )
 
-// A process is what one component runs: its Deployment is named as it is.
+// process is a component with one Deployment of the same name.
 type process struct {
 	name         string
 	rolloutAfter []string
-	wanted       version
-	// now is what runs, nil if nothing does yet.
+	desired      version
+	// now is the running state, nil if the Deployment does not exist.
 	now *running
 }
 
-// version is what a Deployment asks for.
+// version contains the relevant fields of a Deployment.
 type version struct {
 	image, config string
 	replicas      int64
@@ -72,21 +72,21 @@ func (s service) plan(t tb, lazily bool) compose.Plan {
 	observed := map[string]*structpb.Struct{}
 	for _, p := range s {
 		g = append(g, compose.Component[struct{}]{Name: p.name, RolloutAfter: p.rolloutAfter, Build: func(struct{}) ([]compose.Stage, error) {
-			return []compose.Stage{{{Name: p.name, Object: p.wanted.deployment(p.name)}}}, nil
+			return []compose.Stage{{{Name: p.name, Object: p.desired.deployment(p.name)}}}, nil
 		}})
 		if p.now != nil {
 			observed[p.name] = p.now.observed(t, p.name)
 		}
 	}
-	plan, err := g.MustValidate().Compute(struct{}{}, seen(t, observed, lazily), compose.Item.Reference)
+	plan, err := g.MustValidate().Compute(struct{}{}, newState(t, observed, lazily), compose.Item.Reference)
 	if err != nil {
 		t.Fatalf("Compute(...): %v", err)
 	}
 	return plan
 }
 
-// asked is the version that a plan asks for.
-func asked(t tb, item compose.Item) version {
+// versionOf returns the version in the desired Deployment of a plan.
+func versionOf(t tb, item compose.Item) version {
 	t.Helper()
 	replicas, _ := item.Body.At("spec", "replicas").Int64()
 	v := version{replicas: replicas}
@@ -106,7 +106,7 @@ func asked(t tb, item compose.Item) version {
 	return v
 }
 
-// TestVersionHold: what waits for a roll-out keeps its version and nothing else, and never what would mend it.
+// TestVersionHold tests that a component that waits for a rollout keeps its version and nothing else, and never a broken version.
 func TestVersionHold(t *testing.T) {
 	v := func(image string) version { return version{image: image, config: "a", replicas: 3} }
 	well := func(v version) *running { return &running{version: v, available: v.replicas} }
@@ -114,92 +114,92 @@ func TestVersionHold(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason         string
 		conductor, api *running
-		wanted, want   version
+		desired, want  version
 		conductorWants version
-		words          string
+		message        string
 	}{
 		"first": {
 			reason:    "The conductor is rolled out first, with its config.",
 			conductor: well(v("1")), api: well(v("1")), conductorWants: v("2"),
-			wanted: version{"2", "b", 3}, want: v("1"), words: waiting,
+			desired: version{"2", "b", 3}, want: v("1"), message: waiting,
 		},
 		"then": {
-			reason:    "The conductor is ready as it is desired now.",
+			reason:    "The conductor's desired state is ready.",
 			conductor: well(v("2")), api: well(v("1")), conductorWants: v("2"),
-			wanted: v("2"), want: v("2"), words: "Deployment api: the last change of it is not applied yet",
+			desired: v("2"), want: v("2"), message: "Deployment api: the last change of it is not applied yet",
 		},
 		"rolling": {
 			reason:    "Some of its pods are not there yet.",
 			conductor: &running{version: v("2"), available: 2}, api: well(v("1")), conductorWants: v("2"),
-			wanted: v("2"), want: v("1"), words: waiting,
+			desired: v("2"), want: v("1"), message: waiting,
 		},
 		"scaled": {
-			reason:    "Pods may have to make room for those that are waited for.",
+			reason:    "Fewer pods may free capacity for the component that is rolled out.",
 			conductor: &running{version: v("2"), available: 2}, api: well(v("1")), conductorWants: v("2"),
-			wanted: version{"2", "a", 1}, want: version{"1", "a", 1}, words: waiting,
+			desired: version{"2", "a", 1}, want: version{"1", "a", 1}, message: waiting,
 		},
 		"config": {
-			reason:    "It is not another version: a mistake in it may be what the conductor fails by.",
+			reason:    "It is not another version, and its configuration may be the reason for which the conductor fails.",
 			conductor: &running{version: v("1")}, api: well(v("1")), conductorWants: v("1"),
-			wanted: version{"1", "b", 3}, want: version{"1", "b", 3}, words: "Deployment api: the last change of it is not applied yet",
+			desired: version{"1", "b", 3}, want: version{"1", "b", 3}, message: "Deployment api: the last change of it is not applied yet",
 		},
 		"dead": {
-			reason:    "An image that does not start is replaced, whatever the conductor is like.",
+			reason:    "An image that does not start is replaced, regardless of the conductor.",
 			conductor: &running{version: v("1")}, api: &running{version: v("bad")}, conductorWants: v("2"),
-			wanted: v("2"), want: v("2"), words: "Deployment api: the last change of it is not applied yet",
+			desired: v("2"), want: v("2"), message: "Deployment api: the last change of it is not applied yet",
 		},
 		"back": {
 			reason:    "An upgrade that is given up waits for nothing.",
 			conductor: &running{version: v("2")}, api: well(v("1")), conductorWants: v("1"),
-			wanted: v("1"), want: v("1"),
+			desired: v("1"), want: v("1"),
 		},
 		"new": {
-			reason:    "What is not there yet has no version to keep.",
+			reason:    "A new Deployment has no version to keep.",
 			conductor: &running{version: v("2")}, conductorWants: v("2"),
-			wanted: v("2"), want: v("2"), words: "Deployment api: it is not created yet",
+			desired: v("2"), want: v("2"), message: "Deployment api: it is not created yet",
 		},
 		"wrapped": {
 			reason:    "In another cluster it is the same.",
 			conductor: well(v("1")), api: &running{version: v("1"), available: 3, wrapped: true}, conductorWants: v("2"),
-			wanted: v("2"), want: v("1"), words: waiting,
+			desired: v("2"), want: v("1"), message: waiting,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := service{
-				{name: "conductor", wanted: tc.conductorWants, now: tc.conductor},
-				{name: "api", rolloutAfter: []string{"conductor"}, wanted: tc.wanted, now: tc.api},
+				{name: "conductor", desired: tc.conductorWants, now: tc.conductor},
+				{name: "api", rolloutAfter: []string{"conductor"}, desired: tc.desired, now: tc.api},
 			}.plan(t, false)
 			part, _ := plan.ComponentStatus("api")
-			if diff := cmp.Diff(tc.want, asked(t, part.Items[0]), cmp.AllowUnexported(version{})); diff != "" {
+			if diff := cmp.Diff(tc.want, versionOf(t, part.Items[0]), cmp.AllowUnexported(version{})); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
-			if _, text := part.Waiting(); text != tc.words {
-				t.Errorf("%s\nit says %q, want %q", tc.reason, text, tc.words)
+			if _, text := part.Waiting(); text != tc.message {
+				t.Errorf("%s\nthe message is %q, want %q", tc.reason, text, tc.message)
 			}
 		})
 	}
 }
 
-// TestHoldDisabled: what is switched off holds nobody back.
+// TestHoldDisabled tests that a disabled component blocks no other.
 func TestHoldDisabled(t *testing.T) {
 	old := running{version: version{"1", "a", 1}, available: 1}
-	wanted := version{"2", "a", 1}
+	desired := version{"2", "a", 1}
 	build := func(struct{}) ([]compose.Stage, error) {
-		return []compose.Stage{{{Name: "api", Object: wanted.deployment("api")}}}, nil
+		return []compose.Stage{{{Name: "api", Object: desired.deployment("api")}}}, nil
 	}
 	plan, err := compose.Graph[struct{}]{
 		{Name: "conductor", Build: build, Enabled: func(struct{}) bool { return false }},
 		{Name: "api", Build: build, RolloutAfter: []string{"conductor"}},
-	}.MustValidate().Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"api": old.observed(t, "api")}, false), compose.Item.Reference)
+	}.MustValidate().Compute(struct{}{}, newState(t, map[string]*structpb.Struct{"api": old.observed(t, "api")}, false), compose.Item.Reference)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := asked(t, plan.Items()[0]); got != wanted {
-		t.Errorf("%+v is desired, want %+v", got, wanted)
+	if got := versionOf(t, plan.Items()[0]); got != desired {
+		t.Errorf("%+v is desired, want %+v", got, desired)
 	}
 }
 
-// TestHoldComposite: a service keeps its release and the images of it, and takes everything else.
+// TestHoldComposite tests that a service keeps its release and images, and gets all other changes.
 func TestHoldComposite(t *testing.T) {
 	keystone := func(spec map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
@@ -216,11 +216,11 @@ func TestHoldComposite(t *testing.T) {
 	object := func(o *unstructured.Unstructured) func(struct{}) ([]compose.Stage, error) {
 		return func(struct{}) ([]compose.Stage, error) { return []compose.Stage{{{Name: o.GetName(), Object: o}}}, nil }
 	}
-	wanted := keystone(map[string]any{"openStackRelease": "2025.2", "image": map[string]any{"tag": "2"}, "region": "b"})
+	desired := keystone(map[string]any{"openStackRelease": "2025.2", "image": map[string]any{"tag": "2"}, "region": "b"})
 	plan, err := compose.Graph[struct{}]{
 		{Name: "first", Build: object(version{}.deployment("first"))},
-		{Name: "second", Build: object(wanted), RolloutAfter: []string{"first"}},
-	}.MustValidate().Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"k": observed}, false), compose.Item.Reference)
+		{Name: "second", Build: object(desired), RolloutAfter: []string{"first"}},
+	}.MustValidate().Compute(struct{}{}, newState(t, map[string]*structpb.Struct{"k": observed}, false), compose.Item.Reference)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func drawService(t *rapid.T) service {
 	}
 	var s service
 	for i := range rapid.IntRange(1, 5).Draw(t, "processes") {
-		p := &process{name: fmt.Sprintf("c%d", i), wanted: draw()}
+		p := &process{name: fmt.Sprintf("c%d", i), desired: draw()}
 		for _, earlier := range s {
 			if rapid.Bool().Draw(t, "rolls after") {
 				p.rolloutAfter = append(p.rolloutAfter, earlier.name)
@@ -256,9 +256,9 @@ func drawService(t *rapid.T) service {
 	return s
 }
 
-// done reports whether a process is ready as it is desired now.
+// done reports whether a process is ready in its desired state.
 func (p *process) done() bool {
-	return p.now != nil && p.now.version == p.wanted && p.now.available == p.wanted.replicas
+	return p.now != nil && p.now.version == p.desired && p.now.available == p.desired.replicas
 }
 
 // waitsFor are the processes that a process rolls after and that are not done.
@@ -272,7 +272,7 @@ func (s service) waitsFor(p *process) []string {
 	return out
 }
 
-// wrong is what a plan does other than the rule says, or nothing.
+// wrong returns the difference between a plan and the rule, or "".
 func (s service) wrong(t tb, plan compose.Plan) string {
 	t.Helper()
 	for _, p := range s {
@@ -280,26 +280,26 @@ func (s service) wrong(t tb, plan compose.Plan) string {
 		if len(part.Items) != 1 {
 			return p.name + " is not desired"
 		}
-		want := p.wanted
-		held := len(s.waitsFor(p)) > 0 && p.now != nil && p.now.available > 0 && p.now.image != p.wanted.image
+		want := p.desired
+		held := len(s.waitsFor(p)) > 0 && p.now != nil && p.now.available > 0 && p.now.image != p.desired.image
 		if held {
 			want.image, want.config = p.now.image, p.now.config
 		}
-		got := asked(t, part.Items[0])
+		got := versionOf(t, part.Items[0])
 		switch {
 		case got != want:
 			return fmt.Sprintf("%s is desired as %+v, want %+v", p.name, got, want)
 		case part.IsReady() != p.done():
 			return fmt.Sprintf("%s is ready: %t, want %t", p.name, part.IsReady(), p.done())
 		case held != (part.Items[0].Readiness.Reason == "WaitingForRollout"):
-			return fmt.Sprintf("%s says %+v, and is held: %t", p.name, part.Items[0].Readiness, held)
+			return fmt.Sprintf("%s has result %+v, and is blocked: %t", p.name, part.Items[0].Readiness, held)
 		}
 	}
 	return ""
 }
 
-// TestHoldInvariants: from any state, versions change in their order, the same input gives the same plan, and when whatever is desired becomes
-// ready, all of it is before long.
+// TestHoldInvariants tests from random states that versions change in order, that the same input gives the same plan, and that the plan
+// becomes ready if all desired objects become ready.
 func TestHoldInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawService(t)
@@ -317,7 +317,7 @@ func TestHoldInvariants(t *testing.T) {
 			next := map[string]*running{}
 			for _, p := range s {
 				part, _ := plan.ComponentStatus(p.name)
-				v := asked(t, part.Items[0])
+				v := versionOf(t, part.Items[0])
 				if waiting := s.waitsFor(p); p.now != nil && p.now.available > 0 && v.image != p.now.image && len(waiting) > 0 {
 					t.Fatalf("%s gets another version before %v", p.name, waiting)
 				}
@@ -331,23 +331,23 @@ func TestHoldInvariants(t *testing.T) {
 	})
 }
 
-// TestVersionHoldBreaks: the check finds a plan without order, and one that waits where nothing has to.
+// TestVersionHoldBreaks tests that the check detects a plan without order, and a component that waits without need.
 func TestVersionHoldBreaks(t *testing.T) {
-	old, wanted := version{"1", "a", 1}, version{"2", "a", 1}
+	old, desired := version{"1", "a", 1}, version{"2", "a", 1}
 	two := func(rollsAfter []string, api version) service {
 		return service{
-			{name: "conductor", wanted: wanted, now: &running{version: old, available: 1}},
-			{name: "api", rolloutAfter: rollsAfter, wanted: api, now: &running{version: old, available: 1}},
+			{name: "conductor", desired: desired, now: &running{version: old, available: 1}},
+			{name: "api", rolloutAfter: rollsAfter, desired: api, now: &running{version: old, available: 1}},
 		}
 	}
-	ordered, unordered := two([]string{"conductor"}, wanted), two(nil, wanted)
+	ordered, unordered := two([]string{"conductor"}, desired), two(nil, desired)
 	if wrong := ordered.wrong(t, ordered.plan(t, false)); wrong != "" {
 		t.Errorf("an ordered plan is wrong: %s", wrong)
 	}
 	if ordered.wrong(t, unordered.plan(t, false)) == "" {
-		t.Error("nobody notices that nothing waits")
+		t.Error("a component that does not wait is not detected")
 	}
 	if unordered.wrong(t, ordered.plan(t, false)) == "" {
-		t.Error("nobody notices that something waits for nothing")
+		t.Error("a component that waits without need is not detected")
 	}
 }

@@ -11,29 +11,29 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// Plan is what must exist now, and how far each component has come.
+// Plan contains the objects that must exist now, and the state of each component.
 type Plan struct {
 	// Parts are the enabled components, in the order of the graph.
 	Parts []ComponentStatus
-	// Retired are the types of conditions on components that are none of these, which a composite resource may still have.
+	// Retired lists condition types of components that are not in Parts. A composite resource may still have such conditions.
 	Retired []string
 	// RetainedRevisions are older revisions that pods may still read.
 	RetainedRevisions []Item
 }
 
-// ComponentStatus is one component of a plan.
+// ComponentStatus is a component of a plan, with its objects and their readiness.
 type ComponentStatus struct {
 	// Name, Phase and Version of the component.
 	Name, Phase, Version string
-	// Condition is the type of its condition, where it has one of its own.
+	// Condition is the type of its condition. Empty: the default of its name.
 	Condition string
-	// After are the components that have to come first, Needs those of them that it waits for.
+	// After lists the components that must be ready or exist first; Needs lists the missing ones.
 	After, Needs []string
-	// BlockedBy are the components whose objects some of its own come after, and wait for.
+	// BlockedBy lists the components with resources that objects of this component wait for (Resource.After).
 	BlockedBy []string
 	// Items are the objects that must exist now.
 	Items []Item
-	// Ready of Total wanted objects are ready; those held back count as wanted.
+	// Ready is the number of ready objects, Total the number of all enabled objects, including blocked ones.
 	Ready, Total int
 }
 
@@ -45,27 +45,27 @@ type Item struct {
 	Kind schema.GroupVersionKind
 	// Body is the object with its hash.
 	Body encoded.Struct
-	// Rule is what is known of its kind.
+	// Rule is the readiness rule of its kind.
 	Rule ready.Rule
-	// Readiness on what is observed of it.
+	// Readiness of the observed object.
 	Readiness ready.Result
-	// Observed says that it exists already.
+	// Observed: the object exists.
 	Observed bool
-	// DataPolicy is what would become of data if the composite resource were deleted now, as far as this object is concerned.
+	// DataPolicy is the consequence for the data in this object if the composite resource were deleted now.
 	DataPolicy DataPolicy
-	// Since is when its condition last changed (RFC 3339), if it reports.
+	// Since is the time of the last change of its conditions (RFC 3339), if it has any.
 	Since string
-	// Retain, Management, Observe and Cluster are those of the resource.
+	// Retain, Management, Observe and Cluster have the values of the resource.
 	Retain, Management, Observe bool
 	Cluster                     string
 }
 
-// Reference names the object itself, wherever it lives.
+// Reference returns the reference to the object itself, not to its wrapper.
 func (i Item) Reference() Reference {
 	return Reference{Kind: i.Kind, Namespace: i.Body.At("metadata", "namespace").Text(), Name: i.Body.At("metadata", "name").Text()}
 }
 
-// Ready says that everything desired exists, is up to date and ready.
+// Ready reports whether all desired objects exist, are up to date and ready.
 func (p Plan) Ready() bool {
 	for _, part := range p.Parts {
 		if !part.IsReady() {
@@ -75,7 +75,7 @@ func (p Plan) Ready() bool {
 	return true
 }
 
-// Items are all objects that must exist now, in the order of the graph.
+// Items returns all objects that must exist now, in the order of the graph.
 func (p Plan) Items() []Item {
 	lists := make([][]Item, 0, len(p.Parts)+1)
 	for _, part := range p.Parts {
@@ -84,7 +84,7 @@ func (p Plan) Items() []Item {
 	return slices.Concat(append(lists, p.RetainedRevisions)...)
 }
 
-// ComponentStatus returns a component by name, and whether it is enabled.
+// ComponentStatus returns a component by name, and reports whether it is enabled.
 func (p Plan) ComponentStatus(name string) (ComponentStatus, bool) {
 	for _, part := range p.Parts {
 		if part.Name == name {
@@ -94,7 +94,7 @@ func (p Plan) ComponentStatus(name string) (ComponentStatus, bool) {
 	return ComponentStatus{}, false
 }
 
-// Phase is the phase of the first component that is not ready, or the given one.
+// Phase returns the phase of the first component that is not ready, or done.
 func (p Plan) Phase(done string) string {
 	for _, part := range p.Parts {
 		if !part.IsReady() {
@@ -104,10 +104,10 @@ func (p Plan) Phase(done string) string {
 	return done
 }
 
-// IsReady says that every wanted object of the component is ready. It speaks of the component alone, not of its needs.
+// IsReady reports whether every enabled object of the component is ready, regardless of its needs.
 func (p ComponentStatus) IsReady() bool { return p.Ready == p.Total }
 
-// Exists says that every wanted object of the component is there, whatever it is like.
+// Exists reports whether every enabled object of the component exists, ready or not.
 func (p ComponentStatus) Exists() bool { return p.observed() == p.Total }
 
 func (p ComponentStatus) observed() int {
@@ -120,8 +120,8 @@ func (p ComponentStatus) observed() int {
 	return n
 }
 
-// Waiting says what the whole waits for: the first component with something that will not become ready by waiting, or else the first
-// that is not ready. It is empty when all is ready.
+// Waiting returns the reason and message of the first component that failed, or else of the first that is not ready. Both are empty if all
+// components are ready.
 func (p Plan) Waiting() (reason, message string) {
 	var first *ComponentStatus
 	for i := range p.Parts {
@@ -141,7 +141,7 @@ func (p Plan) Waiting() (reason, message string) {
 	return reason, first.Name + ": " + message
 }
 
-// Failed is the first object that will not become ready by waiting.
+// Failed returns the first object that cannot become ready without intervention.
 func (p ComponentStatus) Failed() (Item, bool) {
 	for _, i := range p.Items {
 		if i.Readiness.Failed {
@@ -151,7 +151,7 @@ func (p ComponentStatus) Failed() (Item, bool) {
 	return Item{}, false
 }
 
-// Waiting says in one sentence what the component waits for; it is empty when the component is ready.
+// Waiting returns why the component is not ready, in one sentence. Both results are empty if it is ready.
 func (p ComponentStatus) Waiting() (reason, message string) {
 	if i, ok := p.Failed(); ok {
 		return i.Readiness.Reason, i.describe()
@@ -181,7 +181,8 @@ func (p ComponentStatus) Waiting() (reason, message string) {
 	return first.Readiness.Reason, fmt.Sprintf("%s; %d more are not ready: %s", first.describe(), len(names)-1, strings.Join(names[1:], ", "))
 }
 
-// describe names the object and says what it waits for. What a nested composite resource waits for names its object itself.
+// describe returns the object's name and the message of its readiness. A message propagated from a nested composite resource already
+// contains the name of its object.
 func (i Item) describe() string {
 	if i.Readiness.Propagated {
 		return i.Readiness.Message

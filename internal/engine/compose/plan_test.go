@@ -21,77 +21,77 @@ func item(name string, v ready.Result) compose.Item {
 func TestWaiting(t *testing.T) {
 	done, waiting, failed := ready.Yes, ready.Wait("Later", "it takes its time"), ready.Fail("Broken", "it is broken")
 	cases := map[string]struct {
-		reason      string
-		part        compose.ComponentStatus
-		want, words string
+		reason        string
+		part          compose.ComponentStatus
+		want, message string
 	}{
 		"Ready": {
-			reason: "There is nothing to say.",
+			reason: "A ready component has no message.",
 			part:   compose.ComponentStatus{Items: []compose.Item{item("a", done)}, Ready: 1, Total: 1},
 		},
 		"Needs": {
-			reason: "A part that may not begin says what it waits for.",
+			reason: "A blocked part lists its missing needs.",
 			part:   compose.ComponentStatus{Needs: []string{"database", "cache"}, Total: 1},
-			want:   "WaitingForNeeds", words: "waits for database, cache",
+			want:   "WaitingForNeeds", message: "waits for database, cache",
 		},
 		"ReadyWithoutNeeds": {
-			reason: "What was built before stays ready when something below it is not.",
+			reason: "Existing objects stay ready when a dependency is not.",
 			part:   compose.ComponentStatus{Needs: []string{"database"}, Items: []compose.Item{item("a", done)}, Ready: 1, Total: 1},
 		},
 		"Held": {
-			reason: "One whose objects are all there or held back says by whom.",
+			reason: "A part whose other objects are ready lists the components that block the rest.",
 			part:   compose.ComponentStatus{BlockedBy: []string{"database", "cache"}, Items: []compose.Item{item("a", done)}, Ready: 1, Total: 2},
-			want:   "WaitingForNeeds", words: "waits for database, cache",
+			want:   "WaitingForNeeds", message: "waits for database, cache",
 		},
 		"One": {
-			reason: "The object's own words.",
+			reason: "The object's own message.",
 			part:   compose.ComponentStatus{Items: []compose.Item{item("a", done), item("b", waiting)}, Ready: 1, Total: 2},
-			want:   "Later", words: "Thing my-b: it takes its time",
+			want:   "Later", message: "Thing my-b: it takes its time",
 		},
 		"Several": {
 			reason: "The first in full, the others by name.",
 			part:   compose.ComponentStatus{Items: []compose.Item{item("a", waiting), item("b", done), item("c", waiting), item("d", waiting)}, Ready: 1, Total: 4},
-			want:   "Later", words: "Thing my-a: it takes its time; 2 more are not ready: c, d",
+			want:   "Later", message: "Thing my-a: it takes its time; 2 more are not ready: c, d",
 		},
 		"Lifted": {
-			reason: "What a component of the object waits for names its object itself.",
+			reason: "A propagated message already contains the name of its object.",
 			part:   compose.ComponentStatus{Items: []compose.Item{item("a", ready.Result{Reason: "Later", Message: "api: Thing b: it takes its time", Propagated: true})}, Total: 1},
-			want:   "Later", words: "api: Thing b: it takes its time",
+			want:   "Later", message: "api: Thing b: it takes its time",
 		},
 		"Failed": {
-			reason: "What does not recover by itself comes first, and before needs.",
+			reason: "A failure takes precedence, also over needs.",
 			part:   compose.ComponentStatus{Needs: []string{"x"}, Items: []compose.Item{item("a", waiting), item("b", failed)}, Total: 2},
-			want:   "Broken", words: "Thing my-b: it is broken",
+			want:   "Broken", message: "Thing my-b: it is broken",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, text := tc.part.Waiting()
-			if diff := cmp.Diff([]string{tc.want, tc.words}, []string{got, text}); diff != "" {
+			if diff := cmp.Diff([]string{tc.want, tc.message}, []string{got, text}); diff != "" {
 				t.Errorf("%s\nWaiting(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// TestPlanWaiting: of all components one says what the whole waits for.
+// TestPlanWaiting tests which component determines the message of the plan.
 func TestPlanWaiting(t *testing.T) {
 	done := compose.ComponentStatus{Name: "done", Items: []compose.Item{item("a", ready.Yes)}, Ready: 1, Total: 1}
 	waiting := compose.ComponentStatus{Name: "database", Items: []compose.Item{item("b", ready.Wait("Later", "it takes its time"))}, Total: 1}
 	needs := compose.ComponentStatus{Name: "api", Needs: []string{"database"}, Total: 1}
 	failed := compose.ComponentStatus{Name: "cache", Items: []compose.Item{item("c", ready.Fail("Broken", "it is broken"))}, Total: 1}
 	for name, tc := range map[string]struct {
-		reason      string
-		parts       []compose.ComponentStatus
-		want, words string
+		reason        string
+		parts         []compose.ComponentStatus
+		want, message string
 	}{
-		"Ready":  {"There is nothing to say.", []compose.ComponentStatus{done}, "", ""},
+		"Ready":  {"A ready plan has no message.", []compose.ComponentStatus{done}, "", ""},
 		"First":  {"The others wait for it.", []compose.ComponentStatus{done, waiting, needs}, "Later", "database: Thing my-b: it takes its time"},
-		"Failed": {"What does not recover by itself comes first.", []compose.ComponentStatus{waiting, needs, failed}, "Broken", "cache: Thing my-c: it is broken"},
+		"Failed": {"A failure takes precedence.", []compose.ComponentStatus{waiting, needs, failed}, "Broken", "cache: Thing my-c: it is broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, text := compose.Plan{Parts: tc.parts}.Waiting()
-			if diff := cmp.Diff([]string{tc.want, tc.words}, []string{got, text}); diff != "" {
+			if diff := cmp.Diff([]string{tc.want, tc.message}, []string{got, text}); diff != "" {
 				t.Errorf("%s\nWaiting(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -119,7 +119,7 @@ func TestPlan(t *testing.T) {
 		t.Error("Ready(), but two parts are not")
 	}
 	if got := plan.Phase("Done"); got != "Two" {
-		t.Errorf("Phase(Done) = %s, want that of the first part that is not ready", got)
+		t.Errorf("Phase(Done) = %s, want the phase of the first part that is not ready", got)
 	}
 	if got := (compose.Plan{Parts: plan.Parts[:1]}).Phase("Done"); got != "Done" {
 		t.Errorf("Phase(Done) = %s of a plan that is ready", got)
@@ -131,11 +131,11 @@ func TestPlan(t *testing.T) {
 		t.Errorf("Part(first) = %+v, %t: all of it exists and is ready", p, ok)
 	}
 	if p, ok := plan.ComponentStatus("fourth"); ok {
-		t.Errorf("Part(fourth) = %+v: there is none", p)
+		t.Errorf("Part(fourth) = %+v, want none", p)
 	}
 }
 
-// TestParts: a part carries what its component says, and reports since when.
+// TestParts tests that a part has the values of its component, and the time of its last change.
 func TestParts(t *testing.T) {
 	build := func(m string) ([]compose.Stage, error) {
 		return []compose.Stage{{{Name: m, Object: object("Certificate", m)}}}, nil
@@ -144,12 +144,12 @@ func TestParts(t *testing.T) {
 		{Name: "off", Build: build, Enabled: func(string) bool { return false }},
 		{Name: "on", Phase: "Working", Build: build, Needs: []string{"off"}, Version: func(m string) string { return "1-" + m }},
 	}
-	plan, err := g.Compute("m", seen(t, map[string]*structpb.Struct{"m": states["failing"].observed(t, object("Certificate", "m"))}, false), compose.Item.Reference)
+	plan, err := g.Compute("m", newState(t, map[string]*structpb.Struct{"m": states["failing"].observed(t, object("Certificate", "m"))}, false), compose.Item.Reference)
 	if err != nil {
 		t.Fatalf("Compute(...): %v", err)
 	}
 	if len(plan.Parts) != 1 {
-		t.Fatalf("there are %d parts, want 1: what is switched off is none", len(plan.Parts))
+		t.Fatalf("%d parts, want 1: a disabled component has no part", len(plan.Parts))
 	}
 	p := plan.Parts[0]
 	got := []any{p.Name, p.Phase, p.Version, p.After, p.Needs, p.Ready, p.Total, p.Items[0].Since, p.Items[0].Kind.Kind}

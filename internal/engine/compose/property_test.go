@@ -16,13 +16,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 )
 
-// TestInvariants holds the invariants of the package against random graphs in random states, from which all are then made
-// ready.
+// TestInvariants tests the invariants of the package with random graphs in random states, and then makes all objects ready.
 func TestInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawToy(t)
 		plan := m.compute(t)
-		m.checkStays(t, plan)
+		m.checkRetained(t, plan)
 		m.checkGates(t, plan)
 		m.checkSame(t, plan)
 		m.checkBodies(t, plan)
@@ -32,7 +31,7 @@ func TestInvariants(t *testing.T) {
 }
 
 func drawToy(t *rapid.T) *toy {
-	m := &toy{seen: map[string]string{}, old: map[string]string{}, unknown: map[string]string{}}
+	m := &toy{current: map[string]string{}, old: map[string]string{}, unknown: map[string]string{}}
 	var names, resources []string
 	for i := range rapid.IntRange(0, 5).Draw(t, "components") {
 		c := component{name: fmt.Sprintf("c%d", i), disabled: rapid.IntRange(0, 4).Draw(t, "disabled") == 4}
@@ -69,7 +68,7 @@ func drawToy(t *rapid.T) *toy {
 	return m
 }
 
-// drawResource draws a resource and what is observed of it and of its older revisions.
+// drawResource draws a resource, its observed state and its older revisions.
 func (m *toy) drawResource(t *rapid.T, name string) resource {
 	r := resource{
 		name: name, kind: "Certificate",
@@ -86,9 +85,9 @@ func (m *toy) drawResource(t *rapid.T, name string) resource {
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "observed") {
 	case 1:
-		m.seen[r.name] = "ready"
+		m.current[r.name] = "ready"
 	case 2, 3:
-		m.seen[r.name] = rapid.SampledFrom(possible).Draw(t, "state of "+r.name)
+		m.current[r.name] = rapid.SampledFrom(possible).Draw(t, "state of "+r.name)
 	}
 	return r
 }
@@ -99,7 +98,7 @@ func (m *toy) observed(t tb) map[string]*structpb.Struct {
 	out := map[string]*structpb.Struct{}
 	for _, c := range m.components {
 		for _, r := range slices.Concat(c.stages...) {
-			if s, ok := m.seen[r.name]; ok {
+			if s, ok := m.current[r.name]; ok {
 				out[r.name] = states[s].observed(t, object(r.kind, r.name))
 			}
 		}
@@ -114,21 +113,21 @@ func (m *toy) observed(t tb) map[string]*structpb.Struct {
 
 func (m *toy) compute(t tb) compose.Plan {
 	t.Helper()
-	plan, err := m.graph().Compute(m, seen(t, m.observed(t), false), compose.Item.Reference)
+	plan, err := m.graph().Compute(m, newState(t, m.observed(t), false), compose.Item.Reference)
 	if err != nil {
 		t.Fatalf("Compute(...): %v", err)
 	}
 	return plan
 }
 
-// exists and ready say of a resource what the toy was drawn with; ready and there say it of a component.
+// exists and ready return the drawn state of a resource.
 func (m *toy) exists(r resource) bool {
-	_, ok := m.seen[r.name]
+	_, ok := m.current[r.name]
 	return ok
 }
 
 func (m *toy) ready(r resource) bool {
-	s, ok := m.seen[r.name]
+	s, ok := m.current[r.name]
 	return ok && states[s].wrong == ""
 }
 
@@ -145,19 +144,19 @@ func (m *toy) replaces(r resource) bool {
 // done is ready, by name.
 func (m *toy) done(name string) bool { return m.ready(resource{name: name}) }
 
-// all reports whether something holds of all resources of a component. What is switched off holds nobody up.
+// all reports whether a predicate is true for all resources of a component. It is true for a disabled component.
 func (m *toy) all(name string, holds func(resource) bool) bool {
 	i := slices.IndexFunc(m.components, func(c component) bool { return c.name == name })
 	c := m.components[i]
 	return c.disabled || !slices.ContainsFunc(slices.Concat(c.stages...), func(r resource) bool { return !holds(r) })
 }
 
-// checkStays is invariant 1: of what is observed, only that may leave which no enabled component wants, and older revisions
-// once all is ready.
-func (m *toy) checkStays(t *rapid.T, plan compose.Plan) {
+// checkRetained tests invariant 1: observed objects stay desired, except objects of disabled components, and older revisions once
+// everything is ready.
+func (m *toy) checkRetained(t *rapid.T, plan compose.Plan) {
 	desired := map[string]compose.Item{}
 	for _, i := range plan.Items() {
-		if _, twice := desired[i.Name]; twice {
+		if _, exists := desired[i.Name]; exists {
 			t.Errorf("%s is desired twice", i.Name)
 		}
 		desired[i.Name] = i
@@ -169,7 +168,7 @@ func (m *toy) checkStays(t *rapid.T, plan compose.Plan) {
 			case c.disabled && ok:
 				t.Errorf("%s is desired, but its component is switched off", r.name)
 			case !c.disabled && !ok && m.exists(r):
-				t.Errorf("%s is observed and wanted, but not desired: it would be deleted", r.name)
+				t.Errorf("%s is observed and enabled, but not desired: it would be deleted", r.name)
 			case ok && (i.Retain != r.retain || i.Management != r.management || i.Observed != m.exists(r)):
 				t.Errorf("%s is desired as %+v", r.name, i)
 			}
@@ -181,8 +180,8 @@ func (m *toy) checkStays(t *rapid.T, plan compose.Plan) {
 				if revision := old[:len(old)-1] == r.revisions+"-old"; !revision {
 					continue
 				}
-				if wanted := !c.disabled && !plan.Ready(); ok != wanted {
-					t.Errorf("older revision %s: desired is %t, want %t", old, ok, wanted)
+				if desired := !c.disabled && !plan.Ready(); ok != desired {
+					t.Errorf("older revision %s: desired is %t, want %t", old, ok, desired)
 				}
 				if ok && (i.Retain != r.retain || i.Management != r.management) {
 					t.Errorf("older revision %s is desired as %+v, other than %+v", old, i, r)
@@ -192,19 +191,19 @@ func (m *toy) checkStays(t *rapid.T, plan compose.Plan) {
 	}
 	for name := range m.unknown {
 		if _, ok := desired[name]; ok {
-			t.Errorf("%s is desired, and nobody wants it", name)
+			t.Errorf("%s is desired, but belongs to no component", name)
 		}
 	}
 }
 
-// checkGates is invariant 6: what is new has all that it needs, ready and up to date. And the reverse, without which nothing would ever
-// be created.
+// checkGates tests invariant 6: all needs of a new object are ready and up to date. It also tests the reverse: an object with ready needs
+// is created.
 func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 	allReady := true
 	for _, c := range m.components {
 		part, ok := plan.ComponentStatus(c.name)
 		if ok == c.disabled {
-			t.Fatalf("Part(%s) is there: %t", c.name, ok)
+			t.Fatalf("Part(%s) exists: %t", c.name, ok)
 		}
 		if c.disabled {
 			continue
@@ -250,11 +249,11 @@ func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 		allReady = allReady && ready == total
 		for _, i := range part.Items {
 			want := "NotCreated"
-			if s, ok := m.seen[i.Name]; ok {
+			if s, ok := m.current[i.Name]; ok {
 				want = states[s].wrong
 			}
 			if i.Readiness.Ready != (want == "") || !i.Readiness.Ready && i.Readiness.Reason != want {
-				t.Errorf("%s is %s: verdict %+v, want reason %q", i.Name, m.seen[i.Name], i.Readiness, want)
+				t.Errorf("%s is %s: result %+v, want reason %q", i.Name, m.current[i.Name], i.Readiness, want)
 			}
 		}
 	}
@@ -266,18 +265,18 @@ func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 // samePlan compares plans. Rules hold functions, which nothing compares; they follow from the kind.
 var samePlan = cmpopts.IgnoreFields(compose.Item{}, "Rule")
 
-// checkSame is invariant 3, with the request's maps filled again and its objects left as bytes.
+// checkSame is invariant 3, with the request's maps filled second and its objects left as bytes.
 func (m *toy) checkSame(t *rapid.T, plan compose.Plan) {
-	again, err := m.graph().Compute(m, seen(t, m.observed(t), true), compose.Item.Reference)
+	second, err := m.graph().Compute(m, newState(t, m.observed(t), true), compose.Item.Reference)
 	if err != nil {
 		t.Fatalf("Compute(...), lazily: %v", err)
 	}
-	if diff := cmp.Diff(plan, again, samePlan); diff != "" {
+	if diff := cmp.Diff(plan, second, samePlan); diff != "" {
 		t.Errorf("the same state gave another plan: -first, +second:\n%s", diff)
 	}
 }
 
-// checkBodies: an object is what its builder made, with the hash of that.
+// checkBodies tests that an object is the output of its builder with its hash.
 func (m *toy) checkBodies(t *rapid.T, plan compose.Plan) {
 	items := plan.Items()
 	for _, i := range items[:len(items)-len(plan.RetainedRevisions)] {
@@ -301,7 +300,7 @@ func (m *toy) checkErrors(t *rapid.T) {
 		}
 		broken := *m
 		broken.broken = c.name
-		plan, err := broken.graph().Compute(&broken, seen(t, m.observed(t), false), compose.Item.Reference)
+		plan, err := broken.graph().Compute(&broken, newState(t, m.observed(t), false), compose.Item.Reference)
 		want := fmt.Sprintf("cannot compose %[1]s: %[1]s is broken", c.name)
 		if err == nil || err.Error() != want {
 			t.Errorf("Compute(...), %s fails: %v, want %s", c.name, err, want)
@@ -312,7 +311,7 @@ func (m *toy) checkErrors(t *rapid.T) {
 	}
 }
 
-// checkConverges: when everything desired is made to exist and be ready, again and again, all is ready before long.
+// checkConverges: when everything desired is made to exist and be ready, second and second, all is ready before long.
 func (m *toy) checkConverges(t *rapid.T) {
 	rounds := 1
 	for _, c := range m.components {
@@ -324,7 +323,7 @@ func (m *toy) checkConverges(t *rapid.T) {
 			return
 		}
 		for _, i := range plan.Items() {
-			m.seen[i.Name] = "ready"
+			m.current[i.Name] = "ready"
 		}
 	}
 	t.Errorf("not ready after %d rounds", rounds)

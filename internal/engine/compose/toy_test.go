@@ -22,7 +22,7 @@ type tb interface {
 	Fatalf(format string, args ...any)
 }
 
-// object is what a builder makes: a Certificate, which its owner has to finish, or a ConfigMap, for which existing is enough.
+// object returns an object of a builder: a Certificate, which its owner makes ready, or a ConfigMap, which is ready once it exists.
 func object(kind, name string) *unstructured.Unstructured {
 	apiVersion := map[string]string{"Certificate": "cert-manager.io/v1", "ConfigMap": "v1"}[kind]
 	return &unstructured.Unstructured{Object: map[string]any{
@@ -32,7 +32,7 @@ func object(kind, name string) *unstructured.Unstructured {
 	}}
 }
 
-// applied is an object as an API server has it, with its hash and what the server adds.
+// applied returns an object as stored by an API server, with its hash and the fields of the server.
 func applied(t tb, o *unstructured.Unstructured) map[string]any {
 	t.Helper()
 	body, err := encode.Object(o)
@@ -108,7 +108,7 @@ func without(fields ...string) func(map[string]any) {
 	}
 }
 
-// refuse says that the wrapper could not apply what it holds.
+// refuse sets the status of a wrapper that could not apply its object.
 func refuse(o map[string]any) { syncedOf(o)["status"] = "False" }
 
 func syncedOf(o map[string]any) map[string]any {
@@ -144,7 +144,7 @@ var states = map[string]state{
 	"wrapper blind":     {wraps: true, wrong: "NotApplied", around: set(status("Synced", "True", 5), "status")},
 }
 
-// configMapStates are those that a ConfigMap can be in.
+// configMapStates lists the possible states of a ConfigMap.
 var configMapStates = func() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(states)), func(name string) bool {
 		return slices.Contains([]string{"unfinished", "of an older spec", "failing", "wrapped failing"}, name)
@@ -171,8 +171,8 @@ func (s state) observed(t tb, o *unstructured.Unstructured) *structpb.Struct {
 	return body
 }
 
-// seen is the state of some observed resources, as a request carries them; lazily: after the way over the wire.
-func seen(t tb, observed map[string]*structpb.Struct, lazily bool) observe.State {
+// newState returns the state of observed resources; lazily: after an encoding in a request.
+func newState(t tb, observed map[string]*structpb.Struct, lazily bool) observe.State {
 	t.Helper()
 	req := &fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{}}}
 	for name, o := range observed {
@@ -194,12 +194,12 @@ func seen(t tb, observed map[string]*structpb.Struct, lazily bool) observe.State
 	return s
 }
 
-// A toy is a graph, what is enabled in it, and what is observed.
+// toy is a graph with enabled components and an observed state.
 type toy struct {
 	components []component
-	// seen are the states of resources, by name. What is not in it does not exist.
-	seen map[string]string
-	// old are revisions that earlier specs wanted, and unknown is what no spec does, by name: the states.
+	// current contains the states of resources, by name. Missing ones do not exist.
+	current map[string]string
+	// old contains the states of revisions of earlier specs, and unknown the states of resources of no spec, by name.
 	old, unknown map[string]string
 	// broken is the component whose builder fails, if any.
 	broken string
@@ -233,7 +233,7 @@ func (m *toy) graph() compose.Graph[*toy] {
 
 func (c component) build(m *toy) ([]compose.Stage, error) {
 	if c.disabled {
-		panic("what is disabled is not built")
+		panic("a disabled component is built")
 	}
 	if m.broken == c.name {
 		return []compose.Stage{{{Name: "half", Object: object("ConfigMap", "half")}}}, fmt.Errorf("%s is broken", c.name)

@@ -1,5 +1,5 @@
-// Package function runs one kind's composition: decode, observe, derive, compute, respond, in a straight line. A kind says
-// what is its own in a Kind; everything else is here once.
+// Package function runs the composition of one kind: decode, observe, derive, compute, respond. A Kind contains the parts that differ
+// between kinds.
 package function
 
 import (
@@ -19,18 +19,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// Input is what a kind derives its model from.
+// Input contains the data that a kind derives its model from.
 type Input[X any] struct {
 	// XR is the composite resource.
 	XR X
-	// Claim is the claim that the composite resource was made for; its name is empty where there is none.
+	// Claim is the claim of the composite resource; its name is empty if it has none.
 	Claim Claim
-	// Channel are the labels of the Composition's revisions that the composite resource is bound to; empty where it is not.
+	// Channel contains the labels of the Composition revisions that the composite resource selects; empty if it selects none.
 	Channel map[string]string
-	// Observed are the composed resources as they are observed.
+	// Observed contains the observed composed resources.
 	Observed observe.State
-	// Required are the resources that the Composition or the kind itself asks for, by requirement name. A name that is missing was not asked
-	// for; an empty list was asked for and does not exist.
+	// Required contains the resources that the Composition or the kind requires, by requirement name. A missing name was not requested
+	// yet; an empty list was requested and does not exist.
 	Required map[string][]*structpb.Struct
 }
 
@@ -39,32 +39,32 @@ type Claim struct {
 	Namespace, Name string
 }
 
-// Kind is what is a kind's own.
+// Kind contains the parts of a composition function that are specific to one kind.
 type Kind[X, M any] struct {
-	// Graph is the kind's table of components.
+	// Graph lists the components of the kind.
 	Graph compose.Graph[M]
-	// Requires are the resources that the kind asks for besides those of its Composition, by requirement name, as far as is known by those
-	// that are there: one may name the next. Nothing is derived before each of them was looked for. Nil: none.
+	// Requires returns the resources that the kind requires in addition to the ones of its Composition, by requirement name. It may depend
+	// on resources that were already found. Derive is not called before Crossplane has looked for each of them. Nil: none.
 	Requires func(Input[X]) map[string]wire.Selector
-	// Derive makes the model that builders read: names, endpoints, images, releases, each once. It refuses what is wrong.
+	// Derive returns the model that builders read, with names, endpoints, images and releases. It returns an error for an invalid spec.
 	Derive func(Input[X]) (M, error)
-	// Target says where the objects live.
+	// Target returns the clusters and names for composed objects.
 	Target func(M) respond.Target
-	// Status is the composite resource's status.
+	// Status returns the status of the composite resource.
 	Status func(M, compose.Plan) any
-	// AdvisoryConditions are conditions on what nobody waits for, such as nodes that somebody else looks after.
+	// AdvisoryConditions lists conditions that block no component, for example on externally managed nodes.
 	AdvisoryConditions []AdvisoryCondition[M]
 }
 
-// AdvisoryCondition is a condition on something that is no part of what is composed: it makes nothing wait, and nothing Ready or not.
+// AdvisoryCondition is a condition on something that is not composed. It blocks no component and does not affect Ready.
 type AdvisoryCondition[M any] struct {
 	// Type of the condition.
 	Type string
-	// Verdict is what it says. Without a reason there is nothing to say.
+	// Verdict returns the state of the condition. An empty reason removes the condition.
 	Verdict func(M) ready.Result
 }
 
-// conditionTypes are those of all conditions that the kind's function sets, besides those of all kinds.
+// conditionTypes returns the types of the conditions that are specific to the kind.
 func (k Kind[X, M]) conditionTypes() []string {
 	out := k.Graph.ConditionTypes()
 	for _, r := range k.AdvisoryConditions {
@@ -75,14 +75,14 @@ func (k Kind[X, M]) conditionTypes() []string {
 
 // Runner composes one kind.
 type Runner interface {
-	// Run serves one request.
+	// Run handles one request.
 	Run(req *wire.Request) *wire.Response
-	// Explain serves one request and shows the plan behind the response. An error says what is wrong with the request; there may be a
-	// response besides, of the last spec that was valid.
+	// Explain handles one request and also returns the plan. An error describes an invalid request; a response may be returned together
+	// with it, based on the last valid spec.
 	Explain(req *wire.Request) (*wire.Response, compose.Plan, error)
 }
 
-// Run serves one request. It never panics: a mistake of ours is an error like any other, so that nothing is deleted by it.
+// Run handles one request. It never panics: it reports a bug as an error, so that Crossplane deletes nothing.
 func (k Kind[X, M]) Run(req *wire.Request) (rsp *wire.Response) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -96,15 +96,15 @@ func (k Kind[X, M]) Run(req *wire.Request) (rsp *wire.Response) {
 	return rsp
 }
 
-// Explain serves one request and shows the plan behind the response.
+// Explain handles one request and also returns the plan.
 //
-// A spec that a tenant has to fix is an error. What the last valid one says is composed then, so that what runs is healed and rotated,
-// and can still be told to keep its data; if there is none, or it is not valid any more, there is no response. Run makes a fatal one of
-// the error.
+// It returns an error for a spec that the tenant has to fix. It then composes the last valid spec, so that running workloads are still
+// repaired and rotated, and the deletion policy can still be changed. Without one, or if it is not valid any more, it returns no
+// response, and Run turns the error into a fatal result.
 func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, error) {
 	composed, err := k.compose(req, req.Composite)
 	switch {
-	case err == nil && composed.asks:
+	case err == nil && composed.incomplete:
 		return respond.RequireResources(req, composed.requirements), compose.Plan{}, nil
 	case err == nil:
 		return composed.withAdvisoryConditions(req, respond.Success(req, composed.plan, composed.place, composed.status)), composed.plan, nil
@@ -113,36 +113,37 @@ func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, er
 	if !invalid.Is(err) || !ok {
 		return nil, compose.Plan{}, err
 	}
-	held, again := k.compose(req, last)
-	if again != nil {
+	held, lastErr := k.compose(req, last)
+	if lastErr != nil {
 		return nil, compose.Plan{}, err
 	}
-	// Both specs are looked at in each call: an answer that asked for what one of them names would not have what the other one does.
+	// Each response requires the resources of both specs. Otherwise each call would get only the resources of the other spec.
 	held.requirements = both(held.requirements, composed.requirements)
-	if held.asks {
+	if held.incomplete {
 		return respond.RequireResources(req, held.requirements), compose.Plan{}, nil
 	}
 	return held.withAdvisoryConditions(req, respond.Invalid(req, held.plan, held.place, held.status, err)), held.plan, err
 }
 
-// composition is what becomes of a composite resource.
+// composition is the result of composing a composite resource.
 type composition struct {
-	plan    compose.Plan
-	place   respond.Target
-	status  encoded.Struct
-	remarks []respond.Remark
-	// requirements are what is asked for. Asks: not all of it was looked for yet, so that there is nothing else.
+	plan     compose.Plan
+	place    respond.Target
+	status   encoded.Struct
+	advisory []respond.AdvisoryCondition
+	// requirements are the required resources. incomplete: Crossplane has not looked for all of them yet, so nothing else is set.
 	requirements map[string]wire.Selector
-	asks         bool
+	incomplete   bool
 }
 
-// withAdvisoryConditions is a response with what all of them have besides: one that asks for less than the one before would be asked again.
+// withAdvisoryConditions adds the requirements and the advisory conditions to a response. A response with fewer requirements than the
+// previous one would be requested again.
 func (c composition) withAdvisoryConditions(req *wire.Request, rsp *wire.Response) *wire.Response {
 	rsp.Requirements = c.requirements
-	return respond.WithAdvisoryConditions(req, rsp, c.remarks...)
+	return respond.WithAdvisoryConditions(req, rsp, c.advisory...)
 }
 
-// compose says what becomes of a composite resource, given all else that is requested.
+// compose composes one composite resource with the rest of the request.
 func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (composition, error) {
 	in := Input[X]{Required: req.Required, Claim: claim(composite), Channel: channel(composite)}
 	read := withoutUnusedFields(composite)
@@ -155,12 +156,12 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 	}
 	observed, err := observe.New(req.Observed)
 	if err != nil {
-		return composition{}, fmt.Errorf("cannot read what is observed: %w", err)
+		return composition{}, fmt.Errorf("cannot decode the observed state: %w", err)
 	}
 	in.Observed = observed
 	requirements, queries := k.requirements(in)
 	if queries {
-		return composition{requirements: requirements, asks: true}, nil
+		return composition{requirements: requirements, incomplete: true}, nil
 	}
 	m, err := k.Derive(in)
 	if err != nil {
@@ -183,12 +184,12 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 	}
 	out := composition{plan: plan, place: place, status: status, requirements: requirements}
 	for _, r := range k.AdvisoryConditions {
-		out.remarks = append(out.remarks, respond.Remark{Type: r.Type, Verdict: r.Verdict(m)})
+		out.advisory = append(out.advisory, respond.AdvisoryCondition{Type: r.Type, Verdict: r.Verdict(m)})
 	}
 	return out, nil
 }
 
-// both are two sets of requirements as one. What has the same name in both is the same, or the first.
+// both returns the union of two sets of requirements. If a name is in both, the first wins.
 func both(first, second map[string]wire.Selector) map[string]wire.Selector {
 	if len(second) == 0 {
 		return first
@@ -198,21 +199,21 @@ func both(first, second map[string]wire.Selector) map[string]wire.Selector {
 	return out
 }
 
-// requirements are what the kind asks for, and whether some of it was not looked for yet.
+// requirements returns the resources that the kind requires, and reports whether Crossplane has not looked for some of them yet.
 func (k Kind[X, M]) requirements(in Input[X]) (out map[string]wire.Selector, queries bool) {
 	if k.Requires == nil {
 		return nil, false
 	}
 	out = k.Requires(in)
 	for name := range out {
-		if _, looked := in.Required[name]; !looked {
+		if _, found := in.Required[name]; !found {
 			queries = true
 		}
 	}
 	return out, queries
 }
 
-// withoutUnusedFields is a composite resource without what no kind reads, and is most of it.
+// withoutUnusedFields returns a composite resource without the large fields that no kind reads.
 func withoutUnusedFields(composite *structpb.Struct) *structpb.Struct {
 	for field, name := range map[string]string{"metadata": "managedFields", "status": lastValidSpec} {
 		if inside := composite.GetFields()[field].GetStructValue(); inside != nil {
@@ -228,18 +229,19 @@ func without(s *structpb.Struct, key string) *structpb.Struct {
 	return out
 }
 
-// Decode reads a protobuf struct into a Go value by its JSON form.
+// Decode decodes a protobuf struct into a Go value by its JSON form.
 func Decode(s *structpb.Struct, into any) error {
 	return json.Unmarshal(appendObject(nil, s), into)
 }
 
-// claim reads the reference that Crossplane writes. Labels are not read: a tenant's are copied to the composite resource.
+// claim returns the reference that Crossplane writes. It ignores labels, because Crossplane copies tenants' labels to the composite
+// resource.
 func claim(xr *structpb.Struct) Claim {
 	ref := xr.GetFields()["spec"].GetStructValue().GetFields()["claimRef"].GetStructValue().GetFields()
 	return Claim{Namespace: ref["namespace"].GetStringValue(), Name: ref["name"].GetStringValue()}
 }
 
-// channel reads the selector of a claimed composite resource, whose fields for Crossplane are in its spec.
+// channel returns the labels in spec.compositionRevisionSelector of a composite resource with a claim.
 func channel(xr *structpb.Struct) map[string]string {
 	selector := xr.GetFields()["spec"].GetStructValue().GetFields()["compositionRevisionSelector"].GetStructValue().GetFields()
 	labels := selector["matchLabels"].GetStructValue().GetFields()

@@ -25,8 +25,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
 
-// thing is a kind whose function makes one ConfigMap, or fails as its spec says.
-type thing struct {
+// testXR is a composite resource whose function composes one ConfigMap, or fails as set in its spec.
+type testXR struct {
 	Spec struct {
 		Fail     string `json:"fail"`
 		Replicas int    `json:"replicas"`
@@ -36,33 +36,33 @@ type thing struct {
 	} `json:"status"`
 }
 
-// kind is the function of things. It notes what it was given.
-func kind(provided *function.Input[thing]) function.Runner {
-	return function.Kind[thing, thing]{
-		Graph: compose.Graph[thing]{{Name: "config", Build: build}},
-		Derive: func(in function.Input[thing]) (thing, error) {
+// kind returns the function of testXR. It stores its input in provided.
+func kind(provided *function.Input[testXR]) function.Runner {
+	return function.Kind[testXR, testXR]{
+		Graph: compose.Graph[testXR]{{Name: "config", Build: build}},
+		Derive: func(in function.Input[testXR]) (testXR, error) {
 			*provided = in
 			switch in.XR.Spec.Fail {
 			case "invalid":
-				return thing{}, invalid.Field("spec.fail", "it is invalid")
+				return testXR{}, invalid.Field("spec.fail", "it is invalid")
 			case "derive":
-				return thing{}, errors.New("cannot derive")
+				return testXR{}, errors.New("cannot derive")
 			case "panic":
 				panic("out of order")
 			}
 			return in.XR, nil
 		},
-		Target: func(thing) respond.Target { return respond.Target{} },
-		Status: func(m thing, _ compose.Plan) any { return map[string]any{"phase": "Next", "was": m.Status.Phase} },
+		Target: func(testXR) respond.Target { return respond.Target{} },
+		Status: func(m testXR, _ compose.Plan) any { return map[string]any{"phase": "Next", "previous": m.Status.Phase} },
 	}
 }
 
-func build(m thing) ([]compose.Stage, error) {
+func build(m testXR) ([]compose.Stage, error) {
 	switch m.Spec.Fail {
 	case "build":
 		return nil, errors.New("it is broken")
 	case "build panic":
-		var none *thing
+		var none *testXR
 		return nil, errors.New(none.Spec.Fail) //nolint:govet // the panic is what is tested
 	}
 	return []compose.Stage{{{Name: "config", Object: &unstructured.Unstructured{Object: map[string]any{
@@ -95,7 +95,7 @@ func TestRun(t *testing.T) {
 		typ, message string
 	}{
 		"Good": {
-			reason: "What the builder made is desired.",
+			reason: "The object of the builder is desired.",
 			spec:   map[string]any{"replicas": 3},
 		},
 		"StatusUnreadable": {
@@ -104,14 +104,14 @@ func TestRun(t *testing.T) {
 			status: map[string]any{"phase": []any{"not", "a", "string"}},
 		},
 		"SpecUnreadable": {
-			reason: "What admission would have refused is an error.",
+			reason: "A spec that the schema would have rejected is an error.",
 			spec:   map[string]any{"replicas": "three"},
 			typ:    "Composed",
 			message: "cannot read the composite resource: " +
 				"json: cannot unmarshal string into Go struct field .spec.replicas of type int",
 		},
 		"Invalid": {
-			reason: "The tenant's mistake is said as such.",
+			reason: "An invalid spec is reported as such.",
 			spec:   map[string]any{"fail": "invalid"},
 			typ:    "SpecValid", message: "spec.fail: it is invalid",
 		},
@@ -121,12 +121,12 @@ func TestRun(t *testing.T) {
 			typ:    "Composed", message: "cannot derive",
 		},
 		"DerivePanics": {
-			reason: "A crash would tell nobody anything.",
+			reason: "A panic is reported as an error.",
 			spec:   map[string]any{"fail": "panic"},
 			typ:    "Composed", message: "cannot compose: out of order; this is a bug of the function",
 		},
 		"BuildFails": {
-			reason: "Half of what is wanted would delete the rest.",
+			reason: "A partial plan would delete the other objects.",
 			spec:   map[string]any{"fail": "build"},
 			typ:    "Composed", message: "cannot compose config: it is broken",
 		},
@@ -138,13 +138,13 @@ func TestRun(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			rsp := kind(&function.Input[thing]{}).Run(wire.RequestOf(request(t, tc.spec, tc.status))).Message()
+			rsp := kind(&function.Input[testXR]{}).Run(wire.RequestOf(request(t, tc.spec, tc.status))).Message()
 			if tc.typ == "" {
 				if n := len(rsp.GetResults()); n != 0 {
 					t.Fatalf("%s\nthere are %d results: %v", tc.reason, n, rsp.GetResults())
 				}
 				config := rsp.GetDesired().GetResources()["config"].GetResource().AsMap()
-				if config["replicas"] != 3.0 || said(rsp)["SpecValid"] != "True: " {
+				if config["replicas"] != 3.0 || conditionsOf(rsp)["SpecValid"] != "True: " {
 					t.Errorf("%s\nRun(...) = %v", tc.reason, rsp)
 				}
 				return
@@ -160,8 +160,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// said are the conditions of a response.
-func said(rsp *fnv1.RunFunctionResponse) map[string]string {
+// conditionsOf returns the conditions of a response, as "<status>: <message>" by type.
+func conditionsOf(rsp *fnv1.RunFunctionResponse) map[string]string {
 	text := map[fnv1.Status]string{
 		fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False", fnv1.Status_STATUS_CONDITION_UNKNOWN: "Unknown",
 	}
@@ -172,7 +172,7 @@ func said(rsp *fnv1.RunFunctionResponse) map[string]string {
 	return out
 }
 
-// TestInput: a function is given the claim by what Crossplane writes, and what it asked for, absent or not.
+// TestInput tests that a function gets the claim from the fields of Crossplane, and the required resources, existing or not.
 func TestInput(t *testing.T) {
 	req := request(t, map[string]any{
 		"replicas": 2, "claimRef": map[string]any{"kind": "Thing", "namespace": "tenant", "name": "mine"},
@@ -185,7 +185,7 @@ func TestInput(t *testing.T) {
 	req.RequiredResources = map[string]*fnv1.Resources{"absent": {}, "platform": {Items: []*fnv1.Resource{{Resource: platform}}}}
 	req.Observed.Resources = map[string]*fnv1.Resource{"config": {Resource: structOf(t, map[string]any{"kind": "ConfigMap"})}}
 
-	in := function.Input[thing]{}
+	in := function.Input[testXR]{}
 	rsp, plan, err := kind(&in).Explain(wire.RequestOf(req))
 	if err != nil {
 		t.Fatalf("Explain(...): %v", err)
@@ -204,20 +204,20 @@ func TestInput(t *testing.T) {
 		t.Errorf("Required: -want, +got:\n%s", diff)
 	}
 	if o, ok := in.Observed.Get("config"); !ok || o.Kind() != "ConfigMap" {
-		t.Error("Seen has not what is observed")
+		t.Error("Observed does not contain the observed object")
 	}
 	if i := plan.Items()[0]; i.Name != "config" || !i.Observed || i.Readiness.Ready {
-		t.Errorf("the plan is not that of the answer: %+v", plan)
+		t.Errorf("the plan does not match the response: %+v", plan)
 	}
 	wantStatus := structOf(t, map[string]any{
-		"phase": "Next", "was": "Before", "deletionPolicy": "Retain", "lastValidSpec": map[string]any{"replicas": 2},
+		"phase": "Next", "previous": "Before", "deletionPolicy": "Retain", "lastValidSpec": map[string]any{"replicas": 2},
 	})
 	if diff := cmp.Diff(wantStatus, rsp.Message().GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue(), protocmp.Transform()); diff != "" {
 		t.Errorf("status: -want, +got:\n%s", diff)
 	}
 }
 
-// TestDecodeProperties holds the JSON that Decode writes against that of encoding/json.
+// TestDecodeProperties compares the JSON of Decode with encoding/json.
 func TestDecodeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &structpb.Struct{}
@@ -249,13 +249,13 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeOrder: of several mistakes, and of several spellings of a name, it is always the same one that counts.
+// TestDecodeOrder tests that the same error, and the same spelling of a name, always takes precedence.
 func TestDecodeOrder(t *testing.T) {
 	type some struct{ A, B, C, D int }
-	mistakes := structOf(t, map[string]any{"a": "x", "b": "x", "c": "x", "d": "x"})
+	invalidFields := structOf(t, map[string]any{"a": "x", "b": "x", "c": "x", "d": "x"})
 	spellings := structOf(t, map[string]any{"A": 1, "a": 2})
 	for range 20 {
-		err := function.Decode(mistakes, &some{})
+		err := function.Decode(invalidFields, &some{})
 		if err == nil || !strings.Contains(err.Error(), "some.A ") {
 			t.Fatalf("Decode(...): %v, want the mistake in A", err)
 		}
@@ -266,7 +266,7 @@ func TestDecodeOrder(t *testing.T) {
 	}
 }
 
-// journal notes what is logged.
+// journal stores log messages.
 type journal struct {
 	logging.Logger
 	lines [][]any
@@ -284,11 +284,11 @@ func TestServer(t *testing.T) {
 		logged [][]any
 	}{
 		"Known": {
-			reason: "The function of the composite resource's kind answers.",
+			reason: "The function of the composite resource's kind handles the request.",
 			req:    request(t, nil, nil),
 		},
 		"Fails": {
-			reason: "What is fatal is logged: results reach nobody but the tenant.",
+			reason: "Fatal results are logged, because only the tenant gets them.",
 			req:    request(t, map[string]any{"fail": "derive"}, nil),
 			want:   "cannot derive",
 			logged: [][]any{{"cannot compose", "kind", "Thing.example.org", "name", "one", "message", "cannot derive"}},
@@ -309,7 +309,7 @@ func TestServer(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			log := &journal{Logger: logging.NewNopLogger()}
-			s := &function.Server{Kinds: map[string]function.Runner{"Thing.example.org": kind(&function.Input[thing]{})}, Log: log}
+			s := &function.Server{Kinds: map[string]function.Runner{"Thing.example.org": kind(&function.Input[testXR]{})}, Log: log}
 			rsp, err := s.RunFunction(context.Background(), tc.req)
 			if err != nil {
 				t.Fatalf("%s\nRunFunction(...): %v", tc.reason, err)
@@ -333,7 +333,7 @@ func TestServer(t *testing.T) {
 // broken panics outside of everything that recovers.
 type broken struct{ function.Runner }
 
-// TestServerRecovers: a call fails, and the process goes on serving others.
+// TestServerRecovers tests that a panic fails one call, and that the process continues to serve.
 func TestServerRecovers(t *testing.T) {
 	log := &journal{Logger: logging.NewNopLogger()}
 	s := &function.Server{Kinds: map[string]function.Runner{"Thing.example.org": broken{}}, Log: log}
@@ -346,7 +346,7 @@ func TestServerRecovers(t *testing.T) {
 	}
 }
 
-// TestUnread: what is long and read by nobody is not decoded; all else is, and the request stays as it is.
+// TestUnread tests that large unused fields are not decoded, that all others are, and that the request is not changed.
 func TestUnread(t *testing.T) {
 	type m = map[string]any
 	in := function.Input[m]{}
@@ -374,14 +374,14 @@ func TestUnread(t *testing.T) {
 	if diff := cmp.Diff(before, composite, protocmp.Transform()); diff != "" {
 		t.Errorf("the request was changed:\n%s", diff)
 	}
-	// Where data may go, the status says so.
+	// The status contains the deletion policy if data may be deleted.
 	status := rsp.Message().GetDesired().GetComposite().GetResource().AsMap()["status"].(m)
 	if status["deletionPolicy"] != "Delete" {
 		t.Errorf("the status is %v, want the deletion policy of the place", status)
 	}
 }
 
-// TestUnreadableStatus: nothing is left of a status that could be read only in part.
+// TestUnreadableStatus tests that a partially readable status is dropped completely.
 func TestUnreadableStatus(t *testing.T) {
 	type x struct {
 		Spec   struct{ Replicas int }
@@ -400,31 +400,31 @@ func TestUnreadableStatus(t *testing.T) {
 	}
 }
 
-// TestAdvisoryConditions: a remark is said on both, holds nothing up, and is taken back when there is nothing to say any more.
+// TestAdvisoryConditions tests that an advisory condition is set on claim and composite resource, blocks nothing, and is retired.
 func TestAdvisoryConditions(t *testing.T) {
 	result := ready.Result{}
-	remarking := function.Kind[thing, thing]{
-		Graph:              compose.Graph[thing]{{Name: "config", Build: build}},
-		Derive:             func(in function.Input[thing]) (thing, error) { return in.XR, nil },
-		Target:             func(thing) respond.Target { return respond.Target{} },
-		Status:             func(thing, compose.Plan) any { return map[string]any{} },
-		AdvisoryConditions: []function.AdvisoryCondition[thing]{{Type: "WellFed", Verdict: func(thing) ready.Result { return result }}},
+	advisory := function.Kind[testXR, testXR]{
+		Graph:              compose.Graph[testXR]{{Name: "config", Build: build}},
+		Derive:             func(in function.Input[testXR]) (testXR, error) { return in.XR, nil },
+		Target:             func(testXR) respond.Target { return respond.Target{} },
+		Status:             func(testXR, compose.Plan) any { return map[string]any{} },
+		AdvisoryConditions: []function.AdvisoryCondition[testXR]{{Type: "WellFed", Verdict: func(testXR) ready.Result { return result }}},
 	}
 	before := map[string]any{"conditions": []any{map[string]any{"type": "WellFed", "status": "False", "reason": "Hungry"}}}
 	for name, tc := range map[string]struct {
-		reason  string
-		status  any
-		verdict ready.Result
-		want    string
+		reason string
+		status any
+		result ready.Result
+		want   string
 	}{
-		"Nothing":   {reason: "Nobody knows of it."},
-		"Something": {reason: "It is said.", verdict: ready.Wait("Hungry", "it is hungry"), want: "False: it is hungry"},
-		"Good":      {reason: "What is good is said, too.", status: before, verdict: ready.Yes, want: "True: "},
-		"NoMore":    {reason: "Crossplane keeps what nobody takes back.", status: before, want: "Unknown: there is nothing any more that this would be about"},
+		"Nothing":   {reason: "No reason, and no previous condition."},
+		"Something": {reason: "The condition is set.", result: ready.Wait("Hungry", "it is hungry"), want: "False: it is hungry"},
+		"Good":      {reason: "A true condition is also set.", status: before, result: ready.Yes, want: "True: "},
+		"NoMore":    {reason: "Crossplane keeps a condition that is not set again.", status: before, want: "Unknown: the component is disabled, or the condition was renamed"},
 	} {
-		result = tc.verdict
-		rsp := remarking.Run(wire.RequestOf(request(t, map[string]any{"replicas": 1}, tc.status))).Message()
-		if got := said(rsp)["WellFed"]; got != tc.want {
+		result = tc.result
+		rsp := advisory.Run(wire.RequestOf(request(t, map[string]any{"replicas": 1}, tc.status))).Message()
+		if got := conditionsOf(rsp)["WellFed"]; got != tc.want {
 			t.Errorf("%s: %s\n got %s\nwant %s", name, tc.reason, got, tc.want)
 		}
 	}

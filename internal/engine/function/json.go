@@ -10,7 +10,7 @@ import (
 )
 
 // appendObject writes the JSON of a protobuf struct. encoding/json would build a tree of maps first, and take five times as long. Names
-// are sorted: of several mistakes that a decoder finds it reports the first.
+// are sorted, so that a decoder always reports the same error if there are several.
 func appendObject(b []byte, s *structpb.Struct) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(s.GetFields())) {
@@ -46,7 +46,7 @@ func appendValue(b []byte, v *structpb.Value) []byte {
 	return append(b, "null"...)
 }
 
-// appendNumber writes whole numbers without an exponent: an integer field takes no other.
+// appendNumber writes whole numbers without an exponent, which integer fields do not accept.
 func appendNumber(b []byte, f float64) []byte {
 	const exact = 1 << 53
 	if f == float64(int64(f)) && f > -exact && f < exact {
@@ -55,7 +55,7 @@ func appendNumber(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, f, 'g', -1, 64)
 }
 
-// appendString writes a string; those with anything to escape, which are few, are left to encoding/json.
+// appendString writes a string. Strings with characters to escape, which are rare, are encoded by encoding/json.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x80 {

@@ -11,71 +11,71 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// TestBlockedBy: while a spec has a mistake, what the last valid one says is composed.
+// TestBlockedBy tests that the last valid spec is composed while the spec is invalid.
 func TestBlockedBy(t *testing.T) {
 	type m = map[string]any
-	type told struct {
-		// Replicas of what is desired; nothing is desired of a fatal response.
+	type outcome struct {
+		// Replicas of the desired object; a fatal response has none.
 		Replicas any
 		Fatal    bool
-		// What the conditions and the status say.
+		// Values of the conditions and of the status.
 		SpecValid, Composed, Current string
 		LastValid                    any
 	}
-	const mistake = "spec.fail: it is invalid"
+	const specError = "spec.fail: it is invalid"
 	cases := map[string]struct {
 		reason       string
 		spec, status m
-		want         told
+		want         outcome
 	}{
 		"Held": {
-			reason: "What ran goes on, and can go on after the next call as well.",
+			reason: "The last valid spec is composed, and stays in the status for the next call.",
 			spec:   m{"fail": "invalid", "replicas": 9}, status: m{"lastValidSpec": m{"replicas": 3}},
-			want: told{
-				Replicas: 3.0, SpecValid: "False: " + mistake, Composed: "True: ", Current: "False: " + mistake, LastValid: m{"replicas": 3.0},
+			want: outcome{
+				Replicas: 3.0, SpecValid: "False: " + specError, Composed: "True: ", Current: "False: " + specError, LastValid: m{"replicas": 3.0},
 			},
 		},
 		"NothingBefore": {
-			reason: "There is nothing to go on with.",
+			reason: "There is no last valid spec.",
 			spec:   m{"fail": "invalid"}, status: m{},
-			want: told{
-				Fatal: true, SpecValid: "False: " + mistake, Composed: "Unknown: nothing is composed while SpecValid is False", Current: "False: " + mistake,
+			want: outcome{
+				Fatal: true, SpecValid: "False: " + specError, Composed: "Unknown: nothing is composed while SpecValid is False", Current: "False: " + specError,
 			},
 		},
 		"NotValidAnyMore": {
-			reason: "A limit may have become stricter; the tenant hears what is wrong with the current spec.",
+			reason: "A limit may have become stricter; the error of the current spec is reported.",
 			spec:   m{"fail": "invalid"}, status: m{"lastValidSpec": m{"fail": "build"}},
-			want: told{
-				Fatal: true, SpecValid: "False: " + mistake, Composed: "Unknown: nothing is composed while SpecValid is False", Current: "False: " + mistake,
+			want: outcome{
+				Fatal: true, SpecValid: "False: " + specError, Composed: "Unknown: nothing is composed while SpecValid is False", Current: "False: " + specError,
 			},
 		},
 		"NotReadableAnyMore": {
 			reason: "Another version wrote it.",
 			spec:   m{"fail": "invalid"}, status: m{"lastValidSpec": m{"replicas": []any{"three"}}},
-			want: told{
-				Fatal: true, SpecValid: "False: " + mistake, Composed: "Unknown: nothing is composed while SpecValid is False", Current: "False: " + mistake,
+			want: outcome{
+				Fatal: true, SpecValid: "False: " + specError, Composed: "Unknown: nothing is composed while SpecValid is False", Current: "False: " + specError,
 			},
 		},
 		"NotTheTenants": {
-			reason: "What the tenant cannot fix says nothing of what was valid before.",
+			reason: "With another error, the last valid spec is not composed.",
 			spec:   m{"fail": "derive"}, status: m{"lastValidSpec": m{"replicas": 3}},
-			want: told{
-				Fatal: true, SpecValid: "Unknown: nothing can be said of the spec while Composed is False", Composed: "False: cannot derive",
+			want: outcome{
+				Fatal: true, SpecValid: "Unknown: the spec is not evaluated while Composed is False", Composed: "False: cannot derive",
 				Current: "False: cannot derive",
 			},
 		},
 		"Fixed": {
 			reason: "The next valid spec takes its place.",
 			spec:   m{"replicas": 5}, status: m{"lastValidSpec": m{"replicas": 3}},
-			want: told{Replicas: 5.0, SpecValid: "True: ", Composed: "True: ", Current: "False: config: ConfigMap config: it is not created yet", LastValid: m{"replicas": 5.0}},
+			want: outcome{Replicas: 5.0, SpecValid: "True: ", Composed: "True: ", Current: "False: config: ConfigMap config: it is not created yet", LastValid: m{"replicas": 5.0}},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			runner := kind(&function.Input[thing]{})
+			runner := kind(&function.Input[testXR]{})
 			rsp := runner.Run(wire.RequestOf(request(t, tc.spec, tc.status))).Message()
-			conditions := said(rsp)
-			got := told{SpecValid: conditions["SpecValid"], Composed: conditions["Composed"], Current: conditions["Current"]}
+			conditions := conditionsOf(rsp)
+			got := outcome{SpecValid: conditions["SpecValid"], Composed: conditions["Composed"], Current: conditions["Current"]}
 			for _, r := range rsp.GetResults() {
 				got.Fatal = got.Fatal || r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL
 			}
@@ -95,10 +95,10 @@ func TestBlockedBy(t *testing.T) {
 	}
 }
 
-// TestLongSpec: what is too long to be repeated is composed all the same.
+// TestLongSpec tests that a spec that is too long for the status is composed.
 func TestLongSpec(t *testing.T) {
 	for length, want := range map[int]bool{1000: true, 300_000: false} {
-		rsp := kind(&function.Input[thing]{}).Run(wire.RequestOf(request(t, map[string]any{"text": strings.Repeat("x", length)}, nil))).Message()
+		rsp := kind(&function.Input[testXR]{}).Run(wire.RequestOf(request(t, map[string]any{"text": strings.Repeat("x", length)}, nil))).Message()
 		status, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)
 		if _, got := status["lastValidSpec"]; got != want || len(rsp.GetDesired().GetResources()) != 1 {
 			t.Errorf("a spec of %d characters is repeated: %t, want %t", length, got, want)

@@ -15,7 +15,7 @@ func TestTuneMemory(t *testing.T) {
 	t.Setenv("GOGC", "50")
 	function.TuneMemory()
 	if got := debug.SetGCPercent(50); got != 50 {
-		t.Errorf("the percentage is %d, but GOGC says 50", got)
+		t.Errorf("the percentage is %d, but GOGC is 50", got)
 	}
 	if err := os.Unsetenv("GOGC"); err != nil { // t.Setenv puts it back.
 		t.Fatal(err)

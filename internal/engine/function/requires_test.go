@@ -16,31 +16,31 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// asking is the function of things that ask for a book, and then for the one that the book names.
-func asking(derived *int) function.Runner {
-	return function.Kind[thing, thing]{
-		Graph: compose.Graph[thing]{{Name: "config", Build: build}},
-		Requires: func(in function.Input[thing]) map[string]wire.Selector {
+// requiring returns a function that requires a book, and then a second one that the first refers to.
+func requiring(derived *int) function.Runner {
+	return function.Kind[testXR, testXR]{
+		Graph: compose.Graph[testXR]{{Name: "config", Build: build}},
+		Requires: func(in function.Input[testXR]) map[string]wire.Selector {
 			out := map[string]wire.Selector{"book": {APIVersion: "v1", Kind: "Book", Namespace: "shelf", Name: "first"}}
 			if found := in.Required["book"]; len(found) > 0 {
 				out["next"] = wire.Selector{APIVersion: "v1", Kind: "Book", Name: found[0].GetFields()["next"].GetStringValue()}
 			}
 			return out
 		},
-		Derive: func(in function.Input[thing]) (thing, error) {
+		Derive: func(in function.Input[testXR]) (testXR, error) {
 			*derived++
 			if in.XR.Spec.Fail == "invalid" {
-				return thing{}, invalid.Field("spec.fail", "it is invalid")
+				return testXR{}, invalid.Field("spec.fail", "it is invalid")
 			}
 			return in.XR, nil
 		},
-		Target: func(thing) respond.Target { return respond.Target{} },
-		Status: func(thing, compose.Plan) any { return map[string]any{} },
+		Target: func(testXR) respond.Target { return respond.Target{} },
+		Status: func(testXR, compose.Plan) any { return map[string]any{} },
 	}
 }
 
-// TestRequires: nothing is composed, and nothing refused, before all is looked for that the function asks for. Each answer asks for the same
-// again, also that to an invalid spec: Crossplane calls until an answer does.
+// TestRequires tests that nothing is composed, and nothing rejected, before Crossplane has looked for all required resources. Each
+// response repeats the requirements, also that to an invalid spec: Crossplane calls again until they are stable.
 func TestRequires(t *testing.T) {
 	first := wire.Selector{APIVersion: "v1", Kind: "Book", Namespace: "shelf", Name: "first"}
 	second := wire.Selector{APIVersion: "v1", Kind: "Book", Name: "second"}
@@ -54,7 +54,7 @@ func TestRequires(t *testing.T) {
 		composed bool
 	}{
 		"Nothing": {
-			reason: "The first call asks.", spec: map[string]any{"fail": "invalid"},
+			reason: "The first response has only requirements.", spec: map[string]any{"fail": "invalid"},
 			want: map[string]wire.Selector{"book": first},
 		},
 		"First": {
@@ -62,7 +62,7 @@ func TestRequires(t *testing.T) {
 			want: map[string]wire.Selector{"book": first, "next": second},
 		},
 		"Absent": {
-			reason: "What was looked for and is not there is not asked for again.", required: map[string][]*structpb.Struct{"book": {}},
+			reason: "A resource that does not exist satisfies the requirement.", required: map[string][]*structpb.Struct{"book": {}},
 			want: map[string]wire.Selector{"book": first}, composed: true,
 		},
 		"All": {
@@ -79,7 +79,7 @@ func TestRequires(t *testing.T) {
 			derived := 0
 			req := wire.RequestOf(request(t, tc.spec, fixed))
 			req.Required = tc.required
-			rsp := asking(&derived).Run(req)
+			rsp := requiring(&derived).Run(req)
 			if diff := gocmp.Diff(tc.want, rsp.Requirements); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -88,32 +88,32 @@ func TestRequires(t *testing.T) {
 			}
 			m := rsp.Message()
 			if got := m.GetRequirements().GetResources()["book"]; got.GetMatchName() != "first" || got.GetNamespace() != "shelf" {
-				t.Errorf("%s\nthe message asks for %v", tc.reason, got)
+				t.Errorf("%s\nthe message requires %v", tc.reason, got)
 			}
 			if next := m.GetRequirements().GetResources()["next"]; next != nil && next.Namespace != nil {
-				t.Errorf("%s\nwhat has no namespace is asked for in %q", tc.reason, next.GetNamespace())
+				t.Errorf("%s\na resource without namespace is required in %q", tc.reason, next.GetNamespace())
 			}
 		})
 	}
 }
 
-// TestRequiresOfTwoSpecs: an edit that is invalid names another resource than the last valid spec, which is composed meanwhile. Both are
-// asked for until the answers to both are there: Crossplane brings what the last answer asked for, and nothing else.
+// TestRequiresOfTwoSpecs tests an invalid edit that refers to another resource than the last valid spec, which is composed meanwhile. Both
+// are required until both are found: Crossplane passes only the requirements of the last response.
 func TestRequiresOfTwoSpecs(t *testing.T) {
-	kind := function.Kind[thing, thing]{
-		Graph: compose.Graph[thing]{{Name: "config", Build: build}},
-		Requires: func(in function.Input[thing]) map[string]wire.Selector {
+	kind := function.Kind[testXR, testXR]{
+		Graph: compose.Graph[testXR]{{Name: "config", Build: build}},
+		Requires: func(in function.Input[testXR]) map[string]wire.Selector {
 			name := "of-" + cmp.Or(in.XR.Spec.Fail, "valid")
 			return map[string]wire.Selector{name: {APIVersion: "v1", Kind: "Book", Name: name}}
 		},
-		Derive: func(in function.Input[thing]) (thing, error) {
+		Derive: func(in function.Input[testXR]) (testXR, error) {
 			if in.XR.Spec.Fail == "invalid" {
-				return thing{}, invalid.Field("spec.fail", "it is invalid")
+				return testXR{}, invalid.Field("spec.fail", "it is invalid")
 			}
 			return in.XR, nil
 		},
-		Target: func(thing) respond.Target { return respond.Target{} },
-		Status: func(thing, compose.Plan) any { return map[string]any{} },
+		Target: func(testXR) respond.Target { return respond.Target{} },
+		Status: func(testXR, compose.Plan) any { return map[string]any{} },
 	}
 	req := wire.RequestOf(request(t, map[string]any{"fail": "invalid"}, map[string]any{"lastValidSpec": map[string]any{"replicas": 2}}))
 	var queried [][]string

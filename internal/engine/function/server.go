@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// Server serves every kind by one gRPC endpoint.
+// Server serves all kinds at one gRPC endpoint.
 type Server struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 	// Kinds are the runners by kind of composite resource: "<kind>.<group>".
@@ -21,8 +21,8 @@ type Server struct {
 	Log logging.Logger
 }
 
-// RunFunction answers by the runner of the composite resource's kind. What goes wrong is part of the response; only where not even a
-// response can be made, the call fails, by which nothing changes either.
+// RunFunction runs the runner of the composite resource's kind. Errors are part of the response. The call fails only if no response can
+// be built; Crossplane then changes nothing either.
 func (s *Server) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	return wire.Handle(req, s.answer)
 }

@@ -8,21 +8,21 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// lastValidSpec is the field of every status that holds the spec which was composed last.
+// lastValidSpec is the status field that holds the spec that was composed last.
 const lastValidSpec = "lastValidSpec"
 
-// maxLastValidSpec is the longest spec that is repeated in a status, in bytes: the full example has 3 KiB. A server takes objects of 1.5
-// MiB, and the status of one that it does not take is never updated again. An invalid edit of a longer one is fatal.
+// maxLastValidSpec is the longest spec that is repeated in a status, in bytes: the full example has 3 KiB. An API server accepts objects of
+// up to 1.5 MiB, and rejects all updates of a larger status. With a longer spec, an invalid edit is fatal.
 const maxLastValidSpec = 256 << 10
 
-// machinery are the fields of a spec that are Crossplane's, of composite resources with a claim and of namespaced ones.
+// machinery lists the fields of Crossplane in a spec, of composite resources with a claim and of namespaced ones.
 // https://docs.crossplane.io/latest/composition/composite-resources/
 var machinery = []string{
 	"claimRef", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector", "compositionSelector", "compositionUpdatePolicy",
 	"crossplane", "resourceRefs", "writeConnectionSecretToRef",
 }
 
-// specWithoutCrossplane is a composite resource's spec without what is Crossplane's.
+// specWithoutCrossplane returns the spec of a composite resource without the fields of Crossplane.
 func specWithoutCrossplane(composite *structpb.Struct) *structpb.Struct {
 	fields := maps.Clone(composite.GetFields()["spec"].GetStructValue().GetFields())
 	for _, name := range machinery {
@@ -31,11 +31,11 @@ func specWithoutCrossplane(composite *structpb.Struct) *structpb.Struct {
 	return &structpb.Struct{Fields: fields}
 }
 
-// asLastValid is a composite resource as it was when its spec was last composed: with that spec, and with the generation that the status
-// is about. It is false if there was none. Whatever the status holds is decoded and checked as any spec is.
+// asLastValid returns a composite resource with the spec that was composed last and the generation that the status refers to. It returns
+// false without such a spec. The returned spec is decoded and validated like any other.
 //
-// Of the current spec it has what is Crossplane's, and that data is to be kept: this has to count at once, whatever else is wrong. That
-// data is to be deleted is not believed of a spec with a mistake in it.
+// Two things come from the current spec: the fields of Crossplane, and deletionPolicy if it retains data, which must take effect at once
+// even if the spec has other mistakes. A policy that deletes data is not taken from an invalid spec.
 func asLastValid(composite *structpb.Struct) (*structpb.Struct, bool) {
 	status := composite.GetFields()["status"].GetStructValue().GetFields()
 	spec := maps.Clone(status[lastValidSpec].GetStructValue().GetFields())

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// TestMachinery: it is what Crossplane adds to specs.
+// TestMachinery tests that the list contains all fields that Crossplane adds to specs.
 func TestMachinery(t *testing.T) {
 	want := []string{}
 	for _, scope := range []xv1.CompositeResourceScope{xv1.CompositeResourceScopeLegacyCluster, xv1.CompositeResourceScopeNamespaced} {
@@ -42,7 +42,7 @@ func TestAsLastValid(t *testing.T) {
 			xr:     m{"spec": m{"size": "large"}},
 		},
 		"Text": {
-			reason: "What is no spec is none.",
+			reason: "A value of another type is ignored.",
 			xr:     m{"spec": m{"size": "large"}, "status": m{"lastValidSpec": "text"}},
 		},
 		"Empty": {
@@ -50,7 +50,7 @@ func TestAsLastValid(t *testing.T) {
 			xr:     m{"spec": m{"size": "large"}, "status": m{"lastValidSpec": m{}}},
 		},
 		"Last": {
-			reason: "Of the current spec only what is Crossplane's counts; what the status says of that does not.",
+			reason: "Only the fields of Crossplane come from the current spec, and none of them from the status.",
 			xr: m{
 				"kind": "Thing", "metadata": m{"name": "one", "generation": 7},
 				"spec":   m{"size": "huge", "more": true, "claimRef": m{"name": "mine"}, "crossplane": m{"compositionRef": m{"name": "a"}}},
@@ -63,7 +63,7 @@ func TestAsLastValid(t *testing.T) {
 			},
 		},
 		"NoMetadata": {
-			reason: "What no server sends does no harm.",
+			reason: "A missing metadata is tolerated.",
 			xr:     m{"status": m{"observedGeneration": 5, "lastValidSpec": m{"size": "small"}}},
 			want: m{
 				"metadata": m{"generation": 5}, "spec": m{"size": "small"},
@@ -71,7 +71,7 @@ func TestAsLastValid(t *testing.T) {
 			},
 		},
 		"RetainAtOnce": {
-			reason: "Data is kept from the moment at which it is said.",
+			reason: "Retain takes effect immediately.",
 			xr:     m{"spec": m{"size": "huge", "deletionPolicy": "Retain"}, "status": m{"lastValidSpec": m{"size": "small", "deletionPolicy": "Delete"}}},
 			want: m{
 				"spec":   m{"size": "small", "deletionPolicy": "Retain"},
@@ -79,7 +79,7 @@ func TestAsLastValid(t *testing.T) {
 			},
 		},
 		"RetainByDefault": {
-			reason: "It is kept where nothing is said.",
+			reason: "Retain is the default.",
 			xr:     m{"spec": "text", "status": m{"lastValidSpec": m{"size": "small", "deletionPolicy": "Delete"}}},
 			want: m{
 				"spec":   m{"size": "small", "deletionPolicy": "Retain"},
@@ -87,7 +87,7 @@ func TestAsLastValid(t *testing.T) {
 			},
 		},
 		"DeleteAsBefore": {
-			reason: "What was to be deleted still is.",
+			reason: "Delete stays in effect.",
 			xr:     m{"spec": m{"size": "huge", "deletionPolicy": "Delete"}, "status": m{"lastValidSpec": m{"size": "small", "deletionPolicy": "Delete"}}},
 			want: m{
 				"spec":   m{"size": "small", "deletionPolicy": "Delete"},

@@ -9,12 +9,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// composedOwner begins the name of the field manager by which Crossplane applies what it composes (ComposedFieldOwnerName in
+// composedOwner is the prefix of the field manager with which Crossplane applies composed resources (ComposedFieldOwnerName in
 // internal/controller/apiextensions/composite of crossplane v2.3).
 const composedOwner = "apiextensions.crossplane.io/composed/"
 
-// applied is an object with nothing but the fields that Crossplane applied, and those that identify it. It is false of an object that does
-// not say. What somebody else wrote since into a field that Crossplane applied cannot be told from it.
+// applied returns an object with only its identity and the fields that Crossplane applied. It returns false if the object has no such
+// managed fields. A later change by another manager to a field that Crossplane applied cannot be detected.
 func applied(raw encoded.Struct) (encoded.Struct, bool) {
 	for entry := range raw.At("metadata", "managedFields").Elements() {
 		if entry.Field("operation").Text() != "Apply" || entry.Field("subresource").Text() != "" ||
@@ -44,8 +44,8 @@ func applied(raw encoded.Struct) (encoded.Struct, bool) {
 	return nil, false
 }
 
-// owned is the part of a value that a manager owns, by its fields in the form of FieldsV1: f: is a field, k: an element of a list by its
-// keys, v: one by its value, and a dot the value itself. One without any of these is owned whole.
+// owned returns the part of a value that a manager owns, by its fields in the form of FieldsV1: f: is a field, k: an element of a list by
+// its keys, v: one by its value, and a dot the value itself. A value without any of these is owned completely.
 // https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#FieldsV1
 func owned(value any, fields map[string]any) any {
 	if len(fields) == 0 {
@@ -74,7 +74,7 @@ func owned(value any, fields map[string]any) any {
 	return value
 }
 
-// elementOf returns the fields that are owned of an element of a list, and whether any are.
+// elementOf returns the owned fields of a list element, and reports whether the element is owned.
 func elementOf(element any, fields map[string]any) (map[string]any, bool) {
 	for key, of := range fields {
 		below, _ := of.(map[string]any)
@@ -93,7 +93,7 @@ func elementOf(element any, fields map[string]any) (map[string]any, bool) {
 	return nil, false
 }
 
-// hasKeys reports whether an element has the values that identify it.
+// hasKeys reports whether an element has the given key fields.
 func hasKeys(element, keys any) bool {
 	e, ok := element.(map[string]any)
 	want, is := keys.(map[string]any)

@@ -57,7 +57,7 @@ spec:
 status: {replicas: 5}
 `
 
-// TestApplied: what was desired last is what Crossplane applied, not what the server and others made of it.
+// TestApplied tests that the last desired state contains the fields that Crossplane applied, and no later changes.
 func TestApplied(t *testing.T) {
 	const want = `
 apiVersion: apps/v1
@@ -82,7 +82,7 @@ spec:
 	}
 }
 
-// TestNotApplied: an object that does not say what Crossplane applied is taken whole.
+// TestNotApplied tests that an object without managed fields of Crossplane is returned completely.
 func TestNotApplied(t *testing.T) {
 	for name, managed := range map[string]any{
 		"nothing":      nil,

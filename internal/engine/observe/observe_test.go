@@ -66,7 +66,7 @@ func parse(t testing.TB, text string) map[string]any {
 	return o
 }
 
-// wrap puts an object where provider-kubernetes puts what it saw.
+// wrap returns a wrapper with an observed object, as written by provider-kubernetes.
 func wrap(t testing.TB, inner string) map[string]any {
 	t.Helper()
 	o := parse(t, wrapper)
@@ -159,8 +159,8 @@ func TestObjectPaths(t *testing.T) {
 		"String":   {"A text.", "metadata/name", values{String: "keystone-api"}},
 		"Int":      {"A whole number, which arrives as a float64.", "spec/replicas", values{Int: 3, IsInt: true}},
 		"Fraction": {"A fraction is no whole number.", "spec/ratio", values{}},
-		"Huge":     {"Nor is what is no longer exact.", "spec/huge", values{}},
-		"False":    {"A false that is there is not absent.", "spec/paused", values{IsBool: true}},
+		"Huge":     {"A number beyond 2^53 is not exact.", "spec/huge", values{}},
+		"False":    {"A false value is not absent.", "spec/paused", values{IsBool: true}},
 		"List":     {"A list, nulls included.", "spec/template/spec/containers", values{List: []any{map[string]any{"name": "api", "args": []any{"a", 1.0, true, nil}}}}},
 		"Map":      {"An object.", "metadata/labels", values{Map: map[string]any{"app": "keystone"}}},
 		"Absent":   {"Nothing there.", "spec/nothing/at/all", values{}},
@@ -194,9 +194,9 @@ func TestCondition(t *testing.T) {
 		args   string
 		want   result
 	}{
-		"First":         {"The first of its type counts, with all it says.", "Available", result{observe.Condition{Status: "False", Reason: "MinimumReplicasUnavailable", Message: "Not yet.", ObservedGeneration: 4}, true}},
+		"First":         {"The first of its type counts, with all its fields.", "Available", result{observe.Condition{Status: "False", Reason: "MinimumReplicasUnavailable", Message: "Not yet.", ObservedGeneration: 4}, true}},
 		"NoGeneration":  {"A generation that is no number is none.", "Progressing", result{observe.Condition{Status: "True"}, true}},
-		"Absent":        {"There is none.", "Ready", result{}},
+		"Absent":        {"The condition does not exist.", "Ready", result{}},
 		"OfTheWrappers": {"The wrapper's conditions are its own.", "Synced", result{}},
 	}
 	for name, tc := range cases {
@@ -226,13 +226,13 @@ func TestWrapper(t *testing.T) {
 	}{
 		"Namespaced":    {"The group of namespaced managed resources.", wrap(t, deployment), facts{true, true}},
 		"ClusterScoped": {"The group of cluster-scoped ones, in any version.", change(func(o map[string]any) { o["apiVersion"] = "kubernetes.crossplane.io/v1alpha2" }), facts{true, true}},
-		"Unseen":        {"What the provider has not seen does not exist.", parse(t, wrapper), facts{true, false}},
-		"NoManifest": {"Nor what is no object.", change(func(o map[string]any) {
+		"Unseen":        {"An object that the provider has not observed does not exist.", parse(t, wrapper), facts{true, false}},
+		"NoManifest": {"A value that is not an object does not exist.", change(func(o map[string]any) {
 			o["status"].(map[string]any)["atProvider"] = map[string]any{"manifest": "text"}
 		}), facts{true, false}},
 		"OtherKind":  {"Another kind of the provider is itself.", change(func(o map[string]any) { o["kind"] = "ProviderConfig" }), facts{false, true}},
-		"OtherGroup": {"An Object of someone else is itself.", change(func(o map[string]any) { o["apiVersion"] = "kubernetes.example.org/v1" }), facts{false, true}},
-		"Nested": {"What is wrapped twice is unwrapped once.", change(func(o map[string]any) {
+		"OtherGroup": {"An Object of another group is not a wrapper.", change(func(o map[string]any) { o["apiVersion"] = "kubernetes.example.org/v1" }), facts{false, true}},
+		"Nested": {"A nested wrapper is unwrapped once.", change(func(o map[string]any) {
 			o["status"].(map[string]any)["atProvider"] = map[string]any{"manifest": wrap(t, deployment)}
 		}), facts{true, true}},
 	}
@@ -261,7 +261,7 @@ func TestWrapper(t *testing.T) {
 	}
 }
 
-// TestNil asks an Object that is not there everything.
+// TestNil calls all methods of a nil Object.
 func TestNil(t *testing.T) {
 	var o *observe.Object
 	_, isInt := o.Int("a")
@@ -319,7 +319,7 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// TestDesired: what is wrapped is told from what was seen of it; what is not is itself.
+// TestDesired tests that the desired and the observed state of a wrapped object differ, and that an unwrapped object is its own.
 func TestDesired(t *testing.T) {
 	observed := get(t, wrapper+"  atProvider: {manifest: {apiVersion: apps/v1, kind: Deployment, metadata: {name: seen}}}\n")
 	unseen, direct, bare := get(t, wrapper), get(t, deployment), get(t, "{apiVersion: kubernetes.m.crossplane.io/v1alpha1, kind: Object}")
@@ -336,11 +336,11 @@ func TestDesired(t *testing.T) {
 		}
 	}
 	if direct.Desired() != direct || observed.String("metadata", "name") != "seen" || unseen.Exists() {
-		t.Error("what is seen and what is desired are mixed up")
+		t.Error("observed and desired state are swapped")
 	}
 }
 
-// TestDisabledSince: of all conditions the one that changed last.
+// TestDisabledSince tests that Since returns the time of the latest change of all conditions.
 func TestDisabledSince(t *testing.T) {
 	for conditions, want := range map[string]string{
 		"[]": "",

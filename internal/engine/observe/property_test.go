@@ -21,8 +21,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
 
-// TestObjectProperties damages realistic objects at random, and asks for every path that is or was in them: decoded or
-// as bytes, the answer is that of a plain walk through the object.
+// TestObjectProperties damages realistic objects at random, and reads every path that is or was in them: decoded or
+// encoded, the result equals a plain walk through the object.
 func TestObjectProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		decoded := wiretest.Request(8)
@@ -45,17 +45,17 @@ func TestObjectProperties(t *testing.T) {
 		tree := walk(structpb.NewStructValue(resources[name].GetResource()))
 		for _, state := range []observe.State{fromStruct, fromBytes} {
 			o, _ := state.Get(name)
-			whole := tree
+			full := tree
 			if o.Wrapped() {
 				compare(rt, name+"'s wrapper", tree, o.Wrapper(), paths)
-				whole, _ = lookup(tree, []string{"status", "atProvider", "manifest"}).(map[string]any)
+				full, _ = lookup(tree, []string{"status", "atProvider", "manifest"}).(map[string]any)
 			}
-			compare(rt, name, whole, o, paths)
+			compare(rt, name, full, o, paths)
 		}
 	})
 }
 
-// compare asks an Object for all paths, and for what it is in whole.
+// compare compares all paths of an Object with the expected tree.
 func compare(t *rapid.T, name string, tree any, o *observe.Object, paths map[string][]string) {
 	for _, path := range paths {
 		want := lookup(tree, path)
@@ -145,7 +145,7 @@ func lookup(tree any, path []string) any {
 	return tree
 }
 
-// walk is a Value as Go holds JSON. Unlike structpb's AsInterface it leaves numbers that are not finite as they are.
+// walk converts a Value to Go's JSON types. Unlike structpb's AsInterface it keeps non-finite numbers.
 func walk(v *structpb.Value) any {
 	switch k := v.GetKind().(type) {
 	case *structpb.Value_StructValue:
@@ -184,7 +184,7 @@ func FuzzObject(f *testing.F) {
 	f.Add(part(1, key, part(2, object), part(2, part(5, encoded.Of(small))))) // A value in two pieces.
 	f.Add(part(1, key, part(2, list, list)))                                  // A list in two pieces.
 	f.Add(part(1, key, part(2, object, list)))                                // Two kinds: the last one counts.
-	f.Add(part(1, key, part(2, object, list, object)))                        // And what was before it does not.
+	f.Add(part(1, key, part(2, object, list, object)))                        // The one before does not.
 	f.Add(part(1, key, part(2, []byte{0x20, 0x02})))                          // A boolean that is 2.
 	f.Add(part(1, part(2, []byte{0x08, 0x05})))                               // No name; a null that is 5.
 	f.Add(part(1, key, part(2, []byte{0x28, 0x02})))                          // A struct of another wire type.
@@ -222,8 +222,8 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// BenchmarkState reads what readiness needs of every object: its generation, the hash in its annotation and two conditions,
-// and the wrapper's as well.
+// BenchmarkState reads the fields that readiness needs of every object: its generation, the hash in its annotation and two conditions,
+// and the same of the wrapper.
 func BenchmarkState(b *testing.B) {
 	for _, n := range []int{40, 250} {
 		decoded := wiretest.Request(n)

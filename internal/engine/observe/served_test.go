@@ -18,8 +18,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 )
 
-// TestAppliedAsServed: what Kubernetes' own field manager notes of objects as we make them is read back as it was applied, whatever others
-// have written since.
+// TestAppliedAsServed tests with Kubernetes' own field manager that an applied object is read back from its managed fields, regardless of
+// later changes by others.
 func TestAppliedAsServed(t *testing.T) {
 	api := workload.Workload{Name: "nova", Namespace: "cloud", App: "nova", Instance: "nova", Component: "api", Replicas: 2}
 	served := corev1.Container{

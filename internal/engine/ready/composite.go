@@ -7,31 +7,31 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 )
 
-// phaseReady is the phase of a composite resource of ours whose function found everything ready.
+// phaseReady is the phase that functions set on a composite resource with all components ready.
 const phaseReady = "Ready"
 
-// composite: a composite resource of ours. What keeps it from being ready is propagated to the claim: a spec that its function refuses,
-// what Crossplane says, and otherwise what its components wait for.
+// composite returns the rule for composite resources of this project. Why one is not ready is propagated to the claim: a spec that its
+// function rejects, a condition of Crossplane, or else the state of its components.
 //
-// Its condition alone does not do: Crossplane dates what a pass found to the generation at the pass's end, so a pass that began
-// before an edit calls the edit ready. Phase and generation that the function writes are written together, of what it saw.
+// Its condition Ready is not sufficient: Crossplane sets observedGeneration at the end of a reconciliation, so one that started before an
+// edit reports the edit as ready. The function writes phase and generation together.
 func composite() Rule {
 	return Rule{
 		Check: func(o *observe.Object) Result {
 			if v, bad := refused(o); bad {
 				return v
 			}
-			// An open circuit makes it slow, not untrue: what is ready as it is desired now is ready.
+			// An open circuit breaker only delays updates: an object whose desired state is ready stays ready.
 			is := condition(o, "Ready")
 			if c, ok := o.Condition("Responsive"); ok && c.Status == "False" && !is.Ready {
 				return Wait(cmp.Or(c.Reason, "NotReady"), "%s",
 					"it changes too often for Crossplane's circuit breaker, which lets one change through in 30 seconds")
 			}
-			observed, told := o.Int("status", "observedGeneration")
+			observed, reported := o.Int("status", "observedGeneration")
 			switch {
-			case told && observed != o.Generation():
+			case reported && observed != o.Generation():
 				return Wait("Reconciling", "its function has not seen the last change yet")
-			case is.Ready && (!told || o.String("status", "phase") == phaseReady):
+			case is.Ready && (!reported || o.String("status", "phase") == phaseReady):
 				return is
 			}
 			if v, ok := propagated(o); ok {
@@ -50,8 +50,8 @@ func composite() Rule {
 	}
 }
 
-// claim: a claim of ours. Crossplane copies what stands in the status of its composite resource, and dates its conditions to the claim's
-// own generation; status.observedGeneration is the composite resource's, and says nothing here.
+// claim returns the rule for claims of this project. Crossplane copies the status of the composite resource, and sets observedGeneration in
+// conditions to the claim's own generation. It ignores status.observedGeneration, which refers to the composite resource.
 func claim() Rule {
 	r := conditions("Ready")
 	check := r.Check
@@ -69,7 +69,7 @@ func claim() Rule {
 	return r
 }
 
-// refused is why its function or Crossplane does not go on with a composite resource, if that is so.
+// refused returns why the function or Crossplane does not reconcile a composite resource, and whether that is so.
 func refused(o *observe.Object) (v Result, bad bool) {
 	for _, typ := range []string{"SpecValid", "Composed", "Synced"} {
 		c, ok := o.Condition(typ)
@@ -84,8 +84,8 @@ func refused(o *observe.Object) (v Result, bad bool) {
 	return Result{}, false
 }
 
-// propagated is what a composite resource's components wait for: the first that failed, or else the first that is not ready. Those that
-// it needs come before it, so that this one waits for nothing but itself.
+// propagated returns the state of the first component that failed, or else of the first that is not ready. Components are listed after
+// their needs, so this one is not blocked by another.
 func propagated(o *observe.Object) (Result, bool) {
 	var first Result
 	for _, c := range o.List("status", "components") {

@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 )
 
-// backups: as they should be as long as the last one has not failed. One that runs, or is due later, is no reason to wait: that would
-// be every night, and the first is hours away where a database is large.
+// backups returns a rule that is ready unless the last backup failed. A backup that runs or is due does not block: that would be every
+// night, and the first backup of a large database takes hours.
 func backups() Rule {
 	const typ, failed = "Complete", "JobFailed"
 	return Rule{
@@ -20,8 +20,8 @@ func backups() Rule {
 			case !ok:
 				return Wait("Waiting", "it does not report %s yet", typ)
 			case c.Reason == failed:
-				return Fail("BackupFailed", "the last backup failed, and its operator makes no other as long as its Job is there: "+
-					"the logs of the Job's pods say why; delete the Job to go on")
+				return Fail("BackupFailed", "the last backup failed, and its operator does not start another while its Job exists:  "+
+					"check the logs of the Job's pods; delete the Job to continue")
 			}
 			return Yes
 		},
@@ -30,7 +30,7 @@ func backups() Rule {
 	}
 }
 
-// exists: done as soon as it is there.
+// exists returns a rule that is ready as soon as the object exists.
 func exists() Rule {
 	return Rule{Check: func(*observe.Object) Result { return Yes }}
 }
@@ -40,14 +40,14 @@ func clusterScoped(r Rule) Rule {
 	return r
 }
 
-// generated: what the API server generates in its spec is not applied again.
+// generated excludes the given fields, which the API server generates in the spec, when an observed object is applied again.
 func generated(r Rule, paths ...[]string) Rule {
 	r.Generated = paths
 	return r
 }
 
-// podSelector is by what a Job finds its pods, which its API server generates and then neither lets go nor generates again. Who applies it
-// once owns it, and takes it away with the next apply that does not name it: the Job could never be written again.
+// podSelector lists the fields with which a Job finds its pods. The API server generates them once and then requires them. A manager that
+// applies them owns them, and its next apply without them removes them: the Job could never be updated again.
 // https://kubernetes.io/docs/concepts/workloads/controllers/job/#specifying-your-own-pod-selector
 var podSelector = [][]string{
 	{"spec", "selector"},
@@ -57,7 +57,7 @@ var podSelector = [][]string{
 	{"spec", "template", "metadata", "labels", batchv1.JobNameLabel},
 }
 
-// when: done when a field has a value.
+// when returns a rule that is ready when a field has a value.
 func when(path, value string) Rule {
 	fields := strings.Split(path, ".")
 	return Rule{
@@ -71,8 +71,8 @@ func when(path, value string) Rule {
 	}
 }
 
-// reached: done when the phase is Ready for the generation that is there now: an owner that works on the next one, or has failed to, may
-// leave the phase of the last. Some say in a message how far they are.
+// reached returns a rule that is ready when the phase is Ready for the current generation: while a controller works on the next generation,
+// or after it failed, it may leave the previous phase. Some controllers report progress in a message.
 func reached() Rule {
 	const phase = "Ready"
 	r := atGeneration(when("status.phase", phase))
@@ -87,7 +87,7 @@ func reached() Rule {
 	return r
 }
 
-// celHasPath is the CEL that asks whether a path is there, level by level.
+// celHasPath returns a CEL expression that tests each level of a path for existence.
 func celHasPath(fields []string) string {
 	var has []string
 	for i := range fields {
@@ -96,7 +96,7 @@ func celHasPath(fields []string) string {
 	return strings.Join(has, " && ")
 }
 
-// atGeneration: only if status.observedGeneration is the current generation, where it is reported.
+// atGeneration returns r with the requirement that status.observedGeneration, if reported, is the current generation.
 func atGeneration(r Rule) Rule {
 	check := r.Check
 	r.Check = func(o *observe.Object) Result {
@@ -109,22 +109,22 @@ func atGeneration(r Rule) Rule {
 	return r
 }
 
-// hasConditions begins the CEL of what looks at conditions.
+// hasConditions is the prefix of CEL expressions that read conditions.
 const hasConditions = "has(object.status) && has(object.status.conditions) && "
 
-// celConditionTrue is the CEL that asks whether c is the condition of a type, true, and not about an older generation.
+// celConditionTrue returns a CEL expression that tests whether c has the type, is true, and does not refer to an older generation.
 func celConditionTrue(typ string) string {
 	return fmt.Sprintf("c.type == '%s' && c.status == 'True' && "+
 		"(!has(c.observedGeneration) || c.observedGeneration == 0 || c.observedGeneration == object.metadata.generation)", typ)
 }
 
-// celNoCondition is the CEL that asks that no condition of these types has a status.
+// celNoCondition returns a CEL expression that tests that no condition of these types has a status.
 func celNoCondition(status string, types ...string) string {
 	return fmt.Sprintf("!object.status.conditions.exists(c, c.type in ['%s'] && c.status == '%s')", strings.Join(types, "', '"), status)
 }
 
-// conditions: done when each of the conditions is true, and not about an older generation. An observedGeneration that the
-// owner does not report (0) is no objection: several operators never do.
+// conditions returns a rule that is ready when each of the conditions is true and does not refer to an older generation. Several operators
+// never report observedGeneration (0), so that value is accepted.
 func conditions(types ...string) Rule {
 	var cel []string
 	for _, t := range types {
@@ -156,12 +156,12 @@ func condition(o *observe.Object, typ string) Result {
 	return Yes
 }
 
-// fromCondition is a verdict with the reason and message of a condition, if it has them.
+// fromCondition returns a result with the reason and message of a condition, or with defaults.
 func fromCondition(result func(reason, format string, args ...any) Result, typ string, c observe.Condition) Result {
 	return result(cmp.Or(c.Reason, "NotReady"), "%s", cmp.Or(c.Message, fmt.Sprintf("%s is %s", typ, c.Status)))
 }
 
-// rollout: every pod runs the current template and is available.
+// rollout returns a rule that is ready when every pod runs the current template and is available.
 func rollout() Rule {
 	cel := "has(object.status) && has(object.status.observedGeneration) && object.status.observedGeneration == object.metadata.generation" +
 		" && has(object.status.updatedReplicas) && object.status.updatedReplicas == object.spec.replicas" +
@@ -194,8 +194,8 @@ func rollout() Rule {
 	}
 }
 
-// everyNode: a pod is available on each node that wants one, and runs the current template, unless somebody else decides when that of a
-// node is replaced (OnDelete). No node at all is fine: they come and go.
+// everyNode returns a rule that is ready when each eligible node has an available pod that runs the current template. With the update
+// strategy OnDelete, the template is not compared. No nodes at all is ready, because nodes are added and removed.
 func everyNode() Rule {
 	const onDelete = "OnDelete"
 	return Rule{
@@ -223,17 +223,17 @@ func everyNode() Rule {
 	}
 }
 
-// reported is the CEL of a number of the status, which is 0 where it is left out.
+// reported returns a CEL expression for a number in the status, which is 0 if it is missing.
 func reported(field string) string {
 	return fmt.Sprintf("(has(object.status.%[1]s) ? object.status.%[1]s : 0)", field)
 }
 
-// job: ran to its end.
+// job returns a rule that is ready when the Job is complete.
 func job() Rule {
 	return Rule{
 		Check: func(o *observe.Object) Result {
 			if c, ok := o.Condition("Failed"); ok && c.Status == "True" {
-				return Fail("JobFailed", "%s; its pods' logs say why; delete the Job to run it again", cmp.Or(c.Message, "the Job failed"))
+				return Fail("JobFailed", "%s; check the logs of its pods; delete the Job to run it again", cmp.Or(c.Message, "the Job failed"))
 			}
 			if c, ok := o.Condition("Complete"); ok && c.Status == "True" {
 				return Yes
@@ -244,7 +244,7 @@ func job() Rule {
 	}
 }
 
-// accepted: at least one Gateway has accepted the route, as it is now.
+// accepted returns a rule that is ready when at least one Gateway has accepted the current generation of the route.
 func accepted() Rule {
 	return Rule{
 		Check: func(o *observe.Object) Result {
@@ -266,7 +266,7 @@ func accepted() Rule {
 	}
 }
 
-// databaseSync: the schema serves the wanted release. Contract comes later and holds nothing up.
+// databaseSync returns a rule that is ready when the schema serves the requested release. Contraction runs later and does not block.
 func databaseSync() Rule {
 	r := conditions("Ready")
 	check := r.Check

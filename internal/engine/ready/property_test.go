@@ -12,8 +12,8 @@ import (
 )
 
 // TestAgreement changes finished objects of every kind at random, as far as their servers would let such a change through.
-// The function and provider-kubernetes must say the same of what comes out, or an Object is polled seldom while the function
-// waits for it. What is not ready says why.
+// The function and provider-kubernetes must agree on the result, otherwise an Object is polled rarely while the function
+// waits for it. A result that is not ready has a message.
 func TestAgreement(t *testing.T) {
 	for _, kind := range kinds() {
 		rule, _ := ready.For(kind)
@@ -28,13 +28,13 @@ func TestAgreement(t *testing.T) {
 				t.Errorf("Check(...) = %+v, but %s is %t, of %v", result, rule.CEL, got, o)
 			}
 			if !result.Ready && (result.Reason == "" || result.Message == "") {
-				t.Errorf("Check(...) = %+v does not say why, of %v", result, o)
+				t.Errorf("Check(...) = %+v has no reason or message, for %v", result, o)
 			}
 		}))
 	}
 }
 
-// changes are what can become of an object.
+// changes contains possible changes of an object.
 var changes = map[string]func(t *rapid.T, o map[string]any){
 	"delete": func(_ *rapid.T, o map[string]any) {
 		o["metadata"].(map[string]any)["deletionTimestamp"] = "2025-10-01T12:00:00Z"
@@ -54,7 +54,7 @@ var changes = map[string]func(t *rapid.T, o map[string]any){
 	"get an unknown message": func(_ *rapid.T, o map[string]any) { status(o)["message"] = "Something else." },
 }
 
-// status is an object's status, which is made if there is none.
+// status returns the status of an object, and creates it if necessary.
 func status(o map[string]any) map[string]any {
 	s, ok := o["status"].(map[string]any)
 	if !ok {
@@ -64,7 +64,7 @@ func status(o map[string]any) map[string]any {
 	return s
 }
 
-// gen draws one of some things, or nothing if there are none.
+// gen draws an element, or returns false for an empty list.
 func gen[T any](t *rapid.T, label string, from []T) (T, bool) {
 	if len(from) == 0 {
 		return *new(T), false
@@ -88,7 +88,7 @@ func changeField(t *rapid.T, o map[string]any) {
 	}
 }
 
-// holders are what holds conditions in an object: its status, and what each Gateway writes.
+// holders returns the parents of conditions in an object: its status, and the status of each Gateway.
 func holders(o map[string]any) []map[string]any {
 	out := []map[string]any{status(o)}
 	parents, _ := status(o)["parents"].([]any)
@@ -98,7 +98,7 @@ func holders(o map[string]any) []map[string]any {
 	return out
 }
 
-// aCondition draws one of the conditions, and what holds it.
+// aCondition draws a condition, and returns its parent.
 func aCondition(t *rapid.T, o map[string]any) (holder map[string]any, at int, ok bool) {
 	holder, _ = gen(t, "holder", holders(o))
 	conditions, _ := holder["conditions"].([]any)

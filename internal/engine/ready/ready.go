@@ -1,9 +1,9 @@
-// Package ready knows, for every kind that we emit, what its owner says when it is done: one row of one table for each
-// kind. A row holds the check of the function, and the same question in CEL for provider-kubernetes. What owners write is in
-// internal/offline/fake, which does not know this table.
+// Package ready defines when an object of each composed kind is ready: one row of a table for each kind. A row has a check for the
+// function, and the same check in CEL for provider-kubernetes. The statuses that owners write are in internal/offline/fake, which does
+// not use this table.
 //
-// A check trusts a condition only at the object's current generation. Whether the object is up to date and not being deleted is not its
-// business: compose checks that first.
+// A check accepts a condition only for the object's current generation. It does not check whether the object is up to date and not being
+// deleted: compose does that first.
 package ready
 
 import (
@@ -14,58 +14,58 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 )
 
-// Result is the answer to "is it ready?".
+// Result is the readiness of an object.
 type Result struct {
-	// Ready says that it is.
+	// Ready: the object is ready.
 	Ready bool
-	// Failed says that it will not become ready by waiting.
+	// Failed: the object cannot become ready without intervention.
 	Failed bool
-	// Reason is one word, Message a sentence: what it waits for or what went wrong.
+	// Reason is a CamelCase word, Message a sentence: why the object is not ready.
 	Reason, Message string
-	// Propagated says that the message is that of a component of the object, and already names the object that it is about.
+	// Propagated: the message is from a component of the object, and already contains the name of the affected object.
 	Propagated bool
 }
 
-// Yes is the verdict on what is ready.
+// Yes is the result for a ready object.
 var Yes = Result{Ready: true, Reason: "Ready"}
 
-// Wait is the verdict on what is not ready yet.
+// Wait returns the result for an object that is not ready yet.
 func Wait(reason, format string, args ...any) Result {
 	return Result{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Fail is the verdict on what will not become ready by waiting.
+// Fail returns the result for an object that cannot become ready without intervention.
 func Fail(reason, format string, args ...any) Result {
 	return Result{Failed: true, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Check returns the verdict on an observed object.
+// Check evaluates an observed object.
 type Check func(o *observe.Object) Result
 
-// Rule is what is known of one kind.
+// Rule defines readiness and rollout of one kind.
 type Rule struct {
-	// Check returns the verdict.
+	// Check evaluates an observed object.
 	Check Check
-	// CEL is the same check, and that the object is not being deleted, as an expression over `object`, for an Object's
-	// readiness policy. Empty: existing is enough.
+	// CEL is an equivalent check, and that the object is not being deleted, as an expression over `object`, for an Object's
+	// readiness policy. Empty: the object only has to exist.
 	CEL string
-	// Generated are the fields that the API server generates in the spec, to be left out when an observed object is applied again.
+	// Generated lists the fields that the API server generates in the spec. They are removed when an observed object is applied again.
 	Generated [][]string
-	// ClusterScoped says that objects of the kind have no namespace.
+	// ClusterScoped: objects of the kind have no namespace.
 	ClusterScoped bool
-	// Rollout is how a new version is held back. Nil: the kind runs nothing.
+	// Rollout defines how a new version is delayed. Nil: the kind runs no workload.
 	Rollout *Rollout
-	// Composite says that objects of the kind are composite resources of ours.
+	// Composite: the kind is a composite resource of this project.
 	Composite bool
 }
 
-// For returns the rule of a kind and whether there is one.
+// For returns the rule of a kind, and reports whether one exists.
 func For(kind schema.GroupKind) (Rule, bool) {
 	r, ok := rules[kind]
 	return r, ok
 }
 
-// Kinds are all kinds that have a rule.
+// Kinds returns all kinds that have a rule.
 func Kinds() []schema.GroupKind {
 	out := make([]schema.GroupKind, 0, len(rules))
 	for k := range rules {

@@ -57,7 +57,7 @@ func checked(t tb, rule ready.Rule, obj map[string]any) ready.Result {
 	}
 	o, _ := observed.Get("o")
 	if o.Deleting() {
-		return ready.Wait("Deleting", "it is being deleted") // Compose asks that before it asks the rule.
+		return ready.Wait("Deleting", "it is being deleted") // Compose checks that before the rule.
 	}
 	return rule.Check(o)
 }
@@ -65,7 +65,7 @@ func checked(t tb, rule ready.Rule, obj map[string]any) ready.Result {
 // programs are the expressions of all rules, by themselves.
 var programs = map[string]cel.Program{}
 
-// query evaluates a rule's expression as provider-kubernetes does: what cannot be evaluated is not ready.
+// query evaluates a rule's expression as provider-kubernetes does: an evaluation error means not ready.
 // https://github.com/crossplane-contrib/provider-kubernetes, checkDeriveFromCelQuery
 func query(t tb, rule ready.Rule, obj map[string]any) bool {
 	t.Helper()
@@ -116,8 +116,8 @@ func kinds() []schema.GroupKind {
 	})
 }
 
-// TestFinish: what its owner makes of an object of any kind is ready, for the function and for provider-kubernetes. Before that
-// it is so only where existing is enough.
+// TestFinish tests that an object of any kind is ready after its owner has finished, for the function and for provider-kubernetes. Before
+// that it is ready only if existing is sufficient.
 func TestFinish(t *testing.T) {
 	if len(kinds()) < 30 {
 		t.Fatalf("the table has only %d kinds", len(kinds()))
@@ -134,22 +134,22 @@ func TestFinish(t *testing.T) {
 			if !query(t, rule, finished(t, kind)) {
 				t.Errorf("a finished object: %s is false", rule.CEL)
 			}
-			enough := rule.CEL == ""
-			if got := checked(t, rule, existing(kind)); got.Ready != enough || got.Failed {
+			sufficient := rule.CEL == ""
+			if got := checked(t, rule, existing(kind)); got.Ready != sufficient || got.Failed {
 				t.Errorf("an object that only exists: Check(...) = %+v", got)
 			}
-			if got := query(t, rule, existing(kind)); got != enough {
+			if got := query(t, rule, existing(kind)); got != sufficient {
 				t.Errorf("an object that only exists: %s is %t", rule.CEL, got)
 			}
 		})
 	}
 }
 
-// silent are the kinds whose owners never tell which generation they saw, and why what was ready before an edit may open a gate there.
-var silent = map[string]string{
+// withoutGeneration lists the kinds whose owners never report a generation, with the reason why a status from before an edit is acceptable.
+var withoutGeneration = map[string]string{
 	"Namespace":                          "its phase does not follow from its spec",
 	"Job.batch":                          "its template never changes",
-	"MariaDB.k8s.mariadb.com":            "its operator tells no generation anywhere",
+	"MariaDB.k8s.mariadb.com":            "its operator reports no generation",
 	"MaxScale.k8s.mariadb.com":           "the same",
 	"ExternalMariaDB.k8s.mariadb.com":    "the same",
 	"Database.k8s.mariadb.com":           "the same",
@@ -158,11 +158,11 @@ var silent = map[string]string{
 	"PhysicalBackup.k8s.mariadb.com":     "the same",
 	"ExternalSecret.external-secrets.io": "the generation is part of a version with a hash",
 	"PushSecret.external-secrets.io":     "the same",
-	"SecretStore.external-secrets.io":    "it tells none",
+	"SecretStore.external-secrets.io":    "it reports none",
 }
 
-// TestStale: what was ready at an older generation is not ready, for any kind whose owner reports the generation that it saw. Those who
-// do not are on a list.
+// TestStale tests that a status of an older generation is not ready, for any kind whose owner reports the generation. The other kinds
+// are on a list.
 func TestStale(t *testing.T) {
 	for _, kind := range kinds() {
 		rule, _ := ready.For(kind)
@@ -172,10 +172,10 @@ func TestStale(t *testing.T) {
 		o := finished(t, kind)
 		o["metadata"].(map[string]any)["generation"] = int64(4)
 		result := checked(t, rule, o)
-		_, isSilent := silent[kind.String()]
-		if result.Ready != isSilent || query(t, rule, o) != isSilent {
+		_, isListed := withoutGeneration[kind.String()]
+		if result.Ready != isListed || query(t, rule, o) != isListed {
 			t.Errorf("%s, ready at the generation before this one: Check(...) = %+v, %s is %t, want %t",
-				kind, result, rule.CEL, query(t, rule, o), isSilent)
+				kind, result, rule.CEL, query(t, rule, o), isListed)
 		}
 	}
 }
@@ -207,17 +207,17 @@ func TestCheck(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		kind   schema.GroupKind
-		// spec and status replace those of a finished object.
+		// spec and status replace the ones of a finished object.
 		spec, status map[string]any
 		want         ready.Result
 	}{
 		"NoStatus": {
-			reason: "An owner that has said nothing has done nothing.",
+			reason: "Without a status, the owner has not reconciled yet.",
 			kind:   certificate,
 			want:   ready.Wait("Waiting", "it does not report Ready yet"),
 		},
 		"ConditionFalse": {
-			reason: "The owner's own words tell why.",
+			reason: "Reason and message of the owner are used.",
 			kind:   certificate,
 			status: map[string]any{"conditions": []any{condition("Ready", "False")}},
 			want:   ready.Wait("Why", "A sentence."),
@@ -229,7 +229,7 @@ func TestCheck(t *testing.T) {
 			want:   ready.Wait("NotReady", "Ready is Unknown"),
 		},
 		"ConditionOld": {
-			reason: "A condition about an older generation says nothing about this one.",
+			reason: "A condition of an older generation does not count.",
 			kind:   certificate,
 			status: map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True", "observedGeneration": 2}}},
 			want:   ready.Wait("Reconciling", "its controller has not seen the last change yet"),
@@ -261,7 +261,7 @@ func TestCheck(t *testing.T) {
 			want:   ready.Wait("RollingOut", "the pods of 2 of 5 nodes run the current version"),
 		},
 		"NodesOnDelete": {
-			reason: "Somebody else decides when the pod of a node is replaced.",
+			reason: "With OnDelete, pods may have an old template.",
 			kind:   daemonSet, spec: map[string]any{"updateStrategy": map[string]any{"type": "OnDelete"}},
 			status: nodes(3, 5, 0, 5),
 			want:   ready.Yes,
@@ -273,7 +273,7 @@ func TestCheck(t *testing.T) {
 			want:   ready.Wait("PodsNotAvailable", "the pods of 4 of 5 nodes are available"),
 		},
 		"NodesNone": {
-			reason: "Kubernetes leaves out what is 0, and nodes may come later.",
+			reason: "Kubernetes omits zeros, and nodes may be added later.",
 			kind:   daemonSet,
 			status: map[string]any{"observedGeneration": 3, "desiredNumberScheduled": 0},
 			want:   ready.Yes,
@@ -291,18 +291,18 @@ func TestCheck(t *testing.T) {
 			want:   ready.Wait("Reconciling", "its controller has not seen the last change yet"),
 		},
 		"StatusUnneeded": {
-			reason: "A Service is done when it is there.",
+			reason: "A Service is ready once it exists.",
 			kind:   service,
 			want:   ready.Yes,
 		},
 		"RolloutOld": {
-			reason: "The numbers are those of the template before.",
+			reason: "The numbers belong to the previous template.",
 			kind:   deployment,
 			status: map[string]any{"observedGeneration": 2, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2},
 			want:   ready.Wait("Reconciling", "its controller has not seen the last change yet"),
 		},
 		"RolloutNotUpdated": {
-			reason: "Pods of the last template are available, those of this one are not there.",
+			reason: "Only pods of the previous template are available.",
 			kind:   deployment,
 			status: map[string]any{"observedGeneration": 3, "replicas": 3, "updatedReplicas": 1, "availableReplicas": 2},
 			want:   ready.Wait("RollingOut", "1 of 2 pods run the current version"),
@@ -326,10 +326,10 @@ func TestCheck(t *testing.T) {
 			want:   ready.Wait("JobRunning", "the Job has not finished yet"),
 		},
 		"JobFailed": {
-			reason: "A failed Job stays failed; the message says what to do.",
+			reason: "A failed Job stays failed; the message contains the remedy.",
 			kind:   job,
 			status: map[string]any{"conditions": []any{map[string]any{"type": "Failed", "status": "True", "message": "it hit its limit"}}},
-			want:   ready.Fail("JobFailed", "it hit its limit; its pods' logs say why; delete the Job to run it again"),
+			want:   ready.Fail("JobFailed", "it hit its limit; check the logs of its pods; delete the Job to run it again"),
 		},
 		"RouteNotAccepted": {
 			reason: "No Gateway has looked at it.",
@@ -339,7 +339,7 @@ func TestCheck(t *testing.T) {
 				"no Gateway has accepted the route yet; check that the Gateway exists and allows routes from this namespace"),
 		},
 		"RouteAcceptedOnce": {
-			reason: "A Gateway has accepted what the route was before.",
+			reason: "A Gateway has accepted an older generation of the route.",
 			kind:   route,
 			status: map[string]any{"parents": []any{map[string]any{"conditions": []any{
 				map[string]any{"type": "Accepted", "status": "True", "observedGeneration": 2},
@@ -357,7 +357,7 @@ func TestCheck(t *testing.T) {
 			want: ready.Yes,
 		},
 		"CompositeInvalid": {
-			reason: "A mistake in a nested composite resource's spec is propagated to the claim, whatever else it says.",
+			reason: "An invalid spec of a nested composite resource is propagated to the claim with precedence.",
 			kind:   keystone,
 			status: map[string]any{"conditions": []any{condition("Ready", "True"), condition("Synced", "True"), condition("SpecValid", "False")}},
 			want:   ready.Fail("Why", "A sentence."),
@@ -369,7 +369,7 @@ func TestCheck(t *testing.T) {
 			want:   ready.Fail("Why", "A sentence."),
 		},
 		"CompositePaused": {
-			reason: "A pause is said in words that help.",
+			reason: "The message names the annotation that pauses reconciliation.",
 			kind:   keystone,
 			status: map[string]any{"conditions": []any{
 				condition("Ready", "True"), map[string]any{"type": "Synced", "status": "False", "reason": "ReconcilePaused"},
@@ -377,7 +377,7 @@ func TestCheck(t *testing.T) {
 			want: ready.Fail("ReconcilePaused", "it is paused by its annotation crossplane.io/paused"),
 		},
 		"CompositeUnresponsive": {
-			reason: "An open circuit closes by itself.",
+			reason: "An open circuit breaker closes automatically.",
 			kind:   keystone,
 			status: map[string]any{"conditions": []any{condition("Ready", "False"), condition("Synced", "True"), condition("Responsive", "False")}},
 			want: ready.Wait("Why",
@@ -390,7 +390,7 @@ func TestCheck(t *testing.T) {
 			want:   ready.Yes,
 		},
 		"CompositeOfThisGeneration": {
-			reason: "Its function saw the spec as it is, and found everything ready.",
+			reason: "Its function has processed the current spec, and everything is ready.",
 			kind:   keystone,
 			status: map[string]any{"observedGeneration": int64(3), "phase": "Ready", "conditions": []any{condition("Ready", "True"), condition("Synced", "True")}},
 			want:   ready.Yes,
@@ -402,13 +402,13 @@ func TestCheck(t *testing.T) {
 			want:   ready.Wait("Reconciling", "its function has not seen the last change yet"),
 		},
 		"CompositeNotYetDenied": {
-			reason: "The next pass writes what its function found before it takes the condition back.",
+			reason: "The status of the function is newer than the condition.",
 			kind:   keystone,
 			status: map[string]any{"observedGeneration": int64(3), "phase": "Updating", "conditions": []any{condition("Ready", "True"), condition("Synced", "True")}},
 			want:   ready.Wait("Reconciling", "its function has not seen the last change yet"),
 		},
 		"CompositeNotComposed": {
-			reason: "Its function says it in better words than Crossplane, which puts its own before them.",
+			reason: "The function's message is better than that of Crossplane, which adds a prefix.",
 			kind:   keystone,
 			status: map[string]any{"conditions": []any{condition("Ready", "True"), condition("Synced", "False"), map[string]any{
 				"type": "Composed", "status": "False", "reason": "InternalError", "message": "cannot compose api: it is broken",
@@ -416,7 +416,7 @@ func TestCheck(t *testing.T) {
 			want: ready.Fail("InternalError", "cannot compose api: it is broken"),
 		},
 		"CompositeWaits": {
-			reason: "The first component that is not ready says what all wait for; the others wait for it.",
+			reason: "The first component that is not ready determines the message.",
 			kind:   keystone,
 			status: map[string]any{"observedGeneration": int64(3), "phase": "Creating", "conditions": []any{condition("Ready", "False")}, "components": []any{
 				component("credentials", "Ready", "", "It was slow."),
@@ -425,7 +425,7 @@ func TestCheck(t *testing.T) {
 			want: ready.Result{Reason: "ConnectionFailed", Message: "database: User keystone: cannot connect", Propagated: true},
 		},
 		"CompositeFailed": {
-			reason: "What does not recover by itself comes first, wherever it stands.",
+			reason: "A failed component takes precedence.",
 			kind:   keystone,
 			status: map[string]any{"observedGeneration": int64(3), "conditions": []any{condition("Ready", "False")}, "components": []any{
 				component("database", "Updating", "Slow", "User keystone: it takes its time"), component("bootstrap", "Failed", "JobFailed", "Job b: it failed"),
@@ -433,7 +433,7 @@ func TestCheck(t *testing.T) {
 			want: ready.Result{Failed: true, Reason: "JobFailed", Message: "bootstrap: Job b: it failed", Propagated: true},
 		},
 		"CompositeWaitsAndIsNotYetDenied": {
-			reason: "Components are written together with the phase, so that they say why before the condition does.",
+			reason: "Components are written together with the phase, before the condition.",
 			kind:   keystone,
 			status: map[string]any{
 				"observedGeneration": int64(3), "phase": "Updating", "conditions": []any{condition("Ready", "True")},
@@ -442,7 +442,7 @@ func TestCheck(t *testing.T) {
 			want: ready.Result{Reason: "NotReady", Message: "api: Deployment keystone: 1 of 2 pods are available", Propagated: true},
 		},
 		"CompositeWaitedBefore": {
-			reason: "What components say of an older generation may be over.",
+			reason: "Components of an older generation do not count.",
 			kind:   keystone,
 			status: map[string]any{
 				"observedGeneration": int64(2), "conditions": []any{condition("Ready", "False")},
@@ -451,7 +451,7 @@ func TestCheck(t *testing.T) {
 			want: ready.Wait("Reconciling", "its function has not seen the last change yet"),
 		},
 		"CompositeSaysNonsense": {
-			reason: "What is no component is passed over.",
+			reason: "Invalid components are ignored.",
 			kind:   keystone,
 			status: map[string]any{"conditions": []any{condition("Ready", "False")}, "components": []any{
 				nil, "text", map[string]any{"name": int64(1)}, map[string]any{"message": "Whose?"}, component("silent", "Failed", "", ""),
@@ -459,7 +459,7 @@ func TestCheck(t *testing.T) {
 			want: ready.Wait("Why", "A sentence."),
 		},
 		"SchemaFailed": {
-			reason: "A failed schema Job does not recover by itself.",
+			reason: "A failed schema Job does not recover automatically.",
 			kind:   databaseSync,
 			status: map[string]any{"phase": "Failed", "conditions": []any{condition("Ready", "True")}},
 			want:   ready.Fail("SchemaFailed", "A sentence."),
@@ -471,7 +471,7 @@ func TestCheck(t *testing.T) {
 			want:   ready.Fail("SchemaFailed", "the schema Job failed"),
 		},
 		"SchemaContracting": {
-			reason: "What comes after the roll-out holds nothing up.",
+			reason: "Steps after the rollout do not block.",
 			kind:   databaseSync,
 			status: map[string]any{"phase": "Contracting", "conditions": []any{condition("Ready", "True")}},
 			want:   ready.Yes,
@@ -508,7 +508,7 @@ func component(name, phase, reason, message string) map[string]any {
 	return map[string]any{"name": name, "phase": phase, "reason": reason, "message": message}
 }
 
-// TestForUnknown: a kind without a row has no rule, so that composing it is an error.
+// TestForUnknown tests that an unknown kind has no rule, so that composing it is an error.
 func TestForUnknown(t *testing.T) {
 	if rule, ok := ready.For(schema.GroupKind{Kind: "Secret"}); ok {
 		t.Errorf("For(Secret) = %+v: a Secret is never composed", rule)

@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
-// reports are what owners write into the status of an object that they are done with, as their releases do, and so that nobody asks the
-// table about itself: conditions that have to be true, or else a field and its value. Nothing: existing is enough.
+// reports contains the final statuses of owners in their releases, independently of the table of rules: conditions that must be true,
+// or a field and its value. Without an entry, existing is sufficient.
 var reports = map[string][]string{
 	"":                             {"ConfigMap", "Service", "ServiceAccount", "PersistentVolumeClaim", "Namespace status.phase=Active"},
 	"apps":                         {"Deployment pods", "StatefulSet pods", "DaemonSet nodes"},
@@ -55,29 +55,29 @@ var reports = map[string][]string{
 	"c5c3.io":                   {"CredentialRotation Ready", "RaftCluster Ready", "RemoteConsumer Ready", "SecretAggregate Ready"},
 }
 
-// report writes it into an object; without is left out.
-func report(o map[string]any, words []string, without string) {
+// report writes the statuses into an object, except the one in without.
+func report(o map[string]any, tokens []string, without string) {
 	status, conditions := map[string]any{}, []any{}
-	for _, word := range words {
-		field, value, isField := strings.Cut(strings.TrimPrefix(word, "status."), "=")
+	for _, token := range tokens {
+		field, value, isField := strings.Cut(strings.TrimPrefix(token, "status."), "=")
 		switch {
-		case word == without:
+		case token == without:
 		case isField:
 			status[field] = value
-		case word == "pods":
+		case token == "pods":
 			for _, number := range []string{"replicas", "updatedReplicas", "availableReplicas"} {
 				status[number] = int64(2)
 			}
 			status["observedGeneration"] = int64(3)
-		case word == "nodes":
+		case token == "nodes":
 			for _, number := range []string{"desiredNumberScheduled", "updatedNumberScheduled", "numberAvailable"} {
 				status[number] = int64(2)
 			}
 			status["observedGeneration"] = int64(3)
-		case word == "parents":
+		case token == "parents":
 			status["parents"] = []any{map[string]any{"conditions": []any{map[string]any{"type": "Accepted", "status": "True"}}}}
 		default:
-			conditions = append(conditions, map[string]any{"type": word, "status": "True"})
+			conditions = append(conditions, map[string]any{"type": token, "status": "True"})
 		}
 	}
 	if len(conditions) > 0 {
@@ -86,13 +86,13 @@ func report(o map[string]any, words []string, without string) {
 	o["status"] = status
 }
 
-// TestReports: each kind is ready by what its owner writes, all of it, and there is no other kind.
+// TestReports tests that each kind is ready with the complete status of its owner, and that no other kind has a rule.
 func TestReports(t *testing.T) {
 	known := 0
 	for group, lines := range reports {
 		for _, line := range lines {
-			words := strings.Fields(line)
-			kind := schema.GroupKind{Group: group, Kind: words[0]}
+			tokens := strings.Fields(line)
+			kind := schema.GroupKind{Group: group, Kind: tokens[0]}
 			known++
 			t.Run(kind.String(), func(t *testing.T) {
 				rule, ok := ready.For(kind)
@@ -100,16 +100,16 @@ func TestReports(t *testing.T) {
 					t.Fatal("there is no rule")
 				}
 				o := existing(kind)
-				report(o, words[1:], "")
+				report(o, tokens[1:], "")
 				if diff := cmp.Diff(ready.Yes, checked(t, rule, o)); diff != "" {
 					t.Errorf("with its report (-want +got):\n%s", diff)
 				}
 				if !query(t, rule, o) {
 					t.Errorf("with its report %s is false", rule.CEL)
 				}
-				for _, without := range words[1:] {
+				for _, without := range tokens[1:] {
 					o := existing(kind)
-					report(o, words[1:], without)
+					report(o, tokens[1:], without)
 					if checked(t, rule, o).Ready || query(t, rule, o) {
 						t.Errorf("it is ready without %s", without)
 					}

@@ -8,29 +8,29 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// Rollout is how a new version of what runs is told from another change of an object, and held back.
+// Rollout distinguishes a new version of a workload from other changes of its object, and defines how it is delayed.
 type Rollout struct {
-	// NewVersion reports whether what is desired is another version than what was desired last.
+	// NewVersion reports whether the desired object is another version than the last desired one.
 	NewVersion func(last, desired encoded.Struct) bool
-	// Fields stay as they were while a new version is held back. All others change.
+	// Fields keep their values while a new version is delayed. All other fields change.
 	Fields [][]string
-	// Serving reports whether the version that is there does anything. One that does not has nothing to lose.
+	// Serving reports whether the running version serves. A version that does not serve is not kept.
 	Serving func(o *observe.Object) bool
 }
 
-// podRollout is that of pods: their version is that of their images. The template is held back as a whole, since a configuration is one of
-// a version, too.
+// podRollout returns the rollout of pods: their version is the images of their containers. The whole template is delayed, because its
+// configuration belongs to the version.
 func podRollout(available string) *Rollout {
 	template := []string{"spec", "template"}
 	return &Rollout{
 		NewVersion: func(last, desired encoded.Struct) bool {
 			previous, is := images(last.At(template...)), images(desired.At(template...))
 			return slices.ContainsFunc(slices.Collect(maps.Keys(is)), func(container string) bool {
-				image, there := previous[container]
-				return there && image != is[container]
+				image, existed := previous[container]
+				return existed && image != is[container]
 			})
 		},
-		// How long a pod is ready before it counts is said of the template that is rolled out, and would make what runs count for nothing.
+		// minReadySeconds belongs to the new template. With the running pods it would make them unavailable.
 		Fields: [][]string{template, {"spec", "minReadySeconds"}, {"spec", "progressDeadlineSeconds"}},
 		Serving: func(o *observe.Object) bool {
 			n, _ := o.Int("status", available)
@@ -39,7 +39,7 @@ func podRollout(available string) *Rollout {
 	}
 }
 
-// images are the images of a pod template's containers, by their names.
+// images returns the images of a pod template's containers, by container name.
 func images(template encoded.Value) map[string]string {
 	out := map[string]string{}
 	for _, list := range []string{"initContainers", "containers"} {
@@ -50,7 +50,8 @@ func images(template encoded.Value) map[string]string {
 	return out
 }
 
-// releaseRollout is that of a service's composite resource: its version is its release. The images of a release are held back with it.
+// releaseRollout returns the rollout of a service's composite resource: its version is its release. The images of a release are delayed
+// with it.
 func releaseRollout() *Rollout {
 	release := []string{"spec", "openStackRelease"}
 	return &Rollout{

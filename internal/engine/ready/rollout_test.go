@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestNewVersion tells a new version from another change.
+// TestNewVersion tests which changes are a new version.
 func TestNewVersion(t *testing.T) {
 	pods := func(init string, containers ...string) map[string]any {
 		list := []any{}
@@ -34,11 +34,11 @@ func TestNewVersion(t *testing.T) {
 		"same":      {"Nothing changes.", deployment, pods("1", "api", "1"), pods("1", "api", "1"), false},
 		"image":     {"Another image is another version.", deployment, pods("1", "api", "1"), pods("1", "api", "2"), true},
 		"second":    {"Of whichever container.", daemonSet, pods("1", "api", "1", "proxy", "1"), pods("1", "api", "1", "proxy", "2"), true},
-		"init":      {"And of those that run before.", deployment, pods("1", "api", "1"), pods("2", "api", "1"), true},
-		"container": {"A container more runs what the others run.", deployment, pods("1", "api", "1"), pods("1", "api", "1", "proxy", "2"), false},
+		"init":      {"Init containers count.", deployment, pods("1", "api", "1"), pods("2", "api", "1"), true},
+		"container": {"An additional container is no new version.", deployment, pods("1", "api", "1"), pods("1", "api", "1", "proxy", "2"), false},
 		"removed":   {"And so it does when it goes.", deployment, pods("1", "api", "1", "proxy", "2"), pods("1", "api", "1"), false},
 		"release":   {"A service's version is its release.", keystone, release("2025.1", "1"), release("2025.2", "1"), true},
-		"tag":       {"A mended image of the same release waits for nobody.", keystone, release("2025.1", "1"), release("2025.1", "2"), false},
+		"tag":       {"A new image of the same release is no new version.", keystone, release("2025.1", "1"), release("2025.1", "2"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule, _ := ready.For(tc.kind)
@@ -49,7 +49,7 @@ func TestNewVersion(t *testing.T) {
 	}
 }
 
-// TestServing: what does nothing has nothing to lose.
+// TestServing tests whether the running version serves.
 func TestServing(t *testing.T) {
 	statefulSet := schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
 	for kind, cases := range map[schema.GroupKind]map[string]struct {
@@ -75,7 +75,7 @@ func TestServing(t *testing.T) {
 	}
 }
 
-// TestRollouts: whatever runs something has versions, and nothing else.
+// TestRollouts tests that exactly the kinds with workloads have a rollout.
 func TestRollouts(t *testing.T) {
 	for _, kind := range kinds() {
 		rule, _ := ready.For(kind)

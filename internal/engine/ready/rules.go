@@ -16,14 +16,14 @@ import (
 	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
 )
 
-// rules is the table. What each third party's objects report was read off the released operators.
+// rules contains the rule of each kind. Statuses of third-party objects were read in the source of released operators.
 var rules = table(
 	// Kubernetes.
 	row("", "Namespace", clusterScoped(when("status.phase", "Active"))),
 	row("", "ConfigMap", exists()),
 	row("", "Service", exists()),
 	row("", "ServiceAccount", exists()),
-	// Of many storage classes, a volume is made only when a pod asks for it.
+	// Many storage classes provision a volume only when a pod uses it.
 	row("", "PersistentVolumeClaim", exists()),
 	row("apps", "Deployment", rollout()),
 	row("apps", "StatefulSet", rollout()),
@@ -51,7 +51,7 @@ var rules = table(
 	row("k8s.mariadb.com", "Grant", conditions("Ready")),
 	row("k8s.mariadb.com", "PhysicalBackup", backups()),
 
-	// RabbitMQ's cluster operator has no Ready condition, and no condition has a generation: that is in the status, once all of it is applied.
+	// RabbitMQ's cluster operator has no Ready condition, and no condition has a generation: it is in the status, once all of it is applied.
 	row("rabbitmq.com", "RabbitmqCluster", atGeneration(conditions("AllReplicasReady", "ClusterAvailable", "ReconcileSuccess"))),
 
 	// Its messaging topology operator reports a generation only once it succeeds.
@@ -66,8 +66,8 @@ var rules = table(
 	row("external-secrets.io", "SecretStore", conditions("Ready")),
 	row("generators.external-secrets.io", "Password", exists()),
 
-	// Rook reports a phase, and which generation it was reached for; pools and users have no conditions. A cluster is Ready before it has
-	// room, and while Ceph reports an error.
+	// Rook reports a phase and its generation; pools and users have no conditions. A cluster is Ready before it has capacity, and while
+	// Ceph reports an error.
 	row("ceph.rook.io", "CephCluster", reached()),
 	row("ceph.rook.io", "CephBlockPool", reached()),
 	row("ceph.rook.io", "CephClient", reached()),
@@ -97,7 +97,7 @@ var rules = table(
 	row("openstack.k-orc.cloud", "Service", conditions("Available")),
 	row("openstack.k-orc.cloud", "Endpoint", conditions("Available")),
 
-	// Our own: composite resources and what the companion reconciles.
+	// Composite resources of this project, and objects that the companion reconciles.
 	row("crossplane.c5c3.io", "KeystoneService", claim()),
 	row(keystonev1.Group, "Keystone", composite()),
 	row(keystonev1.Group, "IdentityCatalog", composite()),
@@ -116,7 +116,7 @@ var rules = table(
 	row("openstack.c5c3.io", "ComputeCatalog", conditions("Ready")),
 	row("openstack.c5c3.io", "OVNSync", conditions("Ready")),
 	row("openstack.c5c3.io", "ServiceCheck", conditions("Ready")),
-	// What tests found is said beside: a cloud is there whatever they say of it.
+	// Test results are reported in a condition of their own and do not affect the readiness of the cloud.
 	row("openstack.c5c3.io", "TestReport", exists()),
 	row("openstack.c5c3.io", "KeyRepository", conditions("Ready")),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync()),
@@ -125,7 +125,7 @@ var rules = table(
 	row("openstack.c5c3.io", "RoleAssignment", conditions("Available")),
 	row("c5c3.io", "CredentialRotation", conditions("Ready")),
 	row("c5c3.io", "RaftCluster", conditions("Ready")),
-	// Which credentials a consumer has, it says itself: it is ready when it is waited for.
+	// A consumer reports its credentials in its own status. It is ready when it is awaited.
 	row("c5c3.io", "RemoteConsumer", conditions("Ready")),
 	row("c5c3.io", "SecretAggregate", conditions("Ready")),
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestGenerated: of a Job as an API server returns it, nothing is left by which it finds its pods, and all that was applied is.
+// TestGenerated tests that a Job from an API server is reduced to its applied fields, without generated selectors and labels.
 func TestGenerated(t *testing.T) {
 	applied := func(spec, labels map[string]any) map[string]any {
 		spec["template"] = map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"restartPolicy": "Never"}}
@@ -32,11 +32,11 @@ func TestGenerated(t *testing.T) {
 		unstructured.RemoveNestedField(got, path...)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-applied, +left of what is returned:\n%s", diff)
+		t.Errorf("-applied, +result:\n%s", diff)
 	}
 }
 
-// TestDefaultReplicas: a workload that says no number has one pod.
+// TestDefaultReplicas tests that a workload without a number of replicas has one pod.
 func TestDefaultReplicas(t *testing.T) {
 	for pods, want := range map[float64]bool{0: false, 1: true, 2: false} {
 		object, err := structpb.NewStruct(map[string]any{
@@ -58,7 +58,7 @@ func TestDefaultReplicas(t *testing.T) {
 	}
 }
 
-// TestReadiness: each gives a reason, which stands in conditions and may not be empty.
+// TestReadiness tests that each result has a reason, because conditions require one.
 func TestReadiness(t *testing.T) {
 	for want, got := range map[ready.Result]ready.Result{
 		{Ready: true, Reason: "Ready"}:                            ready.Yes,

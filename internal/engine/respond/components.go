@@ -11,22 +11,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
-// maxReason and maxMessage are the longest that the schema of a component takes: a status that it does not take is not written,
-// and nothing else either.
+// maxReason and maxMessage are the limits in the schema of a component. With a longer value the API server rejects the whole status.
 const maxReason, maxMessage = 63, 1024
 
-// Components is the state of each component of a plan, for a status. The previous status reports what was ready before: a component that
-// was is being updated, one that was not is being created.
+// Components returns the state of each component of a plan, for a status. The previous status determines whether a component is being
+// updated (it was ready before) or created.
 func Components(plan compose.Plan, previous []common.ComponentStatus) []common.ComponentStatus {
-	was := map[string]string{}
+	previousPhase := map[string]string{}
 	for _, c := range previous {
-		was[c.Name] = c.Phase
+		previousPhase[c.Name] = c.Phase
 	}
 	out := make([]common.ComponentStatus, 0, len(plan.Parts))
 	for _, p := range plan.Parts {
 		c := common.ComponentStatus{
 			Name:    p.Name,
-			Phase:   phase(p, was[p.Name]),
+			Phase:   phase(p, previousPhase[p.Name]),
 			Ready:   fmt.Sprintf("%d/%d", p.Ready, p.Total),
 			Version: p.Version,
 			Since:   since(p),
@@ -38,10 +37,10 @@ func Components(plan compose.Plan, previous []common.ComponentStatus) []common.C
 	return out
 }
 
-// Message is a message as long as a status takes it.
+// Message returns s shortened to the limit of a status message.
 func Message(s string) string { return shorten(s, maxMessage) }
 
-// shorten cuts a text to so many bytes.
+// shorten cuts a text to limit bytes.
 func shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -49,7 +48,7 @@ func shorten(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
 }
 
-func phase(p compose.ComponentStatus, was string) string {
+func phase(p compose.ComponentStatus, previous string) string {
 	_, failed := p.Failed()
 	switch {
 	case p.IsReady():
@@ -58,13 +57,13 @@ func phase(p compose.ComponentStatus, was string) string {
 		return common.ComponentFailed
 	case len(p.Items) == 0:
 		return common.ComponentWaiting
-	case was == common.ComponentReady || was == common.ComponentUpdating:
+	case previous == common.ComponentReady || previous == common.ComponentUpdating:
 		return common.ComponentUpdating
 	}
 	return common.ComponentCreating
 }
 
-// since is the newest change of a condition among the component's objects.
+// since returns the time of the newest condition change of the component's objects.
 func since(p compose.ComponentStatus) *metav1.Time {
 	newest := ""
 	for _, i := range p.Items {

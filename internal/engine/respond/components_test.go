@@ -23,7 +23,7 @@ func TestComponents(t *testing.T) {
 		}
 		return out
 	}
-	was := func(phase string) []common.ComponentStatus {
+	previously := func(phase string) []common.ComponentStatus {
 		return []common.ComponentStatus{{Name: "other", Phase: common.ComponentReady}, {Name: "part", Phase: phase}}
 	}
 	waiting := ready.Wait("Later", "it takes its time")
@@ -51,23 +51,23 @@ func TestComponents(t *testing.T) {
 		"Updating": {
 			reason:   "It was ready before.",
 			part:     compose.ComponentStatus{Items: items(waiting), Total: 1},
-			previous: was(common.ComponentReady),
+			previous: previously(common.ComponentReady),
 			want:     common.ComponentStatus{Phase: common.ComponentUpdating, Ready: "0/1", Reason: "Later", Message: " : it takes its time"},
 		},
 		"StillUpdating": {
 			reason:   "An update takes several calls.",
 			part:     compose.ComponentStatus{Items: items(waiting), Total: 1},
-			previous: was(common.ComponentUpdating),
+			previous: previously(common.ComponentUpdating),
 			want:     common.ComponentStatus{Phase: common.ComponentUpdating, Ready: "0/1", Reason: "Later", Message: " : it takes its time"},
 		},
 		"Failed": {
-			reason:   "It does not recover by itself, whatever it was.",
+			reason:   "A failure takes precedence over the previous phase.",
 			part:     compose.ComponentStatus{Items: items(waiting, ready.Fail("Broken", "it is broken")), Total: 2},
-			previous: was(common.ComponentUpdating),
+			previous: previously(common.ComponentUpdating),
 			want:     common.ComponentStatus{Phase: common.ComponentFailed, Ready: "0/2", Reason: "Broken", Message: " : it is broken"},
 		},
 		"Since": {
-			reason: "The newest change of all, in UTC; what is no time is none.",
+			reason: "The latest change, in UTC; invalid times are ignored.",
 			part: compose.ComponentStatus{Ready: 3, Total: 3, Items: []compose.Item{
 				{Readiness: ready.Yes, Since: "2025-01-01T00:00:00Z"}, {Readiness: ready.Yes, Since: "2025-03-01T00:00:00Z"}, {Readiness: ready.Yes},
 			}},
@@ -76,7 +76,7 @@ func TestComponents(t *testing.T) {
 			},
 		},
 		"SinceGarbage": {
-			reason: "What others write may be anything.",
+			reason: "Other controllers may write invalid times.",
 			part:   compose.ComponentStatus{Ready: 1, Total: 1, Items: []compose.Item{{Readiness: ready.Yes, Since: "yesterday"}}},
 			want:   common.ComponentStatus{Phase: common.ComponentReady, Ready: "1/1"},
 		},
@@ -92,7 +92,7 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// TestComponentsLimits: what others write may be longer than the status takes, and cutting it leaves whole characters.
+// TestComponentsLimits tests that long messages of other controllers are cut to the limit at a character boundary.
 func TestComponentsLimits(t *testing.T) {
 	for _, long := range []string{strings.Repeat("x", 2000), strings.Repeat("ä", 1000), strings.Repeat("€", 1000)} {
 		part := compose.ComponentStatus{Name: "part", Total: 1, Items: []compose.Item{{Readiness: ready.Wait(long, "%s", long)}}}

@@ -12,13 +12,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// maxColumnMessage is the longest message that is meant for a line of a table.
+// maxColumnMessage is the longest message for one line of a table.
 const maxColumnMessage = 256
 
-// oneLine is a text for a line of a table.
+// oneLine returns s as one line of a table.
 func oneLine(s string) string { return shorten(strings.ReplaceAll(s, "\n", "; "), maxColumnMessage) }
 
-// repeated are the conditions of some types, as they were found last.
+// repeated returns the observed conditions of the given types.
 func repeated(req *wire.Request, types []string) []*fnv1.Condition {
 	managed := map[string]bool{}
 	for _, t := range types {
@@ -37,10 +37,10 @@ func repeated(req *wire.Request, types []string) []*fnv1.Condition {
 	return out
 }
 
-// retired makes Unknown what the composite resource still says of components that it does not have. Crossplane keeps a condition that
-// nobody sets: it can be told that nobody knows, but not to remove it.
+// retired sets the conditions of components that the composite resource no longer has to Unknown. Crossplane keeps a condition that is not
+// set in the response, and a function cannot remove one.
 func retired(req *wire.Request, types []string) []*fnv1.Condition {
-	const reason, message = "Retired", "there is nothing any more that this would be about"
+	const reason, message = "Retired", "the component is disabled, or the condition was renamed"
 	var out []*fnv1.Condition
 	for _, c := range observedConditions(req) {
 		if typ := c["type"].GetStringValue(); slices.Contains(types, typ) {
@@ -54,12 +54,12 @@ var statuses = map[string]fnv1.Status{
 	"True": fnv1.Status_STATUS_CONDITION_TRUE, "False": fnv1.Status_STATUS_CONDITION_FALSE, "Unknown": fnv1.Status_STATUS_CONDITION_UNKNOWN,
 }
 
-// observedStatus are the fields of the composite resource's status, of whatever shape.
+// observedStatus returns the fields of the composite resource's status.
 func observedStatus(req *wire.Request) map[string]*structpb.Value {
 	return req.Composite.GetFields()["status"].GetStructValue().GetFields()
 }
 
-// observedConditions are the fields of the composite resource's conditions.
+// observedConditions returns the fields of the composite resource's conditions.
 func observedConditions(req *wire.Request) []map[string]*structpb.Value {
 	var out []map[string]*structpb.Value
 	for _, v := range observedStatus(req)["conditions"].GetListValue().GetValues() {
@@ -68,17 +68,17 @@ func observedConditions(req *wire.Request) []map[string]*structpb.Value {
 	return out
 }
 
-// Remark is a condition on what nobody waits for.
-type Remark struct {
+// AdvisoryCondition is a condition outside of the plan, which blocks no component.
+type AdvisoryCondition struct {
 	// Type of the condition.
 	Type string
-	// Verdict is what it says.
+	// Verdict is the state of the condition.
 	Verdict ready.Result
 }
 
-// WithAdvisoryConditions adds remarks to a response. One without a reason has nothing to say: what was said before is taken back.
-func WithAdvisoryConditions(req *wire.Request, rsp *wire.Response, remarks ...Remark) *wire.Response {
-	for _, r := range remarks {
+// WithAdvisoryConditions adds advisory conditions to a response. One without a reason is retired.
+func WithAdvisoryConditions(req *wire.Request, rsp *wire.Response, advisory ...AdvisoryCondition) *wire.Response {
+	for _, r := range advisory {
 		if r.Verdict.Reason == "" {
 			rsp.Conditions = append(rsp.Conditions, retired(req, []string{r.Type})...)
 			continue
@@ -88,7 +88,7 @@ func WithAdvisoryConditions(req *wire.Request, rsp *wire.Response, remarks ...Re
 	return rsp
 }
 
-// componentCondition reports how far a component is, with what it waits for.
+// componentCondition returns the condition on a component, with its reason to wait.
 func componentCondition(p compose.ComponentStatus) *fnv1.Condition {
 	if p.IsReady() {
 		return condition(p.ConditionType(), true, "Ready", "")
@@ -108,7 +108,7 @@ func unknown(typ, message string) *fnv1.Condition {
 	return newCondition(typ, fnv1.Status_STATUS_CONDITION_UNKNOWN, "NotLookedAt", message)
 }
 
-// newCondition is a condition of the composite resource and the claim.
+// newCondition returns a condition of the composite resource and the claim.
 func newCondition(typ string, status fnv1.Status, reason, message string) *fnv1.Condition {
 	both := fnv1.Target_TARGET_COMPOSITE_AND_CLAIM
 	c := &fnv1.Condition{Type: typ, Status: status, Reason: reason, Target: &both}

@@ -5,14 +5,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
-// DeletionPolicy is the one that is in force: Delete as soon as any data may be deleted, by what is observed or by what is composed
-// now, which is applied before a status is written; Retain when all is seen to be kept. It is empty where that is not known.
+// DeletionPolicy returns the effective policy: Delete if any data may be deleted, by the observed state or by the desired state, which is
+// applied before a status is written; Retain if all data is certain to be kept; "" if it is unknown.
 func DeletionPolicy(plan compose.Plan, place Target) string {
-	fate := plan.Fate()
+	policy := plan.DataPolicy()
 	switch {
-	case place.DeleteData || fate == compose.Deleted:
+	case place.DeleteData || policy == compose.Deleted:
 		return common.DeletionPolicyDelete
-	case fate == compose.Unknown:
+	case policy == compose.Unknown:
 		return ""
 	}
 	return common.DeletionPolicyRetain

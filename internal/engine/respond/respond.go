@@ -12,28 +12,29 @@ import (
 )
 
 const (
-	// readyTTL and waitingTTL are the times after which Crossplane calls again without an event, when all is ready and while waiting for
-	// anything. Events say when what is composed changes; this is for what has none: a changed PlatformConfig (core 2.3 does not watch
-	// required resources), a circuit breaker that opened after the last call, and events that core 2.3 misses (docs/operations.md). Each
-	// pass applies every composed resource again, so shorter ones keep everybody waiting where many install at once (docs/performance.md).
+	// readyTTL and waitingTTL are the intervals at which Crossplane calls again without an event, when everything is ready and while it is
+	// not. Changes of composed resources cause events; the intervals are for changes without events: a changed PlatformConfig (core 2.3
+	// does not watch required resources), a circuit breaker that opened after the last call, and events that core 2.3 misses
+	// (docs/operations.md). Each reconciliation applies every composed resource again, so shorter intervals delay all installations when
+	// many run at once (docs/performance.md).
 	readyTTL   = 10 * time.Minute
 	waitingTTL = 2 * time.Minute
-	// openTTL is the same while the circuit breaker is open, which drops events: nothing else might call.
+	// openTTL is the interval while the circuit breaker is open, which drops events.
 	openTTL = 10 * time.Second
-	// invalidTTL and fatalTTL are the same while the spec is invalid, and after an error, which someone may be fixing right now, in a
-	// PlatformConfig perhaps.
+	// invalidTTL and fatalTTL are the intervals while the spec is invalid, and after an error, which may be fixed without an event, for
+	// example in a PlatformConfig.
 	invalidTTL = time.Minute
 	fatalTTL   = time.Minute
 )
 
-// Condition types of ours. Ready, Synced, Healthy, UpToDate and Responsive are Crossplane's.
+// Condition types of this project. Ready, Synced, Healthy, UpToDate and Responsive belong to Crossplane.
 const (
-	// SpecValid is False while the spec has a mistake; what the last valid one says is composed until it is fixed.
+	// SpecValid is False while the spec is invalid; the last valid spec is composed until it is fixed.
 	SpecValid = "SpecValid"
-	// Composed is False while the function cannot compose for a reason that is not the tenant's.
+	// Composed is False while the function cannot compose for a reason other than the spec.
 	Composed = "Composed"
-	// Current is True when all is there and ready as the spec says. While it is False, its message says in one line what is wrong or waited
-	// for first. Unlike Crossplane's Ready it reports errors, too.
+	// Current is True when all objects exist and are ready at the current spec. While it is False, its message is one line with the first
+	// error, or the first object to wait for. Unlike Crossplane's Ready it also reports errors.
 	Current = "Current"
 )
 
@@ -43,14 +44,14 @@ const (
 	internalError = "InternalError"
 )
 
-// RequireResources responds with nothing but what is asked for. Crossplane takes no other notice of it: it looks for that, and calls again.
+// RequireResources returns a response with only requirements. Crossplane ignores its other fields, gets the resources, and calls again.
 func RequireResources(req *wire.Request, requirements map[string]wire.Selector) *wire.Response {
 	rsp := newResponse(req)
 	rsp.TTL, rsp.Requirements = waitingTTL, requirements
 	return rsp
 }
 
-// Success responds with a plan and the composite resource's own status.
+// Success returns the response for a plan and the composite resource's own status.
 func Success(req *wire.Request, plan compose.Plan, place Target, status encoded.Struct) *wire.Response {
 	done := plan.Ready()
 	current := condition(Current, true, Current, "")
@@ -66,8 +67,8 @@ func Success(req *wire.Request, plan compose.Plan, place Target, status encoded.
 	return rsp
 }
 
-// Invalid responds to an invalid spec with the plan of the last valid one: what runs goes on being looked after. The composite resource
-// is not ready, since what runs is not what is asked for, and the tenant learns why from a condition and from the event of a warning.
+// Invalid returns the response for an invalid spec, with the plan of the last valid one, so that running workloads are still reconciled.
+// The composite resource is not ready, because the workloads do not match its spec. A condition and a warning event report the error.
 func Invalid(req *wire.Request, plan compose.Plan, place Target, status encoded.Struct, err error) *wire.Response {
 	rsp := composed(req, plan, place, status)
 	rsp.TTL = ttl(req, false, invalidTTL)
@@ -77,7 +78,7 @@ func Invalid(req *wire.Request, plan compose.Plan, place Target, status encoded.
 	return rsp
 }
 
-// composed is what all responses with a plan have in common.
+// composed returns the common part of all responses with a plan.
 func composed(req *wire.Request, plan compose.Plan, place Target, status encoded.Struct) *wire.Response {
 	rsp := newResponse(req)
 	rsp.Desired = req.Desired
@@ -98,7 +99,7 @@ func composed(req *wire.Request, plan compose.Plan, place Target, status encoded
 	return rsp
 }
 
-// ttl is the time until Crossplane calls again: longer when everything is ready.
+// ttl returns the time until Crossplane calls again: longer when everything is ready.
 func ttl(req *wire.Request, done bool, otherwise time.Duration) time.Duration {
 	switch {
 	case done:
@@ -109,8 +110,7 @@ func ttl(req *wire.Request, done bool, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// circuitOpen reports whether Crossplane drops events of the composite resource: core says so in its condition Responsive before it
-// calls.
+// circuitOpen reports whether Crossplane drops events of the composite resource: core sets its condition Responsive before it calls.
 func circuitOpen(req *wire.Request) bool {
 	for _, c := range observedConditions(req) {
 		if c["type"].GetStringValue() == "Responsive" {
@@ -120,15 +120,15 @@ func circuitOpen(req *wire.Request) bool {
 	return false
 }
 
-// Fatal responds with an error. Crossplane then changes nothing, and leaves the status and the claim's Ready as they were: the tenant is
-// notified by a condition and by the event of a warning, which has to come before the fatal result.
+// Fatal returns the response for an error. Crossplane then changes nothing, and keeps the status and the claim's Ready. A condition and a
+// warning event report the error; the warning has to come before the fatal result.
 //
-// Crossplane makes every condition Unknown that a fatal response does not have, so those of components, by their types, are said again, as
-// they were.
+// Crossplane sets every condition to Unknown that is missing from a fatal response, so the conditions on components, whose types the caller
+// passes, are repeated.
 func Fatal(req *wire.Request, err error, components ...string) *wire.Response {
 	rsp := newResponse(req)
 	rsp.TTL = fatalTTL
-	reason, typ, other := internalError, Composed, unknown(SpecValid, "nothing can be said of the spec while Composed is False")
+	reason, typ, other := internalError, Composed, unknown(SpecValid, "the spec is not evaluated while Composed is False")
 	if invalid.Is(err) {
 		reason, typ, other = invalidSpec, SpecValid, unknown(Composed, "nothing is composed while SpecValid is False")
 	}
@@ -141,8 +141,8 @@ func Fatal(req *wire.Request, err error, components ...string) *wire.Response {
 	return rsp
 }
 
-// newResponse starts a response. The objects that earlier steps of the pipeline desired are passed on with a plan, and dropped by Fatal,
-// where Crossplane ignores them.
+// newResponse returns an empty response to req. Desired objects of earlier pipeline steps are passed on with a plan, but not by Fatal,
+// because Crossplane ignores them there.
 func newResponse(req *wire.Request) *wire.Response {
 	return &wire.Response{Tag: req.Tag, Context: req.Context}
 }
@@ -152,7 +152,7 @@ func result(severity fnv1.Severity, reason string, err error) *fnv1.Result {
 	return &fnv1.Result{Severity: severity, Message: err.Error(), Reason: &reason, Target: &both}
 }
 
-// compositeStatus is the composite resource with nothing but its status.
+// compositeStatus returns the composite resource with only its status.
 func compositeStatus(req *wire.Request, status encoded.Struct) encoded.Struct {
 	observed := req.Composite.GetFields()
 	return encoded.Fields{

@@ -48,7 +48,7 @@ func request(t *testing.T) *fnv1.RunFunctionRequest {
 	}
 }
 
-// told is a condition for the composite resource and the claim.
+// newCondition returns a condition for the composite resource and the claim.
 func newCondition(typ string, status fnv1.Status, reason, message string) *fnv1.Condition {
 	c := &fnv1.Condition{Type: typ, Status: status, Reason: reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum()}
 	if message != "" {
@@ -87,7 +87,7 @@ func TestSuccess(t *testing.T) {
 		current *fnv1.Condition
 	}{
 		"Ready": {
-			reason: "When all is ready, nothing but a changed PlatformConfig is waited for.",
+			reason: "When everything is ready, only a changed PlatformConfig needs another call.",
 			plan:   compose.Plan{Parts: []compose.ComponentStatus{done, part(ready.Yes)}},
 			ttl:    10 * time.Minute,
 			ready:  fnv1.Ready_READY_TRUE,
@@ -152,7 +152,7 @@ func TestSuccess(t *testing.T) {
 	}
 }
 
-// TestInvalid: while the spec is invalid, what the last valid one says goes on, and the tenant is told what is wrong.
+// TestInvalid tests the response to an invalid spec: the plan of the last valid spec, and the error for the tenant.
 func TestInvalid(t *testing.T) {
 	err := errors.Join(invalid.Field("spec.size", "choose another"), invalid.Field("spec.release", "it is unknown"))
 	sentence := "spec.size: choose another\nspec.release: it is unknown"
@@ -200,41 +200,41 @@ func TestInvalid(t *testing.T) {
 }
 
 func TestFatal(t *testing.T) {
-	mistake := invalid.Field("spec.size", "choose another")
+	specError := invalid.Field("spec.size", "choose another")
 	cases := map[string]struct {
-		reason     string
-		err        error
-		typ, words string
-		sentence   string
-		other      *fnv1.Condition
+		reason          string
+		err             error
+		typ, reasonText string
+		sentence        string
+		other           *fnv1.Condition
 	}{
 		"Spec": {
-			reason: "A mistake in the spec is the tenant's to fix.",
-			err:    mistake,
-			typ:    "SpecValid", words: "InvalidSpec",
+			reason: "The tenant has to fix an invalid spec.",
+			err:    specError,
+			typ:    "SpecValid", reasonText: "InvalidSpec",
 			sentence: "spec.size: choose another",
 			other:    newCondition("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
 		},
 		"SpecWrapped": {
-			reason: "Whoever wraps the error does not change whose it is.",
-			err:    fmt.Errorf("cannot compose: %w", mistake),
-			typ:    "SpecValid", words: "InvalidSpec",
+			reason: "A wrapped error is still an invalid spec.",
+			err:    fmt.Errorf("cannot compose: %w", specError),
+			typ:    "SpecValid", reasonText: "InvalidSpec",
 			sentence: "cannot compose: spec.size: choose another",
 			other:    newCondition("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
 		},
 		"SpecJoined": {
-			reason: "All mistakes are told.",
-			err:    errors.Join(mistake, invalid.Field("spec.release", "it is unknown")),
-			typ:    "SpecValid", words: "InvalidSpec",
+			reason: "All errors are reported.",
+			err:    errors.Join(specError, invalid.Field("spec.release", "it is unknown")),
+			typ:    "SpecValid", reasonText: "InvalidSpec",
 			sentence: "spec.size: choose another\nspec.release: it is unknown",
 			other:    newCondition("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
 		},
 		"Ours": {
-			reason: "What the tenant cannot fix says nothing of the spec.",
+			reason: "Another error leaves the validity of the spec unknown.",
 			err:    errors.New("there is no PlatformConfig"),
-			typ:    "Composed", words: "InternalError",
+			typ:    "Composed", reasonText: "InternalError",
 			sentence: "there is no PlatformConfig",
-			other:    newCondition("SpecValid", maybe, "NotLookedAt", "nothing can be said of the spec while Composed is False"),
+			other:    newCondition("SpecValid", maybe, "NotLookedAt", "the spec is not evaluated while Composed is False"),
 		},
 	}
 	for name, tc := range cases {
@@ -242,14 +242,14 @@ func TestFatal(t *testing.T) {
 			req := request(t)
 			result := func(s fnv1.Severity) *fnv1.Result {
 				return &fnv1.Result{
-					Severity: s, Message: tc.sentence, Reason: &tc.words, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
+					Severity: s, Message: tc.sentence, Reason: &tc.reasonText, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
 				}
 			}
 			want := &fnv1.RunFunctionResponse{
 				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(time.Minute)},
 				Context: req.GetContext(),
 				Conditions: []*fnv1.Condition{
-					newCondition(tc.typ, no, tc.words, tc.sentence), tc.other, newCondition("Current", no, tc.words, strings.ReplaceAll(tc.sentence, "\n", "; ")),
+					newCondition(tc.typ, no, tc.reasonText, tc.sentence), tc.other, newCondition("Current", no, tc.reasonText, strings.ReplaceAll(tc.sentence, "\n", "; ")),
 				},
 				// A claim shows no fatal result, so the warning comes first.
 				Results: []*fnv1.Result{result(fnv1.Severity_SEVERITY_WARNING), result(fnv1.Severity_SEVERITY_FATAL)},
@@ -261,7 +261,7 @@ func TestFatal(t *testing.T) {
 	}
 }
 
-// TestFatalRepeatsConditions: Crossplane would make Unknown what a fatal response does not say of components.
+// TestFatalRepeatsConditions tests that conditions on components are repeated, because Crossplane would set missing ones to Unknown.
 func TestFatalRepeatsConditions(t *testing.T) {
 	req := request(t)
 	status := func(conditions any) *structpb.Value {
@@ -276,7 +276,7 @@ func TestFatalRepeatsConditions(t *testing.T) {
 		want   []*fnv1.Condition
 	}{
 		"Components": {
-			reason: "What is Crossplane's or nobody's is left alone.",
+			reason: "Other conditions are not repeated.",
 			status: status([]any{
 				c("Ready", "True", ""), c("DatabaseReady", "True", ""), c("TrustFlushReady", "False", "It waits."), c("CacheReady", "Unknown", "Lost."),
 				c("SpecValid", "True", ""), c("OtherReady", "True", ""),
@@ -303,7 +303,7 @@ func TestFatalRepeatsConditions(t *testing.T) {
 	}
 }
 
-// TestRetired: Crossplane keeps what nobody says any more, so it is said that nobody knows, of what is there.
+// TestRetired tests that existing conditions without a component are set to Unknown, because Crossplane would keep them.
 func TestRetired(t *testing.T) {
 	req := request(t)
 	req.Observed.Composite.Resource.Fields["status"] = structpb.NewStructValue(structOf(t, map[string]any{"conditions": []any{
@@ -315,7 +315,7 @@ func TestRetired(t *testing.T) {
 	for _, c := range respond.Success(wire.RequestOf(req), plan, respond.Target{}, nil).Conditions {
 		got[c.GetType()] = c.GetStatus()
 		if c.GetStatus() != yes && c.GetMessage() == "" {
-			t.Errorf("%v does not say why", c)
+			t.Errorf("%v has no message", c)
 		}
 	}
 	want := map[string]fnv1.Status{"Composed": yes, "SpecValid": yes, "Current": yes, "APIReady": yes, "ApiReady": maybe}
@@ -324,22 +324,22 @@ func TestRetired(t *testing.T) {
 	}
 }
 
-// TestDeletionPolicy: what a status says is in force is never less than what could happen.
+// TestDeletionPolicy tests that the policy in a status is never weaker than the possible effect.
 func TestDeletionPolicy(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
-		fate   compose.DataPolicy
+		policy compose.DataPolicy
 		place  respond.Target
 		want   string
 	}{
-		"Kept":     {"All that is observed is kept, and goes on being kept.", compose.DataKept, respond.Target{}, "Retain"},
+		"Kept":     {"All observed data is retained, and stays so.", compose.DataKept, respond.Target{}, "Retain"},
 		"Deleted":  {"Something observed is not kept yet.", compose.Deleted, respond.Target{}, "Delete"},
 		"Composed": {"Objects are applied before the status.", compose.DataKept, respond.Target{DeleteData: true}, "Delete"},
-		"Unknown":  {"What is not known is not said.", compose.Unknown, respond.Target{}, ""},
+		"Unknown":  {"An unknown policy is not reported.", compose.Unknown, respond.Target{}, ""},
 		"Both":     {"But where anything is to be deleted, that is.", compose.Unknown, respond.Target{DeleteData: true}, "Delete"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := compose.Plan{RetainedRevisions: []compose.Item{{DataPolicy: compose.DataKept}, {DataPolicy: tc.fate}}}
+			plan := compose.Plan{RetainedRevisions: []compose.Item{{DataPolicy: compose.DataKept}, {DataPolicy: tc.policy}}}
 			if got := respond.DeletionPolicy(plan, tc.place); got != tc.want {
 				t.Errorf("%s\nDeletionPolicy(...) = %q, want %q", tc.reason, got, tc.want)
 			}

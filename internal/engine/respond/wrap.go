@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// Target says where a composite resource's objects live, which decides how they are composed.
+// Target contains the clusters and names of a composite resource's objects, which determine how they are composed.
 type Target struct {
 	// Namespaced: the composite resource has a namespace, which Crossplane forces on everything that it composes.
 	Namespaced bool
@@ -27,8 +27,8 @@ type Target struct {
 	DeleteData bool
 }
 
-// needsObject reports whether an item has to be composed as an Object of provider-kubernetes: if it lives in another cluster, if it is
-// retained (Crossplane cannot orphan what it composes directly), if it is only looked at, or if its scope or namespace does not fit.
+// needsObject reports whether an item must be composed as an Object of provider-kubernetes: if it is in another cluster, if it is
+// retained (Crossplane cannot orphan objects that it composes directly), if it is only observed, or if its scope or namespace does not fit.
 func (p Target) needsObject(i compose.Item) bool {
 	switch {
 	case p.isRemote(i):
@@ -41,7 +41,7 @@ func (p Target) needsObject(i compose.Item) bool {
 	return false
 }
 
-// isRemote reports whether an item lives in another cluster than the management cluster.
+// isRemote reports whether an item is in another cluster than the management cluster.
 func (p Target) isRemote(i compose.Item) bool {
 	if i.Cluster != "" {
 		return i.Cluster != p.Management
@@ -49,7 +49,7 @@ func (p Target) isRemote(i compose.Item) bool {
 	return p.Remote && !i.Management
 }
 
-// wrap makes the Object around an item.
+// wrap returns the Object around an item.
 func (p Target) wrap(i compose.Item) encoded.Struct {
 	w := wrapper.Wrapper{
 		Name: p.objectName(i.Name), ProviderConfig: p.Management, Keep: i.Retain && !p.DeleteData, Observe: i.Observe,
@@ -64,7 +64,7 @@ func (p Target) wrap(i compose.Item) encoded.Struct {
 	return w.Struct()
 }
 
-// Reference is what an item is composed as: the object itself, or the Object around it.
+// Reference returns the reference to the composed resource of an item: the object itself, or the Object around it.
 func (p Target) Reference(i compose.Item) compose.Reference {
 	switch {
 	case !p.needsObject(i):
@@ -75,13 +75,13 @@ func (p Target) Reference(i compose.Item) compose.Reference {
 	return compose.Reference{Kind: wrapper.ClusterScoped, Name: p.objectName(i.Name)}
 }
 
-// longestObjectName is how long the name of an Object may be: provider-kubernetes owns fields as provider-kubernetes/NAME (ssaFieldOwner),
-// and an API server takes no manager of fields with more than 128 bytes (FieldManagerMaxLength of apimachinery's
+// longestObjectName is the maximum length of the name of an Object: provider-kubernetes owns fields as provider-kubernetes/NAME
+// (ssaFieldOwner), and an API server accepts field managers of at most 128 bytes (FieldManagerMaxLength of apimachinery's
 // pkg/apis/meta/v1/validation).
 const longestObjectName = 128 - len("provider-kubernetes/")
 
-// objectName is the name of the Object around a resource. provider-kubernetes owns fields under it: it must never change. A name that is
-// too long is cut, and ends with a hash of all of it.
+// objectName returns the name of the Object around a resource. It must never change, because provider-kubernetes owns fields under it. A
+// name that is too long is cut, and ends with a hash of the full name.
 func (p Target) objectName(resource string) string {
 	name := p.Prefix + "-" + resource
 	if len(name) <= longestObjectName {

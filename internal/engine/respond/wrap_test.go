@@ -54,12 +54,12 @@ func TestWrap(t *testing.T) {
 		want   map[string]any
 	}{
 		"Local": {
-			reason: "What Crossplane can compose itself it composes itself.",
+			reason: "Objects that Crossplane can compose directly have no wrapper.",
 			place:  local,
 			want:   body,
 		},
 		"Retained": {
-			reason: "Crossplane cannot orphan what it composes; an Object without the Delete policy can.",
+			reason: "Crossplane cannot orphan composed objects; an Object without the Delete policy can.",
 			place:  local,
 			item:   compose.Item{Retain: true, Rule: ready.Rule{CEL: "object.done"}},
 			want:   clusterObject("here", keep, query),
@@ -83,7 +83,7 @@ func TestWrap(t *testing.T) {
 			want:   clusterObject("there", keep, exists),
 		},
 		"RemoteManagement": {
-			reason: "What lives in the management cluster does so wherever the workloads run.",
+			reason: "Management objects stay in the management cluster with remote workloads.",
 			place:  remote,
 			item:   compose.Item{Management: true},
 			want:   body,
@@ -95,7 +95,7 @@ func TestWrap(t *testing.T) {
 			want:   clusterObject("here", keep, exists),
 		},
 		"Third": {
-			reason: "An object may live in a cluster of somebody else's workloads.",
+			reason: "An object may be in a third cluster, with external workloads.",
 			place:  remote,
 			item:   compose.Item{Cluster: "yonder", Retain: true},
 			want:   clusterObject("yonder", keep, exists),
@@ -113,7 +113,7 @@ func TestWrap(t *testing.T) {
 			want:   body,
 		},
 		"Observed": {
-			reason: "What is somebody else's is only looked at, also where data is deleted.",
+			reason: "External objects are only observed, even if data is deleted.",
 			place:  deleting,
 			item:   compose.Item{Observe: true},
 			want:   clusterObject("here", []any{"Observe"}, exists),
@@ -125,17 +125,17 @@ func TestWrap(t *testing.T) {
 			want:   clusterObject("there", []any{"Observe"}, exists),
 		},
 		"Namespaced": {
-			reason: "A namespaced composite resource composes what is in its own namespace.",
+			reason: "A namespaced composite resource directly composes objects in its namespace.",
 			place:  namespaced,
 			want:   body,
 		},
 		"NamespacedElsewhere": {
-			reason: "Crossplane would force its namespace on what lies in another.",
+			reason: "Crossplane would replace the namespace of an object in another namespace.",
 			place:  external,
 			want:   namespacedObject("other"),
 		},
 		"NamespacedClusterScoped": {
-			reason: "It cannot compose what has no namespace.",
+			reason: "It cannot compose cluster-scoped objects.",
 			place:  namespaced,
 			item:   compose.Item{Rule: ready.Rule{ClusterScoped: true}},
 			want:   namespacedObject("cloud"),
@@ -161,21 +161,21 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestObjectName: provider-kubernetes can own fields under every name, no two resources have one, and none that fits is another one than it
-// always was.
+// TestObjectName tests that every name is short enough for the field manager of provider-kubernetes, and unique, and that short names are
+// not changed.
 func TestObjectName(t *testing.T) {
 	const longest = 128 - len("provider-kubernetes/")
 	place := respond.Target{Prefix: strings.Repeat("p", 63), Management: "here", Workload: "there", Remote: true}
-	seen := map[string]bool{}
+	used := map[string]bool{}
 	for n := 1; n <= 120; n++ {
 		resource := strings.Repeat("r", n)
-		got, plain := place.Reference(compose.Item{Name: resource}).Name, place.Prefix+"-"+resource
-		if len(plain) <= longest && got != plain {
-			t.Errorf("the Object around %s is called %s, want %s", resource, got, plain)
+		got, full := place.Reference(compose.Item{Name: resource}).Name, place.Prefix+"-"+resource
+		if len(full) <= longest && got != full {
+			t.Errorf("the Object around %s is called %s, want %s", resource, got, full)
 		}
-		if len(got) > longest || seen[got] {
-			t.Errorf("the Object around %s is called %s: it has %d characters, or is another one's", resource, got, len(got))
+		if len(got) > longest || used[got] {
+			t.Errorf("the Object around %s has the name %s of %d characters, which is too long or not unique", resource, got, len(got))
 		}
-		seen[got] = true
+		used[got] = true
 	}
 }

@@ -23,7 +23,7 @@ func rootOf(t *testing.T) string {
 	return ""
 }
 
-// TestSpelling: nobody else spells what an Object of provider-kubernetes looks like, but tests and fakes.
+// TestSpelling tests that only this package, tests and fakes use the kind and fields of provider-kubernetes' Objects.
 func TestSpelling(t *testing.T) {
 	root := rootOf(t)
 	text := []string{"kubernetes.crossplane.io", "kubernetes.m.crossplane.io", "forProvider", "atProvider", "managementPolicies"}
@@ -46,7 +46,7 @@ func TestSpelling(t *testing.T) {
 				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 					for _, w := range text {
 						if strings.Contains(lit.Value, w) {
-							t.Errorf("%s spells %s: ask package wrapper, or observe", path, w)
+							t.Errorf("%s contains %s: use package wrapper or observe", path, w)
 						}
 					}
 				}

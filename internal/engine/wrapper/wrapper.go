@@ -1,5 +1,5 @@
-// Package wrapper knows what an Object of provider-kubernetes looks like: what holds another object, by which Crossplane reaches a
-// cluster that is not its own, and lets go of what it made. Nobody else spells its kind or a field of it.
+// Package wrapper builds and reads Objects of provider-kubernetes. An Object contains another object; with it Crossplane reaches other
+// clusters and can orphan objects. No other package uses its kind or fields.
 //
 // https://github.com/crossplane-contrib/provider-kubernetes/tree/main/apis
 package wrapper
@@ -14,7 +14,7 @@ import (
 
 const kind = "Object"
 
-// Kinds of an Object: that of cluster-scoped composite resources, and that of namespaced ones.
+// Kinds of an Object: for cluster-scoped composite resources, and for namespaced ones.
 var (
 	ClusterScoped = schema.GroupVersionKind{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Kind: kind}
 	Namespaced    = schema.GroupVersionKind{Group: "kubernetes.m.crossplane.io", Version: "v1alpha1", Kind: kind}
@@ -25,23 +25,23 @@ var (
 	observedPath = []string{"status", "atProvider", "manifest"}
 )
 
-// Wrapper is an Object that is to be composed.
+// Wrapper describes a desired Object.
 type Wrapper struct {
 	// Name of the Object, and its namespace: empty for a cluster-scoped one.
 	Name, Namespace string
-	// ProviderConfig names the cluster that the object inside lives in.
+	// ProviderConfig names the cluster of the object inside.
 	ProviderConfig string
-	// Keep says that the object inside outlives the Object.
+	// Keep: deletion of the Object does not delete the object inside.
 	Keep bool
-	// Observe says that the object inside is somebody else's, and only looked at.
+	// Observe: the object inside is external and only observed.
 	Observe bool
-	// ReadyCEL is the question by which the Object is ready. Empty: as soon as the object inside exists.
+	// ReadyCEL is the readiness query of the Object. Empty: it is ready as soon as the object inside exists.
 	ReadyCEL string
 	// Desired is the object inside.
 	Desired encoded.Struct
 }
 
-// managementPoliciesAll is what an Object may do by default, keepPolicies all of that but Delete, lookPolicies nothing but to look.
+// managementPoliciesAll is the default, managementPoliciesNoDelete all of that except Delete, managementPoliciesObserve only Observe.
 // https://docs.crossplane.io/latest/managed-resources/managed-resources/#managementpolicies
 var (
 	managementPoliciesAll      = encoded.List(encoded.Text("*"))
@@ -49,7 +49,7 @@ var (
 	managementPoliciesObserve  = encoded.List(encoded.Text("Observe"))
 )
 
-// Struct is the Object as it is composed.
+// Struct returns the desired Object.
 func (w Wrapper) Struct() encoded.Struct {
 	gvk, meta, config := ClusterScoped, encoded.Fields{"name": encoded.Text(w.Name)}, encoded.Fields{"name": encoded.Text(w.ProviderConfig)}
 	if w.Namespace != "" {
@@ -74,8 +74,8 @@ func (w Wrapper) Struct() encoded.Struct {
 			"managementPolicies": policies,
 			"providerConfigRef":  config.Value(),
 			"readiness":          w.readiness(),
-			// Without it, the provider looks every 30 s, so that each stage of a start would take that long, and at what is ready every
-			// 10 minutes. It is honoured where the provider runs with --enable-watches, as our chart makes it.
+			// Without it, the provider polls every 30 s, which delays each stage of a start, and every 10 minutes once the Object is ready.
+			// It takes effect if the provider runs with --enable-watches, which the chart of this project sets.
 			"watch": encoded.Bool(true),
 		}.Value(),
 	}.Struct()
@@ -88,7 +88,7 @@ func (w Wrapper) readiness() encoded.Value {
 	return encoded.Fields{"policy": encoded.Text("DeriveFromCelQuery"), "celQuery": encoded.Text(w.ReadyCEL)}.Value()
 }
 
-// IsObject reports whether something is an Object.
+// IsObject reports whether o is an Object.
 func IsObject(o encoded.Struct) bool {
 	if o.At("kind").Text() != kind {
 		return false
@@ -97,7 +97,7 @@ func IsObject(o encoded.Struct) bool {
 	return err == nil && (gv.Group == ClusterScoped.Group || gv.Group == Namespaced.Group)
 }
 
-// Desired is the object inside as it is desired. It is false of what is no Object.
+// Desired returns the manifest of the object inside. It returns false if o is not an Object.
 func Desired(o encoded.Struct) (encoded.Struct, bool) {
 	if !IsObject(o) {
 		return nil, false
@@ -105,24 +105,25 @@ func Desired(o encoded.Struct) (encoded.Struct, bool) {
 	return o.At(desiredPath...).Struct()
 }
 
-// Observed is the object inside as the Object saw it last. It is false where it was not seen yet.
+// Observed returns the object inside as last observed. It returns false if it was not observed yet.
 func Observed(o encoded.Struct) (encoded.Struct, bool) { return o.At(observedPath...).Struct() }
 
-// WithObserved is an Object that saw an object.
+// WithObserved returns an Object that observed the object inside.
 func WithObserved(o, inside encoded.Struct) encoded.Struct {
 	return o.With(inside.Value(), observedPath...)
 }
 
-// ProviderConfig names the cluster that the object inside lives in. It is empty of what is no Object.
+// ProviderConfig returns the name of the provider config, or "" if o is not an Object.
 func ProviderConfig(o encoded.Struct) string { return o.At("spec", "providerConfigRef", "name").Text() }
 
-// IsObserveOnly reports whether the object inside is only looked at.
+// IsObserveOnly reports whether the object inside is only observed.
 func IsObserveOnly(o encoded.Struct) bool {
 	policies := o.At("spec", "managementPolicies").List()
 	return IsObject(o) && len(policies) == 1 && policies[0] == any("Observe")
 }
 
-// OrphansOnDelete reports whether the object inside outlives the Object, which may do everything but delete it. What is no Object keeps nothing.
+// OrphansOnDelete reports whether the object inside outlives the Object, because the Object may not delete it. It is false if o is not an
+// Object.
 func OrphansOnDelete(o encoded.Struct) bool {
 	if !IsObject(o) {
 		return false

@@ -25,13 +25,13 @@ func TestIs(t *testing.T) {
 		apiVersion, kind string
 		want             bool
 	}{
-		"ClusterScoped": {"That of cluster-scoped composite resources.", "kubernetes.crossplane.io/v1alpha2", "Object", true},
-		"Namespaced":    {"That of namespaced ones.", "kubernetes.m.crossplane.io/v1alpha1", "Object", true},
+		"ClusterScoped": {"The kind for cluster-scoped composite resources.", "kubernetes.crossplane.io/v1alpha2", "Object", true},
+		"Namespaced":    {"The kind for namespaced ones.", "kubernetes.m.crossplane.io/v1alpha1", "Object", true},
 		"Newer":         {"Its version does not count.", "kubernetes.m.crossplane.io/v1", "Object", true},
 		"Group":         {"Others have Objects, too.", "example.org/v1", "Object", false},
 		"Core":          {"A core kind has no group.", "v1", "Object", false},
 		"Kind":          {"The provider has other kinds.", "kubernetes.crossplane.io/v1alpha2", "ProviderConfig", false},
-		"Empty":         {"What has no kind is none.", "", "", false},
+		"Empty":         {"An object without a kind.", "", "", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestOrphansOnDelete(t *testing.T) {
 		"Delete":    {"It may delete.", object("Object", "Observe", "Delete"), false},
 		"Keep":      {"It may do everything else.", object("Object", "Observe", "Create", "Update", "LateInitialize"), true},
 		"None":      {"The default is everything.", object("Object"), false},
-		"NotObject": {"Only an Object lets go.", object("Bucket", "Observe"), false},
+		"NotObject": {"Only an Object orphans.", object("Bucket", "Observe"), false},
 		"Made":      {"One of ours that keeps.", wrapper.Wrapper{Name: "a", Keep: true}.Struct(), true},
 		"MadeNot":   {"One of ours that does not.", wrapper.Wrapper{Name: "a"}.Struct(), false},
 		"Looks":     {"One that is only looked at.", wrapper.Wrapper{Name: "a", Observe: true}.Struct(), true},
@@ -77,7 +77,7 @@ func TestOrphansOnDelete(t *testing.T) {
 	}
 }
 
-// TestObserves: an Object looks and does nothing else exactly if it may do nothing else.
+// TestObserves tests that an Object is observe-only exactly if Observe is its only management policy.
 func TestObserves(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
@@ -85,7 +85,7 @@ func TestObserves(t *testing.T) {
 		want    bool
 	}{
 		"Looks":  {"It may do nothing else.", wrapper.Wrapper{Name: "a", Observe: true}, true},
-		"Both":   {"What is looked at is kept anyway.", wrapper.Wrapper{Name: "a", Observe: true, Keep: true}, true},
+		"Both":   {"An observed object is never deleted.", wrapper.Wrapper{Name: "a", Observe: true, Keep: true}, true},
 		"Keeps":  {"It writes.", wrapper.Wrapper{Name: "a", Keep: true}, false},
 		"Writes": {"It does everything.", wrapper.Wrapper{Name: "a"}, false},
 	} {
@@ -96,7 +96,7 @@ func TestObserves(t *testing.T) {
 		})
 	}
 	if wrapper.IsObserveOnly(structOf(t, map[string]any{"kind": "A", "spec": map[string]any{"managementPolicies": []any{"Observe"}}})) {
-		t.Error("what is no Object does not look at another one")
+		t.Error("only an Object can be observe-only")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestStruct(t *testing.T) {
 			},
 		},
 		"Namespaced": {
-			reason:  "It names a cluster-scoped config, keeps what is inside, and asks whether that is ready.",
+			reason:  "It refers to a cluster-scoped config, retains the object inside, and queries its readiness.",
 			wrapper: wrapper.Wrapper{Name: "a", Namespace: "n", ProviderConfig: "here", Keep: true, ReadyCEL: "object.done", Desired: inside},
 			want: map[string]any{
 				"apiVersion": "kubernetes.m.crossplane.io/v1alpha1", "kind": "Object", "metadata": map[string]any{"name": "a", "namespace": "n"},
@@ -142,7 +142,7 @@ func TestStruct(t *testing.T) {
 				t.Errorf("%s\nProviderConfig(...) = %q, want here", tc.reason, got)
 			}
 			if _, ok := wrapper.Observed(o); ok {
-				t.Errorf("%s\nObserved(...) of what has seen nothing", tc.reason)
+				t.Errorf("%s\nObserved(...) returns an object before one was observed", tc.reason)
 			}
 			observed, ok := wrapper.Observed(wrapper.WithObserved(o, structOf(t, map[string]any{"kind": "B"})))
 			if kind := observed.At("kind").Text(); !ok || kind != "B" {
@@ -152,7 +152,7 @@ func TestStruct(t *testing.T) {
 	}
 }
 
-// TestObserved: where the provider writes what it saw.
+// TestObserved tests where the provider writes the observed object.
 func TestObserved(t *testing.T) {
 	object := wrapper.Wrapper{Name: "a", Desired: structOf(t, map[string]any{"kind": "A"})}.Struct()
 	observed := structOf(t, map[string]any{"kind": "A", "status": map[string]any{"ready": true}})

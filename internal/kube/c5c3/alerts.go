@@ -11,31 +11,31 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// Lease is what the companion's pods elect a leader by.
+// Lease is the name of the Lease for the leader election of the companion's pods.
 const Lease = "companion.cobaltcore.c5c3.io"
 
-// series are selectors of the companion's metrics. Prometheus adds namespace and job of the Service that it reads them by.
+// series selects the companion's metrics by the namespace and job that Prometheus adds from the Service.
 type series struct{ namespace, job string }
 
 func seriesOf(w workload.Workload) series { return series{namespace: w.Namespace, job: w.Name} }
 
-// of selects a metric in the namespace, by further labels.
+// of returns a selector of a metric in the namespace, with further label matchers.
 func (s series) of(metric, more string) string {
 	return fmt.Sprintf(`%s{namespace=%q%s}`, metric, s.namespace, more)
 }
 
-// isFalse selects the objects of a kind of which a condition is not true.
+// isFalse returns a selector of the objects of a kind with a condition that is not true.
 func (s series) isFalse(kind, condition string) string {
 	return s.of("companion_"+kind+"_condition", fmt.Sprintf(`,condition=%q`, condition)) + " == 0"
 }
 
-// overdue selects what should have been replaced an hour ago, and was not. 0 is never.
+// overdue returns a selector of objects whose rotation was due more than an hour ago. A next rotation of 0 means never.
 func (s series) overdue(kind string) string {
 	next := s.of("companion_"+kind+"_next_rotation_timestamp_seconds", "")
 	return fmt.Sprintf("%[1]s > 0 and %[1]s < time() - 3600", next)
 }
 
-// age of what was replaced last, in seconds. 0 is never.
+// age returns an expression for the seconds since the time in metric. A value of 0 means never.
 func (s series) age(metric string) string {
 	return fmt.Sprintf("time() - (%s > 0)", s.of(metric, ""))
 }
@@ -49,124 +49,126 @@ func (s series) errors() string {
 		s.of("controller_runtime_reconcile_errors_total", fmt.Sprintf(`,job=%q`, s.job)))
 }
 
-// Alerts use the companion's own metrics, and those of kube-state-metrics on its pods.
+// Alerts returns the alerts on the companion. They use its own metrics, and metrics of kube-state-metrics on its pods.
 func Alerts(w workload.Workload, conf common.Monitoring) runtime.Object {
 	s := seriesOf(w)
-	return monitoring.Rules(w.Meta(), conf,
-		slices.Concat(s.companionAlerts(), s.keyAlerts(), s.schemaAlerts(), s.credentialAlerts(), s.keystoneAlerts(), s.novaAlerts(), s.neutronAlerts(), s.testAlerts())...)
+	return monitoring.Rules(w.Meta(), conf, slices.Concat(
+		s.companionAlerts(), s.keyAlerts(), s.schemaAlerts(), s.credentialAlerts(), s.keystoneAlerts(), s.novaAlerts(), s.neutronAlerts(),
+		s.testAlerts(),
+	)...)
 }
 
-// companionAlerts are alerts on the companion's own pods.
+// companionAlerts returns alerts on the companion's own pods.
 func (s series) companionAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "CompanionDown", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.of("kube_deployment_status_replicas_available", fmt.Sprintf(`,deployment=%q`, s.job)) + " == 0",
-			Summary: "No pod of the companion is available: no key or credential is replaced, and no schema is changed.",
-			Action:  "Look at the pods' events and logs. What runs goes on with the keys and credentials that it has.",
+			Summary: "No pod of the companion is available: keys and credentials are not rotated, and schemas are not changed.",
+			Action:  "Check the events and logs of the pods. Running services keep their current keys and credentials.",
 		},
 		{
 			Name: "CompanionWithoutLeader", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.leaders() + " < 1",
-			Summary: "No pod of the companion leads, or its metrics do not come in: then no other alert on what it does can fire.",
-			Action:  "Look at the pods' logs and at the Lease " + Lease + ", then at the targets of Prometheus.",
+			Summary: "The companion has no leader, or its metrics are missing. Other alerts on it cannot fire.",
+			Action:  "Check the logs of the pods and the Lease " + Lease + ", then at the targets of Prometheus.",
 		},
 		{
 			Name: "CompanionFailing", Severity: monitoring.Warning, For: "30m",
 			Expr:    s.errors() + " > 3",
-			Summary: "The companion's controller {{ $labels.controller }} fails again and again.",
-			Action:  "Read the leader's log: calls to the API server are refused or not answered.",
+			Summary: "The companion's controller {{ $labels.controller }} fails repeatedly.",
+			Action:  "Check the log of the leader: requests to the API server fail or are denied.",
 		},
 	}
 }
 
-// keyAlerts are alerts on KeyRepositories.
+// keyAlerts returns alerts on KeyRepositories.
 func (s series) keyAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "KeysNotReady", Severity: monitoring.Critical, For: "15m",
 			Expr:    s.isFalse("key_repository", "Ready"),
-			Summary: "KeyRepository {{ $labels.name }} has no keys in order, or its settings are refused.",
-			Action:  "Its condition Ready says why. Do not delete the Secret: what it has encrypted would be lost.",
+			Summary: "KeyRepository {{ $labels.name }} is not ready: keys are missing or the spec is invalid.",
+			Action:  "See its condition Ready. Do not delete the Secret: data encrypted with its keys would be lost.",
 		},
 		{
 			Name: "KeyRotationOverdue", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.overdue("key_repository"),
 			Summary: "The keys of KeyRepository {{ $labels.name }} should have been rotated more than an hour ago.",
-			Action:  "Its condition Ready says what the rotation waits for; mostly a pod that has not got the last keys.",
+			Action:  "See its condition Ready; usually a pod does not have the latest keys.",
 		},
 		{
 			Name: "KeysOld", Severity: monitoring.Warning, For: "1h",
 			Expr: s.of("companion_key_repository_next_rotation_timestamp_seconds", "") + " == 0 and " +
 				s.age("companion_key_repository_last_rotation_timestamp_seconds") + " > 60 * 86400",
 			Summary: "The keys of KeyRepository {{ $labels.name }} are older than 60 days, and are not rotated.",
-			Action:  "Their rotation is suspended, or has no next time: look at its spec.",
+			Action:  "Their rotation is suspended, or has no next time: check its spec.",
 		},
 		{
 			Name: "KeysNotDistributed", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("key_repository", "Distributed"),
 			Summary: "Not every pod has the keys of KeyRepository {{ $labels.name }}.",
-			Action:  "Its condition Distributed names the workload; look at its roll-out. Nothing is rotated before that.",
+			Action:  "Its condition Distributed names the workload; check its rollout. Rotation is blocked until the keys are distributed.",
 		},
 		{
 			Name: "KeysNotMigrated", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("key_repository", "Migrated"),
-			Summary: "What is stored is not yet encrypted with the last key of KeyRepository {{ $labels.name }}.",
-			Action:  "Its condition Migrated says why. Nothing is rotated before that.",
+			Summary: "Stored data of KeyRepository {{ $labels.name }} is not yet re-encrypted with the primary key.",
+			Action:  "See its condition Migrated. Rotation is blocked until the migration completes.",
 		},
 		{
 			Name: "KeyBackupStale", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("key_repository", "BackedUp"),
 			Summary: "The store does not have the last keys of KeyRepository {{ $labels.name }}.",
-			Action:  "Its condition BackedUp says why; look at External Secrets and the store.",
+			Action:  "See its condition BackedUp; check External Secrets and the secret store.",
 		},
 	}
 }
 
-// schemaAlerts are alerts on DatabaseSyncs.
+// schemaAlerts returns alerts on DatabaseSyncs.
 func (s series) schemaAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "SchemaStepLong", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.of("companion_database_sync_running", "") + " > 0",
 			Summary: "A step of schema {{ $labels.name }} has been running for more than an hour.",
-			Action:  "The DatabaseSync names its Job: read the log of its pod, and see whether the database waits for a lock.",
+			Action:  "The DatabaseSync names its Job: check the log of its pod, and whether the database waits for a lock.",
 		},
 		{
 			Name: "SchemaStepFailing", Severity: monitoring.Warning, For: "5m",
 			Expr:    fmt.Sprintf("increase(%s[1h]) > 0", s.of("companion_database_sync_failures_total", "")),
-			Summary: "Step {{ $labels.step }} of schema {{ $labels.name }} fails again and again.",
-			Action:  "The DatabaseSync's status.history has the last lines that it wrote. Pods stay at the release that the schema serves.",
+			Summary: "Step {{ $labels.step }} of schema {{ $labels.name }} fails repeatedly.",
+			Action:  "The DatabaseSync's status.history has its last lines of output. Pods stay at the release that the schema serves.",
 		},
 		{
 			Name: "SchemaNotReady", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("database_sync", "Ready"),
-			Summary: "Schema {{ $labels.name }} has not come to the wanted release.",
-			Action:  "Its condition Ready says what it waits for.",
+			Summary: "Schema {{ $labels.name }} does not have the requested release.",
+			Action:  "See its condition Ready.",
 		},
 		{
 			Name: "SchemaNotContracted", Severity: monitoring.Warning, For: "1d",
 			Expr:    s.isFalse("database_sync", "Contracted"),
-			Summary: "The upgrade of schema {{ $labels.name }} has not ended for a day.",
-			Action:  "Its condition Contracted says what the last steps wait for; mostly a roll-out.",
+			Summary: "The upgrade of schema {{ $labels.name }} has not completed for a day.",
+			Action:  "See its condition Contracted; usually a rollout is not complete.",
 		},
 	}
 }
 
-// credentialAlerts are alerts on CredentialRotations and SecretAggregates.
+// credentialAlerts returns alerts on CredentialRotations and SecretAggregates.
 func (s series) credentialAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "CredentialNotReady", Severity: monitoring.Critical, For: "15m",
 			Expr:    s.isFalse("credential_rotation", "Ready"),
 			Summary: "CredentialRotation {{ $labels.name }} has no credential that works.",
-			Action:  "Its condition Ready says why; look at Keystone, and at the login that the CredentialRotation names.",
+			Action:  "See its condition Ready; check Keystone and the credentials that the CredentialRotation references.",
 		},
 		{
 			Name: "CredentialRotationOverdue", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.overdue("credential_rotation"),
 			Summary: "The credential of CredentialRotation {{ $labels.name }} should have been replaced more than an hour ago.",
-			Action:  "Its condition Ready says what that waits for: Keystone, or a consumer that has not got the last one.",
+			Action:  "See its condition Ready; usually Keystone is unavailable or a consumer has not been updated.",
 		},
 		{
 			Name: "CredentialNotDistributed", Severity: monitoring.Warning, For: "1h",
@@ -178,103 +180,103 @@ func (s series) credentialAlerts() []monitoring.Alert {
 		{
 			Name: "SecretAggregateNotReady", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("secret_aggregate", "Ready"),
-			Summary: "The Secret of SecretAggregate {{ $labels.name }} does not hold what its sources make today.",
+			Summary: "The Secret of SecretAggregate {{ $labels.name }} is out of date.",
 			Action:  "Its condition Ready names the source.",
 		},
 	}
 }
 
-// keystoneAlerts are alerts on what only Keystone knows.
+// keystoneAlerts returns alerts on the state in Keystone.
 func (s series) keystoneAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "KeystoneGivesNoTokens", Severity: monitoring.Critical, For: "5m",
 			Expr:    s.isFalse("identity_check", "Reachable"),
-			Summary: "Keystone gives the companion no tokens.",
-			Action:  "IdentityCheck {{ $labels.name }} says what Keystone answers; look at its pods, then at the database.",
+			Summary: "Keystone does not issue tokens.",
+			Action:  "See IdentityCheck {{ $labels.name }} for the response of Keystone; check its pods, then the database.",
 		},
 		{
 			Name: "RoleNotGiven", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("role_assignment", "Available"),
-			Summary: "RoleAssignment {{ $labels.name }} is not there in Keystone.",
-			Action:  "Its conditions say why.",
+			Summary: "RoleAssignment {{ $labels.name }} does not exist in Keystone.",
+			Action:  "See its conditions.",
 		},
 		{
 			Name: "EndpointNotInRegion", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("endpoint_region", "Available"),
 			Summary: "EndpointRegion {{ $labels.name }}: the endpoint is not in its region, so that clients of the region do not find it.",
-			Action:  "Its conditions say why.",
+			Action:  "See its conditions.",
 		},
 	}
 }
 
-// novaAlerts are alerts on what only Nova knows.
+// novaAlerts returns alerts on the state in Nova.
 func (s series) novaAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "CellNotReady", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("cell_mapping", "Ready"),
-			Summary: "Nova does not know the cell of CellMapping {{ $labels.name }} as it is wanted.",
-			Action:  "Its condition Ready says why. Of several cells of one name, remove all but the one that has hosts and virtual machines.",
+			Summary: "The cell of CellMapping {{ $labels.name }} is not mapped as specified.",
+			Action:  "See its condition Ready. If several cells have the same name, delete all but the one with hosts and servers.",
 		},
 		{
 			Name: "HostsNotMapped", Severity: monitoring.Warning, For: "30m",
 			Expr:    s.isFalse("cell_mapping", "HostsMapped"),
-			Summary: "A hypervisor is mapped to no cell, as CellMapping {{ $labels.name }} sees it: it gets no virtual machines.",
-			Action:  "Its condition HostsMapped names the host; look at which database that registers in, and whether its cell has a CellMapping.",
+			Summary: "A hypervisor is mapped to no cell, according to CellMapping {{ $labels.name }}: it gets no servers.",
+			Action:  "Its condition HostsMapped names the host; check which database it registers in, and whether its cell has a CellMapping.",
 		},
 		{
 			Name: "ComputeCatalogNotReady", Severity: monitoring.Warning, For: "30m",
 			Expr:    s.isFalse("compute_catalog", "Ready"),
-			Summary: "Flavors or host aggregates of ComputeCatalog {{ $labels.name }} are not as they are desired.",
-			Action:  "Its condition Ready names the flavor or aggregate and what Nova answers.",
+			Summary: "Flavors or host aggregates of ComputeCatalog {{ $labels.name }} do not match the spec.",
+			Action:  "See its condition Ready for the object and the response of Nova.",
 		},
 		{
 			Name: "ProcessesDown", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("service_check", "Ready"),
-			Summary: "ServiceCheck {{ $labels.name }}: a process or a backend of volumes does not report, or the service does not answer.",
-			Action: "Its condition Ready names the process and its pod; look at that pod's log, then at its queue and database. Of a backend, " +
-				"the claim's condition CephConnected says what to do.",
+			Summary: "ServiceCheck {{ $labels.name }}: a process or a backend of volumes does not report, or the service does not respond.",
+			Action: "See its condition Ready for the process and its pod; check the log of the pod, then its queue and database. For a backend, " +
+				"see the condition CephConnected of the claim.",
 		},
 		{
 			Name: "NodeLeftMachinesBehind", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("service_check", "Cleared"),
-			Summary: "A node has left the pool of ServiceCheck {{ $labels.name }}, and virtual machines are still on it, as far as Nova knows.",
-			Action:  "Its condition Cleared names the node, and says what to do.",
+			Summary: "A node has been removed from the pool of ServiceCheck {{ $labels.name }}, but Nova still lists servers on it.",
+			Action:  "See its condition Cleared for the node and the remedy.",
 		},
 		{
 			Name: "CordonedNodeNotEmpty", Severity: monitoring.Warning, For: "2h",
 			Expr:    s.isFalse("service_check", "Evicted"),
-			Summary: "A node of the pool of ServiceCheck {{ $labels.name }} is cordoned, and virtual machines are still on it.",
-			Action:  "Its condition Evicted names those that do not move, and says why and what to do.",
+			Summary: "A node of the pool of ServiceCheck {{ $labels.name }} is cordoned, but servers are still on it.",
+			Action:  "See its condition Evicted for the servers that cannot be migrated, the reason and the remedy.",
 		},
 	}
 }
 
-// neutronAlerts are alerts on what only a comparison with OVN shows.
+// neutronAlerts returns alerts on the comparison of Neutron with OVN.
 func (s series) neutronAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "NetworksDrifted", Severity: monitoring.Warning, For: "5m",
 			Expr:    s.isFalse("ovn_sync", "InSync"),
-			Summary: "OVN is not as Neutron's database says, as the last comparison of OVNSync {{ $labels.name }} found.",
-			Action:  "Its status.answer names what differs. A request with the mode Repair makes OVN what the database says.",
+			Summary: "OVN differs from the Neutron database, as found by OVNSync {{ $labels.name }}.",
+			Action:  "See its status.answer for the differences. Request mode Repair to update OVN from the database.",
 		},
 		{
 			Name: "ComparisonNotAnswered", Severity: monitoring.Warning, For: "3h",
 			Expr:    s.isFalse("ovn_sync", "Ready"),
-			Summary: "The comparison of OVNSync {{ $labels.name }} that was asked for has not come to an end for hours.",
-			Action:  "Its condition Ready says what it waits for, and its status.run the last lines that it wrote.",
+			Summary: "The requested run of OVNSync {{ $labels.name }} has not completed for hours.",
+			Action:  "See its condition Ready, and its status.run for the last lines of output.",
 		},
 	}
 }
 
-// testAlerts are alerts on how tests ended.
+// testAlerts returns alerts on test results.
 func (s series) testAlerts() []monitoring.Alert {
 	return []monitoring.Alert{{
 		Name: "TestsFailed", Severity: monitoring.Warning, For: "5m",
 		Expr:    s.isFalse("test_report", "TestsPassed"),
-		Summary: "The last run of TestReport {{ $labels.name }} has found tests that fail, or has not come to its end.",
-		Action:  "The claim's condition TestsPassed names them; the log of the Job's pod says of each what it found.",
+		Summary: "The last test run of TestReport {{ $labels.name }} failed or did not complete.",
+		Action:  "See the condition TestsPassed of the claim for the failed tests, and the log of the Job for details.",
 	}}
 }

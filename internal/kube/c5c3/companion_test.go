@@ -21,8 +21,8 @@ import (
 
 var companion = workload.Workload{Name: "companion", Namespace: "cloud", App: "companion", Instance: "cloud", Replicas: 2}
 
-// TestAccess: the rights are those of a Role, so they end at the namespace; none of them is everything, and none is one by
-// which a pod gets more.
+// TestAccess tests that the rights are in a Role, that none of them is for everything, and that none allows to create more
+// privileged pods.
 func TestAccess(t *testing.T) {
 	objects := Access(companion)
 	if len(objects) != 3 {
@@ -56,7 +56,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestRights: whoever composes the companion's Roles holds what they may say, on any name: all that Access gives, and all that Grant can.
+// TestRights tests that Rights contains all rules of Access and Grant, without names.
 func TestRights(t *testing.T) {
 	type right struct{ group, resource, verb string }
 	of := func(rules []rbacv1.PolicyRule) map[right]bool {
@@ -76,10 +76,10 @@ func TestRights(t *testing.T) {
 	role, _ := Grant(object.Meta{}, KeyRepository(object.Meta{}, openstackv1.KeyRepositorySpec{SecretName: "keys", Consumers: consumers}),
 		CredentialRotation(object.Meta{}, c5c3v1.CredentialRotationSpec{Queue: &c5c3v1.QueueUser{}}),
 		RaftCluster(object.Meta{}, c5c3v1.RaftClusterSpec{CountChassis: true}))
-	// What the chart's role for Nodes has, Crossplane binds only if it holds that, too.
+	// Crossplane can bind the chart's role for Nodes only if it has its rights itself.
 	want := of(slices.Concat(Access(companion)[1].(*rbacv1.Role).Rules, role.(*rbacv1.Role).Rules, nodeRules))
 	if diff := cmp.Diff(want, of(Rights())); diff != "" {
-		t.Errorf("(-what the companion is granted +what may be):\n%s", diff)
+		t.Errorf("(-granted to the companion +allowed):\n%s", diff)
 	}
 	for _, r := range Rights() {
 		if len(r.ResourceNames) > 0 {
@@ -88,7 +88,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestDeployment: the pods are those of the account, ask the API server, and are found by their Service and policy.
+// TestDeployment tests that the pods use the service account, access the API server, and are selected by their Service and policy.
 func TestDeployment(t *testing.T) {
 	d := Deployment(companion, "ghcr.io/c5c3/companion:1").(*appsv1.Deployment)
 	pod := d.Spec.Template.Spec
@@ -105,7 +105,7 @@ func TestDeployment(t *testing.T) {
 	}
 	for name, probe := range map[string]*corev1.Probe{"liveness": c.LivenessProbe, "readiness": c.ReadinessProbe} {
 		if ports[probe.HTTPGet.Port.StrVal] == 0 {
-			t.Errorf("the %s probe asks at %s", name, probe.HTTPGet.Port.StrVal)
+			t.Errorf("the %s probe uses port %s", name, probe.HTTPGet.Port.StrVal)
 		}
 	}
 	s := Service(companion).(*corev1.Service)
@@ -123,40 +123,40 @@ func TestDeployment(t *testing.T) {
 		t.Errorf("Prometheus comes in by %v", in)
 	}
 	if in := Network(companion, nil, nil, nil).(*networkingv1.NetworkPolicy).Spec.Ingress; len(in) > 0 {
-		t.Errorf("without Prometheus someone comes in by %v", in)
+		t.Errorf("ingress without Prometheus: %v", in)
 	}
 }
 
-// TestAlerts: who is woken, after how long, and what is asked for it. Critical is what services fail by: keys, credentials and Keystone itself.
+// TestAlerts tests severity, duration and selectors of all alerts. Critical alerts are on keys, credentials and Keystone.
 func TestAlerts(t *testing.T) {
 	const warning, critical = "warning", "critical"
 	isFalse := func(severity, wait, kind, condition string) monitoringtest.Alert {
 		return monitoringtest.Alert{Severity: severity, For: wait, Asks: []string{"companion_" + kind + `_condition{condition="` + condition + `"}`}}
 	}
-	asks := func(wait string, asks ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: warning, For: wait, Asks: asks}
+	alert := func(wait string, selectors ...string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: warning, For: wait, Asks: selectors}
 	}
 	want := map[string]monitoringtest.Alert{
-		"CompanionDown":          asks("15m", `kube_deployment_status_replicas_available{deployment="companion"}`),
-		"CompanionWithoutLeader": asks("15m", `leader_election_master_status{name="companion.cobaltcore.c5c3.io"}`),
-		"CompanionFailing":       asks("30m", `controller_runtime_reconcile_errors_total{job="companion"}`),
+		"CompanionDown":          alert("15m", `kube_deployment_status_replicas_available{deployment="companion"}`),
+		"CompanionWithoutLeader": alert("15m", `leader_election_master_status{name="companion.cobaltcore.c5c3.io"}`),
+		"CompanionFailing":       alert("30m", `controller_runtime_reconcile_errors_total{job="companion"}`),
 
 		"KeysNotReady":       isFalse(critical, "15m", "key_repository", "Ready"),
 		"KeysNotDistributed": isFalse(warning, "1h", "key_repository", "Distributed"),
 		"KeysNotMigrated":    isFalse(warning, "1h", "key_repository", "Migrated"),
 		"KeyBackupStale":     isFalse(warning, "1h", "key_repository", "BackedUp"),
-		"KeyRotationOverdue": asks("1h", "companion_key_repository_next_rotation_timestamp_seconds"),
-		"KeysOld": asks("1h",
+		"KeyRotationOverdue": alert("1h", "companion_key_repository_next_rotation_timestamp_seconds"),
+		"KeysOld": alert("1h",
 			"companion_key_repository_next_rotation_timestamp_seconds", "companion_key_repository_last_rotation_timestamp_seconds"),
 
-		"SchemaStepLong":      asks("1h", "companion_database_sync_running"),
-		"SchemaStepFailing":   asks("5m", "companion_database_sync_failures_total"),
+		"SchemaStepLong":      alert("1h", "companion_database_sync_running"),
+		"SchemaStepFailing":   alert("5m", "companion_database_sync_failures_total"),
 		"SchemaNotReady":      isFalse(warning, "1h", "database_sync", "Ready"),
 		"SchemaNotContracted": isFalse(warning, "1d", "database_sync", "Contracted"),
 
 		"CredentialNotReady":        isFalse(critical, "15m", "credential_rotation", "Ready"),
 		"CredentialNotDistributed":  isFalse(warning, "1h", "credential_rotation", "Distributed"),
-		"CredentialRotationOverdue": asks("1h", "companion_credential_rotation_next_rotation_timestamp_seconds"),
+		"CredentialRotationOverdue": alert("1h", "companion_credential_rotation_next_rotation_timestamp_seconds"),
 		"SecretAggregateNotReady":   isFalse(warning, "15m", "secret_aggregate", "Ready"),
 		"TestsFailed":               isFalse(warning, "5m", "test_report", "TestsPassed"),
 
@@ -182,7 +182,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestNetwork: the companion gets to the API server and to the public address, at the ports that they have.
+// TestNetwork tests the egress to the API server and to the public address at their ports.
 func TestNetwork(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, address string
@@ -190,12 +190,12 @@ func TestNetwork(t *testing.T) {
 	}{
 		"Other":    {reason: "The platform names the API server's port.", apiServer: []int32{7443}, address: "https://identity.example.com/v3", want: []int32{443, 7443}},
 		"None":     {reason: "It visits none.", want: []int32{443, 6443}},
-		"Usual":    {reason: "That of the scheme is there already.", address: "https://identity.example.com/v3", want: []int32{443, 6443}},
+		"Usual":    {reason: "The port of the scheme is in the list already.", address: "https://identity.example.com/v3", want: []int32{443, 6443}},
 		"Plain":    {reason: "Without TLS.", address: "http://identity.example.com/v3", want: []int32{80, 443, 6443}},
 		"Another":  {reason: "Named.", address: "https://identity.example.com:8443/v3", want: []int32{443, 6443, 8443}},
 		"First":    {reason: "Any port is one.", address: "https://identity.example.com:1/v3", want: []int32{1, 443, 6443}},
 		"Beyond":   {reason: "It is no port.", address: "http://identity.example.com:2147483648/v3", want: []int32{80, 443, 6443}},
-		"Unread":   {reason: "What is no address is taken for the usual.", address: "http://[::1", want: []int32{443, 6443}},
+		"Unread":   {reason: "For an invalid address, the default port is used.", address: "http://[::1", want: []int32{443, 6443}},
 		"Brackets": {reason: "An address of version 6.", address: "https://[2001:db8::1]:8443/v3", want: []int32{443, 6443, 8443}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// Dashboard shows what the alerts are about.
+// Dashboard returns a dashboard of the metrics that the alerts use, and related ones.
 func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, error) {
 	s, meta := seriesOf(w), w.Meta()
 	meta.Name += "-dashboard"
@@ -77,7 +77,7 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 			},
 			{Expr: s.age("companion_identity_check_last_token_timestamp_seconds"), Legend: "since the last token"},
 		}},
-		{Title: "What is not as it should be", Unit: monitoring.Number, Lines: []monitoring.Query{
+		{Title: "Objects that are not ready", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.isFalse("secret_aggregate", "Ready"), Legend: "Secret of {{name}}"},
 			{Expr: s.isFalse("remote_consumer", "Current"), Legend: "credentials of {{name}}"},
 			{Expr: s.isFalse("identity_check", "Reachable"), Legend: "tokens of Keystone"},
@@ -93,7 +93,7 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 	return monitoring.Dashboard(meta, conf, "Companion of "+w.Namespace, slices.Concat(panels, s.compute(), s.networks(), s.tests())...)
 }
 
-// networks are the panels of the clusters of databases that the companion remembers.
+// networks returns the panels of raft clusters.
 func (s series) networks() []monitoring.Panel {
 	return []monitoring.Panel{{Title: "Members of raft clusters", Unit: monitoring.Number, Lines: []monitoring.Query{
 		{Expr: s.of("companion_raft_cluster_members", ""), Legend: "{{name}} {{state}} members"},
@@ -103,7 +103,7 @@ func (s series) networks() []monitoring.Panel {
 	}}}
 }
 
-// tests are the panels of how tests ended.
+// tests returns the panels of test results.
 func (s series) tests() []monitoring.Panel {
 	return []monitoring.Panel{
 		{Title: "Tests of the last run", Unit: monitoring.Number, Lines: []monitoring.Query{
@@ -116,7 +116,7 @@ func (s series) tests() []monitoring.Panel {
 	}
 }
 
-// compute are the panels of what Nova has: cells, the processes that report to it, flavors and aggregates.
+// compute returns the panels of Nova: cells, the processes that report to it, flavors and aggregates.
 func (s series) compute() []monitoring.Panel {
 	increase := func(metric, window string) string { return fmt.Sprintf("increase(%s[%s])", s.of(metric, ""), window) }
 	return []monitoring.Panel{

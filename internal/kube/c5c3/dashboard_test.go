@@ -20,8 +20,8 @@ var (
 	legend = regexp.MustCompile(`^(\{\{(name|binary|command|condition|controller|result|state|step)\}\}|[A-Za-z ]+)+$`)
 )
 
-// TestDashboard: each panel says what it shows, in which unit, and which line is which; no two show the same. What someone is told of can be
-// looked at: what alerts ask for is shown.
+// TestDashboard tests that each panel has a title, a unit and distinct legends, that no two panels are equal, and that all selectors of
+// alerts are shown.
 func TestDashboard(t *testing.T) {
 	o, err := Dashboard(companion, common.Monitoring{})
 	if err != nil {
@@ -53,7 +53,7 @@ func TestDashboard(t *testing.T) {
 	shown := map[string]bool{}
 	for _, p := range page.Panels {
 		unit := p.FieldConfig.Defaults.Unit
-		// What is an age, or the time until something happens, is counted in seconds.
+		// Ages and remaining times have the unit seconds.
 		seconds := false
 		legends := map[string]bool{}
 		for _, l := range p.Targets {
@@ -75,7 +75,7 @@ func TestDashboard(t *testing.T) {
 		for _, selector := range alert.Asks {
 			metric, _, _ := strings.Cut(selector, "{")
 			if !shown[selector] && !shown[metric] {
-				t.Errorf("%s asks for %s, which no panel shows", name, selector)
+				t.Errorf("%s uses %s, which no panel shows", name, selector)
 			}
 		}
 	}

@@ -19,15 +19,15 @@ const (
 	metricsPort = 8443
 	healthPort  = 8081
 	userID      = 65532
-	// httpsPort and httpPort are those of a public address that names none.
+	// httpsPort and httpPort are the default ports of public addresses.
 	httpsPort = 443
 	httpPort  = 80
 )
 
-// rules are the companion's rights on what has no name beforehand, all of them in its own namespace. With those on what Grant names they
-// are what its controllers' markers ask for (a test of the companion holds them together), and what the election of a leader needs.
+// rules are the companion's rights on objects without a predefined name, all in its own namespace. Together with the rights that Grant
+// gives on named objects they equal the RBAC markers of its controllers (verified by a test of the companion), plus leader election.
 var rules = []rbacv1.PolicyRule{
-	// What it reconciles.
+	// Custom resources that it reconciles.
 	{
 		APIGroups: []string{"openstack.c5c3.io"},
 		Resources: []string{
@@ -45,9 +45,9 @@ var rules = []rbacv1.PolicyRule{
 		},
 		Verbs: []string{"get", "update"},
 	},
-	// A role that is given has to be removed before its object goes: the finalizer is written.
+	// An assigned role must be removed before its object is deleted: the companion writes the finalizer.
 	{APIGroups: []string{"openstack.c5c3.io"}, Resources: []string{"roleassignments"}, Verbs: []string{"update"}},
-	// What K-ORC's objects are in Keystone.
+	// IDs of K-ORC's objects in Keystone.
 	{
 		APIGroups: []string{"openstack.k-orc.cloud"}, Resources: []string{"domains", "endpoints", "groups", "projects", "roles", "users"},
 		Verbs: []string{"get"},
@@ -61,23 +61,23 @@ var rules = []rbacv1.PolicyRule{
 		Resources: []string{"credentialrotations/status", "raftclusters/status", "remoteconsumers/status", "secretaggregates/status"},
 		Verbs:     []string{"get", "update"},
 	},
-	// Keys, credentials and aggregates are Secrets. What is to be made has no name that a rule could choose it by
-	// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources); what is there is read and written by rights of
-	// its name alone (Grant). None is deleted.
+	// Keys, credentials and aggregates are Secrets. Create cannot be restricted by name
+	// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources); reading and updating existing ones is granted
+	// by name (Grant). None is deleted.
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
-	// What a Job refers to has to be there.
+	// Objects that a Job refers to must exist.
 	{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}},
-	// Backups of keys go through External Secrets: each push and each restore is an object of its own, and goes when it is done.
+	// Backups of keys use External Secrets: each push and each restore has its own object, which is deleted afterwards.
 	{
 		APIGroups: []string{"external-secrets.io"}, Resources: []string{"pushsecrets", "externalsecrets"},
 		Verbs: []string{"get", "list", "create", "delete"},
 	},
-	// Jobs of schemas, cells and comparisons: they are made, released, watched and cleared away.
+	// Jobs of schemas, cells and comparisons are created, released, watched and deleted.
 	{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
-	// What ran, what it wrote, and which pods have which keys and credentials.
+	// Status and output of Jobs, and which pods have which keys and credentials.
 	{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
 	{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
-	// Roll-outs that contract and rotations wait for. Those that changed keys and credentials roll are named (Grant).
+	// Rollouts that contraction and rotations wait for. Workloads that are restarted for new keys and credentials are named (Grant).
 	{
 		APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets", "daemonsets"},
 		Verbs: []string{"get", "list", "watch"},
@@ -87,8 +87,7 @@ var rules = []rbacv1.PolicyRule{
 	{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
 }
 
-// Access gives the companion its identity and the rights that it has whatever it looks after: a service account, a Role of its
-// namespace, their binding.
+// Access returns the companion's service account, and the Role and RoleBinding with its rights that do not depend on other objects.
 func Access(w workload.Workload) []runtime.Object {
 	meta := w.Meta()
 	return []runtime.Object{w.ServiceAccount(), roleOf(meta, rules), bindingOf(meta, w.Name)}
@@ -98,7 +97,7 @@ func roleOf(meta object.Meta, rules []rbacv1.PolicyRule) *rbacv1.Role {
 	return &rbacv1.Role{TypeMeta: kind("rbac.authorization.k8s.io/v1", "Role"), ObjectMeta: objectMeta(meta), Rules: rules}
 }
 
-// bindingOf binds a Role to the companion.
+// bindingOf returns a RoleBinding of a Role to the companion.
 func bindingOf(meta object.Meta, role string) *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{
 		TypeMeta: kind("rbac.authorization.k8s.io/v1", "RoleBinding"), ObjectMeta: objectMeta(meta),
@@ -107,11 +106,11 @@ func bindingOf(meta object.Meta, role string) *rbacv1.RoleBinding {
 	}
 }
 
-// PodReader lets the companion of another namespace see where pods are, and for which nodes some DaemonSets are: a Role of the namespace of
-// meta, and its binding.
+// PodReader returns a Role in the namespace of meta, and its binding, with which the companion of another namespace reads pods, and the
+// numbers of nodes of some DaemonSets.
 func PodReader(meta object.Meta, companion string, daemonSets []string) (role *rbacv1.Role, binding *rbacv1.RoleBinding) {
 	var rules []rbacv1.PolicyRule
-	if len(daemonSets) > 0 { // Without a name, a rule is for all of them.
+	if len(daemonSets) > 0 { // A rule without names would apply to all DaemonSets.
 		rules = []rbacv1.PolicyRule{
 			{APIGroups: []string{"apps"}, Resources: []string{"daemonsets"}, ResourceNames: daemonSets, Verbs: []string{"get"}},
 			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
@@ -122,13 +121,13 @@ func PodReader(meta object.Meta, companion string, daemonSets []string) (role *r
 	return role, binding
 }
 
-// nodesRole is the ClusterRole of whoever reads Nodes, which the chart makes of nodeRules.
+// nodesRole is the ClusterRole for reading Nodes, which the chart creates from nodeRules.
 const nodesRole = "cobaltcore:nodes"
 
-// nodeRules are about one Node at a time, whose name is known by its pods.
+// nodeRules allow to read one Node at a time; its name is known from its pods.
 var nodeRules = []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}}
 
-// NodeReader lets the companion of a namespace read Nodes, which are in none: a binding of what is called as meta says.
+// NodeReader returns a ClusterRoleBinding with which the companion of a namespace reads Nodes.
 func NodeReader(meta object.Meta, companion string) *rbacv1.ClusterRoleBinding {
 	return &rbacv1.ClusterRoleBinding{
 		TypeMeta: kind("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"), ObjectMeta: objectMeta(meta),
@@ -137,7 +136,7 @@ func NodeReader(meta object.Meta, companion string) *rbacv1.ClusterRoleBinding {
 	}
 }
 
-// Rights are all that the companion may be granted, on whatever name: what whoever composes its Roles has to hold
+// Rights returns all rules that the companion may be granted, without names: an identity that composes its Roles must have them
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping).
 func Rights() []rbacv1.PolicyRule {
 	all := granted{written: set{"any": true}, rolled: map[string]set{}}
@@ -152,7 +151,7 @@ func Rights() []rbacv1.PolicyRule {
 	return out
 }
 
-// Deployment makes the companion itself. One of its pods leads, the others wait.
+// Deployment returns the Deployment of the companion. One of its pods is the leader, the others wait.
 func Deployment(w workload.Workload, image string) runtime.Object {
 	probe := func(path string) *corev1.Probe {
 		return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("health")}}}
@@ -178,8 +177,8 @@ func Deployment(w workload.Workload, image string) runtime.Object {
 	})
 }
 
-// Network lets Prometheus in from its namespaces, if there is one, and the companion out to the API server by the ports where that is
-// reached, to Keystone and the services that it asks, by their ports, and to the public addresses that it visits, each at its port.
+// Network returns a NetworkPolicy. It allows Prometheus from its namespaces, if any, and egress of the companion to the ports of the API
+// server, to Keystone and other services at their ports, and to public addresses, each at its port.
 func Network(w workload.Workload, prometheus []string, apiServer, services []int32, public ...string) runtime.Object {
 	ports := slices.Clone(apiServer)
 	for _, address := range public {
@@ -196,7 +195,7 @@ func Network(w workload.Workload, prometheus []string, apiServer, services []int
 	})
 }
 
-// portOf an address: that of its scheme where it names none.
+// portOf returns the port of an address, by default that of its scheme.
 func portOf(address string) int32 {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -212,7 +211,7 @@ func portOf(address string) int32 {
 	return httpsPort
 }
 
-// Service makes the Service that Prometheus finds the metrics by.
+// Service returns the Service with which Prometheus finds the metrics.
 func Service(w workload.Workload) runtime.Object {
 	return w.Service(workload.Port("metrics", metricsPort))
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// Grant names what the companion may read and write for the sake of objects that it reconciles: Secrets and the workloads that it rolls.
-// They are the objects of one service, which composes the Role beside them; what the companion may do with things that have no name yet
-// is in Access, but for users of queues and nodes of OVN, which few services have. Rights on a name include watching it, and nothing else
-// of its kind: a list or a watch has to choose it by metadata.name
+// Grant returns a Role and its binding with the rights of the companion on named objects that are required to reconcile the given objects:
+// Secrets, and the workloads that it restarts. They belong to one service, which composes the Role. Rights on objects without a predefined
+// name are in Access, except for users of queues and chassis of OVN, which few services have. Rights on a name include watching it: a list
+// or a watch has to select it by metadata.name
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
 func Grant(meta object.Meta, objects ...runtime.Object) (role, binding runtime.Object) {
 	g := granted{read: set{}, written: set{}, rolled: map[string]set{}}
@@ -25,7 +25,7 @@ func Grant(meta object.Meta, objects ...runtime.Object) (role, binding runtime.O
 		g.add(o)
 	}
 	rules := g.rules()
-	if slices.ContainsFunc(objects, makesQueueUsers) {
+	if slices.ContainsFunc(objects, createsQueueUsers) {
 		rules = append(rules, queueUsers...)
 	}
 	if slices.ContainsFunc(objects, countsChassis) {
@@ -34,20 +34,20 @@ func Grant(meta object.Meta, objects ...runtime.Object) (role, binding runtime.O
 	return roleOf(meta, rules), bindingOf(meta, meta.Name)
 }
 
-// queueUsers are users of message queues, whose names are random, and whether the virtual hosts that they may use are there. Of the users'
-// Secrets, the companion makes them and no more.
+// queueUsers are rights on users of message queues, whose names are random, and on their virtual hosts. Of the Secrets of users, the
+// companion has the right to create them only.
 var queueUsers = []rbacv1.PolicyRule{
 	{APIGroups: []string{"rabbitmq.com"}, Resources: []string{"users"}, Verbs: []string{"list", "create", "update", "delete"}},
 	{APIGroups: []string{"rabbitmq.com"}, Resources: []string{"permissions"}, Verbs: []string{"list", "create", "delete"}},
 	{APIGroups: []string{"rabbitmq.com"}, Resources: []string{"vhosts"}, Verbs: []string{"list"}},
 }
 
-func makesQueueUsers(o runtime.Object) bool {
+func createsQueueUsers(o runtime.Object) bool {
 	r, ok := o.(*c5c3v1.CredentialRotation)
 	return ok && r.Spec.Queue != nil
 }
 
-// chassisObjects show nodes that have registered in OVN's southbound database, whose names the companion finds there.
+// chassisObjects are rights on objects for the nodes that have registered in OVN's southbound database, where the companion finds them.
 var chassisObjects = []rbacv1.PolicyRule{
 	{APIGroups: []string{"ovn.c5c3.io"}, Resources: []string{"ovnchassis"}, Verbs: []string{"list", "create", "update", "delete"}},
 	{APIGroups: []string{"ovn.c5c3.io"}, Resources: []string{"ovnchassis/status"}, Verbs: []string{"update"}},
@@ -58,7 +58,7 @@ func countsChassis(o runtime.Object) bool {
 	return ok && r.Spec.CountChassis
 }
 
-// workloads are the kinds that a consumer may be of, and what the API calls them.
+// workloads maps the kinds of consumers to their resource names in the API.
 var workloads = map[string]string{"Deployment": "deployments", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets"}
 
 type set map[string]bool
@@ -71,13 +71,13 @@ func (s set) add(name string) {
 
 func (s set) sorted() []string { return slices.Sorted(maps.Keys(s)) }
 
-// granted are names of Secrets that are read and of those that are written, too, and of workloads by their resource.
+// granted contains names of Secrets to read, of Secrets to write, and of workloads to restart by resource.
 type granted struct {
 	read, written set
 	rolled        map[string]set
 }
 
-// add names what one object needs. An object of a kind that is not the companion's needs nothing.
+// add adds the rights that the reconciliation of one object requires. It ignores objects of kinds that the companion does not reconcile.
 func (g granted) add(o runtime.Object) {
 	switch o := o.(type) {
 	case *openstackv1.KeyRepository:
@@ -125,7 +125,7 @@ func (g granted) add(o runtime.Object) {
 	}
 }
 
-// pod names the Secrets without which a pod cannot start: whether they are there is asked for each of them.
+// pod adds the Secrets that a pod requires to start: the companion checks that each of them exists.
 func (g granted) pod(spec *corev1.PodSpec) {
 	for _, r := range References(spec) {
 		if r.Kind == "Secret" {
@@ -136,7 +136,7 @@ func (g granted) pod(spec *corev1.PodSpec) {
 
 func (g granted) cloud(ref common.CloudCredentialsReference) { g.read.add(string(ref.SecretName)) }
 
-// roll names a consumer that is a workload. A SecretAggregate, which may be one too, is not rolled.
+// roll adds a consumer that is a workload. It ignores a SecretAggregate, which is not restarted.
 func (g granted) roll(kind, name string) {
 	resource, ok := workloads[kind]
 	if !ok {
@@ -153,7 +153,7 @@ func (g granted) rules() []rbacv1.PolicyRule {
 	maps.Copy(all, g.read)
 	var rules []rbacv1.PolicyRule
 	name := func(group, resource string, names set, verbs ...string) {
-		if len(names) > 0 { // Without a name, a rule is for all of them.
+		if len(names) > 0 { // A rule without names would apply to all objects.
 			rules = append(rules, rbacv1.PolicyRule{
 				APIGroups: []string{group}, Resources: []string{resource}, ResourceNames: names.sorted(), Verbs: verbs,
 			})

@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// TestGrant: what an object names may be read, what it has made may be written, what it rolls may be rolled, and no rule is without names.
+// TestGrant tests which objects may be read, written and restarted, and that no rule is without names.
 func TestGrant(t *testing.T) {
 	clouds := common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
 	rule := func(group, resource string, names []string, verbs ...string) rbacv1.PolicyRule {
@@ -31,7 +31,7 @@ func TestGrant(t *testing.T) {
 		want    []rbacv1.PolicyRule
 	}{
 		"Unnamed": {
-			reason: "What names no Secret and no workload yet needs none.",
+			reason: "An object without references requires no rights.",
 			objects: []runtime.Object{
 				KeyRepository(object.Meta{}, openstackv1.KeyRepositorySpec{Consumers: []openstackv1.Consumer{{Kind: "Deployment"}}}),
 				IdentityCheck(object.Meta{}, openstackv1.IdentityCheckSpec{}),
@@ -44,14 +44,14 @@ func TestGrant(t *testing.T) {
 			want:    []rbacv1.PolicyRule{read("fernet"), write("fernet"), rule("apps", "deployments", []string{"keystone"}, "patch")},
 		},
 		"Backup": {
-			reason:  "What the store has comes in a Secret of its own, which is only read.",
+			reason:  "The store's copy is in a separate Secret, which is only read.",
 			objects: []runtime.Object{KeyRepository(object.Meta{}, backedUp)},
 			want: []rbacv1.PolicyRule{
 				read("fernet", "fernet-restore"), write("fernet"), rule("apps", "deployments", []string{"keystone"}, "patch"),
 			},
 		},
 		"Aggregate": {
-			reason: "Sources are read, whoever made them.",
+			reason: "Sources are only read.",
 			objects: []runtime.Object{SecretAggregate(object.Meta{}, c5c3v1.SecretAggregateSpec{
 				TargetSecretName: "domains",
 				Sources: []c5c3v1.SecretSource{
@@ -69,7 +69,7 @@ func TestGrant(t *testing.T) {
 			want: []rbacv1.PolicyRule{read("clouds", "korc"), write("korc"), rule("apps", "daemonsets", []string{"agent"}, "patch")},
 		},
 		"QueueUser": {
-			reason: "Users have random names; what is in their Secrets is not read back. Of users of its own, no other rotation makes any.",
+			reason: "Users have random names, and their Secrets are not read. Only rotations with a queue create users.",
 			objects: []runtime.Object{CredentialRotation(object.Meta{}, c5c3v1.CredentialRotationSpec{
 				SecretName: "nova-queue", Queue: &c5c3v1.QueueUser{}, Consumers: []c5c3v1.Consumer{{Kind: "StatefulSet", Name: "nova-conductor"}},
 			})},
@@ -90,7 +90,7 @@ func TestGrant(t *testing.T) {
 			want: []rbacv1.PolicyRule{read("clouds")},
 		},
 		"Cell": {
-			reason: "So are those of a cell's Jobs; Nova's API is asked by a login, if there is one.",
+			reason: "The same for Jobs of a cell; credentials for Nova's API are read if they are set.",
 			objects: []runtime.Object{
 				&openstackv1.CellMapping{Spec: openstackv1.CellMappingSpec{CloudCredentialsRef: &clouds, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 					Containers: []corev1.Container{{EnvFrom: []corev1.EnvFromSource{
@@ -112,7 +112,7 @@ func TestGrant(t *testing.T) {
 			want:    []rbacv1.PolicyRule{read("clouds")},
 		},
 		"Raft": {
-			reason:  "Members are asked with a client's certificate; StatefulSets it reads anyway.",
+			reason:  "Members are queried with a client certificate; StatefulSets are readable without names.",
 			objects: []runtime.Object{RaftCluster(object.Meta{}, c5c3v1.RaftClusterSpec{ClientSecretName: "clouds"})},
 			want:    []rbacv1.PolicyRule{read("clouds")},
 		},
@@ -126,7 +126,7 @@ func TestGrant(t *testing.T) {
 			},
 		},
 		"Schema": {
-			reason: "Whether the Secrets of its Jobs are there is asked for each of them.",
+			reason: "Each Secret of its Jobs is checked for existence.",
 			objects: []runtime.Object{DatabaseSync(object.Meta{}, openstackv1.DatabaseSyncSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 				Volumes: []corev1.Volume{
 					{VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "database"}}},

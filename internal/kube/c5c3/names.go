@@ -6,14 +6,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
-// Name of the companion's Deployment and of its service account in the namespace of every control plane.
+// Name of the companion's Deployment and service account in the namespace of every control plane.
 const Name = "companion"
 
-// SuffixDigits is how much of a hash a derived name keeps.
+// SuffixDigits is the number of digits of a hash in a derived name.
 const SuffixDigits = 10
 
-// DerivedName is a name with a suffix, cut and hashed where it would be longer than a Job's may be, of whose name its pods' are
-// made.
+// DerivedName returns name with a suffix, shortened with a hash to the limit of a Job's name, because the names of its pods are
+// derived from it.
 func DerivedName(name, suffix string) string {
 	const limit = 63
 	if capacity := limit - 1 - len(suffix); len(name) > capacity {
@@ -22,6 +22,6 @@ func DerivedName(name, suffix string) string {
 	return name + "-" + suffix
 }
 
-// RestoreName is the name of the Secret into which the store's copy of a KeyRepository's keys comes, for its comparison with what is there,
-// and of the ExternalSecret that asks for it.
+// RestoreName returns the name of the Secret with the store's copy of the keys of a KeyRepository, which is compared with the current keys,
+// and of the ExternalSecret that creates it.
 func RestoreName(keys string) string { return DerivedName(keys, "restore") }

@@ -1,4 +1,4 @@
-// Package c5c3 makes what the companion controller consists of and what it reconciles.
+// Package c5c3 builds the objects of the companion controller, and the custom resources that it reconciles.
 package c5c3
 
 import (
@@ -14,72 +14,72 @@ const (
 	c5c3API      = "c5c3.io/v1alpha1"
 )
 
-// KeyRepository makes a set of rotating keys.
+// KeyRepository builds a KeyRepository, a set of rotating keys.
 func KeyRepository(meta object.Meta, spec openstackv1.KeyRepositorySpec) *openstackv1.KeyRepository {
 	return &openstackv1.KeyRepository{TypeMeta: kind(openstackAPI, "KeyRepository"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// DatabaseSync makes the schema of a service's databases.
+// DatabaseSync builds a DatabaseSync, which migrates the schema of a service's databases.
 func DatabaseSync(meta object.Meta, spec openstackv1.DatabaseSyncSpec) *openstackv1.DatabaseSync {
 	return &openstackv1.DatabaseSync{TypeMeta: kind(openstackAPI, "DatabaseSync"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// RoleAssignment makes a role of a user or a group.
+// RoleAssignment builds a RoleAssignment, a role of a user or a group.
 func RoleAssignment(meta object.Meta, spec openstackv1.RoleAssignmentSpec) *openstackv1.RoleAssignment {
 	return &openstackv1.RoleAssignment{TypeMeta: kind(openstackAPI, "RoleAssignment"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// EndpointRegion makes the region of an endpoint.
+// EndpointRegion builds an EndpointRegion, which sets the region of an endpoint.
 func EndpointRegion(meta object.Meta, spec openstackv1.EndpointRegionSpec) *openstackv1.EndpointRegion {
 	return &openstackv1.EndpointRegion{TypeMeta: kind(openstackAPI, "EndpointRegion"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// IdentityCheck makes regular logins to Keystone.
+// IdentityCheck builds an IdentityCheck, which requests tokens of Keystone regularly.
 func IdentityCheck(meta object.Meta, spec openstackv1.IdentityCheckSpec) *openstackv1.IdentityCheck {
 	return &openstackv1.IdentityCheck{TypeMeta: kind(openstackAPI, "IdentityCheck"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// CellMapping makes a cell known to Nova.
+// CellMapping builds a CellMapping, which maps a cell in Nova.
 func CellMapping(meta object.Meta, spec openstackv1.CellMappingSpec) *openstackv1.CellMapping {
 	return &openstackv1.CellMapping{TypeMeta: kind(openstackAPI, "CellMapping"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// ComputeCatalog makes flavors and host aggregates.
+// ComputeCatalog builds a ComputeCatalog of flavors and host aggregates.
 func ComputeCatalog(meta object.Meta, spec openstackv1.ComputeCatalogSpec) *openstackv1.ComputeCatalog {
 	return &openstackv1.ComputeCatalog{TypeMeta: kind(openstackAPI, "ComputeCatalog"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// OVNSync makes a comparison of Neutron with OVN.
+// OVNSync builds an OVNSync, which compares Neutron with OVN.
 func OVNSync(meta object.Meta, spec openstackv1.OVNSyncSpec) *openstackv1.OVNSync {
 	return &openstackv1.OVNSync{TypeMeta: kind(openstackAPI, "OVNSync"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// ServiceCheck makes regular questions for a service's processes.
+// ServiceCheck builds a ServiceCheck, which checks the processes of a service regularly.
 func ServiceCheck(meta object.Meta, spec openstackv1.ServiceCheckSpec) *openstackv1.ServiceCheck {
 	return &openstackv1.ServiceCheck{TypeMeta: kind(openstackAPI, "ServiceCheck"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// TestReport makes a report of how tests ended.
+// TestReport builds a TestReport of test results.
 func TestReport(meta object.Meta, spec openstackv1.TestReportSpec) *openstackv1.TestReport {
 	return &openstackv1.TestReport{TypeMeta: kind(openstackAPI, "TestReport"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// SecretAggregate makes a Secret of others.
+// SecretAggregate builds a SecretAggregate, a Secret with data of other Secrets.
 func SecretAggregate(meta object.Meta, spec c5c3v1.SecretAggregateSpec) *c5c3v1.SecretAggregate {
 	return &c5c3v1.SecretAggregate{TypeMeta: kind(c5c3API, "SecretAggregate"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// CredentialRotation makes a credential that is replaced regularly.
+// CredentialRotation builds a CredentialRotation, a credential that is replaced regularly.
 func CredentialRotation(meta object.Meta, spec c5c3v1.CredentialRotationSpec) *c5c3v1.CredentialRotation {
 	return &c5c3v1.CredentialRotation{TypeMeta: kind(c5c3API, "CredentialRotation"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// RemoteConsumer makes somebody elsewhere who uses credentials.
+// RemoteConsumer builds a RemoteConsumer, which uses credentials in another cluster.
 func RemoteConsumer(meta object.Meta, spec c5c3v1.RemoteConsumerSpec) *c5c3v1.RemoteConsumer {
 	return &c5c3v1.RemoteConsumer{TypeMeta: kind(c5c3API, "RemoteConsumer"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
-// RaftCluster makes the memory of a database's cluster.
+// RaftCluster builds a RaftCluster, which keeps the state of a clustered database.
 func RaftCluster(meta object.Meta, spec c5c3v1.RaftClusterSpec) *c5c3v1.RaftCluster {
 	return &c5c3v1.RaftCluster{TypeMeta: kind(c5c3API, "RaftCluster"), ObjectMeta: objectMeta(meta), Spec: spec}
 }

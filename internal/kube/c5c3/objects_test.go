@@ -15,13 +15,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// TestObjects: what runs the companion, and the outside of what it reconciles, whole.
+// TestObjects compares the complete objects of the companion and of its custom resources.
 func TestObjects(t *testing.T) {
 	w := workload.Workload{Name: "companion", Namespace: "cloud", App: "companion", Instance: "cloud", Replicas: 2}
 	meta := object.Meta{Name: "x", Namespace: "cloud", Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}}
 	objecttest.Run(t, map[string]objecttest.Case{
 		"deployment": {
-			Reason: "It works in its own namespace, one pod of it at a time, and says how it is at a port of its own.",
+			Reason: "It watches its own namespace, elects a leader, and has a separate port for probes.",
 			Got:    []runtime.Object{c5c3.Deployment(w, "companion:1"), c5c3.Service(w)},
 			Want: `
 apiVersion: apps/v1
@@ -142,7 +142,7 @@ spec:
 `,
 		},
 		"network": {
-			Reason: "It reaches the API server, Keystone, the services that it asks, and public addresses at their ports, each once, and Prometheus reaches it.",
+			Reason: "Egress to the API server, Keystone, services and public addresses at their distinct ports, and ingress from Prometheus.",
 			Got:    []runtime.Object{c5c3.Network(w, []string{"monitoring"}, []int32{443, 6443}, []int32{8774, 8778, 9696}, "http://a.example.com", "https://b.example.com", "https://c.example.com:5000")},
 			Want: `
 apiVersion: networking.k8s.io/v1
@@ -201,7 +201,7 @@ spec:
 `,
 		},
 		"rights": {
-			Reason: "A Role and its binding stand beside what they are for, and bind the companion of that namespace.",
+			Reason: "A Role and its binding are in the namespace of their objects, for the companion of that namespace.",
 			Got:    granted(c5c3.Grant(meta, c5c3.SecretAggregate(meta, c5c3v1.SecretAggregateSpec{TargetSecretName: "domains"}))),
 			Want: `
 apiVersion: rbac.authorization.k8s.io/v1
@@ -253,7 +253,7 @@ subjects:
 `,
 		},
 		"kinds": {
-			Reason: "Each kind is of its own group and version.",
+			Reason: "Each kind has the correct group and version.",
 			Got: []runtime.Object{
 				c5c3.KeyRepository(meta, openstackv1.KeyRepositorySpec{}), c5c3.DatabaseSync(meta, openstackv1.DatabaseSyncSpec{}),
 				c5c3.RoleAssignment(meta, openstackv1.RoleAssignmentSpec{}), c5c3.EndpointRegion(meta, openstackv1.EndpointRegionSpec{}),
@@ -337,7 +337,7 @@ metadata:
 
 func granted(role, binding runtime.Object) []runtime.Object { return []runtime.Object{role, binding} }
 
-// TestSpecs: each kind has the spec that it was given.
+// TestSpecs tests that each kind gets the passed spec.
 func TestSpecs(t *testing.T) {
 	meta, clouds := object.Meta{Name: "x", Namespace: "cloud"}, common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
 	check := openstackv1.IdentityCheckSpec{CloudCredentialsRef: clouds}

@@ -9,10 +9,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// A Reference is to a Secret or ConfigMap that a pod cannot start without.
+// Reference refers to a Secret or ConfigMap that a pod requires to start.
 type Reference struct{ Kind, Name string }
 
-// References are the Secrets and ConfigMaps that a pod needs, sorted. What it can do without is left out.
+// References returns the Secrets and ConfigMaps that a pod requires, sorted, without optional ones.
 func References(pod *corev1.PodSpec) []Reference {
 	found := needed{}
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
@@ -22,7 +22,7 @@ func References(pod *corev1.PodSpec) []Reference {
 		found.volume(&pod.Volumes[i].VolumeSource)
 	}
 	return slices.SortedFunc(maps.Keys(found), func(a, b Reference) int {
-		// Secrets first: they are what is late.
+		// Secrets first, because they are usually created last.
 		return cmp.Or(cmp.Compare(b.Kind, a.Kind), cmp.Compare(a.Name, b.Name))
 	})
 }

@@ -1,4 +1,4 @@
-// Package ceph is what a pod needs to be a client of a Ceph cluster.
+// Package ceph builds the files and network rules of a pod that is a client of a Ceph cluster.
 package ceph
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// Sources of the templates of a client's files.
+// Names of the sources in the templates of a client's files.
 const (
 	ConfigSource  = "conf"
 	KeyringSource = "keyring"
-	// KeySource is that of a user's key alone.
+	// KeySource is the source with only the key of a user.
 	KeySource = "key"
 )
 
-// Files are the templates of what librados reads in a folder, of the cluster's configuration and a user's keyring. A keyring without the
-// end of its last line is none.
+// Files returns templates of the files that librados reads in a folder, from the configuration of the cluster and the keyring of a user.
+// librados ignores a keyring whose last line has no line break.
 func Files(user, folder, config, keyring string) map[string]c5c3v1.SecretTemplate {
 	return map[string]c5c3v1.SecretTemplate{
 		config: c5c3v1.SecretTemplate(fmt.Sprintf(
@@ -28,7 +28,7 @@ func Files(user, folder, config, keyring string) map[string]c5c3v1.SecretTemplat
 	}
 }
 
-// FilesOf are the templates of the same files for the user of a pool of a StorageCluster, of which a Secret holds the key alone.
+// FilesOf returns templates of the same files for the user of a pool of a StorageCluster, whose Secret contains only the key.
 func FilesOf(c *common.StorageClient, folder, config, keyring string) map[string]c5c3v1.SecretTemplate {
 	return map[string]c5c3v1.SecretTemplate{
 		config:  c5c3v1.SecretTemplate(configOf(c, "keyring", folder+"/"+keyring)),
@@ -36,17 +36,17 @@ func FilesOf(c *common.StorageClient, folder, config, keyring string) map[string
 	}
 }
 
-// ConfigOf is the configuration of the same user, whose key is in a file of its own. It is for whoever reads a Secret as it is, without a
-// template (https://docs.ceph.com/en/latest/rados/configuration/auth-config-ref/#keys).
+// ConfigOf returns the configuration of the same user with the key in another file, for consumers that use a Secret without a template
+// (https://docs.ceph.com/en/latest/rados/configuration/auth-config-ref/#keys).
 func ConfigOf(c *common.StorageClient, keyFile string) string { return configOf(c, "keyfile", keyFile) }
 
-// configOf says where a user's key is, by the option of what the file is.
+// configOf returns a configuration in which option (keyring or keyfile) is the path of the user's key.
 func configOf(c *common.StorageClient, option, file string) string {
 	return fmt.Sprintf(
 		"[global]\nfsid = %s\nmon_host = %s\n[client.%s]\n%s = %s\n", c.FSID, strings.Join(c.Monitors, ","), c.User, option, file)
 }
 
-// Traffic is to monitors of both protocols and to daemons, in some networks or anywhere
+// Traffic returns the egress to monitors, with both protocols, and daemons, in the given networks or anywhere
 // (https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/).
 func Traffic(networks []common.CIDR) workload.Flow {
 	f := workload.Flow{Anywhere: len(networks) == 0, Ports: []int32{3300, 6789}, Ranges: []workload.Range{{First: 6800, Last: 7568}}}
@@ -56,7 +56,7 @@ func Traffic(networks []common.CIDR) workload.Flow {
 	return f
 }
 
-// TrafficOf is that of the user of a pool of a StorageCluster: to its networks, or to its pods where these have addresses of their own.
+// TrafficOf returns the egress for the user of a pool of a StorageCluster: to its networks, or to its pods if they use the pod network.
 func TrafficOf(c *common.StorageClient) workload.Flow {
 	f := Traffic(nil)
 	f.Anywhere, f.Blocks = !c.PodNetwork && len(c.Networks) == 0, c.Networks

@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// TestFiles: the configuration names the keyring that lies beside it, and both end with a line's end, however the Secret is written.
+// TestFiles tests that the configuration refers to the keyring in the same folder, and that both end with a line break.
 func TestFiles(t *testing.T) {
 	want := map[string]string{
 		"ceph.conf": "[global]\nmon_host = a\n[client.glance]\nkeyring = /etc/ceph/keyring\n",
@@ -27,7 +27,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestFilesOf: the same of a pool of a StorageCluster, of whose user there is the key alone.
+// TestFilesOf tests the same for a pool of a StorageCluster, with only the key of the user.
 func TestFilesOf(t *testing.T) {
 	c := &common.StorageClient{FSID: "f", Monitors: []string{"[v2:10.0.0.1:3300]", "[v2:10.0.0.2:3300]"}, User: "production-glance"}
 	want := map[string]string{
@@ -43,7 +43,7 @@ func TestFilesOf(t *testing.T) {
 	}
 }
 
-// TestConfigOf: where nobody makes a keyring, the key's own file is named.
+// TestConfigOf tests that the configuration refers to the key file if no keyring exists.
 func TestConfigOf(t *testing.T) {
 	c := &common.StorageClient{FSID: "f", Monitors: []string{"[v2:10.0.0.1:3300]", "[v2:10.0.0.2:3300]"}, User: "production-nova"}
 	want := "[global]\nfsid = f\nmon_host = [v2:10.0.0.1:3300],[v2:10.0.0.2:3300]\n[client.production-nova]\nkeyfile = /etc/keys/userKey\n"
@@ -65,7 +65,7 @@ func filled(t *testing.T, text c5c3v1.SecretTemplate, sources map[string]string)
 	return out.String()
 }
 
-// TestTraffic: https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/ has the ports.
+// TestTraffic tests the ports in https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/.
 func TestTraffic(t *testing.T) {
 	daemons := workload.Flow{Ports: []int32{3300, 6789}, Ranges: []workload.Range{{First: 6800, Last: 7568}}}
 	anywhere, some := daemons, daemons
@@ -78,7 +78,7 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// TestTrafficOf: where daemons have addresses of their own they are pods, and nothing else is let out to.
+// TestTrafficOf tests that egress is restricted to the pods of the daemons if they use the pod network.
 func TestTrafficOf(t *testing.T) {
 	daemons := workload.Flow{Ports: []int32{3300, 6789}, Ranges: []workload.Range{{First: 6800, Last: 7568}}}
 	anywhere, some, pods := daemons, daemons, daemons
@@ -88,8 +88,8 @@ func TestTrafficOf(t *testing.T) {
 		client common.StorageClient
 		want   workload.Flow
 	}{
-		"Anywhere": {"Nobody says where nodes are.", common.StorageClient{Instance: "storage-1"}, anywhere},
-		"Networks": {"Nodes are there.", common.StorageClient{Instance: "storage-1", Networks: []string{"10.1.0.0/16"}}, some},
+		"Anywhere": {"The networks are unknown.", common.StorageClient{Instance: "storage-1"}, anywhere},
+		"Networks": {"The networks of the nodes are known.", common.StorageClient{Instance: "storage-1", Networks: []string{"10.1.0.0/16"}}, some},
 		"Pods":     {"They have no network of nodes.", common.StorageClient{Instance: "storage-1", PodNetwork: true}, pods},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package certificate makes cert-manager objects.
+// Package certificate builds cert-manager objects.
 package certificate
 
 import (
@@ -13,19 +13,19 @@ import (
 
 const apiVersion = "cert-manager.io/v1"
 
-// Keys of a Secret that cert-manager fills.
+// Keys of a Secret that cert-manager writes.
 const (
 	CAKey   = "ca.crt"
 	CertKey = "tls.crt"
 	KeyKey  = "tls.key"
 )
 
-// SelfSigned makes an issuer whose certificates sign themselves: the start of a private authority.
+// SelfSigned builds an issuer of self-signed certificates, for the certificate of a private authority.
 func SelfSigned(meta object.Meta) *unstructured.Unstructured {
 	return object.New(apiVersion, "Issuer", meta, object.Map{"selfSigned": object.Map{}})
 }
 
-// Authority makes the certificate of a private authority, for ten years: everything that trusts it would need a new one.
+// Authority builds the certificate of a private authority. It is valid for ten years, because all its clients must be updated with it.
 func Authority(meta object.Meta, issuer string) *unstructured.Unstructured {
 	return object.New(apiVersion, "Certificate", meta, object.Map{
 		"isCA":       true,
@@ -38,12 +38,12 @@ func Authority(meta object.Meta, issuer string) *unstructured.Unstructured {
 	})
 }
 
-// CAIssuer makes the issuer that signs with a private authority's Secret.
+// CAIssuer builds an issuer that signs with the Secret of a private authority.
 func CAIssuer(meta object.Meta, secretName string) *unstructured.Unstructured {
 	return object.New(apiVersion, "Issuer", meta, object.Map{"ca": object.Map{"secretName": secretName}})
 }
 
-// Server makes a server's certificate, kept in a Secret of the same name, for hosts: names or addresses.
+// Server builds the certificate of a server for hosts (names or addresses), in a Secret of the same name.
 func Server(meta object.Meta, issuer common.IssuerReference, hosts ...string) *unstructured.Unstructured {
 	var dnsNames []string
 	var addresses object.List
@@ -64,13 +64,13 @@ func Server(meta object.Meta, issuer common.IssuerReference, hosts ...string) *u
 	}, object.Map{"ipAddresses": addresses}))
 }
 
-// Peer makes the certificate of processes that are servers and clients of one another, as Server does, with a name by which each lets the
-// others in.
+// Peer builds a certificate like Server for processes that are servers and clients of one another. They authorize each other by name.
 func Peer(meta object.Meta, issuer common.IssuerReference, name string, hosts ...string) *unstructured.Unstructured {
 	out := Server(meta, issuer, hosts...)
 	spec, _ := out.Object["spec"].(object.Map)
 	spec["commonName"] = name
-	// libvirt and QEMU take no other, whatever the kind of key (libvirt's virNetTLSContextCheckCertKeyUsage, QEMU's crypto/tlscredsx509.c).
+	// libvirt and QEMU require key encipherment for every type of key (libvirt's virNetTLSContextCheckCertKeyUsage, QEMU's
+	// crypto/tlscredsx509.c).
 	spec["usages"] = object.Array("digital signature", "key encipherment", "server auth", "client auth")
 	return out
 }
@@ -82,8 +82,8 @@ func issuerKind(i common.IssuerReference) string {
 	return i.Kind
 }
 
-// CABundleSecret makes a Secret with the authority of somebody else's certificate, which a source has under a key, and with nothing else: for
-// those who verify a server, and have no business with what else the source has of it. It stays when the object goes.
+// CABundleSecret builds a Secret with only the authority of an external certificate, which the source has under key, for clients that must
+// not get the other data of the source. The Secret is kept when the object is deleted.
 func CABundleSecret(meta object.Meta, from secret.Source, key string) *unstructured.Unstructured {
 	return secret.Composed(meta, from, nil, object.Map{CAKey: "{{ .authority }}"}, object.Map{"authority": key})
 }

@@ -11,13 +11,13 @@ import (
 
 var meta = object.Meta{Name: "internal-ca", Namespace: "cloud"}
 
-// TestAuthority: the authority signs itself by one issuer and is what the other signs with.
+// TestAuthority tests that the authority is self-signed, and that the CA issuer uses its Secret.
 func TestAuthority(t *testing.T) {
 	self := SelfSigned(object.Meta{Name: "self-signed"})
 	authority := Authority(meta, self.GetName()).Object["spec"].(map[string]any)
 	ca := CAIssuer(meta, meta.Name).Object["spec"].(map[string]any)
 	if authority["isCA"] != true || authority["secretName"] != ca["ca"].(map[string]any)["secretName"] {
-		t.Errorf("the authority %v is not what %v signs with", authority, ca)
+		t.Errorf("the authority %v is not the Secret of issuer %v", authority, ca)
 	}
 	if authority["privateKey"].(map[string]any)["rotationPolicy"] != "Never" {
 		t.Errorf("a new key would make every certificate invalid: %v", authority["privateKey"])

@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
-// TestObjects: what cert-manager is asked for, whole.
+// TestObjects compares complete cert-manager objects.
 func TestObjects(t *testing.T) {
 	meta := object.Meta{Name: "internal-ca", Namespace: "cloud"}
 	objecttest.Run(t, map[string]objecttest.Case{
@@ -125,7 +125,7 @@ spec:
 `,
 		},
 		"trusted": {
-			Reason: "Of what a source has there is the authority, and nothing else.",
+			Reason: "Only the authority of the source is copied.",
 			Got: []runtime.Object{certificate.CABundleSecret(
 				object.Meta{Name: "queue-tls", Namespace: "cloud"}, secret.Source{Store: "tenant", StoreKind: "SecretStore", Key: "authorities"}, "a.pem",
 			)},

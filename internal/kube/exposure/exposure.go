@@ -1,4 +1,4 @@
-// Package exposure makes what brings a service's API to the outside: an HTTPRoute or an Ingress, and their certificates.
+// Package exposure builds the objects that expose the API of a service: an HTTPRoute or an Ingress, and their certificates.
 package exposure
 
 import (
@@ -24,35 +24,35 @@ const (
 	Ingress    = "Ingress"
 )
 
-// Backend is the Service behind the API. It speaks https, with a certificate of its own.
+// Backend is the Service of the API. It serves https with its own certificate.
 type Backend struct {
 	// Service and port.
 	Service string
 	Port    int32
 	// Host is the name in the backend's certificate, CASecret the Secret whose ca.crt signed it.
 	Host, CASecret string
-	// CAConfigMap is a ConfigMap with the same ca.crt. Empty: there is none.
+	// CAConfigMap is a ConfigMap with the same ca.crt. Empty: none.
 	CAConfigMap string
 	Limits      Limits
 }
 
-// Limits are those of a proxy in front of a backend. Each is above the backend's own.
+// Limits of a proxy in front of a backend. Each is higher than the backend's own.
 type Limits struct {
-	// Request is the longest time of a request. 0: any.
+	// Request is the maximum duration of a request. 0: unlimited.
 	Request time.Duration
-	// Connect is how long a connection may wait for the backend, which answers the TLS handshake when it has a slot for the request.
+	// Connect is the timeout for connecting to the backend, which completes the TLS handshake once it has a slot for the request.
 	Connect time.Duration
-	// Silence is how long neither the client nor the backend may send anything.
+	// Silence is the idle timeout of client and backend.
 	Silence time.Duration
-	// BodyBytes is the largest body of a request. 0: any.
+	// BodyBytes is the maximum size of a request body. 0: unlimited.
 	BodyBytes int64
-	// HeaderBytes is the largest header of an answer.
+	// HeaderBytes is the maximum size of response headers.
 	HeaderBytes int
-	// Streams reports whether bodies are passed on as they come.
+	// Streams reports whether bodies are passed on without buffering.
 	Streams bool
 }
 
-// authority is what a Gateway verifies the backend by. A ConfigMap is what every Gateway takes, a Secret what some do
+// authority returns the reference with which a Gateway verifies the backend. Every Gateway supports a ConfigMap, some also a Secret
 // (https://gateway-api.sigs.k8s.io/api-types/backendtlspolicy/).
 func (b Backend) authority() object.Map {
 	if b.CAConfigMap == "" {
@@ -61,7 +61,7 @@ func (b Backend) authority() object.Map {
 	return object.Map{"group": "", "kind": "ConfigMap", "name": b.CAConfigMap}
 }
 
-// Route makes the HTTPRoute to a backend, and the policy by which the Gateway trusts the backend's certificate.
+// Route builds the HTTPRoute to a backend, and the policy with which the Gateway verifies the backend's certificate.
 func Route(meta object.Meta, e common.ServiceExposure, b Backend) []runtime.Object {
 	parent := object.WithOptional(object.Map{"name": string(e.Gateway.Name), "namespace": string(e.Gateway.Namespace)},
 		object.Map{"sectionName": string(e.Gateway.SectionName)})
@@ -69,8 +69,8 @@ func Route(meta object.Meta, e common.ServiceExposure, b Backend) []runtime.Obje
 		"matches":     object.List{object.Map{"path": object.Map{"type": "PathPrefix", "value": path(e)}}},
 		"backendRefs": object.List{object.Map{"name": b.Service, "port": int64(b.Port)}},
 	}
-	// 0s is none (https://gateway-api.sigs.k8s.io/guides/http-timeouts/). Without the field, Envoy ends a request after 15 s, and a silent
-	// stream after 5 minutes. There is one attempt for each request, so that backendRequest would repeat the limit.
+	// 0s disables the timeout (https://gateway-api.sigs.k8s.io/guides/http-timeouts/). Without the field, Envoy ends a request after 15 s,
+	// and an idle stream after 5 minutes. Each request is attempted once, so backendRequest would repeat the limit.
 	rule["timeouts"] = object.Map{"request": seconds(b.Limits.Request) + "s"}
 	if e.Path != "" {
 		rule["filters"] = object.List{object.Map{
@@ -96,7 +96,7 @@ func Route(meta object.Meta, e common.ServiceExposure, b Backend) []runtime.Obje
 	}
 }
 
-// IngressFor makes the Ingress to a backend, and the certificate of its host name where an issuer is named.
+// IngressFor builds the Ingress to a backend, and the certificate of its host name if an issuer is set.
 func IngressFor(meta object.Meta, e common.ServiceExposure, b Backend) []runtime.Object {
 	tlsSecret := meta.Name + "-public-tls"
 	ingress := &networkingv1.Ingress{
@@ -152,12 +152,13 @@ func annotations(e common.ServiceExposure) map[string]string {
 	return out
 }
 
-// backendAnnotations tell a controller that the backend speaks https, and by which authority to verify it, as each documents it:
+// backendAnnotations contains annotations for https to the backend and verification of its certificate, by controller, from
+// their documentation:
 //   - https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/
 //   - https://www.haproxy.com/documentation/kubernetes-ingress/community/configuration-reference/ingress/
 //   - https://haproxy-ingress.github.io/docs/configuration/keys/
 //
-// Controllers that want it said of the Service, or by objects of their own, are not here.
+// Controllers that need annotations of the Service, or custom resources, are not supported.
 var backendAnnotations = map[string]func(namespace string, b Backend) map[string]string{
 	"ingress-nginx": func(namespace string, b Backend) map[string]string {
 		const prefix = "nginx.ingress.kubernetes.io/"
@@ -186,8 +187,8 @@ var backendAnnotations = map[string]func(namespace string, b Backend) map[string
 
 func seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
 
-// limitAnnotations set the limits of a controller's proxy for one backend. Limits of a whole controller are in
-// docs/proxies.md: the header of requests, HAProxy's time-out of clients, and, of haproxy.org, the one of connections.
+// limitAnnotations contains annotations with the limits for one backend, by controller. Limits that apply to a whole controller are in
+// docs/proxies.md: request headers, HAProxy's client timeout, and the connect timeout of haproxy.org.
 var limitAnnotations = map[string]func(l Limits) map[string]string{
 	"ingress-nginx": func(l Limits) map[string]string {
 		const prefix = "nginx.ingress.kubernetes.io/"
@@ -218,7 +219,7 @@ var limitAnnotations = map[string]func(l Limits) map[string]string{
 	},
 }
 
-// ingressAnnotations are those that the exposure names, over those that its controller needs.
+// ingressAnnotations returns the annotations of the exposure, and the ones that its controller requires.
 func ingressAnnotations(meta object.Meta, e common.ServiceExposure, b Backend) map[string]string {
 	out := map[string]string{}
 	if of := backendAnnotations[e.IngressController]; of != nil {
@@ -231,7 +232,7 @@ func ingressAnnotations(meta object.Meta, e common.ServiceExposure, b Backend) m
 	return out
 }
 
-// Namespaces are the namespaces that traffic from outside comes from, sorted; none means any.
+// Namespaces returns the sorted namespaces that ingress is allowed from; none means all.
 func Namespaces(e *common.ServiceExposure) []string {
 	if e == nil {
 		return nil

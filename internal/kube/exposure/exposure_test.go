@@ -29,7 +29,7 @@ func spec(t *testing.T, o runtime.Object) map[string]any {
 	return u.Object["spec"].(map[string]any)
 }
 
-// TestRoute: a route leads to the Service by its host name, and takes a path away that the service does not know.
+// TestRoute tests that a route matches the host name, and removes a path prefix that the service does not serve.
 func TestRoute(t *testing.T) {
 	e := common.ServiceExposure{Hostname: "keystone.example.com", Exposure: common.Exposure{
 		Type: GatewayAPI, Gateway: &common.Gateway{Name: "public", Namespace: "gateways"},
@@ -74,7 +74,7 @@ func TestRoute(t *testing.T) {
 			if diff := cmp.Diff(policy, spec(t, objects[1])); diff != "" {
 				t.Errorf("the Gateway trusts (-want +got):\n%s", diff)
 			}
-			// Annotations are for what a controller serves.
+			// Annotations are only set on objects that the controller reads.
 			if r, p := objects[0].(*unstructured.Unstructured), objects[1].(*unstructured.Unstructured); r.GetAnnotations()["c"] != "d" || len(p.GetAnnotations()) > 0 {
 				t.Errorf("annotations %v and %v", r.GetAnnotations(), p.GetAnnotations())
 			}
@@ -82,7 +82,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// TestIngress: TLS is on unless it is switched off; the certificate is ours to order where an issuer is named.
+// TestIngress tests that TLS is enabled by default, and that a certificate is composed if an issuer is set.
 func TestIngress(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tls   common.TLS
@@ -128,7 +128,7 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestAuthority: a ConfigMap goes before a Secret.
+// TestAuthority tests that a ConfigMap takes precedence over a Secret.
 func TestAuthority(t *testing.T) {
 	b := backend
 	b.CAConfigMap = "keystone-ca"
@@ -141,7 +141,7 @@ func TestAuthority(t *testing.T) {
 	}
 }
 
-// TestLimits: proxies in front of a stream have no limit but that of silence.
+// TestLimits tests that proxies in front of a stream have only an idle timeout.
 func TestLimits(t *testing.T) {
 	request := Limits{Request: 2 * time.Minute, Connect: time.Minute, Silence: 2 * time.Minute, BodyBytes: 1 << 20, HeaderBytes: 64 << 10}
 	stream := Limits{Connect: time.Minute, Silence: time.Hour, HeaderBytes: 64 << 10, Streams: true}
@@ -184,12 +184,12 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestIngressController: a known controller is configured for a backend that serves https, and what is said besides goes before that.
+// TestIngressController tests the annotations for known controllers, and that explicit annotations take precedence.
 func TestIngressController(t *testing.T) {
 	for name, tc := range map[string]struct {
-		controller string
-		said       map[string]common.AnnotationValue
-		want       map[string]string
+		controller  string
+		annotations map[string]common.AnnotationValue
+		want        map[string]string
 	}{
 		"Other": {"other", map[string]common.AnnotationValue{"a": "b"}, map[string]string{"a": "b"}},
 		"Nginx": {"ingress-nginx", map[string]common.AnnotationValue{"nginx.ingress.kubernetes.io/proxy-ssl-verify": "off"}, map[string]string{
@@ -207,7 +207,7 @@ func TestIngressController(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := common.ServiceExposure{Hostname: "keystone.example.com", Exposure: common.Exposure{
-				Type: Ingress, IngressController: tc.controller, Annotations: tc.said,
+				Type: Ingress, IngressController: tc.controller, Annotations: tc.annotations,
 			}}
 			ingress := IngressFor(meta, e, backend)[0].(*networkingv1.Ingress)
 			want := maps.Clone(tc.want)

@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object/objecttest"
 )
 
-// TestObjects: what leads from outside to a service, whole.
+// TestObjects compares the complete objects that expose a service.
 func TestObjects(t *testing.T) {
 	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: map[string]string{"a": "b"}}
 	backend := exposure.Backend{Service: "keystone", Port: 5000, Host: "keystone.cloud.svc", CASecret: "keystone-tls", CAConfigMap: "authority",
@@ -24,7 +24,7 @@ func TestObjects(t *testing.T) {
 	haproxy.IngressController, other.IngressController = "haproxy.org", "haproxy-ingress"
 	objecttest.Run(t, map[string]objecttest.Case{
 		"ingress": {
-			Reason: "The certificate is that of the name outside, not of the Service; the way on is by https that is verified.",
+			Reason: "The certificate has the public host name; the connection to the Service is verified https.",
 			Got:    exposure.IngressFor(meta, outside, backend),
 			Want: `
 apiVersion: networking.k8s.io/v1
@@ -90,7 +90,7 @@ spec:
 `,
 		},
 		"haproxy": {
-			Reason: "HAProxy's own controller is told so in its own words.",
+			Reason: "The controller of HAProxy has other annotations.",
 			Got:    exposure.IngressFor(meta, haproxy, backend)[:1],
 			Want: `
 apiVersion: networking.k8s.io/v1

@@ -1,4 +1,4 @@
-// Package mariadb makes objects of the mariadb-operator: servers, and a service's database with its account.
+// Package mariadb builds objects of mariadb-operator: servers, and the databases and accounts of services.
 package mariadb
 
 import (
@@ -15,17 +15,17 @@ import (
 
 const apiVersion = "k8s.mariadb.com/v1alpha1"
 
-// Watched are the labels of a Secret whose changes the operator follows at once; else it looks every ten hours.
+// Watched returns the label of Secrets that the operator watches; it reads other Secrets every ten hours.
 func Watched() object.Map { return object.Map{"k8s.mariadb.com/watch": "true"} }
 
-// Account is a database on a server, and a user that may do everything in it. A user has several databases by an Account for each, of which
-// one makes the User; a database has several users the same way.
+// Account is a database on a server, and a user with all privileges in it. For a user with several databases, use an Account for each and
+// create the User once; for several users of a database, create the Database once.
 type Account struct {
-	// Meta of the objects. Their name stays for ever, as do the names below: the operator refuses to change them.
+	// Meta of the objects. Their name and the names below are immutable in the operator.
 	Meta object.Meta
-	// Schema is the name of the database in SQL, and Login that of the user, where they are not that of the objects: a Kubernetes name has no
-	// underscore. In a Grant the operator leaves an underscore the wildcard that it is in SQL, so that no two databases of a server may
-	// differ in nothing but a character in its place.
+	// Schema is the SQL name of the database, and Login the name of the user, if they differ from the name of the objects: a Kubernetes name
+	// has no underscore. The operator does not escape underscores in a Grant, where they are SQL wildcards, so two databases of a server
+	// must not differ only in the character at an underscore.
 	Schema, Login string
 	// Server is the name of the MariaDB object, or, if it is External, of the ExternalMariaDB.
 	Server   string
@@ -34,9 +34,9 @@ type Account struct {
 	Secret string
 }
 
-// Database makes the database. Deleting the object never drops it.
+// Database builds the database. Deletion of the object never drops it.
 //
-// The character set is utf8: PyMySQL's default, which a table's mixed encodings would not survive.
+// The character set is utf8, the default of PyMySQL: tables with mixed encodings would break.
 func (a Account) Database() *unstructured.Unstructured {
 	return a.object("Database", object.Map{
 		"name":         a.schema(),
@@ -45,7 +45,7 @@ func (a Account) Database() *unstructured.Unstructured {
 	})
 }
 
-// User makes the user, who must use TLS. Its connections are not limited: the operator's default of ten is less than one
+// User builds the user, who must use TLS. Its connections are not limited: the operator's default of ten is less than one
 // API process needs.
 func (a Account) User() *unstructured.Unstructured {
 	return a.object("User", object.Map{
@@ -57,7 +57,7 @@ func (a Account) User() *unstructured.Unstructured {
 	})
 }
 
-// Grant gives the user everything in the database, whoever makes either. Until both exist, the operator tries again.
+// Grant builds the grant of all privileges in the database. The operator retries until database and user exist.
 func (a Account) Grant() *unstructured.Unstructured {
 	return a.object("Grant", object.Map{
 		"privileges": object.Array("ALL PRIVILEGES"),
@@ -81,7 +81,7 @@ func (a Account) object(kind string, spec object.Map) *unstructured.Unstructured
 func (a Account) schema() string { return cmp.Or(a.Schema, a.Meta.Name) }
 func (a Account) login() string  { return cmp.Or(a.Login, a.Meta.Name) }
 
-// URL is the address of a database for SQLAlchemy, in which Kubernetes replaces $(passwordVar).
+// URL returns the SQLAlchemy URL of a database, in which Kubernetes replaces $(passwordVar).
 func URL(user, passwordVar, host string, port int32, database, caFile string) string {
 	address := net.JoinHostPort(host, strconv.Itoa(int(port)))
 	return fmt.Sprintf("mysql+pymysql://%s:$(%s)@%s/%s?charset=utf8&ssl_ca=%s", user, passwordVar, address, database, caFile)

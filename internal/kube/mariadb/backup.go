@@ -18,16 +18,16 @@ const (
 	bucketCAKey        = "ca.crt"
 )
 
-// Bucket is where backups lie.
+// Bucket is the location of backups.
 type Bucket struct {
 	// Name, Endpoint (host and port), Region and Prefix of the bucket.
 	Name, Endpoint, Region, Prefix string
-	// Secret holds access-key-id and secret-access-key, and ca.crt where PrivateCA says so.
+	// Secret has the keys access-key-id and secret-access-key, and ca.crt if PrivateCA is set.
 	Secret    string
 	PrivateCA bool
 }
 
-// BucketKeys are the keys of the Secret with a bucket's credentials.
+// BucketKeys returns the keys of the Secret with a bucket's credentials.
 func BucketKeys(privateCA bool) []string {
 	if privateCA {
 		return []string{accessKeyIDKey, secretAccessKeyKey, bucketCAKey}
@@ -49,38 +49,38 @@ func (b Bucket) s3() object.Map {
 	}, object.Map{"region": b.Region, "prefix": b.Prefix})
 }
 
-// Bootstrap is what a new server starts from: the backup of a bucket that is closest to a moment (RFC 3339), or the newest.
+// Bootstrap returns the source of a new server's data: the backup in a bucket closest to a moment (RFC 3339), or the latest.
 func Bootstrap(from Bucket, moment string) object.Map {
 	return object.WithOptional(object.Map{"backupContentType": "Physical", "s3": from.s3()}, object.Map{"targetRecoveryTime": moment})
 }
 
-// Backup is regular physical backups of a server, each taken from a member that takes no writes, if there is one.
+// Backup builds regular physical backups of a server, preferably from a member without writes.
 type Backup struct {
 	Meta object.Meta
 	// Server is the name of the MariaDB object.
 	Server string
-	// Cron is when one is made, besides the first, which is made at once. Days is how long each is kept.
+	// Cron is the schedule; the first backup is made at once. Days is the retention of each backup.
 	Cron   string
 	Days   int32
 	Bucket Bucket
-	// Timeout is when one that has not come to its end is given up.
+	// Timeout is the maximum duration of a backup.
 	Timeout time.Duration
-	// StagingSize and StagingClass are of the volume in which a backup is put together. No size: the disk of the member's node.
+	// StagingSize and StagingClass of the volume for temporary files. Empty StagingSize: the disk of the member's node.
 	StagingSize, StagingClass string
-	// Tolerations are those of the members, beside which it runs.
+	// Tolerations of the members, because a backup runs on their nodes.
 	Tolerations []common.Toleration
 	Resources   *common.Resources
-	// Restarts: a container that failed is started again in its pod, which Kubernetes removes with its logs when it gives up, as the
-	// operator orders by itself and does not allow to change. Else there is another pod, and the failed ones stay.
+	// Restarts: a failed container is restarted in its pod, which Kubernetes deletes with its logs at the backoff limit. This is the
+	// default of the operator, which does not allow changes. If false, another pod is created, and failed pods are kept.
 	Restarts bool
 }
 
-// backoffLimit is how often a backup is tried again: for about an hour and a half, as Kubernetes waits longer and longer, up to minutes.
-// The operator's five are over in as many. It matters because a Job that has failed keeps the operator from making another until someone
-// deletes it (waitForRunningJobs in internal/controller/physicalbackup_controller_job.go of v25.10.4).
+// backoffLimit is the number of retries of a backup. With Kubernetes' increasing delays they take about an hour and a half; the operator's
+// default of five takes minutes. A failed Job prevents further backups until it is deleted
+// (waitForRunningJobs in internal/controller/physicalbackup_controller_job.go of v25.10.4).
 const backoffLimit = 20
 
-// ImmutableFields is what the operator does not allow to change in a PhysicalBackup: a change needs another object.
+// ImmutableFields returns the fields of a PhysicalBackup that the operator does not allow to change: a change requires another object.
 func (b Backup) ImmutableFields() object.Map {
 	fixed := object.Map{"cron": b.Cron, "storage": object.Map{"s3": b.Bucket.s3()}}
 	if b.StagingSize != "" {
@@ -92,12 +92,12 @@ func (b Backup) ImmutableFields() object.Map {
 	return fixed
 }
 
-// Object makes the PhysicalBackup object. Its pods run on the node of the member that they copy, and get MariaDB's pull secrets.
+// Object builds the PhysicalBackup. Its pods run on the node of the member that they copy, and use the pull secrets of the MariaDB object.
 func (b Backup) Object() *unstructured.Unstructured {
 	const hoursPerDay = 24
 	fixed, restart := b.ImmutableFields(), "Never"
 	if b.Restarts {
-		restart = "" // the operator's own
+		restart = "" // the default of the operator
 	}
 	return object.New(apiVersion, "PhysicalBackup", b.Meta, restrict(object.WithOptional(object.Map{
 		"mariaDbRef":   object.Map{"name": b.Server},
@@ -105,7 +105,7 @@ func (b Backup) Object() *unstructured.Unstructured {
 		"storage":      fixed["storage"],
 		"maxRetention": fmt.Sprintf("%dh", int(b.Days)*hoursPerDay),
 		"target":       "PreferReplica",
-		// It is done by one core, which is several times slower by bzip2.
+		// One core compresses; bzip2 is several times slower.
 		"compression":  "gzip",
 		"timeout":      b.Timeout.String(),
 		"backoffLimit": int64(backoffLimit),
@@ -117,7 +117,7 @@ func (b Backup) Object() *unstructured.Unstructured {
 	}), serverUser))
 }
 
-// LongestGap is the longest time between two of a hundred consecutive times of a schedule, counted from a fixed day.
+// LongestGap returns the longest time between two of a hundred consecutive times of a schedule, starting on a fixed day.
 func LongestGap(schedule common.Cron) time.Duration {
 	const samples = 100
 	s, err := cron.ParseStandard(string(schedule))

@@ -7,26 +7,26 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
-// CAKey is the key of a Secret in which the operator looks for the authority of a server.
+// CAKey is the key of a Secret from which the operator reads the authority of a server.
 const CAKey = "ca.crt"
 
 const externalKind = "ExternalMariaDB"
 
-// External is a server that somebody else runs. The operator logs in there for databases, users and grants, and makes nothing else of it.
+// External is an externally managed server. The operator connects to it to create databases, users and grants.
 type External struct {
 	Meta object.Meta
 	Host string
 	Port int32
-	// User is one who may make databases, users and grants.
+	// User has the privileges to create databases, users and grants.
 	User string
 	// Secret holds the password of the user, and the authority of the server's certificate (ExternalKeys).
 	Secret string
 }
 
-// ExternalKeys are the keys of the Secret of an External.
+// ExternalKeys returns the keys of the Secret of an External.
 func ExternalKeys() []string { return []string{secret.PasswordKey, CAKey} }
 
-// Object makes the ExternalMariaDB object. The server's name is verified; of the operator itself no certificate is asked.
+// Object builds the ExternalMariaDB. The operator verifies the server's name, and presents no client certificate.
 // https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/docs/external_mariadb.md
 func (e External) Object() *unstructured.Unstructured {
 	return object.New(apiVersion, externalKind, e.Meta, object.Map{

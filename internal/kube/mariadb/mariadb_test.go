@@ -50,15 +50,15 @@ func TestServer(t *testing.T) {
 			map[string]any{"replicas": int64(1), "galera": nil, "affinity": nil, "topologySpreadConstraints": nil},
 		},
 		"TLS": {
-			"Nobody connects without TLS, by certificates of our own authority.", server,
+			"TLS is required, with certificates of the internal authority.", server,
 			map[string]any{"tls.required": true, "tls.serverCertIssuerRef.name": "internal-ca", "tls.clientCertIssuerRef.kind": "Issuer"},
 		},
 		"password": {
-			"The operator makes no password of its own.", server,
+			"The operator generates no password.", server,
 			map[string]any{"rootPasswordSecretKeyRef.generate": false, "rootPasswordSecretKeyRef.name": "mariadb-root"},
 		},
 		"proxy": {
-			"The operator is told who chooses the member that takes writes.", with(func(s *Server) { s.MaxScale = "maxscale" }),
+			"The operator is configured with the proxy that selects the primary.", with(func(s *Server) { s.MaxScale = "maxscale" }),
 			map[string]any{"maxScaleRef.name": "maxscale", "maxScaleRef.namespace": "cloud"},
 		},
 		"restore": {
@@ -95,7 +95,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestAccount: the account is the service's own, is never dropped, and may open as many connections as it needs.
+// TestAccount tests that the account belongs to one service, is never dropped, and has no connection limit.
 func TestAccount(t *testing.T) {
 	a := Account{Meta: object.Meta{Name: "keystone", Namespace: "cloud"}, Server: "mariadb", Secret: "keystone-database"}
 	for _, o := range []map[string]any{a.Database().Object, a.User().Object, a.Grant().Object} {
@@ -115,14 +115,14 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestNames: objects, databases and users have names of their own where SQL or the service wants it.
+// TestNames tests that SQL names of databases and users can differ from the names of objects.
 func TestNames(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		account Account
 		want    []string // the objects' name, the database's, the user's
 	}{
-		"one":       {"What has one name has it everywhere.", Account{Meta: object.Meta{Name: "glance"}}, []string{"glance", "glance", "glance"}},
+		"one":       {"By default, all names are equal.", Account{Meta: object.Meta{Name: "glance"}}, []string{"glance", "glance", "glance"}},
 		"database":  {"A Kubernetes name has no underscore.", Account{Meta: object.Meta{Name: "nova-api"}, Schema: "nova_api", Login: "nova"}, []string{"nova-api", "nova_api", "nova"}},
 		"another's": {"A user with rights on another's database.", Account{Meta: object.Meta{Name: "nova-cell1"}, Login: "nova"}, []string{"nova-cell1", "nova-cell1", "nova"}},
 	} {
@@ -144,7 +144,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestURL: what Kubernetes makes of the variable is a URL, with the password where it belongs.
+// TestURL tests that the URL is valid after Kubernetes has replaced the variable, and contains the password.
 func TestURL(t *testing.T) {
 	text := URL("keystone", "DATABASE_PASSWORD", "mariadb.cloud.svc.cluster.local", 3306, "keystone", "/etc/keystone/database-ca/ca.crt")
 	u, err := url.Parse(strings.Replace(text, "$(DATABASE_PASSWORD)", "s3cr3t", 1))
@@ -159,8 +159,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestBackup: it is kept for days, taken from a member that takes no writes, beside which it runs, and tried for longer than an object store is
-// down for.
+// TestBackup tests retention, source member, placement and that retries take longer than an outage of an object store.
 func TestBackup(t *testing.T) {
 	backup := Backup{
 		Meta: server.Meta, Server: "mariadb", Cron: "0 1 * * *", Days: 30, Timeout: 2 * time.Hour,
@@ -193,7 +192,7 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestBucketKeys: each key that an object reads from the bucket's Secret is one that the Secret is said to need, and no other is.
+// TestBucketKeys tests that BucketKeys returns exactly the keys that objects read from the Secret.
 func TestBucketKeys(t *testing.T) {
 	for _, private := range []bool{false, true} {
 		var read []string
@@ -204,19 +203,19 @@ func TestBucketKeys(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(read, BucketKeys(private)); diff != "" || len(read) < 2 {
-			t.Errorf("with an authority of its own: %v (-read +needed):\n%s", private, diff)
+			t.Errorf("with a private authority: %v (-read +needed):\n%s", private, diff)
 		}
 	}
 }
 
-// TestWatched: the operator sees a change at once by this label (https://github.com/mariadb-operator/mariadb-operator, metadata of Secrets).
+// TestWatched tests the label of watched Secrets (https://github.com/mariadb-operator/mariadb-operator, metadata of Secrets).
 func TestWatched(t *testing.T) {
 	if diff := cmp.Diff(object.Map{"k8s.mariadb.com/watch": "true"}, Watched()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestRestricted: everything that the operator lets one say of the security of its pods is said.
+// TestRestricted tests that all configurable security contexts of the operator are set.
 func TestRestricted(t *testing.T) {
 	one, metered := server, server
 	one.Replicas, metered.Exporter.Enabled = 1, true
@@ -251,8 +250,8 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
-// TestMaxScale: all connections go to the one member that takes writes, by a certificate that clients of the members verify, too; the proxies are
-// apart, and where the members may be.
+// TestMaxScale tests that all connections go to the primary, with a certificate of the same authority as the members', and that proxies
+// are spread over nodes that their placement selects.
 func TestMaxScale(t *testing.T) {
 	placement := common.Placement{NodeSelector: map[string]common.LabelValue{"disk": "fast"}, Tolerations: []common.Toleration{{Operator: "Exists"}}}
 	proxy := Proxy{
@@ -272,7 +271,7 @@ func TestMaxScale(t *testing.T) {
 		"tls":          object.Map{"enabled": true, "listenerCertIssuerRef": issuer, "adminCertIssuerRef": issuer},
 		"nodeSelector": object.Map{"disk": "fast"}, "tolerations": object.List{object.Map{"operator": "Exists"}},
 		"podDisruptionBudget":       object.Map{"maxUnavailable": int64(1)},
-		"topologySpreadConstraints": apart("maxscale", "maxscale"),
+		"topologySpreadConstraints": spreadOverNodes("maxscale", "maxscale"),
 		"metrics": object.Map{"enabled": true, "exporter": restrict(object.Map{
 			"image": "exporter", "nodeSelector": object.Map{"disk": "fast"}, "tolerations": object.List{object.Map{"operator": "Exists"}},
 		}, exporterUser)},
@@ -283,8 +282,8 @@ func TestMaxScale(t *testing.T) {
 	}
 }
 
-// TestTransfer: members of a new cluster encrypt what they copy, keep more of what was written than by themselves, and have the time that a large
-// database takes to be copied. A cluster that was made without goes on without.
+// TestTransfer tests that members of a new cluster encrypt state transfers, keep a larger write cache, and have a startup timeout for a
+// large database. A cluster that was created without these settings keeps the defaults.
 func TestTransfer(t *testing.T) {
 	with := server
 	with.Transfer = &Transfer{Cache: "1G", Threads: 4}
@@ -312,7 +311,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// TestSpread: members are apart as far as there are nodes. The operator's own rule, which needs a node for each, is not left to it.
+// TestSpread tests that members are spread over the available nodes, in place of the operator's rule, which requires a node for each.
 func TestSpread(t *testing.T) {
 	spec, _ := server.Object().Object["spec"].(map[string]any)
 	members := map[string]any{"matchLabels": map[string]any{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": "mariadb"}}

@@ -7,30 +7,30 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// Proxy is MaxScale before a Galera cluster.
+// Proxy is a MaxScale in front of a Galera cluster.
 type Proxy struct {
 	Meta object.Meta
 	// Server is the name of the MariaDB object.
 	Server string
-	// Replicas is the number of proxies, Port where they listen.
+	// Replicas is the number of proxies, Port their listener port.
 	Replicas, Port int32
-	// Issuer (of the namespace) of the certificates of listener and REST API.
+	// Issuer (in the namespace) of the certificates of listener and REST API.
 	Issuer      string
 	Image       string
 	Resources   *common.Resources
 	Placement   common.Placement
 	Exporter    Exporter
 	PullSecrets []common.ObjectName
-	// Priority is the name of the pods' PriorityClass, empty where a proxy was created without one: the operator does not allow to change it.
+	// Priority is the PriorityClass of the pods. Empty for a proxy that was created without one, because the field is immutable.
 	Priority string
 }
 
-// Object makes the MaxScale object: all of a service's connections go to the one member that takes writes, because a schema change that is
-// split over two half-creates tables.
+// Object builds the MaxScale: it routes all connections of services to the one member for writes, because a schema change that is
+// split over two members creates incomplete tables.
 //
-// A listener is named as the operator would name it
-// (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/api/v1alpha1/maxscale_types.go): services are one list that
-// belongs to whoever applies it, and a name that the operator adds would come and go with every apply.
+// The listener has the default name of the operator
+// (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/api/v1alpha1/maxscale_types.go): services are one atomic list of
+// their field manager, and a default name would be added and removed with every apply.
 func (p Proxy) Object() *unstructured.Unstructured {
 	const service = "primary"
 	issuer := object.Map{"name": p.Issuer, "kind": "Issuer"}
@@ -43,12 +43,12 @@ func (p Proxy) Object() *unstructured.Unstructured {
 			"params":   object.Map{"router_options": "master"},
 			"listener": object.Map{"name": service + "-listener", "port": int64(p.Port), "protocol": "MariaDBProtocol"},
 		}},
-		// What the operator takes by itself: an authority of the proxy's own, which no client knows. How MaxScale reaches the members it
-		// takes from the MariaDB object.
+		// The default of the operator is a separate authority for the proxy, which clients do not trust. MaxScale gets its connection to
+		// the members from the MariaDB object.
 		"tls":                       object.Map{"enabled": true, "listenerCertIssuerRef": issuer, "adminCertIssuerRef": issuer},
 		"metrics":                   p.Exporter.object(),
 		"podDisruptionBudget":       object.Map{"maxUnavailable": int64(1)},
-		"topologySpreadConstraints": apart("maxscale", p.Meta.Name),
+		"topologySpreadConstraints": spreadOverNodes("maxscale", p.Meta.Name),
 	}, object.Map{
 		"image":             p.Image,
 		"resources":         object.Resources(p.Resources),

@@ -12,12 +12,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// AdminPort is that of MaxScale's REST API, which its exporter asks.
+// AdminPort is the port of MaxScale's REST API, which its exporter reads.
 const AdminPort = 8989
 
-// Monitor makes a ServiceMonitor that reads the metrics of every member of a MariaDB or MaxScale, which one exporter asks for them. The
-// operator makes one, too, but gives it labels only with every pod of the server, which it would replace for them; a Prometheus that
-// chooses by labels does not see that one.
+// Monitor builds a ServiceMonitor for every member of a MariaDB or MaxScale, which are read through one exporter. The operator's own
+// ServiceMonitor gets labels only together with the pods of the server, which it would replace for that; a Prometheus that selects
+// ServiceMonitors by label does not find it.
 func Monitor(meta object.Meta, conf common.Monitoring, members, port int32) *unstructured.Unstructured {
 	o := monitoring.Service(meta, conf, "metrics", map[string]string{
 		"app.kubernetes.io/name": "exporter", "app.kubernetes.io/instance": meta.Name + "-metrics",
@@ -37,34 +37,34 @@ func Monitor(meta object.Meta, conf common.Monitoring, members, port int32) *uns
 	return o
 }
 
-// Alerts are on a server or cluster.
+// Alerts configures the alerts on a server or cluster.
 type Alerts struct {
-	// Meta of the alerts; its name is also that of the MariaDB object.
+	// Meta of the alerts; its name is also the name of the MariaDB object.
 	Meta object.Meta
-	// Field orders the server in a claim, and Memory says there how much it has: people are told to change them.
+	// Field is the path of the server in a claim, and Memory the path of its memory, for the remedies.
 	Field, Memory string
-	// Members of the server; more than one are a Galera cluster.
+	// Members is the number of members of the server; more than one is a Galera cluster.
 	Members int32
-	// Proxy: there is a MaxScale of ProxyName.
+	// Proxy: a MaxScale named ProxyName exists.
 	Proxy     bool
 	ProxyName string
-	// Metrics: an exporter reports what the server knows.
+	// Metrics: an exporter for the server exists.
 	Metrics bool
-	// BackupAge is the age at which the last backup is too old. 0: there are none.
+	// BackupAge is the maximum age of the last backup. 0: no backups.
 	BackupAge time.Duration
 }
 
-// of selects a metric of the namespace, by further labels.
+// of returns a selector of a metric in the namespace, with further label matchers.
 func (a Alerts) of(metric, more string) string {
 	return fmt.Sprintf(`%s{namespace=%q%s}`, metric, a.Meta.Namespace, more)
 }
 
-// set selects a metric of kube-state-metrics on a StatefulSet.
+// set returns a selector of a metric of kube-state-metrics on a StatefulSet.
 func (a Alerts) set(metric, name string) string {
 	return a.of(metric, fmt.Sprintf(`,statefulset=%q`, name))
 }
 
-// Object makes a PrometheusRule on metrics of kube-state-metrics, the kubelet and cert-manager, and of the exporter where there is one
+// Object builds a PrometheusRule with metrics of kube-state-metrics, the kubelet and cert-manager, and of the exporter if it exists
 // (https://github.com/prometheus/mysqld_exporter).
 func (a Alerts) Object(conf common.Monitoring) *unstructured.Unstructured {
 	alerts := slices.Concat(a.memberAlerts(), a.volumeAlerts())
@@ -76,7 +76,7 @@ func (a Alerts) Object(conf common.Monitoring) *unstructured.Unstructured {
 			Name: "DatabaseProxyDown", Severity: monitoring.Critical, For: "2m",
 			Expr:    a.set("kube_statefulset_status_replicas_ready", a.ProxyName) + " == 0",
 			Summary: "No proxy of the database is ready: services cannot connect to it.",
-			Action:  "Look at the MaxScale's conditions and at its pods' events and logs, then at the members.",
+			Action:  "Check the conditions of the MaxScale object and the events and logs of its pods, then the members.",
 		})
 	}
 	if a.BackupAge > 0 {
@@ -92,20 +92,20 @@ func (a Alerts) memberAlerts() []monitoring.Alert {
 			Name: "DatabaseDown", Severity: monitoring.Critical, For: "2m",
 			Expr:    ready + " == 0",
 			Summary: "No member of the database is ready: every service that needs it fails.",
-			Action:  "Look at the MariaDB's conditions and at its pods' events and logs. The operator recovers a cluster by itself.",
+			Action:  "Check the conditions of the MariaDB object and the events and logs of its pods. The operator recovers the cluster automatically.",
 		},
 		{
 			Name: "DatabaseDegraded", Severity: monitoring.Warning, For: "15m",
 			Expr:    fmt.Sprintf("%s < %s", ready, desired),
-			Summary: "Fewer members of the database are ready than wanted.",
-			Action:  "Look at the pods' events: a node may be full or gone, a member may be copying the database from another.",
+			Summary: "The database has fewer ready members than configured.",
+			Action:  "Check the events of the pods: a node may be full or missing, or a member may be copying the database from another.",
 		},
 		{
 			Name: "DatabaseCertificateExpiring", Severity: monitoring.Warning, For: "1h",
 			Expr: a.of("certmanager_certificate_expiration_timestamp_seconds",
 				fmt.Sprintf(`,name=~"(%s|maxscale)-.*|internal-ca"`, a.Meta.Name)) + " - time() < 7 * 24 * 3600",
 			Summary: "Certificate {{ $labels.name }} expires within a week and was not renewed.",
-			Action:  "Look at the Certificate's events and at its issuer.",
+			Action:  "Check the events of the Certificate and its issuer.",
 		},
 	}
 }
@@ -114,81 +114,81 @@ func (a Alerts) volumeAlerts() []monitoring.Alert {
 	volumes := fmt.Sprintf(`,persistentvolumeclaim=~"storage-%s-[0-9]+"`, a.Meta.Name)
 	free := a.of("kubelet_volume_stats_available_bytes", volumes) + " / " + a.of("kubelet_volume_stats_capacity_bytes", volumes)
 	action := "Raise " + a.Field + ".storageSize in the claim: " +
-		"the operator enlarges the volumes where their storage class lets it."
+		"the operator expands the volumes if their storage class allows it."
 	return []monitoring.Alert{
 		{
 			Name: "DatabaseVolumeFilling", Severity: monitoring.Warning, For: "15m", Expr: free + " < 0.2",
-			Summary: "Volume {{ $labels.persistentvolumeclaim }} is four fifths full.", Action: action,
+			Summary: "Volume {{ $labels.persistentvolumeclaim }} is 80 % full.", Action: action,
 		},
 		{
 			Name: "DatabaseVolumeFull", Severity: monitoring.Critical, For: "5m", Expr: free + " < 0.05",
-			Summary: "Volume {{ $labels.persistentvolumeclaim }} is full but for a twentieth: the database stops when nothing is left.",
+			Summary: "Volume {{ $labels.persistentvolumeclaim }} is 95 % full. The database stops when the volume is full.",
 			Action:  action,
 		},
 	}
 }
 
 func (a Alerts) serverAlerts() []monitoring.Alert {
-	// By its pod's name alone, as Monitor says it, or by its whole name, as the operator's own monitor does.
+	// The instance is the name of the pod, as Monitor sets it, or its full host name, as in the operator's own ServiceMonitor.
 	members := fmt.Sprintf(`,instance=~"%s-[0-9]+([.].*)?"`, a.Meta.Name)
 	alerts := []monitoring.Alert{
 		{
 			Name: "DatabaseConnectionsExhausting", Severity: monitoring.Warning, For: "10m",
 			Expr: a.of("mysql_global_status_threads_connected", members) + " / " +
 				a.of("mysql_global_variables_max_connections", members) + " > 0.8",
-			Summary: "Four fifths of the connections that member {{ $labels.instance }} takes are open.",
-			Action: "Look at who holds them (SHOW PROCESSLIST). " +
-				"The number follows the claim's size, its pods and " + a.Memory + ".",
+			Summary: "Member {{ $labels.instance }} uses more than 80 % of its connections.",
+			Action: "Check which clients use them (SHOW PROCESSLIST). " +
+				"The limit depends on the size of the claim, its pods and " + a.Memory + ".",
 		},
 		{
 			Name: "DatabaseMetricsMissing", Severity: monitoring.Warning, For: "15m",
 			Expr:    a.of("mysql_up", members) + " == 0",
 			Summary: "The exporter cannot read the metrics of member {{ $labels.instance }}: other alerts on it cannot fire.",
-			Action:  "Look at the log of the exporter (Deployment " + a.Meta.Name + "-metrics).",
+			Action:  "Check the log of the exporter (Deployment " + a.Meta.Name + "-metrics).",
 		},
 	}
 	alerts = append(alerts, monitoring.Alert{
 		Name: "DatabaseDeadlocks", Severity: monitoring.Warning, For: "15m",
 		Expr:    "rate(" + a.of("mysql_global_status_innodb_deadlocks", members) + "[5m]) > 0.1",
-		Summary: "Member {{ $labels.instance }} ends {{ $value | humanize }} transactions a second because of deadlocks. Services try again.",
-		Action:  "SHOW ENGINE INNODB STATUS has the last one. The tables name the service: look for a program that hangs or is scaled far up.",
+		Summary: "Member {{ $labels.instance }} aborts {{ $value | humanize }} transactions per second because of deadlocks. Services retry.",
+		Action:  "See SHOW ENGINE INNODB STATUS for the last deadlock and its tables; check for a process that hangs or has many replicas.",
 	})
 	if a.Members > 1 {
 		alerts = append(alerts, monitoring.Alert{
 			Name: "DatabaseConflicts", Severity: monitoring.Warning, For: "15m",
 			Expr: "rate(" + a.of("mysql_global_status_wsrep_local_cert_failures", members) + "[5m]) + rate(" +
 				a.of("mysql_global_status_wsrep_local_bf_aborts", members) + "[5m]) > 1",
-			Summary: "Member {{ $labels.instance }} ends {{ $value | humanize }} transactions a second because another member was first.",
-			Action: "Services write to more than one member. With a MaxScale all writes go to one: look whether clients connect past it, " +
-				"and whether it changes the primary again and again.",
+			Summary: "Member {{ $labels.instance }} aborts {{ $value | humanize }} transactions per second because of conflicts with other members.",
+			Action: "Services write to more than one member. A MaxScale sends all writes to one: check whether clients bypass it, " +
+				"and whether it changes the primary repeatedly.",
 		}, monitoring.Alert{
 			Name: "DatabaseFlowControl", Severity: monitoring.Warning, For: "10m",
 			Expr:    "rate(" + a.of("mysql_global_status_wsrep_flow_control_paused_ns", members) + "[5m]) / 1e9 > 0.1",
-			Summary: "Galera stops writes of member {{ $labels.instance }} for {{ $value | humanizePercentage }} of the time: a member is too slow.",
-			Action: "Compare wsrep_local_recv_queue of the members: the longest is of the slow one. Look at its node, its volume and " + a.Memory +
-				".",
+			Summary: "Galera pauses writes of member {{ $labels.instance }} for {{ $value | humanizePercentage }} of the time: one is too slow.",
+			Action: "Compare wsrep_local_recv_queue of the members: the longest belongs to the slow one. " +
+				"Check its node, its volume and " + a.Memory + ".",
 		}, monitoring.Alert{
 			Name: "DatabaseClusterSplit", Severity: monitoring.Critical, For: "10m",
 			Expr:    fmt.Sprintf("%s < %d", a.of("mysql_global_status_wsrep_cluster_size", members), a.Members),
-			Summary: "Member {{ $labels.instance }} sees {{ $value }} members of its Galera cluster, fewer than there are to be.",
-			Action:  "Look at the MariaDB's condition GaleraReady, and at the members' logs: who is alone takes no writes.",
+			Summary: "Member {{ $labels.instance }} sees {{ $value }} members of its Galera cluster, fewer than configured.",
+			Action:  "Check the condition GaleraReady of the MariaDB object and the logs of the members: an isolated member rejects writes.",
 		})
 	}
 	return alerts
 }
 
-// backupAlerts are alerts on the Jobs of backups, which end in the moment they were made.
+// backupAlerts returns alerts on the Jobs of backups, whose names end with the time of their creation.
 func (a Alerts) backupAlerts() []monitoring.Alert {
 	jobs := fmt.Sprintf(`,job_name=~"%s(-[0-9a-f]+)?-[0-9]{14}"`, a.Meta.Name)
 	done := a.of("kube_job_status_completion_time", jobs)
 	age := a.BackupAge.Round(time.Hour)
-	const action = "Read the logs of the Job's pods; look at the object store and at its credentials. " +
-		"A Job that has failed has to be deleted before another is made."
+	const action = "Check the logs of the Job's pods, the object store and its credentials. " +
+		"Delete a failed Job before another backup can run."
 	return []monitoring.Alert{
 		{
 			Name: "DatabaseBackupFailed", Severity: monitoring.Warning, For: "5m",
 			Expr:    a.of("kube_job_failed", jobs+`,condition="true"`) + " > 0",
-			Summary: "Backup {{ $labels.job_name }} has failed, and no other is made.", Action: action,
+			Summary: "Backup {{ $labels.job_name }} has failed, and no further backups run.", Action: action,
 		},
 		{
 			Name: "DatabaseBackupOld", Severity: monitoring.Critical, For: "10m",
@@ -198,7 +198,7 @@ func (a Alerts) backupAlerts() []monitoring.Alert {
 		{
 			Name: "DatabaseBackupMissing", Severity: monitoring.Critical, For: fmt.Sprintf("%.0fh", age.Hours()),
 			Expr:    fmt.Sprintf("absent(%s)", done),
-			Summary: "There is no backup of the database.", Action: action,
+			Summary: "The database has no backup.", Action: action,
 		},
 	}
 }

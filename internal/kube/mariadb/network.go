@@ -12,8 +12,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// Ports of what the operator runs, as its sources name them: pkg/controller/galera/resources, api/v1alpha1 (agent 5555, MaxScale's REST API
-// 8989, exporters 9104 and 9105).
+// Ports of the processes that the operator runs, from its source: pkg/controller/galera/resources, api/v1alpha1 (agent 5555, MaxScale's
+// REST API 8989, exporters 9104 and 9105).
 var (
 	galeraPorts   = []int32{4444, 4567, 4568}
 	serverPort    = []int32{common.DatabasePort}
@@ -23,24 +23,24 @@ var (
 	proxyExporter = []int32{9105}
 )
 
-// Pods are the labels that the operator gives the pods of a server.
+// Pods returns the labels that the operator sets on the pods of a server.
 func Pods(name string) map[string]string { return labels("mariadb", name) }
 
-// ExporterPods are those of what serves the metrics of a server, or of a proxy.
+// ExporterPods returns the labels of the exporter of a server or a proxy.
 func ExporterPods(name string) map[string]string { return labels("exporter", name+"-metrics") }
 
-// ProxyPods are those of a proxy.
+// ProxyPods returns the labels of the pods of a proxy.
 func ProxyPods(name string) map[string]string { return labels("maxscale", name) }
 
 func labels(app, instance string) map[string]string {
 	return map[string]string{"app.kubernetes.io/name": app, "app.kubernetes.io/instance": instance}
 }
 
-// ServiceJobs are the components of services' Jobs that speak to databases.
+// ServiceJobs lists the components of services' Jobs that connect to databases.
 var ServiceJobs = []string{"archive", "bootstrap", "migration", "schema", "schema-check", "trust-flush"}
 
-// OperatorJobs are the pods of Jobs that are not ours: backups, restores and recoveries. The operator labels them with little or
-// nothing, so they are known by what Kubernetes itself gives the pods of Jobs.
+// OperatorJobs selects the pods of the operator's Jobs: backups, restores and recoveries. The operator sets few or no labels on them, so
+// they are selected by labels that Kubernetes sets on all pods of Jobs.
 func OperatorJobs() []metav1.LabelSelectorRequirement {
 	const managedBy = "app.kubernetes.io/managed-by"
 	return []metav1.LabelSelectorRequirement{
@@ -49,28 +49,28 @@ func OperatorJobs() []metav1.LabelSelectorRequirement {
 	}
 }
 
-// Network is who reaches a server and what belongs to it, and whom these reach.
+// Network describes the connections of a server and its proxy, exporters and Jobs.
 type Network struct {
-	// Server is the name of the MariaDB object, with so many Members, Proxy that of its MaxScale. Empty: there is none.
+	// Server is the name of the MariaDB object, Members its number of members, Proxy the name of its MaxScale. Empty: none.
 	Server  string
 	Members int32
 	Proxy   string
 	// Metrics: there are exporters.
 	Metrics bool
-	// ClientLabels are the labels of the pods that use it, each of a kind of them.
+	// ClientLabels lists the labels of client pods, one entry for each kind of pod.
 	ClientLabels []map[string]string
-	// Buckets are the ports of the object stores that it is backed up to, or restored from.
+	// Buckets lists the ports of the object stores for backups and restores.
 	Buckets    []int32
 	Neighbours common.Neighbours
 }
 
-// Policy is a network policy, and the name of it.
+// Policy is a NetworkPolicy with its name.
 type Policy struct {
 	Name   string
 	Object runtime.Object
 }
 
-// Policies let through what each kind of pod needs.
+// Policies returns a policy for each kind of pod.
 func (n Network) Policies(meta func(name string) object.Meta) []Policy {
 	var out []Policy
 	add := func(name string, pods metav1.LabelSelector, inbound, outbound []workload.Flow) {
@@ -99,15 +99,15 @@ func (n Network) Policies(meta func(name string) object.Meta) []Policy {
 	return out
 }
 
-// Backups lets the Jobs of the operator reach the server and the object stores.
+// Backups returns a policy that allows the Jobs of the operator to connect to the server and the object stores.
 func (n Network) Backups(meta object.Meta) runtime.Object {
 	return workload.NetworkPolicy(meta, metav1.LabelSelector{MatchExpressions: OperatorJobs()}, nil, []workload.Flow{
 		{Pods: Pods(n.Server), Ports: serverPort}, {Anywhere: true, Ports: n.Buckets},
 	})
 }
 
-// flows are those of the members. In a cluster they speak to each other, and to the API server, of which the operator's containers beside
-// them ask who they are and who it is that asks them.
+// flows returns the traffic of the members. In a cluster they connect to each other, and to the API server: sidecars of the operator
+// use it to identify themselves and to authenticate their clients.
 func (n Network) flows() (in, out []workload.Flow) {
 	in = workload.From(n.ClientLabels, serverPort)
 	operator := workload.Flow{Namespaces: workload.Names(n.Neighbours.MariaDBOperator), Ports: serverPort}

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object/objecttest"
 )
 
-// TestObjects: what the operator is asked for, whole.
+// TestObjects compares complete objects of the operator.
 func TestObjects(t *testing.T) {
 	meta := object.Meta{Name: "mariadb", Namespace: "cloud"}
 	placement := common.Placement{
@@ -26,7 +26,7 @@ func TestObjects(t *testing.T) {
 	account := mariadb.Account{Meta: object.Meta{Name: "keystone", Namespace: "cloud"}, Server: "mariadb", Secret: "keystone-database"}
 	objecttest.Run(t, map[string]objecttest.Case{
 		"single": {
-			Reason: "One server alone has what every server has: TLS, a password that others made, restricted pods.",
+			Reason: "A single server has TLS, an existing password and restricted pods, like all servers.",
 			Got: []runtime.Object{mariadb.Server{
 				Meta: meta, Replicas: 1, RootSecret: "mariadb-root", StorageSize: "10Gi", Issuer: "internal-ca", BufferPool: "1G", Connections: 100,
 			}.Object()},
@@ -382,7 +382,7 @@ spec:
 `,
 		},
 		"backup on the node's disk": {
-			Reason: "What the platform does not say is left to the operator.",
+			Reason: "Unset fields of the platform keep the operator's defaults.",
 			Got: []runtime.Object{mariadb.Backup{
 				Meta: meta, Server: "mariadb", Cron: "0 3 * * *", Days: 1, Bucket: mariadb.Bucket{Name: "b", Endpoint: "s3:443", Secret: "s3"}, Timeout: time.Hour, Restarts: true,
 			}.Object()},
@@ -482,7 +482,7 @@ spec:
 `,
 		},
 		"external": {
-			Reason: "At a server elsewhere the operator verifies the name, sends no certificate, and makes what refers to it by its kind.",
+			Reason: "For an external server, the operator verifies the name and sends no certificate, and objects refer to it by kind.",
 			Got: []runtime.Object{
 				mariadb.External{
 					Meta: meta, Host: "db.example.com", Port: 3307, User: "cloud-admin", Secret: "corporate",
@@ -526,7 +526,7 @@ spec:
 `,
 		},
 		"metrics": {
-			Reason: "Each member is asked for by the exporter, and is called by its name.",
+			Reason: "Each member is a target of the exporter, with its name as instance.",
 			Got:    []runtime.Object{mariadb.Monitor(meta, common.Monitoring{Labels: map[string]common.LabelValue{"prometheus": "platform"}}, 2, 3306)},
 			Want: `
 apiVersion: monitoring.coreos.com/v1

@@ -7,12 +7,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// Users of MariaDB's image and, by number, of the exporters'. The operator takes the first itself only where nothing is said of a pod's
-// security. It chooses MaxScale's by the image's version, which we do not know, so that nothing can be said of that.
+// serverUser is the user of MariaDB's image, exporterUser the numeric user of the exporters' images. The operator sets the first only if
+// the pod has no security context. It selects the user of MaxScale by the version of the image, which is unknown here, so MaxScale gets no
+// security context.
 const serverUser, exporterUser = 999, 65534
 
-// container and pod are what the restricted Pod Security Standard asks of a container and of its pod
-// (https://kubernetes.io/docs/concepts/security/pod-security-standards/). The operator asks for neither by itself.
+// container and pod return the settings that the restricted Pod Security Standard requires of a container and its pod
+// (https://kubernetes.io/docs/concepts/security/pod-security-standards/). The operator does not set them by default.
 func container() object.Map {
 	return object.Map{"allowPrivilegeEscalation": false, "capabilities": object.Map{"drop": object.List{"ALL"}}}
 }
@@ -24,21 +25,21 @@ func pod(user int64) object.Map {
 	}
 }
 
-// restrict adds both to the spec of something whose containers run as a user: MariaDB, PhysicalBackup, or an exporter of metrics.
+// restrict adds both to the spec of an object whose containers run as user: MariaDB, PhysicalBackup, or an exporter of metrics.
 func restrict(spec object.Map, user int64) object.Map {
 	maps.Copy(spec, object.Map{"podSecurityContext": pod(user), "securityContext": container()})
 	return spec
 }
 
-// Exporter serves metrics.
+// Exporter is the configuration of a metrics exporter.
 type Exporter struct {
 	Enabled   bool
 	Image     string
 	Placement common.Placement
 }
 
-// object is the configuration of metrics and of the pod that serves them, where they are wanted. That pod gets the pull secrets of what it
-// asks.
+// object returns the metrics configuration of a server, including the exporter if it is enabled. The exporter's pod gets the pull secrets
+// of its server.
 func (e Exporter) object() object.Map {
 	metrics := object.Map{"enabled": e.Enabled}
 	if e.Enabled {

@@ -13,69 +13,69 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// Server is one MariaDB server, or a Galera cluster of an odd number.
+// Server is one MariaDB server, or a Galera cluster with an odd number of members.
 type Server struct {
 	Meta object.Meta
 	// Replicas is the number of members; more than one make a Galera cluster.
 	Replicas int32
-	// RootSecret holds root's password under the key password.
+	// RootSecret has the password of root under the key password.
 	RootSecret string
 	// StorageSize and StorageClass of each volume; no class means the cluster's default.
 	StorageSize, StorageClass string
 	Resources                 *common.Resources
 	Placement                 common.Placement
-	// Issuer (of the namespace) of the server's and of the clients' certificates. Connections without TLS are refused.
+	// Issuer (in the namespace) of the certificates of server and clients. Connections without TLS are rejected.
 	Issuer string
-	// MaxScale is the name of the proxy that decides who takes writes. Empty: the operator does.
+	// MaxScale is the name of the proxy that selects the primary. Empty: the operator does.
 	MaxScale string
 	Image    string
 	Exporter Exporter
-	// PullSecrets are the names of Secrets. The operator does not allow to change them.
+	// PullSecrets lists names of Secrets. The field is immutable in the operator.
 	PullSecrets []common.ObjectName
-	// BufferPool is the memory for pages (1G), Connections the most that there may be.
+	// BufferPool is the memory for pages (1G), Connections the maximum number of connections.
 	BufferPool  string
 	Connections int64
-	// Primary is the member that has to take the writes, before another can be removed. Nil: whichever does.
+	// Primary is the member that must become the primary before another member can be removed. Nil: any.
 	Primary *int64
-	// Transfer is how members of a cluster copy what they have missed. Nil: as the operator does by itself, for clusters that were made so.
+	// Transfer configures state transfer in a cluster. Nil: the defaults of the operator, for clusters that were created with them.
 	Transfer *Transfer
-	// DefaultCollations leaves the collation of a table that names its character set alone to MariaDB's default, for servers that were made
-	// so: a new table could not refer to an existing one otherwise.
+	// DefaultCollations keeps MariaDB's default collation for tables that set only a character set, on servers that were created with
+	// it: otherwise a new table could not refer to an existing one.
 	DefaultCollations bool
-	// Bootstrap is what a new server starts from, if not from nothing.
+	// Bootstrap is the source of a new server's data. Nil: it starts empty.
 	Bootstrap object.Map
 }
 
-// Transfer is how members of a Galera cluster copy what they have missed.
+// Transfer configures how members of a Galera cluster synchronize.
 //
-// A cluster has it from its beginning or not at all. Half way through a change of it, a member that was restarted and one that was not
-// would not understand each other's state transfer, and the second is only restarted when the first has come up: the operator's
-// documentation has every member's configuration changed by hand first
+// It cannot be changed for an existing cluster. During a rolling change, a restarted member and an old one have incompatible state
+// transfers, and the old one is restarted only after the new one has synchronized: the operator's documentation
+// requires a manual change of every member's configuration first
 // (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/docs/tls.md#enabling-tls-in-existing-instances).
 type Transfer struct {
-	// Cache is how much of what was written each member keeps (1G), so that one that was away for a while gets the rest, and not all.
+	// Cache is the amount of recent writes that each member keeps (1G), so that a member returning after an outage needs no full copy.
 	Cache string
-	// Threads apply what others wrote.
+	// Threads is the number of threads that apply writes of other members.
 	Threads int64
 }
 
-// startupSeconds is how long a member may take to start. In it, one that has missed too much copies the whole database: at 20 MiB/s,
-// which is what a slow network and disk do, 500 GiB take seven hours. The operator's probe asks for a database that answers
-// (pkg/agent/handler/galera/probe.go), which one that copies does not, so that the kubelet would end it and it would begin again. A
-// member that does not come up at all is seen by others: by the operator's recovery, and by alerts.
+// transferSeconds is the startup timeout of a member with Transfer. Within it, a member that is too far behind copies the whole database:
+// at 20 MiB/s, the rate of a slow network and disk, 500 GiB take seven hours. The operator's probe requires a responding database
+// (pkg/agent/handler/galera/probe.go). A member that copies does not respond, so the kubelet would restart it and the copy would start
+// again. A member that never starts is detected by the operator's recovery and by alerts. startupSeconds applies without Transfer.
 const (
 	startupSeconds  = 600
 	transferSeconds = 12 * 60 * 60
 	startupPeriod   = 2
 )
 
-// clusterBootstrapTimeout is how long the operator keeps to the member that it has found to be the most advanced, when all have gone down
-// and that one does not come up. After its default, ten minutes, it forgets what it found and may take an empty member, which the
-// others then copy: every database is lost (https://github.com/mariadb-operator/mariadb-operator/issues/1701, in all releases up to
-// 26.6.0). It starts the same member again every five minutes; who knows that it is lost names another (docs/operations.md).
+// clusterBootstrapTimeout is the time that the operator waits for the most advanced member, after all members have failed and this one does
+// not start. After its default, ten minutes, it discards that result and may select an empty member, which the others then copy: every
+// database is lost (https://github.com/mariadb-operator/mariadb-operator/issues/1701, in all releases up to 26.6.0). It restarts the
+// same member every five minutes; if the member is lost, an administrator has to select another (docs/operations.md).
 const clusterBootstrapTimeout = "720h0m0s"
 
-// Object makes the MariaDB object.
+// Object builds the MariaDB object.
 func (s Server) Object() *unstructured.Unstructured {
 	issuer := object.Map{"name": s.Issuer, "kind": "Issuer"}
 	tls := object.Map{"enabled": true, "required": true, "serverCertIssuerRef": issuer, "clientCertIssuerRef": issuer}
@@ -92,14 +92,14 @@ func (s Server) Object() *unstructured.Unstructured {
 		"podDisruptionBudget":      object.Map{"maxUnavailable": int64(1)},
 		"priorityClassName":        workload.PriorityInfrastructure,
 		"updateStrategy":           object.Map{"type": "ReplicasFirstPrimaryLast"},
-		// The operator's defaults wait 20 s for every member in turn.
+		// With the operator's defaults, each member would wait 20 s in turn.
 		"startupProbe":   startup,
 		"readinessProbe": object.Map{"initialDelaySeconds": int64(1), "periodSeconds": int64(5)},
 	}, serverUser)
 	if s.Replicas > 1 {
 		galera := object.Map{
 			"enabled": true, "sst": "mariabackup", "recovery": object.Map{"enabled": true, "clusterBootstrapTimeout": clusterBootstrapTimeout},
-			// Of its init container nothing can be said without its image, which is that of the operator.
+			// Its init container gets no security context: that would require its image, which is the operator's.
 			"agent": object.Map{"securityContext": container()},
 		}
 		if s.Primary != nil {
@@ -127,9 +127,9 @@ func (s Server) Object() *unstructured.Unstructured {
 	return object.New(apiVersion, "MariaDB", s.Meta, spec)
 }
 
-// spread puts each member on a node of its own where there are enough nodes, and in a zone of its own if that can be had. The operator's
-// own way (antiAffinityEnabled alone) leaves a cluster with fewer nodes than members without a database. It stays set because the
-// operator refuses its change.
+// spread requires each member on a separate node if there are enough nodes, and prefers separate zones. The operator's
+// default (antiAffinityEnabled alone) does not start a cluster with fewer nodes than members. antiAffinityEnabled stays set because the
+// operator does not allow to change it.
 func (s Server) spread() (affinity object.Map, constraints object.List) {
 	const most = 100
 	affinity = object.Map{"antiAffinityEnabled": true, "podAntiAffinity": object.Map{
@@ -138,33 +138,34 @@ func (s Server) spread() (affinity object.Map, constraints object.List) {
 			"podAffinityTerm": object.Map{"labelSelector": pods("mariadb", s.Meta.Name), "topologyKey": corev1.LabelTopologyZone},
 		}},
 	}}
-	return affinity, apart("mariadb", s.Meta.Name)
+	return affinity, spreadOverNodes("mariadb", s.Meta.Name)
 }
 
-// apart spreads pods of the operator over nodes as evenly as there are nodes.
-func apart(app, instance string) object.List {
+// spreadOverNodes returns constraints that spread pods of the operator evenly over nodes.
+func spreadOverNodes(app, instance string) object.List {
 	return object.List{object.Map{
 		"maxSkew": int64(1), "topologyKey": corev1.LabelHostname, "whenUnsatisfiable": string(corev1.DoNotSchedule),
 		"labelSelector": pods(app, instance),
 	}}
 }
 
-// pods selects pods by the labels that the operator gives them.
+// pods returns a selector of pods by the labels that the operator sets.
 func pods(app, instance string) object.Map {
 	return object.Map{"matchLabels": object.Map{"app.kubernetes.io/name": app, "app.kubernetes.io/instance": instance}}
 }
 
-// collationsOption gives tables that name a character set and no collation the collation that databases have.
+// collationsOption sets the collation of databases for tables with a character set and no collation.
 const collationsOption = "loose-character-set-collations"
 
-// HasCollations reports whether a configuration decides the collation of tables that name a character set alone.
+// HasCollations reports whether a configuration sets the collation of tables that set only a character set.
 func HasCollations(config string) bool { return strings.Contains(config, collationsOption) }
 
-// config is the server's own configuration (https://mariadb.com/docs/server/server-management/variables-and-modes/server-system-variables).
+// config returns the server's configuration
+// (https://mariadb.com/docs/server/server-management/variables-and-modes/server-system-variables).
 // Galera needs rows in the log and interleaved counters; the operator sets both.
 //
-// Two defaults of MariaDB 11 break what the services were written for. Both options have the prefix loose, so that an older image, which
-// does not know them, starts too.
+// Two defaults of MariaDB 11 are incompatible with the services. Both options have the prefix loose, so that older images, which
+// do not support them, also start.
 //
 //   - innodb_snapshot_isolation is on since 11.6.2: a transaction that locks a row which another one has changed after the first one's
 //     snapshot fails with error 1020. Services read rows before they change them, and oslo.db repeats a transaction for that error only

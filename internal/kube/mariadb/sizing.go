@@ -12,14 +12,14 @@ const (
 	gibibyte = 1 << 30
 )
 
-// pools is how much of a member's memory is for pages, in MiB. What is left is for connections, for the write sets of Galera and for a
+// pools maps a member's memory to the part for pages, in MiB. The remainder is for connections, for the write sets of Galera and for a
 // backup, which grow more slowly than the data: the larger the member, the larger the share.
 var pools = []struct{ memory, pool int64 }{{0, 0}, {1 << 10, 256}, {2 << 10, 1 << 10}, {8 << 10, 5 << 10}, {32 << 10, 22 << 10}}
 
-// BufferPool is the memory for pages of a member with so much memory (in bytes): a straight line between the members that are known, and on
-// beyond the largest.
+// BufferPool returns the memory for pages of a member with the given memory (in bytes). It interpolates linearly between the entries of
+// pools, and extrapolates beyond the largest.
 func BufferPool(memory int64) string {
-	// The server rounds up to as much (innodb_buffer_pool_chunk_size), which is more than there is.
+	// The server rounds up to a multiple of this (innodb_buffer_pool_chunk_size), which would exceed the memory.
 	const chunk = 128
 	mib := memory / mebibyte
 	i := 1
@@ -34,7 +34,7 @@ func BufferPool(memory int64) string {
 	return size(max(pool, 8))
 }
 
-// size writes MiB as the server's configuration takes them.
+// size formats MiB for the server's configuration.
 func size(mib int64) string {
 	if mib%1024 == 0 {
 		return fmt.Sprintf("%dG", mib/1024)
@@ -42,7 +42,7 @@ func size(mib int64) string {
 	return fmt.Sprintf("%dM", mib)
 }
 
-// Memory is what a member may use, or else what is set aside for it. It is 0 if nothing says.
+// Memory returns the memory limit of a member, or else its request. It is 0 if neither is set.
 func Memory(r *common.Resources) int64 {
 	if r == nil {
 		return 0
@@ -55,8 +55,8 @@ func Memory(r *common.Resources) int64 {
 	return 0
 }
 
-// Connections is how many there may be: as many as are wanted, but not more than there is memory for outside the pool. An idle one of
-// OpenStack's takes about 256 KiB (thread stack, session and TLS).
+// Connections returns the connection limit: the desired number, but at most as many as fit into the memory outside the pool. An idle
+// connection of OpenStack takes about 256 KiB (thread stack, session and TLS).
 func Connections(desired, memory int64) int64 {
 	const each, least = 256 << 10, 100
 	if memory == 0 {
@@ -65,15 +65,15 @@ func Connections(desired, memory int64) int64 {
 	return max(least, min(desired, memory/each))
 }
 
-// GaleraCache is how much of what was written a member keeps on its volume of such a size (in bytes): a hundredth, from Galera's own
-// 128 MiB to 4 GiB.
+// GaleraCache returns the amount of recent writes that a member keeps on a volume of the given size (in bytes): a hundredth, from
+// Galera's default of 128 MiB to 4 GiB.
 func GaleraCache(volume int64) string {
 	const least, most, share = 128, 4 << 10, 100
 	return size(min(most, max(least, volume/mebibyte/share)))
 }
 
-// Threads is how many apply what other members wrote, of a member with so many cores (in thousandths): two for a core, as Galera's
-// documentation has it, and no fewer.
+// Threads returns the number of threads that apply writes of other members: two for each core, as Galera's documentation recommends, at
+// least 2 and at most 16.
 func Threads(r *common.Resources) int64 {
 	const milli, perCore, most = 1000, 2, 16
 	if r == nil || r.Requests == nil || r.Requests.CPU == nil {
@@ -83,8 +83,8 @@ func Threads(r *common.Resources) int64 {
 	return min(most, perCore*max(1, cores))
 }
 
-// BackupTimeout is how long a backup of a volume of such a size (in bytes) may take: an hour for what goes before and after it, and one for
-// each 32 GiB, which is what a core compresses and uploads where all is slow.
+// BackupTimeout returns the timeout of a backup of a volume of the given size (in bytes): one hour for preparation and completion, and
+// one for each 32 GiB, the rate of one core that compresses and uploads on a slow system.
 func BackupTimeout(volume int64) time.Duration {
 	const perHour = 32 * gibibyte
 	return time.Hour * time.Duration(1+(volume+perHour-1)/perHour)

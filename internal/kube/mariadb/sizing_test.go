@@ -11,7 +11,7 @@ import (
 
 func amount(s string) *resource.Quantity { return new(resource.MustParse(s)) }
 
-// TestBufferPool: members of the four sizes have what they always had, those between and beyond what lies between and beyond.
+// TestBufferPool tests the values of the four sizes, and interpolation between and beyond them.
 func TestBufferPool(t *testing.T) {
 	for memory, want := range map[string]string{
 		"1Gi": "256M", "2Gi": "1G", "8Gi": "5G", "32Gi": "22G", // the sizes
@@ -39,10 +39,10 @@ func TestMemory(t *testing.T) {
 		of     *common.Resources
 		want   string
 	}{
-		"limit":   {"More is never there.", &common.Resources{Requests: request, Limits: limit}, "2Gi"},
-		"request": {"More may be there.", &common.Resources{Requests: request, Limits: &common.ResourceAmounts{}}, "1Gi"},
-		"cpu":     {"Nothing says.", &common.Resources{Requests: &common.ResourceAmounts{CPU: amount("1")}}, "0"},
-		"none":    {"Nothing says.", nil, "0"},
+		"limit":   {"The limit takes precedence.", &common.Resources{Requests: request, Limits: limit}, "2Gi"},
+		"request": {"Without a limit, the request is used.", &common.Resources{Requests: request, Limits: &common.ResourceAmounts{}}, "1Gi"},
+		"cpu":     {"Memory is not set.", &common.Resources{Requests: &common.ResourceAmounts{CPU: amount("1")}}, "0"},
+		"none":    {"Resources are not set.", nil, "0"},
 	} {
 		if got := Memory(tc.of); got != amount(tc.want).Value() {
 			t.Errorf("%s: %s got %d, want %s", name, tc.reason, got, tc.want)
@@ -55,26 +55,26 @@ func TestNumbers(t *testing.T) {
 		return &common.Resources{Requests: &common.ResourceAmounts{CPU: amount(s)}}
 	}
 	for name, tc := range map[string]struct{ got, want any }{
-		"connections":             {Connections(1024, 1<<30), int64(1024)},
-		"connections, no memory":  {Connections(4096, 256<<20), int64(1024)},
-		"connections, least":      {Connections(4096, 1<<20), int64(100)},
-		"connections, unknown":    {Connections(4096, 0), int64(4096)},
-		"cache of 10Gi":           {GaleraCache(10 << 30), "128M"},
-		"cache of 100Gi":          {GaleraCache(100 << 30), "1G"},
-		"cache of 10Ti":           {GaleraCache(10 << 40), "4G"},
-		"threads of half a core":  {Threads(cpu("500m")), int64(2)},
-		"threads of one core":     {Threads(cpu("1")), int64(2)},
-		"threads of a bit more":   {Threads(cpu("1001m")), int64(4)},
-		"threads of four cores":   {Threads(cpu("4")), int64(8)},
-		"threads of none":         {Threads(cpu("0")), int64(2)},
-		"threads of eight cores":  {Threads(cpu("8")), int64(16)},
-		"threads of many":         {Threads(cpu("64")), int64(16)},
-		"threads of no one knows": {Threads(nil), int64(2)},
-		"backup of nothing":       {BackupTimeout(0), time.Hour},
-		"backup of 32Gi":          {BackupTimeout(32 << 30), 2 * time.Hour},
-		"backup of a byte more":   {BackupTimeout(32<<30 + 1), 3 * time.Hour},
-		"backup of 10Gi":          {BackupTimeout(10 << 30), 2 * time.Hour},
-		"backup of 500Gi":         {BackupTimeout(500 << 30), 17 * time.Hour},
+		"connections":            {Connections(1024, 1<<30), int64(1024)},
+		"connections, no memory": {Connections(4096, 256<<20), int64(1024)},
+		"connections, least":     {Connections(4096, 1<<20), int64(100)},
+		"connections, unknown":   {Connections(4096, 0), int64(4096)},
+		"cache of 10Gi":          {GaleraCache(10 << 30), "128M"},
+		"cache of 100Gi":         {GaleraCache(100 << 30), "1G"},
+		"cache of 10Ti":          {GaleraCache(10 << 40), "4G"},
+		"threads of half a core": {Threads(cpu("500m")), int64(2)},
+		"threads of one core":    {Threads(cpu("1")), int64(2)},
+		"threads of a bit more":  {Threads(cpu("1001m")), int64(4)},
+		"threads of four cores":  {Threads(cpu("4")), int64(8)},
+		"threads of none":        {Threads(cpu("0")), int64(2)},
+		"threads of eight cores": {Threads(cpu("8")), int64(16)},
+		"threads of many":        {Threads(cpu("64")), int64(16)},
+		"threads of unknown CPU": {Threads(nil), int64(2)},
+		"backup of nothing":      {BackupTimeout(0), time.Hour},
+		"backup of 32Gi":         {BackupTimeout(32 << 30), 2 * time.Hour},
+		"backup of a byte more":  {BackupTimeout(32<<30 + 1), 3 * time.Hour},
+		"backup of 10Gi":         {BackupTimeout(10 << 30), 2 * time.Hour},
+		"backup of 500Gi":        {BackupTimeout(500 << 30), 17 * time.Hour},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("%s: %v, want %v", name, tc.got, tc.want)

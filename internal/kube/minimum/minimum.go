@@ -1,4 +1,4 @@
-// Package minimum lists the least memory and storage with which each program starts and stays up.
+// Package minimum lists the minimum memory and storage with which each program starts and keeps running.
 package minimum
 
 import (
@@ -44,11 +44,11 @@ const (
 // sizes of a program. An empty size is not limited: the program has no volume, or its memory is checked with its workers.
 type sizes struct {
 	memory, storage string
-	// reason names what needs the memory or the room.
+	// reason names the consumer of the memory or storage.
 	reason string
 }
 
-// programs is the table. Values that follow from a setting of ours name it.
+// programs is the table. Comments name the setting of this project that a value depends on.
 var programs = map[Program]sizes{
 	// A Galera member without data uses 150 MiB, and 100 connections 25 MiB. On its volume are a redo log of 96 MiB, Galera's cache of
 	// 128 MiB, undo logs and system tables, before the first database.
@@ -58,12 +58,12 @@ var programs = map[Program]sizes{
 	// The write-ahead log of quorum queues is rolled over at an eighth of the memory and a sixteenth of the volume, and a third of the volume
 	// stays free.
 	RabbitMQ: {memory: "256Mi", storage: "1Gi", reason: "the Erlang runtime and the write-ahead log need as much"},
-	// A snapshot forks the process, and the append-only file is rewritten beside the old one.
-	Valkey: {memory: "64Mi", storage: "256Mi", reason: "snapshots are written beside the old file"},
+	// A snapshot forks the process, and the append-only file is rewritten next to the old one.
+	Valkey: {memory: "64Mi", storage: "256Mi", reason: "snapshots are written next to the old file"},
 	// With items of 2 MiB (-I 2m) it exits if it has less than twice as much, and each of its 40 size classes takes a page.
 	Memcached: {memory: "32Mi", reason: "each size class takes a page"},
-	// The raft log and its snapshot are beside each other while it is compacted.
-	OVNDatabase: {memory: "128Mi", storage: "256Mi", reason: "its raft log is compacted beside the old one"},
+	// While the raft log is compacted, the log and its snapshot exist at the same time.
+	OVNDatabase: {memory: "128Mi", storage: "256Mi", reason: "its raft log is compacted next to the old one"},
 	Worker:      {memory: "128Mi", reason: "a process needs as much to start"},
 	// Apache with mod_auth_openidc.
 	FederationProxy: {memory: "64Mi", reason: "Apache needs as much to start"},
@@ -101,10 +101,10 @@ func Programs() []Program {
 	return out
 }
 
-// Memory returns the least memory of a program in bytes, 0 if none is known.
+// Memory returns the minimum memory of a program in bytes, or 0 if it has none.
 func Memory(p Program) int64 { return bytes(programs[p].memory) }
 
-// Storage returns the least size of a program's volume in bytes, 0 if none is known.
+// Storage returns the minimum size of a program's volume in bytes, or 0 if it has none.
 func Storage(p Program) int64 { return bytes(programs[p].storage) }
 
 func bytes(size string) int64 {
@@ -115,7 +115,7 @@ func bytes(size string) int64 {
 	return q.Value()
 }
 
-// CheckMemory returns an error if the limit of a program's memory is too small. A nil limit is none.
+// CheckMemory returns an error if the memory limit of a program is too small. Nil is no limit.
 func CheckMemory(field string, p Program, limit *resource.Quantity) error {
 	if limit == nil || limit.Value() >= Memory(p) {
 		return nil
@@ -132,8 +132,8 @@ func CheckLimits(field string, p Program, r *common.Resources) error {
 	return CheckMemory(field+".limits.memory", p, r.Limits.Memory)
 }
 
-// CheckStorage returns an error if a volume is too small for a program. An empty size is that of a default; one that cannot be parsed is
-// reported by the schema.
+// CheckStorage returns an error if a volume is too small for a program. It accepts an empty size, which means the default, and a size that
+// cannot be parsed, which the schema rejects.
 func CheckStorage(field string, p Program, size string) error {
 	q, err := resource.ParseQuantity(size)
 	if err != nil || q.Value() >= Storage(p) {

@@ -12,18 +12,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// dashboardLabel is the one by which Grafana's sidecar finds dashboards
+// dashboardLabel is the label by which Grafana's sidecar finds dashboards
 // (https://github.com/grafana/helm-charts/tree/main/charts/grafana#sidecar-for-dashboards).
 const dashboardLabel = "grafana_dashboard"
 
-// Units of a panel, as Grafana calls them.
+// Units of a panel, in Grafana's notation.
 const (
 	Seconds = "s"
 	Number  = "short"
 	Bytes   = "bytes"
 )
 
-// Panel is one picture of a dashboard.
+// Panel is one panel of a dashboard.
 type Panel struct {
 	// Title, and the Unit of the values.
 	Title, Unit string
@@ -33,11 +33,11 @@ type Panel struct {
 
 // Query shows one expression.
 type Query struct {
-	// Expr is the PromQL expression, Legend what its series are called: {{name}}.
+	// Expr is the PromQL expression, Legend the template of its series names: {{name}}.
 	Expr, Legend string
 }
 
-// A dashboard as Grafana reads it, as far as ours go; the fields are in the order of their names.
+// The types of a dashboard in Grafana's format, with the fields that this project uses, sorted by name.
 // https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/
 type (
 	dashboard struct {
@@ -92,10 +92,10 @@ type (
 	}
 )
 
-// Dashboard makes a ConfigMap with a dashboard of Grafana: two panels in a row, whose data source is chosen there.
+// Dashboard returns a ConfigMap with a Grafana dashboard: two panels in a row, and a variable for the data source.
 func Dashboard(meta object.Meta, conf common.Monitoring, title string, panels ...Panel) (*corev1.ConfigMap, error) {
 	const width, height, digits = 12, 8, 20
-	// The uid is the same in every copy, and no other's.
+	// The uid is stable and unique.
 	d := dashboard{Refresh: "1m", SchemaVersion: 39, Tags: []string{"cobaltcore"}, Title: title}
 	d.UID = names.Hash(digits, meta.Namespace, meta.Name)
 	d.Templating.List = []variable{{Name: "datasource", Query: "prometheus", Type: "datasource"}}

@@ -1,4 +1,4 @@
-// Package monitoring makes objects of the Prometheus operator.
+// Package monitoring builds objects of the Prometheus operator.
 package monitoring
 
 import (
@@ -13,7 +13,7 @@ import (
 
 const apiVersion = "monitoring.coreos.com/v1"
 
-// Severities of alerts: critical wakes someone, warning waits for the morning.
+// Severities of alerts: critical requires immediate action, warning can wait until working hours.
 const (
 	Critical = "critical"
 	Warning  = "warning"
@@ -21,16 +21,16 @@ const (
 
 // Alert is one alerting rule.
 type Alert struct {
-	// Name in CamelCase, Severity one of the above.
+	// Name in CamelCase, Severity one of the constants.
 	Name, Severity string
 	// Expr is the PromQL expression, For how long it has to hold: 5m.
 	Expr, For string
-	// Summary says in one sentence what is wrong, Action what to do.
+	// Summary states the problem in one sentence, Action the first diagnostic step.
 	Summary, Action string
 }
 
-// Rules makes a PrometheusRule of alerts. Labels name the namespace, which is the claim's alone (status.instance), and the service: an
-// expression may have lost both, and several control planes have alerts of one name.
+// Rules builds a PrometheusRule. Labels contain the namespace, which belongs to one claim (status.instance), and the service: an
+// expression may have lost both, and several control planes have alerts with the same name.
 func Rules(meta object.Meta, conf common.Monitoring, alerts ...Alert) *unstructured.Unstructured {
 	rules := object.List{}
 	for _, a := range alerts {
@@ -52,7 +52,7 @@ func Rules(meta object.Meta, conf common.Monitoring, alerts ...Alert) *unstructu
 	})
 }
 
-// Service makes a ServiceMonitor that reads metrics from a named port of the Services with the given labels.
+// Service builds a ServiceMonitor for a named port of the Services with the given labels.
 func Service(meta object.Meta, conf common.Monitoring, port string, selector map[string]string) *unstructured.Unstructured {
 	meta.Labels = withLabels(meta.Labels, conf)
 	return object.New(apiVersion, "ServiceMonitor", meta, object.Map{
@@ -61,13 +61,13 @@ func Service(meta object.Meta, conf common.Monitoring, port string, selector map
 	})
 }
 
-// Authority is what verifies who serves metrics by https.
+// Authority is the certificate authority for metrics served by https.
 type Authority struct {
 	// Secret whose ca.crt signed the certificate, Host the name in it.
 	Secret, Host string
 }
 
-// ServiceTLS is Service for metrics that are served by https.
+// ServiceTLS builds a ServiceMonitor like Service, for metrics served by https.
 func ServiceTLS(
 	meta object.Meta, conf common.Monitoring, port string, selector map[string]string, authority Authority,
 ) *unstructured.Unstructured {
@@ -81,14 +81,14 @@ func ServiceTLS(
 	})
 }
 
-// CertificateExpiring is an alert on a Certificate that cert-manager has not renewed in time.
-func CertificateExpiring(name, what, namespace, certificate string) Alert {
+// CertificateExpiring returns an alert on a Certificate that cert-manager has not renewed in time.
+func CertificateExpiring(name, subject, namespace, certificate string) Alert {
 	return Alert{
 		Name: name, Severity: Warning, For: "1h",
 		Expr: fmt.Sprintf(`certmanager_certificate_expiration_timestamp_seconds{namespace=%q,name=%q} - time() < 7 * 24 * 3600`,
 			namespace, certificate),
-		Summary: what + " expires within a week and was not renewed.",
-		Action:  "Look at the Certificate's events and at its issuer.",
+		Summary: subject + " expires within a week and was not renewed.",
+		Action:  "Check the events of the Certificate and its issuer.",
 	}
 }
 
@@ -103,19 +103,19 @@ func withLabels(labels map[string]string, conf common.Monitoring) map[string]str
 	return out
 }
 
-// VolumesFilling are alerts on volumes of a namespace, by a regular expression: before they are full, when what happens can be avoided, and
-// when they are.
-func VolumesFilling(what, namespace, volumes, happens, action string) []Alert {
+// VolumesFilling returns alerts on volumes of a namespace, by a regular expression: before they are full, so that the consequence can be
+// avoided, and when they are. The names of the alerts start with prefix.
+func VolumesFilling(prefix, namespace, volumes, consequence, action string) []Alert {
 	in := fmt.Sprintf(`{namespace=%q,persistentvolumeclaim=~%q}`, namespace, volumes)
 	free := "kubelet_volume_stats_available_bytes" + in + " / kubelet_volume_stats_capacity_bytes" + in
 	return []Alert{
 		{
-			Name: what + "VolumeFilling", Severity: Warning, For: "15m", Expr: free + " < 0.2",
-			Summary: "Volume {{ $labels.persistentvolumeclaim }} is four fifths full.", Action: action,
+			Name: prefix + "VolumeFilling", Severity: Warning, For: "15m", Expr: free + " < 0.2",
+			Summary: "Volume {{ $labels.persistentvolumeclaim }} is 80 % full.", Action: action,
 		},
 		{
-			Name: what + "VolumeFull", Severity: Critical, For: "5m", Expr: free + " < 0.05",
-			Summary: "Volume {{ $labels.persistentvolumeclaim }} is full but for a twentieth: when nothing is left, " + happens + ".",
+			Name: prefix + "VolumeFull", Severity: Critical, For: "5m", Expr: free + " < 0.05",
+			Summary: "Volume {{ $labels.persistentvolumeclaim }} is 95 % full. When it is full, " + consequence + ".",
 			Action:  action,
 		},
 	}

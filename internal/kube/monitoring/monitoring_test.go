@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// TestLabels: Prometheus finds its objects by the labels that the platform says; ours are left as they were.
+// TestLabels tests that the labels of the platform are added, and take precedence.
 func TestLabels(t *testing.T) {
 	managed := map[string]string{"app": "keystone", "prometheus": "ours"}
 	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: managed}
@@ -51,7 +51,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestDashboard: Grafana's sidecar finds it, no two control planes' are one, and panels do not lie on each other.
+// TestDashboard tests that Grafana's sidecar finds the dashboard, that its ID is unique, and that panels do not overlap.
 func TestDashboard(t *testing.T) {
 	type panel struct {
 		GridPos struct {
@@ -88,11 +88,11 @@ func TestDashboard(t *testing.T) {
 	if other, _ := read("two"); uid == other || uid == "" || len(uid) > 40 {
 		t.Errorf("dashboards %q and %q", uid, other)
 	}
-	places := map[[2]int]bool{}
+	positions := map[[2]int]bool{}
 	for _, p := range panels {
-		places[[2]int{p.GridPos.X, p.GridPos.Y}] = true
+		positions[[2]int{p.GridPos.X, p.GridPos.Y}] = true
 	}
-	if len(panels) != 3 || len(places) != 3 || len(panels[0].Targets) != 2 || panels[0].Targets[1].RefID != "B" {
+	if len(panels) != 3 || len(positions) != 3 || len(panels[0].Targets) != 2 || panels[0].Targets[1].RefID != "B" {
 		t.Errorf("panels %+v", panels)
 	}
 }

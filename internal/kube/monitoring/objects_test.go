@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object/objecttest"
 )
 
-// TestObjects: what Prometheus and Grafana read, whole.
+// TestObjects compares complete objects of Prometheus and Grafana.
 func TestObjects(t *testing.T) {
 	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: map[string]string{"app": "keystone"}}
 	conf := common.Monitoring{Labels: map[string]common.LabelValue{"prometheus": "platform"}}
@@ -25,7 +25,7 @@ func TestObjects(t *testing.T) {
 	}
 	objecttest.Run(t, map[string]objecttest.Case{
 		"metrics": {
-			Reason: "Metrics are read from a port by its name, by https from whom the authority vouches for.",
+			Reason: "Metrics are read from a named port, with https if an authority is set.",
 			Got: []runtime.Object{
 				monitoring.Service(meta, conf, "metrics", selector),
 				monitoring.ServiceTLS(meta, conf, "metrics", selector, monitoring.Authority{Secret: "internal-ca", Host: "keystone.cloud.svc"}),
@@ -89,7 +89,7 @@ spec:
     rules:
     - alert: Expiring
       annotations:
-        description: Look at the Certificate's events and at its issuer.
+        description: Check the events of the Certificate and its issuer.
         summary: The certificate expires within a week and was not renewed.
       expr: certmanager_certificate_expiration_timestamp_seconds{namespace="cloud",name="keystone-tls"}
         - time() < 7 * 24 * 3600

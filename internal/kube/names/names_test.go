@@ -23,7 +23,7 @@ func TestInstance(t *testing.T) {
 			want: "tenant-a-cloud-aab838129d70f8f9a33a", legacy: "tenant-a-cloud-aab83",
 		},
 		"NoClaim": {
-			reason:    "What somebody has made without a claim, or renders, is in no namespace.",
+			reason:    "A composite resource without a claim has no namespace.",
 			namespace: "", name: "cloud", want: "cloud-", legacy: "cloud-",
 		},
 		"Dots": {
@@ -37,7 +37,7 @@ func TestInstance(t *testing.T) {
 			want: strings.Repeat("a", 42) + "-", legacy: strings.Repeat("a", 57) + "-",
 		},
 		"OneTooLong": {
-			reason:    "63 characters are what a label may have, and no more.",
+			reason:    "A label may have at most 63 characters.",
 			namespace: strings.Repeat("a", 37), name: "cloud",
 			want: strings.Repeat("a", 37) + "-clou-", legacy: strings.Repeat("a", 37) + "-cloud-",
 		},
@@ -47,7 +47,7 @@ func TestInstance(t *testing.T) {
 			want: strings.Repeat("a", 41) + "-", legacy: strings.Repeat("a", 41) + "-cloud-",
 		},
 		"LegacyCutAtHyphen": {
-			reason:    "Neither were there before.",
+			reason:    "Legacy names also have no trailing hyphen.",
 			namespace: strings.Repeat("a", 56), name: "cloud",
 			want: strings.Repeat("a", 42) + "-", legacy: strings.Repeat("a", 56) + "-",
 		},
@@ -70,7 +70,7 @@ func TestInstance(t *testing.T) {
 	}
 }
 
-// TestInstanceCollision: a pair of claims that was found in less than a second, of two tenants, had one instance.
+// TestInstanceCollision tests two claims of two tenants with the same legacy instance, which were found in less than a second.
 func TestInstanceCollision(t *testing.T) {
 	found := [2]string{"team", "production-eu-openstack-control-plane-for-customer-o62923"}
 	victim := [2]string{"team-production-eu", "openstack-control-plane-for-customer-one"}
@@ -82,7 +82,7 @@ func TestInstanceCollision(t *testing.T) {
 	}
 }
 
-// TestInstanceProperties: the instance of any claim is the name of a namespace, and always the same.
+// TestInstanceProperties tests that the instance of any claim is a valid and constant name of a namespace.
 func TestInstanceProperties(t *testing.T) {
 	label := rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`)
 	subdomain := rapid.StringMatching(`[a-z0-9]([-.]?[a-z0-9]){0,120}`)
@@ -95,7 +95,7 @@ func TestInstanceProperties(t *testing.T) {
 			}
 		}
 		if instance == legacy {
-			t.Errorf("the instance of %s/%s is %s, which is no name of today's", namespace, name, instance)
+			t.Errorf("the instance of %s/%s is %s, which is the legacy name", namespace, name, instance)
 		}
 		if next := names.Instance(namespace, name); next != instance {
 			t.Errorf("Instance(%s, %s) = %s, and then %s", namespace, name, instance, next)
@@ -103,7 +103,7 @@ func TestInstanceProperties(t *testing.T) {
 	})
 }
 
-// TestInstanceOfAnother: claims that read alike are distinguished by the hash.
+// TestInstanceOfAnother tests that claims with the same readable part are distinguished by the hash.
 func TestInstanceOfAnother(t *testing.T) {
 	observed := map[string][2]string{}
 	for _, claim := range [][2]string{{"a", "b-c"}, {"a-b", "c"}, {"a", "b.c"}, {strings.Repeat("a", 63), "b"}, {strings.Repeat("a", 63), "c"}} {
@@ -139,14 +139,14 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestShared: it begins with a letter, has room beside it in the name of a database (64 characters), and is of the digits that an instance
-// ends with, so that whoever has the one finds the other.
+// TestShared tests that the name starts with a letter, leaves room for a suffix in the name of a database (64 characters), and contains
+// the digits at the end of the instance, so that one can be found from the other.
 func TestShared(t *testing.T) {
 	got := names.Shared("tenant-a", "cloud")
 	if digits, ok := strings.CutPrefix(got, "os_"); !ok || !strings.HasSuffix(names.Instance("tenant-a", "cloud"), "-"+digits) {
 		t.Errorf("Shared(tenant-a, cloud) = %s", got)
 	}
-	const most = 64 - len("_nova_") - 20 // that of a cell
+	const most = 64 - len("_nova_") - 20 // the longest suffix, of a cell
 	if len(got) > most {
 		t.Errorf("%s has %d characters, want %d at most", got, len(got), most)
 	}

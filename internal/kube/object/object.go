@@ -1,6 +1,6 @@
-// Package object makes objects of third-party kinds from literals. They are not built from the third parties' Go types:
-// those write zero values that mean something else than their absence. Every object that is made is validated against the
-// real CRD in tests.
+// Package object builds objects of third-party kinds from literals. It does not use the third parties' Go types, because
+// those write zero values that differ in meaning from absent fields. Tests validate all built objects against the
+// real CRD.
 package object
 
 import (
@@ -15,7 +15,7 @@ type Map = map[string]any
 // List is a JSON array. Whole numbers in it are int64.
 type List = []any
 
-// Meta is what every object of ours has.
+// Meta is the metadata of a composed object.
 type Meta struct {
 	// Name and namespace.
 	Name, Namespace string
@@ -25,7 +25,7 @@ type Meta struct {
 	Annotations map[string]string
 }
 
-// New makes an object with a spec. A nil spec is left out.
+// New builds an object with a spec. A nil spec is omitted.
 func New(apiVersion, kind string, meta Meta, spec Map) *unstructured.Unstructured {
 	m := Map{"name": meta.Name}
 	if meta.Namespace != "" {
@@ -44,7 +44,7 @@ func New(apiVersion, kind string, meta Meta, spec Map) *unstructured.Unstructure
 	return &unstructured.Unstructured{Object: o}
 }
 
-// Strings is a map of strings as a JSON object.
+// Strings returns a map of strings as a JSON object.
 func Strings[K, V ~string](in map[K]V) Map {
 	out := Map{}
 	for k, v := range in {
@@ -53,7 +53,7 @@ func Strings[K, V ~string](in map[K]V) Map {
 	return out
 }
 
-// Array is a slice of strings as a JSON array.
+// Array returns a slice of strings as a JSON array.
 func Array[S ~string](in ...S) List {
 	out := List{}
 	for _, s := range in {
@@ -62,7 +62,7 @@ func Array[S ~string](in ...S) List {
 	return out
 }
 
-// WithOptional adds entries whose value is not empty: a nil Map or List, an empty string or nil are left out.
+// WithOptional adds the entries of optional to m, except a nil Map or List, an empty string or nil.
 func WithOptional(m Map, optional Map) Map {
 	for k, v := range optional {
 		switch t := v.(type) {
@@ -86,7 +86,7 @@ func WithOptional(m Map, optional Map) Map {
 	return m
 }
 
-// Resources are resources in the form that custom resources take them.
+// Resources returns resources in the form of custom resources, or nil.
 func Resources(r *common.Resources) Map {
 	if r == nil {
 		return nil
@@ -111,7 +111,7 @@ func Resources(r *common.Resources) Map {
 	return out
 }
 
-// Tolerations are tolerations in the form that custom resources take them, nil if there are none.
+// Tolerations returns tolerations in the form of custom resources, or nil for an empty list.
 func Tolerations(in []common.Toleration) List {
 	var out List
 	for _, t := range in {
@@ -124,7 +124,7 @@ func Tolerations(in []common.Toleration) List {
 	return out
 }
 
-// NodeSelector is a node selector in the form that custom resources take it, nil if there is none.
+// NodeSelector returns a node selector in the form of custom resources, or nil if it is empty.
 func NodeSelector(in map[string]common.LabelValue) Map {
 	if len(in) == 0 {
 		return nil

@@ -24,7 +24,7 @@ func TestNew(t *testing.T) {
 				"name": "a", "namespace": "b", "labels": Map{"c": "d"}, "annotations": Map{"e": "f"},
 			}},
 		},
-		"least":      {"What is not given is not there, rather than empty.", Meta{Name: "a"}, nil, Map{"apiVersion": "v1", "kind": "K", "metadata": Map{"name": "a"}}},
+		"least":      {"Missing values are omitted, not empty.", Meta{Name: "a"}, nil, Map{"apiVersion": "v1", "kind": "K", "metadata": Map{"name": "a"}}},
 		"empty spec": {"An empty spec is one.", Meta{Name: "a"}, Map{}, Map{"apiVersion": "v1", "kind": "K", "metadata": Map{"name": "a"}, "spec": Map{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestWith: what is empty is left out, but for what means something: false, zero, and an empty list or object that is there.
+// TestWith tests that empty values are omitted, except meaningful ones: false, zero, and a non-nil empty list or object.
 func TestWith(t *testing.T) {
 	got := WithOptional(Map{"given": ""}, Map{
 		"nil": nil, "map": Map(nil), "list": List(nil), "text": "",
@@ -52,7 +52,7 @@ func TestArray(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := Array[string](); got == nil || len(got) > 0 {
-		t.Errorf("an array of nothing: %#v, want one that is there and empty", got)
+		t.Errorf("an array without elements: %#v, want a non-nil empty one", got)
 	}
 }
 

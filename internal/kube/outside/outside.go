@@ -1,5 +1,5 @@
-// Package outside makes Services by which other clusters reach pods that do not speak HTTP. A Service stays whatever becomes of its pods,
-// and so does its address, which certificates carry.
+// Package outside builds Services for access to non-HTTP pods from other clusters. A Service is kept when its pods are replaced,
+// and so is its address, which is in certificates.
 package outside
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// IsExposed reports whether anybody outside is to reach them.
+// IsExposed reports whether access from other clusters is enabled.
 func IsExposed(e *common.MemberExposure) bool {
 	return e != nil && e.Type != "" && e.Type != common.ExposureNone
 }
 
-// Check refuses what the schema refuses, too, for callers without an API server. Field is that of the exposure.
+// Check repeats a check of the schema for callers without an API server. Field is the path of the exposure.
 func Check(field string, e *common.MemberExposure) error {
 	if IsExposed(e) && e.Type == common.ExposureNodePort && e.Nodes == "" {
 		return invalid.Field(field+".nodes",
@@ -26,7 +26,7 @@ func Check(field string, e *common.MemberExposure) error {
 	return nil
 }
 
-// Open makes a Service one that other clusters reach.
+// Open sets type, annotations and source ranges of a Service for access from other clusters.
 func Open(s *corev1.Service, e *common.MemberExposure) *corev1.Service {
 	s.Spec.Type = corev1.ServiceType(e.Type)
 	if len(e.Annotations) > 0 {
@@ -39,7 +39,7 @@ func Open(s *corev1.Service, e *common.MemberExposure) *corev1.Service {
 		s.Annotations[name] = string(value)
 	}
 	if e.Type == common.ExposureLoadBalancer {
-		// Network policies are to see who comes, and a load balancer which node has the pod
+		// Network policies need the client address, and a load balancer the nodes with a pod
 		// (https://kubernetes.io/docs/tasks/access-application-cluster/create-external-load-balancer/#preserving-the-client-source-ip).
 		s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
 		for _, n := range e.Networks {
@@ -49,18 +49,18 @@ func Open(s *corev1.Service, e *common.MemberExposure) *corev1.Service {
 	return s
 }
 
-// ObservedService is a Service as it is observed.
+// ObservedService is an observed Service.
 type ObservedService interface {
-	// List is the list at a path. Nil: there is none.
+	// List returns the list at a path, or nil.
 	List(path ...string) []any
 }
 
-// HasAddress reports whether a Service has its address. Ports of nodes are given to it when it is made; a load balancer takes its time.
+// HasAddress reports whether a Service has an address. Node ports are set on creation; a load balancer sets its address later.
 func HasAddress(s ObservedService, e *common.MemberExposure) bool {
 	return e.Type != common.ExposureLoadBalancer || len(s.List("status", "loadBalancer", "ingress")) > 0
 }
 
-// Address is the host and the port at which other clusters reach a Service, whose own port is the given one. No host: it has none yet.
+// Address returns host and port of a Service in other clusters. Its own port is own. The host is empty if it has no address yet.
 func Address(s ObservedService, e *common.MemberExposure, own int32) (host string, port int32) {
 	if e.Type == common.ExposureNodePort {
 		for _, v := range s.List("spec", "ports") {
@@ -85,7 +85,7 @@ func Address(s ObservedService, e *common.MemberExposure, own int32) (host strin
 	return "", 0
 }
 
-// ExternalClients are who comes from other clusters, if anybody may.
+// ExternalClients returns the ingress from other clusters, or nil if the exposure is disabled.
 func ExternalClients(e *common.MemberExposure, port int32) []workload.Flow {
 	if !IsExposed(e) {
 		return nil

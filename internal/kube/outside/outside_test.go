@@ -12,10 +12,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// seen is a Service as it is observed: its lists by their last field.
-type seen map[string][]any
+// observed is an observed Service: its lists by the last element of the path.
+type observed map[string][]any
 
-func (s seen) List(path ...string) []any { return s[path[len(path)-1]] }
+func (s observed) List(path ...string) []any { return s[path[len(path)-1]] }
 
 var (
 	balancer = &common.MemberExposure{Type: common.ExposureLoadBalancer, Networks: []common.CIDR{"10.0.0.0/8"}}
@@ -23,30 +23,30 @@ var (
 	none     = &common.MemberExposure{Type: common.ExposureNone}
 )
 
-// TestAt: a load balancer leads to the port of the Service, and nodes to one of their own; until either is given there is no host.
+// TestAt tests that the address of a load balancer has the port of the Service, and that of nodes the node port; before, it is empty.
 func TestAt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		exposure  *common.MemberExposure
-		seen      seen
+		observed  observed
 		host      string
 		port      int32
 		addressed bool
 	}{
-		"balancer, new":     {balancer, seen{}, "", 0, false},
-		"balancer":          {balancer, seen{"ingress": {map[string]any{"ip": "192.0.2.1"}}}, "192.0.2.1", 5671, true},
-		"balancer's name":   {balancer, seen{"ingress": {map[string]any{"hostname": "lb.example.com"}}}, "lb.example.com", 5671, true},
-		"ports, new":        {ports, seen{}, "", 0, true},
-		"ports":             {ports, seen{"ports": {map[string]any{"nodePort": int64(30001)}}}, "nodes.example.com", 30001, true},
-		"ports, as in JSON": {ports, seen{"ports": {map[string]any{"nodePort": 30001.0}}}, "nodes.example.com", 30001, true},
+		"balancer, new":     {balancer, observed{}, "", 0, false},
+		"balancer":          {balancer, observed{"ingress": {map[string]any{"ip": "192.0.2.1"}}}, "192.0.2.1", 5671, true},
+		"balancer's name":   {balancer, observed{"ingress": {map[string]any{"hostname": "lb.example.com"}}}, "lb.example.com", 5671, true},
+		"ports, new":        {ports, observed{}, "", 0, true},
+		"ports":             {ports, observed{"ports": {map[string]any{"nodePort": int64(30001)}}}, "nodes.example.com", 30001, true},
+		"ports, as in JSON": {ports, observed{"ports": {map[string]any{"nodePort": 30001.0}}}, "nodes.example.com", 30001, true},
 	} {
-		host, port := Address(tc.seen, tc.exposure, 5671)
-		if host != tc.host || port != tc.port || HasAddress(tc.seen, tc.exposure) != tc.addressed {
-			t.Errorf("%s: %s:%d, addressed %t", name, host, port, HasAddress(tc.seen, tc.exposure))
+		host, port := Address(tc.observed, tc.exposure, 5671)
+		if host != tc.host || port != tc.port || HasAddress(tc.observed, tc.exposure) != tc.addressed {
+			t.Errorf("%s: %s:%d, addressed %t", name, host, port, HasAddress(tc.observed, tc.exposure))
 		}
 	}
 }
 
-// TestOpen: what was a Service's own stays, and a load balancer lets in whom a network policy does.
+// TestOpen tests that other fields of a Service are kept, and that a load balancer allows the same sources as a network policy.
 func TestOpen(t *testing.T) {
 	own := map[string]string{"own": "x"}
 	e := *balancer
@@ -66,7 +66,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestExternalClients: nobody, those of some networks, or anybody.
+// TestExternalClients tests the ingress for no clients, some networks, and all addresses.
 func TestExternalClients(t *testing.T) {
 	for name, tc := range map[string]struct {
 		exposure *common.MemberExposure

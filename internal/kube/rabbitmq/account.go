@@ -1,8 +1,8 @@
-// Package rabbitmq makes objects of RabbitMQ's messaging topology operator: a service's virtual host, and the users that the companion
-// makes.
+// Package rabbitmq builds objects of RabbitMQ's operators: clusters, the virtual hosts of services, and the users that the companion
+// creates.
 //
-// The operator speaks to the queue's management API. Where that listens with TLS only, the operator has to trust its certificate, and
-// knows no authorities but those of its own image (https://www.rabbitmq.com/kubernetes/operator/tls-topology-operator).
+// The messaging topology operator connects to the management API of the queue. If that requires TLS, the operator must trust its
+// certificate, but it trusts only the authorities in its image (https://www.rabbitmq.com/kubernetes/operator/tls-topology-operator).
 package rabbitmq
 
 import (
@@ -22,24 +22,24 @@ const (
 
 const apiVersion = Group + "/" + Version
 
-// everything is the expression of a permission that matches the name of every queue and exchange.
-const everything = ".*"
+// allNames is a permission expression that matches the names of all queues and exchanges.
+const allNames = ".*"
 
-// Account is a virtual host on a queue, and a user that may do everything in it and nothing elsewhere.
+// Account is a virtual host on a queue, and a user with all permissions in it and none in other virtual hosts.
 type Account struct {
 	// Meta of the objects.
 	Meta object.Meta
 	// Broker is the queue, as an object of the same namespace.
 	Broker common.Broker
-	// Vhost is the name of the virtual host, Login that of the user, where they are not that of the objects. They never change.
+	// Vhost is the name of the virtual host, Login the name of the user, if they differ from the name of the objects. They are immutable.
 	Vhost, Login string
-	// Secret holds the credentials under the keys username, which is the login, and password. It has the labels of Watched.
+	// Secret has the username, which is the login, and the password under the keys username and password. It has the labels of Watched.
 	Secret string
-	// DeleteData: the virtual host and its messages are deleted with the object. Otherwise they stay.
+	// DeleteData: the virtual host and its messages are deleted with the object. Otherwise they are kept.
 	DeleteData bool
 }
 
-// VirtualHost makes the virtual host. A queue that is declared in it without a type is one that outlives the loss of a member.
+// VirtualHost builds the virtual host. The default queue type is quorum, which survives the loss of a member.
 func (a Account) VirtualHost() *unstructured.Unstructured {
 	policy := "retain"
 	if a.DeleteData {
@@ -48,25 +48,25 @@ func (a Account) VirtualHost() *unstructured.Unstructured {
 	return a.object("Vhost", object.Map{"name": a.vhost(), "defaultQueueType": "quorum", "deletionPolicy": policy})
 }
 
-// Watched are the labels of a Secret with credentials: since 1.20 the operator finds no other
+// Watched returns the labels of a Secret with credentials: since 1.20 the operator reads only Secrets with them
 // (https://github.com/rabbitmq/messaging-topology-operator/blob/v1.20.1/api/v1beta1/labels.go).
 func Watched() object.Map { return object.Map{"rabbitmq.com/topology-operator": "true"} }
 
-// User makes the user. Up to 1.19 the operator reads the Secret once, and then keeps a Secret of its own, <name>-user-credentials: a
-// password that is changed later reaches the queue by another User only. It deletes the user with the object, which ends its connections.
+// User builds the user. Up to 1.19 the operator reads the Secret only once, and then uses its own Secret, <name>-user-credentials: a
+// changed password requires another User. The operator deletes the user with the object, which closes the user's connections.
 func (a Account) User() *unstructured.Unstructured {
 	return a.object("User", object.Map{"importCredentialsSecret": object.Map{"name": a.Secret}})
 }
 
-// Permission gives the user everything in the virtual host. Until both exist, the operator tries again.
+// Permission builds the permission for everything in the virtual host. The operator retries until both exist.
 //
-// It names the user and not the User: of the latter the operator makes the User the one controller.
+// It refers to the user name and not to the User, because the operator makes a referenced User the controller of the Permission.
 func (a Account) Permission() *unstructured.Unstructured {
 	return a.object("Permission", object.Map{
 		"vhost": a.vhost(),
 		"user":  a.login(),
 		"permissions": object.Map{
-			"configure": everything, "read": everything, "write": everything,
+			"configure": allNames, "read": allNames, "write": allNames,
 		},
 	})
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
-// brokerReference is the field in which every object of the operator's names its broker. It never changes.
+// brokerReference is the field in which every object of the operator refers to its broker. It is immutable.
 const brokerReference = "rabbitmqClusterReference"
 
-// reference is how the operator is told of a broker: by a RabbitmqCluster of its sister's, or by the Secret with which it administrates
-// one that somebody else runs. Either is in the object's own namespace
+// reference returns the reference to a broker: a RabbitmqCluster, or the Secret with the administrator of an external broker. Both are in
+// the namespace of the object
 // (https://github.com/rabbitmq/messaging-topology-operator/blob/v1.20.1/rabbitmqclient/cluster_reference.go).
 func reference(b common.Broker) object.Map {
 	if name := string(b.ConnectionSecretRef.Name); name != "" {
@@ -24,7 +24,7 @@ func reference(b common.Broker) object.Map {
 	return object.Map{"name": string(b.RabbitMQRef.Name)}
 }
 
-// BrokerOf is the broker that an object of the operator's names.
+// BrokerOf returns the broker that an object of the operator refers to.
 func BrokerOf(u *unstructured.Unstructured) (b common.Broker) {
 	cluster, _, _ := unstructured.NestedString(u.Object, "spec", brokerReference, "name")
 	connection, _, _ := unstructured.NestedString(u.Object, "spec", brokerReference, "connectionSecret", "name")
@@ -32,19 +32,19 @@ func BrokerOf(u *unstructured.Unstructured) (b common.Broker) {
 	return b
 }
 
-// External is a broker that somebody else runs.
+// External is an externally managed broker.
 type External struct {
-	// Host and ManagementPort are where its management API is, by https.
+	// Host and ManagementPort are the address of its management API, with https.
 	Host           string
 	ManagementPort int32
-	// User administrates it, with the password that a source holds under a key.
+	// User is its administrator; Password contains the password under PasswordKey.
 	User        string
 	Password    secret.Source
 	PasswordKey string
 }
 
-// Connection makes the Secret that objects name to be made there. It outlives what makes it: without it, the operator deletes nothing, and
-// lets none of its objects go.
+// Connection builds the Secret that objects of the operator refer to. It is kept after its owner is deleted: without it, the operator
+// can neither delete anything nor release its objects.
 func (e External) Connection(meta object.Meta) *unstructured.Unstructured {
 	return secret.Composed(meta, e.Password, Watched(), object.Map{
 		"uri":              "https://" + net.JoinHostPort(e.Host, strconv.Itoa(int(e.ManagementPort))),

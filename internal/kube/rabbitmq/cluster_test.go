@@ -15,8 +15,8 @@ import (
 
 var resources = workload.Resources
 
-// TestDiskLimit: the operator's own number would hold a queue on a small volume back from its first message on, and a share of the memory
-// does not count beside it.
+// TestDiskLimit tests the absolute limit: the operator's default would block a queue on a small volume from the start, and has precedence
+// over a share of the memory.
 func TestDiskLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
@@ -24,10 +24,10 @@ func TestDiskLimit(t *testing.T) {
 		storage string
 		want    string
 	}{
-		"Memory": {"What is in memory has to find room on the disk.", resources("1", "1Gi", "2Gi"), "10Gi", "disk_free_limit.absolute = 2147483648\n"},
-		"Volume": {"A limit beyond the volume holds everything back.", resources("1", "4Gi", "4Gi"), "1Gi", "disk_free_limit.absolute = 357913941\n"},
+		"Memory": {"The content of the memory must fit on the disk.", resources("1", "1Gi", "2Gi"), "10Gi", "disk_free_limit.absolute = 2147483648\n"},
+		"Volume": {"A limit beyond the volume would block all messages.", resources("1", "4Gi", "4Gi"), "1Gi", "disk_free_limit.absolute = 357913941\n"},
 		"NoLimit": {
-			"Nobody knows how much that is: the operator's own holds.", &common.Resources{}, "10Gi", "",
+			"Without a memory limit, the operator's default is kept.", &common.Resources{}, "10Gi", "",
 		},
 		"Nothing": {"The same.", nil, "10Gi", ""},
 	} {
@@ -39,7 +39,7 @@ func TestDiskLimit(t *testing.T) {
 	}
 }
 
-// TestWALLimit proves that three write-ahead logs fit below the watermark of the memory, and on the volume beside the room that stays free.
+// TestWALLimit tests that three write-ahead logs fit below the memory watermark, and on the volume next to the free part.
 func TestWALLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
@@ -50,9 +50,9 @@ func TestWALLimit(t *testing.T) {
 		"Memory":  {"The smallest size.", resources("1", "1Gi", "1Gi"), "5Gi", 128 << 20},
 		"Least":   {"The least memory, and the least volume.", resources("1", "256Mi", "256Mi"), "1Gi", 32 << 20},
 		"Volume":  {"The volume is smaller than the memory.", resources("1", "4Gi", "4Gi"), "1Gi", 64 << 20},
-		"Fits":    {"RabbitMQ's own fits, and a member is not restarted for a line that changes nothing.", resources("1", "4Gi", "4Gi"), "20Gi", 0},
-		"NoLimit": {"The volume alone is known.", &common.Resources{}, "2Gi", 128 << 20},
-		"Nothing": {"Neither is known: RabbitMQ's own holds.", nil, "", 0},
+		"Fits":    {"RabbitMQ's default fits, and an unchanged value must not restart members.", resources("1", "4Gi", "4Gi"), "20Gi", 0},
+		"NoLimit": {"Only the size of the volume is known.", &common.Resources{}, "2Gi", 128 << 20},
+		"Nothing": {"Neither is known: RabbitMQ's default is kept.", nil, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := ""
@@ -74,7 +74,7 @@ func TestWALLimit(t *testing.T) {
 	}
 }
 
-// TestGuaranteed: a member is given all the memory that it reckons with.
+// TestGuaranteed tests that the memory request of a member equals its limit.
 func TestGuaranteed(t *testing.T) {
 	provided := resources("1", "1Gi", "2Gi")
 	got := guaranteed(provided)
@@ -85,32 +85,32 @@ func TestGuaranteed(t *testing.T) {
 		t.Errorf("without requests: %v", got.Requests)
 	}
 	if none := (&common.Resources{}); guaranteed(none) != none {
-		t.Error("without a limit there is nothing to set aside")
+		t.Error("requests are set without a limit")
 	}
 	if guaranteed(nil) != nil {
-		t.Error("nothing is said")
+		t.Error("requests are set without resources")
 	}
 }
 
-// TestAlerts: who is woken, after how long, and what is asked for it: of this queue, and of none beside it. Somebody is where services
-// stop, and not where one member is missing.
+// TestAlerts tests severity, duration and selectors of all alerts. Critical alerts are on failures of services, not of a single
+// member.
 func TestAlerts(t *testing.T) {
 	const warning, critical, set, pods = "warning", "critical", `{statefulset="queue-server"}`, `{pod=~"queue-server-[0-9]+"}`
 	const queues = `{pod=~"queue-server-[0-9]+",queue!~".*_fanout(_.*)?"}`
-	asks := func(severity, wait string, asks ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: asks}
+	alert := func(severity, wait string, selectors ...string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: severity, For: wait, Asks: selectors}
 	}
 	ready := []string{"kube_statefulset_status_replicas_ready" + set, "kube_statefulset_replicas" + set}
 	c := Cluster{Name: "queue", Meta: func(name string) object.Meta { return object.Meta{Name: name, Namespace: "cloud"} }}
 	want := map[string]monitoringtest.Alert{
-		"QueueBacklog":             asks(warning, "15m", "rabbitmq_detailed_queue_messages_ready"+queues),
-		"QueueUnacknowledged":      asks(warning, "15m", "rabbitmq_detailed_queue_messages_unacked"+queues),
-		"QueueWithoutMajority":     asks(critical, "2m", ready...),
-		"QueueDegraded":            asks(warning, "15m", ready...),
-		"QueueOutOfMemory":         asks(critical, "2m", "rabbitmq_alarms_memory_used_watermark"+pods),
-		"QueueDiskFull":            asks(critical, "2m", "rabbitmq_alarms_free_disk_space_watermark"+pods),
-		"QueuePartitioned":         asks(critical, "5m", "erlang_vm_dist_node_state"+pods, "rabbitmq_build_info"+pods),
-		"QueueCertificateExpiring": asks(warning, "1h", `certmanager_certificate_expiration_timestamp_seconds{name="queue-tls"}`),
+		"QueueBacklog":             alert(warning, "15m", "rabbitmq_detailed_queue_messages_ready"+queues),
+		"QueueUnacknowledged":      alert(warning, "15m", "rabbitmq_detailed_queue_messages_unacked"+queues),
+		"QueueWithoutMajority":     alert(critical, "2m", ready...),
+		"QueueDegraded":            alert(warning, "15m", ready...),
+		"QueueOutOfMemory":         alert(critical, "2m", "rabbitmq_alarms_memory_used_watermark"+pods),
+		"QueueDiskFull":            alert(critical, "2m", "rabbitmq_alarms_free_disk_space_watermark"+pods),
+		"QueuePartitioned":         alert(critical, "5m", "erlang_vm_dist_node_state"+pods, "rabbitmq_build_info"+pods),
+		"QueueCertificateExpiring": alert(warning, "1h", `certmanager_certificate_expiration_timestamp_seconds{name="queue-tls"}`),
 	}
 	if diff := cmp.Diff(want, monitoringtest.Alerts(t, c.Alerts(common.Monitoring{}, "queues"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -9,7 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// Ports of a member (https://www.rabbitmq.com/docs/networking#ports). Tools in a pod speak to their own node only.
+// Ports of a member (https://www.rabbitmq.com/docs/networking#ports). Tools in a pod connect only to their own node.
 var (
 	amqpPort       = []int32{common.QueuePort}
 	memberPorts    = []int32{4369, 25672}
@@ -17,13 +17,13 @@ var (
 	metricsPort    = []int32{15691}
 )
 
-// NetworkPolicy lets through what the members need. Clients are the labels of the pods that use it, each of a kind of them.
+// NetworkPolicy builds the policy of the members. clients lists the labels of client pods, one entry for each kind of pod.
 func (c Cluster) NetworkPolicy(clients []map[string]string, monitored bool, n common.Neighbours) runtime.Object {
 	in, out := c.flows(clients, monitored, n)
 	return workload.NetworkPolicy(c.Meta(c.Name), metav1.LabelSelector{MatchLabels: Pods(c.Name)}, in, out)
 }
 
-// flows are those of the members. They find each other by the API server.
+// flows returns the traffic of the members. They find each other through the API server.
 func (c Cluster) flows(clients []map[string]string, monitored bool, n common.Neighbours) (in, out []workload.Flow) {
 	in = append(workload.From(clients, amqpPort), workload.Flow{Namespaces: workload.Names(n.RabbitMQOperators), Ports: managementPort})
 	in = append(in, outside.ExternalClients(c.Exposure, common.QueuePort)...)

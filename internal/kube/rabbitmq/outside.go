@@ -10,11 +10,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// ExternalService is the Service by which other clusters reach a cluster: at the port of AMQP alone, of whichever member. A client may
-// speak to any of them. The operator's own Service stays as it is: management and metrics are not for others.
+// ExternalService builds the Service for other clusters: only the AMQP port, of any member, because a client may connect to each of
+// them. The operator's own Service is unchanged, because management and metrics are not for other clusters.
 func (c Cluster) ExternalService() *corev1.Service {
 	meta, port := c.Meta(c.Name+"-external"), workload.Port("amqps", common.QueuePort)
-	port.TargetPort = intstr.FromInt32(common.QueuePort) // What the operator calls its ports is its own business.
+	port.TargetPort = intstr.FromInt32(common.QueuePort) // By number, independent of the operator's port names.
 	return outside.Open(&corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels},

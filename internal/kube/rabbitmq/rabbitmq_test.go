@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
-// TestObjects: what the operator is asked for, whole.
+// TestObjects compares complete objects of the operator.
 func TestObjects(t *testing.T) {
 	own := common.Broker{RabbitMQRef: common.LocalReference{Name: "rabbitmq"}}
 	retained := rabbitmq.Account{Meta: object.Meta{Name: "glance", Namespace: "cloud"}, Broker: own, Secret: "glance-queue"}
@@ -24,8 +24,8 @@ func TestObjects(t *testing.T) {
 		Meta: object.Meta{Name: "nova-cell1", Namespace: "cloud"}, Broker: own, Vhost: "nova/cell1", Login: "nova_cell1", Secret: "nova-cell1-queue",
 		DeleteData: true,
 	}
-	elsewhere := retained
-	elsewhere.Broker = common.Broker{ConnectionSecretRef: common.LocalReference{Name: "queue"}}
+	externalAccount := retained
+	externalAccount.Broker = common.Broker{ConnectionSecretRef: common.LocalReference{Name: "queue"}}
 	connection := object.Meta{Name: "queue", Namespace: "cloud"}
 	external := rabbitmq.External{
 		Host: "queue.example.com", ManagementPort: 15671, User: "admin",
@@ -33,7 +33,7 @@ func TestObjects(t *testing.T) {
 	}
 	objecttest.Run(t, map[string]objecttest.Case{
 		"vhost": {
-			Reason: "Queues are replicated, and messages outlive the object unless the tenant says otherwise.",
+			Reason: "Queues are replicated, and messages outlive the object unless the tenant configures deletion.",
 			Got:    []runtime.Object{retained.VirtualHost(), cell.VirtualHost()},
 			Want: `
 apiVersion: rabbitmq.com/v1beta1
@@ -61,9 +61,9 @@ spec:
     name: rabbitmq
 `,
 		},
-		"elsewhere": {
-			Reason: "A queue that somebody else runs is named by a Secret, which the operator sees, stays, and has of the tenant's what it needs.",
-			Got:    []runtime.Object{elsewhere.Permission(), external.Connection(connection)},
+		"external": {
+			Reason: "Objects refer to an external queue by a retained Secret with the label for the operator and the required keys of the tenant.",
+			Got:    []runtime.Object{externalAccount.Permission(), external.Connection(connection)},
 			Want: `
 apiVersion: rabbitmq.com/v1beta1
 kind: Permission
@@ -130,7 +130,7 @@ spec:
 `,
 		},
 		"permission": {
-			Reason: "Everything in the own virtual host and nothing elsewhere; by the user's name, since the operator would make a User the owner.",
+			Reason: "All permissions in one virtual host and none in others; by the user's name, because the operator would make a User the owner.",
 			Got:    []runtime.Object{cell.Permission()},
 			Want: `
 apiVersion: rabbitmq.com/v1beta1
@@ -152,7 +152,7 @@ spec:
 	})
 }
 
-// TestURL: the forms that oslo.messaging 16.1 to 17.3 were seen to take apart as they were meant.
+// TestURL tests the forms that oslo.messaging 16.1 to 17.3 parse correctly.
 func TestURL(t *testing.T) {
 	glance := rabbitmq.Transport{UserVar: "QUEUE_USERNAME", PasswordVar: "QUEUE_PASSWORD", Hosts: []string{"rabbitmq.cloud.svc"}, Port: 5671, Vhost: "glance"}
 	for name, tc := range map[string]struct {
@@ -188,7 +188,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestURLNames: whatever the names are, they come out as they went in.
+// TestURLNames tests that arbitrary names are encoded and decoded without loss.
 func TestURLNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[ -~]{1,12}`)
@@ -205,7 +205,7 @@ func TestURLNames(t *testing.T) {
 	})
 }
 
-// TestBrokerOf: what an object names is read as it was written.
+// TestBrokerOf tests that the broker of an object is read without changes.
 func TestBrokerOf(t *testing.T) {
 	for _, want := range []common.Broker{
 		{RabbitMQRef: common.LocalReference{Name: "rabbitmq"}}, {ConnectionSecretRef: common.LocalReference{Name: "rabbitmq"}},

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Transport is how a service reaches its virtual host.
+// Transport describes the connection of a service to its virtual host.
 type Transport struct {
-	// UserVar and PasswordVar are the environment variables that hold both: letters, digits and hyphens, as in all that we generate, since
-	// nobody escapes them.
+	// UserVar and PasswordVar are the environment variables with user and password. Generated values consist of letters, digits and
+	// hyphens, so they need no escaping.
 	UserVar, PasswordVar string
-	// Hosts of the queue, which are asked in turn until one answers, and their port.
+	// Hosts of the queue, which clients try in turn until one responds, and their port.
 	Hosts []string
 	Port  int32
 	// Vhost is the virtual host.
@@ -22,8 +22,8 @@ type Transport struct {
 	CAFile string
 }
 
-// URL is the transport_url of oslo.messaging, in which Kubernetes replaces $(UserVar) and $(PasswordVar). What it says of TLS goes before
-// the configuration file, and so holds for each of several queues
+// URL returns the transport_url of oslo.messaging, in which Kubernetes replaces $(UserVar) and $(PasswordVar). Its TLS options override
+// the configuration file, and so apply to each of several queues
 // (https://docs.openstack.org/oslo.messaging/latest/reference/transport.html).
 func (t Transport) URL() string {
 	hosts := make([]string, len(t.Hosts))
@@ -37,5 +37,5 @@ func (t Transport) URL() string {
 	return out
 }
 
-// escape encodes all that a URL, oslo.messaging (a comma) or oslo.config (a dollar) would give a meaning.
+// escape encodes all characters with a special meaning in a URL, oslo.messaging (a comma) or oslo.config (a dollar).
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }

@@ -7,42 +7,42 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// MirrorApp is what the daemons are called that fetch block devices from another Ceph cluster. There is one Deployment of them in a
-// cluster's namespace, called so with -a, whatever the CephRBDMirror is called.
+// MirrorApp is the name of the daemons that replicate block devices from another Ceph cluster. The namespace of a cluster has one
+// Deployment of them, named with the suffix -a, regardless of the name of the CephRBDMirror.
 const MirrorApp = "rook-ceph-rbd-mirror"
 
-// Keys of Secrets by which Ceph clusters fetch block devices from each other.
+// Keys of Secrets for replication of block devices between Ceph clusters.
 const (
-	// TokenKey holds the token by which a cluster is reached.
+	// TokenKey has the token for access to a cluster.
 	TokenKey = "token"
-	// DirectionKey holds which way block devices are copied. Without it Rook says nothing, and they are both ways.
+	// DirectionKey has the direction of replication. Rook does not set it by default, which means both directions.
 	DirectionKey = "direction"
 )
 
-// TokenSecret is the Secret that Rook makes with the token of a CephCluster, and writes anew when a monitor is replaced
+// TokenSecret returns the name of the Secret that Rook creates with the token of a CephCluster, and updates when a monitor is replaced
 // (https://github.com/rook/rook/blob/v1.18.8/pkg/operator/ceph/controller/mirror_peer.go).
 func TokenSecret(cluster string) string { return "cluster-peer-token-" + cluster }
 
-// PeerSecret is the Secret with the token of the other cluster. Rook looks at pools again when a Secret changes that is called so, and at
-// no other one (WatchPeerTokenSecretPredicate of v1.18.8).
+// PeerSecret is the Secret with the token of the other cluster. Rook reconciles pools only when a Secret with this name changes
+// (WatchPeerTokenSecretPredicate of v1.18.8).
 const PeerSecret = "peer-cluster-peer-token" //nolint:gosec // the name of a Secret
 
-// Mirroring says how block devices of a pool are copied. The zero value disables it, for a pool that had it. Omitting the field does not:
-// Rook writes an empty one into every pool, and most API servers turn that into null when its last field is removed by server-side apply,
-// and then refuse the null (https://github.com/kubernetes-sigs/structured-merge-diff/issues/305).
+// Mirroring configures replication of block devices of a pool. The zero value disables it, for a pool that had it. Removing the field does
+// not: Rook writes an empty one into every pool, and most API servers turn that into null when its last field is removed by server-side
+// apply, and then reject the null (https://github.com/kubernetes-sigs/structured-merge-diff/issues/305).
 type Mirroring struct {
 	// Mode is image or pool.
 	Mode string
-	// Schedules are when snapshots are taken.
+	// Schedules of snapshots.
 	Schedules []Schedule
-	// PeerSecret has the token of the other cluster. Empty: there is none yet.
+	// PeerSecret is the name of the Secret with the token of the other cluster. Empty: none yet.
 	PeerSecret string
 }
 
-// Schedule is a time at which snapshots are taken, again and again.
+// Schedule is a recurring time for snapshots.
 type Schedule struct{ Interval, StartTime string }
 
-// spec of a pool's mirroring.
+// spec returns the mirroring field of a pool.
 func (m Mirroring) spec() object.Map {
 	if m.Mode == "" {
 		return object.Map{"enabled": false}
@@ -61,7 +61,7 @@ func (m Mirroring) spec() object.Map {
 	return out
 }
 
-// Mirror makes a CephRBDMirror, of which a cluster has one.
+// Mirror builds a CephRBDMirror. A cluster has one.
 func Mirror(meta object.Meta, daemons int32, resources *common.Resources, placement object.Map) *unstructured.Unstructured {
 	return object.New(apiVersion, "CephRBDMirror", meta, object.WithOptional(object.Map{"count": int64(daemons)}, object.Map{
 		"resources": object.Resources(resources), "placement": placement,

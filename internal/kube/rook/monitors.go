@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Where Rook writes which monitors there are, as <name>=<address>:<port>, with commas between them.
+// ConfigMap and key in which Rook lists monitors, as <name>=<address>:<port>, separated by commas.
 const (
 	MonitorsName = "rook-ceph-mon-endpoints"
 	MonitorsKey  = "data"
@@ -18,8 +18,8 @@ const (
 	port2 = "3300"
 )
 
-// Monitors are the addresses of monitors as ceph.conf takes them, in the order of the monitors' names. Rook names the port of the first
-// protocol, unless only the second is allowed.
+// Monitors returns the addresses of monitors in the format of ceph.conf, in the order of the monitors' names. Rook lists the port of the
+// first protocol, unless only the second is enabled.
 func Monitors(data string) []string {
 	entries := strings.Split(data, ",")
 	slices.Sort(entries)

@@ -1,6 +1,6 @@
-// Package rook makes objects of Rook, the operator of Ceph, and reads what it writes.
+// Package rook builds objects of Rook, the operator of Ceph, and reads objects that it writes.
 //
-// Fields are those that Rook 1.18 has, too: later versions add some, and take none away
+// It uses only fields of Rook 1.18: later versions add fields and remove none
 // (https://github.com/rook/rook/blob/v1.18.8/deploy/examples/crds.yaml).
 package rook
 
@@ -18,25 +18,25 @@ const Group = "ceph.rook.io"
 
 const apiVersion = Group + "/v1"
 
-// Redundancy says how a pool survives the loss of devices.
+// Redundancy defines how a pool survives the loss of devices.
 type Redundancy struct {
-	// Copies of everything, if data is not cut into pieces.
+	// Copies is the number of replicas, without erasure coding.
 	Copies int32
-	// Data and Coding are the pieces of data and of parity. 0: there are copies.
+	// Data and Coding are the numbers of data and parity chunks. 0: replication.
 	Data, Coding int32
-	// FailureDomain is what no two copies or pieces share.
+	// FailureDomain is the level at which copies or chunks are separated.
 	FailureDomain string
-	// Within is what no two copies share of the two that each of two failure domains has. Empty: a failure domain has one.
+	// Within is the level at which the two copies in each of two failure domains are separated. Empty: one copy in a failure domain.
 	Within string
 	// DeviceClass of the devices. Empty: every device.
 	DeviceClass string
-	// Bulk is "true" for a pool that will hold much of the data, or "false". Empty: Ceph keeps what it has.
+	// Bulk is "true" for a pool that will contain much of the data, or "false". Empty: Ceph's value is kept.
 	Bulk string
-	// PlacementGroups are how many there are at least. 0: Ceph keeps what it has.
+	// PlacementGroups is the minimum number. 0: Ceph's value is kept.
 	PlacementGroups int32
 }
 
-// parameters are the properties that Rook sets of a pool, each time it looks at it
+// parameters returns the properties that Rook sets on a pool at each reconciliation
 // (https://docs.ceph.com/en/latest/rados/operations/placement-groups/). It resets none that is missing.
 func (r Redundancy) parameters() object.Map {
 	out := object.WithOptional(object.Map{}, object.Map{"bulk": r.Bulk})
@@ -46,10 +46,10 @@ func (r Redundancy) parameters() object.Map {
 	return out
 }
 
-// Width is how many failure domains it takes.
+// Width returns the number of required failure domains.
 func (r Redundancy) Width() int { return int(max(r.Copies, r.Data+r.Coding)) }
 
-// spec of a pool. Rook changes a pool's rule of placement only if it may.
+// spec returns the spec of a pool. Rook changes the CRUSH rule of a pool only with enableCrushUpdates.
 func (r Redundancy) spec() object.Map {
 	out := object.WithOptional(object.Map{
 		"failureDomain": r.FailureDomain, "enableCrushUpdates": true,
@@ -66,18 +66,18 @@ func (r Redundancy) spec() object.Map {
 		replicated["replicasPerFailureDomain"], replicated["subFailureDomain"] = int64(r.Copies/2), r.Within //nolint:mnd // of two
 	}
 	if r.Copies == 1 {
-		replicated["requireSafeReplicaSize"] = false // Whoever asks for one copy has said that it may be lost.
+		replicated["requireSafeReplicaSize"] = false // A pool with one copy accepts data loss.
 	}
 	out["replicated"] = replicated
 	return out
 }
 
-// Cluster makes a CephCluster.
+// Cluster builds a CephCluster.
 func Cluster(meta object.Meta, spec object.Map) *unstructured.Unstructured {
 	return object.New(apiVersion, "CephCluster", meta, spec)
 }
 
-// Quota bounds a pool. What is empty is not bounded.
+// Quota limits a pool. Zero values are unlimited.
 type Quota struct {
 	// MaxSize is an amount of data: 10Ti.
 	MaxSize string
@@ -85,8 +85,8 @@ type Quota struct {
 	MaxObjects int64
 }
 
-// Pool makes a CephBlockPool, which is called in Ceph as the object is, or otherwise. The application is what may be kept in it: rbd, which
-// is Rook's default, cephfs or rgw. Without mirroring nothing of it is copied to another cluster.
+// Pool builds a CephBlockPool. Its name in Ceph may differ from the name of the object. application is rbd (Rook's default), cephfs or
+// rgw. With nil mirroring, the field is not set.
 func Pool(meta object.Meta, name, application string, r Redundancy, q Quota, mirroring *Mirroring) *unstructured.Unstructured {
 	spec := r.spec()
 	if name != meta.Name {
@@ -108,24 +108,24 @@ func Pool(meta object.Meta, name, application string, r Redundancy, q Quota, mir
 	return object.New(apiVersion, "CephBlockPool", meta, spec)
 }
 
-// Client makes a CephClient: a user called as the object is, who may do what its capabilities say, by the kind of daemon that they are for.
+// Client builds a CephClient: a Ceph user with the name of the object and capabilities by kind of daemon.
 func Client(meta object.Meta, caps map[string]string) *unstructured.Unstructured {
 	return object.New(apiVersion, "CephClient", meta, object.Map{"caps": object.Strings(caps)})
 }
 
-// Keys of the Secret that Rook makes for a CephClient.
+// Keys of the Secret that Rook creates for a CephClient.
 const (
-	// UserKey holds the user's key alone, which is no keyring yet.
+	// UserKey has only the key of the user, not a keyring.
 	UserKey = "userKey"
-	// UserIDKey holds the user's name.
+	// UserIDKey has the name of the user.
 	UserIDKey = "userID"
 )
 
-// SecretName is the Secret that Rook makes for a CephClient, beside it.
+// SecretName returns the name of the Secret that Rook creates for a CephClient.
 func SecretName(client string) string { return "rook-ceph-client-" + client }
 
-// Filesystem makes a CephFilesystem, with metadata servers of which each has another that stands by. What an erasure-coded pool cannot
-// hold is in a replicated one, which comes first
+// Filesystem builds a CephFilesystem. Each metadata server has a standby. Data that an erasure-coded pool cannot hold is in a replicated
+// pool, which is the first one
 // (https://docs.ceph.com/en/latest/cephfs/createfs/#using-erasure-coded-pools-with-cephfs).
 func Filesystem(
 	meta object.Meta, metadata, data Redundancy, servers int32, resources *common.Resources, placement object.Map,
@@ -148,48 +148,48 @@ func named(name string, r Redundancy) object.Map {
 	return out
 }
 
-// GatewayPort is where an object store listens, with TLS.
+// GatewayPort is the port of an object store, with TLS.
 const GatewayPort = 443
 
-// GatewayName is the Service of an object store.
+// GatewayName returns the name of the Service of an object store.
 func GatewayName(store string) string { return "rook-ceph-rgw-" + store }
 
 // Store is an object store.
 type Store struct {
 	Metadata, Data Redundancy
-	// Gateways is how many there are, Certificate the Secret with their certificate.
+	// Gateways is the number of gateways, Certificate the Secret with their certificate.
 	Gateways    int32
 	Certificate string
 	Resources   *common.Resources
 	Placement   object.Map
-	// Keystone is where users of a cloud log in. Nil: there are none.
+	// Keystone authenticates users of a cloud. Nil: disabled.
 	Keystone *Keystone
-	// KeystoneRemoved says that the object had a Keystone before.
+	// KeystoneRemoved reports whether the object had a Keystone before.
 	KeystoneRemoved bool
 }
 
-// Keystone is by what a gateway checks tokens.
+// Keystone configures the Keystone with which a gateway validates tokens.
 type Keystone struct {
 	// URL of Keystone, without its version.
 	URL string
 	// Secret of type Opaque with variables of the environment that OpenStack's clients read, and CABundleKey.
 	Secret string
-	// Roles of which a user has to have one.
+	// Roles of which a user must have one.
 	Roles []string
-	// Swift and S3 are by which protocols users come.
+	// Swift and S3 enable the protocols for users.
 	Swift, S3 bool
 }
 
-// CABundleKey holds authorities that gateways trust besides the public ones.
+// CABundleKey has the authorities that gateways trust in addition to public ones.
 const CABundleKey = "cabundle"
 
-// withoutSwift are all APIs of a gateway but that one: those that Rook asks, and users of the store itself.
+// withoutSwift lists all APIs of a gateway except Swift: APIs that Rook uses, and APIs for users of the store itself.
 var withoutSwift = []string{"s3", "s3website", "admin", "sts", "iam", "notifications"}
 
-// ObjectStore makes a CephObjectStore whose gateways listen with TLS, by a certificate in a Secret.
+// ObjectStore builds a CephObjectStore whose gateways listen with TLS, with a certificate in a Secret.
 //
-// Those that ask a Keystone are in the network of pods: policies, which let them reach it, know no others. Each project has a place of its
-// own for names of buckets, so that no project can take another one's.
+// Gateways with a Keystone are in the pod network, because network policies, which allow the access to it, do not apply to the host
+// network. Each project has its own namespace for bucket names, so that projects cannot occupy each other's names.
 func ObjectStore(meta object.Meta, s Store) *unstructured.Unstructured {
 	gateway := object.WithOptional(object.Map{
 		"instances": int64(s.Gateways), "securePort": int64(GatewayPort), "sslCertificateRef": s.Certificate,
@@ -202,16 +202,15 @@ func ObjectStore(meta object.Meta, s Store) *unstructured.Unstructured {
 		spec["auth"] = object.Map{"keystone": object.Map{
 			"url": k.URL, "serviceUserSecretName": k.Secret, "acceptedRoles": object.Array(k.Roles...), "implicitTenants": "true",
 		}}
-		// The account in the address lets Keystone's catalog lead to it, and others read what is public.
+		// With the account in the URL, Keystone's catalog can refer to it, and public containers can be read by other users.
 		protocols := object.Map{"s3": object.Map{"authUseKeystone": k.S3}, "swift": object.Map{"accountInUrl": true}}
 		if !k.Swift {
 			protocols["enableAPIs"] = object.Array(withoutSwift...)
 		}
 		spec["protocols"] = protocols
 	} else if s.KeystoneRemoved {
-		// Omitting auth would make it null, as with Mirroring; keystone is nullable. Nor does Rook unset the options of gateways that a
-		// Keystone had set (https://github.com/rook/rook/blob/v1.18.8/pkg/operator/ceph/object/config.go), so that they are told to serve
-		// nothing that asks it.
+		// Omitting auth would make it null, as with Mirroring; keystone is nullable. Rook does not unset the options that a Keystone set on
+		// gateways (https://github.com/rook/rook/blob/v1.18.8/pkg/operator/ceph/object/config.go), so the APIs that use it are disabled.
 		spec["auth"] = object.Map{"keystone": nil}
 		spec["protocols"] = object.Map{"s3": object.Map{"authUseKeystone": false}, "enableAPIs": object.Array(withoutSwift...)}
 	}

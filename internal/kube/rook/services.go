@@ -1,22 +1,22 @@
 package rook
 
-// Services by which Rook offers metrics, wherever it makes a cluster, and the ports that have them, as it calls both
+// Services with metrics that Rook creates for every cluster, and their port names
 // (https://github.com/rook/rook/tree/v1.20.6/deploy/examples/monitoring).
 const (
-	// ManagerName is the Service of the manager that works, which speaks for the whole cluster.
+	// ManagerName is the Service of the active manager, which has metrics of the whole cluster.
 	ManagerName    = "rook-ceph-mgr"
 	ManagerMetrics = "http-metrics"
-	// ExporterName is the Service of those who ask the daemons of a node for their own counters.
+	// ExporterName is the Service of the exporters, which read the counters of the daemons on a node.
 	ExporterName    = "rook-ceph-exporter"
 	ExporterMetrics = "ceph-exporter-http-metrics"
 )
 
-// Selector are the labels by which Rook's Services of a cluster are found.
+// Selector returns the labels of Rook's Services of a cluster.
 func Selector(app, namespace string) map[string]string {
 	return map[string]string{"app": app, "rook_cluster": namespace}
 }
 
-// How Rook offers Ceph's own dashboard: a Service, and a Secret with the password of a user, who administrates Ceph
+// Objects of Ceph's dashboard in Rook: a Service, and a Secret with the password of a user, who is an administrator of Ceph
 // (https://rook.io/docs/rook/latest/Storage-Configuration/Monitoring/ceph-dashboard/).
 const (
 	DashboardName   = "rook-ceph-mgr-dashboard"

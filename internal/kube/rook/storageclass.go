@@ -8,11 +8,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// BlockDriver is the CSI driver of block devices: Rook puts before it what it is told to, or else the namespace of its operator.
+// BlockDriver returns the CSI driver of block devices. Its prefix is configured in Rook; the default is the namespace of its operator.
 func BlockDriver(prefix string) string { return prefix + ".rbd.csi.ceph.com" }
 
-// StorageClass makes a StorageClass of a pool, by the users for CSI that Rook makes of every cluster, whose Secrets are in its namespace
-// (https://github.com/rook/rook/blob/v1.18.8/deploy/examples/csi/rbd/storageclass.yaml). A cluster is called as its namespace is.
+// StorageClass builds a StorageClass of a pool. It uses the CSI users that Rook creates for every cluster, whose Secrets are in its
+// namespace (https://github.com/rook/rook/blob/v1.18.8/deploy/examples/csi/rbd/storageclass.yaml). A cluster has the name of its namespace.
 func StorageClass(meta object.Meta, driver, cluster, pool, reclaim string) *storagev1.StorageClass {
 	policy, grows := corev1.PersistentVolumeReclaimPolicy(reclaim), true
 	parameters := map[string]string{

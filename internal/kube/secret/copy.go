@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	// rootCA is the ConfigMap by which every namespace knows the authority of its own API server.
+	// rootCA is the ConfigMap in every namespace with the authority of the API server.
 	// https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#trustworthiness
 	rootCA = "kube-root-ca.crt"
 	// apiServer is the address of the API server in its own cluster.
 	apiServer = "https://kubernetes.default.svc"
-	// refreshInterval is how soon a change of what is copied arrives. External Secrets writes the time of each refresh into the status, which
-	// brings about a pass of the function, so that it is not shorter than a tenant needs. It is written as Go writes it: External Secrets
-	// writes the whole object once, and would otherwise change it.
+	// refreshInterval is the delay until a change of the source is copied. External Secrets writes the time of each refresh into the status,
+	// which triggers a reconciliation, so it is not shorter than tenants need. It has Go's format, because External Secrets writes the whole
+	// object once, and would otherwise change it.
 	refreshInterval = "5m0s"
 )
 
-// Source is an entry of a store that External Secrets reads.
+// Source is an entry of a secret store that External Secrets reads.
 type Source struct {
 	// Store and its kind.
 	Store, StoreKind string
 	// Key is the entry; its properties are the keys of the Secret.
 	Key string
-	// Renamed are properties for which the keys have other names.
+	// Renamed maps properties to different keys of the Secret.
 	Renamed map[string]string
 }
 
-// Stored is the entry that a Secret is kept in, in the platform's store.
+// Stored returns the entry of a Secret in the platform's store.
 func Stored(store common.SecretStoreReference, instance, name string) Source {
 	return Source{Store: string(store.Name), StoreKind: store.Kind, Key: RemoteKey(store, instance, name)}
 }
 
-// Store makes a store that is another namespace of the same cluster, of which it sees what a ServiceAccount of its own namespace may.
+// Store builds a store for another namespace of the same cluster, which it reads with the rights of a ServiceAccount in its own namespace.
 // https://external-secrets.io/latest/provider/kubernetes/
 func Store(meta object.Meta, account, namespace string) *unstructured.Unstructured {
 	return object.New("external-secrets.io/v1", "SecretStore", meta, object.Map{"provider": object.Map{"kubernetes": object.Map{
@@ -52,8 +52,8 @@ func Store(meta object.Meta, account, namespace string) *unstructured.Unstructur
 	}}})
 }
 
-// Copied makes a Secret of some keys of a source, of the same name as the ExternalSecret, and keeps it up to date. While the source cannot
-// be read, the Secret stays as it is. It goes with the ExternalSecret, unless it is to be kept.
+// Copied builds an ExternalSecret that copies some keys of a source to a Secret with its name, and keeps it up to date. The Secret is not
+// changed while the source is unreadable. It is deleted with the ExternalSecret, unless keep is set.
 func Copied(meta object.Meta, from Source, typ corev1.SecretType, keep bool, keys ...string) *unstructured.Unstructured {
 	policy := "Owner"
 	if keep {
@@ -73,7 +73,7 @@ func Copied(meta object.Meta, from Source, typ corev1.SecretType, keep bool, key
 	})
 }
 
-// Fixed adds keys to the Secret that Copied makes, with what is no secret
+// Fixed adds keys with non-secret values to the Secret of Copied
 // (https://external-secrets.io/latest/guides/templating/#merge-templated-and-non-templated-keys).
 func Fixed(copied *unstructured.Unstructured, values map[string]string) *unstructured.Unstructured {
 	if len(values) == 0 {
@@ -81,13 +81,13 @@ func Fixed(copied *unstructured.Unstructured, values map[string]string) *unstruc
 	}
 	out := copied.DeepCopy()
 	for field, v := range map[string]any{"mergePolicy": "Merge", "data": object.Strings(values)} {
-		_ = unstructured.SetNestedField(out.Object, v, "spec", "target", "template", field) // which is an object
+		_ = unstructured.SetNestedField(out.Object, v, "spec", "target", "template", field) // template is an object
 	}
 	return out
 }
 
-// Composed makes a Secret of a template, which has keys of a source in it under names of its own, and keeps it up to date: it stays as it
-// is while the source cannot be read, and when the ExternalSecret goes. Labels are the Secret's.
+// Composed builds an ExternalSecret that writes a Secret from a template. keys maps template variables to keys of the source. The Secret is
+// not changed while the source is unreadable, and is kept when the ExternalSecret is deleted. labels are set on the Secret.
 func Composed(meta object.Meta, from Source, labels, template, keys object.Map) *unstructured.Unstructured {
 	data := object.List{}
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
@@ -106,8 +106,8 @@ func Composed(meta object.Meta, from Source, labels, template, keys object.Map) 
 	})
 }
 
-// Pushed copies keys of a Secret of its namespace to an entry of the platform's store, and keeps it up to date. The entry goes with it.
-// Each key is a property of its own: External Secrets can delete nothing else.
+// Pushed builds a PushSecret that copies keys of a Secret in its namespace to an entry of the platform's store, and keeps it up to date.
+// The entry is deleted with it. Each key is a separate property, because External Secrets can delete only properties.
 func Pushed(meta object.Meta, name string, to Source, keys ...string) *unstructured.Unstructured {
 	data := object.List{}
 	for _, k := range keys {
@@ -125,7 +125,7 @@ func Pushed(meta object.Meta, name string, to Source, keys ...string) *unstructu
 	})
 }
 
-// Given makes the Secret that Generated makes, with a password that a source holds under a key. It is filled once, too, and stays.
+// Given builds a Secret like Generated, with a password that a source has under key. It is also written once and kept.
 func Given(meta object.Meta, username string, from Source, key string) *unstructured.Unstructured {
 	return object.New("external-secrets.io/v1", "ExternalSecret", meta, object.Map{
 		"refreshPolicy":  "CreatedOnce",

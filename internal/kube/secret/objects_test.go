@@ -12,14 +12,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
-// TestObjects: what External Secrets is asked for, whole.
+// TestObjects compares complete objects of External Secrets.
 func TestObjects(t *testing.T) {
 	meta := object.Meta{Name: "keystone-database", Namespace: "cloud"}
 	store := common.SecretStoreReference{Name: "openbao", Kind: "ClusterSecretStore", Prefix: "kv"}
 	stored := secret.Stored(store, "cloud", "root")
 	objecttest.Run(t, map[string]objecttest.Case{
 		"generated": {
-			Reason: "A password is made once, of letters and digits, and outlives the object that asks for it.",
+			Reason: "A password of letters and digits is generated once, and outlives the ExternalSecret.",
 			Got:    []runtime.Object{secret.Generator(meta), secret.Generated(meta, "passwords", "keystone", object.Map{"watched": "true"})},
 			Want: `
 apiVersion: generators.external-secrets.io/v1alpha1
@@ -61,7 +61,7 @@ spec:
 `,
 		},
 		"given": {
-			Reason: "One that someone gives becomes the same Secret.",
+			Reason: "A given password results in the same Secret.",
 			Got:    []runtime.Object{secret.Given(meta, "keystone", stored, "secret-key")},
 			Want: `
 apiVersion: external-secrets.io/v1
@@ -90,7 +90,7 @@ spec:
 `,
 		},
 		"backup": {
-			Reason: "What cannot be made again is kept in a store, which nothing of ours deletes.",
+			Reason: "Values that cannot be regenerated are kept in a store and never deleted there.",
 			Got:    []runtime.Object{secret.Backup(meta, store, "cloud", "username", "password"), secret.BackupOnce(meta, store, "cloud")},
 			Want: `
 apiVersion: external-secrets.io/v1alpha1
@@ -166,7 +166,7 @@ spec:
 `,
 		},
 		"copied": {
-			Reason: "A copy follows its source, stays as it is while that cannot be read, and goes with what asks for it.",
+			Reason: "A copy follows its source, is kept while that is unreadable, and is deleted with the ExternalSecret.",
 			Got:    []runtime.Object{secret.Copied(meta, stored, corev1.SecretTypeOpaque, false, "username", "password")},
 			Want: `
 apiVersion: external-secrets.io/v1
@@ -224,7 +224,7 @@ spec:
 `,
 		},
 		"pushed": {
-			Reason: "What was pushed for others to read goes from the store when nobody is to read it.",
+			Reason: "Pushed entries are deleted with the PushSecret.",
 			Got:    []runtime.Object{secret.Pushed(meta, meta.Name, stored, "username", "password")},
 			Want: `
 apiVersion: external-secrets.io/v1alpha1

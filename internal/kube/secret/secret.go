@@ -1,5 +1,5 @@
-// Package secret makes External Secrets objects: passwords that are generated once in the workload cluster and kept, their
-// backup in a store, and copies of what others keep. No value ever passes through a function.
+// Package secret builds External Secrets objects: passwords that are generated once in the workload cluster and kept, their
+// backup in a store, and copies of other Secrets. No value ever passes through a function.
 package secret
 
 import (
@@ -15,8 +15,8 @@ const (
 	PasswordKey = "password"
 )
 
-// Generator makes a generator of passwords of 32 letters and digits. Nothing else: they appear in URLs, INI files and
-// environment variables, all of which give some character a meaning.
+// Generator builds a generator of passwords of 32 letters and digits. Other characters have special meanings in URLs, INI files or
+// environment variables.
 func Generator(meta object.Meta) *unstructured.Unstructured {
 	return object.New("generators.external-secrets.io/v1alpha1", "Password", meta, object.Map{
 		"length":      int64(32),
@@ -27,8 +27,8 @@ func Generator(meta object.Meta) *unstructured.Unstructured {
 	})
 }
 
-// Generated makes a Secret with a password of a generator, and a user name. It is filled once and stays when the ExternalSecret
-// goes. A Secret that is gone is not made again, until the ExternalSecret is. Labels are the Secret's.
+// Generated builds a Secret with a user name and a password of a generator. It is written once and kept when the ExternalSecret is deleted.
+// A deleted Secret is created again only with a new ExternalSecret. labels are set on the Secret.
 func Generated(meta object.Meta, generator, username string, labels object.Map) *unstructured.Unstructured {
 	template := object.Map{
 		"engineVersion": "v2",
@@ -55,7 +55,7 @@ func Generated(meta object.Meta, generator, username string, labels object.Map) 
 	})
 }
 
-// Backup pushes keys of a Secret of the same name to a store. Deleting it deletes nothing in the store.
+// Backup builds a PushSecret of keys of a Secret with its name. Its deletion deletes nothing in the store.
 func Backup(meta object.Meta, store common.SecretStoreReference, instance string, keys ...string) *unstructured.Unstructured {
 	data := object.List{}
 	for _, k := range keys {
@@ -67,11 +67,11 @@ func Backup(meta object.Meta, store common.SecretStoreReference, instance string
 	return push(meta, store, "Replace", data)
 }
 
-// BackupOnce pushes a whole Secret of the same name to a store that has no such entry yet, and never changes one that it has: the same
-// Secret created again does not take the place of the only copy of what it held before.
+// BackupOnce builds a PushSecret of a whole Secret with its name to a store without such an entry. It never changes an existing entry: if
+// the Secret is created again, the only copy of its previous value is not overwritten.
 //
-// It is one entry, and not one for each key: whether it exists is what External Secrets asks, and several of its providers look for the
-// whole secret only, so that the first key would keep the others out (SecretExists of AWS, Google Cloud and Azure's, 0.20).
+// It pushes one entry for all keys, because External Secrets checks whether the entry exists, and several of its providers check only the
+// whole secret: the first key would prevent the others (SecretExists of AWS, Google Cloud and Azure's, 0.20).
 func BackupOnce(meta object.Meta, store common.SecretStoreReference, instance string) *unstructured.Unstructured {
 	return push(meta, store, "IfNotExists", object.List{object.Map{"match": object.Map{
 		"remoteRef": object.Map{"remoteKey": RemoteKey(store, instance, meta.Name)},
@@ -89,12 +89,12 @@ func push(meta object.Meta, store common.SecretStoreReference, updatePolicy stri
 	})
 }
 
-// RemoteKey is the entry of a store that a Secret is kept in.
+// RemoteKey returns the entry of a Secret in a store.
 func RemoteKey(store common.SecretStoreReference, instance, name string) string {
 	return Path(store, instance) + "/" + name
 }
 
-// Path is what all entries of an instance lie below, and nobody else's.
+// Path returns the prefix of all entries of an instance, which no other instance uses.
 func Path(store common.SecretStoreReference, instance string) string {
 	if store.Prefix == "" {
 		return instance

@@ -20,11 +20,11 @@ func spec(o interface{ UnstructuredContent() map[string]any }) map[string]any {
 	return s
 }
 
-// TestGenerated: the password is made once, by the generator, and outlives the object that asks for it.
+// TestGenerated tests that the password is generated once, and outlives the ExternalSecret.
 func TestGenerated(t *testing.T) {
 	s := spec(Generated(meta, meta.Name, "keystone", object.Map{"watched": "true"}))
 	if s["refreshPolicy"] != "CreatedOnce" {
-		t.Errorf("refreshPolicy %v: a password that changes locks everybody out", s["refreshPolicy"])
+		t.Errorf("refreshPolicy %v: a changed password would lock out all clients", s["refreshPolicy"])
 	}
 	target, _ := s["target"].(map[string]any)
 	if target["creationPolicy"] != "Orphan" || target["name"] != meta.Name {
@@ -42,7 +42,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestGenerator: the password needs no quotes in a URL, an INI file, a shell or a template.
+// TestGenerator tests that the password needs no quotes in a URL, an INI file, a shell or a template.
 func TestGenerator(t *testing.T) {
 	s := spec(Generator(meta))
 	if s["symbols"] != int64(0) || s["length"] != int64(32) {
@@ -69,13 +69,13 @@ func TestRemoteKey(t *testing.T) {
 				t.Errorf("data (-want +got):\n%s", diff)
 			}
 			if s["deletionPolicy"] != "None" {
-				t.Errorf("deletionPolicy %v: a backup outlives what it is of", s["deletionPolicy"])
+				t.Errorf("deletionPolicy %v: a backup outlives its Secret", s["deletionPolicy"])
 			}
 		})
 	}
 }
 
-// TestBackupOnce: what is in the store stays as it is, and the first push has every key.
+// TestBackupOnce tests that an existing entry in the store is not changed, and that the first push has all keys.
 func TestBackupOnce(t *testing.T) {
 	store := common.SecretStoreReference{Name: "openbao", Kind: "ClusterSecretStore"}
 	s := spec(BackupOnce(meta, store, meta.Namespace))
@@ -87,12 +87,12 @@ func TestBackupOnce(t *testing.T) {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
 	if got := spec(Backup(meta, store, meta.Namespace, PasswordKey))["updatePolicy"]; got != "Replace" {
-		t.Errorf("updatePolicy %v: what is set again by whoever reads it follows the Secret", got)
+		t.Errorf("updatePolicy %v: a replaceable value follows the Secret", got)
 	}
 }
 
-// TestRemoteKeyIsBelow: whatever prefixes the schema lets two instances have, each has entries of its own, at paths that a store does not
-// resolve to others.
+// TestRemoteKeyIsBelow tests with all valid prefixes that two instances have distinct entries, and that paths need no cleaning by a
+// store.
 func TestRemoteKeyIsBelow(t *testing.T) {
 	instance := rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?-[0-9a-f]{5}`)
 	name := rapid.StringMatching(`[a-z0-9]([-.a-z0-9]{0,20}[a-z0-9])?`)
@@ -102,20 +102,20 @@ func TestRemoteKeyIsBelow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		one, other := instance.Draw(t, "instance"), instance.Draw(t, "another")
 		key := RemoteKey(common.SecretStoreReference{Prefix: prefix.Draw(t, "prefix")}, one, name.Draw(t, "name"))
-		theirs := RemoteKey(common.SecretStoreReference{Prefix: prefix.Draw(t, "prefix")}, other, name.Draw(t, "name"))
+		otherKey := RemoteKey(common.SecretStoreReference{Prefix: prefix.Draw(t, "prefix")}, other, name.Draw(t, "name"))
 		if path.Clean(key) != key || path.IsAbs(key) {
 			t.Errorf("%q is the path %q", key, path.Clean(key))
 		}
 		if path.Base(path.Dir(key)) != one {
 			t.Errorf("%q is no entry of %s", key, one)
 		}
-		if one != other && key == theirs {
+		if one != other && key == otherKey {
 			t.Errorf("%s and %s share the entry %q", one, other, key)
 		}
 	})
 }
 
-// prefixPattern is what the schema takes as a prefix.
+// prefixPattern returns the pattern of a prefix in the schema.
 func prefixPattern(t *testing.T) string {
 	t.Helper()
 	crds, err := definition.All()

@@ -8,11 +8,10 @@ import (
 	"strconv"
 )
 
-// schemePorts are where an address leads that names no port (https://www.iana.org/assignments/service-names-port-numbers).
+// schemePorts contains the default port of each scheme (https://www.iana.org/assignments/service-names-port-numbers).
 var schemePorts = map[string]int32{"http": 80, "https": 443, "ldap": 389, "ldaps": 636}
 
-// PortOf is the port that an address leads to: the one that it names, or that of its scheme. The error is a sentence about the
-// address.
+// PortOf returns the port of an address, or the default port of its scheme. The error is a sentence about the address.
 func PortOf(address string) (int32, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
@@ -22,7 +21,7 @@ func PortOf(address string) (int32, error) {
 		if port, ok := schemePorts[u.Scheme]; ok {
 			return port, nil
 		}
-		return 0, fmt.Errorf("%q does not say which port it leads to; add it to the host's name", address)
+		return 0, fmt.Errorf("%q has no port, and its scheme has no default; use scheme://host:port", address)
 	}
 	port, err := strconv.ParseInt(u.Port(), 10, 32)
 	if err != nil || port < 1 || port > 65535 {
@@ -31,7 +30,7 @@ func PortOf(address string) (int32, error) {
 	return int32(port), nil
 }
 
-// ExternalEgress is traffic to addresses that may be anywhere, by the ports that they lead to, each once and in order.
+// ExternalEgress returns egress to external addresses: any address, restricted to their sorted ports.
 func ExternalEgress(addresses ...string) (Flow, error) {
 	f := Flow{Anywhere: true}
 	var errs []error

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// TestHealth: a request proves the start. Afterwards, probes use the health endpoint, each its own path.
+// TestHealth tests that the startup probe is a request, and that the other probes use the paths of the health endpoint.
 func TestHealth(t *testing.T) {
 	c := corev1.Container{}
 	Health(&c, HTTPS("api", "/healthcheck"))
@@ -53,15 +53,15 @@ type worker struct {
 	Bytes    int  `json:"bytes"`
 }
 
-// look is one look at the workers, at a second.
+// look is one observation of the workers, at a time in seconds.
 type look struct {
 	At       int      `json:"at"`
 	Draining bool     `json:"draining"`
 	Workers  []worker `json:"workers"`
 }
 
-// verdict is what the script derives from a look.
-type verdict struct {
+// status is the result of the script for one observation.
+type status struct {
 	Live   bool   `json:"live"`
 	Ready  bool   `json:"ready"`
 	Reason string `json:"reason"`
@@ -69,8 +69,8 @@ type verdict struct {
 	Killed []int `json:"killed,omitempty"`
 }
 
-// judge runs the script's judgement for a list of looks. A request hangs after 100 s, and a server is broken after 60 s without workers.
-const judge = `
+// evaluate runs the script for a list of observations. A request hangs after 100 s, and a server is broken after 60 s without workers.
+const evaluate = `
 import json, os, sys
 import health
 state, out = health.Workers(100, 60, 0), []
@@ -106,37 +106,37 @@ func script(t *testing.T, text string) *exec.Cmd {
 	return c
 }
 
-// TestHealthVerdict: only a server that a restart helps is dead; one that is busy is ready.
-func TestHealthVerdict(t *testing.T) {
+// TestHealthStatus tests that a server fails liveness only if a restart helps, and that a busy server is ready.
+func TestHealthStatus(t *testing.T) {
 	idle, busy := worker{Running: true, Loaded: true}, worker{Running: true, Loaded: true, Busy: true}
-	loading, gone := worker{Running: true}, worker{}
+	loading, stopped := worker{Running: true}, worker{}
 	two := func(w worker) []worker { return []worker{w, w} }
 	after := func(w worker, requests, bytes int) worker {
 		w.Requests, w.Bytes = requests, bytes
 		return w
 	}
-	working, broken := verdict{Live: true, Ready: true, Reason: "working"}, verdict{Reason: "broken"}
-	ends := func(workers ...int) verdict {
-		return verdict{Live: true, Ready: true, Reason: "working", Killed: workers}
+	working, broken := status{Live: true, Ready: true, Reason: "working"}, status{Reason: "broken"}
+	ends := func(workers ...int) status {
+		return status{Live: true, Ready: true, Reason: "working", Killed: workers}
 	}
 	for name, tc := range map[string]struct {
-		reason string
-		looks  []look
-		want   []verdict
+		reason       string
+		observations []look
+		want         []status
 	}{
 		"idle": {
 			"Without requests nothing changes, for however long.",
-			[]look{{At: 0, Workers: two(idle)}, {At: 10000, Workers: two(idle)}}, []verdict{working, working},
+			[]look{{At: 0, Workers: two(idle)}, {At: 10000, Workers: two(idle)}}, []status{working, working},
 		},
 		"busy": {
 			"All slots are taken, and requests end.",
 			[]look{{At: 0, Workers: two(busy)}, {At: 90, Workers: two(after(busy, 1, 0))}, {At: 180, Workers: two(after(busy, 2, 0))}},
-			[]verdict{working, working, working},
+			[]status{working, working, working},
 		},
 		"transfer": {
 			"A transfer takes longer than any request, and moves.",
 			[]look{{At: 0, Workers: two(busy)}, {At: 90, Workers: two(after(busy, 0, 1))}, {At: 180, Workers: two(after(busy, 0, 2))}},
-			[]verdict{working, working, working},
+			[]status{working, working, working},
 		},
 		"hanging": {
 			"One worker hangs. It alone is ended, once, and the master starts another one in its place.",
@@ -145,68 +145,68 @@ func TestHealthVerdict(t *testing.T) {
 				{At: 100, Workers: []worker{busy, after(idle, 50, 50)}},
 				{At: 101, Workers: []worker{busy, after(idle, 51, 51)}},
 				{At: 102, Workers: []worker{busy, after(idle, 51, 51)}},
-				{At: 103, Workers: []worker{gone, after(idle, 51, 51)}},
+				{At: 103, Workers: []worker{stopped, after(idle, 51, 51)}},
 				{At: 300, Workers: []worker{idle, after(idle, 51, 51)}},
 			},
-			[]verdict{working, working, ends(1), working, working, working},
+			[]status{working, working, ends(1), working, working, working},
 		},
 		"hanging again": {
-			"A worker that had been ended hangs again, and is ended again: the respite begins anew.",
+			"A new worker that hangs is also killed: the grace period starts again.",
 			[]look{
-				{At: 0, Workers: two(busy)}, {At: 101, Workers: two(busy)}, {At: 102, Workers: two(gone)}, {At: 103, Workers: two(busy)},
+				{At: 0, Workers: two(busy)}, {At: 101, Workers: two(busy)}, {At: 102, Workers: two(stopped)}, {At: 103, Workers: two(busy)},
 				{At: 204, Workers: two(busy)}, {At: 234, Workers: two(busy)},
 			},
-			[]verdict{working, ends(1, 2), working, working, ends(1, 2), working},
+			[]status{working, ends(1, 2), working, working, ends(1, 2), working},
 		},
 		"stuck": {
 			"A worker that waits for the kernel cannot be ended: only a restart helps. If it does end, the server works.",
 			[]look{
 				{At: 0, Workers: []worker{busy, idle}}, {At: 101, Workers: []worker{busy, idle}}, {At: 131, Workers: []worker{busy, idle}},
-				{At: 132, Workers: []worker{busy, idle}}, {At: 133, Workers: []worker{gone, idle}},
+				{At: 132, Workers: []worker{busy, idle}}, {At: 133, Workers: []worker{stopped, idle}},
 			},
-			[]verdict{working, ends(1), working, broken, working},
+			[]status{working, ends(1), working, broken, working},
 		},
 		"apart": {
 			"Two short requests with a pause between them are no long one.",
 			[]look{{At: 0, Workers: two(busy)}, {At: 60, Workers: two(idle)}, {At: 110, Workers: two(busy)}, {At: 210, Workers: two(busy)}},
-			[]verdict{working, working, working, working},
+			[]status{working, working, working, working},
 		},
 		"killed": {
-			"A worker is gone; the other one takes its requests.",
-			[]look{{At: 0, Workers: two(idle)}, {At: 1, Workers: []worker{idle, gone}}, {At: 200, Workers: []worker{idle, gone}}},
-			[]verdict{working, working, working},
+			"A worker is stopped; the other one takes its requests.",
+			[]look{{At: 0, Workers: two(idle)}, {At: 1, Workers: []worker{idle, stopped}}, {At: 200, Workers: []worker{idle, stopped}}},
+			[]status{working, working, working},
 		},
 		"all killed": {
 			"The master replaces workers within a minute, or not at all.",
-			[]look{{At: 0, Workers: two(idle)}, {At: 60, Workers: two(gone)}, {At: 61, Workers: two(gone)}, {At: 62, Workers: []worker{idle, gone}}},
-			[]verdict{working, working, broken, working},
+			[]look{{At: 0, Workers: two(idle)}, {At: 60, Workers: two(stopped)}, {At: 61, Workers: two(stopped)}, {At: 62, Workers: []worker{idle, stopped}}},
+			[]status{working, working, broken, working},
 		},
 		"loading": {
 			"Workers run, and the application does not load.",
 			[]look{{At: 0, Workers: two(loading)}, {At: 60, Workers: two(loading)}, {At: 61, Workers: two(loading)}},
-			[]verdict{working, working, broken},
+			[]status{working, working, broken},
 		},
 		"draining": {
 			"Requests that outlast a reload are left to end. No new ones are taken meanwhile, for which other pods are ready.",
 			[]look{
 				{At: 0, Workers: two(busy)}, {At: 50, Draining: true, Workers: two(busy)},
-				{At: 150, Draining: true, Workers: []worker{busy, gone}},
+				{At: 150, Draining: true, Workers: []worker{busy, stopped}},
 			},
-			[]verdict{working, {Live: true, Ready: true, Reason: "draining"}, {Live: true, Ready: false, Reason: "draining"}},
+			[]status{working, {Live: true, Ready: true, Reason: "draining"}, {Live: true, Ready: false, Reason: "draining"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in, err := json.Marshal(tc.looks)
+			in, err := json.Marshal(tc.observations)
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := script(t, judge)
+			c := script(t, evaluate)
 			c.Stdin = bytes.NewReader(in)
 			out, err := c.Output()
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []verdict
+			var got []status
 			if err := json.Unmarshal(out, &got); err != nil {
 				t.Fatal(err)
 			}
@@ -232,11 +232,11 @@ while not select.select([sys.stdin], [], [], 0)[0]:
     assert len(endpoint.clients) <= health.CLIENTS
 `
 
-// TestHealthEndpoint: silent clients, also more than the endpoint keeps, and slow ones delay no other client.
+// TestHealthEndpoint tests that idle and slow clients, also more than the endpoint keeps, delay no other client.
 func TestHealthEndpoint(t *testing.T) {
 	for name, listen := range map[string]string{"IPv4": "127.0.0.1:0", "any": ":0", "IPv6": "[::]:0"} {
 		t.Run(name, func(t *testing.T) {
-			if strings.HasPrefix(listen, "[") && !speaksIPv6() {
+			if strings.HasPrefix(listen, "[") && !hasIPv6() {
 				t.Skip("the kernel has no IPv6")
 			}
 			testHealthEndpoint(t, listen)
@@ -244,7 +244,7 @@ func TestHealthEndpoint(t *testing.T) {
 	}
 }
 
-func speaksIPv6() bool {
+func hasIPv6() bool {
 	l, err := net.Listen("tcp6", "[::]:0")
 	if err != nil {
 		return false
@@ -282,7 +282,7 @@ func startHealth(t *testing.T, listen, silence string) int {
 	return port
 }
 
-// TestHealthSilence: a client that sends nothing, or no whole request, is given up.
+// TestHealthSilence tests that the connection of a client without a complete request is closed.
 func TestHealthSilence(t *testing.T) {
 	address := fmt.Sprintf("127.0.0.1:%d", startHealth(t, "127.0.0.1:0", "0.2"))
 	for _, sent := range []string{"", "GET /live HTTP/1.1\r\n"} {

@@ -6,53 +6,53 @@ import (
 	"time"
 )
 
-// HTTPD is Apache in a pod: it serves https, and hands every request on to a process beside it
+// HTTPD is an Apache in a pod: it serves https, and forwards every request to another process in the pod
 // (https://httpd.apache.org/docs/2.4/mod/directives.html).
 type HTTPD struct {
 	// Name of the server.
 	Name string
-	// Port to listen on, and Backend, that of the process beside it.
+	// Port of the listener, and Backend, the port of the other process.
 	Port, Backend int32
 	// CertFile and KeyFile serve https.
 	CertFile, KeyFile string
-	// Health is the port where Apache itself answers probes, by http.
+	// Health is the port at which Apache itself responds to probes, with http.
 	Health int32
-	// Request is how long Apache waits for the process beside it, HeaderBytes the largest field of a header, and Queue the number of
-	// requests that are handed on at a time. Threads besides those answer probes, and refuse what is too much.
+	// Request is the timeout of the backend, HeaderBytes the maximum size of a header field, and Queue the maximum number of concurrent
+	// requests to the backend. Additional threads respond to probes, and reject excess requests.
 	Request     time.Duration
 	HeaderBytes int
 	Queue       int
-	// KeepAlive is how long a connection stays open without a request. It occupies no thread (mpm_event).
+	// KeepAlive is the timeout of an idle connection. It occupies no thread (mpm_event).
 	KeepAlive time.Duration
-	// TerminationGracePeriod is how long running requests may take after the pod was told to stop.
+	// TerminationGracePeriod is the time that running requests have after SIGTERM.
 	TerminationGracePeriod time.Duration
-	// Modules besides those that every proxy needs.
+	// Modules in addition to proxyModules.
 	Modules []string
-	// Directives of all requests, and Locations with those of some.
+	// Directives for all requests, and Locations with directives for some.
 	Directives []string
 	Locations  []Location
 }
 
-// Location are directives of the requests below a path. They are the last that is said: later locations go over earlier ones.
+// Location contains directives for requests below a path. Locations come last; later ones override earlier ones.
 type Location struct {
 	Path       string
 	Directives []string
 }
 
-// proxyModules are what a proxy is made of.
+// proxyModules lists the modules of every proxy.
 var proxyModules = []string{
 	"mpm_event", "alias", "authn_core", "authz_core", "authz_user", "headers", "proxy", "proxy_http", "reqtimeout", "setenvif",
 	"socache_shmcb",
 	"ssl",
 }
 
-// httpdProcesses is the number of Apache's processes, and httpdSpareThreads that of the threads of each that hand no request on.
+// httpdProcesses is the number of Apache's processes, httpdSpareThreads the number of threads in each that forward no requests.
 const (
 	httpdProcesses    = 4
 	httpdSpareThreads = 15
 )
 
-// Config is Apache's configuration file, with folders as Debian has them.
+// Config returns Apache's configuration file, with Debian's paths.
 func (h HTTPD) Config() string {
 	threads := h.Queue/httpdProcesses + httpdSpareThreads
 	lines := []string{
@@ -71,7 +71,7 @@ func (h HTTPD) Config() string {
 		}
 	}
 	lines = append(lines,
-		// Few processes: each has modules and a cache of its own.
+		// Few processes: each loads all modules and has a separate cache.
 		fmt.Sprintf("ServerLimit %d", httpdProcesses),
 		"StartServers 2",
 		fmt.Sprintf("ThreadsPerChild %d", threads),

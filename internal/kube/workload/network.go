@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// Flow is traffic that a network policy lets through.
+// Flow is traffic that a network policy allows.
 type Flow struct {
 	// Namespaces of the peers; none means this namespace. Anywhere means every address, in the cluster and outside.
 	Namespaces []string
@@ -26,17 +26,17 @@ type Flow struct {
 	Expressions []metav1.LabelSelectorRequirement
 	// Blocks of addresses of peers that are no pods, such as nodes: 10.0.0.0/24. With blocks alone no pod is a peer.
 	Blocks []string
-	// Public peers are all addresses but those that are kept for private networks.
+	// Public peers are all addresses except private networks.
 	Public bool
 	// Ports (TCP), Ranges of them, and UDP ports.
 	Ports, UDP []int32
 	Ranges     []Range
 }
 
-// Range is all ports from the first to the last.
+// Range is an inclusive range of ports.
 type Range struct{ First, Last int32 }
 
-// Names of namespaces, as a Flow has them.
+// Names converts namespaces for a Flow.
 func Names(namespaces []common.NamespaceName) []string {
 	var out []string
 	for _, n := range namespaces {
@@ -45,12 +45,12 @@ func Names(namespaces []common.NamespaceName) []string {
 	return out
 }
 
-// ManagedPodLabels are the labels of the pods of services and of the companion.
+// ManagedPodLabels returns the common labels of the pods of services and of the companion.
 func ManagedPodLabels() map[string]string {
 	return map[string]string{"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": "crossplane-cobaltcore"}
 }
 
-// From are the flows of pods of several kinds, known by their labels, to ports.
+// From returns flows of several kinds of pods, given by their labels, to ports.
 func From(pods []map[string]string, ports []int32) []Flow {
 	out := make([]Flow, len(pods))
 	for i, labels := range pods {
@@ -59,7 +59,7 @@ func From(pods []map[string]string, ports []int32) []Flow {
 	return out
 }
 
-// HTTPSPort is the port of host:port, or that of https.
+// HTTPSPort returns the port of host:port, or 443.
 func HTTPSPort(endpoint string) int32 {
 	const https = 443
 	_, port, err := net.SplitHostPort(endpoint)
@@ -73,8 +73,8 @@ func HTTPSPort(endpoint string) int32 {
 	return int32(n)
 }
 
-// private are the networks that no address of the Internet is in (https://www.iana.org/assignments/iana-ipv4-special-registry,
-// https://www.iana.org/assignments/iana-ipv6-special-registry), those that embed addresses of the other protocol among them.
+// private lists the networks without public addresses (https://www.iana.org/assignments/iana-ipv4-special-registry,
+// https://www.iana.org/assignments/iana-ipv6-special-registry), including networks that embed addresses of the other protocol.
 var private = map[string][]string{
 	"0.0.0.0/0": {
 		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.168.0.0/16",
@@ -83,15 +83,15 @@ var private = map[string][]string{
 	"::/0": {"::/96", "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fc00::/7", "fe80::/10", "ff00::/8"},
 }
 
-// dnsPort is where every pod may ask for names.
+// dnsPort is the port of DNS, which every pod may use.
 const dnsPort = 53
 
-// NetworkPolicy lets only the given traffic in and out, and questions for names.
+// NetworkPolicy builds a policy that allows only the given traffic, and DNS.
 func (w Workload) NetworkPolicy(in, out []Flow) *networkingv1.NetworkPolicy {
 	return NetworkPolicy(w.Meta(), metav1.LabelSelector{MatchLabels: w.Selector()}, in, out)
 }
 
-// NetworkPolicy lets only the given traffic into and out of the pods that are selected, and questions for names.
+// NetworkPolicy builds a policy that allows only the given traffic of the selected pods, and DNS.
 func NetworkPolicy(meta object.Meta, pods metav1.LabelSelector, in, out []Flow) *networkingv1.NetworkPolicy {
 	p := DenyAll(meta)
 	p.Spec.PodSelector = pods
@@ -108,7 +108,7 @@ func NetworkPolicy(meta object.Meta, pods metav1.LabelSelector, in, out []Flow) 
 	return p
 }
 
-// DenyAll lets nothing into and out of any pod of its namespace but what another policy lets through.
+// DenyAll builds a policy that denies all traffic of all pods in its namespace, except traffic that another policy allows.
 func DenyAll(meta object.Meta) *networkingv1.NetworkPolicy {
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},

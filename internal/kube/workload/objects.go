@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// Deployment makes the workload's Deployment. A roll-out adds a pod before it takes one away, so that no request is lost.
+// Deployment builds the workload's Deployment. A rollout starts a new pod before it stops an old one, so that no request is lost.
 func (w Workload) Deployment(p Pod) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
@@ -32,7 +32,7 @@ func (w Workload) Deployment(p Pod) *appsv1.Deployment {
 	}
 }
 
-// StatefulSet makes the workload's StatefulSet, whose pods have stable names below its headless Service, and a volume of their own for each
+// StatefulSet builds the workload's StatefulSet, whose pods have stable names below its headless Service, and a separate volume for each
 // claim.
 func (w Workload) StatefulSet(p Pod, claims ...Claim) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{
@@ -54,11 +54,11 @@ func (w Workload) StatefulSet(p Pod, claims ...Claim) *appsv1.StatefulSet {
 	return set
 }
 
-// DaemonSet makes the workload's DaemonSet: a pod on every node that its placement allows. OnDelete leaves it to somebody else when the pod
-// of a node is replaced, where that interrupts what runs on the node.
+// DaemonSet builds the workload's DaemonSet: a pod on every node that its placement selects. With OnDelete another component decides when
+// to replace the pod of a node, if that interrupts workloads on the node.
 func (w Workload) DaemonSet(p Pod, update appsv1.DaemonSetUpdateStrategyType) *appsv1.DaemonSet {
 	template := w.Template(p)
-	// One pod a node is as far apart as they can be.
+	// A DaemonSet has one pod per node, so spreading has no effect.
 	template.Spec.TopologySpreadConstraints = nil
 	return &appsv1.DaemonSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"},
@@ -72,7 +72,7 @@ func (w Workload) DaemonSet(p Pod, update appsv1.DaemonSetUpdateStrategyType) *a
 	}
 }
 
-// Job makes a Job that runs one pod to its end. It has no lifetime after that: it is the record that it ran.
+// Job builds a Job that runs one pod to completion. It has no TTL, because it is the record of the run.
 func (w Workload) Job(p Pod, backoffLimit int32) *batchv1.Job {
 	p.RestartPolicy = corev1.RestartPolicyNever
 	return &batchv1.Job{
@@ -82,7 +82,7 @@ func (w Workload) Job(p Pod, backoffLimit int32) *batchv1.Job {
 	}
 }
 
-// CronJob makes a CronJob of which one Job runs at a time.
+// CronJob builds a CronJob with at most one active Job.
 func (w Workload) CronJob(p Pod, schedule string, suspend bool) *batchv1.CronJob {
 	p.RestartPolicy = corev1.RestartPolicyNever
 	return &batchv1.CronJob{
@@ -107,7 +107,7 @@ func (w Workload) CronJob(p Pod, schedule string, suspend bool) *batchv1.CronJob
 	}
 }
 
-// Service makes the workload's Service.
+// Service builds the workload's Service.
 func (w Workload) Service(ports ...corev1.ServicePort) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
@@ -116,7 +116,7 @@ func (w Workload) Service(ports ...corev1.ServicePort) *corev1.Service {
 	}
 }
 
-// HeadlessService makes a Service that gives each pod a name, ready or not: members of a cluster have to find each other
+// HeadlessService builds a Service that gives each pod a name, ready or not: members of a cluster must find each other
 // before they are ready.
 func (w Workload) HeadlessService(ports ...corev1.ServicePort) *corev1.Service {
 	s := w.Service(ports...)
@@ -126,17 +126,17 @@ func (w Workload) HeadlessService(ports ...corev1.ServicePort) *corev1.Service {
 	return s
 }
 
-// Port is a named TCP port of a Service that leads to the container port of the same name.
+// Port returns a named TCP port of a Service for the container port of the same name.
 func Port(name string, port int32) corev1.ServicePort {
 	return corev1.ServicePort{Name: name, Port: port, TargetPort: intstr.FromString(name), Protocol: corev1.ProtocolTCP}
 }
 
-// DisruptionBudget makes a budget of one pod at a time.
+// DisruptionBudget builds a PodDisruptionBudget of one pod at a time.
 func (w Workload) DisruptionBudget() *policyv1.PodDisruptionBudget {
 	return DisruptionBudget(w.Meta(), w.Selector())
 }
 
-// DisruptionBudget makes a budget of one pod at a time for pods that someone else makes, which are found by their labels.
+// DisruptionBudget builds a PodDisruptionBudget of one pod at a time for pods with the given labels.
 func DisruptionBudget(meta object.Meta, pods map[string]string) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
@@ -148,7 +148,7 @@ func DisruptionBudget(meta object.Meta, pods map[string]string) *policyv1.PodDis
 	}
 }
 
-// ServiceAccount makes the workload's service account, whose token is mounted only where a pod asks for it.
+// ServiceAccount builds the workload's service account. Its token is mounted only in pods with APIAccess.
 func (w Workload) ServiceAccount() *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
 		TypeMeta:                     metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
@@ -157,7 +157,7 @@ func (w Workload) ServiceAccount() *corev1.ServiceAccount {
 	}
 }
 
-// ConfigMap makes an immutable ConfigMap. Its name has to change with its content.
+// ConfigMap builds an immutable ConfigMap. Its name must change with its content.
 func (w Workload) ConfigMap(name string, data map[string]string) *corev1.ConfigMap {
 	meta := w.Meta()
 	meta.Name = name
@@ -166,7 +166,7 @@ func (w Workload) ConfigMap(name string, data map[string]string) *corev1.ConfigM
 	return c
 }
 
-// ConfigMap makes a ConfigMap whose content may change.
+// ConfigMap builds a mutable ConfigMap.
 func ConfigMap(meta object.Meta, data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// TestObjects: what runs a service, whole.
+// TestObjects compares the complete objects of a workload.
 func TestObjects(t *testing.T) {
 	api := workload.Workload{Name: "keystone", Namespace: "cloud", App: "keystone", Instance: "cloud", Component: "api", Replicas: 2}
 	placed := api
@@ -266,7 +266,7 @@ spec:
 `,
 		},
 		"volumes": {
-			Reason: "Each member has a volume of its own, which outlives it.",
+			Reason: "Each member has a separate volume, which outlives it.",
 			Got:    []runtime.Object{members.StatefulSet(member, workload.Claim{Name: "data", Size: resource.MustParse("10Gi"), Class: "fast"})},
 			Want: `
 apiVersion: apps/v1
@@ -361,7 +361,7 @@ spec:
 `,
 		},
 		"daemonset": {
-			Reason: "A pod on every node, which somebody else replaces.",
+			Reason: "A pod on every node, with update strategy OnDelete.",
 			Got:    []runtime.Object{members.DaemonSet(member, "OnDelete")},
 			Want: `
 apiVersion: apps/v1
@@ -623,7 +623,7 @@ spec:
 `,
 		},
 		"rest": {
-			Reason: "One pod at a time is taken away; a token is mounted only where a pod asks; what a pod reads does not change under it.",
+			Reason: "At most one pod is disrupted; a token is mounted only on request; configuration is immutable.",
 			Got:    []runtime.Object{api.DisruptionBudget(), api.ServiceAccount(), api.ConfigMap("keystone-1", map[string]string{"a": "b"})},
 			Want: `
 apiVersion: policy/v1
@@ -675,7 +675,7 @@ metadata:
 `,
 		},
 		"policy": {
-			Reason: "Only what is named comes in and goes out, and questions for names.",
+			Reason: "Only the given traffic and DNS are allowed.",
 			Got: []runtime.Object{api.NetworkPolicy(
 				[]workload.Flow{{Anywhere: true, Ports: []int32{5000}}, {
 					Pods:        map[string]string{"a": "b"},

@@ -13,21 +13,21 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Pod is what is particular to a workload's pods.
+// Pod contains the settings of a workload's pods.
 type Pod struct {
 	// UserID that the processes run as; files of mounted Secrets belong to its group.
 	UserID int64
-	// Containers, the main one first, and those that run before.
+	// Containers, the main one first, and init containers.
 	Containers, InitContainers []corev1.Container
-	// Volumes besides the scratch directory.
+	// Volumes in addition to the scratch directory.
 	Volumes []corev1.Volume
 	// Scratch is the size of the scratch directory. Nil: DefaultScratch.
 	Scratch *resource.Quantity
-	// ServiceAccount of the pods. Empty: the namespace's default, which may do nothing.
+	// ServiceAccount of the pods. Empty: the namespace's default, which has no rights.
 	ServiceAccount string
 	// APIAccess mounts the service account's token.
 	APIAccess bool
-	// GraceSeconds that a pod is given to finish its requests. Nil: Kubernetes' default of 30.
+	// GraceSeconds is the termination grace period. Nil: Kubernetes' default of 30.
 	GraceSeconds *int64
 	// Annotations of the pods. A change of them rolls the pods.
 	Annotations map[string]string
@@ -37,11 +37,11 @@ type Pod struct {
 
 const scratch = "tmp"
 
-// DefaultScratch is the size of the scratch directory, where programs have sockets, locks and temporary files: a multiple of their need.
-// The kubelet evicts a pod that has more in it, which would otherwise fill the disk of its node.
+// DefaultScratch is the size limit of the scratch directory for sockets, locks and temporary files: a multiple of the usual size.
+// The kubelet evicts a pod that exceeds it, which would otherwise fill the disk of its node.
 var DefaultScratch = resource.MustParse("1Gi")
 
-// Template makes the pods of a workload: restricted, with a read-only root and a scratch directory at /tmp.
+// Template builds the pod template of a workload: restricted, with a read-only root and a scratch directory at /tmp.
 func (w Workload) Template(p Pod) corev1.PodTemplateSpec {
 	containers := make([]corev1.Container, len(p.Containers))
 	for i, c := range p.Containers {
@@ -86,24 +86,24 @@ func (w Workload) Template(p Pod) corev1.PodTemplateSpec {
 	return out
 }
 
-// Scratch is a directory on the disk of a pod's node. A pod with more in it is evicted.
+// Scratch returns a directory on the disk of a pod's node. A pod that exceeds the limit is evicted.
 func Scratch(name string, limit resource.Quantity) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}}
 }
 
-// MemoryScratch is a directory in memory, which counts as memory of the containers that write to it.
+// MemoryScratch returns a directory in memory, which counts as memory of the containers that write to it.
 func MemoryScratch(name string, limit resource.Quantity) corev1.Volume {
 	v := Scratch(name, limit)
 	v.EmptyDir.Medium = corev1.StorageMediumMemory
 	return v
 }
 
-// storageShare is the part of its scratch directories that a pod requests. They are full only at times: nodes that set aside all of it
-// would take few pods. Pods within their request are the last that a node evicts when its disk is full.
+// storageShare is the fraction (1/10) of its scratch directories that a pod requests. They are rarely full: with a request for all of it,
+// nodes would accept few pods. When the disk of a node is full, pods within their request are evicted last.
 const storageShare = 10
 
-// RequestStorage requests storage of the node for the scratch directories of a pod, by its first container, unless that has a request or
-// a limit already.
+// RequestStorage requests ephemeral storage for the scratch directories of a pod on its first container, unless that already has a request
+// or a limit.
 func RequestStorage(pod *corev1.PodSpec) {
 	const name, mib = corev1.ResourceEphemeralStorage, 1 << 20
 	r := &pod.Containers[0].Resources
@@ -124,7 +124,7 @@ func RequestStorage(pod *corev1.PodSpec) {
 	}
 }
 
-// spread keeps pods of one workload on different nodes and zones as far as there are some. Jobs run once and do not need it.
+// spread prefers different nodes and zones for the pods of a workload. Jobs run one pod and do not need it.
 func (w Workload) spread(p Pod) []corev1.TopologySpreadConstraint {
 	if p.RestartPolicy != "" && p.RestartPolicy != corev1.RestartPolicyAlways {
 		return nil
@@ -181,14 +181,14 @@ func tolerations(p common.Placement) []corev1.Toleration {
 	return out
 }
 
-// ConfigVolume mounts a ConfigMap.
+// ConfigVolume returns a volume of a ConfigMap.
 func ConfigVolume(name, configMap string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 		LocalObjectReference: corev1.LocalObjectReference{Name: configMap},
 	}}}
 }
 
-// SecretVolume mounts a Secret whose files the pod's group may read, all of its keys or only some.
+// SecretVolume returns a volume of a Secret that the pod's group may read, with all or some of its keys.
 func SecretVolume(name, secretName string, keys ...string) corev1.Volume {
 	var items []corev1.KeyToPath
 	for _, k := range keys {
@@ -199,43 +199,42 @@ func SecretVolume(name, secretName string, keys ...string) corev1.Volume {
 	}}}
 }
 
-// Mount mounts a whole volume to be read.
+// Mount returns a read-only mount of a whole volume.
 func Mount(volume, path string) corev1.VolumeMount {
 	return corev1.VolumeMount{Name: volume, MountPath: path, ReadOnly: true}
 }
 
-// MountFile mounts one file of a volume. A running pod does not see it change.
+// MountFile returns a read-only mount of one file of a volume. It is not updated in a running pod.
 func MountFile(volume, path, file string) corev1.VolumeMount {
 	return corev1.VolumeMount{Name: volume, MountPath: path, SubPath: file, ReadOnly: true}
 }
 
-// SecretEnv is an environment variable with a key of a Secret.
+// SecretEnv returns an environment variable with a key of a Secret.
 func SecretEnv(name, secretName, key string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 		LocalObjectReference: corev1.LocalObjectReference{Name: secretName}, Key: key,
 	}}}
 }
 
-// NameEnv and AddressEnv are environment variables that tell a container its pod.
+// NameEnv and AddressEnv are environment variables with the name and the IP address of the pod.
 const (
 	NameEnv    = "POD_NAME"
 	AddressEnv = "POD_IP"
 )
 
-// Self are the environment variables by which a container knows its pod's name and address. Variables after them may refer to them, as
-// $(POD_NAME).
+// Self returns environment variables with the name and address of the pod. Later variables may refer to them, as $(POD_NAME).
 func Self() []corev1.EnvVar {
 	return []corev1.EnvVar{FieldEnv(NameEnv, "metadata.name"), FieldEnv(AddressEnv, "status.podIP")}
 }
 
-// FieldEnv is an environment variable with a field of the pod, such as spec.nodeName.
+// FieldEnv returns an environment variable with a field of the pod, such as spec.nodeName.
 func FieldEnv(name, path string) corev1.EnvVar {
 	ref := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: ref}}
 }
 
-// SelfURL is the address by which others reach the very pod of a StatefulSet that it is given to, as the value of an environment variable
-// after Self. A certificate for it is one for *.<headless Service>.<namespace>.svc.
+// SelfURL returns the address of the pod of a StatefulSet itself, as the value of an environment variable after Self. Its certificate has
+// the name *.<headless Service>.<namespace>.svc.
 func (w Workload) SelfURL(port int32) string {
 	return fmt.Sprintf("https://$(%s).%s.%s.svc:%d", NameEnv, w.headless(), w.Namespace, port)
 }

@@ -9,46 +9,46 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// PrivilegeAnnotation of a pod says why it may do more than the restricted Pod Security Standard allows: a line for each container.
+// PrivilegeAnnotation of a pod lists the reasons for privileges beyond the restricted Pod Security Standard: a line for each container.
 const PrivilegeAnnotation = "crossplane.c5c3.io/privileges"
 
-// Privilege is what one container may do beyond the restricted Pod Security Standard, and why. Its namespace has to allow it.
+// Privilege is a set of rights of one container beyond the restricted Pod Security Standard. Its namespace must allow them.
 type Privilege struct {
-	// Container that may do it, by name.
+	// Container is the name of the container.
 	Container string
-	// Reason in one line: what fails without it.
+	// Reason is one line: the failure without the privilege.
 	Reason string
-	// RunAsUser in place of the pod's user, who is never root. Root has root's group, too: files that it makes on the node are root's, and
-	// programs look up who they are (libvirt's daemon crashes where its group has no name).
+	// RunAsUser replaces the pod's user, which is never root. Root also gets root's group: files that it creates on the node belong to
+	// root, and processes look up their group (libvirt's daemon crashes if its group has no name).
 	RunAsUser *int64
 	// Capabilities of a container that runs as root; for others they have no effect.
 	Capabilities []corev1.Capability
-	// Mounts of its own, such as those of network namespaces: AppArmor's default profile refuses them, whatever capabilities there are.
+	// Mounts allows mounts in the container, such as network namespaces: AppArmor's default profile denies them, even with capabilities.
 	Mounts bool
-	// Privileged: everything that the node's root may do. Prefer capabilities and host paths.
+	// Privileged: all rights of the node's root. Prefer capabilities and host paths.
 	Privileged bool
-	// HostPaths of the node that the container sees.
+	// HostPaths of the node that are mounted in the container.
 	HostPaths []HostPath
-	// HostNetwork and HostPID of the node, which all containers of the pod get.
+	// HostNetwork and HostPID use the namespaces of the node, for all containers of the pod.
 	HostNetwork, HostPID bool
 }
 
-// HostPath is a file or folder of the node in a container.
+// HostPath is a file or directory of the node in a container.
 type HostPath struct {
-	// Name of the volume, unique in the pod. Containers that name the same one share it.
+	// Name of the volume, unique in the pod. Containers with the same name share it.
 	Name string
 	// Path on the node, and MountPath in the container. Empty: the same.
 	Path, MountPath string
-	// Type that the path must have. Empty: none is checked.
+	// Type that the path must have. Empty: not checked.
 	Type corev1.HostPathType
-	// ReadOnly: the container only reads.
+	// ReadOnly mounts it read-only.
 	ReadOnly bool
 	// Propagation of mounts between node and container. Empty: none.
 	Propagation corev1.MountPropagationMode
 }
 
-// Allow gives privileges to containers of a pod that is restricted otherwise. It is an error to ask for one without a reason, for a
-// container that is not there, or for what Kubernetes refuses or ignores.
+// Allow adds privileges to containers of a restricted pod. It returns an error for a privilege without a reason, for a container that does
+// not exist, and for settings that Kubernetes rejects or ignores.
 func Allow(pod *corev1.PodTemplateSpec, privileges ...Privilege) error {
 	var reasons []string
 	var errs []error
@@ -89,21 +89,21 @@ func (p Privilege) allow(spec *corev1.PodSpec) error {
 		security.AppArmorProfile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
 	}
 	if p.Privileged {
-		// The API server refuses one without the other.
+		// The API server requires both.
 		security.Privileged, security.AllowPrivilegeEscalation = new(true), new(true)
 	}
 	for _, h := range p.HostPaths {
 		h.mount(spec, c)
 	}
 	if p.HostNetwork {
-		// Without it, names of the cluster are asked of the node's own resolver.
+		// With the default policy, the node's resolver would be used for cluster names.
 		spec.HostNetwork, spec.DNSPolicy = true, corev1.DNSClusterFirstWithHostNet
 	}
 	spec.HostPID = spec.HostPID || p.HostPID
 	return nil
 }
 
-// check reports the first mistake.
+// check returns the first error.
 func (p Privilege) check(spec *corev1.PodSpec, c *corev1.Container) error {
 	user := spec.SecurityContext.RunAsUser
 	for _, u := range []*int64{c.SecurityContext.RunAsUser, p.RunAsUser} {
@@ -113,9 +113,9 @@ func (p Privilege) check(spec *corev1.PodSpec, c *corev1.Container) error {
 	}
 	switch {
 	case strings.TrimSpace(p.Reason) == "":
-		return errors.New("it has no reason")
+		return errors.New("it requires a reason")
 	case strings.Contains(p.Reason, "\n"):
-		return errors.New("its reason is more than one line")
+		return errors.New("its reason must be one line")
 	case len(p.Capabilities) > 0 && *user != 0:
 		return fmt.Errorf("capabilities have no effect for user %d, only for root", *user)
 	}
@@ -133,7 +133,7 @@ func (p Privilege) check(spec *corev1.PodSpec, c *corev1.Container) error {
 	return nil
 }
 
-// mount adds the path to a container, and to the pod's volumes unless another container has it already.
+// mount adds the path to a container, and to the pod's volumes unless it exists.
 func (h HostPath) mount(spec *corev1.PodSpec, c *corev1.Container) {
 	if volume(spec, h.Name) == nil {
 		source := &corev1.HostPathVolumeSource{Path: h.Path}

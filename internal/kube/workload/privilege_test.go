@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestAllow: a pod gets what it asks for with a reason, and nothing else changes.
+// TestAllow tests that a pod gets a privilege with a reason, and nothing else changes.
 func TestAllow(t *testing.T) {
 	const reason = "it makes network devices"
 	root := new(int64(0))
@@ -21,7 +21,7 @@ func TestAllow(t *testing.T) {
 		want       func(*corev1.PodTemplateSpec)
 		err        string
 	}{
-		"none": {why: "What asks for nothing stays as it is.", want: func(*corev1.PodTemplateSpec) {}},
+		"none": {why: "Without privileges, nothing changes.", want: func(*corev1.PodTemplateSpec) {}},
 		"capabilities": {
 			why:        "Root without everything that root may do.",
 			privileges: []Privilege{{Container: "main", Reason: reason, RunAsUser: root, Capabilities: []corev1.Capability{"NET_ADMIN", "SYS_NICE"}}},
@@ -63,12 +63,12 @@ func TestAllow(t *testing.T) {
 			why: "Two containers share a folder of the node, whose names of the cluster still work.",
 			privileges: []Privilege{
 				{Container: "main", Reason: reason, HostNetwork: true, HostPID: true, HostPaths: []HostPath{run}},
-				{Container: "proxy", Reason: "it asks main", HostPaths: []HostPath{{
+				{Container: "proxy", Reason: "it reads main's socket", HostPaths: []HostPath{{
 					Name: "run", Path: run.Path, Type: run.Type, MountPath: "/run/ovs", ReadOnly: true, Propagation: corev1.MountPropagationHostToContainer,
 				}}},
 			},
 			want: func(p *corev1.PodTemplateSpec) {
-				p.Annotations = map[string]string{PrivilegeAnnotation: "main: " + reason + "\nproxy: it asks main"}
+				p.Annotations = map[string]string{PrivilegeAnnotation: "main: " + reason + "\nproxy: it reads main's socket"}
 				p.Spec.HostNetwork, p.Spec.HostPID, p.Spec.DNSPolicy = true, true, corev1.DNSClusterFirstWithHostNet
 				p.Spec.Volumes = append(p.Spec.Volumes, volume)
 				c := p.Spec.Containers
@@ -79,14 +79,14 @@ func TestAllow(t *testing.T) {
 			},
 		},
 		"no reason": {
-			why:        "Nobody could say whether it is still needed.",
+			why:        "Without a reason, the need cannot be reviewed.",
 			privileges: []Privilege{{Container: "main", Reason: " ", Privileged: true}},
-			err:        `cannot give container "main" a privilege: it has no reason`,
+			err:        `cannot give container "main" a privilege: it requires a reason`,
 		},
 		"two lines": {
 			why:        "Each line of the annotation is about one container.",
 			privileges: []Privilege{{Container: "main", Reason: "a\nproxy: b", Privileged: true}},
-			err:        `cannot give container "main" a privilege: its reason is more than one line`,
+			err:        `cannot give container "main" a privilege: its reason must be one line`,
 		},
 		"no container": {
 			why:        "A name is misspelt.",

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// TestProbe: each kind of check asks its own question, three times, and the same patience holds for all: a slow start is no failure, and a
-// pod that does not answer is spared before it is restarted.
+// TestProbe tests that each kind of check has its handler in all three probes, with common timing: a slow start is no failure, and a
+// container is restarted only after repeated failures.
 func TestProbe(t *testing.T) {
 	port := intstr.FromString("api")
 	for name, tc := range map[string]struct {
@@ -29,7 +29,7 @@ func TestProbe(t *testing.T) {
 			reason: "Something before it does.", check: HTTP("api", "/"),
 			want: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Scheme: "HTTP", Path: "/", Port: port}},
 		},
-		"tcp":  {reason: "It speaks no HTTP.", check: TCP("api"), want: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: port}}},
+		"tcp":  {reason: "A server without HTTP.", check: TCP("api"), want: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: port}}},
 		"exec": {reason: "It listens nowhere.", check: Exec("ovn-nbctl", "show"), want: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ovn-nbctl", "show"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestAttached: a daemon is restarted that has no connection to a queue which takes them, and no other.
+// TestAttached tests that the check fails only for a daemon without a connection to a queue that accepts connections.
 func TestAttached(t *testing.T) {
 	queue, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,7 +67,7 @@ func TestAttached(t *testing.T) {
 		c := corev1.Container{}
 		Liveness(&c, Attached("127.0.0.1", port))
 		if diff := cmp.Diff(c.StartupProbe.Exec, c.LivenessProbe.Exec); diff != "" || c.ReadinessProbe != nil {
-			t.Errorf("the start asks something else (-start +later):\n%s", diff)
+			t.Errorf("the startup probe differs (-startup +liveness):\n%s", diff)
 		}
 		command := c.LivenessProbe.Exec.Command
 		return exec.Command(command[0], command[1:]...).Run()
@@ -85,16 +85,16 @@ func TestAttached(t *testing.T) {
 	_ = client.Close()
 	_ = queue.Close()
 	if err := query(t); err != nil {
-		t.Errorf("a daemon is restarted while the queue is away: %v", err)
+		t.Errorf("a daemon is restarted while the queue is unavailable: %v", err)
 	}
 }
 
-// TestConnected: a connection to a port is one line of the kernel's list, and neither one from such a port nor one that is not established.
+// TestConnected tests that only an established connection to the port matches in the kernel's list.
 func TestConnected(t *testing.T) {
 	c := corev1.Container{}
 	Readiness(&c, Connected(5671))
 	if c.StartupProbe != nil || c.LivenessProbe != nil {
-		t.Error("a container is restarted while a queue is away")
+		t.Error("a container is restarted while a queue is unavailable")
 	}
 	command := c.ReadinessProbe.Exec.Command
 	const other = "   1: 0100007F:1F90 00000000:0000 0A 00000000:00000000\n"

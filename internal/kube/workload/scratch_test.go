@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// TestScratch proves that the scratch directory of every pod has a size, and that a pod requests a tenth of what its directories on the disk
-// of the node may hold, unless it has a request or a limit.
+// TestScratch tests that the scratch directory of every pod has a size limit, and that a pod requests a tenth of its directories on the
+// node's disk, unless it has a request or a limit.
 func TestScratch(t *testing.T) {
 	amount := func(text string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse(text)}

@@ -11,21 +11,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// Claim is a volume of its own for each pod of a StatefulSet.
+// Claim is a separate volume for each pod of a StatefulSet.
 type Claim struct {
-	// Name that containers mount it by.
+	// Name of the volume in the pod.
 	Name string
 	// Size of the volume.
 	Size resource.Quantity
-	// Class of the storage. Empty: the cluster's default.
+	// Class is the storage class. Empty: the cluster's default.
 	Class string
-	// Disposable says that the volume holds nothing which is missed, such as a cache. The volumes of a StatefulSet go with their pods if all
-	// are disposable, and stay otherwise.
+	// Disposable reports whether the volume has no data to keep, such as a cache. The volumes of a StatefulSet are deleted with their pods
+	// if all are disposable, and kept otherwise.
 	Disposable bool
 }
 
-// Fixed are claims as a StatefulSet takes them that is there already, with the sizes and classes of its templates: the API server refuses
-// any other. A volume that is to grow has to be grown itself. It is an error if one is to shrink, which no volume does.
+// Fixed returns the claims with the sizes and classes of an existing StatefulSet, because the API server does not allow to change these. To
+// grow a volume, change its PersistentVolumeClaim. It returns an error if a volume would shrink, which is impossible.
 func Fixed(observed []any, claims ...Claim) ([]Claim, error) {
 	previous := map[string]Claim{}
 	for _, v := range observed {
@@ -45,14 +45,14 @@ func Fixed(observed []any, claims ...Claim) ([]Claim, error) {
 			continue
 		}
 		if c.Size.Cmp(w.Size) < 0 {
-			return nil, fmt.Errorf("volume %q cannot shrink from %s to %s; give at least its size", c.Name, w.Size.String(), c.Size.String())
+			return nil, fmt.Errorf("volume %q cannot shrink from %s to %s; set at least its current size", c.Name, w.Size.String(), c.Size.String())
 		}
 		out[i].Size, out[i].Class = w.Size, w.Class
 	}
 	return out, nil
 }
 
-// nestedString is the text at a path of field names, empty if there is none.
+// nestedString returns the text at a path of field names, or "".
 func nestedString(m map[string]any, path ...string) string {
 	for _, name := range path[:len(path)-1] {
 		m, _ = m[name].(map[string]any)
@@ -61,7 +61,7 @@ func nestedString(m map[string]any, path ...string) string {
 	return s
 }
 
-// template is the claim as a StatefulSet makes it for each pod.
+// template returns the claim template of a StatefulSet.
 func (c Claim) template() corev1.PersistentVolumeClaim {
 	out := corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
@@ -77,7 +77,7 @@ func (c Claim) template() corev1.PersistentVolumeClaim {
 	return out
 }
 
-// pvcRetentionPolicy says what becomes of the volumes when pods or the whole StatefulSet go: they stay, unless nothing is lost with them.
+// pvcRetentionPolicy returns the policy for the volumes of removed pods and of a deleted StatefulSet: keep, unless all are disposable.
 func pvcRetentionPolicy(claims []Claim) *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy {
 	if len(claims) == 0 {
 		return nil
@@ -91,7 +91,7 @@ func pvcRetentionPolicy(claims []Claim) *appsv1.StatefulSetPersistentVolumeClaim
 	return &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenDeleted: policy, WhenScaled: policy}
 }
 
-// SharedVolume is a volume that pods mount by its name. Without a class it is of the cluster's default.
+// SharedVolume builds a PersistentVolumeClaim that pods mount by its name. Empty class: the cluster's default.
 func SharedVolume(meta object.Meta, class, size, access string) *corev1.PersistentVolumeClaim {
 	out := Claim{Name: meta.Name, Size: resource.MustParse(size), Class: class}.template()
 	out.Namespace, out.Labels = meta.Namespace, meta.Labels

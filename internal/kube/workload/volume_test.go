@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TestRetention: data stays, whatever becomes of the pods.
+// TestRetention tests that data outlives the pods.
 func TestRetention(t *testing.T) {
 	const keep, drop = appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	data, cache := Claim{Name: "data"}, Claim{Name: "cache", Disposable: true}
@@ -22,10 +22,10 @@ func TestRetention(t *testing.T) {
 		claims []Claim
 		want   *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy
 	}{
-		"none":  {"There is nothing to say.", nil, nil},
+		"none":  {"Without volumes, there is no policy.", nil, nil},
 		"data":  {"Data is kept.", []Claim{data}, policy(keep)},
 		"cache": {"Nothing is lost.", []Claim{cache}, policy(drop)},
-		"both":  {"There is one policy for all volumes of a set.", []Claim{cache, data}, policy(keep)},
+		"both":  {"A StatefulSet has one policy for all volumes.", []Claim{cache, data}, policy(keep)},
 	} {
 		set := api.StatefulSet(pod(), tc.claims...)
 		if diff := cmp.Diff(tc.want, set.Spec.PersistentVolumeClaimRetentionPolicy); diff != "" {
@@ -37,7 +37,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestFixed: a StatefulSet that is there keeps its templates, whatever its API server has made of them.
+// TestFixed tests that an existing StatefulSet keeps its templates, including changes by the API server.
 func TestFixed(t *testing.T) {
 	of := func(size, class string) Claim {
 		return Claim{Name: "data", Size: resource.MustParse(size), Class: class}
@@ -52,7 +52,7 @@ func TestFixed(t *testing.T) {
 		"same":      {reason: "Sizes are compared as amounts.", observed: []Claim{of("1Gi", "")}, claim: of("1024Mi", ""), want: []Claim{of("1Gi", "")}},
 		"larger":    {reason: "The API server refuses another template.", observed: []Claim{of("1Gi", "")}, claim: of("2Gi", ""), want: []Claim{of("1Gi", "")}},
 		"class":     {reason: "So it does another class.", observed: []Claim{of("1Gi", "slow")}, claim: of("1Gi", "fast"), want: []Claim{of("1Gi", "slow")}},
-		"smaller":   {reason: "No volume shrinks.", observed: []Claim{of("2Gi", "")}, claim: of("1Gi", ""), err: `volume "data" cannot shrink from 2Gi to 1Gi; give at least its size`},
+		"smaller":   {reason: "No volume shrinks.", observed: []Claim{of("2Gi", "")}, claim: of("1Gi", ""), err: `volume "data" cannot shrink from 2Gi to 1Gi; set at least its current size`},
 		"another's": {reason: "Only its own template counts.", observed: []Claim{{Name: "other", Size: resource.MustParse("9Gi")}}, claim: of("1Gi", ""), want: []Claim{of("1Gi", "")}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package workload makes the Kubernetes objects of a service's processes: pods that pass the restricted Pod Security
-// Standard, the Deployments, StatefulSets, DaemonSets, Jobs and Services around them, disruption budgets and network policies.
+// Package workload builds the Kubernetes objects of a service's processes: pods that comply with the restricted Pod Security
+// Standard, their Deployments, StatefulSets, DaemonSets, Jobs and Services, disruption budgets and network policies.
 package workload
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// Workload is a group of like pods.
+// Workload is a group of identical pods.
 type Workload struct {
 	// Name of the workload's objects, and their namespace.
 	Name, Namespace string
 	// App that the workload belongs to (keystone), its instance (the composite resource's name) and the component (api).
 	App, Instance, Component string
-	// Headless is the name of the headless Service below which the pods of a StatefulSet have their names. Empty: that of the workload.
+	// Headless is the name of the headless Service for the pods of a StatefulSet. Empty: the name of the workload.
 	Headless string
 	// Replicas is the number of pods.
 	Replicas int32
@@ -28,13 +28,14 @@ type Workload struct {
 	Resources *common.Resources
 	// Placement of the pods.
 	Placement common.Placement
-	// Priority is the name of the pods' PriorityClass. Empty: that of the cluster.
+	// Priority is the name of the pods' PriorityClass. Empty: the default of the cluster.
 	Priority string
 	// PullSecrets of the images.
 	PullSecrets []common.ObjectName
 }
 
-// Labels of the workload's objects (https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/).
+// Labels returns the labels of the workload's objects
+// (https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/).
 func (w Workload) Labels() map[string]string {
 	l := w.Selector()
 	l["app.kubernetes.io/part-of"] = "openstack"
@@ -42,7 +43,7 @@ func (w Workload) Labels() map[string]string {
 	return l
 }
 
-// Selector are the labels by which the workload's pods are found. They never change: a Deployment's selector is immutable.
+// Selector returns the labels that select the workload's pods. They must never change: a Deployment's selector is immutable.
 func (w Workload) Selector() map[string]string {
 	l := map[string]string{"app.kubernetes.io/name": w.App, "app.kubernetes.io/instance": w.Instance}
 	if w.Component != "" {
@@ -51,7 +52,7 @@ func (w Workload) Selector() map[string]string {
 	return l
 }
 
-// Meta of the workload's objects.
+// Meta returns the metadata of the workload's objects.
 func (w Workload) Meta() object.Meta {
 	return object.Meta{Name: w.Name, Namespace: w.Namespace, Labels: w.Labels()}
 }
@@ -60,16 +61,16 @@ func (w Workload) objectMeta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: w.Name, Namespace: w.Namespace, Labels: w.Labels()}
 }
 
-// headless is the name of the headless Service.
+// headless returns the name of the headless Service.
 func (w Workload) headless() string { return cmp.Or(w.Headless, w.Name) }
 
-// With is the same service's workload with another name and component.
+// With returns a workload of the same service with another name and component.
 func (w Workload) With(name, component string) Workload {
 	w.Name, w.Component = name, component
 	return w
 }
 
-// Requirements are resources in Kubernetes' form.
+// Requirements converts resources to Kubernetes' type.
 func Requirements(r *common.Resources) corev1.ResourceRequirements {
 	if r == nil {
 		return corev1.ResourceRequirements{}
@@ -77,7 +78,8 @@ func Requirements(r *common.Resources) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: resourceList(r.Requests), Limits: resourceList(r.Limits)}
 }
 
-// MergeRequirements are what is said, laid over what is enough. Where one says a request and the other a limit below it, what is said holds.
+// MergeRequirements returns the requested resources, completed with defaults. If the resulting request exceeds the limit, the value that
+// was requested wins.
 func MergeRequirements(requested, defaults *common.Resources) corev1.ResourceRequirements {
 	queried, out := Requirements(requested), corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
 	for _, r := range []corev1.ResourceRequirements{Requirements(defaults), queried} {
@@ -98,7 +100,7 @@ func MergeRequirements(requested, defaults *common.Resources) corev1.ResourceReq
 	return out
 }
 
-// Resources are requests of CPU and memory and a limit of memory. CPU has no limit: throttling costs more than it saves.
+// Resources returns requests of CPU and memory and a limit of memory. CPU has no limit: throttling costs more than it saves.
 func Resources(cpu, memory, memoryLimit string) *common.Resources {
 	return &common.Resources{
 		Requests: &common.ResourceAmounts{CPU: new(resource.MustParse(cpu)), Memory: new(resource.MustParse(memory))},

@@ -20,8 +20,8 @@ func pod() Pod {
 	return Pod{UserID: 42, Containers: []corev1.Container{{Name: "main"}, {Name: "proxy"}}, InitContainers: []corev1.Container{{Name: "init"}}}
 }
 
-// TestSelector: selectors are immutable in a cluster, so they are recorded here. Workloads of one service do not select one another's
-// pods.
+// TestSelector compares selectors with recorded ones, because they are immutable in a cluster. Workloads of one service do not select each
+// other's pods.
 func TestSelector(t *testing.T) {
 	want := map[string]string{"app.kubernetes.io/name": "keystone", "app.kubernetes.io/instance": "keystone", "app.kubernetes.io/component": "api"}
 	if diff := cmp.Diff(want, api.Selector()); diff != "" {
@@ -53,7 +53,7 @@ func TestSelector(t *testing.T) {
 	}
 }
 
-// TestTemplate: what a pod says is kept, and every container is restricted and has a place to write to.
+// TestTemplate tests that the settings of a pod are kept, and that every container is restricted and has a writable directory.
 func TestTemplate(t *testing.T) {
 	w := api
 	w.Resources = &common.Resources{Requests: &common.ResourceAmounts{Memory: new(resource.MustParse("1Gi"))}}
@@ -88,11 +88,11 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("the caller's container is changed: %v", p.Containers[0])
 	}
 	if *w.Template(p).Spec.AutomountServiceAccountToken {
-		t.Error("a token is mounted that nobody asked for")
+		t.Error("a token is mounted without APIAccess")
 	}
 }
 
-// TestSpread: pods that stay are spread over nodes and zones; those of Jobs end.
+// TestSpread tests that permanent pods are spread over nodes and zones, and pods of Jobs are not.
 func TestSpread(t *testing.T) {
 	spread := func(p corev1.PodTemplateSpec) []string {
 		var keys []string
@@ -128,37 +128,37 @@ func TestNetworkPolicy(t *testing.T) {
 		"some pods":      {"Labels narrow it.", Flow{Pods: map[string]string{"a": "b"}, Ports: []int32{1, 2}}, "pods of a=b here; 1 2"},
 		"namespaces":     {"Each of them, by the label that Kubernetes sets.", Flow{Namespaces: []string{"x", "y"}, Ports: []int32{1}}, "pods of all in x, pods of all in y; 1"},
 		"blocks":         {"Addresses alone are no pods.", Flow{Blocks: []string{"10.0.0.0/24", "fd00::/8"}, Ports: []int32{1}}, "10.0.0.0/24, fd00::/8; 1"},
-		"blocks, pods":   {"Addresses come beside pods.", Flow{Blocks: []string{"10.0.0.0/24"}, Pods: map[string]string{"a": "b"}, Ports: []int32{1}}, "10.0.0.0/24, pods of a=b here; 1"},
-		"blocks, space":  {"And beside namespaces.", Flow{Blocks: []string{"10.0.0.0/24"}, Namespaces: []string{"x"}, Ports: []int32{1}}, "10.0.0.0/24, pods of all in x; 1"},
+		"blocks, pods":   {"Addresses are added to pods.", Flow{Blocks: []string{"10.0.0.0/24"}, Pods: map[string]string{"a": "b"}, Ports: []int32{1}}, "10.0.0.0/24, pods of a=b here; 1"},
+		"blocks, space":  {"And to namespaces.", Flow{Blocks: []string{"10.0.0.0/24"}, Namespaces: []string{"x"}, Ports: []int32{1}}, "10.0.0.0/24, pods of all in x; 1"},
 		"UDP":            {"Ports of both protocols.", Flow{Ports: []int32{1}, UDP: []int32{6081}}, "pods of all here; 1 UDP/6081"},
-		"anywhere":       {"No peers are all peers.", Flow{Anywhere: true, Ports: []int32{443}}, "anybody; 443"},
+		"anywhere":       {"No peers are all peers.", Flow{Anywhere: true, Ports: []int32{443}}, "all; 443"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := api.NetworkPolicy([]Flow{tc.flow}, []Flow{tc.flow})
 			in, out := p.Spec.Ingress, p.Spec.Egress
 			if len(in) != 1 || len(out) != 2 {
-				t.Fatalf("%d rules in, %d out: names are asked for by everybody", len(in), len(out))
+				t.Fatalf("%d rules in, %d out: DNS is always allowed", len(in), len(out))
 			}
-			if got := said(in[0].From, in[0].Ports); got != tc.want {
+			if got := describe(in[0].From, in[0].Ports); got != tc.want {
 				t.Errorf("%s\nin: %q, want %q", tc.reason, got, tc.want)
 			}
-			if got := said(out[1].To, out[1].Ports); got != tc.want {
+			if got := describe(out[1].To, out[1].Ports); got != tc.want {
 				t.Errorf("%s\nout: %q, want %q", tc.reason, got, tc.want)
 			}
-			if got := said(out[0].To, out[0].Ports); got != "anybody; UDP/53 53" {
+			if got := describe(out[0].To, out[0].Ports); got != "all; UDP/53 53" {
 				t.Errorf("names: %q", got)
 			}
 		})
 	}
 	if p := api.NetworkPolicy(nil, nil); len(p.Spec.Ingress) > 0 || len(p.Spec.PolicyTypes) != 2 {
-		t.Errorf("what nobody lets in comes in: %v", p.Spec)
+		t.Errorf("ingress without flows: %v", p.Spec)
 	}
 }
 
-// said is a rule of a network policy in words.
-func said(peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) string {
+// describe formats a rule of a network policy.
+func describe(sources []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) string {
 	var who, where []string
-	for _, p := range peers {
+	for _, p := range sources {
 		if p.IPBlock != nil {
 			who = append(who, p.IPBlock.CIDR)
 			continue
@@ -174,7 +174,7 @@ func said(peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPo
 		who = append(who, "pods of "+pods+" "+at)
 	}
 	if len(who) == 0 {
-		who = []string{"anybody"}
+		who = []string{"all"}
 	}
 	for _, p := range ports {
 		port := p.Port.String()
@@ -186,14 +186,14 @@ func said(peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPo
 	return strings.Join(who, ", ") + "; " + strings.Join(where, " ")
 }
 
-// TestStop: a pod is given the time that it needs: to drain, to finish, and a little.
+// TestStop tests that the grace period covers drain, running requests and a margin.
 func TestStop(t *testing.T) {
 	c := corev1.Container{}
 	Drain(&c)
-	mercy := time.Minute
+	requests := time.Minute
 	drain := c.Lifecycle.PreStop.Sleep.Seconds
-	if grace := *Grace(mercy); drain <= 0 || grace <= drain+int64(mercy.Seconds()) {
-		t.Errorf("grace of %d s, of which %d s drain and %s finish", grace, drain, mercy)
+	if grace := *Grace(requests); drain <= 0 || grace <= drain+int64(requests.Seconds()) {
+		t.Errorf("grace of %d s, of which %d s drain and %s finish", grace, drain, requests)
 	}
 }
 
@@ -213,12 +213,12 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// TestRequirementsOver: what is said of a request or a limit is right, and what it does not say gives way.
+// TestRequirementsOver tests that requested values take precedence, and that defaults are adapted to them.
 func TestRequirementsOver(t *testing.T) {
 	q := func(s string) *resource.Quantity { return new(resource.MustParse(s)) }
 	for name, tc := range map[string]struct {
 		reason          string
-		said            *common.Resources
+		requested       *common.Resources
 		cpu, memory, up string
 	}{
 		"None":    {"They are enough.", nil, "50m", "64Mi", "256Mi"},
@@ -231,7 +231,7 @@ func TestRequirementsOver(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := MergeRequirements(tc.said, Resources("50m", "64Mi", "256Mi"))
+			r := MergeRequirements(tc.requested, Resources("50m", "64Mi", "256Mi"))
 			got := []string{r.Requests.Cpu().String(), r.Requests.Memory().String(), r.Limits.Memory().String()}
 			if diff := cmp.Diff([]string{tc.cpu, tc.memory, tc.up}, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -240,7 +240,7 @@ func TestRequirementsOver(t *testing.T) {
 	}
 }
 
-// TestVolumes: a Secret is readable by the pod's group alone; its keys can be chosen.
+// TestVolumes tests that only the pod's group can read a Secret, and that keys can be selected.
 func TestVolumes(t *testing.T) {
 	s := SecretVolume("tls", "keystone-tls", "tls.crt", "tls.key").Secret
 	if *s.DefaultMode != 0o440 || len(s.Items) != 2 || s.Items[1].Path != "tls.key" {
@@ -257,7 +257,7 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// TestObjects: what the kinds are made for.
+// TestObjects tests the main fields of each kind.
 func TestObjects(t *testing.T) {
 	if d := api.Deployment(pod()); *d.Spec.Replicas != 2 || d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntVal != 0 || d.Spec.Strategy.RollingUpdate.MaxSurge.IntVal != 1 {
 		t.Errorf("a roll-out loses requests: %v", d.Spec.Strategy)
@@ -279,28 +279,28 @@ func TestObjects(t *testing.T) {
 		t.Errorf("%v", b.Spec)
 	}
 	if a := api.ServiceAccount(); *a.AutomountServiceAccountToken {
-		t.Error("a token is mounted that nobody asked for")
+		t.Error("a token is mounted without APIAccess")
 	}
 }
 
-// TestUWSGIOptions: what every API process needs, and what would happen without it.
+// TestUWSGIOptions tests the options of every API process, with the failure without each.
 func TestUWSGIOptions(t *testing.T) {
 	config := UWSGI{Module: "a.b:c", Listen: ":5000"}.Config()
 	if !strings.HasPrefix(config, "[uwsgi]\n") {
 		t.Errorf("uWSGI reads its own section alone:\n%s", config)
 	}
 	for line, reason := range map[string]string{
-		"master = true":         "Nobody restarts a worker that ends.",
+		"master = true":         "A worker that exits is not restarted.",
 		"enable-threads = true": "Threads of Python do not run between requests.",
 		"lazy-apps = true":      "Workers share connections that the first of them opened.",
 		"thunder-lock = true":   "All workers wake up for each request.",
-		"need-app = true":       "A process without its module answers 500 for ever.",
+		"need-app = true":       "A process without its module responds with 500 forever.",
 		"buffer-size = 65535":   "Long headers, as federated tokens have them, are refused.",
 		"die-on-term = true":    "A stop reloads the process.",
 
 		"exit-on-reload = false": "A renewed certificate ends the process.",
 		"hook-master-start = unix_signal:15 gracefully_kill_them_all": "A stop breaks off running requests.",
-		"hook-post-fork = unix_signal:1 end_me":                       "A worker that loads the module goes on after a stop.",
+		"hook-post-fork = unix_signal:1 end_me":                       "A worker that loads the module continues after SIGTERM.",
 
 		"add-header = Connection: close": "Clients send the next request on a connection that is closed.",
 		"log-x-forwarded-for = true":     "The log has the proxy's address instead of the client's.",
@@ -312,7 +312,7 @@ func TestUWSGIOptions(t *testing.T) {
 	}
 }
 
-// TestSpreadPolicies: pods that are there for good are kept apart; those that run once are not.
+// TestSpreadPolicies tests that only permanent pods are spread.
 func TestSpreadPolicies(t *testing.T) {
 	for policy, want := range map[corev1.RestartPolicy]int{
 		"": 2, corev1.RestartPolicyAlways: 2, corev1.RestartPolicyOnFailure: 0, corev1.RestartPolicyNever: 0,
@@ -323,34 +323,34 @@ func TestSpreadPolicies(t *testing.T) {
 	}
 }
 
-// TestUWSGI is about what differs; functions/keystone holds whole files.
+// TestUWSGI tests the configurable lines; functions/keystone contains whole files.
 func TestUWSGI(t *testing.T) {
 	u := UWSGI{Module: "a.b:c", Listen: ":5000", Processes: 3, Threads: 2, Harakiri: 90 * time.Second, TerminationGracePeriod: time.Minute}
-	plain := u.Config()
+	basic := u.Config()
 	u.CertFile, u.KeyFile = "/tls.crt", "/tls.key"
 	secure := u.Config()
 	for _, line := range []string{"module = a.b:c", "processes = 3", "threads = 2", "harakiri = 90", "worker-reload-mercy = 60", "need-app = true"} {
-		if !strings.Contains(plain, "\n"+line+"\n") || !strings.Contains(secure, "\n"+line+"\n") {
-			t.Errorf("no line %q in:\n%s", line, plain)
+		if !strings.Contains(basic, "\n"+line+"\n") || !strings.Contains(secure, "\n"+line+"\n") {
+			t.Errorf("no line %q in:\n%s", line, basic)
 		}
 	}
-	if !strings.Contains(plain, "\nhttp-socket = :5000\n") || strings.Contains(plain, "touch-reload") {
-		t.Errorf("plain:\n%s", plain)
+	if !strings.Contains(basic, "\nhttp-socket = :5000\n") || strings.Contains(basic, "touch-reload") {
+		t.Errorf("basic:\n%s", basic)
 	}
 	if !strings.Contains(secure, "\nhttps-socket = :5000,/tls.crt,/tls.key\n") || !strings.Contains(secure, "\ntouch-reload = /tls.crt\n") {
 		t.Errorf("secure:\n%s", secure)
 	}
 }
 
-// TestUWSGIOptional: what only some modules need changes nothing but its own lines.
+// TestUWSGIOptional tests that optional settings change only their own lines.
 func TestUWSGIOptional(t *testing.T) {
-	plain := UWSGI{Module: "a.b:c", Listen: ":5000", TerminationGracePeriod: time.Minute}
+	basic := UWSGI{Module: "a.b:c", Listen: ":5000", TerminationGracePeriod: time.Minute}
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*UWSGI)
 		want   string
 	}{
-		"none":      {"Absent options leave the file as it was.", func(*UWSGI) {}, ""},
+		"none":      {"Without options, the file does not change.", func(*UWSGI) {}, ""},
 		"start":     {"The placeholder is uWSGI's own.", func(u *UWSGI) { u.StartTime = true }, "start-time = %t\n"},
 		"arguments": {"One line, as on a command line.", func(u *UWSGI) { u.Arguments = []string{"--config-dir", "/etc/a"} }, "pyargv = --config-dir /etc/a\n"},
 		"import":    {"Before the module.", func(u *UWSGI) { u.Import = "/etc/x/chunks.py" }, "import = /etc/x/chunks.py\n"},
@@ -358,7 +358,7 @@ func TestUWSGIOptional(t *testing.T) {
 		"pause":     {"Slow clients.", func(u *UWSGI) { u.Pause = time.Minute }, "socket-timeout = 60\n"},
 		"backlog":   {"Connections that wait.", func(u *UWSGI) { u.Backlog = 7 }, "listen = 7\n"},
 		"health": {
-			"A process of its own answers, which ends after the last worker.",
+			"A separate process responds, which ends after the last worker.",
 			func(u *UWSGI) {
 				u.Health = HealthEndpoint{Address: ":1717", File: "/etc/a/health.py", Hung: 150 * time.Second, Absent: 50 * time.Second}
 			},
@@ -377,16 +377,16 @@ func TestUWSGIOptional(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := plain
+			u := basic
 			tc.change(&u)
-			if diff := cmp.Diff(plain.Config()+tc.want, u.Config()); diff != "" {
+			if diff := cmp.Diff(basic.Config()+tc.want, u.Config()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// TestSelf: a pod can say where it is itself reached, by a name that its headless Service gives it.
+// TestSelf tests that a pod gets its own URL, with the name of its headless Service.
 func TestSelf(t *testing.T) {
 	w := api
 	for headless, want := range map[string]string{
@@ -398,7 +398,7 @@ func TestSelf(t *testing.T) {
 			t.Errorf("SelfURL() = %q, want %q", got, want)
 		}
 		if set, service := w.StatefulSet(pod()).Spec.ServiceName, w.HeadlessService().Name; !strings.Contains(want, "."+set+".") || service != set {
-			t.Errorf("pods have their names below %q and the Service is %q, want that of %q", set, service, want)
+			t.Errorf("the Service of the pods is %q and the headless Service is %q, want %q", set, service, want)
 		}
 	}
 	got := map[string]string{}

@@ -1,5 +1,5 @@
-// Package definition finds the CRD of every kind that we define: of claims and composite resources as Crossplane generates
-// them, and of plain kinds.
+// Package definition finds the CRD of every kind of this project: claims and composite resources as Crossplane generates
+// them, and plain kinds.
 package definition
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
-// For returns the CRD of a kind, and the name of its version. The error names the kinds that exist.
+// For returns the CRD of a kind, and the name of its version. The error lists the existing kinds.
 func For(apiVersion, kind string) (*apiextensionsv1.CustomResourceDefinition, string, error) {
 	crds, err := All()
 	if err != nil {
@@ -36,11 +36,11 @@ func For(apiVersion, kind string) (*apiextensionsv1.CustomResourceDefinition, st
 		known = append(known, fmt.Sprintf("%s (%s/%s)", c.Spec.Names.Kind, c.Spec.Group, c.Spec.Versions[0].Name))
 	}
 	slices.Sort(known)
-	return nil, "", fmt.Errorf("apiVersion %q and kind %q are not ours; ours are %s", apiVersion, kind, strings.Join(known, ", "))
+	return nil, "", fmt.Errorf("apiVersion %q and kind %q are unknown; use one of %s", apiVersion, kind, strings.Join(known, ", "))
 }
 
-// Validator returns the checks of a kind. They are compiled when they are first asked for, which takes long for a large schema, and
-// shared from then on.
+// Validator returns the validator of a kind. It is compiled on first use, which takes long for a large schema, and then
+// shared.
 func Validator(apiVersion, kind string) (*schema.Validator, error) {
 	crd, version, err := For(apiVersion, kind)
 	if err != nil {
@@ -57,7 +57,7 @@ func Validator(apiVersion, kind string) (*schema.Validator, error) {
 	return compile()
 }
 
-// validators are the checks by CRD and version.
+// validators contains the validators by CRD and version.
 var validators = struct {
 	sync.Mutex
 	by map[string]func() (*schema.Validator, error)
@@ -100,7 +100,7 @@ func parse(doc []byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	}
 }
 
-// generated returns what Crossplane makes of a definition: the composite resource's CRD, and the claim's.
+// generated returns the CRDs that Crossplane generates from a definition: for the composite resource, and for the claim if it has one.
 func generated(doc []byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	xrd, err := schema.ParseXRD(doc)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
-// TestAll: there is one CRD for each kind, claims among them, and an API server takes it.
+// TestAll tests that each kind, including claims, has one valid CRD.
 func TestAll(t *testing.T) {
 	crds, err := All()
 	if err != nil {
@@ -46,7 +46,7 @@ func TestFor(t *testing.T) {
 		reason, apiVersion, kind string
 		found                    bool
 	}{
-		"claim":     {"A claim has a CRD of its own.", "crossplane.c5c3.io/v1alpha1", "ControlPlaneCluster", true},
+		"claim":     {"A claim has its own CRD.", "crossplane.c5c3.io/v1alpha1", "ControlPlaneCluster", true},
 		"composite": {"So has its composite resource.", "crossplane.c5c3.io/v1alpha1", "XControlPlaneCluster", true},
 		"plain":     {"So has a plain kind.", "openstack.c5c3.io/v1alpha1", "KeyRepository", true},
 		"version":   {"The version has to be served.", "crossplane.c5c3.io/v1", "ControlPlaneCluster", false},
@@ -63,13 +63,13 @@ func TestFor(t *testing.T) {
 				return
 			}
 			if err == nil || !strings.Contains(err.Error(), "KeyRepository (openstack.c5c3.io/v1alpha1)") {
-				t.Errorf("%s\nerror %v, want one that lists what there is", tc.reason, err)
+				t.Errorf("%s\nerror %v, want a list of the existing kinds", tc.reason, err)
 			}
 		})
 	}
 }
 
-// TestValidator: checks are compiled once, and are those of the kind.
+// TestValidator tests that validators are compiled once for each kind.
 func TestValidator(t *testing.T) {
 	first, err := Validator("crossplane.c5c3.io/v1alpha1", "PlatformConfig")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Version is what External Secrets calls the version of an object that it has synced: its generation, labels and annotations.
+// Version returns the version that External Secrets computes for a synced object, from its generation, labels and annotations.
 // https://github.com/external-secrets/external-secrets, pkg/controllers/util/util.go
 func Version(object map[string]any) string {
 	v := view{object: object}
@@ -14,8 +14,8 @@ func Version(object map[string]any) string {
 	return fmt.Sprintf("%d-%x", v.generation(), sha256.Sum224(meta))
 }
 
-// PushedProperties are the properties of entries that a PushSecret names, by store and by what External Secrets calls them, as it keeps them in the
-// status in order to delete those which it no longer pushes.
+// PushedProperties returns the properties of a PushSecret, by store and entry, in the form in which External Secrets keeps them in the
+// status in order to delete properties that are no longer pushed.
 // https://github.com/external-secrets/external-secrets, pkg/controllers/pushsecret/pushsecret_controller.go
 func PushedProperties(object map[string]any) map[string]any {
 	v := view{object: object}

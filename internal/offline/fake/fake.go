@@ -1,8 +1,8 @@
-// Package fake stands in for those who own objects: Kubernetes' controllers, other projects' operators, Crossplane and our companion. Of
-// every kind that we emit it knows the status that its owner has written when it is done, as far as the owner's released sources say.
+// Package fake simulates the owners of objects: Kubernetes' controllers, third-party operators, Crossplane and the companion. For every
+// composed kind it contains the final status that its owner writes, according to the owner's released sources.
 //
-// It does not know internal/engine/ready, which decides by that status: a condition that no owner writes, or a generation that one never
-// reports, then keeps what is faked from becoming ready, as it would in a cluster.
+// It does not use internal/engine/ready, which evaluates that status: a condition that no owner writes, or a generation that an owner never
+// reports, then prevents readiness in the simulation as it would in a cluster.
 package fake
 
 import (
@@ -14,20 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kinds are the kinds that are faked, sorted.
+// Kinds returns the simulated kinds, sorted.
 func Kinds() []schema.GroupKind {
 	return slices.SortedFunc(maps.Keys(statuses), func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// Finish writes into an object, in its JSON form, what its owner has written when it is done at a time (RFC 3339). Fields of the status
-// that the owner does not write stay, and so does the time of a condition that was true before. The error is that nobody fakes the kind.
+// Finish writes the final status of its owner into an object in its JSON form, at a time (RFC 3339). Status fields that the owner does not
+// write are kept, and so is the time of a condition that was true before. It returns an error if the kind is not simulated.
 func Finish(object map[string]any, at string) error {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
 	gk := schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind()
 	write, ok := statuses[gk]
 	if !ok {
-		return fmt.Errorf("nobody fakes the owner of %s: add what it writes to the table of internal/offline/fake", gk)
+		return fmt.Errorf("the owner of %s is not simulated; add its status to the table of internal/offline/fake", gk)
 	}
 	if write == nil {
 		return nil
@@ -41,7 +41,7 @@ func Finish(object map[string]any, at string) error {
 	return nil
 }
 
-// since keeps the times at which conditions became true.
+// since keeps the times of conditions that have not changed.
 func since(before, after map[string]any) {
 	old, _ := before["conditions"].([]any)
 	all, _ := after["conditions"].([]any)
@@ -56,7 +56,7 @@ func since(before, after map[string]any) {
 	}
 }
 
-// view is an object as its owner sees it, and the time.
+// view is an object as read by its owner, and the current time.
 type view struct {
 	object map[string]any
 	at     string
@@ -75,7 +75,7 @@ func (v view) text(path ...string) string {
 	return s
 }
 
-// number is a whole number, or another where there is none.
+// number returns a whole number, or the value of otherwise.
 func (v view) number(otherwise int64, path ...string) int64 {
 	switch n := v.get(path...).(type) {
 	case int64:
@@ -86,7 +86,7 @@ func (v view) number(otherwise int64, path ...string) int64 {
 	return otherwise
 }
 
-// first is a time that stays as it was written first.
+// first returns the time in a status field, or the current time if it is not set.
 func (v view) first(field string) string {
 	if at := v.text("status", field); at != "" {
 		return at

@@ -30,7 +30,7 @@ func finish(t *testing.T, o map[string]any, at string) map[string]any {
 	return status
 }
 
-// TestEveryKind: each kind that we know readiness of has a fake, and what provider-kubernetes puts around it.
+// TestEveryKind tests that each kind with a readiness rule, and each wrapper of provider-kubernetes, is simulated.
 func TestEveryKind(t *testing.T) {
 	want := map[schema.GroupKind]bool{
 		{Group: "kubernetes.crossplane.io", Kind: "Object"}: true, {Group: "kubernetes.m.crossplane.io", Kind: "Object"}: true,
@@ -46,11 +46,11 @@ func TestEveryKind(t *testing.T) {
 		t.Errorf("Kinds(): -want, +got:\n%s", diff)
 	}
 	if err := fake.Finish(object("example.org/v1", "Thing", nil), first); err == nil {
-		t.Error("Finish(...) of a kind that nobody fakes succeeds")
+		t.Error("Finish(...) succeeds for a kind that is not simulated")
 	}
 }
 
-// TestGenerations: where each owner reports the generation that it saw; those who do not would never be ready for someone who asks.
+// TestGenerations tests where each owner reports its generation.
 func TestGenerations(t *testing.T) {
 	for name, tc := range map[string]struct {
 		o                   map[string]any
@@ -70,7 +70,7 @@ func TestGenerations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			status := finish(t, tc.o, first)
 			if _, ok := status["observedGeneration"]; ok != tc.status {
-				t.Errorf("status.observedGeneration is there: %t, want %t", ok, tc.status)
+				t.Errorf("status.observedGeneration exists: %t, want %t", ok, tc.status)
 			}
 			c := status["conditions"].([]any)[0].(map[string]any)
 			if _, ok := c["observedGeneration"]; ok != tc.inCondition {
@@ -80,7 +80,7 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// TestRetry: who checks again at what has not changed writes nothing else, or would be called for that again and again.
+// TestRetry tests that a second call for an unchanged object changes nothing, because each change would trigger another reconciliation.
 func TestRetry(t *testing.T) {
 	for _, kind := range fake.Kinds() {
 		o := object(kind.Group+"/v1", kind.Kind, nil)
@@ -91,7 +91,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestExternalSecrets: a change is synced again, at its time; the condition keeps the time at which it became true.
+// TestExternalSecrets tests that a change updates the time of synchronization, but not the time of the condition.
 func TestExternalSecrets(t *testing.T) {
 	o := object("external-secrets.io/v1alpha1", "PushSecret", map[string]any{
 		"secretStoreRefs": []any{map[string]any{"kind": "ClusterSecretStore", "name": "store"}},
@@ -103,7 +103,7 @@ func TestExternalSecrets(t *testing.T) {
 	previous := finish(t, o, first)
 	pushed := previous["syncedPushSecrets"].(map[string]any)["ClusterSecretStore/store"].(map[string]any)
 	if len(pushed) != 2 || pushed["whole"] == nil || pushed["part/p"] == nil {
-		t.Errorf("the status says that %v were pushed", pushed)
+		t.Errorf("the status lists %v as pushed", pushed)
 	}
 	o["metadata"].(map[string]any)["annotations"] = map[string]any{"force": "yes"}
 	is := finish(t, o, later)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// cephCluster is a healthy one of 1 PiB, of which nothing is used.
+// cephCluster returns the status of a healthy, empty cluster of 1 PiB.
 func cephCluster(v view) status {
 	const total = int64(1) << 50
 	image := v.text("spec", "cephVersion", "image")
@@ -27,7 +27,7 @@ func cephCluster(v view) status {
 	}
 }
 
-// fsid is the identity of a cluster, made of its namespace, where there is one.
+// fsid returns the ID of a cluster, derived from its namespace.
 func fsid(namespace string) string {
 	return fmt.Sprintf("00000000-0000-4000-8000-%012x", sha256.Sum256([]byte(namespace)))[:36]
 }
@@ -54,7 +54,7 @@ func cephPool(v view) status {
 	return out
 }
 
-// mirroring is what a pool says of another cluster: that it is there, and that nothing is copied yet (pool_mirroring of
+// mirroring returns the status of a mirrored pool whose peer is reachable, before any image is replicated (pool_mirroring of
 // pkg/daemon/ceph/client/mirror_health.go).
 func mirroring(v view) (summary, info map[string]any) {
 	at := cmp.Or(v.text("status", "mirroringStatus", "lastChecked"), v.at)
@@ -88,10 +88,10 @@ func cephObjectStore(v view) status {
 	return out
 }
 
-// monitorsName is the ConfigMap in which Rook says where monitors are.
+// monitorsName is the ConfigMap in which Rook lists the monitors.
 const monitorsName = "rook-ceph-mon-endpoints"
 
-// Data is what somebody else has written into a ConfigMap that is only looked at, by its name. Nil: nobody makes one that is called so.
+// Data returns the content of an external ConfigMap that is only observed, by its name, or nil if the name is unknown.
 func Data(configMap string) map[string]string {
 	if configMap != monitorsName {
 		return nil
@@ -99,7 +99,7 @@ func Data(configMap string) map[string]string {
 	return map[string]string{"data": monitors(1, "6789")}
 }
 
-// monitors are so many of them, as Rook writes them.
+// monitors returns n monitors in Rook's format.
 func monitors(n int64, port string) string {
 	var out []string
 	for i := range n {
@@ -108,8 +108,8 @@ func monitors(n int64, port string) string {
 	return strings.Join(out, ",")
 }
 
-// OwnedObjects are the objects that an owner makes of an object and that functions ask for: of a CephCluster, the ConfigMap in which Rook says
-// where monitors are.
+// OwnedObjects returns the objects that the owner of an object creates and functions read: for a CephCluster, the ConfigMap in which Rook
+// lists the monitors.
 func OwnedObjects(object map[string]any) []map[string]any {
 	v := view{object: object}
 	if v.text("kind") != "CephCluster" {

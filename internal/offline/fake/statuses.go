@@ -10,8 +10,8 @@ import (
 
 type status = map[string]any
 
-// statuses is the table: who writes what, and where that is read off. A nil writer is of an owner that writes nothing which anybody reads.
-// The versions are those of the operators that test/node runs.
+// statuses is the table of writers, with the sources that they were taken from. Nil: the owner writes no status that functions read.
+// Versions are the versions of the operators in test/node.
 var statuses = table(
 	// https://github.com/kubernetes/kubernetes, pkg/controller
 	row("", "Namespace", phase("Active")),
@@ -33,7 +33,7 @@ var statuses = table(
 	row("rbac.authorization.k8s.io", "ClusterRoleBinding", nil),
 	row("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", nil),
 
-	// https://github.com/crossplane/crossplane, internal/controller: conditions tell the generation.
+	// https://github.com/crossplane/crossplane, internal/controller: conditions report the generation.
 	row("protection.crossplane.io", "Usage", dated("Ready", "Available", "")),
 	row("keystone.openstack.c5c3.io", "Keystone", composite),
 	row("keystone.openstack.c5c3.io", "IdentityCatalog", composite),
@@ -91,7 +91,7 @@ var statuses = table(
 	row("cert-manager.io", "Issuer", dated("Ready", "KeyPairVerified", "Signing CA verified")),
 	row("cert-manager.io", "Certificate", certificate),
 
-	// https://gateway-api.sigs.k8s.io/reference/spec/#routestatus. Not every Gateway knows TLS to its backends.
+	// https://gateway-api.sigs.k8s.io/reference/spec/#routestatus. Not every Gateway supports TLS to its backends.
 	row("gateway.networking.k8s.io", "HTTPRoute", httpRoute),
 	row("gateway.networking.k8s.io", "BackendTLSPolicy", nil),
 
@@ -128,7 +128,7 @@ var statuses = table(
 	row("c5c3.io", "SecretAggregate", secretAggregate),
 )
 
-// A writer is the status that an owner has written when it is done.
+// writer returns the final status of an owner.
 type writer func(view) status
 
 type entry struct {
@@ -148,12 +148,12 @@ func table(rows ...entry) map[schema.GroupKind]writer {
 	return out
 }
 
-// condition is one that is true and reports no generation.
+// condition returns a true condition that reports no generation.
 func (v view) condition(typ, reason, message string) map[string]any {
 	return map[string]any{"type": typ, "status": "True", "reason": reason, "message": message, "lastTransitionTime": v.at}
 }
 
-// current is one that reports the generation which its owner saw.
+// current returns a true condition that reports the current generation.
 func (v view) current(typ, reason, message string) map[string]any {
 	c := v.condition(typ, reason, message)
 	c["observedGeneration"] = v.generation()
@@ -170,7 +170,7 @@ func dated(typ, reason, message string) writer {
 
 func phase(p string) writer { return func(view) status { return status{"phase": p} } }
 
-// service of a cluster that has load balancers.
+// service returns the status of a Service in a cluster with load balancers.
 func service(v view) status {
 	ingress := []any{}
 	if v.text("spec", "type") == "LoadBalancer" {
@@ -179,7 +179,7 @@ func service(v view) status {
 	return status{"loadBalancer": map[string]any{"ingress": ingress}}
 }
 
-// keystoneService is one that a control plane has let in.
+// keystoneService returns the status of a KeystoneService that a control plane has accepted.
 func keystoneService(v view) status {
 	plane := v.text("spec", "controlPlaneRef", "namespace") + "-" + v.text("spec", "controlPlaneRef", "name")
 	user := v.text("metadata", "namespace") + "-" + v.name()
@@ -193,7 +193,7 @@ func keystoneService(v view) status {
 	}
 }
 
-// deployment of which a pod counts after some time still has as many of before.
+// deployment returns the status after a rollout. With minReadySeconds, the old pods still exist.
 func deployment(v view) status {
 	n := v.number(1, "spec", "replicas")
 	all := n
@@ -217,7 +217,7 @@ func statefulSet(v view) status {
 	}
 }
 
-// daemonSet is one on a cluster of one node.
+// daemonSet returns the status in a cluster with one node.
 func daemonSet(v view) status {
 	return status{
 		"observedGeneration": v.generation(), "desiredNumberScheduled": int64(1), "currentNumberScheduled": int64(1),
@@ -233,12 +233,12 @@ func job(v view) status {
 	}
 }
 
-// composite is a composite resource. Its function's part is in its status if the function ran; where nobody let it run, it is what the
-// function says of one that is ready.
+// composite returns the status of a composite resource. If its function ran, its part is in the status already; otherwise the
+// status of a ready one is written.
 func composite(v view) status {
 	conditions := []any{v.current("Synced", "ReconcileSuccess", ""), v.current("Ready", "Available", "")}
 	requested, _ := v.get("status", "conditions").([]any)
-	for _, c := range requested { // Crossplane keeps what the function says besides.
+	for _, c := range requested { // Crossplane keeps other conditions of the function.
 		if is, _ := c.(map[string]any); is["type"] != "Synced" && is["type"] != "Ready" {
 			conditions = append(conditions, c)
 		}
@@ -309,7 +309,7 @@ func pushSecret(v view) status {
 	}
 }
 
-// refreshed is when an object of External Secrets was synced: now, unless that was before, and it has not changed since.
+// refreshed returns when an object of External Secrets was synced: the previous time if it has not changed since, or now.
 func (v view) refreshed() string {
 	if at := v.text("status", "refreshTime"); at != "" && v.text("status", "syncedResourceVersion") == Version(v.object) {
 		return at
@@ -377,7 +377,7 @@ func databaseSync(v view) status {
 	}
 }
 
-// cellMapping is a cell without hypervisors, whose UUID is made of its name. cell0 has a fixed one.
+// cellMapping returns the status of a cell without hypervisors. Its UUID is derived from its name. cell0 has a fixed one.
 func cellMapping(v view) status {
 	uuid := "00000000-0000-0000-0000-000000000000"
 	if cell := v.text("spec", "cell"); cell != "cell0" {
@@ -396,13 +396,13 @@ func serviceCheck(v view) status {
 		"observedGeneration": v.generation(), "up": int64(3), "down": int64(0),
 		"conditions": []any{v.current("Ready", "Up", "every process that is known is up")},
 	}
-	if v.get("spec", "nodes") != nil { // A pool of one node on which nothing is.
+	if v.get("spec", "nodes") != nil { // A pool with one empty node.
 		out["capacity"] = map[string]any{
 			"virtualMachines": int64(0), "totalVCPU": int64(64), "availableVCPU": int64(64),
 			"totalMemoryMiB": int64(131072), "availableMemoryMiB": int64(131072),
 		}
 	}
-	if list, _ := v.get("spec", "backends").([]any); len(list) > 0 { // Each has a manager that has just looked.
+	if list, _ := v.get("spec", "backends").([]any); len(list) > 0 { // Each has a manager that has just reported.
 		backends := make([]any, len(list))
 		for i, b := range list {
 			named, _ := b.(map[string]any)
@@ -415,7 +415,7 @@ func serviceCheck(v view) status {
 	return out
 }
 
-// ovnSync has found nothing.
+// ovnSync returns the status of a comparison without differences.
 func ovnSync(v view) status {
 	response := status{
 		"request": v.text("spec", "request"), "mode": v.text("spec", "mode"), "time": cmp.Or(v.text("status", "answer", "time"), v.at),
@@ -443,7 +443,7 @@ func credentialRotation(v view) status {
 	}
 }
 
-// remoteConsumer is told what credentialRotation has made: rotations are called as their Secrets.
+// remoteConsumer returns the status with the credentials of credentialRotation: rotations have the names of their Secrets.
 func remoteConsumer(v view) status {
 	var current []any
 	credentials, _ := v.get("spec", "credentials").([]any)
@@ -458,7 +458,7 @@ func remoteConsumer(v view) status {
 	}
 }
 
-// raftCluster is one of as many members as there may be, whose ID is made of its database's name unless it is known.
+// raftCluster returns the status with all members. The ID is derived from the name of the database, unless it is set already.
 func raftCluster(v view) status {
 	id := v.text("status", "clusterID")
 	if id == "" {

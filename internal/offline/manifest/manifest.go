@@ -1,5 +1,5 @@
-// Package manifest prints objects as YAML: deterministic, with keys in the order that a reader expects (apiVersion, kind,
-// metadata, then the alphabet), and fast, because a preview prints hundreds.
+// Package manifest prints objects as YAML: deterministic, with keys in conventional order (apiVersion, kind, metadata, then
+// alphabetical), and fast, because a preview prints hundreds.
 package manifest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// YAML prints an object. Every scalar that another type could be read from is quoted.
+// YAML prints an object. It quotes every scalar that could be parsed as another type.
 func YAML(o *structpb.Struct) []byte {
 	p := printer{}
 	if len(o.GetFields()) == 0 {
@@ -33,7 +33,7 @@ func (p *printer) indent(n int) {
 
 const step = 2
 
-// object prints a non-empty object. The first key stands where the cursor is.
+// object prints a non-empty object. The first key is printed at the cursor.
 func (p *printer) object(o *structpb.Struct, indent int) {
 	for i, k := range keys(o) {
 		if i > 0 {
@@ -44,13 +44,13 @@ func (p *printer) object(o *structpb.Struct, indent int) {
 	}
 }
 
-// longestKey is how long a key may be, in bytes, that has no question mark before it: YAML allows 1024.
+// longestKey is the maximum length in bytes of a key without a leading question mark: YAML allows 1024.
 const longestKey = 1000
 
 // key prints a key up to its colon.
 func (p *printer) key(k string, indent int) {
 	start := len(p.out)
-	if plain(k) {
+	if isPlain(k) {
 		p.text(k)
 	} else {
 		p.out = quoted(p.out, k)
@@ -63,7 +63,7 @@ func (p *printer) key(k string, indent int) {
 	p.text(":")
 }
 
-// member prints the value behind a key.
+// member prints the value of a key.
 func (p *printer) member(v *structpb.Value, indent int) {
 	switch k := v.GetKind().(type) {
 	case *structpb.Value_StructValue:
@@ -91,7 +91,7 @@ func (p *printer) member(v *structpb.Value, indent int) {
 	}
 }
 
-// item prints the value behind a dash.
+// item prints the value of a list item.
 func (p *printer) item(v *structpb.Value, indent int) {
 	switch k := v.GetKind().(type) {
 	case *structpb.Value_StructValue:
@@ -131,11 +131,11 @@ func (p *printer) leaf(v *structpb.Value, indent int) {
 	p.text("\n")
 }
 
-// scalar prints a string: plain where that is safe, as a block where it has lines, and else in double quotes, which are
-// those of JSON.
+// scalar prints a string: plain if that is safe, as a block if it has several lines, and else in double quotes, as in
+// JSON.
 func (p *printer) scalar(s string, indent int) {
 	switch {
-	case plain(s):
+	case isPlain(s):
 		p.text(s)
 	case block(s):
 		p.text("|")
@@ -163,7 +163,7 @@ func number(out []byte, f float64) []byte {
 	return strconv.AppendFloat(out, f, 'g', -1, 64)
 }
 
-// keys are in the order that a reader expects.
+// keys returns the keys in conventional order.
 func keys(o *structpb.Struct) []string {
 	out := make([]string, 0, len(o.GetFields()))
 	for k := range o.GetFields() {

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// readers are the two YAML readers that people apply manifests with: that of kubectl, which speaks YAML 1.1, and that of
-// most other Go programs. What they read is compared as JSON values.
+// readers are two common YAML parsers: the parser of kubectl, for YAML 1.1, and the usual one of Go programs. Their results are compared
+// as JSON values.
 var readers = map[string]func([]byte) (map[string]any, error){
 	"sigs.k8s.io/yaml": func(b []byte) (map[string]any, error) {
 		out := map[string]any{}
@@ -72,7 +72,7 @@ var scalars = []string{
 	strings.Repeat("a", 119), strings.Repeat("a ", 200), strings.Repeat("long line ", 50) + "\nb\n",
 }
 
-// genScalar mixes strings that are known to be difficult with random ones.
+// genScalar mixes known difficult strings with random ones.
 var genScalar = rapid.OneOf(
 	rapid.SampledFrom(scalars),
 	rapid.StringOf(rapid.RuneFrom([]rune(" \t\n\r:-#'\"\\{}[],&*!|>%@`?~=<0123456789abnotyesulf.\u0085\u2028\ufeff"))),
@@ -152,7 +152,7 @@ func TestYAMLScalars(t *testing.T) {
 	}
 }
 
-// TestYAMLGolden shows what a person reads. Each input is testdata/<name>.json.
+// TestYAMLGolden compares the output with testdata/<name>.yaml. Each input is testdata/<name>.json.
 func TestYAMLGolden(t *testing.T) {
 	inputs, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(inputs) == 0 {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// TestOrder: a reader sees first what it is and what it is called.
+// TestOrder tests that kind and name come first.
 func TestOrder(t *testing.T) {
 	s, err := structpb.NewStruct(map[string]any{
 		"spec": map[string]any{
@@ -56,7 +56,7 @@ spec:
 	}
 }
 
-// TestPlaintext: what can stand without quotes, and what some reader of YAML would take for something else.
+// TestPlaintext tests which strings need no quotes, and which a YAML parser would read as another type.
 func TestPlaintext(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a": true, "/a": true, "a-b_c.d/e(f)": true, "a:b": true, "a b": true, "A1": true,
@@ -65,8 +65,8 @@ func TestPlaintext(t *testing.T) {
 		"nan": false, "inf": false, "NaN": false, "nullable": true, "ä": false, "a\tb": false, "~": false, "a[": false,
 		strings.Repeat("a", 120): true, strings.Repeat("a", 121): false,
 	} {
-		if got := plain(text); got != want {
-			t.Errorf("plain(%q) is %t", text, got)
+		if got := isPlain(text); got != want {
+			t.Errorf("isPlain(%q) is %t", text, got)
 		}
 	}
 	for text, want := range map[string]bool{
@@ -93,7 +93,7 @@ func TestPlaintext(t *testing.T) {
 	}
 }
 
-// TestLongKeys: YAML takes a key of 1024 bytes, and of a longer one only if a question mark says so.
+// TestLongKeys tests that a key of more than 1024 bytes is printed with a question mark, as YAML requires.
 func TestLongKeys(t *testing.T) {
 	for n, long := range map[int]bool{998: false, 999: true} { // and two quotes
 		s, err := structpb.NewStruct(map[string]any{"a": map[string]any{strings.Repeat("k", n): "v"}})

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// plain reports whether a string can stand without quotes and is a string again when it is read, by YAML 1.1 and 1.2 alike. It is
+// isPlain reports whether a string can be printed without quotes and is parsed as the same string by YAML 1.1 and 1.2. It is
 // stricter than YAML: letters, digits and a few signs, starting with a letter or a slash.
-func plain(s string) bool {
+func isPlain(s string) bool {
 	if s == "" || len(s) > 120 {
 		return false
 	}
@@ -20,7 +20,7 @@ func plain(s string) bool {
 		switch {
 		case letter(c), '0' <= c && c <= '9', strings.IndexByte("-_./()", c) >= 0:
 		case c == ':' || c == ' ':
-			// A colon before a space, a space before # and an end in either mean something.
+			// A colon before a space, a space before # and a trailing one of either have a meaning.
 			if i+1 == len(s) || s[i+1] == ' ' || s[i+1] == ':' {
 				return false
 			}
@@ -37,7 +37,7 @@ func plain(s string) bool {
 
 func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// block reports whether a string can stand as a block of lines (|), which keeps every character. It cannot where white space would be
+// block reports whether a string can be printed as a literal block (|), which keeps every character. It cannot if white space would be
 // lost: before the first line, or as more than one empty line at the end.
 func block(s string) bool {
 	if !strings.Contains(s, "\n") || !utf8.ValidString(s) || strings.HasSuffix(s, "\n\n") {
@@ -54,7 +54,7 @@ func block(s string) bool {
 	return true
 }
 
-// special finds characters that YAML's readers refuse, drop or take for the end of a line, or that nobody sees.
+// special reports whether YAML parsers reject or drop a character or treat it as a line break, or whether it is invisible.
 func special(r rune) bool {
 	switch r {
 	case 0x2028, 0x2029, 0xfeff, 0xfffe, 0xffff:

@@ -15,13 +15,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
 )
 
-// hint is what was probably meant by a value that a schema refuses; empty where nothing can be guessed.
+// hint returns a suggestion for a value that a schema rejects, or "".
 func hint(v *schema.Validator, e *field.Error, at located) string {
 	switch {
 	case e.Type == field.ErrorTypeTypeInvalid && strings.Contains(e.Detail, "of type string") && at.text != "" && !at.quoted:
 		return "quote it: " + strconv.Quote(at.text)
 	case unknown(e) && apis.IsUnimplemented(v.Kind(), e.Field):
-		return "it is planned, and not built yet in this version; leave it out"
+		return "planned, but not implemented in this version; remove it"
 	case unknown(e):
 		if _, name := suggestField(v, e.Field); name != "" {
 			return fmt.Sprintf("did you mean %s?", name)
@@ -33,15 +33,15 @@ func hint(v *schema.Validator, e *field.Error, at located) string {
 	return ""
 }
 
-// pattern is how a schema says that a value does not match one.
+// pattern matches the message of a schema for a value that does not match a pattern.
 var pattern = regexp.MustCompile(`should match '(.*)'$`)
 
-// unknown reports whether an error is about a field that there is not.
+// unknown reports whether an error is about an unknown field.
 func unknown(e *field.Error) bool {
 	return e.Type == field.ErrorTypeForbidden && e.Detail == "unknown field"
 }
 
-// suggestField guesses what an unknown field was meant to be: its parent's path and its name, which is empty where nothing can be guessed.
+// suggestField suggests a field for an unknown one: its parent's path and its name, which is empty without a suggestion.
 func suggestField(v *schema.Validator, path string) (parent, name string) {
 	name = path
 	if i := strings.LastIndex(path, "."); i >= 0 {
@@ -50,7 +50,7 @@ func suggestField(v *schema.Validator, path string) (parent, name string) {
 	return parent, spelling.Closest(name, slices.Values(v.Fields(parent)))
 }
 
-// misspelled are the paths of fields that are there under a name which is not theirs.
+// misspelled returns the paths of fields that are set with a misspelled name.
 func misspelled(v *schema.Validator, errs field.ErrorList) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range errs {
@@ -62,14 +62,14 @@ func misspelled(v *schema.Validator, errs field.ErrorList) map[string]bool {
 	return out
 }
 
-// yamlHint says what often makes a document that is not YAML.
+// yamlHint returns a hint on a frequent cause of invalid YAML, or "".
 func yamlHint(doc []byte) string {
 	for line := range bytes.Lines(doc) {
 		switch {
 		case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t")):
-			return "a line begins with a tab: indent with spaces"
+			return "a line starts with a tab: indent with spaces"
 		case bytes.Contains(line, []byte("{{")):
-			return "a template is left in it, as {{ … }}: render it first"
+			return "it contains a template, {{ … }}: render it first"
 		}
 	}
 	return ""

@@ -2,12 +2,12 @@ package preview
 
 import "sigs.k8s.io/yaml"
 
-// Identity is what tells one claim from all others of a cluster.
+// Identity is the unique key of a claim in a cluster.
 type Identity struct {
 	Kind, Namespace, Name string
 }
 
-// IdentityOf returns the identity of a claim. What cannot be read is empty, and reported by Run.
+// IdentityOf returns the identity of a claim. Unreadable fields are empty; Run reports them.
 func IdentityOf(claim []byte) Identity {
 	object := struct {
 		Kind     string
@@ -22,9 +22,8 @@ func IdentityOf(claim []byte) Identity {
 // Known reports whether the identity is complete.
 func (i Identity) Known() bool { return i.Kind != "" && i.Namespace != "" && i.Name != "" }
 
-// Duplicate returns the refusal of a claim that was read from another place already.
+// Duplicate returns the error for a claim whose identity was already read from another file.
 func Duplicate(id Identity, first string) error {
-	return newError(id.Kind+" "+id.Name, "metadata.name: namespace %s has a claim of this kind and name in %s already, and a cluster keeps "+
-		"one of them; "+
+	return newError(id.Kind+" "+id.Name, "metadata.name: must be unique among claims of one kind in namespace %s, and %s has the same; "+
 		"remove one file, or rename the claim", id.Namespace, first)
 }

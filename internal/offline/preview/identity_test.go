@@ -30,7 +30,7 @@ func TestIdentityOf(t *testing.T) {
 }
 
 func TestDuplicate(t *testing.T) {
-	want := "A c: metadata.name: namespace b has a claim of this kind and name in first.yaml already, and a cluster keeps one of them; remove one file, or rename the claim"
+	want := "A c: metadata.name: must be unique among claims of one kind in namespace b, and first.yaml has the same; remove one file, or rename the claim"
 	if got := preview.Duplicate(preview.Identity{Kind: "A", Namespace: "b", Name: "c"}, "first.yaml").Error(); got != want {
 		t.Errorf("got %s", got)
 	}

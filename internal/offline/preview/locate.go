@@ -7,17 +7,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// located is where a field stands in an input.
+// located is the position of a field in an input.
 type located struct {
-	// line of the field, from 1, or that of the nearest one around it that is there; 0 where the input cannot be read.
+	// line of the field, from 1, or of its nearest existing parent; 0 if the input cannot be parsed.
 	line int
-	// text of the field as it was written; empty where it is no scalar, or not there.
+	// text of the field as written; empty if it is not a scalar or does not exist.
 	text string
-	// quoted: it was written in quotes.
+	// quoted reports whether it is in quotes.
 	quoted bool
 }
 
-// locate finds a field by its path, as errors write it: spec.services.keystone.identityBackends[0].ldap.url.
+// locate finds a field by its path in the notation of errors: spec.services.keystone.identityBackends[0].ldap.url.
 func locate(doc []byte, path string) located {
 	var root yaml.Node
 	if yaml.Unmarshal(doc, &root) != nil || root.Kind != yaml.DocumentNode || len(root.Content) != 1 {
@@ -37,8 +37,8 @@ func locate(doc []byte, path string) located {
 	return located{line: line, text: node.Value, quoted: node.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0}
 }
 
-// step follows the first part of a path: the node that it leads to, what is left of the path, and the line of the part. The names of
-// fields may have dots, so that the longest one that fits is taken.
+// step follows the first part of a path. It returns the node, the remaining path, and the line of the part. Field names may contain dots,
+// so the longest match is used.
 func step(node *yaml.Node, path string) (next *yaml.Node, rest string, line int) {
 	switch node.Kind { //nolint:exhaustive // the others have nothing in them
 	case yaml.AliasNode:

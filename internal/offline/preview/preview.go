@@ -1,5 +1,5 @@
-// Package preview shows the whole cloud that a claim becomes, with no cluster: it checks the claim as the API server would, makes it a
-// composite resource as Crossplane would, and runs the functions until nothing more appears.
+// Package preview shows all objects that are composed from a claim, without a cluster: it validates the claim like the API server, converts
+// it to a composite resource like Crossplane, and runs the functions until no more objects are added.
 package preview
 
 import (
@@ -20,20 +20,20 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
-// Object is one object that is composed.
+// Object is a composed object.
 type Object struct {
-	// Stage in which it appears, counted over the whole cloud, and the component it belongs to.
+	// Stage in which it is added, counted over all composite resources, and its component.
 	Stage     int
 	Component string
 	// Resource is its name among the composed resources of Owner.
 	Owner, Resource string
-	// Kind, Name and Namespace are those of the object itself, wherever it is wrapped.
+	// Kind, Name and Namespace of the object itself, even if it is wrapped.
 	APIVersion, Kind, Name, Namespace string
-	// Cluster is the provider config of the cluster that it goes to, where an Object says one; empty: the management cluster.
+	// Cluster is the provider config of its cluster, if it is wrapped; empty: the management cluster.
 	Cluster string
-	// Wrapped: it is composed as an Object of provider-kubernetes. Retained: it outlives the claim.
+	// Wrapped: it is composed as an Object of provider-kubernetes. Retained: it is kept when the claim is deleted.
 	Wrapped, Retained bool
-	// Manifest is what Crossplane applies when all is ready: what comes later may change what is there.
+	// Manifest is the final manifest when everything is ready: later stages may change objects of earlier ones.
 	Manifest *structpb.Struct
 }
 
@@ -41,46 +41,46 @@ type Object struct {
 type Component struct {
 	// Owner is the name of the composite resource.
 	Owner, Name string
-	// After are the components that come first, of those that are not switched off.
+	// After lists its enabled predecessors.
 	After []string
 }
 
-// Result is the whole cloud.
+// Result is the preview of a claim.
 type Result struct {
 	// Claim, Kind and Instance of the cloud.
 	Kind, Namespace, Name, Instance string
-	// Objects in the order in which they appear.
+	// Objects in the order in which they are added.
 	Objects []Object
 	// Components in the order in which they are declared.
 	Components []Component
-	// Secrets are those that have to be there: nothing composed makes them.
+	// Secrets lists required Secrets that no composed object creates.
 	Secrets []Secret
 	// Stages is the number of stages.
 	Stages int
-	// Status of the composite resource when all is ready.
+	// Status of the composite resource when everything is ready.
 	Status map[string]any
-	// Existing are the claim and its composite resource when all is ready, for claims that refer to it.
+	// Existing contains the claim and its composite resource when everything is ready, for claims that refer to it.
 	Existing []*structpb.Struct
 }
 
 // Run previews a claim (YAML or JSON) on a platform (a PlatformConfig), with the functions of composite resources by "<Kind>.<group>".
-// The error is a Refused where one of the two is at fault; any other is ours.
+// It returns ValidationErrors if the claim or the platform is invalid; any other error is a bug.
 func Run(claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
 	return RunEdit(nil, claim, platform, kinds)
 }
 
-// RunEdit is Run for a claim that exists already, as old, and is ready: what may not be changed is refused, too. A nil old is none.
+// RunEdit previews a change of an existing, ready claim, old: it also rejects changes of immutable fields. A nil old means a new claim.
 func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
 	return run(nil, old, claim, platform, kinds)
 }
 
-// RunWithClaims is Run for a claim beside others that are there already, to which it may refer.
+// RunWithClaims previews a claim together with existing claims, to which it may refer.
 func RunWithClaims(existing []*structpb.Struct, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
 	return run(existing, nil, claim, platform, kinds)
 }
 
 func run(existing []*structpb.Struct, old, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
-	w, c, err := world(claim, platform, kinds)
+	w, c, err := clusterFor(claim, platform, kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func run(existing []*structpb.Struct, old, claim, platform []byte, kinds map[str
 	}
 	switch err := w.Run(r.add); {
 	case invalid.Is(err):
-		return nil, refused(claim, input(c), sentences(err)...)
+		return nil, newFieldErrors(claim, input(c), sentences(err)...)
 	case err != nil:
 		return nil, fmt.Errorf("cannot preview %s: %w", input(c), err)
 	}
@@ -111,7 +111,8 @@ func run(existing []*structpb.Struct, old, claim, platform []byte, kinds map[str
 	return r, err
 }
 
-// Bound are a claim, which World has taken, and its composite resource, as Crossplane binds them: what another claim's world has beside it.
+// Bound returns a claim, which NewCluster has accepted, and its composite resource, bound as by Crossplane, for the cluster of another
+// claim.
 func Bound(claim []byte, xr *structpb.Struct) ([]*structpb.Struct, error) {
 	c := map[string]any{}
 	if err := yaml.Unmarshal(claim, &c); err != nil {
@@ -120,7 +121,7 @@ func Bound(claim []byte, xr *structpb.Struct) ([]*structpb.Struct, error) {
 	return bound(c, xr)
 }
 
-// bound are a claim and its composite resource, as Crossplane binds them.
+// bound returns a claim and its composite resource, bound as by Crossplane.
 func bound(claim map[string]any, xr *structpb.Struct) ([]*structpb.Struct, error) {
 	c, err := structpb.NewStruct(claim)
 	if err != nil {
@@ -142,17 +143,17 @@ func bound(claim map[string]any, xr *structpb.Struct) ([]*structpb.Struct, error
 	return []*structpb.Struct{c, xr}, nil
 }
 
-// edit returns the world in which the old claim is ready and the composite resource has the spec of the new one.
+// edit returns a cluster in which the old claim is ready and the composite resource has the spec of the new one.
 func (r *Result) edit(
 	old, doc []byte, claim map[string]any, platform []byte, kinds map[string]function.Runner,
 ) (*simulate.Cluster, error) {
-	w, previous, err := world(old, platform, kinds)
+	w, previous, err := clusterFor(old, platform, kinds)
 	if err != nil {
 		return nil, from(SourceOldClaim, err)
 	}
 	if a, b := input(previous), input(claim); a != b || str(metadata(previous)["namespace"]) != r.Namespace {
 		return nil, from(SourceOldClaim, newError("the old claim",
-			"metadata: it is %s of namespace %s, and the new one %s of %s; give two versions of one claim",
+			"metadata: is %s in namespace %s, but the new claim is %s in %s; pass two versions of one claim",
 			a, str(metadata(previous)["namespace"]), b, r.Namespace))
 	}
 	v, err := definition.Validator(str(claim["apiVersion"]), str(claim["kind"]))
@@ -164,7 +165,7 @@ func (r *Result) edit(
 	}
 	switch err := w.Run(func(simulate.Step) {}); {
 	case invalid.Is(err):
-		return nil, from(SourceOldClaim, refused(old, input(previous), sentences(err)...))
+		return nil, from(SourceOldClaim, newFieldErrors(old, input(previous), sentences(err)...))
 	case err != nil:
 		return nil, fmt.Errorf("cannot preview the old %s: %w", input(previous), err)
 	}
@@ -176,13 +177,15 @@ func (r *Result) edit(
 	return w, nil
 }
 
-// NewCluster returns the composite resource of a claim on a platform, with nothing composed for it yet. Its errors are those of Run.
+// NewCluster returns a simulated cluster with the composite resource of a claim on a platform, before anything is composed. It returns the
+// errors of Run.
 func NewCluster(claim, platform []byte, kinds map[string]function.Runner) (*simulate.Cluster, error) {
-	w, _, err := world(claim, platform, kinds)
+	w, _, err := clusterFor(claim, platform, kinds)
 	return w, err
 }
 
-func world(claim, platform []byte, kinds map[string]function.Runner) (*simulate.Cluster, map[string]any, error) {
+// clusterFor returns a simulated cluster for a claim on a platform, and the claim with its defaults.
+func clusterFor(claim, platform []byte, kinds map[string]function.Runner) (*simulate.Cluster, map[string]any, error) {
 	p, err := readPlatform(platform)
 	if err != nil {
 		return nil, nil, from(SourcePlatform, err)
@@ -199,13 +202,13 @@ func world(claim, platform []byte, kinds map[string]function.Runner) (*simulate.
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot read the PlatformConfig: %w", err)
 	}
-	// A preview asks no cluster whether the chart is there.
+	// A preview does not check whether the chart is installed.
 	w := &simulate.Cluster{XR: xr, Kinds: kinds, Required: admission.Requirements()}
 	w.Required["platform"] = []*structpb.Struct{required}
 	return w, c, nil
 }
 
-// composite makes a composite resource of a claim, as Crossplane does.
+// composite returns the composite resource that Crossplane creates for a claim.
 func composite(claim map[string]any) (*structpb.Struct, error) {
 	meta, _ := claim["metadata"].(map[string]any)
 	spec, _ := claim["spec"].(map[string]any)
@@ -213,7 +216,7 @@ func composite(claim map[string]any) (*structpb.Struct, error) {
 		spec = map[string]any{}
 	}
 	spec = maps.Clone(spec)
-	// Crossplane's own fields of a claim are not those of a composite resource, but for these.
+	// Of the claim's fields for Crossplane, only these are copied to the composite resource.
 	for field := range xcrd.CompositeResourceClaimSpecProps(nil) {
 		if !slices.Contains(xcrd.PropagateSpecProps, field) {
 			delete(spec, field)
@@ -230,7 +233,7 @@ func composite(claim map[string]any) (*structpb.Struct, error) {
 	})
 }
 
-// add takes what one call of a function brought: its new objects are one stage.
+// add adds the result of one call of a function: its new objects are one stage.
 func (r *Result) add(s simulate.Step) {
 	r.Stages++
 	for _, part := range s.Plan.Parts {

@@ -67,8 +67,8 @@ func toyThat(response func(spec map[string]any) error) map[string]function.Runne
 	}}
 }
 
-// TestRun: the claim becomes the composite resource that Crossplane would make, on the platform with its defaults, and what is composed
-// is reported stage by stage.
+// TestRun tests that the claim is converted to a composite resource, on the platform with its defaults, and that the composed objects are
+// reported stage by stage.
 func TestRun(t *testing.T) {
 	r, err := Run([]byte(claim), []byte(platform), toy(nil))
 	if err != nil {
@@ -105,7 +105,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestErrors: what a tenant can fix is refused, one sentence for each mistake; the rest is our failure.
+// TestErrors tests that errors of tenants are returned as ValidationErrors with one sentence each, and other errors as bugs.
 func TestErrors(t *testing.T) {
 	one := invalid.Field("spec.size", "it is too small")
 	two := errors.Join(one, invalid.Field("spec.global.domain", "it is\nelsewhere"))
@@ -113,7 +113,7 @@ func TestErrors(t *testing.T) {
 		reason string
 		answer error
 		want   string
-		ours   bool
+		bug    bool
 	}{
 		"one":  {"One mistake, one sentence.", one, "ControlPlaneCluster b: spec.size: it is too small", false},
 		"two":  {"Each stays on its line.", two, "ControlPlaneCluster b: spec.size: it is too small\n" + `ControlPlaneCluster b: spec.global.domain: it is\nelsewhere`, false},
@@ -129,14 +129,14 @@ func TestErrors(t *testing.T) {
 					}
 				}
 			}
-			if err == nil || err.Error() != tc.want || errors.As(err, &rejected) == tc.ours {
+			if err == nil || err.Error() != tc.want || errors.As(err, &rejected) == tc.bug {
 				t.Errorf("%s\nerror %q, a refusal: %t; want %q", tc.reason, err, rejected != nil, tc.want)
 			}
 		})
 	}
 }
 
-// TestSecrets: what composed objects read out of other namespaces has to be there; what they read elsewhere, or generate, has not.
+// TestSecrets tests that only Secrets that composed objects read from other namespaces are required.
 func TestSecrets(t *testing.T) {
 	read := func(name, kind, store string, keys ...string) Object {
 		var data []any
@@ -171,7 +171,7 @@ func manifested(t *testing.T, kind, namespace, name string, spec map[string]any)
 	return Object{Kind: kind, Namespace: namespace, Name: name, Manifest: m}
 }
 
-// TestVisible: nothing that a tenant writes moves a terminal's cursor, ends a line or turns its direction.
+// TestVisible tests that text of tenants cannot move a terminal's cursor, end a line or change its direction.
 func TestVisible(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain: \"a\" 'b' ä 日 🙂 \\n": "plain: \"a\" 'b' ä 日 🙂 \\n",
@@ -184,7 +184,7 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// TestUntil leaves the whole result as it was.
+// TestUntil tests that the original result is not changed.
 func TestUntil(t *testing.T) {
 	r, err := Run([]byte(claim), []byte(platform), toy(nil))
 	if err != nil {
@@ -201,7 +201,7 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// TestPrint: in every format each object is printed, and a writer's error comes back.
+// TestPrint tests that each format contains all objects, and returns errors of the writer.
 func TestPrint(t *testing.T) {
 	r, err := Run([]byte(claim), []byte(platform), toy(nil))
 	if err != nil {
@@ -237,7 +237,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// FuzzRead: no document makes the reader panic, and every refusal is a line.
+// FuzzRead tests that no document causes a panic, and that every error is one line.
 func FuzzRead(f *testing.F) {
 	f.Add(claim)
 	f.Add(platform)

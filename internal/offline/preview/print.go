@@ -10,10 +10,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/manifest"
 )
 
-// Formats are the ways to print a result.
+// Formats lists the output formats of Print.
 var Formats = []string{"tree", "yaml", "json", "dot"}
 
-// Print writes the result in one of the Formats.
+// Print writes the result in one of the Formats; default: tree.
 func (r *Result) Print(w io.Writer, format string) error {
 	switch format {
 	case "yaml":
@@ -26,7 +26,7 @@ func (r *Result) Print(w io.Writer, format string) error {
 	return r.tree(w)
 }
 
-// Until is the result with only the stages up to n; all of them if n is 0.
+// Until returns the result with only the stages up to n, or all if n is 0.
 func (r *Result) Until(n int) *Result {
 	if n == 0 {
 		return r
@@ -46,7 +46,7 @@ func (r *Result) yaml(w io.Writer) error {
 	return nil
 }
 
-// JSONVersion is the version of the JSON output. Fields may be added to it; changing or removing one makes a new version.
+// JSONVersion is the version of the JSON output. Fields may be added; changing or removing one requires a new version.
 const JSONVersion = "preview.cobaltcore.c5c3.io/v1"
 
 type jsonResult struct {
@@ -156,7 +156,7 @@ func (r *Result) owners() []string {
 	return out
 }
 
-// tree writes one line for each stage of a component, with what appears in it.
+// tree writes one line for each stage of a component, with the objects of that stage.
 func (r *Result) tree(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s/%s → namespace %s\n", r.Kind, r.Namespace, r.Name, r.Instance)
@@ -190,7 +190,7 @@ func (r *Result) tree(w io.Writer) error {
 	return err
 }
 
-// group is what one component brings in one stage.
+// group contains the objects of one component in one stage.
 type group struct {
 	stage     int
 	component string
@@ -209,7 +209,7 @@ func (r *Result) groups() []group {
 	return out
 }
 
-// summary names the objects, kind by kind.
+// summary lists the objects, grouped by kind.
 func (g group) summary() string {
 	var kinds []string
 	names := map[string][]string{}

@@ -85,7 +85,7 @@ data:
 	}
 }
 
-// TestPrintJSON: what programs read has a name for everything, and a list is there where it is empty.
+// TestPrintJSON tests that all fields are in the JSON output, and that empty lists are included.
 func TestPrintJSON(t *testing.T) {
 	object := func(stage float64, component, owner, resource, apiVersion, kind, name, manifest string, more map[string]any) map[string]any {
 		out := map[string]any{
@@ -134,7 +134,7 @@ func TestPrintJSON(t *testing.T) {
 	}
 }
 
-// TestPrintDot: a box for each component in the frame of its owner, an arrow from what comes first.
+// TestPrintDot tests that each component is a node in the subgraph of its owner, with edges from its predecessors.
 func TestPrintDot(t *testing.T) {
 	want := `digraph "b" {
   rankdir=LR;
@@ -158,7 +158,7 @@ func TestPrintDot(t *testing.T) {
 	}
 }
 
-func TestRefusedJSON(t *testing.T) {
+func TestValidationErrorsJSON(t *testing.T) {
 	rejected := &ValidationErrors{File: "claim.yaml", Input: "ControlPlaneCluster b", Sentences: []string{"spec.a: no", "spec.b: <no>"}, hints: []string{"yes"}, lines: []int{3}}
 	var out bytes.Buffer
 	if err := rejected.PrintJSON(&out); err != nil {
@@ -180,7 +180,7 @@ func TestRefusedJSON(t *testing.T) {
 	}
 }
 
-// TestWrite: each object has a file; what an earlier preview wrote goes, and what it did not write stays, or is not touched at all.
+// TestWrite tests that each object has a file, that files of an earlier preview are removed, and that other directories are not changed.
 func TestWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "out")
 	if err := shown(t).Write(dir); err != nil {
@@ -195,7 +195,7 @@ func TestWrite(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "01-first", "role-e.yaml")); err != nil || string(text) != "kind: Role\ndata:\n  \"a<b\": \"1 & 2\"\n" {
 		t.Errorf("a file holds %q (%v)", text, err)
 	}
-	// Whoever else works here may read them, as far as the process's umask lets it.
+	// Other users may read the files, as far as the umask of the process allows.
 	reference := t.TempDir()
 	if err := os.Mkdir(filepath.Join(reference, "dir"), 0o755); err != nil {
 		t.Fatal(err)
@@ -246,11 +246,11 @@ func TestWrite(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(foreign, "01-mine"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := shown(t).Write(foreign); err == nil || !strings.Contains(err.Error(), "holds files that the preview did not write") {
-		t.Errorf("a directory of somebody else's: %v", err)
+	if err := shown(t).Write(foreign); err == nil || !strings.Contains(err.Error(), "contains files that the preview did not write") {
+		t.Errorf("a directory with other files: %v", err)
 	}
 	if diff := cmp.Diff([]string{"01-mine"}, filesIn(t, foreign)); diff != "" {
-		t.Errorf("somebody else's directory (-want +got):\n%s", diff)
+		t.Errorf("the directory with other files (-want +got):\n%s", diff)
 	}
 	if err := shown(t).Write(t.TempDir()); err != nil {
 		t.Errorf("an empty directory: %v", err)

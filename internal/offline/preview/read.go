@@ -20,7 +20,7 @@ import (
 	tenantplatform "github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
-// readPlatform reads and checks a PlatformConfig.
+// readPlatform reads and validates a PlatformConfig.
 func readPlatform(doc []byte) (map[string]any, error) {
 	m, err := parse("the PlatformConfig", doc)
 	if err != nil {
@@ -28,11 +28,11 @@ func readPlatform(doc []byte) (map[string]any, error) {
 	}
 	const kind, apiVersion = "PlatformConfig", "crossplane.c5c3.io/v1alpha1"
 	if m["kind"] != kind || m["apiVersion"] != apiVersion {
-		return nil, newError("the PlatformConfig", "kind: it has to be %s of apiVersion %s, not %q of %q",
+		return nil, newError("the PlatformConfig", "kind: must be %s with apiVersion %s, not %q with %q",
 			kind, apiVersion, str(m["kind"]), str(m["apiVersion"]))
 	}
 	if name := str(metadata(m)["name"]); name != platformv1.DefaultName {
-		return nil, newError(input(m), "metadata.name: it has to be %s: that one is asked for", platformv1.DefaultName)
+		return nil, newError(input(m), "metadata.name: must be %s", platformv1.DefaultName)
 	}
 	if m, err = checked(doc, m); err != nil {
 		return nil, err
@@ -42,12 +42,12 @@ func readPlatform(doc []byte) (map[string]any, error) {
 		return nil, fmt.Errorf("cannot read %s: %w", input(m), err)
 	}
 	if err := tenantplatform.Check(&config.Spec); err != nil {
-		return nil, refused(doc, input(m), sentences(err)...)
+		return nil, newFieldErrors(doc, input(m), sentences(err)...)
 	}
 	return m, nil
 }
 
-// readClaim reads and checks a claim, of a kind that has a function.
+// readClaim reads and validates a claim of a kind that has a function.
 func readClaim(doc []byte, kinds map[string]function.Runner) (map[string]any, error) {
 	m, err := parse("the claim", doc)
 	if err != nil {
@@ -58,21 +58,21 @@ func readClaim(doc []byte, kinds map[string]function.Runner) (map[string]any, er
 		return nil, err
 	}
 	if apiVersion, kind := str(m["apiVersion"]), str(m["kind"]); !slices.Contains(claims, kind+" ("+apiVersion+")") {
-		return nil, newError(input(m), "kind: a claim of kind %q and apiVersion %q cannot be previewed, only %s",
+		return nil, newError(input(m), "kind: must be a claim, not %q with apiVersion %q; use one of %s",
 			kind, apiVersion, strings.Join(claims, ", "))
 	}
-	// An API server makes up a name, and a client knows its namespace. Here nobody does, and all names follow from these two.
+	// An API server generates a name, and a client sets its namespace. A preview does neither, and all names are derived from these two.
 	if meta, ok := m["metadata"].(map[string]any); ok || m["metadata"] == nil {
 		for _, field := range []string{"namespace", "name"} {
 			if v := meta[field]; v == nil || v == "" {
-				return nil, newError(input(m), "metadata.%s: Required value: the names of what a claim becomes follow from it", field)
+				return nil, newError(input(m), "metadata.%s: Required value: the names of composed objects are derived from it", field)
 			}
 		}
 	}
 	return checked(doc, m)
 }
 
-// claimKinds are the kinds of claims whose composite resources have a function, as "Kind (apiVersion)".
+// claimKinds returns the kinds of claims whose composite resources have a function, as "Kind (apiVersion)".
 func claimKinds(kinds map[string]function.Runner) ([]string, error) {
 	crds, err := definition.All()
 	if err != nil {
@@ -90,32 +90,32 @@ func claimKinds(kinds map[string]function.Runner) ([]string, error) {
 	return out, nil
 }
 
-// parse reads the one object of a document.
-func parse(what string, doc []byte) (map[string]any, error) {
+// parse reads the object in a document.
+func parse(subject string, doc []byte) (map[string]any, error) {
 	var v any
 	if err := yaml.UnmarshalStrict(doc, &v); err != nil {
-		return nil, newYAMLError(what, doc, decoder.ReplaceAllString(oneLine(err.Error()), ""))
+		return nil, newYAMLError(subject, doc, decoder.ReplaceAllString(oneLine(err.Error()), ""))
 	}
 	m, ok := v.(map[string]any)
 	switch {
 	case v == nil:
-		return nil, newError(what, "it is empty; give an object with apiVersion, kind, metadata and spec")
+		return nil, newError(subject, "the file is empty; provide an object with apiVersion, kind, metadata and spec")
 	case !ok:
-		return nil, newError(what, "it is not an object; give one with apiVersion, kind, metadata and spec")
+		return nil, newError(subject, "must be an object with apiVersion, kind, metadata and spec")
 	case more(doc):
-		return nil, newError(what, "there is more than one document; give one at a time, each in a file of its own")
+		return nil, newError(subject, "the file contains more than one document; pass each document in its own file")
 	}
 	m, err := schema.Normalize(m)
 	if err != nil {
-		return nil, newError(what, "%s", err)
+		return nil, newError(subject, "%s", err)
 	}
 	return m, nil
 }
 
-// decoder is how a YAML decoder introduces its errors.
+// decoder matches prefixes of a YAML decoder's errors.
 var decoder = regexp.MustCompile(`^(error converting YAML to JSON: |yaml: |unmarshal errors: |json: )+`)
 
-// more reports whether there are several documents that say something.
+// more reports whether doc contains several non-empty documents.
 func more(doc []byte) bool {
 	n := 0
 	for r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(doc))); ; {
@@ -130,7 +130,7 @@ func more(doc []byte) bool {
 	}
 }
 
-// checked gives an object with its defaults, if an API server would take it.
+// checked returns an object with its defaults if it is valid.
 func checked(doc []byte, m map[string]any) (map[string]any, error) {
 	v, err := definition.Validator(str(m["apiVersion"]), str(m["kind"]))
 	if err != nil {
@@ -143,7 +143,7 @@ func checked(doc []byte, m map[string]any) (map[string]any, error) {
 	return m, nil
 }
 
-// sentences are the errors that one error consists of.
+// sentences returns the messages of a joined error.
 func sentences(err error) []string {
 	var joined interface{ Unwrap() []error }
 	if !errors.As(err, &joined) {
@@ -156,7 +156,7 @@ func sentences(err error) []string {
 	return out
 }
 
-// input names an object in a sentence, as far as it has names that can be shown.
+// input returns the kind and name of an object for a message, as far as they are printable.
 func input(m map[string]any) string {
 	kind, name := str(m["kind"]), str(metadata(m)["name"])
 	switch {

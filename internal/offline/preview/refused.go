@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
-// Source is the input that is refused.
+// Source is the invalid input.
 type Source int
 
 // Sources.
@@ -24,30 +24,30 @@ const (
 	SourcePlatform
 )
 
-// ValidationErrors is an input that the API server or the function refuses: one sentence for each mistake.
+// ValidationErrors reports an input that the API server or the function rejects, with one sentence for each error.
 type ValidationErrors struct {
-	// Source is which input it is, File what it was read from, where the caller says so.
+	// Source is the invalid input, File its file name, if the caller sets it.
 	Source Source
 	File   string
-	// Input names what is refused: the kind and name.
+	// Input is the kind and name of the object.
 	Input string
-	// Sentences name the field, what is wrong and what to do, as the API server or the claim's condition does.
+	// Sentences contain the field, the constraint and the remedy, as in errors of the API server or the claim's condition.
 	Sentences []string
 
-	// hints and lines belong to the sentences: what was probably meant, and where in the input the field stands, from 1.
+	// hints and lines belong to the sentences: suggestions, and the lines of the fields in the input, from 1.
 	hints []string
 	lines []int
 }
 
-// ValidationError is one of the mistakes of a Refused.
+// ValidationError is an error of ValidationErrors.
 type ValidationError struct {
-	// Message names the field, what is wrong and what to do; Hint is what was probably meant, which no API server says.
+	// Message contains the field, the constraint and the remedy; Hint is a suggestion, which API servers do not make.
 	Message, Hint string
-	// Line of the input, from 1; 0 where it is not known.
+	// Line in the input, from 1; 0 if it is unknown.
 	Line int
 }
 
-// List are the sentences with what else is known of them.
+// List returns the errors with their hints and lines.
 func (e *ValidationErrors) List() []ValidationError {
 	out := make([]ValidationError, len(e.Sentences))
 	for i, s := range e.Sentences {
@@ -62,8 +62,8 @@ func (e *ValidationErrors) List() []ValidationError {
 	return out
 }
 
-// Error is the sentences, one a line, as compilers write them: file, line, sentence. What a tenant wrote stands in them, so
-// everything that is not to be seen is escaped.
+// Error returns the sentences, one on each line, in the format of compilers: file, line, sentence. They contain text of tenants, so
+// invisible characters are escaped.
 func (e *ValidationErrors) Error() string {
 	var out []string
 	for _, m := range e.List() {
@@ -82,7 +82,7 @@ func (e *ValidationErrors) Error() string {
 	return strings.Join(out, "\n")
 }
 
-// from says of a refusal which input it is about.
+// from sets the source of ValidationErrors.
 func from(source Source, err error) error {
 	if r := (*ValidationErrors)(nil); errors.As(err, &r) {
 		r.Source = source
@@ -103,7 +103,7 @@ type jsonValidationError struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// PrintJSON writes the refusal as the JSON output has it instead of a result.
+// PrintJSON writes the errors in the JSON format, in place of a result.
 func (e *ValidationErrors) PrintJSON(w io.Writer) error {
 	out := jsonValidationErrors{APIVersion: JSONVersion}
 	for _, m := range e.List() {
@@ -112,13 +112,13 @@ func (e *ValidationErrors) PrintJSON(w io.Writer) error {
 	return printJSON(w, out)
 }
 
-// newError makes a refusal of one sentence that has no place in the input.
+// newError returns an error without a position in the input.
 func newError(input, format string, args ...any) *ValidationErrors {
 	return &ValidationErrors{Input: input, Sentences: []string{fmt.Sprintf(format, args...)}}
 }
 
-// refused makes a refusal of sentences that begin with their field.
-func refused(doc []byte, input string, sentences ...string) *ValidationErrors {
+// newFieldErrors returns errors for sentences that start with their field.
+func newFieldErrors(doc []byte, input string, sentences ...string) *ValidationErrors {
 	r := &ValidationErrors{Input: input, Sentences: sentences}
 	for _, s := range sentences {
 		path, _, _ := strings.Cut(s, ": ")
@@ -127,7 +127,7 @@ func refused(doc []byte, input string, sentences ...string) *ValidationErrors {
 	return r
 }
 
-// newSchemaErrors makes a refusal of what a schema says. A field that is only misspelled is not missing.
+// newSchemaErrors returns the errors of a schema. It omits the error for a missing field that is only misspelled.
 func newSchemaErrors(v *schema.Validator, doc []byte, input string, errs field.ErrorList) *ValidationErrors {
 	r := &ValidationErrors{Input: input}
 	existing := misspelled(v, errs)
@@ -143,15 +143,15 @@ func newSchemaErrors(v *schema.Validator, doc []byte, input string, errs field.E
 	return r
 }
 
-// yamlErrorLine is where a YAML decoder found a mistake.
+// yamlErrorLine matches the line number in an error of a YAML decoder.
 var yamlErrorLine = regexp.MustCompile(`^line ([0-9]+): `)
 
-// newYAMLError makes a refusal of what is not YAML.
-func newYAMLError(what string, doc []byte, message string) *ValidationErrors {
+// newYAMLError returns the error for invalid YAML.
+func newYAMLError(subject string, doc []byte, message string) *ValidationErrors {
 	if strings.HasPrefix(message, "invalid map key: ") {
-		message = "a mapping or a list cannot be the name of a field"
+		message = "field names must not be mappings or lists"
 	}
-	r := newError(what, "it is not valid YAML: %s", message)
+	r := newError(subject, "invalid YAML: %s", message)
 	line := 0
 	if m := yamlErrorLine.FindStringSubmatch(message); m != nil {
 		line, _ = strconv.Atoi(m[1])
@@ -160,7 +160,7 @@ func newYAMLError(what string, doc []byte, message string) *ValidationErrors {
 	return r
 }
 
-// visible escapes what moves a terminal's cursor, or reads otherwise than it is.
+// visible escapes control characters and invisible characters.
 func visible(s string) string {
 	if !strings.ContainsFunc(s, hidden) {
 		return s

@@ -35,12 +35,12 @@ spec:
 		"Key":        {reason: "A key in brackets, as of annotations.", path: "metadata.annotations[a.b/c]", want: located{line: 4, text: "x"}},
 		"Quoted":     {reason: "A key in quotes, as of options.", path: `metadata.annotations."d"`, want: located{line: 4, text: "5"}},
 		"Dots":       {reason: "Of a.b, the field of that name comes before b in a.", path: "spec.list[1].inner.a.b", want: located{line: 9, text: "1"}},
-		"Alias":      {reason: "What an alias stands for.", path: "spec.other.field", want: located{line: 11, text: "7"}},
-		"Missing":    {reason: "A field that is required is not there: the line of what it is missing in.", path: "spec.list[0].size", want: located{line: 7}},
-		"MissingTop": {reason: "The same of the whole object.", path: "apiVersion", want: located{line: 2}},
+		"Alias":      {reason: "The target of an alias.", path: "spec.other.field", want: located{line: 11, text: "7"}},
+		"Missing":    {reason: "For a missing field, the line of its parent.", path: "spec.list[0].size", want: located{line: 7}},
+		"MissingTop": {reason: "The same for the whole object.", path: "apiVersion", want: located{line: 2}},
 		"Beyond":     {reason: "A number that the list does not have.", path: "spec.list[2]", want: located{line: 6}},
 		"Negative":   {reason: "No number.", path: "spec.list[-1]", want: located{line: 6}},
-		"Mapping":    {reason: "What is no scalar has no text.", path: "spec.list", want: located{line: 6}},
+		"Mapping":    {reason: "Only scalars have a text.", path: "spec.list", want: located{line: 6}},
 		"Object":     {reason: "The name of the whole object in errors is no field.", path: "object", want: located{line: 2}},
 	}
 	for name, tc := range cases {
@@ -57,7 +57,7 @@ spec:
 	}
 }
 
-// TestRunEdit: an edit is refused where the schema has a rule about it, where the function refuses it, and where it is no edit.
+// TestRunEdit tests that an edit is rejected by transition rules, by the function, and if the claims differ.
 func TestRunEdit(t *testing.T) {
 	edited := strings.Replace(claim, "2025.2", "2026.1", 1)
 	shrunk := strings.Replace(claim, `spec: {`, `spec: {infrastructure: {mariadb: {storageSize: 1Gi}}, `, 1)
@@ -91,7 +91,7 @@ func TestRunEdit(t *testing.T) {
 			reason: "They are versions of two claims.", old: strings.Replace(claim, "namespace: a", "namespace: z", 1), claim: claim,
 			want: &ValidationErrors{
 				Source: SourceOldClaim, Input: "the old claim",
-				Sentences: []string{"metadata: it is ControlPlaneCluster b of namespace z, and the new one ControlPlaneCluster b of a; give two versions of one claim"},
+				Sentences: []string{"metadata: is ControlPlaneCluster b in namespace z, but the new claim is ControlPlaneCluster b in a; pass two versions of one claim"},
 			},
 		},
 	}
@@ -115,7 +115,7 @@ func TestRunEdit(t *testing.T) {
 	}
 }
 
-// TestFiles: two objects of one kind and name in one component, as of a namespace in two clusters, have a file each.
+// TestFiles tests that two objects with the same kind, name and component, such as a namespace in two clusters, have separate files.
 func TestFiles(t *testing.T) {
 	r := Result{Objects: []Object{
 		{Stage: 1, Component: "namespace", Resource: "namespace", Kind: "Namespace", Name: "a"},
@@ -134,7 +134,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestInvalidClaims: what a schema refuses is said with its line, and with what was probably meant.
+// TestInvalidClaims tests that errors of a schema have a line and a hint.
 func TestInvalidClaims(t *testing.T) {
 	with := func(spec string) string {
 		return "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nmetadata:\n  namespace: a\n  name: b\nspec:\n  openStackRelease: \"2025.2\"\n" + spec
@@ -152,7 +152,7 @@ func TestInvalidClaims(t *testing.T) {
 			},
 		},
 		"UnknownTop": {
-			reason: "One of the object itself.", claim: with("") + "metadatum: {}\n",
+			reason: "A field of the object itself.", claim: with("") + "metadatum: {}\n",
 			want: []ValidationError{{Message: "metadatum: Forbidden: unknown field", Hint: "did you mean metadata?", Line: 8}},
 		},
 		"Nothing": {
@@ -164,7 +164,7 @@ func TestInvalidClaims(t *testing.T) {
 			want: []ValidationError{{Message: `spec.openStackRelease: Invalid value: "number": must be of type string: "number"`, Hint: `quote it: "2025.2"`, Line: 7}},
 		},
 		"List": {
-			reason: "What is no scalar is not to be quoted.", claim: strings.Replace(with(""), `"2025.2"`, "[]", 1),
+			reason: "The hint on quotes is only for scalars.", claim: strings.Replace(with(""), `"2025.2"`, "[]", 1),
 			want: []ValidationError{{Message: `spec.openStackRelease: Invalid value: "array": must be of type string: "array"`, Line: 7}},
 		},
 		"Text": {
@@ -196,7 +196,7 @@ func TestInvalidClaims(t *testing.T) {
 	}
 }
 
-// TestInputs: which of the inputs is at fault, and what cannot be read of it at all.
+// TestInputs tests the source of errors, and unreadable inputs.
 func TestInputs(t *testing.T) {
 	cases := map[string]struct {
 		reason, claim, platform string
@@ -212,66 +212,66 @@ func TestInputs(t *testing.T) {
 		"PlatformKind": {
 			reason: "Something else is given for it.", claim: claim, platform: claim,
 			want: ValidationErrors{Source: SourcePlatform, Input: "the PlatformConfig", Sentences: []string{
-				`kind: it has to be PlatformConfig of apiVersion crossplane.c5c3.io/v1alpha1, not "ControlPlaneCluster" of "crossplane.c5c3.io/v1alpha1"`,
+				`kind: must be PlatformConfig with apiVersion crossplane.c5c3.io/v1alpha1, not "ControlPlaneCluster" with "crossplane.c5c3.io/v1alpha1"`,
 			}},
 		},
 		"PlatformVersion": {
 			reason: "Or another version.", claim: claim, platform: strings.Replace(platform, "v1alpha1", "v1", 1),
 			want: ValidationErrors{Source: SourcePlatform, Input: "the PlatformConfig", Sentences: []string{
-				`kind: it has to be PlatformConfig of apiVersion crossplane.c5c3.io/v1alpha1, not "PlatformConfig" of "crossplane.c5c3.io/v1"`,
+				`kind: must be PlatformConfig with apiVersion crossplane.c5c3.io/v1alpha1, not "PlatformConfig" with "crossplane.c5c3.io/v1"`,
 			}},
 		},
 		"PlatformName": {
 			reason: "Or another one.", claim: claim, platform: strings.Replace(platform, "default", "other", 1),
-			want: ValidationErrors{Source: SourcePlatform, Input: "PlatformConfig other", Sentences: []string{"metadata.name: it has to be default: that one is asked for"}},
+			want: ValidationErrors{Source: SourcePlatform, Input: "PlatformConfig other", Sentences: []string{"metadata.name: must be default"}},
 		},
 		"Kind": {
 			reason: "A kind that has no function.", claim: strings.Replace(claim, "ControlPlaneCluster", "StorageCluster", 1), platform: platform,
 			want: ValidationErrors{Input: "StorageCluster b", Sentences: []string{
-				`kind: a claim of kind "StorageCluster" and apiVersion "crossplane.c5c3.io/v1alpha1" cannot be previewed, only ControlPlaneCluster (crossplane.c5c3.io/v1alpha1)`,
+				`kind: must be a claim, not "StorageCluster" with apiVersion "crossplane.c5c3.io/v1alpha1"; use one of ControlPlaneCluster (crossplane.c5c3.io/v1alpha1)`,
 			}},
 		},
 		"Namespace": {
-			reason: "Nobody makes up a namespace.", claim: strings.Replace(claim, "namespace: a, ", "", 1), platform: platform,
-			want: ValidationErrors{Input: "ControlPlaneCluster b", Sentences: []string{"metadata.namespace: Required value: the names of what a claim becomes follow from it"}},
+			reason: "A preview does not set a namespace.", claim: strings.Replace(claim, "namespace: a, ", "", 1), platform: platform,
+			want: ValidationErrors{Input: "ControlPlaneCluster b", Sentences: []string{"metadata.namespace: Required value: the names of composed objects are derived from it"}},
 		},
 		"Name": {
 			reason: "Nor a name.", claim: strings.Replace(claim, "name: b", `name: ""`, 1), platform: platform,
-			want: ValidationErrors{Input: "ControlPlaneCluster", Sentences: []string{"metadata.name: Required value: the names of what a claim becomes follow from it"}},
+			want: ValidationErrors{Input: "ControlPlaneCluster", Sentences: []string{"metadata.name: Required value: the names of composed objects are derived from it"}},
 		},
 		"Metadata": {
 			reason: "Nor all of it.", claim: strings.Replace(claim, "metadata: {namespace: a, name: b}, ", "", 1), platform: platform,
-			want: ValidationErrors{Input: "ControlPlaneCluster", Sentences: []string{"metadata.namespace: Required value: the names of what a claim becomes follow from it"}},
+			want: ValidationErrors{Input: "ControlPlaneCluster", Sentences: []string{"metadata.namespace: Required value: the names of composed objects are derived from it"}},
 		},
 		"MetadataList": {
-			reason: "Metadata that is none is the schema's to refuse.", claim: strings.Replace(claim, "{namespace: a, name: b}", "[]", 1), platform: platform,
+			reason: "The schema rejects metadata of another type.", claim: strings.Replace(claim, "{namespace: a, name: b}", "[]", 1), platform: platform,
 			want: ValidationErrors{Input: "ControlPlaneCluster", Sentences: []string{`metadata: Invalid value: "array": must be of type object: "array"`}}, line: 1,
 		},
 		"Empty": {
-			reason: "There is nothing.", claim: "# nothing\n", platform: platform,
-			want: ValidationErrors{Input: "the claim", Sentences: []string{"it is empty; give an object with apiVersion, kind, metadata and spec"}},
+			reason: "The document is empty.", claim: "# nothing\n", platform: platform,
+			want: ValidationErrors{Input: "the claim", Sentences: []string{"the file is empty; provide an object with apiVersion, kind, metadata and spec"}},
 		},
 		"NoObject": {
 			reason: "There is something else.", claim: "[]", platform: platform,
-			want: ValidationErrors{Input: "the claim", Sentences: []string{"it is not an object; give one with apiVersion, kind, metadata and spec"}},
+			want: ValidationErrors{Input: "the claim", Sentences: []string{"must be an object with apiVersion, kind, metadata and spec"}},
 		},
 		"Several": {
 			reason: "There is more than one.", claim: claim + "\n---\n" + claim, platform: platform,
-			want: ValidationErrors{Input: "the claim", Sentences: []string{"there is more than one document; give one at a time, each in a file of its own"}},
+			want: ValidationErrors{Input: "the claim", Sentences: []string{"the file contains more than one document; pass each document in its own file"}},
 		},
 		"Tab": {
-			reason: "A tab is what a person does not see.", claim: "a: 1\nspec:\n  \tb: 1\n", platform: platform,
-			want: ValidationErrors{Input: "the claim", Sentences: []string{"it is not valid YAML: line 3: found character that cannot start any token"}},
-			line: 3, hint: "a line begins with a tab: indent with spaces",
+			reason: "A tab is invisible.", claim: "a: 1\nspec:\n  \tb: 1\n", platform: platform,
+			want: ValidationErrors{Input: "the claim", Sentences: []string{"invalid YAML: line 3: found character that cannot start any token"}},
+			line: 3, hint: "a line starts with a tab: indent with spaces",
 		},
 		"Template": {
 			reason: "A template was not rendered.", claim: "a: 1\nb: {{ .Values.b }}\n", platform: platform,
-			want: ValidationErrors{Input: "the claim", Sentences: []string{"it is not valid YAML: a mapping or a list cannot be the name of a field"}},
-			hint: "a template is left in it, as {{ … }}: render it first",
+			want: ValidationErrors{Input: "the claim", Sentences: []string{"invalid YAML: field names must not be mappings or lists"}},
+			hint: "it contains a template, {{ … }}: render it first",
 		},
 		"Broken": {
 			reason: "It is broken in some other way.", claim: "a: 1\nb: c: d\n", platform: platform,
-			want: ValidationErrors{Input: "the claim", Sentences: []string{"it is not valid YAML: line 2: mapping values are not allowed in this context"}},
+			want: ValidationErrors{Input: "the claim", Sentences: []string{"invalid YAML: line 2: mapping values are not allowed in this context"}},
 			line: 2,
 		},
 	}
@@ -291,6 +291,6 @@ func TestInputs(t *testing.T) {
 		})
 	}
 	if _, err := NewCluster([]byte("---\n"+claim+"\n---\n# the end\n"), []byte(platform), toy(nil)); err != nil {
-		t.Errorf("a document that says nothing is no other: %v", err)
+		t.Errorf("an empty document is counted: %v", err)
 	}
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// Secret is one that a claim needs and that nothing composed makes.
+// Secret is a required Secret that no composed object creates.
 type Secret struct {
 	// Namespace and Name of the Secret.
 	Namespace, Name string
-	// Keys that it needs.
+	// Keys that are required.
 	Keys []string
 }
 
-// secrets are the Secrets that composed objects read out of other namespaces of the management cluster, in the order in which they appear.
+// secrets returns the Secrets that composed objects read from other namespaces of the management cluster, in the order of the objects.
 func (r *Result) secrets() []Secret {
-	stores := map[string]string{} // the namespace that a store reads, by its own namespace and name
+	stores := map[string]string{} // the namespace that a store reads, by its namespace and name
 	for _, o := range r.Objects {
 		if from := manifestOf(o).At("spec", "provider", "kubernetes", "remoteNamespace").Text(); o.Kind == "SecretStore" && from != "" {
 			stores[o.Namespace+"/"+o.Name] = from
 		}
 	}
-	created := r.made()
+	created := r.createdSecrets()
 	var out []Secret
 	for _, o := range r.Objects {
 		spec, _ := manifestOf(o).Map()["spec"].(map[string]any)
@@ -54,7 +54,7 @@ func (r *Result) secrets() []Secret {
 	return out
 }
 
-// String says what has to be there.
+// String returns a message with the required Secret and keys.
 func (s Secret) String() string {
 	noun := "keys"
 	if len(s.Keys) == 1 {
@@ -63,7 +63,7 @@ func (s Secret) String() string {
 	return fmt.Sprintf("needs Secret %s with %s %s in namespace %s", s.Name, noun, strings.Join(s.Keys, ", "), s.Namespace)
 }
 
-// manifestOf is the object itself, wherever it is wrapped.
+// manifestOf returns the object itself, without its wrapper.
 func manifestOf(o Object) encoded.Struct {
 	m := encoded.Of(o.Manifest)
 	if inner, ok := wrapper.Desired(m); ok {
@@ -72,8 +72,8 @@ func manifestOf(o Object) encoded.Struct {
 	return m
 }
 
-// made are the Secrets that certificates, the companion and KeystoneServices make, by namespace and name.
-func (r *Result) made() map[string]bool {
+// createdSecrets returns the Secrets of Certificates, SecretAggregates and KeystoneServices, by namespace and name.
+func (r *Result) createdSecrets() map[string]bool {
 	out := map[string]bool{}
 	for _, o := range r.Objects {
 		switch o.Kind {

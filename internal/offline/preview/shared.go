@@ -15,23 +15,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// Shared returns the refusal of a claim, which doc holds, if it uses something that another claim of the same preview uses already, and
-// that serves one of them only: a node, a device, a public host name, or a place for data. A function sees one claim and those that it
-// refers to, so that only a preview compares all of them.
+// Shared returns an error for a claim, whose document is doc, if it uses a resource that another claim of the same preview uses already and
+// that cannot be shared: a node, a device, a public host name, or a location for data. A function gets one claim and the claims that it
+// refers to, so only a preview compares all of them.
 func Shared(others []*Result, r *Result, doc []byte) error {
 	var errs []error
 	for _, o := range others {
-		whose := fmt.Sprintf("%s %s of namespace %s", o.Kind, o.Name, o.Namespace)
-		errs = append(errs, sharedNodes(o, r, whose), sharedDevices(o, r, whose), sharedHosts(o, r, whose), sharedPlaces(o, r, whose))
+		user := fmt.Sprintf("%s %s in namespace %s", o.Kind, o.Name, o.Namespace)
+		errs = append(errs, sharedNodes(o, r, user), sharedDevices(o, r, user), sharedHosts(o, r, user), sharedLocations(o, r, user))
 	}
 	err := invalid.Distinct(errs...)
 	if err == nil {
 		return nil
 	}
-	return refused(doc, r.Kind+" "+r.Name, sentences(err)...)
+	return newFieldErrors(doc, r.Kind+" "+r.Name, sentences(err)...)
 }
 
-// spec returns the spec of the result's claim as it is composed, with defaults.
+// spec returns the spec of the composed claim, with defaults.
 func (r *Result) spec() map[string]any {
 	for _, existing := range r.Existing {
 		if existing.GetFields()["kind"].GetStringValue() == "X"+r.Kind {
@@ -41,26 +41,26 @@ func (r *Result) spec() map[string]any {
 	return nil
 }
 
-// nodeAgent is the label of pods of which a node has one, whichever pool they belong to.
+// nodeAgent is the label of pods that can run once per node, in any pool.
 const nodeAgent = "crossplane.c5c3.io/node-agent"
 
-// sharedNodes returns an error for pools of hypervisors that can have a node in common: the scheduler puts the pods of one of them there.
-func sharedNodes(o, r *Result, whose string) error {
-	for _, theirs := range o.daemons() {
+// sharedNodes returns an error for pools of hypervisors that can have a node in common: the scheduler runs the pods of only one pool there.
+func sharedNodes(o, r *Result, user string) error {
+	for _, existing := range o.daemons() {
 		for _, mine := range r.daemons() {
-			if mine.agent == theirs.agent && mine.cluster == theirs.cluster && overlap(mine.terms, theirs.terms) {
-				return invalid.Field("spec.nodeSelector", "a node could belong to the %s too, and a node runs the agents of one pool; set the same "+
-					"label in both, with another value each", whose)
+			if mine.agent == existing.agent && mine.cluster == existing.cluster && overlap(mine.selectorTerms, existing.selectorTerms) {
+				return invalid.Field("spec.nodeSelector", "a node could also belong to the %s, and a node runs the agents of one pool; set the same "+
+					"label in both, with different values", user)
 			}
 		}
 	}
 	return nil
 }
 
-// A daemon is a DaemonSet of which a node runs one pod: its agent, and where it is scheduled to.
+// daemon is a DaemonSet that can run once per node: its agent, and its node selector.
 type daemon struct {
 	cluster, agent string
-	terms          []corev1.NodeSelectorTerm
+	selectorTerms  []corev1.NodeSelectorTerm
 }
 
 func (r *Result) daemons() []daemon {
@@ -81,7 +81,7 @@ func (r *Result) daemons() []daemon {
 	return out
 }
 
-// tree returns the object without the Object of provider-kubernetes around it.
+// tree returns the object without its wrapper.
 func (o Object) tree() map[string]any {
 	if inside, ok := wrapper.Desired(encoded.Of(o.Manifest)); ok {
 		return inside.Tree().AsMap()
@@ -96,11 +96,11 @@ func child(tree map[string]any, fields ...string) map[string]any {
 	return tree
 }
 
-// overlap reports whether a node can fit a term of each.
+// overlap reports whether a node can match a term of both.
 func overlap(a, b []corev1.NodeSelectorTerm) bool {
 	for _, x := range a {
 		for _, y := range b {
-			if !apart(x, y) && !apart(y, x) {
+			if !excludes(x, y) && !excludes(y, x) {
 				return true
 			}
 		}
@@ -108,8 +108,8 @@ func overlap(a, b []corev1.NodeSelectorTerm) bool {
 	return false
 }
 
-// apart reports whether a term demands a value that the other one excludes.
-func apart(a, b corev1.NodeSelectorTerm) bool {
+// excludes reports whether a term requires a value that the other one excludes.
+func excludes(a, b corev1.NodeSelectorTerm) bool {
 	for _, x := range a.MatchExpressions {
 		if x.Operator != corev1.NodeSelectorOpIn {
 			continue
@@ -125,20 +125,20 @@ func apart(a, b corev1.NodeSelectorTerm) bool {
 	return false
 }
 
-// sharedDevices returns an error for a device of a node that two StorageClusters name: Ceph takes no device that has data on it.
-func sharedDevices(o, r *Result, whose string) error {
-	theirs := o.devices()
+// sharedDevices returns an error for a device of a node that two StorageClusters use: Ceph rejects devices that contain data.
+func sharedDevices(o, r *Result, user string) error {
+	existing := o.devices()
 	mine := r.devices()
 	for _, device := range slices.Sorted(maps.Keys(mine)) {
-		if _, both := theirs[device]; both {
-			return invalid.Field(mine[device], "%s is a device of the %s already, and Ceph takes no device that has data; remove it from one of "+
-				"them", device, whose)
+		if _, both := existing[device]; both {
+			return invalid.Field(mine[device], "%s is a device of the %s already, and Ceph rejects devices that contain data; "+
+				"remove it from one of them", device, user)
 		}
 	}
 	return nil
 }
 
-// devices returns the fields of the devices that a StorageCluster names, by cluster, node and device.
+// devices returns the field of each device of a StorageCluster, by cluster, node and device.
 func (r *Result) devices() map[string]string {
 	out := map[string]string{}
 	if r.Kind != "StorageCluster" {
@@ -162,11 +162,11 @@ func (r *Result) devices() map[string]string {
 	return out
 }
 
-// sharedHosts returns an error for a public host name that two claims are reached at: one of them gets the requests of both.
-func sharedHosts(o, r *Result, whose string) error {
-	theirs := o.hosts()
+// sharedHosts returns an error for a public host name of two claims: one of them would get the requests of both.
+func sharedHosts(o, r *Result, user string) error {
+	existing := o.hosts()
 	for _, host := range r.hosts() {
-		if !slices.Contains(theirs, host) {
+		if !slices.Contains(existing, host) {
 			continue
 		}
 		field := "spec.global.domain"
@@ -175,7 +175,7 @@ func sharedHosts(o, r *Result, whose string) error {
 				field = at
 			}
 		})
-		return invalid.Field(field, "the %s is reached at %s already; set another host name", whose, host)
+		return invalid.Field(field, "the %s uses the host name %s already; set another host name", user, host)
 	}
 	return nil
 }
@@ -204,19 +204,20 @@ func (r *Result) hosts() []string {
 	return slices.DeleteFunc(slices.Compact(out), func(h string) bool { return h == "" })
 }
 
-// sharedPlaces returns an error for an NFS share, or a place in a bucket, that two claims keep data in: each removes what it does not know.
-func sharedPlaces(o, r *Result, whose string) error {
-	theirs, mine := o.places(), r.places()
-	for _, place := range slices.Sorted(maps.Keys(mine)) {
-		if at, both := theirs[place]; both {
-			return invalid.Field(mine[place], "%s is where the %s keeps data already (%s); set another one for one of them", place, whose, at)
+// sharedLocations returns an error for an NFS share, or a prefix of a bucket, in which two claims store data: each deletes unknown data.
+func sharedLocations(o, r *Result, user string) error {
+	existing, mine := o.locations(), r.locations()
+	for _, location := range slices.Sorted(maps.Keys(mine)) {
+		if at, both := existing[location]; both {
+			return invalid.Field(mine[location], "the %[2]s stores data in %[1]s already (%[3]s); set another location for one of them",
+				location, user, at)
 		}
 	}
 	return nil
 }
 
-// places returns the fields by which a claim names shares and places in buckets, by what they name. What is only read is left out.
-func (r *Result) places() map[string]string {
+// locations returns the field of each share and prefix of a bucket that a claim writes to, by the name of the location.
+func (r *Result) locations() map[string]string {
 	out := map[string]string{}
 	walkMaps("spec", r.spec(), func(at string, m map[string]any) {
 		if strings.HasSuffix(at, ".restoreFrom.s3") {

@@ -14,7 +14,7 @@ func TestOverlap(t *testing.T) {
 	not := func(key string, values ...string) corev1.NodeSelectorRequirement {
 		return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpNotIn, Values: values}
 	}
-	terms := func(all ...[]corev1.NodeSelectorRequirement) []corev1.NodeSelectorTerm {
+	selectors := func(all ...[]corev1.NodeSelectorRequirement) []corev1.NodeSelectorTerm {
 		out := make([]corev1.NodeSelectorTerm, len(all))
 		for i, a := range all {
 			out[i].MatchExpressions = a
@@ -27,17 +27,17 @@ func TestOverlap(t *testing.T) {
 		a, b   []corev1.NodeSelectorTerm
 		want   bool
 	}{
-		"the same":        {"Every node fits both.", terms(one{in("zone", "a")}), terms(one{in("zone", "a")}), true},
-		"one narrower":    {"Its nodes fit the other, too.", terms(one{in("zone", "a")}), terms(one{in("zone", "a"), in("disk", "ssd")}), true},
-		"other labels":    {"A node can have both.", terms(one{in("zone", "a")}), terms(one{in("disk", "ssd")}), true},
-		"other values":    {"A label has one value.", terms(one{in("zone", "a")}), terms(one{in("zone", "b")}), false},
-		"excluded":        {"The second does not take it.", terms(one{in("zone", "a")}), terms(one{not("zone", "a")}), false},
-		"excluded before": {"The order does not matter.", terms(one{not("zone", "a")}), terms(one{in("zone", "a")}), false},
+		"the same":        {"Every node fits both.", selectors(one{in("zone", "a")}), selectors(one{in("zone", "a")}), true},
+		"one narrower":    {"Its nodes fit the other, too.", selectors(one{in("zone", "a")}), selectors(one{in("zone", "a"), in("disk", "ssd")}), true},
+		"other labels":    {"A node can have both.", selectors(one{in("zone", "a")}), selectors(one{in("disk", "ssd")}), true},
+		"other values":    {"A label has one value.", selectors(one{in("zone", "a")}), selectors(one{in("zone", "b")}), false},
+		"excluded":        {"The second does not take it.", selectors(one{in("zone", "a")}), selectors(one{not("zone", "a")}), false},
+		"excluded before": {"The order does not matter.", selectors(one{not("zone", "a")}), selectors(one{in("zone", "a")}), false},
 		"another exclusion": {
-			"It takes all other zones.", terms(one{in("zone", "a")}), terms(one{not("zone", "b")}), true,
+			"It takes all other zones.", selectors(one{in("zone", "a")}), selectors(one{not("zone", "b")}), true,
 		},
-		"two exclusions":   {"A third zone fits both.", terms(one{not("zone", "a")}), terms(one{not("zone", "b")}), true},
-		"one of two terms": {"One term is enough.", terms(one{in("zone", "a")}, one{in("zone", "c")}), terms(one{in("zone", "c")}), true},
+		"two exclusions":   {"A third zone fits both.", selectors(one{not("zone", "a")}), selectors(one{not("zone", "b")}), true},
+		"one of two terms": {"One term is enough.", selectors(one{in("zone", "a")}, one{in("zone", "c")}), selectors(one{in("zone", "c")}), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := overlap(tc.a, tc.b); got != tc.want {

@@ -12,11 +12,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/manifest"
 )
 
-// marker is a file by which a directory of ours is known, so that nobody else's files are ever replaced.
+// marker is a file that identifies a directory of an earlier preview, so that other files are never replaced.
 const marker = ".cobaltcore-preview"
 
 // Write writes every manifest into a directory as <stage>-<component>/<kind>-<name>.yaml. The directory must be new, empty,
-// or written by an earlier call, whose files are replaced.
+// or the output of an earlier call, whose files are replaced.
 func (r *Result) Write(dir string) error {
 	if err := empty(dir); err != nil {
 		return err
@@ -39,8 +39,8 @@ func (r *Result) Write(dir string) error {
 	return nil
 }
 
-// files are the objects by the paths of their manifests. An object that is there twice, as the namespace is where there are two
-// clusters, has its resource's name in its path, too.
+// files returns the objects by the paths of their manifests. For an object that occurs twice, such as the namespace in each of two
+// clusters, the path of the second contains the name of its resource.
 func (r *Result) files() iter.Seq2[string, Object] {
 	return func(yield func(string, Object) bool) {
 		used := map[string]bool{}
@@ -62,7 +62,7 @@ func (o Object) file(suffix string) string {
 	return filepath.Join(fmt.Sprintf("%02d-%s", o.Stage, o.Component), name)
 }
 
-// empty removes what an earlier call wrote.
+// empty removes the output of an earlier call. It returns an error for a directory with other files.
 func empty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && len(entries) == 0) {
@@ -72,7 +72,7 @@ func empty(dir string) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(dir, marker)); err != nil {
-		return fmt.Errorf("%s holds files that the preview did not write; name an empty directory", dir)
+		return fmt.Errorf("%s contains files that the preview did not write; use an empty directory", dir)
 	}
 	for _, e := range entries {
 		if e.Name() == marker || stageDir(e.Name()) {

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 )
 
-// CheckCRD reports what an API server would say to creating the CRD: names, structural schema, defaults that do not validate, CEL rules
-// that do not compile, and rules whose estimated cost is over the budget (which is what missing maxLength, maxItems and maxProperties
-// lead to). All errors are joined, one per field.
+// CheckCRD returns the errors of an API server when the CRD is created: names, structural schema, invalid defaults, CEL rules that do not
+// compile, and rules whose estimated cost exceeds the budget (because of missing maxLength, maxItems and maxProperties). All errors are
+// joined, one for each field.
 func CheckCRD(crd *apiextensionsv1.CustomResourceDefinition) error {
 	c := crd.DeepCopy()
 	c.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
@@ -22,7 +22,7 @@ func CheckCRD(crd *apiextensionsv1.CustomResourceDefinition) error {
 		return fmt.Errorf("cannot read CRD %s: %w", crd.Name, err)
 	}
 	if errs := sortErrors(validation.ValidateCustomResourceDefinition(context.Background(), internal)); len(errs) > 0 {
-		return fmt.Errorf("an API server would refuse CRD %s: %w", crd.Name, errs.ToAggregate())
+		return fmt.Errorf("an API server would reject CRD %s: %w", crd.Name, errs.ToAggregate())
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func TestCheckCRD(t *testing.T) {
 			mutate: func(*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.JSONSchemaProps) {},
 		},
 		"Status": {
-			reason: "What a cluster says of it is nothing that is created.",
+			reason: "The status is not part of a creation.",
 			mutate: func(crd *apiextensionsv1.CustomResourceDefinition, _ *apiextensionsv1.JSONSchemaProps) {
 				crd.Status.StoredVersions = []string{"v9"}
 				crd.Status.AcceptedNames.Plural = "No name"
@@ -161,7 +161,7 @@ func TestXRD(t *testing.T) {
 			if err := schema.CheckCRD(crd); err != nil {
 				t.Fatal(err)
 			}
-			// It could be applied as it is: it says what it is, and that nobody owns it.
+			// It can be applied without changes: it has a kind and no owner.
 			if crd.APIVersion != "apiextensions.k8s.io/v1" || crd.Kind != "CustomResourceDefinition" || crd.OwnerReferences != nil {
 				t.Errorf("the CRD is a %s of %s, owned by %v", crd.Kind, crd.APIVersion, crd.OwnerReferences)
 			}
@@ -219,7 +219,7 @@ func TestParseXRD(t *testing.T) {
 	}
 }
 
-// TestParseXRDDefaults: what an XRD leaves open is what an API server makes of it.
+// TestParseXRDDefaults tests the defaults of an API server.
 func TestParseXRDDefaults(t *testing.T) {
 	type policies struct{ scope, update, deletion string }
 	text := func(xrd string) policies {

@@ -1,7 +1,7 @@
-// Package schema checks objects and CustomResourceDefinitions as a Kubernetes API server does, without one: unknown
+// Package schema validates objects and CustomResourceDefinitions like a Kubernetes API server, without one: unknown
 // fields, defaults, OpenAPI types and formats, list types, embedded resources, metadata and CEL rules, in the order and
-// with the libraries of k8s.io/apiextensions-apiserver. It also makes the CRDs that Crossplane makes from an XRD, so
-// that a claim can be checked before it is sent.
+// with the libraries of k8s.io/apiextensions-apiserver. It also generates the CRDs that Crossplane generates from an XRD, so
+// that a claim can be validated before it is created.
 //
-// What stays out: admission webhooks and policies, and whatever needs to see other objects.
+// It does not support admission webhooks and policies, and checks that depend on other objects.
 package schema

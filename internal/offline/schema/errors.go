@@ -9,17 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// root names the object as a whole, which has no path, in errors.
+// root is the field of errors on the object as a whole, which has no path.
 const root = "object"
 
-// misplaced are the sentences of OpenAPI validation that name their field instead of carrying it.
+// misplaced lists messages of OpenAPI validation that contain the field in the text.
 var misplaced = []*regexp.Regexp{
 	regexp.MustCompile(`^"(?P<field>[^"]+)" (?P<detail>must .*)$`),
 	regexp.MustCompile(`^Checked value (?P<detail>must be .*) in (?P<field>\S+)$`),
 }
 
 // blocksRules reports whether CEL rules must not run because the object does not have the shape they were compiled for. The list of types
-// is that of the API server, which then adds a note that some rules were not checked. We leave the note out: the cause stands beside it.
+// equals the list of the API server, which then adds a note that some rules were not checked. The note is omitted here, because the errors
+// show the cause.
 func blocksRules(errs field.ErrorList) bool {
 	return slices.ContainsFunc(errs, func(e *field.Error) bool {
 		switch e.Type {
@@ -31,8 +32,8 @@ func blocksRules(errs field.ErrorList) bool {
 	})
 }
 
-// sortErrors sorts the errors by field, since schemas are walked in random order, and keeps one of those that say the same. A
-// value of the wrong type breaks everything else that is asked of it, so there only the type is reported.
+// sortErrors sorts the errors by field, because schemas are walked in random order, and removes duplicates. A value of the
+// wrong type causes further errors, so only the error for the type is reported.
 func sortErrors(errs field.ErrorList) field.ErrorList {
 	wrongType := map[string]*field.Error{}
 	for _, e := range errs {
@@ -49,7 +50,7 @@ func sortErrors(errs field.ErrorList) field.ErrorList {
 	return slices.CompactFunc(errs, func(a, b *field.Error) bool { return compare(a, b) == 0 })
 }
 
-// place puts the field's path where it belongs, and there only.
+// place moves the field's path from the message to the field of an error.
 func place(e *field.Error) {
 	e.Detail = strings.TrimPrefix(e.Detail, e.Field+" in body ")
 	if e.Field != "" && e.Field != (*field.Path)(nil).String() {

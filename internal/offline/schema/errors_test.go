@@ -16,7 +16,7 @@ func texts(errs field.ErrorList) []string {
 	return out
 }
 
-// TestTidy: each mistake is said once, at its field, in the order of the fields.
+// TestTidy tests that each error is reported once, at its field, in the order of the fields.
 func TestTidy(t *testing.T) {
 	omitted := field.OmitValueType{}
 	cases := map[string]struct {
@@ -25,7 +25,7 @@ func TestTidy(t *testing.T) {
 		want   []string
 	}{
 		"Order": {
-			"They are sorted, and those that say the same are one.",
+			"They are sorted, without duplicates.",
 			field.ErrorList{
 				{Type: field.ErrorTypeInvalid, Field: "b", Detail: "no", BadValue: omitted}, {Type: field.ErrorTypeInvalid, Field: "a", Detail: "no", BadValue: omitted},
 				{Type: field.ErrorTypeRequired, Field: "a", BadValue: omitted}, {Type: field.ErrorTypeInvalid, Field: "b", Detail: "no", BadValue: omitted},
@@ -34,7 +34,7 @@ func TestTidy(t *testing.T) {
 			[]string{"a: Invalid value: no", "a: Required value", "b: Invalid value: never", "b: Invalid value: no"},
 		},
 		"Type": {
-			"A wrong type is all that is said of a field, by the longest sentence.",
+			"A wrong type is the only error of a field, with the longest message.",
 			field.ErrorList{
 				{Type: field.ErrorTypeInvalid, Field: "a", Detail: "should match", BadValue: omitted},
 				{Type: field.ErrorTypeTypeInvalid, Field: "a", Detail: "must be of type string", BadValue: omitted},
@@ -58,7 +58,7 @@ func TestTidy(t *testing.T) {
 			[]string{"spec.a: Invalid value: must validate one and only one schema", "spec.b: Invalid value: must be of type integer with format int32"},
 		},
 		"Object": {
-			"What names no field is about the object.",
+			"An error without a field is about the object.",
 			field.ErrorList{
 				{Type: field.ErrorTypeInvalid, Detail: "no", BadValue: omitted}, {Type: field.ErrorTypeInvalid, Field: "<nil>", Detail: "never", BadValue: omitted},
 			},
@@ -66,8 +66,8 @@ func TestTidy(t *testing.T) {
 		},
 		"Placed": {
 			"A sentence that names another field stays where it is.",
-			field.ErrorList{{Type: field.ErrorTypeInvalid, Field: "spec.a", Detail: `"spec.b" must be there`, BadValue: omitted}},
-			[]string{`spec.a: Invalid value: "spec.b" must be there`},
+			field.ErrorList{{Type: field.ErrorTypeInvalid, Field: "spec.a", Detail: `"spec.b" must be set`, BadValue: omitted}},
+			[]string{`spec.a: Invalid value: "spec.b" must be set`},
 		},
 	}
 	for name, tc := range cases {
@@ -79,7 +79,7 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// TestScale: replicas are an int32 that is not negative, in both places, whatever the schema says.
+// TestScale tests that replicas in spec and status are a non-negative int32, regardless of the schema.
 func TestScale(t *testing.T) {
 	scale := &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.pods.ready"}
 	object := func(desired, ready any) map[string]any {
@@ -91,7 +91,7 @@ func TestScale(t *testing.T) {
 		obj    map[string]any
 		want   []string
 	}{
-		"Absent": {"What is not there is nothing.", scale, map[string]any{}, nil},
+		"Absent": {"Missing fields are valid.", scale, map[string]any{}, nil},
 		"Good":   {"From none to the largest.", scale, object(int64(0), int64(1<<31-1)), nil},
 		"Beyond": {
 			"Beyond either end.", scale, object(int64(-1), int64(1<<31)),

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FuzzValidate feeds JSON objects of our kind to every check. Nothing may panic, the answer may not depend on the order in
-// which maps are walked, and what is accepted stays accepted once its defaults are filled in.
+// FuzzValidate passes JSON objects of the kind to every check. Nothing may panic, the result must not depend on the iteration order of
+// maps, and a valid object must stay valid with its defaults.
 func FuzzValidate(f *testing.F) {
 	for _, seed := range []string{
 		`{"spec":{"color":"red"}}`,
@@ -32,13 +32,13 @@ func FuzzValidate(f *testing.F) {
 
 		first := sentences(v.Validate(obj))
 		if diff := cmp.Diff(first, sentences(v.Validate(obj))); diff != "" {
-			t.Errorf("Validate answers differently the second time: %s", diff)
+			t.Errorf("Validate returns another result the second time: %s", diff)
 		}
 		v.ValidateStatus(obj)
 		v.ValidateUpdate(obj, obj)
 		v.Default(obj)
-		if again := v.Validate(obj); len(first) == 0 && len(again) > 0 {
-			t.Errorf("the object was accepted, but not with its defaults: %v", again)
+		if second := v.Validate(obj); len(first) == 0 && len(second) > 0 {
+			t.Errorf("the object was accepted, but not with its defaults: %v", second)
 		}
 	})
 }
@@ -60,13 +60,13 @@ func TestValidateAnything(t *testing.T) {
 			}
 			o["spec"] = fields.Draw(t, "spec")
 		}
-		first, again := sentences(v.Validate(obj)), sentences(v.Validate(obj))
-		if embeds(obj) && len(first) > 0 && len(again) > 0 {
-			// Of several faults of a resource in another one, an API server names whichever it meets first (objectmeta.Coerce).
-			first, again = nil, nil
+		first, second := sentences(v.Validate(obj)), sentences(v.Validate(obj))
+		if embeds(obj) && len(first) > 0 && len(second) > 0 {
+			// An API server reports only the first error of an embedded resource, in random order (objectmeta.Coerce).
+			first, second = nil, nil
 		}
-		if diff := cmp.Diff(first, again); diff != "" {
-			t.Errorf("Validate answers differently the second time: %s", diff)
+		if diff := cmp.Diff(first, second); diff != "" {
+			t.Errorf("Validate returns another result the second time: %s", diff)
 		}
 		v.ValidateStatus(obj)
 		v.ValidateUpdate(obj, old)
@@ -74,7 +74,7 @@ func TestValidateAnything(t *testing.T) {
 	})
 }
 
-// embeds says that an object has a resource inside.
+// embeds reports whether an object contains a resource.
 func embeds(o map[string]any) bool {
 	spec, _ := o["spec"].(map[string]any)
 	_, ok := spec["template"].(map[string]any)

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Normalize copies an object into the form in which it comes out of an API server's JSON decoder: whole numbers are
-// int64, others float64, and every other Go type is what its JSON says. Protocol buffers and YAML make every number a
-// float64, which CEL then refuses where a rule expects an integer. The error says what cannot be JSON.
+// Normalize copies an object into the form that an API server's JSON decoder produces: whole numbers are int64, others float64, and
+// every other Go type becomes its JSON form. Protocol buffers and YAML make every number a float64, which CEL rejects where a rule
+// expects an integer. It returns an error for a value that cannot be represented in JSON.
 func Normalize(obj map[string]any) (map[string]any, error) {
 	if obj == nil {
 		return map[string]any{}, nil
@@ -46,12 +46,12 @@ func normal(v any) (any, error) {
 	}
 }
 
-// normalFloat makes a whole number that an int64 holds an int64: JSON writes both alike.
+// normalFloat converts a whole number in the range of int64 to int64, because JSON does not distinguish both.
 func normalFloat(f float64) (any, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, fmt.Errorf("%v is not a number that JSON knows", f)
+		return nil, fmt.Errorf("%v is not a valid number in JSON", f)
 	}
-	// -2^63 is a float64, and so is 2^63, the first one that an int64 does not hold.
+	// -2^63 is a float64, and so is 2^63, the first value beyond the range.
 	if f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64 {
 		return int64(f), nil
 	}

@@ -1,6 +1,6 @@
 package schema
 
-// Patterns are what the regular expressions of our definitions stand for, for those who read no regular expressions.
+// Patterns describes the regular expressions of this project's definitions in words.
 var Patterns = map[string]string{
 	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`:           "name of a Kubernetes object",
 	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:                                             "DNS label",

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPatterns: each is a regular expression that takes what its words say, and not what they exclude.
+// TestPatterns tests each regular expression with examples that match its description, and examples that do not.
 func TestPatterns(t *testing.T) {
 	samples := map[string]struct{ good, bad string }{
 		"name of a Kubernetes object": {"a.b-c", "A"},
@@ -54,22 +54,22 @@ func TestPatterns(t *testing.T) {
 		"domain without *, such as cloud.example.com, which includes all below it, or *":          {"cloud.example.com", "*.example.com"},
 	}
 	requested := map[string]bool{}
-	for pattern, words := range Patterns {
-		requested[words] = true
-		sample, ok := samples[words]
+	for pattern, description := range Patterns {
+		requested[description] = true
+		sample, ok := samples[description]
 		if !ok {
-			t.Errorf("there is no sample of %q", words)
+			t.Errorf("no sample of %q", description)
 			continue
 		}
 		expression := regexp.MustCompile(pattern)
 		if !expression.MatchString(sample.good) || expression.MatchString(sample.bad) {
-			t.Errorf("%s is not %q: it takes %q: %t, and %q: %t", pattern, words,
+			t.Errorf("%s is not %q: it matches %q: %t, and %q: %t", pattern, description,
 				sample.good, expression.MatchString(sample.good), sample.bad, expression.MatchString(sample.bad))
 		}
 	}
-	for words := range samples {
-		if !requested[words] {
-			t.Errorf("no pattern is %q", words)
+	for description := range samples {
+		if !requested[description] {
+			t.Errorf("no pattern for %q", description)
 		}
 	}
 }

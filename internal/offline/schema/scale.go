@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// checkScale checks the replicas of a kind that has a scale subresource: an int32 that is not negative, whatever the
-// schema says of the field.
+// checkScale checks the replicas of a kind with a scale subresource: a non-negative int32, regardless of the schema of the
+// field.
 func checkScale(obj map[string]any, scale *apiextensionsv1.CustomResourceSubresourceScale) field.ErrorList {
 	if scale == nil {
 		return nil

@@ -35,7 +35,7 @@ port: 80, note: null, quota: {cores: 8}, tags: [a, b], ports: [{name: a}, {name:
 extra: {any: {thing: [1]}, known: {a: b}}, template: {apiVersion: v1, kind: Pod, metadata: {labels: {a: b}}, spec: {free: true}}}`,
 		},
 		"Unknown": {
-			reason: "Each unknown field is named, in lists and in metadata too, and in what is known below a free-form object.",
+			reason: "Each unknown field is reported, also in lists, in metadata, and in known fields below a free-form object.",
 			meta:   "{name: w, lables: {}}",
 			spec:   "{color: red, colour: red, ports: [{name: a, numbr: 1}], extra: {x: 1, known: {b: c}}, template: {apiVersion: v1, kind: Pod, metadata: {nam: x}}}",
 			rest:   "status: {fase: Done}\ntop: 1",
@@ -54,7 +54,7 @@ extra: {any: {thing: [1]}, known: {a: b}}, template: {apiVersion: v1, kind: Pod,
 			want:   []string{"spec: Required value"},
 		},
 		"Types": {
-			reason: "A wrong type is said once, without the rules that could not run.",
+			reason: "A wrong type is reported once, without the rules that could not run.",
 			spec:   `{color: 3, replicas: "3", tags: a, quota: {cores: many}, port: true}`,
 			want: []string{
 				`spec.color: Invalid value: "integer": must be of type string: "integer"`,
@@ -121,7 +121,7 @@ extra: {any: {thing: [1]}, known: {a: b}}, template: {apiVersion: v1, kind: Pod,
 			},
 		},
 		"TransitionRule": {
-			reason: "A rule on oldSelf says nothing about creation.",
+			reason: "A rule on oldSelf does not apply to creation.",
 			spec:   "{color: red, class: any}",
 		},
 		"Scale": {
@@ -213,19 +213,19 @@ func TestValidateUpdate(t *testing.T) {
 			want:   []string{`spec.class: Invalid value: "b": the class is immutable`},
 		},
 		"Ratchet": {
-			reason: "What was wrong before and stays is forgiven, what becomes wrong is not.",
+			reason: "Unchanged invalid fields are accepted, new errors are not.",
 			old:    "{color: blue, host: a}",
 			obj:    "{color: blue, host: B}",
 			want:   []string{`spec.host: Invalid value: "B": should match '^[a-z.]+$'`},
 		},
 		"Twice": {
-			reason: "What comes to stand twice is refused.",
+			reason: "New duplicates are rejected.",
 			old:    "{color: red, tags: [a]}",
 			obj:    "{color: red, tags: [a, a]}",
 			want:   []string{`spec.tags[1]: Duplicate value: "a"`},
 		},
 		"TwiceAlready": {
-			reason: "What stood twice already may go on to.",
+			reason: "Existing duplicates are accepted.",
 			old:    "{color: red, tags: [a, a]}",
 			obj:    "{color: red, tags: [b, b]}",
 		},
@@ -239,7 +239,7 @@ func TestValidateUpdate(t *testing.T) {
 			},
 		},
 		"Unknown": {
-			reason: "Unknown fields of the new object count, those of the old one do not.",
+			reason: "Only unknown fields of the new object are errors.",
 			old:    "{color: red, gone: 1}",
 			obj:    "{color: red, came: 1}",
 			want:   []string{"spec.came: Forbidden: unknown field"},
@@ -316,7 +316,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// TestNormalizeNumbers: a number is whole if JSON writes it like one, up to where an int64 ends.
+// TestNormalizeNumbers tests that whole numbers in the range of int64 become int64.
 func TestNormalizeNumbers(t *testing.T) {
 	for f, want := range map[float64]any{
 		0: int64(0), -1: int64(-1), 1.5: 1.5, 1 << 62: int64(1 << 62), -1 << 63: int64(math.MinInt64), 1 << 63: float64(1 << 63), -1.5e19: -1.5e19,
@@ -330,12 +330,12 @@ func TestNormalizeNumbers(t *testing.T) {
 		}
 	}
 	_, err := schema.Normalize(map[string]any{"a": map[string]any{"b": []any{1, math.NaN()}}})
-	if want := "cannot represent the object as JSON: a: b: [1]: NaN is not a number that JSON knows"; err == nil || err.Error() != want {
+	if want := "cannot represent the object as JSON: a: b: [1]: NaN is not a valid number in JSON"; err == nil || err.Error() != want {
 		t.Errorf("Normalize: %v, want %s", err, want)
 	}
 }
 
-// TestBlockedRules: rules that need the right shape do not run on a wrong one; a value that is only wrong does not stop them.
+// TestBlockedRules tests that CEL rules do not run on objects of the wrong shape, and do run with other errors.
 func TestBlockedRules(t *testing.T) {
 	const rule = "spec: Invalid value: five replicas or more need a reason"
 	cases := map[string]struct{ spec, want string }{
@@ -365,7 +365,7 @@ func TestBlockedRules(t *testing.T) {
 	}
 }
 
-// TestUpdateCarriesOver: what the server owns is that of the stored object, whether it is sent or not.
+// TestUpdateCarriesOver tests that fields of the server are taken from the stored object, whether they are sent or not.
 func TestUpdateCarriesOver(t *testing.T) {
 	const owned = `{name: w, namespace: here, uid: u, resourceVersion: "5", generation: 7, creationTimestamp: "2026-01-02T03:04:05Z", ` +
 		`deletionTimestamp: "2026-01-02T03:04:06Z", deletionGracePeriodSeconds: 30}`
@@ -375,11 +375,11 @@ func TestUpdateCarriesOver(t *testing.T) {
 		want                  []string
 	}{
 		"Left":     {reason: "A client need not send it.", oldMeta: owned},
-		"Sent":     {reason: "What it sends does not count.", oldMeta: owned, meta: `{name: w, namespace: here, uid: v, resourceVersion: "4", generation: 1, creationTimestamp: "2025-01-02T03:04:05Z"}`},
-		"None":     {reason: "A stored object that was never stored has none of it."},
+		"Sent":     {reason: "Sent values are ignored.", oldMeta: owned, meta: `{name: w, namespace: here, uid: v, resourceVersion: "4", generation: 1, creationTimestamp: "2025-01-02T03:04:05Z"}`},
+		"None":     {reason: "An object that was never stored has no such fields."},
 		"Moved":    {reason: "An object does not move.", oldMeta: owned, meta: "{name: w, namespace: there}", want: []string{`metadata.namespace: Invalid value: "there": field is immutable`}},
 		"Status":   {reason: "A status that is sent is dropped.", rest: "status: {replicas: -1}", oldRest: "status: {replicas: 1}"},
-		"NoStatus": {reason: "Even where there was none.", rest: "status: {replicas: -1}"},
+		"NoStatus": {reason: "Even if the stored object has none.", rest: "status: {replicas: -1}"},
 		"Stored": {
 			reason: "The stored one is kept.", oldRest: "status: {replicas: -1}", rest: "status: {replicas: 1}",
 			want: []string{"status.replicas: Invalid value: -1: must be between 0 and 2147483647"},
@@ -396,7 +396,7 @@ func TestUpdateCarriesOver(t *testing.T) {
 	}
 }
 
-// TestMetadataTypes: metadata that do not fit are said as of every other field.
+// TestMetadataTypes tests that errors in metadata have the format of other fields.
 func TestMetadataTypes(t *testing.T) {
 	cases := map[string]struct {
 		metadata any
@@ -419,7 +419,7 @@ func TestMetadataTypes(t *testing.T) {
 	}
 }
 
-// TestScope: a namespace belongs to the objects of a namespaced kind, and to no others.
+// TestScope tests that objects of namespaced kinds, and only these, have a namespace.
 func TestScope(t *testing.T) {
 	placed, free := widget(t, "{name: w, namespace: here}", "color: red", ""), widget(t, "{name: w}", "color: red", "")
 	v := widgets(t)
@@ -440,7 +440,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// TestOtherVersion: of an object of another version nothing else is looked at.
+// TestOtherVersion tests that an object of another version has no other errors.
 func TestOtherVersion(t *testing.T) {
 	obj := widget(t, "", "colour: red", "")
 	obj["apiVersion"] = "test.example.org/v2"
@@ -450,7 +450,7 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// TestFields: the names that a path may go on with.
+// TestFields tests the names of the fields below a path.
 func TestFields(t *testing.T) {
 	v := widgets(t)
 	for path, want := range map[string][]string{
@@ -512,7 +512,7 @@ func widgets(tb testing.TB) *schema.Validator {
 	return v
 }
 
-// widget is a Widget of YAML parts. Empty metadata gives it a name, an empty spec leaves it out.
+// widget returns a Widget from parts in YAML. Empty metadata means a default name, an empty spec is omitted.
 func widget(tb testing.TB, meta, spec, rest string) map[string]any {
 	tb.Helper()
 	obj := map[string]any{}

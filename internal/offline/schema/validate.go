@@ -23,16 +23,16 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 )
 
-// Validate reports what an API server would say to creating the object with strict field validation. The object may hold any Go numbers
-// and is left as it is. A namespaced object without a namespace is taken as sent to one, as clients do. A status that is a subresource is
-// searched for unknown fields only: creation drops it.
+// Validate returns the errors of an API server when the object is created with strict field validation. The object may contain any Go
+// numbers and is not changed. A namespaced object without a namespace gets one, as from clients. A status that is a subresource is only
+// checked for unknown fields, because the server drops it on creation.
 //
-// The errors are sorted by field; none means that the object is accepted.
+// The errors are sorted by field.
 func (v *Validator) Validate(obj map[string]any) field.ErrorList {
 	return v.create(obj, v.hasStatusSubresource)
 }
 
-// ValidateStatus is Validate, but the status is kept and checked as well: for a status that we write ourselves.
+// ValidateStatus validates like Validate, including the status: for a status that a function writes.
 func (v *Validator) ValidateStatus(obj map[string]any) field.ErrorList {
 	return v.create(obj, false)
 }
@@ -63,17 +63,17 @@ func (v *Validator) create(obj map[string]any, dropStatus bool) field.ErrorList 
 	return sortErrors(errs)
 }
 
-// ValidateUpdate reports what an API server would say to replacing old by obj, transition rules (oldSelf) included. What was wrong before
-// and did not change is forgiven where an API server forgives it (validation ratcheting). Metadata that the server owns, and a status
-// that is a subresource, are taken over from old.
+// ValidateUpdate returns the errors of an API server when obj replaces old, including transition rules (oldSelf). Existing errors in
+// unchanged fields are ignored as far as an API server ignores them (validation ratcheting). Metadata of the server, and a status that is a
+// subresource, are taken from old.
 func (v *Validator) ValidateUpdate(obj, old map[string]any) field.ErrorList {
 	o, errs := v.decode(obj)
-	previous, wasErrs := v.decode(old)
+	previous, oldErrs := v.decode(old)
 	if o == nil {
 		return sortErrors(errs)
 	}
 	if previous == nil {
-		return sortErrors(field.ErrorList{field.InternalError(nil, fmt.Errorf("cannot read the old object: %w", wasErrs.ToAggregate()))})
+		return sortErrors(field.ErrorList{field.InternalError(nil, fmt.Errorf("cannot read the old object: %w", oldErrs.ToAggregate()))})
 	}
 	v.mergeUpdate(o, previous)
 
@@ -94,7 +94,7 @@ func (v *Validator) ValidateUpdate(obj, old map[string]any) field.ErrorList {
 	return sortErrors(errs)
 }
 
-// mergeUpdate gives an updated object what a client need not send: the server takes it from the stored one.
+// mergeUpdate adds the fields that the server takes from the stored object to an updated one.
 func (v *Validator) mergeUpdate(obj, old map[string]any) {
 	if v.hasStatusSubresource {
 		delete(obj, "status")
@@ -118,8 +118,8 @@ func (v *Validator) mergeUpdate(obj, old map[string]any) {
 	u.SetDeletionGracePeriodSeconds(previous.GetDeletionGracePeriodSeconds())
 }
 
-// decode is the request's way up to validation: the object as JSON would carry it, without the fields that the schema
-// does not know (each is an error) and with its defaults. The object is nil if it cannot be one of this kind at all.
+// decode returns the object before validation: in its JSON form, without unknown fields (each is an error) and with its defaults. The
+// object is nil if its kind or metadata are invalid.
 func (v *Validator) decode(obj map[string]any) (map[string]any, field.ErrorList) {
 	o, err := Normalize(obj)
 	if err != nil {
@@ -154,7 +154,7 @@ func (v *Validator) decode(obj map[string]any) (map[string]any, field.ErrorList)
 	return o, errs
 }
 
-// metadataTypeError is the error of metadata that do not fit their Go type, said as of every other field.
+// metadataTypeError returns the error for metadata of the wrong type, in the format of other fields.
 func metadataTypeError(err error) *field.Error {
 	metadata := field.NewPath("metadata")
 	var wrong *json.UnmarshalTypeError

@@ -16,13 +16,13 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// A Validator checks the objects of one kind in one version. It is safe for concurrent use.
+// Validator validates the objects of one kind in one version. It is safe for concurrent use.
 type Validator struct {
 	kind       runtimeschema.GroupVersionKind
 	namespaced bool
-	// hasStatusSubresource says that the status is a subresource: creating or updating the object drops it.
+	// hasStatusSubresource reports whether creating or updating the object drops its status.
 	hasStatusSubresource bool
-	// scale is nil for a kind without that subresource.
+	// scale is nil for a kind without a scale subresource.
 	scale *apiextensionsv1.CustomResourceSubresourceScale
 
 	structural *schema.Structural
@@ -30,9 +30,9 @@ type Validator struct {
 	rules      *cel.Validator
 }
 
-// New compiles the validator of one version of a CRD: its structural schema and its CEL rules. The error says that the
-// CRD does not serve the version, or that its schema is not structural. A rule that does not compile is reported by
-// every Validate, as an API server does; CheckCRD finds it earlier.
+// New compiles the validator of one version of a CRD: its structural schema and its CEL rules. It returns an error if the
+// CRD does not serve the version, or if its schema is not structural. A rule that does not compile is reported by
+// every Validate, as by an API server; CheckCRD finds it earlier.
 func New(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Validator, error) {
 	served := servedVersion(crd, version)
 	if served == nil {
@@ -51,7 +51,7 @@ func New(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Valida
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the schema of %s, it is not structural: %w", crd.Name, err)
 	}
-	// The defaults still belong to the CRD that was passed in, and pruning writes to them.
+	// The defaults still belong to the passed CRD, and pruning writes to them.
 	structural = structural.DeepCopy()
 	if err := defaulting.PruneDefaults(structural); err != nil {
 		return nil, fmt.Errorf("cannot use the defaults of %s: %w", crd.Name, err)
@@ -74,7 +74,7 @@ func New(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Valida
 	return v, nil
 }
 
-// servedVersion is nil if the CRD does not serve the version.
+// servedVersion returns a served version of the CRD, or nil.
 func servedVersion(crd *apiextensionsv1.CustomResourceDefinition, version string) *apiextensionsv1.CustomResourceDefinitionVersion {
 	for i := range crd.Spec.Versions {
 		if v := &crd.Spec.Versions[i]; v.Name == version && v.Served {
@@ -84,18 +84,18 @@ func servedVersion(crd *apiextensionsv1.CustomResourceDefinition, version string
 	return nil
 }
 
-// Default fills in the schema's defaults, in place, and drops nulls where the schema allows none: what an API server
-// does before it validates. The object's numbers must be JSON's (int64, float64); see Normalize.
+// Default sets the schema's defaults in place, and drops nulls in fields that are not nullable, like an API server
+// before validation. The object's numbers must have the types of JSON (int64, float64); see Normalize.
 func (v *Validator) Default(obj map[string]any) {
 	defaulting.PruneNonNullableNullsWithoutDefaults(obj, v.structural)
 	defaulting.Default(obj, v.structural)
 }
 
-// Kind is the kind of the objects that it checks.
+// Kind returns the kind of the validated objects.
 func (v *Validator) Kind() string { return v.kind.Kind }
 
-// Fields are the names of the fields that the schema has at a path, as errors write it (spec.services[0].keystone); none where it
-// has no such path.
+// Fields returns the names of the fields at a path in the notation of errors (spec.services[0].keystone), or nil if the schema has
+// no such path.
 func (v *Validator) Fields(path string) []string {
 	at := v.structural
 	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' }) {

@@ -11,16 +11,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ParseXRD reads a CompositeResourceDefinition of apiextensions.crossplane.io/v1 or v2 from YAML or JSON and fills in
-// what the API server would: the scope (LegacyCluster in v1, Namespaced in v2) and the policies. The versions have the
-// same fields, so both come back as the v1 type. Unknown fields are an error, and so is a claim in v2, which has none.
+// ParseXRD parses a CompositeResourceDefinition of apiextensions.crossplane.io/v1 or v2 from YAML or JSON and sets the
+// defaults of the API server: the scope (LegacyCluster in v1, Namespaced in v2) and the policies. The versions have the
+// same fields, so both are returned as the v1 type. Unknown fields are an error, and so is a claim in v2, which does not support claims.
 func ParseXRD(data []byte) (*xrdv1.CompositeResourceDefinition, error) {
 	xrd := &xrdv1.CompositeResourceDefinition{}
 	if err := yaml.UnmarshalStrict(data, xrd); err != nil {
 		return nil, fmt.Errorf("cannot parse the CompositeResourceDefinition: %w", err)
 	}
 	if xrd.Kind != xrdv1.CompositeResourceDefinitionKind {
-		return nil, fmt.Errorf("cannot use kind %q: want a %s", xrd.Kind, xrdv1.CompositeResourceDefinitionKind)
+		return nil, fmt.Errorf("cannot use kind %q: must be %s", xrd.Kind, xrdv1.CompositeResourceDefinitionKind)
 	}
 	switch xrd.APIVersion {
 	case xrdv1.SchemeGroupVersion.String():
@@ -44,21 +44,21 @@ func orDefault[T any](field **T, value T) {
 	}
 }
 
-// CompositeCRD is the CRD of the composite resource that Crossplane makes from an XRD of any scope.
+// CompositeCRD returns the CRD of the composite resource that Crossplane generates from an XRD of any scope.
 func CompositeCRD(xrd *xrdv1.CompositeResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	return free(xcrd.ForCompositeResource(xrd.DeepCopy()))
 }
 
-// ClaimCRD is the CRD of the claim that Crossplane makes from an XRD; one without claimNames is an error. Not all of the
-// XRD's schema gets there: Crossplane drops title, default and allOf of the spec itself and patterns on metadata.name.
+// ClaimCRD returns the CRD of the claim that Crossplane generates from an XRD. It returns an error without claimNames. Crossplane drops
+// parts of the XRD's schema: title, default and allOf of the spec itself and patterns on metadata.name.
 func ClaimCRD(xrd *xrdv1.CompositeResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	return free(xcrd.ForCompositeResourceClaim(xrd.DeepCopy()))
 }
 
-// free takes the owner reference off: it needs the uid that the XRD only has in a cluster.
+// free removes the owner reference, because it requires the uid that the XRD has only in a cluster.
 func free(crd *apiextensionsv1.CustomResourceDefinition, err error) (*apiextensionsv1.CustomResourceDefinition, error) {
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a CRD of the XRD: %w", err)
+		return nil, fmt.Errorf("cannot generate a CRD from the XRD: %w", err)
 	}
 	crd.APIVersion, crd.Kind = apiextensionsv1.SchemeGroupVersion.String(), "CustomResourceDefinition"
 	crd.OwnerReferences = nil

@@ -15,14 +15,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// undoes lists kinds whose owners remove what they made elsewhere only if their object still exists, without that part: with the object,
-// the owner forgets what it made.
+// undoes lists kinds whose owners delete external objects only while their own object exists without the corresponding part. When the
+// whole object is deleted, the owner loses track of them.
 var undoes = map[string]string{
 	"openstack.c5c3.io/ComputeCatalog": "Flavors and aggregates are removed from Nova when they leave the object.",
 	"openstack.c5c3.io/DatabaseSync":   "The object has the version of the schema, which an upgrade and a downgrade need.",
 	"openstack.c5c3.io/KeyRepository":  "Keys are removed when nothing is encrypted with them any more.",
-	"c5c3.io/CredentialRotation":       "Credentials are revoked after a grace.",
-	"c5c3.io/RaftCluster":              "A member leaves its cluster before its pod goes.",
+	"c5c3.io/CredentialRotation":       "Credentials are revoked after a grace period.",
+	"c5c3.io/RaftCluster":              "A member leaves its cluster before its pod is deleted.",
 }
 
 // edited is a spec with one part removed.
@@ -31,13 +31,13 @@ type edited struct {
 	spec *structpb.Struct
 }
 
-// withoutLast returns copies of a spec: for each list one without its last element, and one without any (the same
-// if it has one); and for each two lists of the spec one without either.
+// withoutLast returns copies of a spec: for each list one without its last element, and an empty one (only one copy
+// for a single element); and for each pair of lists one with both empty.
 func withoutLast(spec *structpb.Struct) []edited {
 	return append(shorter(spec), withoutTwo(spec)...)
 }
 
-// shorter returns copies of a spec, each with a list that has lost its last element, or all.
+// shorter returns copies of a spec, each with a list that lacks its last element, or is empty.
 func shorter(spec *structpb.Struct) []edited {
 	var out []edited
 	var visit func(v *structpb.Value, path string)
@@ -50,13 +50,13 @@ func shorter(spec *structpb.Struct) []edited {
 			}
 		case v.GetListValue() != nil:
 			n := len(v.GetListValue().GetValues())
-			for _, left := range slices.Compact([]int{max(n-1, 0), 0}) {
+			for _, length := range slices.Compact([]int{max(n-1, 0), 0}) {
 				if n == 0 {
 					break
 				}
 				all := v.GetListValue().GetValues()
-				v.GetListValue().Values = all[:left]
-				out = append(out, edited{fmt.Sprintf("%s with %d of %d", path, left, n), proto.CloneOf(spec)})
+				v.GetListValue().Values = all[:length]
+				out = append(out, edited{fmt.Sprintf("%s with %d of %d", path, length, n), proto.CloneOf(spec)})
 				v.GetListValue().Values = all
 			}
 			for i, e := range v.GetListValue().GetValues() {
@@ -70,7 +70,7 @@ func shorter(spec *structpb.Struct) []edited {
 	return out
 }
 
-// withoutTwo returns copies of a spec, each without any element of two of its own lists: one object may have what two lists say.
+// withoutTwo returns copies of a spec, each with two empty lists, because one object may depend on two lists.
 func withoutTwo(spec *structpb.Struct) []edited {
 	var out []edited
 	var lists []string
@@ -89,8 +89,8 @@ func withoutTwo(spec *structpb.Struct) []edited {
 	return out
 }
 
-// lists tests that an object whose owner has something to undo is not gone with the last element of a list, where all is there and ready.
-// Removing an element may be refused. It returns how many edits were taken.
+// lists tests that an object in undoes is not deleted with the last element of a list, in a cluster where everything is ready.
+// The function may reject the removal of an element. It returns the number of accepted edits.
 func (k Kind) lists(t *testing.T, w *simulate.Cluster) int {
 	t.Helper()
 	full := w.XR.GetFields()["spec"]
@@ -99,24 +99,24 @@ func (k Kind) lists(t *testing.T, w *simulate.Cluster) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	taken := 0
+	accepted := 0
 	for _, e := range withoutLast(full.GetStructValue()) {
 		w.XR.GetFields()["spec"] = structpb.NewStructValue(e.spec)
 		after, _, err := k.Explain(w.Request())
 		if err != nil || len(after.Results) > 0 && len(after.Composed) == 0 {
-			continue // It is refused.
+			continue // The edit is rejected.
 		}
-		taken++
+		accepted++
 		for _, name := range slices.Sorted(maps.Keys(before.Composed)) {
-			if _, stays := after.Composed[name]; stays {
+			if _, ok := after.Composed[name]; ok {
 				continue
 			}
 			if why, ok := undoes[undone(before.Composed[name].Object)]; ok {
-				t.Errorf("%s: %s goes with it. %s", e.path, name, why)
+				t.Errorf("%s: %s is deleted with it. %s", e.path, name, why)
 			}
 		}
 	}
-	return taken
+	return accepted
 }
 
 func undone(o encoded.Struct) string {

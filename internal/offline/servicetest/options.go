@@ -7,7 +7,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// Options are all of a service in a release.
+// Options returns all options of a service in a release.
 func Options(r *registry.Registry) []*registry.Option {
 	var out []*registry.Option
 	for _, group := range r.Groups() {
@@ -16,7 +16,7 @@ func Options(r *registry.Registry) []*registry.Option {
 	return out
 }
 
-// Names are all that an option has, or had, and some that are nearly so.
+// Names returns all current and former names of an option, and some similar ones.
 func Names(o *registry.Option) []registry.Name {
 	names := append([]registry.Name{
 		{Group: o.Group, Option: o.Name},
@@ -27,7 +27,7 @@ func Names(o *registry.Option) []registry.Name {
 	return slices.Compact(names)
 }
 
-// Values are some of which an option takes at least one, mostly.
+// Values returns values of which most options accept at least one.
 func Values(o *registry.Option) []any {
 	switch {
 	case len(o.Choices) > 0:
@@ -39,7 +39,7 @@ func Values(o *registry.Option) []any {
 	case o.Kind == "list":
 		return []any{[]any{"password", "token", "application_credential", "openid", "mapped", "x"}, []any{"token"}}
 	case o.Kind == "uri":
-		return []any{"https://elsewhere.example.com"}
+		return []any{"https://other.example.com"}
 	}
 	return []any{"/tmp/x", "x"}
 }

@@ -21,18 +21,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// Owners are what a service computes of its options.
+// Owners tests that options of a service do not contradict values that are computed from its spec.
 type Owners[M service.Instance] struct {
-	// Derive derives the model of a spec.
+	// Derive derives the model from a spec.
 	Derive func(spec []byte) (M, error)
-	// Groups are those that the specs name, such as stores.
+	// Groups lists the groups that the specs define, such as stores.
 	Groups []registry.Group
-	// Tunable are options, as "group option", that we set and a tenant may set otherwise, besides those of CheckOwners.
+	// Tunable lists computed options that a tenant may override, as "group option", in addition to the list of CheckOwners.
 	Tunable []string
 }
 
-// CheckEachOption holds that no option of any release, by no name and although unknown ones are allowed, says something else than what is computed.
-// The specs are of files in testdata. make test tries each setting in one of the releases, and make test-long in all of them.
+// CheckEachOption tests that no option of any release, by any of its names and with unknown options allowed, overrides a computed value.
+// The specs are files in testdata. make test tries each setting in one of the releases, and make test-long in all of them.
 func (o Owners[M]) CheckEachOption(t *testing.T, app string, files ...string) {
 	t.Helper()
 	accepted, tried := 0, 0
@@ -61,7 +61,7 @@ func (o Owners[M]) CheckEachOption(t *testing.T, app string, files ...string) {
 	}
 }
 
-// releases selects one of the releases that have a setting, for each setting. Names spread over the releases by their checksums.
+// releases selects one of the releases that support a setting, for each setting. Checksums distribute names over releases.
 func (o Owners[M]) releases(t *testing.T, app string) map[registry.Name]string {
 	t.Helper()
 	having := map[registry.Name][]string{}
@@ -79,7 +79,7 @@ func (o Owners[M]) releases(t *testing.T, app string) map[registry.Name]string {
 	return out
 }
 
-// options are those of a release, with those of the groups that the specs name.
+// options returns the options of a release, including options of groups that the specs define.
 func (o Owners[M]) options(t *testing.T, known *registry.Registry) []*registry.Option {
 	t.Helper()
 	known, err := known.With(o.Groups...)
@@ -93,7 +93,7 @@ func (o Owners[M]) options(t *testing.T, known *registry.Registry) []*registry.O
 	return options
 }
 
-// derive is the model of a spec, if that is accepted.
+// derive returns the model of a spec, and reports whether the spec is valid.
 func (o Owners[M]) derive(t *testing.T, spec map[string]any) (m M, ok bool) {
 	t.Helper()
 	data, err := json.Marshal(spec)
@@ -106,7 +106,7 @@ func (o Owners[M]) derive(t *testing.T, spec map[string]any) (m M, ok bool) {
 	return m, err == nil
 }
 
-// settings are options by all their names, with values of all kinds.
+// settings returns options by all their names, with values of several types.
 func settings(options []*registry.Option) iter.Seq2[registry.Name, any] {
 	return func(yield func(registry.Name, any) bool) {
 		for _, option := range options {
@@ -121,7 +121,7 @@ func settings(options []*registry.Option) iter.Seq2[registry.Name, any] {
 	}
 }
 
-// Spec is the spec of a file in testdata.
+// Spec returns the spec in a file in testdata.
 func Spec(t *testing.T, file string) map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", file+".yaml")) //nolint:gosec // a test names it
@@ -135,11 +135,10 @@ func Spec(t *testing.T, file string) map[string]any {
 	return spec
 }
 
-// databaseTunable are options of connections that we set and a tenant may set otherwise: nothing else is computed from them.
+// databaseTunable lists computed options of connections that a tenant may override, because no other value depends on them.
 var databaseTunable = []string{"connection_recycle_time", "max_retries", "retry_interval"}
 
-// CheckOwners compares what the file of a service says with what everything else is computed from, and with the environment. Nothing else
-// is computed from what is tunable.
+// CheckOwners compares the options in the file of a service with the computed options, and with the environment, except tunable options.
 func CheckOwners(t rapid.TB, m service.Instance, tunable ...string) {
 	t.Helper()
 	s := m.Base()
@@ -163,14 +162,14 @@ func CheckOwners(t rapid.TB, m service.Instance, tunable ...string) {
 	for group, options := range computed {
 		for option, values := range options {
 			if got := file[group][option]; !slices.Equal(got, values) && !slices.Contains(tunable, group+" "+option) {
-				t.Errorf("[%s] %s is %v in the file, and %v to everything else", group, option, got, values)
+				t.Errorf("[%s] %s is %v in the file, but computed as %v", group, option, got, values)
 			}
 		}
 	}
 	checkEnvironment(t, file, m.APIPod().Containers)
 }
 
-// checkEnvironment holds that what a file sets the environment does not.
+// checkEnvironment tests that no option of a file is also set in the environment.
 func checkEnvironment(t rapid.TB, file map[string]map[string][]string, containers []corev1.Container) {
 	t.Helper()
 	environment := map[string]bool{}

@@ -10,22 +10,22 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// data lists the kinds that hold data, and those that data cannot be read without. They outlive a claim whose deletionPolicy is Retain.
+// data lists the kinds that contain data, and kinds that are required to read it. They outlive a claim with deletionPolicy Retain.
 var data = []struct {
 	reason string
 	kinds  []string
 	// where selects objects of the kinds. Nil selects all.
 	where func(o map[string]any) bool
 }{
-	{"The namespace holds all volumes.", []string{"/Namespace"}, nil},
-	{"The volume holds data.", []string{"/PersistentVolumeClaim"}, nil},
-	{"The server holds the databases of all services.", []string{"k8s.mariadb.com/MariaDB", "k8s.mariadb.com/ExternalMariaDB"}, nil},
+	{"The namespace contains all volumes.", []string{"/Namespace"}, nil},
+	{"The volume contains data.", []string{"/PersistentVolumeClaim"}, nil},
+	{"The server contains the databases of all services.", []string{"k8s.mariadb.com/MariaDB", "k8s.mariadb.com/ExternalMariaDB"}, nil},
 	{
 		"The operator drops a database, an account or its rights with its object.",
 		[]string{"k8s.mariadb.com/Database", "k8s.mariadb.com/User", "k8s.mariadb.com/Grant"}, nil,
 	},
-	{"Queues hold requests that are not processed yet.", []string{"rabbitmq.com/RabbitmqCluster", "rabbitmq.com/Vhost"}, nil},
-	{"The volumes of Valkey hold the locks of volumes in use.", []string{"cache.cs.sap.com/Valkey"}, nil},
+	{"Queues contain requests that are not processed yet.", []string{"rabbitmq.com/RabbitmqCluster", "rabbitmq.com/Vhost"}, nil},
+	{"The volumes of Valkey contain the locks of volumes in use.", []string{"cache.cs.sap.com/Valkey"}, nil},
 	{"Tokens, credentials and secrets cannot be decrypted without the keys.", []string{"openstack.c5c3.io/KeyRepository"}, nil},
 	{"A database of OVN is restored by the identity of its Raft cluster.", []string{"c5c3.io/RaftCluster"}, nil},
 	{
@@ -41,14 +41,14 @@ var data = []struct {
 		func(o map[string]any) bool { return strings.HasPrefix(text(o, "metadata", "name"), "rook-ceph-") },
 	},
 	{
-		"Another password does not open what this one has locked.", []string{"external-secrets.io/ExternalSecret"},
+		"Data protected with this password cannot be accessed with another one.", []string{"external-secrets.io/ExternalSecret"},
 		func(o map[string]any) bool {
 			from, _ := at(o, "spec", "dataFrom").([]any)
 			return slices.ContainsFunc(from, func(s any) bool { return at(s, "sourceRef", "generatorRef") != nil })
 		},
 	},
 	{
-		"Clients that stay trust this authority. Hypervisors request another certificate for live migration and disk transfers.",
+		"Retained clients trust this authority. Hypervisors request another certificate for live migration and disk transfers.",
 		[]string{"cert-manager.io/Certificate"},
 		func(o map[string]any) bool {
 			ca, _ := at(o, "spec", "isCA").(bool)
@@ -58,7 +58,7 @@ var data = []struct {
 	},
 }
 
-// fields lists fields by which an owner keeps or deletes data.
+// fields lists fields that determine whether an owner keeps or deletes data.
 var fields = []struct {
 	reason, kind string
 	path         []string
@@ -67,12 +67,12 @@ var fields = []struct {
 	// where selects objects of the kind. Nil selects all.
 	where func(o map[string]any) bool
 }{
-	{"The database stays when its object is replaced.", "k8s.mariadb.com/Database", []string{"spec", "cleanupPolicy"}, "Skip", "Skip", nil},
-	{"The account stays when its object is replaced.", "k8s.mariadb.com/User", []string{"spec", "cleanupPolicy"}, "Skip", "Skip", nil},
-	{"The rights stay when their object is replaced.", "k8s.mariadb.com/Grant", []string{"spec", "cleanupPolicy"}, "Skip", "Skip", nil},
-	{"The virtual host holds queues.", "rabbitmq.com/Vhost", []string{"spec", "deletionPolicy"}, "retain", "delete", nil},
+	{"The database is kept when its object is replaced.", "k8s.mariadb.com/Database", []string{"spec", "cleanupPolicy"}, "Skip", "Skip", nil},
+	{"The account is kept when its object is replaced.", "k8s.mariadb.com/User", []string{"spec", "cleanupPolicy"}, "Skip", "Skip", nil},
+	{"The rights are kept when their object is replaced.", "k8s.mariadb.com/Grant", []string{"spec", "cleanupPolicy"}, "Skip", "Skip", nil},
+	{"The virtual host contains queues.", "rabbitmq.com/Vhost", []string{"spec", "deletionPolicy"}, "retain", "delete", nil},
 	{
-		"Volumes of StatefulSets hold data until their namespace is deleted.", "apps/StatefulSet",
+		"Volumes of StatefulSets contain data until their namespace is deleted.", "apps/StatefulSet",
 		[]string{"spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted"}, "Retain", "Retain", hasVolumes,
 	},
 	{
@@ -82,7 +82,7 @@ var fields = []struct {
 	{"Keystone deletes all users and projects of a domain with it.", "openstack.k-orc.cloud/Domain", onDelete, "detach", "", managed},
 	{"Services of other claims use the role.", "openstack.k-orc.cloud/Role", onDelete, "detach", "detach", managed},
 	{
-		"The project owns objects of services that stay.", "openstack.k-orc.cloud/Project", onDelete, "detach", "detach",
+		"The project owns objects of retained services.", "openstack.k-orc.cloud/Project", onDelete, "detach", "detach",
 		func(o map[string]any) bool { return managed(o) && text(o, "metadata", "name") == common.ServiceProject },
 	},
 	{
@@ -94,10 +94,10 @@ var fields = []struct {
 		[]string{"spec", "refreshPolicy"}, "CreatedOnce", "CreatedOnce", data[len(data)-2].where,
 	},
 	{
-		"The Secret stays when its ExternalSecret is replaced.", "external-secrets.io/ExternalSecret",
+		"The Secret is kept when its ExternalSecret is replaced.", "external-secrets.io/ExternalSecret",
 		[]string{"spec", "target", "creationPolicy"}, "Orphan", "Orphan", data[len(data)-2].where,
 	},
-	{"Volumes of Pods stay in the pool.", "storage.k8s.io/StorageClass", []string{"reclaimPolicy"}, "Retain", "", nil},
+	{"Volumes of Pods are kept in the pool.", "storage.k8s.io/StorageClass", []string{"reclaimPolicy"}, "Retain", "", nil},
 }
 
 var onDelete = []string{"spec", "managedOptions", "onDelete"}
@@ -131,10 +131,10 @@ func groupKind(o map[string]any) string {
 	return group + "/" + text(o, "kind")
 }
 
-// Retention returns what is wrong with a composed resource of a claim with the deletionPolicy: data that would be deleted or kept against
-// it. The number is how many rules apply.
+// Retention returns violations for a composed resource of a claim with the deletionPolicy: data that would be deleted or kept contrary to
+// it. The number is the count of applicable rules.
 func Retention(policy string, composed encoded.Struct) (findings []string, rules int) {
-	keeps, body := wrapper.OrphansOnDelete(composed), composed
+	retained, body := wrapper.OrphansOnDelete(composed), composed
 	if inner, ok := wrapper.Desired(composed); ok {
 		body = inner
 	}
@@ -145,8 +145,8 @@ func Retention(policy string, composed encoded.Struct) (findings []string, rules
 			continue
 		}
 		rules++
-		if wrapper.IsObject(composed) && keeps != (policy != common.DeletionPolicyDelete) || !wrapper.IsObject(composed) {
-			findings = append(findings, fmt.Sprintf("%s is retained: %t, with deletionPolicy %s: %s", name, keeps, policy, d.reason))
+		if wrapper.IsObject(composed) && retained != (policy != common.DeletionPolicyDelete) || !wrapper.IsObject(composed) {
+			findings = append(findings, fmt.Sprintf("%s is retained: %t, with deletionPolicy %s: %s", name, retained, policy, d.reason))
 		}
 	}
 	for _, f := range fields {
@@ -166,8 +166,8 @@ func Retention(policy string, composed encoded.Struct) (findings []string, rules
 	return findings, rules
 }
 
-// fate returns what becomes of a composed resource when its claim is deleted, for goldens.
-func fate(composed encoded.Struct) string {
+// deletionEffect returns the effect on a composed resource when its claim is deleted, for goldens.
+func deletionEffect(composed encoded.Struct) string {
 	switch {
 	case wrapper.IsObserveOnly(composed):
 		return "observed only"

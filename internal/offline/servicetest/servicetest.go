@@ -1,4 +1,4 @@
-// Package servicetest compares what the functions of services compose with goldens.
+// Package servicetest compares the objects that functions of services compose with goldens.
 package servicetest
 
 import (
@@ -26,18 +26,18 @@ import (
 type Kind struct {
 	schema.GroupVersionKind
 	function.Runner
-	// Name of the composite resource. Empty: that of its kind, which is its service's.
+	// Name of the composite resource. Empty: the name of its kind in lower case.
 	Name string
-	// KeepsNoData says that the kind has no deletionPolicy.
+	// KeepsNoData: the kind has no deletionPolicy.
 	KeepsNoData bool
-	// Cluster completes the world around the composite resource: what it asks for, and whose it is. Nil: there is nothing else.
+	// Cluster completes the simulated cluster, with required resources and owners. Nil: no additions.
 	Cluster func(*simulate.Cluster)
 }
 
 func (k Kind) name() string { return k.GroupKind().String() }
 
-// Ready is the composite resource with the spec of a file in testdata, of which everything is there and ready, and what it was composed of
-// step by step.
+// Ready returns a cluster with the composite resource of a spec in testdata after everything is ready, and the names of the resources that
+// were added in each step.
 func (k Kind) Ready(t *testing.T, file string) (*simulate.Cluster, [][]string) {
 	t.Helper()
 	xr, err := structpb.NewStruct(map[string]any{
@@ -63,7 +63,7 @@ func (k Kind) Ready(t *testing.T, file string) (*simulate.Cluster, [][]string) {
 	return w, steps
 }
 
-// Desired is the function's answer now, as the objects themselves: unwrapped.
+// Desired returns the currently desired objects, without wrappers.
 func (k Kind) Desired(t *testing.T, w *simulate.Cluster) map[string]map[string]any {
 	t.Helper()
 	rsp, _, err := k.Explain(w.Request())
@@ -84,12 +84,12 @@ func (k Kind) Desired(t *testing.T, w *simulate.Cluster) map[string]map[string]a
 // hashed matches the hash at the end of the name of a revision, which changes with the content.
 var hashed = regexp.MustCompile(`-[0-9a-f]{8,10}$`)
 
-// retention tests that data outlives the composite resource with deletionPolicy Retain, and is deleted with Delete. It returns what becomes
-// of each resource with Retain.
+// retention tests that data outlives the composite resource with deletionPolicy Retain, and is deleted with Delete. It returns the
+// deletion effect on each resource with Retain.
 func (k Kind) retention(t *testing.T, w *simulate.Cluster) string {
 	t.Helper()
 	spec := w.XR.GetFields()["spec"].GetStructValue()
-	was, has := spec.GetFields()["deletionPolicy"]
+	previous, has := spec.GetFields()["deletionPolicy"]
 	out, rules := map[string]string{}, 0
 	for _, policy := range []string{common.DeletionPolicyDelete, common.DeletionPolicyRetain} {
 		if k.KeepsNoData && policy == common.DeletionPolicyDelete {
@@ -109,15 +109,15 @@ func (k Kind) retention(t *testing.T, w *simulate.Cluster) string {
 				t.Errorf("%s: %s", name, f)
 			}
 			rules += n
-			out[hashed.ReplaceAllString(name, "-<hash>")] = fate(r.Object)
+			out[hashed.ReplaceAllString(name, "-<hash>")] = deletionEffect(r.Object)
 		}
 	}
 	if rules == 0 && !k.KeepsNoData {
-		t.Error("no resource holds data")
+		t.Error("no resource contains data")
 	}
 	delete(spec.GetFields(), "deletionPolicy")
 	if has {
-		spec.GetFields()["deletionPolicy"] = was
+		spec.GetFields()["deletionPolicy"] = previous
 	}
 	var lines strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(out)) {
@@ -126,8 +126,8 @@ func (k Kind) retention(t *testing.T, w *simulate.Cluster) string {
 	return lines.String()
 }
 
-// Objects compares everything that is composed with goldens: testdata/<spec>/<resource>.yaml, and fates.txt with what becomes of each when
-// the composite resource is deleted. It tests retention with both values of deletionPolicy.
+// Objects compares all composed objects with goldens: testdata/<spec>/<resource>.yaml, and fates.txt with the effect of deletion on
+// each. It tests retention with both values of deletionPolicy.
 func (k Kind) Objects(t *testing.T, update bool) {
 	t.Helper()
 	specs, err := filepath.Glob("testdata/*.yaml")
@@ -159,7 +159,7 @@ func (k Kind) Objects(t *testing.T, update bool) {
 	}
 }
 
-// goldens are the files of a folder, written again where that is asked for.
+// goldens returns the files of a directory, after writing them if update is set.
 func goldens(t *testing.T, dir string, files map[string]string, update bool) map[string]string {
 	t.Helper()
 	if update {

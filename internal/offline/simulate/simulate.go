@@ -1,6 +1,6 @@
-// Package simulate stands in for Kubernetes around composition functions: it calls a function, makes what it desires exist and be ready
-// as its owner would make it, and calls again until nothing more appears. Nested composite resources are simulated in the same way, those
-// that appear together side by side.
+// Package simulate simulates Kubernetes for composition functions: it calls a function, creates the desired objects and makes them ready
+// like their owners, and calls again until no more objects are added. It simulates nested composite resources in the same way,
+// concurrently if they are added together.
 package simulate
 
 import (
@@ -26,63 +26,61 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// Cluster is one composite resource and what is composed for it.
+// Cluster contains one composite resource and its composed resources.
 type Cluster struct {
-	// XR is the composite resource, with the status that the function gave it.
+	// XR is the composite resource, with the status that the function returned.
 	XR *structpb.Struct
-	// Required are the resources that the Composition asks for, by requirement name, and those that somebody has looked for already.
+	// Required contains the required resources of the Composition, by requirement name, and other resources that are already known.
 	Required map[string][]*structpb.Struct
-	// Nested are the resources that the Compositions of nested composite resources ask for, by kind as in Kinds and by requirement name.
+	// Nested contains the required resources of nested composite resources' Compositions, by kind as in Kinds and by requirement name.
 	Nested map[string]map[string][]*structpb.Struct
-	// RequiredResources are the resources that are there besides, for functions that ask for one by its name.
+	// RequiredResources contains other existing resources, for functions that require one by name.
 	RequiredResources []*structpb.Struct
-	// Observed are the composed resources as they are observed, by resource name.
+	// Observed contains the observed composed resources, by resource name.
 	Observed map[string]encoded.Struct
-	// Kinds are the functions by kind of composite resource.
+	// Kinds contains the functions by kind of composite resource.
 	Kinds map[string]function.Runner
-	// Reconcile is called with the objects that are new or whose desired state has changed, bare or as they are wrapped in Objects, before
-	// they become ready: fake owners do their work here, for several composite resources at a time. Nil: there are none.
+	// Reconcile is called with new or changed desired objects, without wrappers, before they become ready. Fake owners use it, for several
+	// composite resources concurrently. Nil: no owners.
 	Reconcile func(desired []map[string]any) error
-	// Remove is called in the same way with the objects that are not desired any more, as they were desired last, but those that are kept in
-	// the cluster. Nil: nobody has anything to do.
-	Remove func(gone []map[string]any) error
+	// Remove is called in the same way with the last desired state of removed objects, except retained ones. Nil: no owners.
+	Remove func(removed []map[string]any) error
 
-	// Reports is what the owner of an object reports of it that nobody fakes: fields of its status, which may change while nothing else
-	// does (Refresh). Nil: nothing.
+	// Reports returns additional status fields of an object that are not in package fake and may change at any time (Refresh). Nil: none.
 	Reports func(kind, name string) map[string]any
 
-	children map[string]*Cluster // nested composite resources, by resource name
-	made     map[string]made     // by resource name
+	children map[string]*Cluster      // nested composite resources, by resource name
+	applied  map[string]appliedObject // by resource name
 
-	asked map[string]wire.Selector // by requirement name, as the function asked last
+	requirements map[string]wire.Selector // the last ones of the function, by requirement name
 }
 
-// made is what became of a desired object.
-type made struct {
+// appliedObject is a desired object and its observed state.
+type appliedObject struct {
 	desired, observed encoded.Struct
 }
 
-// Step is what one call of a function brought.
+// Step is the result of one call of a function.
 type Step struct {
-	// Owner is the name of the composite resource, and Depth how many are above it.
+	// Owner is the name of the composite resource, and Depth its nesting level.
 	Owner string
 	Depth int
 	// Plan is the plan behind the call.
 	Plan compose.Plan
-	// New are the names of the resources that appeared, in the order of the plan.
+	// New contains the names of added resources, in the order of the plan.
 	New []string
-	// Response is the answer.
+	// Response of the function.
 	Response *wire.Response
 }
 
-// maxCalls bounds the calls for one composite resource: each has to bring something new or make it ready.
+// maxCalls is the maximum number of calls for one composite resource: each call must add an object or make it ready.
 const maxCalls = 100
 
-// Desired is how a resource of a composite resource, by the names of both, was desired last: what came later may have changed it since it
-// appeared.
+// Desired returns the last desired state of a resource, by the names of the composite resource and the resource: later steps may have
+// changed it.
 func (w *Cluster) Desired(owner, resource string) (encoded.Struct, bool) {
 	if nameOf(w.XR) == owner {
-		m, ok := w.made[resource]
+		m, ok := w.applied[resource]
 		return m.desired, ok
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.children)) {
@@ -93,13 +91,12 @@ func (w *Cluster) Desired(owner, resource string) (encoded.Struct, bool) {
 	return nil, false
 }
 
-// Clone returns a copy of the world and of the composite resources in it, with other owners of objects. What happens in the copy does not
-// happen in the original.
+// Clone returns an independent copy of the cluster and of its nested composite resources, with other owners of objects.
 func (w *Cluster) Clone(reconcile func(desired []map[string]any) error) *Cluster {
 	c := *w
 	c.XR = proto.CloneOf(w.XR)
 	c.Reconcile = reconcile
-	c.Observed, c.made, c.asked = maps.Clone(w.Observed), maps.Clone(w.made), maps.Clone(w.asked)
+	c.Observed, c.applied, c.requirements = maps.Clone(w.Observed), maps.Clone(w.applied), maps.Clone(w.requirements)
 	if w.children != nil {
 		c.children = make(map[string]*Cluster, len(w.children))
 	}
@@ -109,17 +106,17 @@ func (w *Cluster) Clone(reconcile func(desired []map[string]any) error) *Cluster
 	return &c
 }
 
-// Request is the request that Crossplane would make now, with what the function asked for last.
+// Request returns the next request of Crossplane, with the last requirements of the function.
 func (w *Cluster) Request() *wire.Request {
 	req := &wire.Request{Composite: w.XR, Observed: w.Observed, Required: w.Required}
-	if len(w.asked) == 0 {
+	if len(w.requirements) == 0 {
 		return req
 	}
 	req.Required = maps.Clone(w.Required)
 	if req.Required == nil {
 		req.Required = map[string][]*structpb.Struct{}
 	}
-	for name, s := range w.asked {
+	for name, s := range w.requirements {
 		if _, provided := w.Required[name]; !provided {
 			req.Required[name] = w.find(s)
 		}
@@ -127,7 +124,7 @@ func (w *Cluster) Request() *wire.Request {
 	return req
 }
 
-// find is what there is of a selector: one resource, or none.
+// find returns the selected resources: one or none.
 func (w *Cluster) find(s wire.Selector) []*structpb.Struct {
 	out := []*structpb.Struct{}
 	for _, o := range w.RequiredResources {
@@ -139,7 +136,7 @@ func (w *Cluster) find(s wire.Selector) []*structpb.Struct {
 	return out
 }
 
-// selectorOf names an object.
+// selectorOf returns a selector of an object.
 func selectorOf(o encoded.Struct) wire.Selector {
 	return wire.Selector{
 		APIVersion: o.At("apiVersion").Text(), Kind: o.At("kind").Text(),
@@ -147,23 +144,23 @@ func selectorOf(o encoded.Struct) wire.Selector {
 	}
 }
 
-// maxQuestions is how often Crossplane 2.3 calls for one answer, while each call asks for something else than the one before.
+// maxQuestions is the number of times that Crossplane 2.3 calls a function whose requirements change with each call.
 const maxQuestions = 5
 
-// Explain calls the function as Crossplane does: again, with what it asks for, until it asks for nothing else.
+// Explain calls the function as Crossplane does: again with the required resources, until the requirements do not change.
 func (w *Cluster) Explain(runner function.Runner) (*wire.Response, compose.Plan, error) {
 	for range maxQuestions {
 		rsp, plan, err := runner.Explain(w.Request())
-		if err != nil || maps.Equal(rsp.Requirements, w.asked) {
+		if err != nil || maps.Equal(rsp.Requirements, w.requirements) {
 			return rsp, plan, err
 		}
-		w.asked = rsp.Requirements
+		w.requirements = rsp.Requirements
 	}
-	return nil, compose.Plan{}, fmt.Errorf("%s asks for something else in every one of %d calls", nameOf(w.XR), maxQuestions)
+	return nil, compose.Plan{}, fmt.Errorf("the requirements of %s change in each of %d calls", nameOf(w.XR), maxQuestions)
 }
 
-// Run calls the function until the composite resource is ready, and passes every step to visit. The errors are those of the function, and
-// that something never becomes ready.
+// Run calls the function until the composite resource is ready, and passes every step to visit. It returns errors of the function, and an
+// error if the composite resource never becomes ready.
 func (w *Cluster) Run(visit func(Step)) error { return w.run(visit, 0) }
 
 func (w *Cluster) run(visit func(Step), depth int) error {
@@ -176,7 +173,7 @@ func (w *Cluster) run(visit func(Step), depth int) error {
 	return fmt.Errorf("%s never becomes ready: %s", nameOf(w.XR), w.waiting())
 }
 
-// Call calls the function once and makes what it desires exist and be ready. It reports whether all was ready before.
+// Call calls the function once, creates the desired objects and makes them ready. It reports whether everything was ready before.
 func (w *Cluster) Call(visit func(Step)) (done bool, err error) { return w.call(visit, 0) }
 
 func (w *Cluster) call(visit func(Step), depth int) (bool, error) {
@@ -207,12 +204,13 @@ func (w *Cluster) call(visit func(Step), depth int) (bool, error) {
 	return false, w.apply(rsp.Composed, visit, depth)
 }
 
-// setStatus lets the composite resource say what the function has told of it.
+// setStatus sets the conditions of the composite resource.
 func (w *Cluster) setStatus(conditions []*fnv1.Condition) error {
 	var requested []any
 	for _, c := range conditions {
 		requested = append(requested, map[string]any{
-			"type": c.GetType(), "status": statuses[c.GetStatus()], "reason": c.GetReason(), "message": c.GetMessage(), "lastTransitionTime": readyTime,
+			"type": c.GetType(), "status": statuses[c.GetStatus()], "reason": c.GetReason(), "message": c.GetMessage(),
+			"lastTransitionTime": readyTime,
 		})
 	}
 	list, err := structpb.NewValue(requested)
@@ -222,7 +220,7 @@ func (w *Cluster) setStatus(conditions []*fnv1.Condition) error {
 	return err
 }
 
-// statuses are those of a condition, as a composite resource has them.
+// statuses converts the status of a condition.
 var statuses = map[fnv1.Status]string{
 	fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False", fnv1.Status_STATUS_CONDITION_UNKNOWN: "Unknown",
 }
@@ -231,18 +229,18 @@ func (w *Cluster) runner() (function.Runner, error) {
 	kind := compose.KindOf(w.XR).GroupKind()
 	runner, ok := w.Kinds[kind.String()]
 	if !ok {
-		return nil, fmt.Errorf("there is no function for composite resources of kind %s", kind)
+		return nil, fmt.Errorf("no function for composite resources of kind %s", kind)
 	}
 	return runner, nil
 }
 
-// apply makes everything desired exist and be ready, and removes what is not desired.
+// apply creates all desired objects and makes them ready, and removes other objects.
 func (w *Cluster) apply(desired map[string]wire.Resource, visit func(Step), depth int) error {
 	if w.Observed == nil {
 		w.Observed = map[string]encoded.Struct{}
 	}
-	if w.made == nil {
-		w.made = map[string]made{}
+	if w.applied == nil {
+		w.applied = map[string]appliedObject{}
 	}
 	if err := w.remove(desired); err != nil {
 		return err
@@ -264,12 +262,12 @@ func (w *Cluster) apply(desired map[string]wire.Resource, visit func(Step), dept
 			o = encoded.Of(xr)
 		}
 		if wrapper.IsObserveOnly(body) {
-			there := w.find(selectorOf(bare(body)))
-			if len(there) == 0 {
+			existing := w.find(selectorOf(bare(body)))
+			if len(existing) == 0 {
 				w.Observed[name] = body.With(encoded.Number(1), "metadata", "generation")
 				continue
 			}
-			o = wrapper.WithObserved(o, encoded.Of(there[0]))
+			o = wrapper.WithObserved(o, encoded.Of(existing[0]))
 		}
 		if err := w.finish(name, body, o); err != nil {
 			return err
@@ -278,7 +276,7 @@ func (w *Cluster) apply(desired map[string]wire.Resource, visit func(Step), dept
 	return nil
 }
 
-// finish lets an object be ready as its owner leaves it.
+// finish sets the final status of an object.
 func (w *Cluster) finish(name string, desired, existing encoded.Struct) error {
 	o, err := Finish(existing)
 	if err == nil && w.Reports != nil {
@@ -288,16 +286,16 @@ func (w *Cluster) finish(name string, desired, existing encoded.Struct) error {
 		return fmt.Errorf("cannot make %s ready: %w", name, err)
 	}
 	w.Observed[name] = o
-	w.made[name] = made{desired: desired, observed: o}
+	w.applied[name] = appliedObject{desired: desired, observed: o}
 	return w.addOwned(bare(desired).Map())
 }
 
-// addOwned adds what the owner of an object makes of it, for functions that ask for that.
+// addOwned adds the objects that the owner of an object creates, for functions that require them.
 func (w *Cluster) addOwned(object map[string]any) error {
 	for _, o := range fake.OwnedObjects(object) {
 		created, err := structpb.NewStruct(o)
 		if err != nil {
-			return fmt.Errorf("cannot make what a fake owner makes: %w", err)
+			return fmt.Errorf("cannot encode an object of a fake owner: %w", err)
 		}
 		same := func(other *structpb.Struct) bool {
 			return other.GetFields()["kind"].GetStringValue() == o["kind"] && nameOf(other) == nameOf(created) &&
@@ -308,11 +306,11 @@ func (w *Cluster) addOwned(object map[string]any) error {
 	return nil
 }
 
-// Refresh takes over what the owners of objects report by now, from the innermost composite resource to this one, and lets each of the
-// functions draw its conclusions.
+// Refresh updates the reported fields of objects, from the innermost composite resource to this one, and runs each of the functions
+// again.
 func (w *Cluster) Refresh(visit func(Step)) error {
-	for _, name := range slices.Sorted(maps.Keys(w.made)) {
-		existing := Exist(w.made[name].desired)
+	for _, name := range slices.Sorted(maps.Keys(w.applied)) {
+		existing := Exist(w.applied[name].desired)
 		if child := w.children[name]; child != nil {
 			if err := child.Refresh(visit); err != nil {
 				return err
@@ -321,20 +319,20 @@ func (w *Cluster) Refresh(visit func(Step)) error {
 		} else if !ofKind(existing, w.Reports) {
 			continue
 		}
-		if err := w.finish(name, w.made[name].desired, existing); err != nil {
+		if err := w.finish(name, w.applied[name].desired, existing); err != nil {
 			return err
 		}
 	}
 	return w.Run(visit)
 }
 
-// ofKind says whether the owner of an object reports something of it.
+// ofKind reports whether reports has fields for an object.
 func ofKind(o encoded.Struct, reports func(kind, name string) map[string]any) bool {
 	o = bare(o)
 	return reports != nil && len(reports(o.At("kind").Text(), o.At("metadata", "name").Text())) > 0
 }
 
-// reported is an object with what its owner reports besides.
+// reported returns an object with the additional status fields.
 func reported(o encoded.Struct, reports func(kind, name string) map[string]any) (encoded.Struct, error) {
 	if observed, ok := wrapper.Observed(o); ok && wrapper.IsObject(o) {
 		inner, err := reported(observed, reports)
@@ -350,24 +348,24 @@ func reported(o encoded.Struct, reports func(kind, name string) map[string]any) 
 	return o, nil
 }
 
-// compose runs the worlds of all nested composite resources that are not up to date at once, because none of them waits for another: what
-// has to come later, the function does not desire yet. Their steps are visited one world after the other, by name.
+// compose runs the clusters of all nested composite resources that are not up to date concurrently, because they do not depend on each
+// other: the function desires dependent ones later. Their steps are visited cluster by cluster, by name.
 func (w *Cluster) compose(desired map[string]wire.Resource, visit func(Step), depth int) (map[string]*structpb.Struct, error) {
 	type run struct {
-		name  string
-		world *Cluster
-		steps []Step
-		err   error
+		name    string
+		cluster *Cluster
+		steps   []Step
+		err     error
 	}
 	var runs []*run
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
 		if body := desired[name].Object; w.isNested(body) && !w.isApplied(name, body) {
-			runs = append(runs, &run{name: name, world: w.child(name, Exist(body).Tree())})
+			runs = append(runs, &run{name: name, cluster: w.child(name, Exist(body).Tree())})
 		}
 	}
 	var all sync.WaitGroup
 	for _, r := range runs {
-		all.Go(func() { r.err = r.world.run(func(s Step) { r.steps = append(r.steps, s) }, depth+1) })
+		all.Go(func() { r.err = r.cluster.run(func(s Step) { r.steps = append(r.steps, s) }, depth+1) })
 	}
 	all.Wait()
 	out := map[string]*structpb.Struct{}
@@ -377,26 +375,26 @@ func (w *Cluster) compose(desired map[string]wire.Resource, visit func(Step), de
 			visit(s)
 		}
 		if r.err != nil {
-			errs = append(errs, fmt.Errorf("cannot compose %s: %w", nameOf(r.world.XR), r.err))
+			errs = append(errs, fmt.Errorf("cannot compose %s: %w", nameOf(r.cluster.XR), r.err))
 		}
-		out[r.name] = r.world.XR
+		out[r.name] = r.cluster.XR
 	}
 	return out, errors.Join(errs...)
 }
 
-// isApplied reports whether a desired object is there, and ready, as it is desired.
+// isApplied reports whether a desired object exists and is ready in its desired state.
 func (w *Cluster) isApplied(name string, desired encoded.Struct) bool {
-	m, ok := w.made[name]
+	m, ok := w.applied[name]
 	return ok && bytes.Equal(m.observed, w.Observed[name]) && bytes.Equal(m.desired, desired)
 }
 
-// isNested reports whether an object is a composite resource that there is a function for.
+// isNested reports whether an object is a composite resource with a function.
 func (w *Cluster) isNested(o encoded.Struct) bool {
 	_, nested := w.Kinds[kindOf(o).String()]
 	return nested
 }
 
-// reconcile lets the owners of what is not up to date do their work. Composite resources have no owner but their function.
+// reconcile calls the owners of objects that are not up to date. The only owner of a composite resource is its function.
 func (w *Cluster) reconcile(desired map[string]wire.Resource) error {
 	if w.Reconcile == nil {
 		return nil
@@ -415,9 +413,9 @@ func (w *Cluster) reconcile(desired map[string]wire.Resource) error {
 	return w.Reconcile(batch)
 }
 
-// remove lets go of what is not desired any more, and of all that belongs to it.
+// remove deletes objects that are not desired any more, including nested ones.
 func (w *Cluster) remove(desired map[string]wire.Resource) error {
-	var gone []map[string]any
+	var removed []map[string]any
 	for _, name := range slices.Sorted(maps.Keys(w.Observed)) {
 		if _, ok := desired[name]; ok {
 			continue
@@ -427,19 +425,19 @@ func (w *Cluster) remove(desired map[string]wire.Resource) error {
 				return err
 			}
 			delete(w.children, name)
-		} else if m, ok := w.made[name]; ok && !wrapper.OrphansOnDelete(m.desired) {
-			gone = append(gone, bare(m.desired).Map())
+		} else if m, ok := w.applied[name]; ok && !wrapper.OrphansOnDelete(m.desired) {
+			removed = append(removed, bare(m.desired).Map())
 		}
 		delete(w.Observed, name)
-		delete(w.made, name)
+		delete(w.applied, name)
 	}
-	if w.Remove == nil || len(gone) == 0 {
+	if w.Remove == nil || len(removed) == 0 {
 		return nil
 	}
-	return w.Remove(gone)
+	return w.Remove(removed)
 }
 
-// bare is an object as its owner sees it, outside of the Object around it.
+// bare returns an object without its wrapper.
 func bare(o encoded.Struct) encoded.Struct {
 	if inner, ok := wrapper.Desired(o); ok {
 		return inner
@@ -453,7 +451,7 @@ func metadataOf(o *structpb.Struct, field string) string {
 	return o.GetFields()["metadata"].GetStructValue().GetFields()[field].GetStringValue()
 }
 
-// child is the world of a nested composite resource, which goes on from where it was.
+// child returns the cluster of a nested composite resource, with its previous state.
 func (w *Cluster) child(name string, xr *structpb.Struct) *Cluster {
 	if w.children == nil {
 		w.children = map[string]*Cluster{}
@@ -471,7 +469,7 @@ func (w *Cluster) child(name string, xr *structpb.Struct) *Cluster {
 	return c
 }
 
-// waiting says what each component waits for.
+// waiting returns the message of each component that is not ready.
 func (w *Cluster) waiting() string {
 	runner, err := w.runner()
 	if err != nil {
@@ -490,8 +488,8 @@ func (w *Cluster) waiting() string {
 	return strings.Join(out, "; ")
 }
 
-// Exist is a desired object as an API server has it: with a generation, and for an Object with the object in its status. One that is only
-// looked at somebody has made.
+// Exist returns a desired object as stored by an API server: with a generation, and for an Object with the object inside in its status. An
+// object that is only observed has content of package fake.
 func Exist(desired encoded.Struct) encoded.Struct {
 	o := desired.With(encoded.Number(1), "metadata", "generation")
 	inner, ok := wrapper.Desired(o)
@@ -507,10 +505,10 @@ func Exist(desired encoded.Struct) encoded.Struct {
 	return wrapper.WithObserved(o, inner)
 }
 
-// readyTime is when everything here is done.
+// readyTime is the time in all statuses.
 const readyTime = "2025-01-01T00:00:00Z"
 
-// Finish is an existing object as its owner leaves it when it is done. The error is that nobody fakes the owner.
+// Finish returns an existing object with its owner's final status. It returns an error if the owner is not simulated.
 func Finish(existing encoded.Struct) (encoded.Struct, error) {
 	if !wrapper.IsObject(existing) {
 		return finished(existing, existing.Map())
@@ -529,7 +527,7 @@ func Finish(existing encoded.Struct) (encoded.Struct, error) {
 	return wrapper.WithObserved(o, inner), nil
 }
 
-// finished is an object with the status that its owner gives it. What the owner sees of the object is m.
+// finished returns an object with its owner's status. m is the object as read by the owner.
 func finished(o encoded.Struct, m map[string]any) (encoded.Struct, error) {
 	if err := fake.Finish(m, readyTime); err != nil {
 		return nil, err

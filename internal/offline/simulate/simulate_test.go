@@ -24,10 +24,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// spec is what composite resources of both kinds say.
+// spec contains the fields of composite resources of both kinds.
 type spec struct {
 	Spec struct {
-		// Fail is what goes wrong: "parent", "child", "never", "no rule".
+		// Fail selects an error: "parent", "child", "never", "no rule".
 		Fail string `json:"fail"`
 		Text string `json:"text"`
 	} `json:"spec"`
@@ -36,7 +36,7 @@ type spec struct {
 	} `json:"status"`
 }
 
-func thing(apiVersion, kind, name string, body map[string]any) *unstructured.Unstructured {
+func newObject(apiVersion, kind, name string, body map[string]any) *unstructured.Unstructured {
 	o := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name, "namespace": "cloud"}}
 	if body != nil {
 		o["spec"] = body
@@ -46,28 +46,28 @@ func thing(apiVersion, kind, name string, body map[string]any) *unstructured.Uns
 
 func stages(stages ...compose.Stage) ([]compose.Stage, error) { return stages, nil }
 
-// parent composes a certificate, in an Object that is retained, then a Keystone, and beside it a ConfigMap, unless it fails.
+// parent composes a certificate, in an Object that is retained, then a Keystone and a ConfigMap, unless it fails.
 var parent = compose.Graph[spec]{
 	{Name: "certificate", Build: func(m spec) ([]compose.Stage, error) {
 		if m.Spec.Fail == "parent" {
 			return nil, errors.New("it is broken")
 		}
-		r := compose.Resource{Name: "certificate", Object: thing("cert-manager.io/v1", "Certificate", "cert", nil), Retain: true}
+		r := compose.Resource{Name: "certificate", Object: newObject("cert-manager.io/v1", "Certificate", "cert", nil), Retain: true}
 		never := func(*observe.Object) ready.Result { return ready.Wait("Never", "it never is") }
 		switch m.Spec.Fail {
 		case "never":
 			r.Ready = never
 		case "no rule":
-			r.Object, r.Ready = thing("example.org/v1", "Unheard", "unheard", nil), never
+			r.Object, r.Ready = newObject("example.org/v1", "Unsimulated", "unsimulated", nil), never
 		}
 		return stages(compose.Stage{r})
 	}},
 	{Name: "service", Needs: []string{"certificate"}, Build: func(m spec) ([]compose.Stage, error) {
 		return stages(compose.Stage{
-			{Name: "keystone", Object: thing("keystone.openstack.c5c3.io/v1alpha1", "Keystone", "keystone", map[string]any{
+			{Name: "keystone", Object: newObject("keystone.openstack.c5c3.io/v1alpha1", "Keystone", "keystone", map[string]any{
 				"fail": m.Spec.Fail, "text": m.Spec.Text,
 			})},
-			{Name: "config", Object: thing("v1", "ConfigMap", "config", map[string]any{"text": m.Spec.Text})},
+			{Name: "config", Object: newObject("v1", "ConfigMap", "config", map[string]any{"text": m.Spec.Text})},
 		})
 	}},
 }
@@ -79,8 +79,8 @@ var child = compose.Graph[spec]{
 			return nil, errors.New("it is broken")
 		}
 		return stages(
-			compose.Stage{{Name: "one", Object: thing("v1", "ConfigMap", "one", map[string]any{"text": m.Spec.Text})}},
-			compose.Stage{{Name: "two", Object: thing("v1", "ConfigMap", "two", nil)}},
+			compose.Stage{{Name: "one", Object: newObject("v1", "ConfigMap", "one", map[string]any{"text": m.Spec.Text})}},
+			compose.Stage{{Name: "two", Object: newObject("v1", "ConfigMap", "two", nil)}},
 		)
 	}},
 }
@@ -94,8 +94,8 @@ func runner(g compose.Graph[spec]) function.Runner {
 	}
 }
 
-// world is a world with a parent and nothing composed for it.
-func world(t *testing.T, spec map[string]any) *simulate.Cluster {
+// newCluster returns a cluster with a parent and nothing composed for it.
+func newCluster(t *testing.T, spec map[string]any) *simulate.Cluster {
 	t.Helper()
 	return &simulate.Cluster{
 		XR: structOf(t, map[string]any{"apiVersion": "example.org/v1", "kind": "Parent", "metadata": map[string]any{"name": "parent"}, "spec": spec}),
@@ -114,12 +114,12 @@ func structOf(t *testing.T, m map[string]any) *structpb.Struct {
 	return s
 }
 
-// TestRemove: what is not desired any more is handed to its owners, whatever composite resource it belongs to, but what stays in the cluster.
+// TestRemove tests that removed objects of all composite resources are passed to their owners, except retained ones.
 func TestRemove(t *testing.T) {
-	w := world(t, nil)
+	w := newCluster(t, nil)
 	var removed []string
-	w.Remove = func(gone []map[string]any) error {
-		for _, o := range gone {
+	w.Remove = func(objects []map[string]any) error {
+		for _, o := range objects {
 			u := unstructured.Unstructured{Object: o}
 			removed = append(removed, u.GetKind()+" "+u.GetName())
 		}
@@ -141,9 +141,9 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestClone: an edit in a copy calls the copy's owners, also those of nested composite resources, and leaves the original as it was.
+// TestClone tests that an edit in a copy calls the copy's owners, also for nested composite resources, and does not change the original.
 func TestClone(t *testing.T) {
-	original := world(t, map[string]any{"text": "old"})
+	original := newCluster(t, map[string]any{"text": "old"})
 	names := func(into *[]string) func([]map[string]any) error {
 		return func(desired []map[string]any) error {
 			for _, o := range desired {
@@ -169,7 +169,7 @@ func TestClone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"ConfigMap config", "ConfigMap one"}, slices.Sorted(slices.Values(after))); diff != "" || len(before) > 0 {
-		t.Errorf("owners of the original were called with %v, those of the copy with (-want, +got):\n%s", before, diff)
+		t.Errorf("owners of the original were called with %v, owners of the copy with (-want, +got):\n%s", before, diff)
 	}
 	for _, at := range [][2]string{{"parent", "config"}, {"keystone", "one"}} {
 		if got, want := text(c, at[0], at[1])+" "+text(original, at[0], at[1]), "new old"; got != want {
@@ -181,16 +181,16 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// told records a step: whose it is, how deep, and what is new.
-func told(steps *[]string) func(simulate.Step) {
+// recordSteps records the owner, depth and new resources of each step.
+func recordSteps(steps *[]string) func(simulate.Step) {
 	return func(s simulate.Step) {
 		*steps = append(*steps, fmt.Sprintf("%d %s: %s", s.Depth, s.Owner, strings.Join(s.New, " ")))
 	}
 }
 
-// TestReconcile: owners are called with what is new or changed, as it lies in Objects, and of nothing else; their error ends the run.
+// TestReconcile tests that owners are called with new and changed objects only, without wrappers, and that their error ends the run.
 func TestReconcile(t *testing.T) {
-	w := world(t, map[string]any{"text": "a"})
+	w := newCluster(t, map[string]any{"text": "a"})
 	var reconciled []string
 	w.Reconcile = func(desired []map[string]any) error {
 		for _, o := range desired {
@@ -229,7 +229,7 @@ var twins = compose.Graph[spec]{
 	{Name: "services", Build: func(m spec) ([]compose.Stage, error) {
 		var stage compose.Stage
 		for _, name := range []string{"a", "b"} {
-			stage = append(stage, compose.Resource{Name: name, Object: thing("keystone.openstack.c5c3.io/v1alpha1", "Keystone", name, map[string]any{
+			stage = append(stage, compose.Resource{Name: name, Object: newObject("keystone.openstack.c5c3.io/v1alpha1", "Keystone", name, map[string]any{
 				"fail": m.Spec.Fail, "text": name,
 			})})
 		}
@@ -237,13 +237,13 @@ var twins = compose.Graph[spec]{
 	}},
 }
 
-// asked composes what its Composition asked for.
-var asked = function.Kind[spec, function.Input[spec]]{
+// fromRequired composes a ConfigMap for each required resource of its Composition.
+var fromRequired = function.Kind[spec, function.Input[spec]]{
 	Graph: compose.Graph[function.Input[spec]]{
 		{Name: "configs", Build: func(in function.Input[spec]) ([]compose.Stage, error) {
 			var stage compose.Stage
 			for name := range in.Required {
-				stage = append(stage, compose.Resource{Name: name, Object: thing("v1", "ConfigMap", in.XR.Spec.Text+"-"+name, nil)})
+				stage = append(stage, compose.Resource{Name: name, Object: newObject("v1", "ConfigMap", in.XR.Spec.Text+"-"+name, nil)})
 			}
 			return stages(stage)
 		}},
@@ -258,13 +258,13 @@ var asked = function.Kind[spec, function.Input[spec]]{
 	Status: func(function.Input[spec], compose.Plan) any { return map[string]any{} },
 }
 
-// TestNested: composite resources that appear together are composed side by side, each with what its Composition asks for; their steps
-// are told in order, and each of their errors.
+// TestNested tests that composite resources of one stage are composed concurrently, each with the required resources of its Composition,
+// and that their steps and errors are in order.
 func TestNested(t *testing.T) {
 	const kind = "Keystone.keystone.openstack.c5c3.io"
 	nested := func(spec map[string]any) *simulate.Cluster {
-		w := world(t, spec)
-		w.Kinds = map[string]function.Runner{"Parent.example.org": runner(twins), kind: asked}
+		w := newCluster(t, spec)
+		w.Kinds = map[string]function.Runner{"Parent.example.org": runner(twins), kind: fromRequired}
 		w.Required = map[string][]*structpb.Struct{"parents": nil}
 		w.Nested = map[string]map[string][]*structpb.Struct{kind: {"platform": nil}}
 		return w
@@ -278,7 +278,7 @@ func TestNested(t *testing.T) {
 			both.Wait() // for ever, if one is composed after the other
 			return nil
 		}
-		if err := w.Run(told(&steps)); err != nil {
+		if err := w.Run(recordSteps(&steps)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{"0 parent: a b", "1 a: platform", "1 b: platform"}, steps); diff != "" {
@@ -297,17 +297,17 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestConditions: what a function says of a composite resource is what the function of the one around it reads there.
+// TestConditions tests that the function of the parent reads the conditions of a nested composite resource.
 func TestConditions(t *testing.T) {
 	remarked := function.Kind[spec, spec]{
 		Graph: child, Derive: func(in function.Input[spec]) (spec, error) { return in.XR, nil },
 		Target: func(spec) respond.Target { return respond.Target{Prefix: "cloud", Management: "here"} },
 		Status: func(spec, compose.Plan) any { return map[string]any{} },
 		AdvisoryConditions: []function.AdvisoryCondition[spec]{{Type: "Tried", Verdict: func(spec) ready.Result {
-			return ready.Wait("NotYet", "nobody has tried")
+			return ready.Wait("NotYet", "not tried yet")
 		}}},
 	}
-	w := world(t, nil)
+	w := newCluster(t, nil)
 	w.Kinds["Keystone.keystone.openstack.c5c3.io"] = remarked
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
@@ -318,7 +318,7 @@ func TestConditions(t *testing.T) {
 		requested[fmt.Sprint(is["type"])] = fmt.Sprintf("%v %v: %v", is["status"], is["reason"], is["message"])
 	}
 	for typ, want := range map[string]string{
-		"Tried": "False NotYet: nobody has tried", "SpecValid": "True Valid: ", "Ready": "True Available: ",
+		"Tried": "False NotYet: not tried yet", "SpecValid": "True Valid: ", "Ready": "True Available: ",
 	} {
 		if requested[typ] != want {
 			t.Errorf("the composite resource around it reads %s %q, want %q", typ, requested[typ], want)
@@ -327,9 +327,9 @@ func TestConditions(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	w := world(t, map[string]any{"text": "a"})
+	w := newCluster(t, map[string]any{"text": "a"})
 	var steps []string
-	if err := w.Run(told(&steps)); err != nil {
+	if err := w.Run(recordSteps(&steps)); err != nil {
 		t.Fatalf("Run(...): %v", err)
 	}
 	want := []string{"0 parent: certificate", "0 parent: keystone config", "1 keystone: one", "1 keystone: two"}
@@ -338,7 +338,7 @@ func TestRun(t *testing.T) {
 	}
 	// It is ready in the third call: the first two brought something.
 	if got := w.XR.AsMap()["status"].(map[string]any)["calls"]; got != 3.0 {
-		t.Errorf("the composite resource's status tells of %v calls, want 3", got)
+		t.Errorf("the composite resource's status has %v calls, want 3", got)
 	}
 	for _, name := range []string{"certificate", "keystone", "config"} {
 		if w.Observed[name] == nil {
@@ -349,8 +349,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("the nested composite resource's own status is lost: %v", w.Observed["keystone"])
 	}
 
-	// A ready world stays as it is; what is changed, lost or too much in it is fixed.
-	for what, change := range map[string]func(){
+	// A ready cluster does not change; changed, missing or additional objects are corrected.
+	for name, change := range map[string]func(){
 		"nothing":    func() {},
 		"a lost one": func() { delete(w.Observed, "config") },
 		"a stale one": func() {
@@ -361,13 +361,13 @@ func TestRun(t *testing.T) {
 	} {
 		change()
 		if err := w.Run(func(simulate.Step) {}); err != nil {
-			t.Errorf("Run(...) after %s: %v", what, err)
+			t.Errorf("Run(...) after %s: %v", name, err)
 		}
 		if done, err := w.Call(func(simulate.Step) {}); !done || err != nil {
-			t.Errorf("Call(...) after %s = %t, %v", what, done, err)
+			t.Errorf("Call(...) after %s = %t, %v", name, done, err)
 		}
 		if len(w.Observed) != 3 {
-			t.Errorf("after %s there are %d objects", what, len(w.Observed))
+			t.Errorf("after %s: %d objects", name, len(w.Observed))
 		}
 	}
 	if got := w.Observed["config"].Map()["spec"]; !cmp.Equal(got, map[string]any{"text": "b"}) {
@@ -377,7 +377,7 @@ func TestRun(t *testing.T) {
 
 // TestCall goes step by step.
 func TestCall(t *testing.T) {
-	w := world(t, nil)
+	w := newCluster(t, nil)
 	for i, want := range []int{1, 3, 3} {
 		done, err := w.Call(func(simulate.Step) {})
 		if err != nil {
@@ -407,25 +407,25 @@ func TestRunErrors(t *testing.T) {
 			want:   "cannot compose keystone: cannot compose configs: it is broken",
 		},
 		"Never": {
-			reason: "What is never ready ends the simulation, too, and it says what it is.",
+			reason: "The simulation ends with an error if an object never becomes ready.",
 			spec:   map[string]any{"fail": "never"},
 			want: "parent never becomes ready: certificate: Certificate cert: it never is; " +
 				"service: waits for certificate",
 		},
 		"NoRule": {
-			reason: "Nobody knows what such an object looks like when it is done.",
+			reason: "The final status of the object is unknown.",
 			spec:   map[string]any{"fail": "no rule"},
-			want:   "cannot make certificate ready: nobody fakes the owner of Unheard.example.org: add what it writes to the table of internal/offline/fake",
+			want:   "cannot make certificate ready: the owner of Unsimulated.example.org is not simulated; add its status to the table of internal/offline/fake",
 		},
 		"NoFunction": {
 			reason: "Only kinds that have a function can be simulated.",
 			kind:   "Other",
-			want:   "there is no function for composite resources of kind Other.example.org",
+			want:   "no function for composite resources of kind Other.example.org",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := world(t, tc.spec)
+			w := newCluster(t, tc.spec)
 			if tc.kind != "" {
 				w.XR.Fields["kind"] = structpb.NewStringValue(tc.kind)
 			}
@@ -467,7 +467,7 @@ func TestExistAndFinish(t *testing.T) {
 		"notBefore":  "2025-01-01T00:00:00Z", "revision": 1.0,
 	}
 	available := condition("Ready", "Available", "")
-	delete(available, "observedGeneration") // provider-kubernetes does not tell
+	delete(available, "observedGeneration") // provider-kubernetes does not report it
 	objectStatus := map[string]any{
 		"conditions": []any{condition("Synced", "ReconcileSuccess", ""), available},
 		"atProvider": map[string]any{"manifest": with(certificate(1), issued)},
@@ -484,7 +484,7 @@ func TestExistAndFinish(t *testing.T) {
 			finished: with(certificate(1), issued),
 		},
 		"Wrapped": {
-			reason:   "provider-kubernetes shows what is inside, and both have a status.",
+			reason:   "The wrapper contains the observed object, and both have a status.",
 			desired:  object(0, certificate(0)),
 			exists:   with(object(1, certificate(0)), map[string]any{"atProvider": map[string]any{"manifest": certificate(1)}}),
 			finished: with(object(1, certificate(0)), objectStatus),
@@ -515,7 +515,7 @@ func TestExistAndFinish(t *testing.T) {
 
 	nobodys := encoded.Of(structOf(t, map[string]any{"apiVersion": "example.org/v1", "kind": "Thing", "metadata": map[string]any{"name": "a"}}))
 	if got, err := simulate.Finish(nobodys); err == nil {
-		t.Errorf("Finish(...) of a kind that nobody fakes = %v", got)
+		t.Errorf("Finish(...) of a kind that is not simulated = %v", got)
 	}
 	unseen := encoded.Of(structOf(t, object(1, certificate(0))))
 	if got, err := simulate.Finish(unseen); err == nil {
@@ -523,14 +523,14 @@ func TestExistAndFinish(t *testing.T) {
 	}
 }
 
-// TestObserved: what a function only looks at is what is there, whoever made it; until it is there the function waits, and is called again.
+// TestObserved tests that a function reads an external object; until it exists, the function waits and is called again.
 func TestObserved(t *testing.T) {
 	graph := compose.Graph[spec]{{Name: "looks", Build: func(spec) ([]compose.Stage, error) {
 		return stages(compose.Stage{{
-			Name: "theirs", Observe: true, Object: thing("v1", "ConfigMap", "theirs", nil),
+			Name: "external", Observe: true, Object: newObject("v1", "ConfigMap", "external", nil),
 			Ready: func(o *observe.Object) ready.Result {
-				if o.String("data", "said") == "" {
-					return ready.Wait("Silent", "nobody has said it")
+				if o.String("data", "text") == "" {
+					return ready.Wait("Empty", "it has no text")
 				}
 				return ready.Yes
 			},
@@ -545,22 +545,22 @@ func TestObserved(t *testing.T) {
 	w := &simulate.Cluster{XR: xr, Kinds: map[string]function.Runner{"Looker.example.org": runner}}
 	for range 5 {
 		if done, err := w.Call(func(simulate.Step) {}); done || err != nil {
-			t.Fatalf("nothing is there: done %t, %v", done, err)
+			t.Fatalf("before the object exists: done %t, %v", done, err)
 		}
 	}
 	w.RequiredResources = []*structpb.Struct{structOf(t, map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "theirs", "namespace": "cloud"}, "data": map[string]any{"said": "yes"},
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "external", "namespace": "cloud"}, "data": map[string]any{"text": "yes"},
 	})}
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Error(err)
 	}
-	observed, _ := wrapper.Observed(w.Observed["theirs"])
-	if got := observed.At("data", "said").Text(); got != "yes" {
-		t.Errorf("it says %q", got)
+	observed, _ := wrapper.Observed(w.Observed["external"])
+	if got := observed.At("data", "text").Text(); got != "yes" {
+		t.Errorf("the text is %q", got)
 	}
 }
 
-// TestOthers: a function that asks for a resource by its name is called again with what there is of it.
+// TestOthers tests that a function that requires a resource by name is called again with the existing one.
 func TestOthers(t *testing.T) {
 	selector := wire.Selector{APIVersion: "v1", Kind: "Book", Namespace: "shelf", Name: "first"}
 	calls, found := 0, 0
@@ -581,7 +581,7 @@ func TestOthers(t *testing.T) {
 			Status: func(spec, compose.Plan) any { return map[string]any{} },
 		}
 	}
-	w := world(t, nil)
+	w := newCluster(t, nil)
 	kind := compose.KindOf(w.XR).GroupKind().String()
 	w.Kinds = map[string]function.Runner{kind: queries(false)}
 	for _, name := range []string{"second", "first"} {
@@ -597,7 +597,7 @@ func TestOthers(t *testing.T) {
 		t.Errorf("%d resources were found (%v)", found, err)
 	}
 	w.Kinds[kind] = queries(true)
-	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "asks for something else") {
-		t.Errorf("a function that never stops asking gives %v", err)
+	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "the requirements of") {
+		t.Errorf("a function with changing requirements returns %v", err)
 	}
 }

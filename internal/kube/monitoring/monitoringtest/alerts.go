@@ -1,5 +1,5 @@
-// Package monitoringtest reads alerts as a test compares them: who is woken, after how long, and what Prometheus is asked. What an alert is
-// raised for is shown by Prometheus's own engine (test/emitted); here nothing but Go is needed.
+// Package monitoringtest reads alerts for comparison in tests: severity, duration, and the selectors of the expression. Whether an alert
+// fires is tested with Prometheus's own engine (test/emitted); this package only needs Go.
 package monitoringtest
 
 import (
@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Alert is what a test says of one.
+// Alert is the part of an alert that tests compare.
 type Alert struct {
 	Severity, For string
-	// Asks are the selectors of its expression in their order, each once. All are of its namespace, which is left out; those of nodes come
-	// last.
+	// Asks lists the distinct selectors of the expression in order, without the namespace of the rule, which all of them have. Selectors of
+	// metrics of nodes come last.
 	Asks []string
 }
 
@@ -23,9 +23,9 @@ var (
 	duration = regexp.MustCompile(`^[1-9][0-9]*[smhd]$`)
 	name     = regexp.MustCompile(`^([A-Z][a-z]+)+$`)
 	selector = regexp.MustCompile(`([a-z_]+)\{namespace="([^"]*)"((?:,[a-z_]+(?:=~?|!~)"[^"]*")*)\}`)
-	// nodes are in no namespace, and neither are their metrics.
+	// nodes matches metrics of nodes, which have no namespace.
 	nodes = regexp.MustCompile(`\b(?:kube_)?node_[a-z_]+(?:\{(?:[a-z_]+=~?"[^"]*",?)*\})?`)
-	// grouping is what chooses labels; what else stands between selectors are numbers, operators, windows of time and names of functions.
+	// grouping matches label lists; between matches numbers, operators, time windows and function names between selectors.
 	grouping = regexp.MustCompile(`\b(by|on|ignoring|without|group_left|group_right) ?\([a-z_, ]*\)`)
 	between  = regexp.MustCompile(`^(?:M|\[[1-9][0-9]*[smhd]\]|[0-9.]+(?:e[0-9]+)?|==|!=|<=|>=|[-+*/<>(),]|\s|` +
 		`\b(?:sum|max|count|rate|increase|time|vector|absent|or|and|unless|` +
@@ -33,7 +33,7 @@ var (
 	text = regexp.MustCompile(`"[^"]*"`)
 )
 
-// Alerts reads those of a PrometheusRule by their names. Each has a name, and sentences on what is wrong and on what to do.
+// Alerts returns the alerts of a PrometheusRule by name. It checks that each has a unique name, and sentences as summary and description.
 func Alerts(t *testing.T, rules *unstructured.Unstructured) map[string]Alert {
 	t.Helper()
 	groups, _, err := unstructured.NestedSlice(rules.Object, "spec", "groups")
@@ -53,8 +53,8 @@ func Alerts(t *testing.T, rules *unstructured.Unstructured) map[string]Alert {
 			return s
 		}
 		alert := read("alert")
-		if _, twice := out[alert]; twice || !name.MatchString(alert) {
-			t.Errorf("alert %q has no name of its own", alert)
+		if _, exists := out[alert]; exists || !name.MatchString(alert) {
+			t.Errorf("alert %q has an invalid or duplicate name", alert)
 		}
 		if !duration.MatchString(read("for")) {
 			t.Errorf("%s waits for %q", alert, read("for"))
@@ -62,11 +62,11 @@ func Alerts(t *testing.T, rules *unstructured.Unstructured) map[string]Alert {
 		summary, action := read("annotations", "summary"), read("annotations", "description")
 		for _, message := range []string{summary, action} {
 			if !strings.HasSuffix(message, ".") || strings.Count(message, " ") < 2 {
-				t.Errorf("%s says %q, which is no sentence", alert, message)
+				t.Errorf("%s: %q is not a sentence", alert, message)
 			}
 		}
-		if other, twice := requested[summary]; twice {
-			t.Errorf("%s says what %s says: %s", alert, other, summary)
+		if other, exists := requested[summary]; exists {
+			t.Errorf("%s has the same summary as %s: %s", alert, other, summary)
 		}
 		requested[summary] = alert
 		out[alert] = Alert{
@@ -76,8 +76,8 @@ func Alerts(t *testing.T, rules *unstructured.Unstructured) map[string]Alert {
 	return out
 }
 
-// Asks are the selectors of an expression, without the namespace that each of them has to have. What stands between them has to read like
-// an expression.
+// Asks returns the selectors of an expression, without the namespace that each of them must have. It checks that the text between them
+// looks like an expression.
 func Asks(t *testing.T, where, expression, namespace string) []string {
 	t.Helper()
 	var out []string

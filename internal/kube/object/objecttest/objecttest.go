@@ -1,4 +1,4 @@
-// Package objecttest compares objects that a builder makes with what a test says that they are, as a person would write them.
+// Package objecttest compares objects of a builder with expected YAML.
 package objecttest
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 )
 
-// Case is what a builder has to make, and why it matters.
+// Case is an expected result of a builder, with its reason.
 type Case struct {
 	Reason string
 	Got    []runtime.Object
-	// Want is the same in YAML, one document for each object.
+	// Want is the expected YAML, one document for each object.
 	Want string
 }
 
-// Run compares all of them.
+// Run compares all cases.
 func Run(t *testing.T, cases map[string]Case) {
 	t.Helper()
 	for name, tc := range cases {
@@ -32,7 +32,7 @@ func Run(t *testing.T, cases map[string]Case) {
 	}
 }
 
-// text is YAML of the objects as they are emitted.
+// text returns the YAML of the emitted objects.
 func text(t *testing.T, objects []runtime.Object) string {
 	t.Helper()
 	documents := make([]string, len(objects))

@@ -9,7 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
-// TestDataPolicy: what counts is what Crossplane and its provider would do with what is observed, and of several the worst.
+// TestDataPolicy tests the effect of deletion on observed objects by Crossplane and its provider, and that the worst policy wins.
 func TestDataPolicy(t *testing.T) {
 	around := func(policies ...any) map[string]any {
 		o := wrapped(applied(t, object("ConfigMap", "data")))
@@ -36,7 +36,7 @@ func TestDataPolicy(t *testing.T) {
 			reason: "There is no data.",
 		},
 		"Kept": {
-			reason:   "No Object may delete what it is around, and the nested composite resource says that none of its own may.",
+			reason:   "No Object may delete its inner object, and the nested composite resource retains its data.",
 			observed: map[string]map[string]any{"data": keep, "more": keep, "keystone": retains},
 		},
 		"One": {
@@ -55,35 +55,35 @@ func TestDataPolicy(t *testing.T) {
 			want:     compose.Deleted,
 		},
 		"Direct": {
-			reason:   "Crossplane deletes what is not in an Object.",
+			reason:   "Crossplane deletes objects without a wrapper.",
 			observed: map[string]map[string]any{"data": applied(t, object("ConfigMap", "data"))},
 			want:     compose.Deleted,
 		},
 		"NoData": {
-			reason:   "What holds no data goes and comes again.",
+			reason:   "An object without data can be re-created.",
 			observed: map[string]map[string]any{"config": around("*")},
 		},
 		"NestedDeletes": {
-			reason: "It has been told otherwise, and has not done it yet.",
+			reason: "Its spec retains data, but its status does not yet.",
 			observed: map[string]map[string]any{
 				"data": keep, "keystone": nested(map[string]any{"deletionPolicy": "Retain"}, map[string]any{"observedGeneration": int64(1), "deletionPolicy": "Delete"}),
 			},
 			want: compose.Deleted,
 		},
 		"NestedTold": {
-			reason: "It may do what it is told at any moment.",
+			reason: "Its spec may take effect at any moment.",
 			observed: map[string]map[string]any{
 				"data": keep, "keystone": nested(map[string]any{"deletionPolicy": "Delete"}, map[string]any{"observedGeneration": int64(1), "deletionPolicy": "Retain"}),
 			},
 			want: compose.Deleted,
 		},
 		"NestedSilent": {
-			reason:   "A function of an older version does not say.",
+			reason:   "A function of an older version does not report the policy.",
 			observed: map[string]map[string]any{"data": keep, "keystone": nested(map[string]any{}, map[string]any{"observedGeneration": int64(1)})},
 			want:     compose.Unknown,
 		},
 		"NestedNew": {
-			reason:   "Its function never ran: there is nothing.",
+			reason:   "Its function never ran, so nothing is composed.",
 			observed: map[string]map[string]any{"data": keep, "keystone": nested(map[string]any{"deletionPolicy": "Retain"}, nil)},
 		},
 	}
@@ -103,12 +103,12 @@ func TestDataPolicy(t *testing.T) {
 				}
 				observed[name] = s
 			}
-			plan, err := g.Compute(struct{}{}, seen(t, observed, true), compose.Item.Reference)
+			plan, err := g.Compute(struct{}{}, newState(t, observed, true), compose.Item.Reference)
 			if err != nil {
 				t.Fatalf("Compute(...): %v", err)
 			}
-			if got := plan.Fate(); got != tc.want {
-				t.Errorf("%s\nFate() = %d, want %d", tc.reason, got, tc.want)
+			if got := plan.DataPolicy(); got != tc.want {
+				t.Errorf("%s\nDataPolicy() = %d, want %d", tc.reason, got, tc.want)
 			}
 		})
 	}
