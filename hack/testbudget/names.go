@@ -51,7 +51,7 @@ func list(ctx context.Context, o options) ([]goPackage, error) {
 	return out, nil
 }
 
-// match returns an error if a part of the filter selects none of the packages' tests.
+// match returns an error if a part of the filter selects no test of the packages.
 func match(filter string, packages []goPackage) error {
 	if filter == "" {
 		return nil
@@ -61,7 +61,7 @@ func match(filter string, packages []goPackage) error {
 		return err
 	}
 	for _, alternative := range split(filter, '|') {
-		// Of TestA/b/c, only TestA is a function. Whether b exists is known when TestA has run.
+		// Of TestA/b/c, only TestA is a function. The existence of b can be checked only after TestA has run.
 		expression := split(alternative, '/')[0]
 		pattern, err := regexp.Compile(expression)
 		if err != nil {
@@ -95,7 +95,7 @@ func tests(packages []goPackage) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// isTest reports whether go test runs a function of this name.
+// isTest reports whether go test would run a function with this name.
 func isTest(name string) bool {
 	for _, prefix := range []string{"Test", "Fuzz", "Example"} {
 		if strings.HasPrefix(name, prefix) {
@@ -135,7 +135,7 @@ func split(filter string, separator byte) []string {
 	return append(out, filter[begin:])
 }
 
-// suggested is how many names of tests an error lists.
+// suggested is the maximum number of test names in an error.
 const suggested = 8
 
 // suggest names the tests whose names are most like the expression.
