@@ -23,7 +23,7 @@ const claims = "../../test/claims"
 // sentence matches "<kind> <name>: <field>: <error>"; objects of other kinds have no field.
 var sentence = regexp.MustCompile(`^(the claim: [^:]+|(the object|\S+( \S+)?): (object|apiVersion|kind|metadata|spec)[^ ]*: ).+`)
 
-// TestValidation runs every claim of test/claims/testdata: each is refused in the sentence of the .want file, by exit code 1,
+// TestValidation runs every claim of test/claims/testdata: each is rejected with the message in the .want file and exit code 1,
 // and nothing else is written anywhere.
 func TestValidation(t *testing.T) {
 	files, err := filepath.Glob(claims + "/testdata/*.yaml")
@@ -104,8 +104,8 @@ func TestRejectedTogether(t *testing.T) {
 	}
 }
 
-// TestRejectedPlatform runs every PlatformConfig of test/claims/platforms with the example's claim: each is refused in the sentence of the
-// .want file, by exit code 1.
+// TestRejectedPlatform runs every PlatformConfig of test/claims/platforms with the example's claim: each is rejected with the message in the
+// .want file and exit code 1.
 func TestRejectedPlatform(t *testing.T) {
 	files, err := filepath.Glob(claims + "/platforms/*.yaml")
 	if err != nil || len(files) == 0 {

@@ -32,9 +32,9 @@ const west = "west"
 // keystoneServices are services of one's own, after the control plane that lets them in.
 var keystoneServices = []string{"keystoneservice/control-plane.yaml", "keystoneservice/claim.yaml", "keystoneservice/agent.yaml"}
 
-// beside are claims that cannot be in another cluster: they are used from several clusters, belong to a claim in a cluster, or have
+// sameCluster are claims that cannot be in another cluster: they are used from several clusters, belong to a claim in a cluster, or have
 // Secrets that are not copied to another cluster.
-var beside = append([]string{
+var sameCluster = append([]string{
 	"storage/external.yaml", "storage/hypervisors.yaml", "storage/objects.yaml", "storage/objects-control-plane.yaml",
 	"storage/mirrored.yaml",
 }, keystoneServices...)
@@ -85,7 +85,7 @@ func previewAll(t *testing.T) map[string]*preview.Result {
 		}
 		claims := map[string][]byte{file: data, file + " remote": other}
 		switch {
-		case slices.Contains(beside, file):
+		case slices.Contains(sameCluster, file):
 			delete(claims, file+" remote")
 		case file == "storage/own-cluster.yaml":
 			delete(claims, file) // It sets another cluster.

@@ -47,8 +47,8 @@ func each(p props, visit func(name string, p props)) {
 	}
 }
 
-// TestNothingIsLeftOut holds that a page mentions every field, every description and every rule.
-func TestNothingIsLeftOut(t *testing.T) {
+// TestPagesComplete checks that a page mentions every field, every description and every rule.
+func TestPagesComplete(t *testing.T) {
 	for _, k := range everyKind(t) {
 		text := string(page(k))
 		for _, part := range []string{"spec", "status"} {
@@ -87,10 +87,10 @@ func TestLinksResolve(t *testing.T) {
 				anchors[a] = true
 			}
 		}
-		for _, piece := range strings.Split(text, "](#")[1:] {
-			to, _, _ := strings.Cut(piece, ")")
+		for _, link := range strings.Split(text, "](#")[1:] {
+			to, _, _ := strings.Cut(link, ")")
 			if !anchors[to] {
-				t.Errorf("%s: a link leads to #%s, which is not there", k.name, to)
+				t.Errorf("%s: the target #%s of a link does not exist", k.name, to)
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func TestTablesAreInUse(t *testing.T) {
 	}
 }
 
-func TestGenerateTwice(t *testing.T) {
+func TestGenerateIdempotent(t *testing.T) {
 	if !effort.Long() {
 		t.Skip("make verify-generated compares a run with the one before; make test-long makes two")
 	}

@@ -128,7 +128,7 @@ type goField struct {
 	typ  reflect.Type
 }
 
-// goFields returns the fields of a struct in the order of the source, with those of embedded structs at the position of the struct.
+// goFields returns the fields of a struct in the order of the source, with the fields of embedded structs at the position of the struct.
 func goFields(typ reflect.Type) []goField {
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()

@@ -21,7 +21,7 @@ type section struct {
 	rules         []string
 }
 
-// row is one field.
+// row describes a field.
 type row struct{ field, kind, preset, allowed, text string }
 
 // page describes a kind.

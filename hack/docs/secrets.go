@@ -42,7 +42,6 @@ var ownerReads = map[string]string{
 }
 
 // maker returns the creator of a Secret, and the source of its content. Secrets without a composed creator belong to the tenant.
-// maker says who makes a Secret, and of what. Nobody emits what people make.
 func (e *emitted) maker(s judge.Secret) string {
 	m := s.Maker
 	switch m.Kind {

@@ -140,9 +140,9 @@ const suggested = 8
 
 // suggest names the tests whose names are most like the expression.
 func suggest(expression string, names []string) string {
-	wanted := strings.ToLower(strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_]|\(\?[a-z]*[:)]`).ReplaceAllString(expression, ""), "_"))
+	selector := strings.ToLower(strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_]|\(\?[a-z]*[:)]`).ReplaceAllString(expression, ""), "_"))
 	ordered := slices.Clone(names)
-	slices.SortStableFunc(ordered, func(a, b string) int { return distance(wanted, a) - distance(wanted, b) })
+	slices.SortStableFunc(ordered, func(a, b string) int { return distance(selector, a) - distance(selector, b) })
 	rest := ""
 	if len(ordered) > suggested {
 		rest = fmt.Sprintf(", and %d others", len(ordered)-suggested)
@@ -151,23 +151,23 @@ func suggest(expression string, names []string) string {
 	return "tests with similar names: " + strings.Join(ordered, ", ") + rest
 }
 
-// distance counts the changes from a wanted name in lower case to a test's name. A name that contains the wanted one is close,
+// distance counts the changes from a selector in lower case to a test's name. A name that contains the selector is close,
 // however long it is.
-func distance(wanted, name string) int {
+func distance(selector, name string) int {
 	name = strings.ToLower(name)
-	if strings.Contains(name, strings.TrimPrefix(wanted, "test")) {
+	if strings.Contains(name, strings.TrimPrefix(selector, "test")) {
 		return 0
 	}
 	row := make([]int, len(name)+1)
 	for j := range row {
 		row[j] = j
 	}
-	for i := range len(wanted) {
+	for i := range len(selector) {
 		diagonal := row[0]
 		row[0] = i + 1
 		for j := range len(name) {
 			replaced := diagonal
-			if wanted[i] != name[j] {
+			if selector[i] != name[j] {
 				replaced++
 			}
 			diagonal = row[j+1]
