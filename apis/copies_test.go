@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
-// TestCopies holds that the CronJob which copies pools of Ceph has no field that Kubernetes does not know, runs a script that there is, and
+// TestCopies checks that the CronJob which copies pools of Ceph has no field that Kubernetes does not have, runs an existing script, and
 // reads the key that Rook writes.
 func TestCopies(t *testing.T) {
 	data, err := examples.Files.ReadFile("copies/cronjob.yaml")
@@ -32,6 +32,6 @@ func TestCopies(t *testing.T) {
 	}
 	const user = "cloud-cinder"
 	if pod.Volumes[1].Secret.SecretName != rook.SecretName(user) || !strings.Contains(c.Env[0].Value, "--id="+user+" ") {
-		t.Errorf("Secret %s is not that of user %s", pod.Volumes[1].Secret.SecretName, user)
+		t.Errorf("Secret %s does not belong to user %s", pod.Volumes[1].Secret.SecretName, user)
 	}
 }

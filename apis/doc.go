@@ -1,6 +1,6 @@
-// Package apis holds the Go types of every kind that we define. The types are the source of truth: XRDs, CRDs, deep
-// copies and the claim reference in docs/ are generated from them by `make generate`.
+// Package apis holds the Go types of every kind of this project. The types are the source of truth: `make generate` generates XRDs, CRDs,
+// deep copies and the claim reference in docs/ from them.
 //
-// One folder per kind, one sub-folder per version. Limits (maxLength, maxItems, maxProperties) are not taste: the API
-// server estimates the cost of CEL rules from them and refuses a definition whose rules could cost too much.
+// One folder per kind, one sub-folder per version. Limits (maxLength, maxItems, maxProperties) are required: the API server estimates the
+// cost of CEL rules from them and rejects a definition whose rules could cost too much.
 package apis

@@ -9,20 +9,20 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
-// TestExamples holds that an API server accepts every example, and that what cannot be served yet says so.
+// TestExamples checks that an API server accepts every example.
 func TestExamples(t *testing.T) {
 	all := crds(t)
 	files, err := fs.Glob(examples.Files, "*/*.yaml")
 	if err != nil || len(files) < 6 {
 		t.Fatalf("cannot find the examples: %v, %v", files, err)
 	}
-	validators := map[string]*schema.Validator{} // by kind: to compile the rules takes longer than to apply them
+	validators := map[string]*schema.Validator{} // By kind, because compiling the rules takes longer than applying them.
 	for _, file := range files {
 		others := strings.HasPrefix(file, "identity/") && file != "identity/claim.yaml" || strings.HasPrefix(file, "queues/") ||
 			strings.HasPrefix(file, "networks/") || strings.HasPrefix(file, "ownservice/") ||
 			strings.HasPrefix(file, "copies/") || file == "complete/stack.yaml"
 		if file == "platform/admission.yaml" || others {
-			continue // Of kinds that are not ours: hack/chart checks the chart's policies, test/emitted what is ordered of K-ORC and of cert-manager, TestCopies copies, make openstack-up what of Heat.
+			continue // Kinds of other projects: see hack/chart (admission policies), test/emitted (K-ORC, cert-manager), TestCopies, make openstack-up (Heat).
 		}
 		t.Run(file, func(t *testing.T) {
 			data, err := examples.Files.ReadFile(file)

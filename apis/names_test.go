@@ -10,8 +10,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
-// TestNames: the names of a definition are for ever, each of them: Crossplane refuses one that is installed with other names, a short name
-// or a category more included, and so the whole package. (The rule self == oldSelf of spec.names and spec.claimNames.)
+// TestNames checks that the names of a definition never change: Crossplane rejects a definition that is installed with other names,
+// including an additional short name or category, and therefore the complete package. (The rule self == oldSelf of spec.names and
+// spec.claimNames.)
 func TestNames(t *testing.T) {
 	type names = apiextensionsv1.CustomResourceDefinitionNames
 	of := func(kind, plural, singular string) names {

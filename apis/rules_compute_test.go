@@ -5,12 +5,12 @@ import "strings"
 // longestKey is of an extra spec, or of an aggregate's metadata.
 var longestKey = strings.Repeat("k", 255)
 
-// computeCatalogCases are those of flavors and aggregates, which claims have in the same words.
+// computeCatalogCases are the cases of flavors and aggregates, which claims have with the same schema.
 var computeCatalogCases = kindCases{
 	base: `{cloudCredentialsRef: {secretName: nova-clouds, cloudName: nova}}`,
 	cases: map[string]specCase{
 		"Everything": {
-			reason: "What a claim may say.",
+			reason: "All fields of claims are accepted.",
 			spec: `
 flavors:
 - name: m1.large
@@ -38,27 +38,27 @@ aggregates:
 			old:     new(`flavors: [{name: a, vcpus: 1, memoryMiB: 512}]`),
 			spec:    `flavors: [{name: a, vcpus: 1, memoryMiB: 512, swapMiB: 1}]`,
 			field:   "spec.flavors[0]",
-			message: "Nova cannot change the size of a flavor: add one with another name, and remove this one when nobody needs it any more",
+			message: "the size of a flavor is immutable in Nova; add a flavor with another name and remove this one when it is no longer used",
 		},
 		"FlavorPublished": {
 			reason:  "Nova does not change that either.",
 			old:     new(`flavors: [{name: a, vcpus: 1, memoryMiB: 512, private: true}]`),
 			spec:    `flavors: [{name: a, vcpus: 1, memoryMiB: 512}]`,
 			field:   "spec.flavors[0]",
-			message: "Nova can change neither id nor private of a flavor: add one with another name, and remove this one when nobody needs it any more",
+			message: "id and private of a flavor are immutable in Nova; add a flavor with another name and remove this one when it is no longer used",
 		},
 		"FlavorOfAnotherID": {
 			reason:  "It would be another flavor.",
 			old:     new(`flavors: [{name: a, vcpus: 1, memoryMiB: 512}]`),
 			spec:    `flavors: [{name: a, id: b, vcpus: 1, memoryMiB: 512}]`,
 			field:   "spec.flavors[0]",
-			message: "Nova can change neither id nor private of a flavor: add one with another name, and remove this one when nobody needs it any more",
+			message: "id and private of a flavor are immutable in Nova; add a flavor with another name and remove this one when it is no longer used",
 		},
 		"PublicProjects": {
 			reason:  "Nova refuses it.",
 			spec:    `flavors: [{name: a, vcpus: 1, memoryMiB: 512, projects: [p]}]`,
 			field:   "spec.flavors[0]",
-			message: "every project may use a flavor that is public: say private: true, or leave out projects",
+			message: "projects requires private: true; a public flavor is available to every project",
 		},
 		"ZoneChanged": {
 			reason: "Nova looks whether it can be.",
@@ -70,7 +70,7 @@ aggregates:
 			old:     new(`aggregates: [{name: a, availabilityZone: az}]`),
 			spec:    `aggregates: [{name: a}]`,
 			field:   "spec.aggregates[0]",
-			message: "Nova cannot take its availability zone from an aggregate: name another zone, or add another aggregate and remove this one",
+			message: "Nova cannot remove the availability zone of an aggregate: set another zone, or add another aggregate and remove this one",
 		},
 		"InternalZone": {
 			reason:  "Processes without virtual machines are in it.",
@@ -82,7 +82,7 @@ aggregates:
 			reason:  "Nova keeps the zone there.",
 			spec:    `aggregates: [{name: a, metadata: {availability_zone: az}}]`,
 			field:   "spec.aggregates[0]",
-			message: "say availabilityZone rather than the key availability_zone of metadata",
+			message: "set the field availabilityZone instead of the metadata key availability_zone",
 		},
 		"LongestKeys": {
 			reason: "Nova takes them.",
@@ -93,19 +93,19 @@ aggregates:
 			reason:  "The state has no room for it: of no flavor anything would be known.",
 			spec:    `flavors: [{name: a, vcpus: 1, memoryMiB: 512, extraSpecs: {` + longestKey + `k: v}}]`,
 			field:   "spec.flavors[0].extraSpecs",
-			message: "a key has 1 to 255 characters: Nova takes no other",
+			message: "a key must have 1 to 255 characters",
 		},
 		"EmptyKeyOfFlavor": {
 			reason:  "Nova takes none.",
 			spec:    `flavors: [{name: a, vcpus: 1, memoryMiB: 512, extraSpecs: {"": v}}]`,
 			field:   "spec.flavors[0].extraSpecs",
-			message: "a key has 1 to 255 characters: Nova takes no other",
+			message: "a key must have 1 to 255 characters",
 		},
 		"LongKeyOfAggregate": {
 			reason:  "The same of aggregates.",
 			spec:    `aggregates: [{name: a, metadata: {` + longestKey + `k: v}}]`,
 			field:   "spec.aggregates[0].metadata",
-			message: "a key has 1 to 255 characters: Nova takes no other",
+			message: "a key must have 1 to 255 characters",
 		},
 		"EmptyValue": {
 			reason:  "It removes a key.",

@@ -2,13 +2,14 @@ package apis_test
 
 import "strings"
 
-// externalKeystone is a Keystone that somebody else runs, with more of it, and more of the claim, and the region that it takes.
+// externalKeystone returns a spec with an external Keystone, with further fields of the Keystone and of the claim, and the required
+// region.
 func externalKeystone(keystone, more string) string {
 	return "global: {region: eu-de-2}\nservices: {keystone: {external: {authURL: 'https://identity.example.com/v3', user: cloud-admin, " +
 		"caSecretRef: {name: corporate, key: ca.crt}, passwordSecretRef: {name: corporate, key: password}}" + keystone + "}}\n" + more
 }
 
-// externalDatabase is a database that somebody else runs, with more said of it.
+// externalDatabase returns a spec with an external database and further fields.
 func externalDatabase(more string) string {
 	return "infrastructure: {mariadb: {external: {host: db.example.com, user: cloud-admin, secretRef: {name: corporate}}" + more + "}}"
 }
@@ -19,21 +20,21 @@ var controlPlaneCases = kindCases{
 	base: `openStackRelease: "2025.2"`,
 	cases: map[string]specCase{
 		"Tests": {
-			reason: "Smoke tests every night are all that has to be said, besides that they may.",
+			reason: "A schedule and a selection of tests are optional; the permission is required.",
 			spec:   `tempest: {enabled: true, allowAdministration: true, tests: {services: [identity, image], concurrency: 4, includeRegex: "^tempest\\.api", excludeRegex: slow}}`,
 		},
 		"TestsNotAllowed": {
-			reason:  "Nobody is made an administrator without a word.",
+			reason:  "An administrator requires an explicit permission.",
 			spec:    `tempest: {enabled: true}`,
 			field:   "spec.tempest.allowAdministration",
-			message: "tests make users and set quotas as an administrator of the cloud; say allowAdministration: true, or leave them off",
+			message: "Tempest requires an administrator account; set allowAdministration: true or disable Tempest",
 		},
 		"TestsOff": {
-			reason: "What is off needs no permission.",
+			reason: "Disabled tests require no permission.",
 			spec:   `tempest: {enabled: false, schedule: "0 2 * * *"}`,
 		},
 		"ReleaseUnknown": {
-			reason:  "Only releases of the table can be asked for.",
+			reason:  "Only releases of the table are accepted.",
 			spec:    `openStackRelease: "2024.2"`,
 			field:   "spec.openStackRelease",
 			message: `supported values: "2025.1", "2025.2", "2026.1", "2026.2"`,
@@ -68,7 +69,7 @@ var controlPlaneCases = kindCases{
 			message: "unknown field",
 		},
 		"Cells": {
-			reason: "Each has what it needs of its own.",
+			reason: "Each cell may have its own settings.",
 			spec: `
 services:
   nova:
@@ -88,19 +89,19 @@ services:
 			message: "must be a range of addresses, such as 10.0.1.0/24",
 		},
 		"CellZero": {
-			reason:  "Nova has one of the name.",
+			reason:  "The name is used by Nova.",
 			spec:    `services: {nova: {cells: [{name: cell0}]}}`,
 			field:   "spec.services.nova.cells[0].name",
-			message: "nova_cell0 and nova_api are databases of Nova's own, and a cell's is called nova_<cell>; choose another name",
+			message: "cell0 and api are reserved, because the database of a cell is named nova_<cell>; choose another name",
 		},
 		"CellAPI": {
-			reason:  "Its database would be that of Nova's API.",
+			reason:  "Its database would be the database of Nova's API.",
 			spec:    `services: {nova: {cells: [{name: api}]}}`,
 			field:   "spec.services.nova.cells[0].name",
-			message: "nova_cell0 and nova_api are databases of Nova's own, and a cell's is called nova_<cell>; choose another name",
+			message: "cell0 and api are reserved, because the database of a cell is named nova_<cell>; choose another name",
 		},
 		"CellTakenBack": {
-			reason: "What was refused was never composed; the function refuses to take back what was.",
+			reason: "CEL allows the removal of a cell that was never composed; the function rejects the removal of others.",
 			old:    new(`services: {nova: {enabled: true, cells: [{name: cell1}, {name: cell2, infrastructure: {mariadb: {}, rabbitmq: {}}}]}}`),
 			spec:   `services: {nova: {enabled: true, cells: [{name: cell1}]}}`,
 		},
@@ -119,26 +120,26 @@ services:
 			old:     new(`services: {nova: {enabled: false, cells: [{name: cell1}, {name: cell2}]}}`),
 			spec:    `services: {nova: {enabled: true, cells: [{name: cell1}]}}`,
 			field:   "spec.services.nova.cells",
-			message: "while Nova is off nobody knows which cells it had: leave their names and whether they have a mariadb or rabbitmq of their own, or change them while it is on",
+			message: "cells cannot be removed or renamed, and their own mariadb and rabbitmq cannot be added or removed, while Nova is disabled; enable Nova first",
 		},
 		"CellDatabaseGivenUpWithNova": {
 			reason:  "When it is on again, the cell would be in another database.",
 			old:     new(`services: {nova: {enabled: true, cells: [{name: cell1, infrastructure: {mariadb: {}, rabbitmq: {}}}]}}`),
 			spec:    `services: {nova: {enabled: false, cells: [{name: cell1, infrastructure: {rabbitmq: {}}}]}}`,
 			field:   "spec.services.nova.cells",
-			message: "while Nova is off nobody knows which cells it had: leave their names and whether they have a mariadb or rabbitmq of their own, or change them while it is on",
+			message: "cells cannot be removed or renamed, and their own mariadb and rabbitmq cannot be added or removed, while Nova is disabled; enable Nova first",
 		},
 		"CellOfNothing": {
-			reason:  "It would have nothing of its own.",
+			reason:  "An empty object is ambiguous.",
 			spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {}}]}}`,
 			field:   "spec.services.nova.cells[0].infrastructure",
-			message: "say mariadb: {}, rabbitmq: {}, or both; or leave infrastructure out",
+			message: "set mariadb: {}, rabbitmq: {} or both, or remove infrastructure",
 		},
 		"CellMembers": {
 			reason:  "Each write waits for all.",
 			spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {replicas: 11}}}]}}`,
 			field:   "spec.services.nova.cells[0].infrastructure.mariadb",
-			message: "there can be 9 replicas at most: all of them have to agree on each write",
+			message: "replicas must be at most 9: a majority must agree on each write",
 		},
 		"CellShrinks": {
 			reason:  "Volumes do not.",
@@ -154,20 +155,20 @@ services:
 			message: "unknown field",
 		},
 		"ClusterWithoutName": {
-			reason:  "There is one way to name it.",
+			reason:  "A cluster requires a name.",
 			spec:    `cluster: {}`,
 			field:   "spec.cluster",
-			message: "say which cluster, in one way: a cluster that the platform offers is ref: {name: …}",
+			message: "set exactly one of ref and gardener; ref names a cluster that the platform provides",
 		},
 		"KORC": {
-			reason: "What is always there may be said.",
+			reason: "Fixed values may be set explicitly.",
 			spec:   `korc: {enabled: true, bootstrapResources: [domains, projects]}`,
 		},
 		"KORCOff": {
 			reason:  "Nothing would be in the catalog.",
 			spec:    `korc: {enabled: false}`,
 			field:   "spec.korc",
-			message: "K-ORC cannot be switched off: without it the catalog has no entry, and no service a user",
+			message: "K-ORC cannot be disabled: it creates the catalog entries and the users of services",
 		},
 		"CredentialEveryWeek": {
 			reason: "Replaced every six days, used for one more.",
@@ -199,35 +200,35 @@ services:
 			message: "should match",
 		},
 		"HostnameForNobody": {
-			reason:  "A host name that leads nowhere is a mistake in one of the two.",
+			reason:  "A host name without exposure is a mistake in one of the two fields.",
 			spec:    `{services: {keystone: {hostname: login.example.com}}, global: {exposure: {type: None}}}`,
 			field:   "spec.services.keystone.hostname",
-			message: "with global.exposure.type None nobody outside gets there; leave hostname out, or expose the cloud",
+			message: "hostname has no effect with global.exposure.type None; remove hostname or change the exposure type",
 		},
 		"ImagesForNobody": {
 			reason:  "The same for another service.",
 			spec:    `{services: {glance: {hostname: images.example.com}}, global: {exposure: {type: None}}}`,
 			field:   "spec.services",
-			message: "with global.exposure.type None nobody outside gets to Glance or Placement; leave their hostname out, or expose the cloud",
+			message: "hostname of Glance and Placement has no effect with global.exposure.type None; remove it or change the exposure type",
 		},
 		"InventoryForNobody": {
 			reason:  "And for the third.",
 			spec:    `{services: {placement: {hostname: placement.example.com}}, global: {exposure: {type: None}}}`,
 			field:   "spec.services",
-			message: "with global.exposure.type None nobody outside gets to Glance or Placement; leave their hostname out, or expose the cloud",
+			message: "hostname of Glance and Placement has no effect with global.exposure.type None; remove it or change the exposure type",
 		},
 		"HostnameOfThePlatformsExposure": {
 			reason: "The platform may expose it.",
 			spec:   `services: {keystone: {hostname: login.example.com}}`,
 		},
 		"IssuerWithoutTLS": {
-			reason:  "There is nothing to issue.",
+			reason:  "Without TLS, no certificate is issued.",
 			spec:    `global: {tls: {enabled: false, issuerRef: {name: letsencrypt}}}`,
 			field:   "spec.global.tls.issuerRef",
-			message: "without TLS there is no certificate to issue; leave issuerRef out, or enabled on",
+			message: "issuerRef has no effect without TLS; remove issuerRef or set enabled to true",
 		},
 		"WithoutTLS": {
-			reason: "Of the platform's issuer nothing is said.",
+			reason: "TLS can be disabled independent of the platform's issuer.",
 			spec:   `global: {tls: {enabled: false}}`,
 		},
 		"StorePrefix": {
@@ -241,7 +242,7 @@ services:
 			message: "should match",
 		},
 		"StorePrefixEmptyPart": {
-			reason:  "Stores differ in what they make of it.",
+			reason:  "Stores interpret an empty segment differently.",
 			spec:    `global: {secretStore: {name: vault, prefix: a//b}}`,
 			field:   "spec.global.secretStore.prefix",
 			message: "should match",
@@ -253,7 +254,7 @@ services:
 			message: "should match",
 		},
 		"Bucket": {
-			reason: "All that can be said of one.",
+			reason: "All fields of a bucket are accepted.",
 			spec: `infrastructure: {mariadb: {backup: {s3: {bucket: abc, endpoint: "s3.example.com:65535", region: eu-de_1.b, prefix: clouds/a.b,
 				credentialsSecretRef: {name: s3}}}}}`,
 		},
@@ -282,10 +283,10 @@ services:
 			message: "should match",
 		},
 		"GlanceWithoutStore": {
-			reason:  "Nobody can choose for the tenant where his images are.",
+			reason:  "The location of images has no default.",
 			spec:    `services: {glance: {enabled: true}}`,
 			field:   "spec.services.glance.stores",
-			message: "Glance needs a place for images: write stores: [{name: main, file: {storageSize: 100Gi}}], or a store with s3, rbd or swift",
+			message: "Glance requires at least one store; set stores: [{name: main, file: {storageSize: 100Gi}}], or a store with s3, rbd or swift",
 		},
 		"ImagesPurgedFirst": {
 			reason:  "Properties of an image refer to its row, which could not be removed.",
@@ -294,24 +295,24 @@ services:
 			message: "imagesAfterDays cannot be less than afterDays; raise imagesAfterDays, or lower afterDays",
 		},
 		"ImagesPurgedTogether": {
-			reason: "Rows of images go after those that refer to them, in the same run.",
+			reason: "Rows of images are removed after the rows that refer to them, in the same run.",
 			spec:   `services: {glance: {enabled: true, ` + fileStore + `, archive: {afterDays: 200, imagesAfterDays: 200}}}`,
 		},
 		"GlanceOffWithoutStore": {
-			reason: "What is off needs none.",
+			reason: "A disabled Glance requires no store.",
 			spec:   `services: {glance: {enabled: false, uwsgi: {threads: 8}}, placement: {enabled: true, uwsgi: {processes: 2}}}`,
 		},
 		"StoreOfOnePod": {
 			reason:  "Two pods of a small cloud would fight for the volume.",
 			spec:    `services: {glance: {enabled: true, ` + onePodStore + `}}`,
 			field:   "spec.services.glance.replicas",
-			message: "a store with accessMode ReadWriteOnce serves a single pod; say replicas: 1, or accessMode: ReadWriteMany",
+			message: "a store with accessMode ReadWriteOnce supports one pod only; set replicas: 1 or accessMode: ReadWriteMany",
 		},
 		"StoreOfOnePodForThree": {
 			reason:  "So would three of a tiny one.",
 			spec:    `{size: development, services: {glance: {enabled: true, replicas: 3, ` + onePodStore + `}}}`,
 			field:   "spec.services.glance.replicas",
-			message: "a store with accessMode ReadWriteOnce serves a single pod; say replicas: 1, or accessMode: ReadWriteMany",
+			message: "a store with accessMode ReadWriteOnce supports one pod only; set replicas: 1 or accessMode: ReadWriteMany",
 		},
 		"StoreOfOnePodAlone": {
 			reason: "One pod can have it.",
@@ -326,58 +327,58 @@ services:
 			old:     new(`services: {glance: {enabled: true, ` + fileStore + `}}`),
 			spec:    `services: {glance: {enabled: true, stores: [{name: other, file: {storageSize: 100Gi}}]}}`,
 			field:   "spec.services.glance.stores",
-			message: "a store cannot be removed or renamed: the images in it would be lost; copy them to another store, and say deletionPolicy: Delete in the edit that removes it",
+			message: "a store cannot be removed or renamed, because its images would be lost; copy the images to another store and set deletionPolicy: Delete in the edit that removes the store",
 		},
 		"StoresForgotten": {
 			reason:  "Images outlive a service that is switched off, too.",
 			old:     new(`services: {glance: {enabled: true, ` + fileStore + `}}`),
 			spec:    `{}`,
 			field:   "spec.services.glance.stores",
-			message: "a store cannot be removed or renamed: the images in it would be lost; copy them to another store, and say deletionPolicy: Delete in the edit that removes it",
+			message: "a store cannot be removed or renamed, because its images would be lost; copy the images to another store and set deletionPolicy: Delete in the edit that removes the store",
 		},
 		"StoreDeleted": {
-			reason: "Who says so means it.",
+			reason: "The deletion policy confirms the loss of the images.",
 			old:    new(`services: {glance: {enabled: true, ` + fileStore + `}}`),
 			spec:   `{deletionPolicy: Delete, services: {glance: {enabled: true, stores: [{name: other, file: {storageSize: 100Gi}}]}}}`,
 		},
 		"GlanceSwitchedOff": {
-			reason: "Its stores are kept, and said.",
+			reason: "The stores of a disabled Glance stay in the claim.",
 			old:    new(`services: {glance: {enabled: true, ` + fileStore + `, imageCache: {storageSize: 1Gi}}}`),
 			spec:   `services: {glance: {enabled: false, ` + fileStore + `}}`,
 		},
 		"StagingGrows": {
-			reason:  "A StatefulSet's volumes stay as they were ordered first.",
+			reason:  "The volumes of a StatefulSet are immutable.",
 			old:     new(`services: {glance: {enabled: true, ` + fileStore + `, import: {staging: {storageSize: 1Gi}}}}`),
 			spec:    `services: {glance: {enabled: true, ` + fileStore + `, import: {staging: {storageSize: 2Gi}}}}`,
 			field:   "spec.services.glance",
-			message: "import.staging and imageCache stay as Glance was started with: pods keep their volumes; switch Glance off, change them, and switch it on again",
+			message: "import.staging and imageCache are immutable while Glance is enabled, because pods keep their volumes; disable Glance, change them, and enable it again",
 		},
 		"ImageCacheAdded": {
 			reason:  "Nor does it get more of them.",
 			old:     new(`services: {glance: {enabled: true, ` + fileStore + `}}`),
 			spec:    `services: {glance: {enabled: true, ` + fileStore + `, imageCache: {storageSize: 2Gi}}}`,
 			field:   "spec.services.glance",
-			message: "import.staging and imageCache stay as Glance was started with: pods keep their volumes; switch Glance off, change them, and switch it on again",
+			message: "import.staging and imageCache are immutable while Glance is enabled, because pods keep their volumes; disable Glance, change them, and enable it again",
 		},
 		"ClusterSet": {
 			reason:  "An existing control plane does not move to another cluster.",
 			old:     new(`{}`),
 			spec:    `cluster: {ref: {name: west}}`,
 			field:   "spec",
-			message: "cluster cannot be set or removed: a control plane's data does not move; delete the claim and claim it elsewhere",
+			message: "cluster cannot be added or removed: data cannot be moved; delete the claim and create it with or without cluster",
 		},
 		"ClusterRenamed": {
 			reason:  "Another name is another cluster.",
 			old:     new(`cluster: {ref: {name: west}}`),
 			spec:    `cluster: {ref: {name: east}}`,
 			field:   "spec.cluster",
-			message: "another cluster cannot be chosen: data does not move; delete the claim and claim it elsewhere",
+			message: "cluster is immutable: data cannot be moved; delete the claim and create it with the other cluster",
 		},
 		"ImageTagAndDigest": {
 			reason:  "An image is named in one way.",
 			spec:    `services: {keystone: {image: {tag: 28.1.0, digest: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}}}`,
 			field:   "spec.services.keystone.image",
-			message: "give a tag or a digest, not both",
+			message: "set tag or digest, not both",
 		},
 		"ImageTags": {
 			reason: "Versions, patched versions, branches and commits are tags.",
@@ -427,7 +428,7 @@ services:
 			reason:  "Equal compares the value of a key.",
 			spec:    `services: {keystone: {tolerations: [{operator: Equal, value: x}]}}`,
 			field:   "spec.services.keystone.tolerations[0]",
-			message: "a toleration with operator Exists takes no value, one with operator Equal needs a key",
+			message: "operator Exists cannot have a value; operator Equal requires a key",
 		},
 		"TolerationOfEverything": {
 			reason: "Exists without a key tolerates every taint.",
@@ -438,19 +439,19 @@ services:
 			old:     new(`{}`),
 			spec:    `global: {region: west}`,
 			field:   "spec.global",
-			message: "region cannot be changed: it is written into every entry of the service catalog",
+			message: "region is immutable: it is part of every entry of the service catalog",
 		},
 		"GatewayMissing": {
 			reason:  "Routes attach to a Gateway.",
 			spec:    `global: {exposure: {type: GatewayAPI}}`,
 			field:   "spec.global.exposure",
-			message: "exposure of type GatewayAPI needs gateway.name and gateway.namespace",
+			message: "exposure of type GatewayAPI requires gateway.name and gateway.namespace",
 		},
 		"IngressPaths": {
 			reason:  "Ingress cannot rewrite paths.",
 			spec:    `global: {exposure: {type: Ingress, routing: Paths}}`,
 			field:   "spec.global.exposure",
-			message: "routing Paths needs type GatewayAPI: a path has to be rewritten, which Ingress has no portable field for; use routing Hostnames",
+			message: "routing Paths requires type GatewayAPI, because Ingress has no portable field to rewrite paths; use routing Hostnames",
 		},
 		"GaleraEven": {
 			reason:  "Two halves of an even cluster both stop.",
@@ -463,7 +464,7 @@ services:
 			old:     new(`infrastructure: {mariadb: {storageClass: fast}}`),
 			spec:    `{}`,
 			field:   "spec.infrastructure.mariadb",
-			message: "storageClass cannot be changed: volumes do not move between classes",
+			message: "storageClass is immutable: data cannot be moved between storage classes",
 		},
 		"StorageShrinks": {
 			reason:  "Volumes only grow.",
@@ -478,22 +479,22 @@ services:
 			spec:   `infrastructure: {valkey: {storageSize: 1Gi}}`,
 		},
 		"QueueOffWithMembers": {
-			reason:  "What is off has no members.",
+			reason:  "A disabled queue has no members.",
 			spec:    `infrastructure: {rabbitmq: {enabled: false, replicas: 5}}`,
 			field:   "spec.infrastructure.rabbitmq",
-			message: "the queue is off, so what is said of it does nothing; leave everything but enabled out, or switch it on",
+			message: "fields of a disabled message queue have no effect; set only enabled, or set enabled: true",
 		},
 		"QueueOffAndExposed": {
-			reason:  "Nobody answers there.",
+			reason:  "A disabled queue has no address.",
 			spec:    `infrastructure: {rabbitmq: {enabled: false, exposure: {type: LoadBalancer}}}`,
 			field:   "spec.infrastructure.rabbitmq",
-			message: "the queue is off, so what is said of it does nothing; leave everything but enabled out, or switch it on",
+			message: "fields of a disabled message queue have no effect; set only enabled, or set enabled: true",
 		},
 		"QueueNodePort": {
 			reason:  "A port alone is no address.",
 			spec:    `infrastructure: {rabbitmq: {exposure: {type: NodePort}}}`,
 			field:   "spec.infrastructure.rabbitmq.exposure.nodes",
-			message: "exposure of type NodePort needs nodes: a name or an address at which the nodes are reached, since ports alone are no address",
+			message: "exposure of type NodePort requires nodes: a name or an address of the nodes",
 		},
 		"QueueOff": {
 			reason: "A storage class cannot be taken back, so it may stay.",
@@ -501,26 +502,26 @@ services:
 			spec:   `infrastructure: {rabbitmq: {enabled: false, storageClass: fast}}`,
 		},
 		"StoreOffWithSentinel": {
-			reason:  "What is off has no sentinels.",
+			reason:  "A disabled store has no sentinels.",
 			spec:    `infrastructure: {valkey: {enabled: false, sentinel: {enabled: true}}}`,
 			field:   "spec.infrastructure.valkey",
-			message: "the store is off, so what is said of it does nothing; leave everything but enabled out, or switch it on",
+			message: "fields of a disabled key-value store have no effect; set only enabled, or set enabled: true",
 		},
 		"TwoSentinels": {
 			reason:  "Either's loss stops both.",
 			spec:    `infrastructure: {valkey: {replicas: 2}}`,
 			field:   "spec.infrastructure.valkey",
-			message: "2 sentinels cannot fail over: most of three or more have to agree; use 3 replicas, or 2 with sentinel.enabled false",
+			message: "2 sentinels cannot fail over, because a majority of at least three must agree; use 3 replicas, or 2 with sentinel.enabled false",
 		},
 		"TwoWithoutSentinel": {
 			reason: "A copy may be wanted.",
 			spec:   `infrastructure: {valkey: {replicas: 2, sentinel: {enabled: false}}}`,
 		},
 		"OneSentinel": {
-			reason:  "It has nobody to agree with.",
+			reason:  "A single sentinel has no majority.",
 			spec:    `infrastructure: {valkey: {replicas: 1, sentinel: {enabled: true}}}`,
 			field:   "spec.infrastructure.valkey",
-			message: "sentinels need 3 replicas or more: most of three or more have to agree",
+			message: "sentinels require at least 3 replicas, because a majority of at least three must agree",
 		},
 		"ProxiesWithoutProxy": {
 			reason:  "The number would have no effect.",
@@ -538,95 +539,95 @@ services:
 			reason:  "Nothing works without Keystone.",
 			spec:    `services: {keystone: {enabled: false}}`,
 			field:   "spec.services.keystone",
-			message: "Keystone cannot be switched off: every other service authenticates through it",
+			message: "Keystone cannot be disabled: every other service authenticates through it",
 		},
 		"AdminRenamed": {
 			reason:  "Bootstrap would make another administrator, also where the first name was the default.",
 			old:     new(`{}`),
 			spec:    `services: {keystone: {bootstrap: {adminUser: root}}}`,
 			field:   "spec.services.keystone.bootstrap",
-			message: "adminUser cannot be changed: bootstrap would make a second administrator beside the first",
+			message: "adminUser is immutable: bootstrap would create a second administrator",
 		},
 		"DefaultDomainInDirectory": {
 			reason:  "The service users live in the domain Default, however it is written.",
 			spec:    `services: {keystone: {identityBackends: [{domain: default, ldap: {url: "ldaps://ldap.example.com", suffix: dc=x, userTreeDN: ou=y}}]}}`,
 			field:   "spec.services.keystone.identityBackends[0]",
-			message: "the domain Default keeps its users in the database: the administrator and the service users live there",
+			message: "the domain Default must keep its users in the database: it contains the administrator and the service users",
 		},
 		"DirectoryUserWithoutPassword": {
 			reason:  "A user without a password would log in anonymously.",
 			spec:    `services: {keystone: {identityBackends: [{domain: x, ldap: {url: "ldaps://ldap.example.com", user: cn=k, suffix: dc=x, userTreeDN: ou=y}}]}}`,
 			field:   "spec.services.keystone.identityBackends[0].ldap",
-			message: "give user and passwordSecretRef together, or neither to log in anonymously",
+			message: "set user and passwordSecretRef together, or neither to log in anonymously",
 		},
 		"NoBackend": {
 			reason:  "No volume could be made.",
 			spec:    `services: {cinder: {enabled: true}}`,
 			field:   "spec.services.cinder.backends",
-			message: "Cinder needs a place for volumes: write backends: [{name: ceph-rbd, rbd: {secretRef: {name: …}}}], or one with nfs",
+			message: "Cinder requires at least one backend; set backends: [{name: ceph-rbd, rbd: {secretRef: {name: …}}}], or a backend with nfs",
 		},
 		"EvenMembers": {
 			reason:  "A majority of two is two.",
 			spec:    `services: {neutron: {ovn: {northbound: {replicas: 2}}}}`,
 			field:   "spec.services.neutron.ovn.northbound",
-			message: "replicas must be odd: a majority has to agree",
+			message: "replicas must be odd: a majority must agree",
 		},
 		"OVNWithoutOVN": {
-			reason:  "There is nothing to describe.",
+			reason:  "With mechanism OVS, OVN does not run.",
 			spec:    `services: {neutron: {mechanism: OVS, ovn: {}}}`,
 			field:   "spec.services.neutron.ovn",
-			message: "with mechanism OVS there is no OVN; leave ovn out",
+			message: "ovn cannot be set with mechanism OVS; remove ovn",
 		},
 		"ExternalOVN": {
-			reason: "Somebody else has the databases.",
+			reason: "The databases may be external.",
 			spec:   `services: {neutron: {ovn: {external: {northbound: "ssl:a:1", southbound: "ssl:a:2", networks: [10.20.0.0/24], clientSecretRef: {name: a}}}}}`,
 		},
 		"ExternalOVNIsTold": {
-			reason:  "Nobody would listen.",
+			reason:  "The fields would have no effect.",
 			spec:    `services: {neutron: {ovn: {northd: {replicas: 1}, external: {northbound: "ssl:a:1", southbound: "ssl:a:2", networks: [10.20.0.0/24], clientSecretRef: {name: a}}}}}`,
 			field:   "spec.services.neutron.ovn.external",
-			message: "whoever has the external databases says how they run; leave out everything but external and sync",
+			message: "only external and sync can be set for external OVN databases",
 		},
 		"ExternalOVNRepaired": {
-			reason:  "What others keep there would be removed.",
+			reason:  "Entries of other users would be deleted.",
 			spec:    `services: {neutron: {ovn: {sync: {request: a, mode: Repair}, external: {northbound: "ssl:a:1", southbound: "ssl:a:2", networks: [10.20.0.0/24], clientSecretRef: {name: a}}}}}`,
 			field:   "spec.services.neutron.ovn.sync.mode",
-			message: "external databases are not repaired: what others keep in them would be removed; say Log",
+			message: "sync.mode must be Log for external OVN databases: a repair would delete entries of their other users",
 		},
 		"ExternalOVNSet": {
 			reason:  "Networks do not move.",
 			old:     new(`services: {neutron: {enabled: true}}`),
 			spec:    `services: {neutron: {enabled: true, ovn: {external: {northbound: "ssl:a:1", southbound: "ssl:a:2", networks: [10.20.0.0/24], clientSecretRef: {name: a}}}}}`,
 			field:   "spec.services.neutron.ovn.external",
-			message: "external cannot be set or removed: networks do not move from one OVN to another; claim another control plane",
+			message: "external cannot be added or removed: networks cannot be moved to another OVN; create another control plane",
 		},
 		"MechanismChanged": {
-			reason:  "Every port says what bound it.",
+			reason:  "Existing ports are bound by the mechanism.",
 			old:     new(`services: {neutron: {}}`),
 			spec:    `services: {neutron: {mechanism: OVS}}`,
 			field:   "spec.services.neutron.mechanism",
-			message: "mechanism cannot be changed: ports stay bound as they are; claim another control plane",
+			message: "mechanism is immutable: existing ports stay bound to it; create another control plane",
 		},
 		"TenantsWithoutDriver": {
 			reason:  "Neutron would not start.",
 			spec:    `services: {neutron: {ml2: {typeDrivers: [geneve], tenantNetworkTypes: [vxlan]}}}`,
 			field:   "spec.services.neutron.ml2.tenantNetworkTypes",
-			message: "every one of tenantNetworkTypes has to be among typeDrivers",
+			message: "tenantNetworkTypes must contain only entries of typeDrivers",
 		},
 		"VLANsOfNothing": {
 			reason:  "Projects would get no network.",
 			spec:    `services: {neutron: {ml2: {tenantNetworkTypes: [vlan], physicalNetworks: [{name: physnet1}]}}}`,
 			field:   "spec.services.neutron.ml2.physicalNetworks",
-			message: "vlan among tenantNetworkTypes needs a physical network with vlanRanges to take VLANs from",
+			message: "vlan in tenantNetworkTypes requires a physical network with vlanRanges",
 		},
 		"DNSServerByName": {
-			reason:  "A virtual machine cannot ask for the name of whom it asks.",
+			reason:  "Virtual machines cannot resolve the name of their DNS server.",
 			spec:    `services: {neutron: {dnsServers: [dns.example.com]}}`,
 			field:   "spec.services.neutron.dnsServers[0]",
 			message: "must be an IP address, such as 10.0.1.1",
 		},
 		"DatabaseElsewhere": {
-			reason: "Its name, who administrates it and the Secret are all that has to be said.",
+			reason: "Host, user and Secret are sufficient.",
 			spec:   externalDatabase(""),
 		},
 		"DatabaseElsewhereByAddress": {
@@ -634,19 +635,19 @@ services:
 			spec:   "infrastructure: {mariadb: {external: {host: db, port: 13306, user: cloud@example.com, secretRef: {name: corporate}}}}",
 		},
 		"DatabaseElsewhereWithPort": {
-			reason:  "A port has a field of its own.",
+			reason:  "The port has a separate field.",
 			spec:    "infrastructure: {mariadb: {external: {host: 'db.example.com:3306', user: a, secretRef: {name: corporate}}}}",
 			field:   "spec.infrastructure.mariadb.external.host",
 			message: "should match",
 		},
 		"DatabaseElsewhereByStatement": {
-			reason:  "Nothing but a name is a name.",
+			reason:  "A user name cannot contain SQL.",
 			spec:    "infrastructure: {mariadb: {external: {host: db.example.com, user: \"a'@'%\", secretRef: {name: corporate}}}}",
 			field:   "spec.infrastructure.mariadb.external.user",
 			message: "should match",
 		},
 		"DatabaseElsewhereWithoutSecret": {
-			reason:  "Nobody could log in.",
+			reason:  "A login requires the Secret.",
 			spec:    "infrastructure: {mariadb: {external: {host: db.example.com, user: a}}}",
 			field:   "spec.infrastructure.mariadb.external.secretRef",
 			message: "Required value",
@@ -655,40 +656,40 @@ services:
 			reason:  "Nothing would have them.",
 			spec:    externalDatabase(", replicas: 3"),
 			field:   "spec.infrastructure.mariadb.external",
-			message: "a database elsewhere has its own servers; leave replicas, storageSize, storageClass, resources, nodeSelector, tolerations and maxScale out",
+			message: "replicas, storageSize, storageClass, resources, nodeSelector, tolerations and maxScale cannot be set for an external database",
 		},
 		"DatabaseElsewhereWithProxy": {
 			reason:  "It would lead nowhere.",
 			spec:    externalDatabase(", maxScale: {enabled: true}"),
 			field:   "spec.infrastructure.mariadb.external",
-			message: "a database elsewhere has its own servers; leave replicas, storageSize, storageClass, resources, nodeSelector, tolerations and maxScale out",
+			message: "replicas, storageSize, storageClass, resources, nodeSelector, tolerations and maxScale cannot be set for an external database",
 		},
 		"DatabaseElsewhereWithBackup": {
-			reason: "Nobody would make it.",
+			reason: "The control plane does not back up an external database.",
 			spec: externalDatabase(", backup: {s3: {bucket: cloud-backups, endpoint: 's3.example.com:443', " +
 				"credentialsSecretRef: {name: s3}}}"),
 			field:   "spec.infrastructure.mariadb.external",
-			message: "whoever runs a database backs it up, restores and watches it; leave backup, restoreFrom and metrics out",
+			message: "backup, restoreFrom and metrics cannot be set for an external database; its operator is responsible for them",
 		},
 		"DatabaseElsewhereWithMetrics": {
-			reason:  "No exporter is there.",
+			reason:  "An external database has no exporter.",
 			spec:    externalDatabase(", metrics: {enabled: false}"),
 			field:   "spec.infrastructure.mariadb.external",
-			message: "whoever runs a database backs it up, restores and watches it; leave backup, restoreFrom and metrics out",
+			message: "backup, restoreFrom and metrics cannot be set for an external database; its operator is responsible for them",
 		},
 		"DatabaseElsewhereLater": {
 			reason:  "Rows do not move.",
 			old:     new("size: small"),
 			spec:    externalDatabase(""),
 			field:   "spec.infrastructure.mariadb",
-			message: "external cannot be set or removed: no data moves from one database to another; claim another control plane",
+			message: "external cannot be added or removed: data cannot be moved between databases; create another control plane",
 		},
 		"DatabaseElsewhereNoLonger": {
 			reason:  "The same the other way round.",
 			old:     new(externalDatabase("")),
 			spec:    "size: small",
 			field:   "spec.infrastructure.mariadb",
-			message: "external cannot be set or removed: no data moves from one database to another; claim another control plane",
+			message: "external cannot be added or removed: data cannot be moved between databases; create another control plane",
 		},
 		"DatabaseElsewhereMoves": {
 			reason: "The same databases may get another address, and another administrator.",
@@ -696,11 +697,11 @@ services:
 			spec:   "infrastructure: {mariadb: {external: {host: db2.example.com, port: 3307, user: another, secretRef: {name: b}}}}",
 		},
 		"QueueElsewhere": {
-			reason: "Its address, its authority, and who administrates it are all that has to be said.",
+			reason: "Host, authority and user are sufficient.",
 			spec:   externalQueue("", ""),
 		},
 		"QueueElsewhereAtPorts": {
-			reason: "A load balancer has ports of its own.",
+			reason: "A load balancer may use other ports.",
 			spec:   externalQueue(", port: 443, managementPort: 8443", ""),
 		},
 		"QueueElsewhereByTemplate": {
@@ -710,7 +711,7 @@ services:
 			message: "should match",
 		},
 		"QueueElsewhereByURL": {
-			reason:  "It would say how it is spoken to, and its path would be lost.",
+			reason:  "A URL contains a protocol, and its path would be lost.",
 			spec:    strings.Replace(externalQueue("", ""), "host: queue.example.com", "host: 'https://queue.example.com'", 1),
 			field:   "spec.infrastructure.rabbitmq.external.host",
 			message: "should match",
@@ -722,43 +723,43 @@ services:
 			message: "should match",
 		},
 		"QueueElsewhereOff": {
-			reason:  "There is one, or there is none.",
+			reason:  "An external queue cannot be disabled.",
 			spec:    externalQueue("", ", enabled: false"),
 			field:   "spec.infrastructure.rabbitmq.external",
-			message: "whoever runs a queue says what it is like; say nothing but external, or leave external out",
+			message: "only external can be set for an external message queue",
 		},
 		"QueueElsewhereWithMembers": {
-			reason:  "Nobody would run them.",
+			reason:  "The members of an external queue are not managed.",
 			spec:    externalQueue("", ", replicas: 3"),
 			field:   "spec.infrastructure.rabbitmq.external",
-			message: "whoever runs a queue says what it is like; say nothing but external, or leave external out",
+			message: "only external can be set for an external message queue",
 		},
 		"QueueElsewhereExposed": {
 			reason:  "It has an address.",
 			spec:    externalQueue("", ", exposure: {type: LoadBalancer, networks: [10.0.0.0/8]}"),
 			field:   "spec.infrastructure.rabbitmq.external",
-			message: "whoever runs a queue says what it is like; say nothing but external, or leave external out",
+			message: "only external can be set for an external message queue",
 		},
 		"QueueElsewhereLater": {
-			reason:  "What is under way on a queue does not move.",
+			reason:  "Messages in a queue cannot be moved.",
 			old:     new(""),
 			spec:    externalQueue("", ""),
 			field:   "spec.infrastructure.rabbitmq",
-			message: "external cannot be set or removed, nor its host changed: virtual hosts and users do not move to another queue; claim another control plane",
+			message: "external cannot be added or removed, and its host is immutable: virtual hosts and users cannot be moved to another queue; create another control plane",
 		},
 		"QueueElsewhereNoLonger": {
 			reason:  "The same the other way round.",
 			old:     new(externalQueue("", "")),
 			spec:    "",
 			field:   "spec.infrastructure.rabbitmq",
-			message: "external cannot be set or removed, nor its host changed: virtual hosts and users do not move to another queue; claim another control plane",
+			message: "external cannot be added or removed, and its host is immutable: virtual hosts and users cannot be moved to another queue; create another control plane",
 		},
 		"QueueElsewhereMoves": {
-			reason:  "RabbitMQ's operator would not make there what it has made here.",
+			reason:  "RabbitMQ's operator would not create existing objects again on the other queue.",
 			old:     new(externalQueue("", "")),
 			spec:    strings.Replace(externalQueue("", ""), "queue.example.com", "another.example.com", 1),
 			field:   "spec.infrastructure.rabbitmq",
-			message: "external cannot be set or removed, nor its host changed: virtual hosts and users do not move to another queue; claim another control plane",
+			message: "external cannot be added or removed, and its host is immutable: virtual hosts and users cannot be moved to another queue; create another control plane",
 		},
 		"QueueElsewhereAnotherAdministrator": {
 			reason: "The same queue may be administrated by another one, and at another port.",
@@ -766,7 +767,7 @@ services:
 			spec:   strings.Replace(externalQueue(", managementPort: 443", ""), "user: cloud-admin", "user: another", 1),
 		},
 		"KeystoneElsewhere": {
-			reason: "Its address, its authority, and who administrates it are all that has to be said.",
+			reason: "Address, authority and user are sufficient.",
 			spec:   externalKeystone("", ""),
 		},
 		"KeystoneElsewhereInDomains": {
@@ -780,7 +781,7 @@ services:
 			spec: "global: {region: eu-de-2}\nservices: {keystone: {external: {authURL: 'http://identity.example.com/v3', user: a, " +
 				"caSecretRef: {name: a, key: ca.crt}, passwordSecretRef: {name: b, key: password}}}}",
 			field:   "spec.services.keystone.external.authURL",
-			message: "authURL has to begin with https://, because passwords go there, and to end with /v3",
+			message: "authURL must begin with https://, because requests contain passwords, and end with /v3",
 		},
 		"KeystoneElsewhereByTemplate": {
 			reason: "The name stands in the template of a Secret.",
@@ -793,52 +794,52 @@ services:
 			reason:  "Nothing would have them.",
 			spec:    externalKeystone(", replicas: 3", ""),
 			field:   "spec.services.keystone.external",
-			message: "a Keystone elsewhere has its own pods and address; leave replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname out",
+			message: "replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname cannot be set for an external Keystone",
 		},
 		"KeystoneElsewhereWithHostname": {
-			reason:  "Nobody would answer there.",
+			reason:  "An external Keystone does not use the host name.",
 			spec:    externalKeystone(", hostname: identity.cloud.example.com", ""),
 			field:   "spec.services.keystone.external",
-			message: "a Keystone elsewhere has its own pods and address; leave replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname out",
+			message: "replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname cannot be set for an external Keystone",
 		},
 		"KeystoneElsewhereWithRules": {
-			reason:  "Nobody would read them.",
+			reason:  "An external Keystone does not read the rules.",
 			spec:    externalKeystone(", policy: {'identity:list_users': '@'}", ""),
 			field:   "spec.services.keystone.external",
-			message: "whoever runs a Keystone configures it; leave policy, allowUnknown, fernet, credentialKeys and trustFlush out",
+			message: "policy, allowUnknown, fernet, credentialKeys and trustFlush cannot be set for an external Keystone",
 		},
 		"KeystoneElsewhereWithKeys": {
 			reason:  "They are not in this cloud.",
 			spec:    externalKeystone(", fernet: {suspend: true}", ""),
 			field:   "spec.services.keystone.external",
-			message: "whoever runs a Keystone configures it; leave policy, allowUnknown, fernet, credentialKeys and trustFlush out",
+			message: "policy, allowUnknown, fernet, credentialKeys and trustFlush cannot be set for an external Keystone",
 		},
 		"KeystoneElsewhereWithDirectory": {
 			reason: "Its file would be nowhere.",
 			spec: externalKeystone(", identityBackends: [{domain: a, ldap: {url: 'ldap://ldap.example.com', suffix: 'dc=a', userTreeDN: 'ou=a'}}]",
 				""),
 			field:   "spec.services.keystone.external",
-			message: "whoever runs a Keystone says who logs in; leave identityBackends, federation and bootstrap out",
+			message: "identityBackends, federation and bootstrap cannot be set for an external Keystone",
 		},
 		"KeystoneElsewhereWithBootstrap": {
 			reason:  "It has been bootstrapped.",
 			spec:    externalKeystone(", bootstrap: {adminUser: root}", ""),
 			field:   "spec.services.keystone.external",
-			message: "whoever runs a Keystone says who logs in; leave identityBackends, federation and bootstrap out",
+			message: "identityBackends, federation and bootstrap cannot be set for an external Keystone",
 		},
 		"KeystoneElsewhereLater": {
 			reason:  "Images belong to projects that the other one does not know.",
 			old:     new("global: {region: eu-de-2}"),
 			spec:    externalKeystone("", ""),
 			field:   "spec.services.keystone",
-			message: "external cannot be set or removed: all that services keep belongs to projects of one Keystone; claim another control plane",
+			message: "external cannot be added or removed: data of services belongs to projects of one Keystone; create another control plane",
 		},
 		"KeystoneElsewhereNoLonger": {
 			reason:  "The same the other way round.",
 			old:     new(externalKeystone("", "")),
 			spec:    "global: {region: eu-de-2}",
 			field:   "spec.services.keystone",
-			message: "external cannot be set or removed: all that services keep belongs to projects of one Keystone; claim another control plane",
+			message: "external cannot be added or removed: data of services belongs to projects of one Keystone; create another control plane",
 		},
 		"KeystoneElsewhereMoves": {
 			reason: "The same Keystone may get another address, and another administrator.",
@@ -847,23 +848,23 @@ services:
 				"caSecretRef: {name: a, key: ca.crt}, passwordSecretRef: {name: b, key: password}}}}",
 		},
 		"KeystoneElsewhereInRegionOne": {
-			reason: "Somebody else's services are in it.",
+			reason: "The region may contain services of others.",
 			spec: "services: {keystone: {external: {authURL: 'https://identity.example.com/v3', user: a, " +
 				"caSecretRef: {name: a, key: ca.crt}, passwordSecretRef: {name: b, key: password}}}}",
 			field:   "spec.global.region",
-			message: "a Keystone elsewhere has regions already, of which RegionOne may be one; give this cloud its own",
+			message: "global.region is required with an external Keystone and must not be RegionOne, which may already exist there",
 		},
 		"KeystoneElsewhereTested": {
-			reason:  "Nobody asked whoever runs it.",
+			reason:  "Tests create administrators in a Keystone of another operator.",
 			spec:    externalKeystone("", "tempest: {enabled: true, allowAdministration: true}"),
 			field:   "spec.tempest",
-			message: "tests make administrators, and the Keystone is somebody else's; leave them off",
+			message: "Tempest cannot be used with an external Keystone, because it creates administrators; disable tempest",
 		},
 		"KeystoneElsewhereImported": {
-			reason:  "What bootstrap makes is another cloud's.",
+			reason:  "The bootstrap objects belong to another cloud.",
 			spec:    externalKeystone("", "korc: {bootstrapResources: [users]}"),
 			field:   "spec.korc.bootstrapResources",
-			message: "this cloud has bootstrapped nothing in a Keystone elsewhere; leave it out",
+			message: "korc.bootstrapResources cannot be set with an external Keystone: this cloud has not bootstrapped it",
 		},
 		"KeystoneElsewhereRotates": {
 			reason: "Credentials are this cloud's own.",
@@ -873,12 +874,12 @@ services:
 			reason:  "They would get an account there.",
 			spec:    externalKeystone("", "keystoneServices: [{namespace: a, name: b}]"),
 			field:   "spec.keystoneServices",
-			message: "the Keystone is somebody else's, who lets services in there; leave this out",
+			message: "keystoneServices cannot be set with an external Keystone; its operator grants access",
 		},
 	},
 }
 
-// externalQueue is a spec with a queue that somebody else runs, with more of it and of what the claim says of the queue.
+// externalQueue returns a spec with an external queue, with further fields of external and of rabbitmq.
 func externalQueue(external, more string) string {
 	return "infrastructure: {rabbitmq: {external: {host: queue.example.com, user: cloud-admin, caSecretRef: {name: a, key: ca.crt}, " +
 		"passwordSecretRef: {name: b, key: password}" + external + "}" + more + "}}"

@@ -14,20 +14,20 @@ var hypervisorCases = kindCases{
 			old:     new(`{}`),
 			spec:    `controlPlaneRef: {name: other}`,
 			field:   "spec",
-			message: "controlPlaneRef cannot be changed: the hypervisors' virtual machines belong to that control plane",
+			message: "controlPlaneRef is immutable: the servers of the hypervisors belong to that control plane",
 		},
 		"CellChanged": {
 			reason:  "A cell's database knows its virtual machines.",
 			old:     new(`{}`),
 			spec:    `cell: cell2`,
 			field:   "spec",
-			message: "cell cannot be changed: virtual machines are recorded in the cell's database",
+			message: "cell is immutable: servers are recorded in the cell's database",
 		},
 		"LifecycleOfNobody": {
-			reason:  "The operator logs in as somebody.",
+			reason:  "The operator requires credentials.",
 			spec:    `lifecycle: {enabled: true}`,
 			field:   "spec.lifecycle",
-			message: "lifecycle.enabled needs credentialsSecretRef: the hypervisor operator logs in to Keystone as a user of your own, by a password",
+			message: "lifecycle.enabled requires credentialsSecretRef: the hypervisor operator logs in to Keystone as a user of your cloud, with a password",
 		},
 		"LifecycleProject": {
 			reason:  "Kubernetes would put another variable's value there.",
@@ -39,10 +39,10 @@ var hypervisorCases = kindCases{
 			reason:  "There is no version to run in its place.",
 			spec:    `agents: {ovsAgent: {enabled: true, image: {repository: registry.example.com/ovs-agent}}}`,
 			field:   "spec.agents.ovsAgent",
-			message: "ovsAgent.enabled needs image.tag or image.digest: no version of the OVS agent is released",
+			message: "ovsAgent.enabled requires image.tag or image.digest: no version of the OVS agent has been released",
 		},
 		"AgentOff": {
-			reason: "What is off needs no image.",
+			reason: "A disabled agent requires no image.",
 			spec:   `agents: {ovsAgent: {enabled: false}, kvmNodeAgent: {enabled: false}}`,
 		},
 		"StorageSet": {
@@ -50,39 +50,39 @@ var hypervisorCases = kindCases{
 			old:     new(`{}`),
 			spec:    `storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}`,
 			field:   "spec",
-			message: "storage cannot be set or removed: disks of virtual machines do not move; make another pool of hypervisors beside this one",
+			message: "storage cannot be added or removed: disks of servers cannot be moved; create another HypervisorCluster",
 		},
 		"StorageRemoved": {
 			reason:  "Disks are in a pool.",
 			old:     new(`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}`),
 			spec:    `{}`,
 			field:   "spec",
-			message: "storage cannot be set or removed",
+			message: "storage cannot be added or removed",
 		},
 		"StorageChanged": {
 			reason:  "Disks are in another pool.",
 			old:     new(`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}`),
 			spec:    `storage: {clusterRef: {namespace: storage, name: ceph}, pool: fast}`,
 			field:   "spec.storage",
-			message: "a pool cannot be changed",
+			message: "pool is immutable",
 		},
 		"ModelsWithoutCustom": {
 			reason:  "Models are read with mode custom only.",
 			spec:    `cpu: {mode: host-passthrough, models: [EPYC-Rome]}`,
 			field:   "spec.cpu",
-			message: "models belongs to mode custom: name at least one model with it and none with another mode",
+			message: "models is required with mode custom and cannot be set with another mode",
 		},
 		"CustomWithoutModels": {
 			reason:  "Mode custom is nothing without models, in a slice too.",
 			spec:    `slices: [{name: a, nodeSelector: {rack: "1"}, cpu: {mode: custom}}]`,
 			field:   "spec.slices[0].cpu",
-			message: "models belongs to mode custom",
+			message: "models is required with mode custom",
 		},
 		"RatioOfDedicated": {
 			reason:  "Processors of one virtual machine are not over-committed.",
 			spec:    `cpu: {allocationRatio: 4, dedicatedSet: 2-31}`,
 			field:   "spec.cpu",
-			message: "allocationRatio holds for shared processors only: name them in sharedSet beside dedicatedSet, or leave allocationRatio out",
+			message: "allocationRatio applies to shared processors only; set sharedSet as well as dedicatedSet, or remove allocationRatio",
 		},
 		"RatioTooLarge": {
 			reason:  "A number as well as a text is checked.",
@@ -97,7 +97,7 @@ var hypervisorCases = kindCases{
 			message: "must be more than 0 and at most 128",
 		},
 		"CPUSets": {
-			reason: "Ranges and exclusions are what Nova reads.",
+			reason: "Nova accepts ranges and exclusions.",
 			spec:   `cpu: {allocationRatio: "1.5", dedicatedSet: "4-31,^16,40", sharedSet: "2,3"}`,
 		},
 		"CPUSetMisspelt": {
@@ -116,34 +116,34 @@ var hypervisorCases = kindCases{
 			reason:  "br-int carries every port.",
 			spec:    `networks: {bridgeMappings: [{physicalNetwork: ext, bridge: br-int}]}`,
 			field:   "spec.networks.bridgeMappings[0]",
-			message: "br-int is OVN's own bridge: name another one, such as br-ex",
+			message: "br-int is the integration bridge of OVN; choose another name, such as br-ex",
 		},
 		"HostLibvirtWithImage": {
 			reason:  "There is no container that could have them.",
 			spec:    `virtualization: {libvirt: {mode: Host, resources: {requests: {cpu: 100m}}}}`,
 			field:   "spec.virtualization.libvirt",
-			message: "image and resources belong to mode Managed: with mode Host the node's operating system runs libvirt",
+			message: "image and resources require mode Managed: with mode Host, libvirt is part of the node's operating system",
 		},
 		"VendorWithoutProduct": {
 			reason:  "Either alone would match too much.",
 			spec:    `pciDevices: [{name: gpu, vendorID: 10de}]`,
 			field:   "spec.pciDevices[0]",
-			message: "give vendorID and productID together",
+			message: "vendorID and productID must be set together",
 		},
 		"DeviceUnnamed": {
 			reason:  "Nova would match every device.",
 			spec:    `pciDevices: [{name: gpu}]`,
 			field:   "spec.pciDevices[0]",
-			message: "say which devices: give vendorID and productID, or address, or all three",
+			message: "set vendorID and productID, or address, or all three",
 		},
 		"DeviceUncounted": {
 			reason:  "Nova would take the first device that there is.",
 			spec:    `pciDevices: [{name: gpu, address: "0000:3b:00.0"}]`,
 			field:   "spec.pciDevices[0]",
-			message: "give resourceClass: Nova finds devices by it where it is not told vendor and product",
+			message: "resourceClass is required when vendorID and productID are not set",
 		},
 		"Devices": {
-			reason: "Each way to say which.",
+			reason: "All selections of devices are accepted.",
 			spec: `pciDevices: [{name: a, vendorID: 10de, productID: 20b5}, {name: b, address: "0000:3b:*.*", resourceClass: CUSTOM_B}, ` +
 				`{name: c, vendorID: "8086", productID: "1572", address: "*:*:00.1", deviceType: type-VF, numaPolicy: required}]`,
 		},
@@ -156,28 +156,28 @@ var hypervisorCases = kindCases{
 			reason:  "No port would get it.",
 			spec:    `pciDevices: [{name: a, vendorID: "8086", productID: "1889", interface: ens1f0}]`,
 			field:   "spec.pciDevices[0]",
-			message: "give interface and physicalNetwork together: they say which network card leads to which network",
+			message: "interface and physicalNetwork must be set together",
 		},
 		"NetworkOfNoCard": {
-			reason:  "No agent would know of it, and no port be bound.",
+			reason:  "The agent would not manage the card, and no port would be bound.",
 			spec:    `slices: [{name: a, nodeSelector: {rack: "1"}, pciDevices: [{name: a, vendorID: "8086", productID: "1889", physicalNetwork: physnet1}]}]`,
 			field:   "spec.slices[0].pciDevices[0]",
-			message: "give interface and physicalNetwork together: they say which network card leads to which network",
+			message: "interface and physicalNetwork must be set together",
 		},
 		"CardOfAnyKind": {
 			reason:  "The node's own card would be a virtual machine's.",
 			spec:    `pciDevices: [{name: a, interface: ens1f0, physicalNetwork: physnet1}]`,
 			field:   "spec.pciDevices[0]",
-			message: "say which devices: give vendorID and productID, or address, or all three",
+			message: "set vendorID and productID, or address, or all three",
 		},
 		"CardForFlavors": {
 			reason:  "Placement would not count it.",
 			spec:    `pciDevices: [{name: a, address: "0000:3b:00.1", interface: ens1f0, physicalNetwork: physnet1, resourceClass: CUSTOM_A}]`,
 			field:   "spec.pciDevices[0]",
-			message: "leave deviceType, numaPolicy and resourceClass out: they are for flavors, and ports ask for devices of a physicalNetwork",
+			message: "deviceType, numaPolicy and resourceClass cannot be set together with physicalNetwork: they apply to devices that flavors request",
 		},
 		"SameZone": {
-			reason:  "Nova's own processes are there.",
+			reason:  "The zone is reserved for Nova's own processes.",
 			spec:    `slices: [{name: a, nodeSelector: {rack: "1"}, availabilityZone: internal}]`,
 			field:   "spec.slices[0].availabilityZone",
 			message: "internal is the zone of Nova's own processes; choose another name",
@@ -200,16 +200,16 @@ var hypervisorCases = kindCases{
 			message: "should match",
 		},
 		"HostLibvirtMigrates": {
-			reason:  "How a libvirt of the node is reached is said on the node.",
+			reason:  "The connection to a libvirt of the node is configured on the node.",
 			spec:    `virtualization: {libvirt: {mode: Host}, liveMigration: {timeoutAction: ForceComplete}}`,
 			field:   "spec.virtualization",
-			message: "liveMigration belongs to libvirt.mode Managed: with mode Host the node's operating system says how its libvirt is reached",
+			message: "liveMigration requires libvirt.mode Managed; with mode Host, configure the libvirt of the node",
 		},
 		"HostLibvirtEvicts": {
-			reason:  "Nobody here knows whether virtual machines move.",
+			reason:  "It is unknown whether virtual machines can be live-migrated.",
 			spec:    `virtualization: {libvirt: {mode: Host}, evictOnCordon: true}`,
 			field:   "spec.virtualization",
-			message: "evictOnCordon needs libvirt.mode Managed: with mode Host nobody here knows whether virtual machines move",
+			message: "evictOnCordon requires libvirt.mode Managed; with mode Host it is unknown whether servers can be live-migrated",
 		},
 		"MigrationBounds": {
 			reason: "Every bound at once.",
@@ -227,14 +227,14 @@ var hypervisorCases = kindCases{
 			old:     new(`{}`),
 			spec:    `cluster: {ref: {name: metal}}`,
 			field:   "spec",
-			message: "cluster cannot be set or removed: virtual machines do not move between clusters; delete the claim and claim it elsewhere",
+			message: "cluster cannot be added or removed: servers cannot be moved between clusters; delete the claim and create it again",
 		},
 		"ClusterChanged": {
 			reason:  "Another name is another cluster.",
 			old:     new(`cluster: {ref: {name: metal}}`),
 			spec:    `cluster: {ref: {name: west}}`,
 			field:   "spec.cluster",
-			message: "another cluster cannot be chosen: data does not move; delete the claim and claim it elsewhere",
+			message: "cluster is immutable: data cannot be moved; delete the claim and create it with the other cluster",
 		},
 		"SliceTwice": {
 			reason:  "A slice is found by its name.",
@@ -245,22 +245,22 @@ var hypervisorCases = kindCases{
 	},
 }
 
-// hypervisorUnbuiltCases are about fields that only a definition with everything has.
-var hypervisorUnbuiltCases = kindCases{
+// hypervisorUnimplementedCases are about fields that only a definition with everything has.
+var hypervisorUnimplementedCases = kindCases{
 	base: hypervisorCases.base,
 	cases: map[string]specCase{
 		"ClusterBothKinds": {
 			reason:  "The workloads run in one cluster.",
 			spec:    `cluster: {ref: {name: west}, gardener: {region: eu}}`,
 			field:   "spec.cluster",
-			message: "say which cluster, in one way: a cluster that the platform offers is ref: {name: …}",
+			message: "set exactly one of ref and gardener; ref names a cluster that the platform provides",
 		},
 		"ClusterRegionChanged": {
 			reason:  "Another region is another cluster.",
 			old:     new(`cluster: {gardener: {region: eu}}`),
 			spec:    `cluster: {gardener: {region: us}}`,
 			field:   "spec.cluster.gardener",
-			message: "gardener.region cannot be changed: data does not move; delete the claim and claim it elsewhere",
+			message: "gardener.region is immutable: data cannot be moved; delete the claim and create it in the other region",
 		},
 		"ClusterGrows": {
 			reason: "A dedicated cluster can be enlarged and brought to a newer Kubernetes.",

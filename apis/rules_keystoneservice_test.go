@@ -22,42 +22,42 @@ var keystoneServiceCases = kindCases{
 		"Roles":   {reason: "It may be more than a service.", spec: `account: {roles: [service, reader, admin]}`},
 		"ControlPlaneChanged": {
 			reason: "The account is in another cloud.", old: new(`{}`), spec: `controlPlaneRef: {namespace: tenant-a, name: other}`,
-			field: "spec", message: "controlPlaneRef cannot be changed: the account is in that cloud; make another claim for another one",
+			field: "spec", message: "controlPlaneRef is immutable: the account belongs to that cloud; create another claim",
 		},
 		"TypeChanged": {
 			reason: "Clients find it by its type.", old: new(`catalog: ` + inCatalog),
 			spec:  `catalog: ` + strings.Replace(inCatalog, "metering", "meter", 1),
-			field: "spec.catalog", message: "type cannot be changed: clients find the service by it; make another claim for another service",
+			field: "spec.catalog", message: "type is immutable: clients find the service by it; create another claim for another service",
 		},
 		"Reserved": {
-			reason: "It would be sent everybody's tokens.", spec: `catalog: ` + strings.Replace(inCatalog, "metering", "compute", 1),
-			field: "spec.catalog.type", message: "this is the type of a service of OpenStack's own; choose another",
+			reason: "It would receive the tokens of all users.", spec: `catalog: ` + strings.Replace(inCatalog, "metering", "compute", 1),
+			field: "spec.catalog.type", message: "this type is reserved for a service of OpenStack; choose another type",
 		},
 		"TypeOfNoCatalog": {
 			reason: "A type is a word.", spec: `catalog: ` + strings.Replace(inCatalog, "metering", `"a b"`, 1),
 			field: "spec.catalog.type", message: "should match",
 		},
-		"AdditionalCatalog": {reason: "It speaks another protocol, too.", spec: `{catalog: ` + inCatalog + `, additionalCatalog: [` + alsoInCatalog + `]}`},
+		"AdditionalCatalog": {reason: "It supports another protocol, too.", spec: `{catalog: ` + inCatalog + `, additionalCatalog: [` + alsoInCatalog + `]}`},
 		"ProjectInAddress": {
 			reason: "Keystone puts the project there.",
 			spec:   `catalog: ` + strings.Replace(inCatalog, "/v1", "/v1/AUTH_%(project_id)s", 1),
 		},
 		"UserInAddress": {
-			reason: "It is nothing but the project.", spec: `catalog: ` + strings.Replace(inCatalog, "/v1", "/v1/%(user_id)s", 1),
+			reason: "Only the project may be a variable.", spec: `catalog: ` + strings.Replace(inCatalog, "/v1", "/v1/%(user_id)s", 1),
 			field: "spec.catalog.endpoints.internal", message: "should match",
 		},
 		"AdditionalAlone": {
 			reason: "It adds to nothing.", spec: `additionalCatalog: [` + alsoInCatalog + `]`,
-			field: "spec", message: "additionalCatalog adds to catalog: say that, too",
+			field: "spec", message: "additionalCatalog requires catalog",
 		},
 		"AdditionalSame": {
 			reason: "Clients would find either.", spec: `{catalog: ` + inCatalog + `, additionalCatalog: [` + inCatalog + `]}`,
-			field: "spec", message: "additionalCatalog has the type of catalog: clients would find either; choose another",
+			field: "spec", message: "additionalCatalog must not contain the type of catalog: clients could find either entry; choose another type",
 		},
 		"AdditionalReserved": {
-			reason: "It would be sent everybody's tokens.",
+			reason: "It would receive the tokens of all users.",
 			spec:   `{catalog: ` + inCatalog + `, additionalCatalog: [` + strings.Replace(alsoInCatalog, "s3", "network", 1) + `]}`,
-			field:  "spec.additionalCatalog[0].type", message: "this is the type of a service of OpenStack's own; choose another",
+			field:  "spec.additionalCatalog[0].type", message: "this type is reserved for a service of OpenStack; choose another type",
 		},
 		"RoleOfNobody": {
 			reason: "Others are not for services.", spec: `account: {roles: [member]}`, field: "spec.account.roles[0]", message: "Unsupported value",
@@ -66,7 +66,7 @@ var keystoneServiceCases = kindCases{
 	},
 }
 
-// TestReservedTypes: the rule of the definition and that of the function are one.
+// TestReservedTypes checks that the rule of the definition and the rule of the function are equal.
 func TestReservedTypes(t *testing.T) {
 	doc, err := apis.Definition("keystoneservice")
 	if err != nil {

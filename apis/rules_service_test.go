@@ -29,11 +29,11 @@ issuerRef: {name: internal, kind: Issuer}`,
 			message: "preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use",
 		},
 		"ScopesWithoutOpenID": {
-			reason: "OAuth alone does not tell who a user is.",
+			reason: "OAuth alone does not identify users.",
 			spec: `federation: {provider: a, issuer: "https://a.example.com", metadataURL: "https://a.example.com/m", clientID: a,
   clientSecretRef: {name: a, key: b}, scopes: [email]}`,
 			field:   "spec.federation.scopes",
-			message: "openid has to be among the scopes: without it a provider does not say who a user is",
+			message: "scopes must contain openid",
 		},
 		"PlainIntrospection": {
 			reason: "Tokens and the client's secret go there.",
@@ -51,7 +51,7 @@ issuerRef: {name: internal, kind: Issuer}`,
 	},
 }
 
-// service is what a control plane says to each of its services.
+// service is the configuration that a control plane passes to each of its services.
 const service = `
 openStackRelease: "2025.2"
 target: {providerConfig: in-cluster}
@@ -79,7 +79,7 @@ var placementCases = kindCases{
 	},
 }
 
-// dashboard is all that a Horizon has to be told: it has no database.
+// dashboard is the required configuration of a Horizon, which has no database.
 const dashboard = `
 openStackRelease: "2025.2"
 target: {providerConfig: in-cluster}
@@ -97,7 +97,7 @@ var horizonCases = kindCases{
 	base: dashboard,
 	cases: map[string]specCase{
 		"Everything": {
-			reason: "All that can be said of it.",
+			reason: "All fields are accepted.",
 			spec: `
 title: Example ☁
 multiDomain: true
@@ -119,13 +119,13 @@ services: [{type: compute, internalURL: "https://nova.a.svc:8774/v2.1", policy: 
 			reason:  "It would take the place of the password.",
 			spec:    `websso: {choices: [{name: credentials, label: A}]}`,
 			field:   "spec.websso.choices[0].name",
-			message: "credentials is the way by a password, which is always there; give the choice another name",
+			message: "credentials is reserved for the login with a password; choose another name",
 		},
 		"UnknownChoice": {
-			reason:  "Nobody could choose it.",
+			reason:  "The choice does not exist.",
 			spec:    `websso: {choices: [{name: a, label: A}], initialChoice: b}`,
 			field:   "spec.websso.initialChoice",
-			message: "initialChoice has to be the name of one of choices, or credentials for a password",
+			message: "initialChoice must be the name of an entry in choices, or credentials for a password",
 		},
 		"TitleOfTwoLines": {
 			reason:  "A title has one line.",
@@ -163,20 +163,20 @@ imageCache: {storageSize: 50Gi}`,
 			reason:  "A store keeps images somewhere.",
 			spec:    `stores: [{name: main}]`,
 			field:   "spec.stores[0]",
-			message: "say where the store keeps images: one of file, s3, rbd, ceph and swift",
+			message: "set exactly one of file, s3, rbd, ceph and swift",
 		},
 		"StoreOfTwo": {
 			reason:  "And in one place.",
 			spec:    `stores: [{name: main, file: {storageSize: 1Gi}, rbd: {secretRef: {name: ceph}}}]`,
 			field:   "spec.stores[0]",
-			message: "say where the store keeps images: one of file, s3, rbd, ceph and swift",
+			message: "set exactly one of file, s3, rbd, ceph and swift",
 		},
 		"StorePoolChanged": {
-			reason:  "What is in it would be lost.",
+			reason:  "The images in the pool would be lost.",
 			old:     new(`stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]`),
 			spec:    `stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: fast}}]`,
 			field:   "spec.stores[0].ceph",
-			message: "a pool cannot be changed: what is kept in it would be lost; add another one beside it",
+			message: "pool is immutable, because its contents would become unreachable; add another entry with the other pool",
 		},
 		"StoreWithHyphen": {
 			reason:  "No shell exports a variable with a hyphen.",
@@ -185,27 +185,27 @@ imageCache: {storageSize: 50Gi}`,
 			message: "should match",
 		},
 		"StoreCalledAsSection": {
-			reason:  "Its options would be those of the database.",
+			reason:  "Its section would contain the options of the database.",
 			spec:    `stores: [{name: database, file: {storageSize: 1Gi}}]`,
 			field:   "spec.stores[0].name",
-			message: "Glance has a section of this name for something else; give the store another name",
+			message: "this name is reserved: it is another section of Glance's configuration; choose another name",
 		},
 		"StoreCalledAsReserved": {
 			reason:  "Glance does not start with it.",
 			spec:    `stores: [{name: os_glance_mine, file: {storageSize: 1Gi}}]`,
 			field:   "spec.stores[0].name",
-			message: "Glance has a section of this name for something else; give the store another name",
+			message: "this name is reserved: it is another section of Glance's configuration; choose another name",
 		},
 		"StoreCalledAsDriver": {
 			reason: "Glance has no section of a driver's name.",
 			spec:   `stores: [{name: file, file: {storageSize: 1Gi}}]`,
 		},
 		"StoreTurned": {
-			reason:  "Images would be looked for elsewhere.",
+			reason:  "Glance would not find existing images.",
 			old:     new(fileStore),
 			spec:    s3Store,
 			field:   "spec.stores[0]",
-			message: "a store stays what it is: the images in it would be lost; add another store beside it",
+			message: "the storage of a store is immutable, because its images would be lost; add another store",
 		},
 		"StoreAdded": {
 			reason: "There can be more of them.",
@@ -213,31 +213,31 @@ imageCache: {storageSize: 50Gi}`,
 			spec:   `stores: [{name: other, rbd: {secretRef: {name: ceph}}}, {name: main, file: {storageSize: 200Gi}}]`,
 		},
 		"DefaultStoreUnknown": {
-			reason:  "It is one of the stores.",
+			reason:  "The default store must exist.",
 			spec:    `{defaultStore: fast, ` + fileStore + `}`,
 			field:   "spec.defaultStore",
-			message: "defaultStore has to be the name of one of the stores",
+			message: "defaultStore must be the name of an entry in stores",
 		},
 		"FileStoreShrinks": {
 			reason:  "Volumes only grow.",
 			old:     new(`stores: [{name: main, file: {storageSize: 1Ti}}]`),
 			spec:    fileStore,
 			field:   "spec.stores[0].file",
-			message: "storageSize cannot shrink: a volume only grows; add another store and copy the images",
+			message: "storageSize cannot be reduced; add another store and copy the images",
 		},
 		"FileStoreClass": {
 			reason:  "A class that is named later is another one.",
 			old:     new(fileStore),
 			spec:    `stores: [{name: main, file: {storageSize: 100Gi, storageClass: nfs}}]`,
 			field:   "spec.stores[0].file",
-			message: "storageClass cannot be changed: a volume stays where it is; add another store and copy the images",
+			message: "storageClass is immutable; add another store and copy the images",
 		},
 		"FileStoreAccess": {
 			reason:  "The default is a choice, too.",
 			old:     new(fileStore),
 			spec:    `stores: [{name: main, file: {storageSize: 100Gi, accessMode: ReadWriteOnce}}]`,
 			field:   "spec.stores[0].file",
-			message: "accessMode cannot be changed: a volume stays as it is; add another store and copy the images",
+			message: "accessMode is immutable; add another store and copy the images",
 		},
 		"S3EndpointWithPath": {
 			reason:  "An image's address is <server>/<bucket>/<image>.",
@@ -250,7 +250,7 @@ imageCache: {storageSize: 50Gi}`,
 			old:     new(s3Store),
 			spec:    `stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: other, credentialsSecretRef: {name: s3}}}]`,
 			field:   "spec.stores[0].s3.bucket",
-			message: "bucket cannot be changed: the images in it would be lost; add another store and copy them",
+			message: "bucket is immutable: the images in it would be lost; add another store and copy them",
 		},
 		"S3Moves": {
 			reason: "A server may get another name, and other keys.",
@@ -262,7 +262,7 @@ imageCache: {storageSize: 50Gi}`,
 			old:     new(`stores: [{name: main, rbd: {secretRef: {name: ceph}}}]`),
 			spec:    `stores: [{name: main, rbd: {secretRef: {name: ceph}, pool: other}}]`,
 			field:   "spec.stores[0].rbd.pool",
-			message: "pool cannot be changed: the images in it would be lost; add another store and copy them",
+			message: "pool is immutable: the images in it would be lost; add another store and copy them",
 		},
 		"RBDNetworks": {
 			reason:  "An address is no network.",
@@ -275,13 +275,13 @@ imageCache: {storageSize: 50Gi}`,
 			old:     new(`stores: [{name: main, swift: {authURL: https://keystone.example.com/v3, credentialsSecretRef: {name: swift}}}]`),
 			spec:    `stores: [{name: main, swift: {authURL: https://keystone.example.com/v3, container: other, credentialsSecretRef: {name: swift}}}]`,
 			field:   "spec.stores[0].swift.container",
-			message: "container cannot be changed: the images in it would be lost; add another store and copy them",
+			message: "container is immutable: the images in it would be lost; add another store and copy them",
 		},
 		"WebDownloadOfNobody": {
 			reason:  "Its filter would be taken for a permission.",
 			spec:    `import: {methods: [glance-direct], webDownload: {allowedPorts: [443]}}`,
 			field:   "spec.import",
-			message: "without web-download among the methods, webDownload does nothing; add it to methods, or leave webDownload out",
+			message: "webDownload requires the method web-download; add it to methods, or remove webDownload",
 		},
 		"ImportMethodUnknown": {
 			reason:  "It needs other clouds' tokens.",
@@ -308,7 +308,7 @@ var platformCases = kindCases{
 			message: "Duplicate value",
 		},
 		"Limit": {
-			reason: "Every list takes what its description shows.",
+			reason: "Every list accepts the examples of its description.",
 			spec: `limits: [{name: team, namespaces: [team-a, "team-b-*"], registries: [registry.example.com/openstack], domains: ["{namespace}.example.com", example.org],
   secretStores: ["ClusterSecretStore/openbao/{namespace}"], gateways: [gateway-system/public/https], ingressClasses: [nginx], exposureNamespaces: [ingress-nginx],
   annotations: ["nginx.ingress.kubernetes.io/proxy-*"], issuers: [ClusterIssuer/letsencrypt], nodeSelectors: [topology.kubernetes.io/zone],
@@ -340,7 +340,7 @@ var platformCases = kindCases{
 			message: "should match",
 		},
 		"ClusterForNobody": {
-			reason:  "A cluster that nobody may use is a mistake.",
+			reason:  "A cluster without users is a mistake.",
 			spec:    `clusters: [{name: a, providerConfig: a, allowedNamespaces: []}]`,
 			field:   "spec.clusters[0].allowedNamespaces",
 			message: "should have at least 1 items",
@@ -348,7 +348,7 @@ var platformCases = kindCases{
 		"InstanceTwice": {
 			reason: "Two claims would have one namespace.",
 			spec:   `instances: [{namespace: a, name: c, instance: a-c-1a2b3}, {namespace: b, name: c, instance: a-c-1a2b3}]`,
-			field:  "spec.instances", message: "every entry has to name another instance",
+			field:  "spec.instances", message: "every entry must have a different instance",
 		},
 		"ClaimTwice": {
 			reason: "A claim has one instance.",
@@ -381,13 +381,13 @@ var keyRepositoryCases = kindCases{
 			old:     new(`{}`),
 			spec:    `secretName: other`,
 			field:   "spec",
-			message: "type and secretName cannot be changed: the keys in use would be left behind",
+			message: "type and secretName are immutable: the current keys would be lost",
 		},
 		"FernetWithoutLifetime": {
 			reason:  "The number of keys follows from it.",
 			spec:    `type: Fernet`,
 			field:   "spec",
-			message: "keys of type Fernet need token: its lifetime says how long a key has to be kept",
+			message: "token is required for keys of type Fernet: its lifetime determines how long keys are kept",
 		},
 		"Fernet": {
 			reason: "With a lifetime it is complete.",
@@ -437,10 +437,10 @@ var credentialRotationCases = kindCases{
 			message: "preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use",
 		},
 		"CopyOfPassword": {
-			reason:  "Whoever logs in by the copy would be locked out until it is renewed.",
+			reason:  "Users of the copy would be locked out until it is updated.",
 			spec:    `consumers: [{kind: SecretAggregate, name: clouds}]`,
 			field:   "spec",
-			message: "a SecretAggregate can only be a consumer of an application credential: of a password its copy would be late, since Keystone knows one at a time, and who is connected to a queue does not read it again",
+			message: "a SecretAggregate can be a consumer only when target is ApplicationCredential: its copy of a password would be late, and clients with an open connection to a queue do not read it again",
 		},
 		"CopyOfApplicationCredential": {
 			reason: "The old one is valid until the copy is renewed.",
@@ -454,54 +454,54 @@ var credentialRotationCases = kindCases{
 			reason:  "Who has the password has all roles of its user.",
 			spec:    `roles: [service]`,
 			field:   "spec",
-			message: "roles are those of an application credential: a password has all that its user has, and a queue has none",
+			message: "roles can be set only when target is ApplicationCredential",
 		},
 		"QueueUser": {
-			reason: "RabbitMQ is not asked by a login of Keystone.",
+			reason: "A user of RabbitMQ requires no login to Keystone.",
 			spec:   `{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{rabbitMQRef: {name: rabbitmq}, vhost: nova}]}}`,
 		},
 		"QueueUserElsewhere": {
-			reason: "Somebody else runs the queue.",
+			reason: "The queue may be external.",
 			spec:   `{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{connectionSecretRef: {name: a}, vhost: nova}]}}`,
 		},
 		"QueueUserOfTwo": {
 			reason:  "On which of the two?",
 			spec:    `{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{rabbitMQRef: {name: a}, connectionSecretRef: {name: a}, vhost: nova}]}}`,
 			field:   "spec.queue.permissions[0]",
-			message: "a queue is a RabbitmqCluster, or one that somebody else runs; name one of rabbitMQRef and connectionSecretRef",
+			message: "set exactly one of rabbitMQRef and connectionSecretRef",
 		},
 		"QueueUserOfNone": {
 			reason:  "On none.",
 			spec:    `{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{vhost: nova}]}}`,
 			field:   "spec.queue.permissions[0]",
-			message: "a queue is a RabbitmqCluster, or one that somebody else runs; name one of rabbitMQRef and connectionSecretRef",
+			message: "set exactly one of rabbitMQRef and connectionSecretRef",
 		},
 		"QueueUserWithLogin": {
-			reason:  "Nobody would log in by it.",
+			reason:  "The login would not be used.",
 			spec:    `{target: QueueUser, queue: {permissions: [{rabbitMQRef: {name: rabbitmq}, vhost: nova}]}}`,
 			field:   "spec",
-			message: "userName and cloudCredentialsRef say whose credential it is in Keystone: set both for an ApplicationCredential or a Password, and neither for a QueueUser",
+			message: "userName and cloudCredentialsRef are required for ApplicationCredential and Password and must be omitted for QueueUser",
 		},
 		"PasswordOfNobody": {
-			reason:  "Keystone has to be asked as somebody.",
+			reason:  "Keystone requires a user.",
 			spec:    `userName: null`,
 			field:   "spec",
-			message: "userName and cloudCredentialsRef say whose credential it is in Keystone: set both for an ApplicationCredential or a Password, and neither for a QueueUser",
+			message: "userName and cloudCredentialsRef are required for ApplicationCredential and Password and must be omitted for QueueUser",
 		},
 		"QueueUserOfNoQueue": {
 			reason:  "It could do nothing.",
 			spec:    `{target: QueueUser, userName: null, cloudCredentialsRef: null}`,
 			field:   "spec",
-			message: "queue says what a QueueUser may do: set it for that target, and for no other",
+			message: "queue is required when target is QueueUser and must be omitted otherwise",
 		},
 		"QueueOfPassword": {
 			reason:  "It would be ignored.",
 			spec:    `queue: {permissions: [{rabbitMQRef: {name: rabbitmq}, vhost: nova}]}`,
 			field:   "spec",
-			message: "queue says what a QueueUser may do: set it for that target, and for no other",
+			message: "queue is required when target is QueueUser and must be omitted otherwise",
 		},
 		"AnotherVhost": {
-			reason: "Another cell changes what the user in use may do.",
+			reason: "Another cell changes the permissions of the current user.",
 			old:    new(`{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{rabbitMQRef: {name: rabbitmq}, vhost: nova}]}}`),
 			spec:   `{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{rabbitMQRef: {name: cell}, vhost: nova_cell1}]}}`,
 		},
@@ -521,7 +521,7 @@ var credentialRotationCases = kindCases{
 			old:     new(`{}`),
 			spec:    `target: ApplicationCredential`,
 			field:   "spec",
-			message: "target, userName and secretName cannot be changed: make another CredentialRotation",
+			message: "target, userName and secretName are immutable; create another CredentialRotation",
 		},
 	},
 }
@@ -537,20 +537,20 @@ var roleAssignmentCases = kindCases{
 			reason:  "It is one assignment.",
 			spec:    `{resource: {roleRef: admin, userRef: glance, groupRef: operators, projectRef: service}}`,
 			field:   "spec.resource",
-			message: "give the role to either a user (userRef) or a group (groupRef)",
+			message: "set exactly one of userRef and groupRef",
 		},
 		"TwoPlaces": {
 			reason:  "It is one assignment.",
 			spec:    `{resource: {roleRef: admin, userRef: glance, projectRef: service, domainRef: default}}`,
 			field:   "spec.resource",
-			message: "give the role in one place: a project (projectRef), a domain (domainRef) or the system (system: all)",
+			message: "set exactly one of projectRef, domainRef and system: all",
 		},
 		"ResourceChanged": {
 			reason:  "The old assignment would be left behind.",
 			old:     new(`{}`),
 			spec:    `{resource: {roleRef: member, userRef: glance, projectRef: service}}`,
 			field:   "spec.resource",
-			message: "resource cannot be changed: make another RoleAssignment",
+			message: "resource is immutable; create another RoleAssignment",
 		},
 	},
 }
@@ -563,7 +563,7 @@ var secretAggregateCases = kindCases{
 			old:     new(`{}`),
 			spec:    `targetSecretName: other`,
 			field:   "spec",
-			message: "targetSecretName cannot be changed: pods mount it by name",
+			message: "targetSecretName is immutable: pods mount the Secret by name",
 		},
 	},
 }
@@ -583,14 +583,14 @@ services: [{type: identity, internalURL: "https://keystone.a.svc:5000/v3"}]
 `,
 	cases: map[string]specCase{
 		"Everything": {
-			reason: "All that can be said of it.",
+			reason: "All fields are accepted.",
 			spec: `
 schedule: "30 1 * * 6"
 tests: {services: [identity], concurrency: 32, includeRegex: "^tempest", excludeRegex: "slow"}
 passwords: {lockoutAttempts: 2, lockoutSeconds: 5, remembered: 2}`,
 		},
 		"UnknownService": {
-			reason:  "Nobody has tests of it.",
+			reason:  "There are no tests of the service.",
 			spec:    `tests: {services: [dashboard]}`,
 			field:   "spec.tests.services[0]",
 			message: "Unsupported value",

@@ -1,6 +1,6 @@
 package apis_test
 
-// serviceCheckCases are those of what is asked of a running service.
+// serviceCheckCases are the cases of checks of a running service.
 var serviceCheckCases = kindCases{
 	base: `{cloudCredentialsRef: {secretName: clouds, cloudName: cloud}, service: compute}`,
 	cases: map[string]specCase{
@@ -14,18 +14,18 @@ var serviceCheckCases = kindCases{
 				backends: [{name: b}, {name: c, looksEverySeconds: 600}]}`,
 		},
 		"BackendsOfNova": {
-			reason: "Nobody would look at them.", spec: `{backends: [{name: b}]}`, field: "spec.backends", message: "only Cinder has backends",
+			reason: "Nova has no backends.", spec: `{backends: [{name: b}]}`, field: "spec.backends", message: "only Cinder has backends",
 		},
 		"NodesOfCinder": {
 			reason: "The same.", spec: `{service: block-storage, nodes: [{namespace: pool, daemonSet: nova-compute}]}`,
 			field: "spec.nodes", message: "only Nova has hypervisors",
 		},
 		"AnotherService": {
-			reason: "Of no other it is known what to ask.", spec: `{service: image}`,
+			reason: "Other services have no list of processes.", spec: `{service: image}`,
 			field: "spec.service", message: `Unsupported value: "image"`,
 		},
 		"BackendTwice": {
-			reason: "There is one answer for each.", spec: `{service: block-storage, backends: [{name: b}, {name: b}]}`,
+			reason: "Each backend has one state.", spec: `{service: block-storage, backends: [{name: b}, {name: b}]}`,
 			field: "spec.backends[1]", message: "Duplicate value",
 		},
 	},

@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
-// kindCases are specs of one kind. Each case is laid over the base as a merge patch: what it does not name is as in the base,
-// and null takes a field away.
+// kindCases are specs of one kind. Each case is a merge patch for the base: fields that it does not set have the value of the base, and
+// null removes a field.
 type kindCases struct {
 	base  string
 	cases map[string]specCase
@@ -23,14 +23,14 @@ type kindCases struct {
 // specCase is a spec that is sent to the API server.
 type specCase struct {
 	reason string
-	// old is the spec before the update, again over the base; without it the object is new.
+	// old is the spec before the update, as a patch for the base; nil creates a new object.
 	old  *string
 	spec string
-	// field and message are those of the error that is expected; without them the spec is accepted.
+	// field and message are the field and the message of the expected error; if empty, the spec is accepted.
 	field, message string
 }
 
-// allCases are the cases of every kind that has rules of its own.
+// allCases are the cases of every kind with rules.
 var allCases = map[string]kindCases{
 	"ControlPlaneCluster": controlPlaneCases,
 	"HypervisorCluster":   hypervisorCases,
@@ -64,7 +64,7 @@ func TestSpecs(t *testing.T) {
 	for kind, k := range allCases {
 		k.test(t, all[kind])
 	}
-	for folder, k := range unbuiltCases {
+	for folder, k := range unimplementedCases {
 		k.test(t, complete(t, folder))
 	}
 }
@@ -104,7 +104,7 @@ func (k kindCases) test(t *testing.T, crd *apiextensionsv1.CustomResourceDefinit
 // TestEveryRuleHasACase holds that each CEL rule refuses something, and that its message belongs to it alone.
 func TestEveryRuleHasACase(t *testing.T) {
 	tried := map[string]bool{}
-	for _, kinds := range []map[string]kindCases{allCases, unbuiltCases} {
+	for _, kinds := range []map[string]kindCases{allCases, unimplementedCases} {
 		for _, k := range kinds {
 			for _, c := range k.cases {
 				tried[c.message] = true
@@ -112,7 +112,7 @@ func TestEveryRuleHasACase(t *testing.T) {
 		}
 	}
 	all := maps.Clone(crds(t))
-	for folder := range unbuiltCases {
+	for folder := range unimplementedCases {
 		all[folder+" with everything"] = complete(t, folder)
 	}
 	rules := map[string]string{} // message to rule
@@ -121,7 +121,7 @@ func TestEveryRuleHasACase(t *testing.T) {
 		note := func(path string, p apiextensionsv1.JSONSchemaProps, _ bool) bool {
 			for _, r := range p.XValidations {
 				if other, ok := rules[r.Message]; ok && other != r.Rule && !differOnlyByUnimplemented(other, r.Rule) {
-					t.Errorf("%s: two rules say %q", path, r.Message)
+					t.Errorf("%s: two rules have the message %q", path, r.Message)
 				}
 				rules[r.Message] = r.Rule
 			}

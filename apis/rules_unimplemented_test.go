@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
-// complete is the CRD of a folder's definition with everything, of the claim where it has one.
+// complete returns the CRD of a folder's complete definition: of the claim, if it has one.
 func complete(t testing.TB, folder string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	xrd, err := schema.ParseXRD(completeDefinition(t, folder))
@@ -41,17 +41,17 @@ func completeDefinition(t testing.TB, folder string) []byte {
 	return data
 }
 
-// differOnlyByUnimplemented reports whether two rules are one, of which one does not know of what is not built yet.
+// differOnlyByUnimplemented reports whether two rules are the same rule with and without unimplemented fields.
 func differOnlyByUnimplemented(a, b string) bool {
 	return strings.Contains(a, "false") || strings.Contains(b, "false")
 }
 
-// TestUnimplemented: a definition has nothing that is not built yet, and with everything an API server accepts it, and kubectl installs it.
+// TestUnimplemented checks that a definition has no unimplemented fields, and that an API server and kubectl accept the complete one.
 func TestUnimplemented(t *testing.T) {
-	// kubectl apply keeps what it applied in an annotation, and all annotations of an object may have 262,144 bytes together. What is built has
-	// far less (hack/xrd); whoever builds the next large field has to make room.
+	// kubectl apply stores the applied object in an annotation, and all annotations of an object may have 262,144 bytes together. The
+	// installed definition is far smaller (hack/xrd); shorten descriptions before you add the next large field.
 	const most = 260_000
-	for folder := range unbuiltCases {
+	for folder := range unimplementedCases {
 		crd := complete(t, folder)
 		kind := crd.Spec.Names.Kind
 		if err := schema.CheckCRD(crd); err != nil {
@@ -64,21 +64,21 @@ func TestUnimplemented(t *testing.T) {
 		if len(asJSON) > most {
 			t.Errorf("%s with everything has %d bytes, want %d at most", kind, len(asJSON), most)
 		}
-		everything, built := fields(crd), fields(crds(t)[kind])
-		for _, path := range apis.Unbuilt(kind) {
-			if !everything[path] || built[path] {
-				t.Errorf("%s: %s is there with everything: %v, and without: %v", kind, path, everything[path], built[path])
+		all, built := fields(crd), fields(crds(t)[kind])
+		for _, path := range apis.Unimplemented(kind) {
+			if !all[path] || built[path] {
+				t.Errorf("%s: %s exists in the complete definition: %v, and in the installed one: %v", kind, path, all[path], built[path])
 			}
 		}
-		for path := range everything {
-			if !built[path] && !below(path, apis.Unbuilt(kind)) {
-				t.Errorf("%s: %s is left out, and nobody said so", kind, path)
+		for path := range all {
+			if !built[path] && !below(path, apis.Unimplemented(kind)) {
+				t.Errorf("%s: %s is missing in the installed definition and in apis/unimplemented.go", kind, path)
 			}
 		}
 	}
 }
 
-// fields are the paths of all fields of a kind.
+// fields returns the paths of all fields of a kind.
 func fields(crd *apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	out := map[string]bool{}
 	walk("", *crd.Spec.Versions[0].Schema.OpenAPIV3Schema, func(path string, _ apiextensionsv1.JSONSchemaProps, _ bool) bool {
@@ -97,7 +97,7 @@ func below(path string, roots []string) bool {
 	return false
 }
 
-func TestIsUnbuilt(t *testing.T) {
+func TestIsUnimplemented(t *testing.T) {
 	for field, want := range map[string]bool{
 		"spec.services.cinder": false, "spec.cortex": true, "spec.services.neutron.ovn.relay": false, "spec.services.neutron": false, "spec.services.cinder.backends[12].ceph": false, "spec.services.neutron.api": false, "spec.services.keystone": false, "": false,
 	} {
@@ -113,15 +113,15 @@ func TestIsUnbuilt(t *testing.T) {
 	}
 }
 
-// unbuiltCases are specs that only a definition with everything takes, by folder.
-var unbuiltCases = map[string]kindCases{
-	"hypervisor": hypervisorUnbuiltCases,
-	"storage":    storageUnbuiltCases,
+// unimplementedCases are specs that only a complete definition accepts, by folder.
+var unimplementedCases = map[string]kindCases{
+	"hypervisor": hypervisorUnimplementedCases,
+	"storage":    storageUnimplementedCases,
 	"controlplane": {
 		base: `openStackRelease: "2025.2"`,
 		cases: map[string]specCase{
 			"Seed": {
-				reason: "The example of CobaltCore's control plane, but for what platforms say.",
+				reason: "The example of CobaltCore's control plane, without the platform's fields.",
 				spec: `
 infrastructure:
   mariadb: {replicas: 3, storageSize: 100Gi, storageClass: ceph-rbd}
@@ -157,13 +157,13 @@ global: {region: RegionOne, tls: {enabled: true, issuerRef: {name: letsencrypt-p
 				reason:  "No process runs without a processor.",
 				spec:    `services: {heat: {api: {cpu: 0}}}`,
 				field:   "spec.services.heat.api.cpu",
-				message: "must be cores, and more than 0: 500m is half a core, 2 are two",
+				message: "must be more than 0 cores, such as 500m or 2",
 			},
 			"CPUUnit": {
 				reason:  "Mi is a unit of bytes.",
 				spec:    `services: {heat: {api: {cpu: 500Mi}}}`,
 				field:   "spec.services.heat.api.cpu",
-				message: "must be cores, and more than 0: 500m is half a core, 2 are two",
+				message: "must be more than 0 cores, such as 500m or 2",
 			},
 			"MemoryWithoutUnit": {
 				reason:  "512 bytes are never meant.",
@@ -178,7 +178,7 @@ global: {region: RegionOne, tls: {enabled: true, issuerRef: {name: letsencrypt-p
 				message: "backup.pointInTimeRecovery does not work with Galera (replicas above 1); use replicas 1, or schedule backups more often",
 			},
 			"Cells": {
-				reason: "Each has what it needs of its own.",
+				reason: "Each cell may have its own settings.",
 				spec: `
 services:
   nova:

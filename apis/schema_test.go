@@ -43,7 +43,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestAccepted holds that an API server takes every CRD: structure, defaults, CEL rules and what they may cost.
+// TestAccepted checks that an API server accepts every CRD: structure, defaults, CEL rules and their cost.
 func TestAccepted(t *testing.T) {
 	for kind, crd := range crds(t) {
 		if err := schema.CheckCRD(crd); err != nil {
@@ -65,7 +65,7 @@ func TestClientSideApply(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What else annotates a definition (Crossplane's package manager, Helm) has a few hundred bytes.
+			// Other annotations of a definition (Crossplane's package manager, Helm) have a few hundred bytes.
 			if len(asJSON) > limit*95/100 {
 				t.Errorf("%s, document %d: %d bytes are too near the limit of %d", folder, i, len(asJSON), limit)
 			}
@@ -80,8 +80,8 @@ var unbounded = map[string]string{
 	"OVNSync.spec.template":      "a pod template, which the API server bounds when the Job is made",
 }
 
-// TestEveryFieldIsDescribedAndBounded walks every schema. A field without a description helps nobody, and one without a limit
-// makes CEL rules too expensive or an object too large.
+// TestEveryFieldIsDescribedAndBounded checks every schema. Each field requires a description and a limit: without a limit, CEL rules are
+// too expensive or an object too large.
 func TestEveryFieldIsDescribedAndBounded(t *testing.T) {
 	used := map[string]bool{}
 	for kind, crd := range crds(t) {
@@ -120,7 +120,8 @@ func TestEveryFieldIsDescribedAndBounded(t *testing.T) {
 	}
 }
 
-// TestExamplesAreValid: what a form shows as an example is accepted, and Crossplane keeps it in the CRDs that it makes.
+// TestExamplesAreValid checks that the example of every field, which forms show, is valid, and that Crossplane keeps it in the generated
+// CRDs.
 func TestExamplesAreValid(t *testing.T) {
 	tried := map[string]bool{}
 	for kind, crd := range crds(t) {
@@ -168,7 +169,7 @@ func validatorOf(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, p 
 	return v
 }
 
-// crossplanes reports whether a field is one that Crossplane adds to claims and composite resources.
+// crossplanes reports whether Crossplane adds a field to claims and composite resources.
 func crossplanes(path string) bool {
 	parts := strings.Split(path, ".")
 	if len(parts) < 3 {
@@ -207,8 +208,8 @@ func lacks(p apiextensionsv1.JSONSchemaProps) string {
 	return ""
 }
 
-// walk visits every schema below one, depth first and sorted, until visit says false. Named are properties; the others are
-// the items of lists and the values of maps.
+// walk visits every schema below one, depth first and sorted, until visit returns false. Properties are named; items of lists and values
+// of maps are not.
 func walk(path string, p apiextensionsv1.JSONSchemaProps, visit func(path string, p apiextensionsv1.JSONSchemaProps, named bool) bool) {
 	for _, name := range slices.Sorted(maps.Keys(p.Properties)) {
 		child := p.Properties[name]

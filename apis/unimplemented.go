@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// unbuilt are the fields that a Go type has and nothing composes yet, by kind; [] stands for the items of a list. Definitions leave them
-// out, so that a portal offers nothing that would be refused, and a tool that meets one in a claim can say more than that it is unknown.
-// Whoever builds a field takes it out of here.
-var unbuilt = map[string][]string{
+// unimplemented lists, by kind, the fields that a Go type has and nothing composes yet; [] stands for the items of a list. Definitions
+// omit them, so that a portal does not offer a field that would be rejected, and a tool can report such a field in a claim as not
+// implemented instead of unknown. Remove a field from the list when you implement it.
+var unimplemented = map[string][]string{
 	"ControlPlaneCluster": {
 		"spec.cluster.gardener",
 		"spec.cortex",
@@ -33,13 +33,13 @@ var unbuilt = map[string][]string{
 	},
 }
 
-// Unbuilt are the paths of the fields of a kind that are not built yet, sorted.
-func Unbuilt(kind string) []string { return slices.Clone(unbuilt[kind]) }
+// Unimplemented returns the sorted paths of the fields of a kind that are not implemented yet.
+func Unimplemented(kind string) []string { return slices.Clone(unimplemented[kind]) }
 
-// IsUnimplemented reports whether a field of a kind, as errors name it, is one that is not built yet.
+// IsUnimplemented reports whether a field of a kind, in the form that errors use, is not implemented yet.
 func IsUnimplemented(kind, field string) bool {
-	return slices.Contains(unbuilt[kind], index.ReplaceAllLiteralString(field, "[]"))
+	return slices.Contains(unimplemented[kind], index.ReplaceAllLiteralString(field, "[]"))
 }
 
-// index is the place of an item in a list.
+// index matches the index of an item in a list.
 var index = regexp.MustCompile(`\[\d+\]`)

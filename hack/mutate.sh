@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Breaks the code in one way after another, in a copy, and expects a test to notice each by its own words:
+# Introduces one defect after another into a copy of the code, and expects that a test reports each with its own message:
 #
 #   hack/mutate.sh FOLDER "TEST COMMAND" [NAME ...]
 #
-# Each patch of FOLDER/mutations says in its first line what is broken, and in its second which message is expected. The test
-# runs at the root of the copy.
+# The first line of each patch in FOLDER/mutations describes the defect, the second the expected message. The test runs at the root of the
+# copy.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 mutations=$root/$1/mutations

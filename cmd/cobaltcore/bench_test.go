@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
-// BenchmarkPreview shows the whole cloud of an example as YAML, in one process: what a portal does for each claim.
+// BenchmarkPreview prints the complete cloud of an example as YAML, in one process, as a portal does for each claim.
 func BenchmarkPreview(b *testing.B) {
 	tuneMemory()
 	for _, name := range []string{"controlplane/claim", "controlplane/full", "controlplane/services", "nova/sixteen"} {
@@ -39,7 +39,7 @@ func BenchmarkPreview(b *testing.B) {
 	}
 }
 
-// BenchmarkPreviewComplete shows the three claims of a whole cloud beside each other.
+// BenchmarkPreviewComplete prints the three claims of a complete cloud together.
 func BenchmarkPreviewComplete(b *testing.B) {
 	tuneMemory()
 	const folder = "../../examples/complete/"

@@ -17,13 +17,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// claims holds claims that are wrong in one way each, with what is said about them.
+// claims holds claims with one error each, and the expected messages.
 const claims = "../../test/claims"
 
-// sentence is "<kind> <name>: <field>: <what is wrong>"; what is not an object of ours has no field.
+// sentence matches "<kind> <name>: <field>: <error>"; objects of other kinds have no field.
 var sentence = regexp.MustCompile(`^(the claim: [^:]+|(the object|\S+( \S+)?): (object|apiVersion|kind|metadata|spec)[^ ]*: ).+`)
 
-// TestValidation runs every claim of test/claims/testdata: each is refused in the sentence of the .want file, by exit code 1,
+// TestValidation runs every claim of test/claims/testdata: each is rejected with the message in the .want file and exit code 1,
 // and nothing else is written anywhere.
 func TestValidation(t *testing.T) {
 	files, err := filepath.Glob(claims + "/testdata/*.yaml")
@@ -33,7 +33,7 @@ func TestValidation(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		t.Run(name, func(t *testing.T) {
-			got := refused(t, nil, "-f", file)
+			got := rejected(t, nil, "-f", file)
 			wantFile := strings.TrimSuffix(file, ".yaml") + ".want"
 			if *update {
 				if err := os.WriteFile(wantFile, []byte(got), 0o644); err != nil {
@@ -56,9 +56,9 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// TestRefusedTogether runs the claims of each folder of test/claims/testdata beside each other, in the order of their files: one of them is
-// refused in the sentence of the .want file, by exit code 1.
-func TestRefusedTogether(t *testing.T) {
+// TestRejectedTogether runs the claims of each folder of test/claims/testdata together, in the order of their files: one of them is
+// rejected with the message in the .want file and exit code 1.
+func TestRejectedTogether(t *testing.T) {
 	entries, err := os.ReadDir(claims + "/testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -104,9 +104,9 @@ func TestRefusedTogether(t *testing.T) {
 	}
 }
 
-// TestRefusedPlatform runs every PlatformConfig of test/claims/platforms with the example's claim: each is refused in the sentence of the
-// .want file, by exit code 1.
-func TestRefusedPlatform(t *testing.T) {
+// TestRejectedPlatform runs every PlatformConfig of test/claims/platforms with the example's claim: each is rejected with the message in the
+// .want file and exit code 1.
+func TestRejectedPlatform(t *testing.T) {
 	files, err := filepath.Glob(claims + "/platforms/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no PlatformConfigs: %v", err)
@@ -158,7 +158,7 @@ func TestHugeClaimError(t *testing.T) {
 		"deep mapping": strings.Repeat("{a: ", 1<<16) + strings.Repeat("}", 1<<16),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := refused(t, strings.NewReader(claim), "-f", "-")
+			got := rejected(t, strings.NewReader(claim), "-f", "-")
 			checkSentences(t, got, 1)
 			if len(got) > 2000 {
 				t.Errorf("the sentence has %d bytes", len(got))
@@ -167,9 +167,8 @@ func TestHugeClaimError(t *testing.T) {
 	}
 }
 
-// refused runs the preview with a claim that must be refused, in every way in which it could leave something behind, and returns what it
-// says.
-func refused(t *testing.T, in *strings.Reader, args ...string) string {
+// rejected runs the preview with an invalid claim and all kinds of output, and returns the error messages.
+func rejected(t *testing.T, in *strings.Reader, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
 	var out, errOut bytes.Buffer
@@ -181,7 +180,7 @@ func refused(t *testing.T, in *strings.Reader, args ...string) string {
 		t.Errorf("exit code %d, want %d", code, exitInvalid)
 	}
 	printed := struct {
-		Refused []struct {
+		Rejected []struct {
 			Message string `json:"message"`
 		} `json:"refused"`
 	}{}
@@ -189,12 +188,12 @@ func refused(t *testing.T, in *strings.Reader, args ...string) string {
 		t.Errorf("standard output: %v: %.500s", err, out.String())
 	}
 	lines := strings.Split(strings.TrimSuffix(errOut.String(), "\n"), "\n")
-	if len(printed.Refused) != len(lines) {
-		t.Fatalf("%d mistakes in JSON and %d lines:\n%.1000s", len(printed.Refused), len(lines), errOut.String())
+	if len(printed.Rejected) != len(lines) {
+		t.Fatalf("%d mistakes in JSON and %d lines:\n%.1000s", len(printed.Rejected), len(lines), errOut.String())
 	}
 	for i, line := range lines {
-		if !strings.Contains(line, printed.Refused[i].Message) {
-			t.Errorf("JSON says %.300q, and the line %.300q", printed.Refused[i].Message, line)
+		if !strings.Contains(line, printed.Rejected[i].Message) {
+			t.Errorf("JSON contains %.300q, and the line %.300q", printed.Rejected[i].Message, line)
 		}
 		lines[i] = errorLocation.ReplaceAllString(line, "")
 	}
@@ -204,11 +203,10 @@ func refused(t *testing.T, in *strings.Reader, args ...string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// errorLocation is where in its file a mistake is.
+// errorLocation matches the file and the line of an error.
 var errorLocation = regexp.MustCompile(`^\S+/(?:testdata|platforms)/\S+\.yaml(:[0-9]+)?: `)
 
-// checkSentences checks the shape of what a tenant reads: so many lines, each with the field, nothing in it that a terminal
-// acts on.
+// checkSentences checks the form of error messages: the number of lines, the field in each line, and the absence of control characters.
 func checkSentences(t *testing.T, text string, lines int) {
 	t.Helper()
 	got := strings.Split(strings.TrimSuffix(text, "\n"), "\n")

@@ -1,7 +1,7 @@
-// Command cobaltcore shows what a claim becomes.
+// Command cobaltcore shows the objects that a claim is composed into.
 //
-// Exit codes: 0 all is well; 1 the claim or the PlatformConfig is refused; 2 the command line is wrong; 3 the command itself
-// failed, such as by a full disk.
+// Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid; 2 the command line is invalid; 3 the command failed, for example
+// because the disk is full.
 package main
 
 import (
@@ -31,14 +31,14 @@ const (
 
 const description = `OpenStack, ordered with one claim.
 
-Exit codes: 0 all is well; 1 the claim or the PlatformConfig is refused; 2 the command line is wrong; 3 the command failed.
+Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid; 2 the command line is invalid; 3 the command failed.
 
   cobaltcore preview -f claim.yaml -e platformconfig.yaml
   cobaltcore preview -f storage.yaml -f control-plane.yaml -f hypervisors.yaml
   cobaltcore preview -f claim.yaml --old merged.yaml -e platformconfig.yaml --format json`
 
 type cli struct {
-	Preview previewCommand `cmd:"" help:"Show everything that a claim becomes: no cluster is needed."`
+	Preview previewCommand `cmd:"" help:"Show all objects that a claim is composed into; no cluster is required."`
 	Version versionCommand `cmd:"" help:"Show the version."`
 }
 
@@ -55,15 +55,15 @@ func (versionCommand) Run(out io.Writer) error {
 }
 
 type previewCommand struct {
-	File     []string `help:"Claim; - reads standard input. Several: beside each other." placeholder:"CLAIM" sep:"none" short:"f"`
-	Old      []string `help:"The claim as it is now: what may not be changed is refused, too." placeholder:"CLAIM" sep:"none"`
-	Platform []string `help:"The PlatformConfig. Default: an example's." placeholder:"FILE" sep:"none" short:"e"`
+	File     []string `help:"Claim file, or - for standard input. Repeat to preview several claims together." placeholder:"CLAIM" sep:"none" short:"f"`
+	Old      []string `help:"Claim as it exists in the cluster; changes of immutable fields are reported." placeholder:"CLAIM" sep:"none"`
+	Platform []string `help:"PlatformConfig file. Default: an example." placeholder:"FILE" sep:"none" short:"e"`
 	Out      string   `help:"Directory to write every manifest to." placeholder:"DIR" short:"o"`
-	Format   string   `default:"tree" enum:"tree,yaml,json,dot" help:"What to print: tree, yaml, json or dot."`
-	Stage    int      `help:"Show only what is there when this stage is open." placeholder:"N"`
+	Format   string   `default:"tree" enum:"tree,yaml,json,dot" help:"Output format: tree, yaml, json or dot."`
+	Stage    int      `help:"Show only objects that exist when this stage is reached." placeholder:"N"`
 }
 
-// Run previews a claim. Notes go to errOut, refusals of --format json to out besides.
+// Run previews a claim. It writes notes to errOut and, with --format json, validation errors also to out.
 func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	if err := c.check(); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 		return err
 	}
 	if len(c.Platform) == 0 {
-		fmt.Fprintln(errOut, "note: no PlatformConfig is given (-e), so this is what the claim becomes on an example platform")
+		fmt.Fprintln(errOut, "note: no PlatformConfig given (-e); using an example platform")
 	}
 	if len(c.File) > 1 {
 		return c.runAll(platform, in, out)
@@ -88,7 +88,7 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	}
 	result, err := preview.RunEdit(old, claim, platform, kinds.Runners())
 	if err != nil {
-		return c.refused(err, c.File, out)
+		return c.validationError(err, c.File, out)
 	}
 	if c.Stage > result.Stages {
 		return errUsage(fmt.Sprintf("--stage %d: there are %d stages", c.Stage, result.Stages))
@@ -102,10 +102,10 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	return result.Print(out, c.Format)
 }
 
-// referencedKinds are the kinds of claims that others refer to, each before those that do.
+// referencedKinds are the kinds of claims that others refer to, each before the kinds that refer to it.
 var referencedKinds = []string{"StorageCluster", "ControlPlaneCluster", "HypervisorCluster", "KeystoneService"}
 
-// runAll previews claims one after the other, each after those that it may refer to, however they are given.
+// runAll previews claims one after the other, in the order of references, independent of the order of the arguments.
 func (c *previewCommand) runAll(platform []byte, in io.Reader, out io.Writer) error {
 	type inputClaim struct {
 		file  string
@@ -120,7 +120,7 @@ func (c *previewCommand) runAll(platform []byte, in io.Reader, out io.Writer) er
 			return err
 		}
 		requested := struct{ Kind string }{}
-		_ = yaml.Unmarshal(claim, &requested) // What cannot be read is refused below.
+		_ = yaml.Unmarshal(claim, &requested) // Invalid YAML is rejected below.
 		claims = append(claims, inputClaim{file, claim, slices.Index(referencedKinds, requested.Kind)})
 		identities = append(identities, preview.IdentityOf(claim))
 	}
@@ -136,7 +136,7 @@ func (c *previewCommand) runAll(platform []byte, in io.Reader, out io.Writer) er
 			err = preview.Shared(results, result, g.claim)
 		}
 		if err != nil {
-			return c.refused(err, []string{g.file}, out)
+			return c.validationError(err, []string{g.file}, out)
 		}
 		existing, results = append(existing, result.Existing...), append(results, result)
 		if c.Format == "tree" && i > 0 {
@@ -153,7 +153,7 @@ func (c *previewCommand) runAll(platform []byte, in io.Reader, out io.Writer) er
 func (c *previewCommand) duplicate(files []string, identities []preview.Identity, out io.Writer) error {
 	for i, id := range identities {
 		if first := slices.Index(identities[:i], id); first >= 0 && id.Known() {
-			return c.refused(preview.Duplicate(id, cmp.Or(name(files[first:first+1]), "standard input")), files[i:i+1], out)
+			return c.validationError(preview.Duplicate(id, cmp.Or(name(files[first:first+1]), "standard input")), files[i:i+1], out)
 		}
 	}
 	return nil
@@ -184,13 +184,13 @@ func (c *previewCommand) check() error {
 	case stdin > 1:
 		return errUsage("standard input can be read once; name a file for all but one of -f, --old and -e")
 	case slices.Contains(preview.Formats, c.Out):
-		return errUsage(fmt.Sprintf("-o names a directory; say --format %[1]s to print %[1]s, or -o ./%[1]s for a directory of that name", c.Out))
+		return errUsage(fmt.Sprintf("-o requires a directory; use --format %[1]s to print %[1]s, or -o ./%[1]s for a directory of that name", c.Out))
 	}
 	return nil
 }
 
-// refused completes a refusal with the file that it is about, and prints it where a program reads.
-func (c *previewCommand) refused(err error, claim []string, out io.Writer) error {
+// validationError adds the name of the file to a validation error, and prints the error as JSON with --format json.
+func (c *previewCommand) validationError(err error, claim []string, out io.Writer) error {
 	r := &preview.ValidationErrors{}
 	if !errors.As(err, &r) {
 		return err
@@ -214,7 +214,7 @@ func name(files []string) string {
 	return files[0]
 }
 
-// notes is where a command says what is neither its result nor an error.
+// notes is the output for messages that are neither the result nor an error.
 type notes io.Writer
 
 type errUsage string
@@ -274,12 +274,12 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	return exitFailed
 }
 
-// tuneMemory leaves garbage alone until there is much of it: a command ends before that. GOGC and GOMEMLIMIT decide.
+// tuneMemory disables garbage collection up to a memory limit that commands do not reach, unless GOGC or GOMEMLIMIT is set.
 func tuneMemory() {
-	const much = 256 << 20
+	const memoryLimit = 256 << 20
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(-1)
-		debug.SetMemoryLimit(much)
+		debug.SetMemoryLimit(memoryLimit)
 	}
 }
 

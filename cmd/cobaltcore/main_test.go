@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// result is the JSON output, as a reader of docs/cli.md knows it.
+// result is the JSON output, as documented in docs/cli.md.
 type result struct {
 	Instance string   `json:"instance"`
 	Stages   int      `json:"stages"`
@@ -36,7 +36,7 @@ type object struct {
 	Manifest  map[string]any `json:"manifest"`
 }
 
-// shown runs the command on a claim, which must succeed, and returns what it prints.
+// shown runs the command on a claim, which must succeed, and returns its output.
 func shown(t *testing.T, claim []byte, args ...string) []byte {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -58,9 +58,9 @@ func shownJSON(t *testing.T, claim []byte, args ...string) result {
 	return r
 }
 
-// isWarningOnly reports whether standard error has nothing, or only that no PlatformConfig was given.
+// isWarningOnly reports whether standard error is empty or contains only the note about a missing PlatformConfig.
 func isWarningOnly(s string) bool {
-	return s == "" || strings.HasPrefix(s, "note: no PlatformConfig is given") && strings.Count(s, "\n") == 1
+	return s == "" || strings.HasPrefix(s, "note: no PlatformConfig given") && strings.Count(s, "\n") == 1
 }
 
 // controlPlanes are all example claims that can be previewed, by file name.
@@ -116,7 +116,7 @@ func TestExitCodes(t *testing.T) {
 			code: exitInvalid, wantOutput: "PlatformConfig default: spec.domain: Required value",
 		},
 		"other platform": {
-			reason: "Compositions ask for the PlatformConfig called default.", args: []string{"preview", "-e", "-"},
+			reason: "Compositions require the PlatformConfig with the name default.", args: []string{"preview", "-e", "-"},
 			in:   "{apiVersion: crossplane.c5c3.io/v1alpha1, kind: PlatformConfig, metadata: {name: other}, spec: {domain: example.com}}",
 			code: exitInvalid, wantOutput: "PlatformConfig other: metadata.name: ",
 		},
@@ -125,14 +125,14 @@ func TestExitCodes(t *testing.T) {
 			code: exitInvalid, wantOutput: "the PlatformConfig: kind: ",
 		},
 		"foreign folder": {
-			reason: "Nobody else's files are touched.", args: []string{"preview", "-o", used},
+			reason: "Files of others are not changed.", args: []string{"preview", "-o", used},
 			code: exitFailed, wantOutput: used + " holds files",
 		},
 		"file as folder": {
 			reason: "A file is no folder.", args: []string{"preview", "-o", filepath.Join(used, "mine.txt")},
 			code: exitFailed, wantOutput: "mine.txt",
 		},
-		"version":        {reason: "Whoever reports a mistake is asked for it.", args: []string{"version"}},
+		"version":        {reason: "Bug reports contain it.", args: []string{"version"}},
 		"help word":      {reason: "Many commands have it.", args: []string{"help"}},
 		"stage too high": {reason: "There are fewer.", args: []string{"preview", "--stage=99"}, code: exitUsage, wantOutput: "--stage 99: there are"},
 		"several as one": {
@@ -142,14 +142,14 @@ func TestExitCodes(t *testing.T) {
 		"empty variable": {reason: `-f "$UNSET" is not the example.`, args: []string{"preview", "-f", ""}, code: exitUsage, wantOutput: "-f names no file"},
 		"empty platform": {reason: "Nor is -e.", args: []string{"preview", "-e", ""}, code: exitUsage, wantOutput: "-e names no file"},
 		"two claims": {
-			reason: "None is left out without a word.", args: []string{"preview", "-e", "a.yaml", "-e", "b.yaml"},
+			reason: "None of them is ignored silently.", args: []string{"preview", "-e", "a.yaml", "-e", "b.yaml"},
 			code: exitUsage, wantOutput: "-e is given 2 times",
 		},
 		"stdin twice": {reason: "It can be read once.", args: []string{"preview", "-f", "-", "-e", "-"}, code: exitUsage, wantOutput: "standard input"},
 		"out is format": {
 			reason: "kubectl's -o is a format.", args: []string{"preview", "-o", "json"}, code: exitUsage, wantOutput: "--format json",
 		},
-		"full disk": {reason: "What cannot be printed is a failure.", args: []string{"preview"}, out: full{}, code: exitFailed, wantOutput: "no space left"},
+		"full disk": {reason: "Incomplete output is a failure.", args: []string{"preview"}, out: full{}, code: exitFailed, wantOutput: "no space left"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func files(t *testing.T, dir string) map[string][]byte {
 	return out
 }
 
-// TestStage: a stage shows what the stages up to it brought, in every format, and in the folder.
+// TestStage checks that a stage shows the objects of all stages up to it, in every format, and in the folder.
 func TestStage(t *testing.T) {
 	all := shownJSON(t, examples.Claim)
 	for n := 1; n <= all.Stages; n += effort.Of(5, 1) {
@@ -295,9 +295,8 @@ func TestStage(t *testing.T) {
 	}
 }
 
-// TestSeveral: a claim is shown beside those to which it may refer, in whichever order they are given; without them it is told that there is
-// none.
-func TestSeveral(t *testing.T) {
+// TestMultipleClaims checks that a claim is previewed together with its referenced claims, in any order; a missing claim is an error.
+func TestMultipleClaims(t *testing.T) {
 	const plane, pool = "../../examples/hypervisor/control-plane.yaml", "../../examples/hypervisor/claim.yaml"
 	var out, errOut bytes.Buffer
 	if code := run([]string{"preview", "-f", plane, "-f", pool}, strings.NewReader(""), &out, &errOut); code != 0 {
@@ -312,7 +311,7 @@ func TestSeveral(t *testing.T) {
 		}
 	}
 	if strings.Contains(out.String(), "needs Secret tenant-a-hypervisors") {
-		t.Error("a Secret is said to be missing that a certificate makes")
+		t.Error("a Secret that a certificate creates is reported as missing")
 	}
 	first := out.String()
 	out.Reset()
@@ -324,13 +323,13 @@ func TestSeveral(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	if want := pool + ":"; !strings.Contains(errOut.String(), want) || !strings.Contains(errOut.String(), "spec.controlPlaneRef: there is no ControlPlaneCluster") {
-		t.Errorf("it says %s", errOut.String())
+		t.Errorf("unexpected message: %s", errOut.String())
 	}
 }
 
-// TestSeveralStorage: pools of a StorageCluster are shown with what a control plane and its hypervisors make of them, whichever file comes
-// first.
-func TestSeveralStorage(t *testing.T) {
+// TestMultipleClaimsStorage checks the preview of pools of a StorageCluster together with a control plane and its hypervisors, in any
+// order.
+func TestMultipleClaimsStorage(t *testing.T) {
 	const folder = "../../examples/storage/"
 	var out, errOut bytes.Buffer
 	args := []string{"preview", "-f", folder + "hypervisors.yaml", "-f", folder + "control-plane.yaml", "-f", folder + "claim.yaml"}
@@ -349,8 +348,8 @@ func TestSeveralStorage(t *testing.T) {
 	}
 }
 
-// TestSeveralComplete: the claims of a whole cloud are shown beside each other, on the example's platform.
-func TestSeveralComplete(t *testing.T) {
+// TestMultipleClaimsComplete checks the preview of all claims of a complete cloud, on the example's platform.
+func TestMultipleClaimsComplete(t *testing.T) {
 	const folder = "../../examples/complete/"
 	var out, errOut bytes.Buffer
 	args := []string{"preview", "-f", folder + "storage.yaml", "-f", folder + "control-plane.yaml", "-f", folder + "hypervisors.yaml"}

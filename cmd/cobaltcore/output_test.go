@@ -53,7 +53,7 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// TestJSON: the fields are those of the table in docs/cli.md, all of them and no others.
+// TestJSON checks the fields against the table in docs/cli.md.
 func TestJSON(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/cli.md")
 	if err != nil {
@@ -128,7 +128,7 @@ func collect(into map[string]bool, m map[string]any) {
 	}
 }
 
-// TestDot: every line is one that Graphviz reads, every arrow joins boxes that are there, and no arrow closes a circle.
+// TestDot checks that Graphviz accepts every line, every arrow connects existing boxes, and there is no cycle.
 func TestDot(t *testing.T) {
 	line := regexp.MustCompile(`^ *("[^"]+" \[label="[^"]+"\];|"[^"]+" -> "[^"]+";|subgraph "[^"]+" \{|digraph "[^"]+" \{|label="[^"]+";|rankdir=LR;|node \[.*\];|\})$`)
 	for name, claim := range controlPlanes(t) {
@@ -214,10 +214,10 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// previews holds what printed returned, by claim: most of these tests look at the same previews.
+// previews holds the results of printed, by claim, because most of these tests use the same previews.
 var previews = map[string]map[string]string{}
 
-// printed returns what one preview of a claim prints, by format.
+// printed returns the output of one preview of a claim, by format.
 func printed(t *testing.T, claim []byte) map[string]string {
 	t.Helper()
 	if out, ok := previews[string(claim)]; ok {
@@ -239,7 +239,7 @@ func printed(t *testing.T, claim []byte) map[string]string {
 	return out
 }
 
-// printedJSON returns what one preview of a claim prints as JSON.
+// printedJSON returns the JSON output of one preview of a claim.
 func printedJSON(t *testing.T, claim []byte) result {
 	t.Helper()
 	r := result{}
@@ -297,15 +297,14 @@ var suspicious = map[string]*regexp.Regexp{
 // secretNames are keys that hold a secret wherever they hold a text.
 var secretNames = regexp.MustCompile(`(?i)(password|passphrase|secret|private.?key|credential)$`)
 
-// TestNoSecret looks for secret values in everything that is shown, and in what functions answer when the objects that they
-// observe are full of them.
+// TestNoSecret searches for secret values in all output, and in the responses of functions to observed objects that contain many of them.
 func TestNoSecret(t *testing.T) {
 	for name, claim := range controlPlanes(t) {
 		t.Run(name, func(t *testing.T) {
 			for format, text := range printed(t, claim) {
-				for what, form := range suspicious {
+				for description, form := range suspicious {
 					for _, found := range form.FindAllString(text, -1) {
-						t.Errorf("%s holds %s: %.200q", format, what, found)
+						t.Errorf("%s contains %s: %.200q", format, description, found)
 					}
 				}
 			}
@@ -360,7 +359,7 @@ func checkMembers(t *testing.T, at string, v any) {
 	}
 }
 
-// marker is a secret value that nobody may see.
+// marker is a secret value that must not appear in any output.
 const marker = "PLANTED-hunter2"
 
 // planter puts secrets wherever a function could observe some, and fails the test if its answer has one.
@@ -385,7 +384,7 @@ func (p planter) Explain(req *wire.Request) (*wire.Response, compose.Plan, error
 	}
 	if text := protojson.Format(rsp.Message()); strings.Contains(text, marker) {
 		i := strings.Index(text, marker)
-		p.t.Errorf("a function answers with an observed secret: …%s", text[max(0, i-300):i+50])
+		p.t.Errorf("a function returns an observed secret: …%s", text[max(0, i-300):i+50])
 	}
 	return rsp, plan, nil
 }
@@ -399,7 +398,7 @@ func plantAll(o *structpb.Struct) {
 	plant(o, "metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration")
 }
 
-// plant sets a member of an object, if all but the last two parts of its path are there.
+// plant sets a field of an object, if all but the last two parts of its path exist.
 func plant(o *structpb.Struct, path ...string) {
 	for i, part := range path[:len(path)-1] {
 		next := o.GetFields()[part].GetStructValue()

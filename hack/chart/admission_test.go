@@ -63,25 +63,25 @@ func TestClaimsPolicy(t *testing.T) {
 		group  string
 		want   string // part of a refusal; empty: allowed
 	}{
-		"Create":            {"A plain claim is what this is all for.", "", "{}", tenant, "", ""},
-		"CreateReference":   {"The definition enforces a Composition; to name one is an attempt.", "", "spec: {compositionRef: {name: other}}", tenant, "", "spec.compositionRef belongs"},
+		"Create":            {"A claim without special fields is allowed.", "", "{}", tenant, "", ""},
+		"CreateReference":   {"The definition enforces a Composition; a reference is an attempt to replace it.", "", "spec: {compositionRef: {name: other}}", tenant, "", "spec.compositionRef belongs"},
 		"CreateSelector":    {"The same by labels.", "", "spec: {compositionSelector: {matchLabels: {a: b}}}", tenant, "", "spec.compositionSelector belongs"},
 		"CreateRevision":    {"A revision of another Composition escapes the enforcement.", "", "spec: {compositionRevisionRef: {name: other-1}}", tenant, "", "spec.compositionRevisionRef belongs"},
 		"CreateChannel":     {"The platform chooses the channel.", "", "spec: {compositionRevisionSelector: {matchLabels: {channel: canary}}}", tenant, "", "spec.compositionRevisionSelector belongs"},
-		"CreateManual":      {"Nobody freezes himself on an old revision.", "", "spec: {compositionUpdatePolicy: Manual}", tenant, "", "spec.compositionUpdatePolicy belongs"},
-		"CreateBound":       {"Nobody takes over a composite resource.", "", "spec: {resourceRef: {name: theirs}}", tenant, "", "spec.resourceRef belongs"},
+		"CreateManual":      {"Tenants cannot pin an old revision.", "", "spec: {compositionUpdatePolicy: Manual}", tenant, "", "spec.compositionUpdatePolicy belongs"},
+		"CreateBound":       {"Tenants cannot adopt a composite resource.", "", "spec: {resourceRef: {name: theirs}}", tenant, "", "spec.resourceRef belongs"},
 		"CreateSecret":      {"There are no connection details.", "", "spec: {writeConnectionSecretToRef: {name: s}}", tenant, "", "spec.writeConnectionSecretToRef is not offered"},
 		"CreateBackground":  {"Deletion has an order.", "", "spec: {compositeDeletePolicy: Background}", tenant, "", "spec.compositeDeletePolicy has to be Foreground"},
 		"CreateForeground":  {"The default may be written down.", "", "spec: {compositeDeletePolicy: Foreground}", tenant, "", ""},
-		"CreatePaused":      {"Annotations of Crossplane are copied to what the claim becomes.", "", "metadata: {annotations: {crossplane.io/paused: 'true'}}", tenant, "", "metadata.annotations of crossplane.io"},
-		"CreateUsage":       {"So are those of its other groups.", "", "metadata: {annotations: {usage.crossplane.io/x: y}}", tenant, "", "metadata.annotations of crossplane.io"},
+		"CreatePaused":      {"Crossplane copies its annotations to the composite resource.", "", "metadata: {annotations: {crossplane.io/paused: 'true'}}", tenant, "", "metadata.annotations of crossplane.io"},
+		"CreateUsage":       {"The same applies to the annotations of its other groups.", "", "metadata: {annotations: {usage.crossplane.io/x: y}}", tenant, "", "metadata.annotations of crossplane.io"},
 		"CreateAnnotation":  {"Others are the tenant's.", "", "metadata: {annotations: {notcrossplane.io/paused: 'true', note: hello}}", tenant, "", ""},
 		"Edit":              {"The spec's own fields are the tenant's.", bound, "spec: {openStackRelease: '2026.1'}", tenant, "", ""},
 		"EditAnnotation":    {"So are his annotations.", bound, "metadata: {annotations: {team.example.com/owner: null, new: x}}", tenant, "", ""},
 		"EditReference":     {"The Composition stays.", bound, "spec: {compositionRef: {name: other}}", tenant, "", "spec.compositionRef belongs"},
 		"EditRevision":      {"The revision stays.", bound, "spec: {compositionRevisionRef: {name: other-1}}", tenant, "", "spec.compositionRevisionRef belongs"},
 		"EditManual":        {"The update policy stays.", bound, "spec: {compositionUpdatePolicy: Manual}", tenant, "", "spec.compositionUpdatePolicy belongs"},
-		"Unbind":            {"A claim that forgets what it is bound to would make another cloud.", bound, "spec: {resourceRef: null}", tenant, "", "spec.resourceRef belongs"},
+		"Unbind":            {"A claim without its reference would create another cloud.", bound, "spec: {resourceRef: null}", tenant, "", "spec.resourceRef belongs"},
 		"EditBackground":    {"The order of deletion stays.", bound, "spec: {compositeDeletePolicy: Background}", tenant, "", "has to be Foreground"},
 		"EditPaused":        {"A value is kept, too.", bound, "metadata: {annotations: {crossplane.io/paused: 'true'}}", tenant, "", "metadata.annotations of crossplane.io"},
 		"EditUnpaused":      {"The platform paused it for a reason.", bound, "metadata: {annotations: {crossplane.io/paused: null}}", tenant, "", "metadata.annotations of crossplane.io"},
@@ -89,13 +89,13 @@ func TestClaimsPolicy(t *testing.T) {
 		"EditOwnFinalizer":  {"Other finalizers come and go.", bound, "metadata: {finalizers: [finalizer.apiextensions.crossplane.io, example.com/mine]}", tenant, "", ""},
 		"CrossplaneBinds":   {"Crossplane writes its own fields.", "", "spec: {resourceRef: {name: cloud-x7k2p}, compositionRef: {name: controlplane}}", crossplane, "", ""},
 		"CrossplaneLetsGo":  {"And takes its finalizer off.", bound, "metadata: {finalizers: null}", crossplane, "", ""},
-		"OtherController":   {"Another service account is nobody.", bound, "spec: {resourceRef: null}", "system:serviceaccount:tenant-a:crossplane", "", "spec.resourceRef belongs"},
+		"OtherController":   {"Other service accounts have no exception.", bound, "spec: {resourceRef: null}", "system:serviceaccount:tenant-a:crossplane", "", "spec.resourceRef belongs"},
 		"ExemptGroup":       {"The platform team may pause.", bound, "metadata: {annotations: {crossplane.io/paused: 'true'}}", "bob", "cobaltcore:platform", ""},
 		"GroupOfNoImport":   {"Another group may not.", bound, "metadata: {annotations: {crossplane.io/paused: 'true'}}", "bob", "guests", "metadata.annotations of crossplane.io"},
-		"DeletingKeep":      {"What goes does not ask again whether it may stay.", "spec: {deletionPolicy: Delete}\nmetadata: {deletionTimestamp: x}", "spec: {deletionPolicy: Retain}", tenant, "", "spec.deletionPolicy is too late"},
+		"DeletingKeep":      {"The policy of a deleted claim is immutable.", "spec: {deletionPolicy: Delete}\nmetadata: {deletionTimestamp: x}", "spec: {deletionPolicy: Retain}", tenant, "", "spec.deletionPolicy is too late"},
 		"DeletingDefault":   {"Retain is the default.", "spec: {deletionPolicy: Delete}\nmetadata: {deletionTimestamp: x}", "spec: {deletionPolicy: null}", tenant, "", "spec.deletionPolicy is too late"},
 		"DeletingEdit":      {"Other edits of it do no harm.", "spec: {deletionPolicy: Retain}\nmetadata: {deletionTimestamp: x}", "spec: {openStackRelease: '2026.1'}", tenant, "", ""},
-		"AdministratorsToo": {"Cluster administrators are held, too: what applies tenants' claims from a repository is often one.", bound, "spec: {resourceRef: null}", "root", "system:masters", "spec.resourceRef belongs"},
+		"AdministratorsToo": {"The policy applies to cluster administrators: GitOps tools that apply tenants' claims often are administrators.", bound, "spec: {resourceRef: null}", "root", "system:masters", "spec.resourceRef belongs"},
 	}
 	p := policy(t, domain, "cobaltcore-claims")
 	for name, tc := range cases {
@@ -124,11 +124,11 @@ func TestCompositesPolicy(t *testing.T) {
 	cases := map[string]struct{ reason, object, user, want string }{
 		"Claimed":             {"It would be made again.", claimed, "root", "delete the claim instead"},
 		"ClaimedByCrossplane": {"Crossplane deletes it when its claim goes.", claimed, crossplane, ""},
-		"ClaimedByCollector":  {"The garbage collector takes what an owner leaves.", claimed, collector, ""},
-		"Composed":            {"So it is with what another composite resource made.", composed, "root", "delete the claim instead"},
+		"ClaimedByCollector":  {"The garbage collector deletes the objects of a deleted owner.", claimed, collector, ""},
+		"Composed":            {"The same applies to objects of another composite resource.", composed, "root", "delete the claim instead"},
 		"ComposedByCollector": {"The garbage collector does it in the foreground.", composed, collector, ""},
 		"Namespace":           {"A namespace takes its contents along.", composed, "system:serviceaccount:kube-system:namespace-controller", ""},
-		"Alone":               {"Without a claim it belongs to whoever made it.", alone, "root", ""},
+		"Alone":               {"Without a claim, it belongs to its creator.", alone, "root", ""},
 		"Owned":               {"An owner that does not control is no parent.", owned, "root", ""},
 		"NoSpec":              {"An object without a spec is no error.", empty, "root", ""},
 		"Function":            {"No other service account may.", claimed, "system:serviceaccount:crossplane-system:function", "delete the claim instead"},
@@ -162,7 +162,7 @@ func TestMachineryIsCovered(t *testing.T) {
 		if !slices.ContainsFunc(all, func(e string) bool {
 			return strings.Contains(e, "object.spec."+field) || strings.Contains(e, "object.spec.?"+field)
 		}) {
-			t.Errorf("the policy says nothing about spec.%s", field)
+			t.Errorf("the policy does not mention spec.%s", field)
 		}
 	}
 	if added < 6 {
@@ -277,7 +277,7 @@ type request struct {
 	rights    []string
 }
 
-// Authorize is an API server's authorizer that knows what a request says of rights.
+// Authorize implements an authorizer with the permissions of a request.
 func (r request) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if a.GetNamespace() == "" && slices.Contains(r.rights, a.GetVerb()+" "+a.GetResource()+"."+a.GetAPIGroup()) {
 		return authorizer.DecisionAllow, "", nil
@@ -334,8 +334,8 @@ func (c compiled) validationError(t *testing.T, r request) string {
 	return ""
 }
 
-// sayable is a message that an API server takes from an expression: of one line, and not too long. Of another it says the message that is
-// written down.
+// sayable reports whether an API server accepts a message from an expression: it must have one line and a limited length. Otherwise, the
+// API server uses the static message.
 func sayable(message string) bool {
 	const most = 5 << 10
 	return strings.TrimSpace(message) != "" && len(message) <= most && !strings.Contains(message, "\n")

@@ -26,10 +26,10 @@ import (
 
 const chart = "../../package/chart"
 
-// helm is the real one. Building it takes minutes, so that only `make test-package` asks for it.
+// helm is the real program. Building it takes minutes, so only `make test-package` sets it.
 var helm = os.Getenv("HELM")
 
-// TestGenerated: the chart's generated files are those of today's code.
+// TestGenerated checks that the generated files of the chart are up to date.
 func TestGenerated(t *testing.T) {
 	want, err := generate()
 	if err != nil {
@@ -52,7 +52,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// rendered is what `helm template` makes of values (YAML), in the namespace of Crossplane, by "Kind/name".
+// rendered returns the output of `helm template` for values (YAML), in the namespace of Crossplane, by "Kind/name".
 func rendered(t *testing.T, values string) map[string]map[string]any {
 	t.Helper()
 	out, err := template(t, values)
@@ -89,7 +89,7 @@ func template(t *testing.T, values string) ([]byte, error) {
 		t.Skip("run by `make test-package`, which builds helm first")
 	}
 	cmd := exec.Command(helm, "template", "cobaltcore", chart, "--namespace", "crossplane-system", "--values", "-")
-	// It neither asks a cluster nor reads a user's settings.
+	// It does not connect to a cluster or read a user's settings.
 	cmd.Env = []string{"HOME=" + t.TempDir(), "KUBECONFIG=" + os.DevNull}
 	cmd.Stdin = strings.NewReader(values)
 	var stderr bytes.Buffer
@@ -138,9 +138,9 @@ func TestTemplates(t *testing.T) {
 		reason, values string
 		want           []string
 	}{
-		"Least": {"The domain is all that has to be said.", domain, management},
+		"Least": {"The domain is sufficient.", domain, management},
 		"Most": {
-			"Everything that can be said.", platform(t) + `
+			"All values are set.", platform(t) + `
 crossplane: {serviceAccount: xp}
 packages: {registry: "registry.example.com:5000/mirror", version: v0.2.0-rc.1, pullSecrets: [pull], skipDependencyResolution: true}
 function: {replicas: 3, debug: true, maxRecvMessageSize: 128, resources: {}}
@@ -150,7 +150,7 @@ admission: {exemptGroups: [platform], deleters: [me]}
 `, replace(management, "in-cluster", "here"),
 		},
 		"Small": {
-			"Whatever can be left out.", `
+			"All optional values are removed.", `
 packages: {install: false}
 function: {replicas: 1}
 provider: {runtimeConfig: false, configName: ""}
@@ -213,7 +213,7 @@ func TestPriorityClasses(t *testing.T) {
 			workload.PriorityInfrastructure: {900000, "PreemptLowerPriority"}, workload.PriorityService: {800000, "PreemptLowerPriority"},
 		}},
 		"Workload": {
-			"The platform's values, of which a policy may be left out.", `
+			"The platform's values, of which a policy may be omitted.", `
 mode: workload
 workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provider-kubernetes}]}
 priorityClasses: {infrastructure: {value: 1000000000}, service: {value: 1, preemptionPolicy: Never}}
@@ -242,9 +242,9 @@ priorityClasses: {infrastructure: {value: 1000000000}, service: {value: 1, preem
 	}
 }
 
-// TestWebhooksAreChosen: nobody who composes may write webhooks, which are told of every request, unless the platform team says so.
+// TestWebhooksAreChosen checks that composers cannot write webhooks, which receive every request, unless the platform team allows it.
 func TestWebhooksAreChosen(t *testing.T) {
-	for mode, values := range map[string]string{"management": domain, "workload": elsewhere} {
+	for mode, values := range map[string]string{"management": domain, "workload": workloadValues} {
 		for requested, want := range map[string]bool{"": false, "hypervisors: {webhooks: false}\n": false, "hypervisors: {webhooks: true}\n": true} {
 			got := false
 			for key, o := range rendered(t, values+requested) {
@@ -263,10 +263,10 @@ func TestWebhooksAreChosen(t *testing.T) {
 	}
 }
 
-// TestAgentsOfNodes: a KVM node agent has rights on what is of the nodes that the platform team names, on no others, and on all where there
-// is no name: RBAC takes a rule without names as one for everything.
+// TestAgentsOfNodes checks that a KVM node agent has permissions on the objects of the nodes that the platform team names only. Without a
+// name, it has none, because an RBAC rule without names applies to all objects.
 func TestAgentsOfNodes(t *testing.T) {
-	for mode, values := range map[string]string{"management": domain, "workload": elsewhere} {
+	for mode, values := range map[string]string{"management": domain, "workload": workloadValues} {
 		rules := func(requested string) any {
 			return rendered(t, values+requested)["ClusterRole/cobaltcore:kvm-node-agent"]["rules"]
 		}
@@ -291,8 +291,8 @@ func TestAgentsOfNodes(t *testing.T) {
 // TestRefusals: a mistake in the values is a sentence, not a cluster that half works.
 func TestRefusals(t *testing.T) {
 	cases := map[string]struct{ reason, values, want string }{
-		"NoDomain":   {"There is no domain that would do for everybody.", "{}", "platformConfig.spec.domain: name the domain"},
-		"NoSubjects": {"Rights for nobody are a mistake.", "mode: workload", "workload.subjects: say as whom"},
+		"NoDomain":   {"There is no default domain.", "{}", "platformConfig.spec.domain: name the domain"},
+		"NoSubjects": {"Permissions without a subject are a mistake.", "mode: workload", "workload.subjects: say as whom"},
 		"Mode":       {"The schema knows two modes.", domain + "mode: both", "/mode"},
 		"Unknown":    {"A misspelt value is no value.", domain + "function: {replica: 2}", "replica"},
 		"Replicas":   {"Numbers have bounds.", domain + "function: {replicas: 0}", "/function/replicas"},
@@ -310,7 +310,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestReferences: what names something else in the chart, or in a Composition, names what is there.
+// TestReferences checks that references in the chart and in Compositions refer to existing objects.
 func TestReferences(t *testing.T) {
 	o := rendered(t, domain)
 	cases := map[string]struct {
@@ -318,7 +318,7 @@ func TestReferences(t *testing.T) {
 		got, want any
 	}{
 		"RuntimeConfig": {
-			"The Function runs as the chart says.",
+			"The Function uses the runtime configuration of the chart.",
 			at(o["Function/c5c3-function-cobaltcore"], "spec", "runtimeConfigRef", "name"), "function-cobaltcore",
 		},
 		"Package": {
@@ -330,7 +330,7 @@ func TestReferences(t *testing.T) {
 			at(o["Configuration/c5c3-configuration-cobaltcore"], "spec", "package"), "ghcr.io/c5c3/configuration-cobaltcore:v" + version(t),
 		},
 		"ServiceAccount": {
-			"Rights are bound to whom the provider runs as.",
+			"Permissions are bound to the provider's service account.",
 			at(o["DeploymentRuntimeConfig/provider-kubernetes"], "spec", "serviceAccountTemplate", "metadata", "name"),
 			at(o["ClusterRoleBinding/cobaltcore:objects"], "subjects").([]any)[0].(map[string]any)["name"],
 		},

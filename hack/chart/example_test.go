@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the example of the admission policies")
 
-// TestAdmissionExample: whoever renders without a cluster gets the policies that the chart installs.
+// TestAdmissionExample checks that the example for rendering without a cluster equals the policies of the chart.
 func TestAdmissionExample(t *testing.T) {
 	objects := rendered(t, domain)
 	var want bytes.Buffer
@@ -48,12 +48,12 @@ func TestAdmissionExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
-		t.Errorf("the example is not what the chart installs; run with -update (-chart, +example):\n%s", diff)
+		t.Errorf("the example differs from the chart; run with -update (-chart, +example):\n%s", diff)
 	}
 }
 
-// TestAdmissionIsEnough: the function takes what the chart installs.
-func TestAdmissionIsEnough(t *testing.T) {
+// TestAdmissionSufficient checks that the function accepts the policies of the chart.
+func TestAdmissionSufficient(t *testing.T) {
 	required := map[string][]*structpb.Struct{}
 	for r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(examples.Admission))); ; {
 		doc, err := r.Read()

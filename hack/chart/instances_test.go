@@ -15,13 +15,13 @@ import (
 func TestDeletionPolicy(t *testing.T) {
 	const late = "spec.deletionPolicy is Retain, but not in force yet"
 	cases := map[string]struct{ reason, claim, user, group, want string }{
-		"NotInForce":    {"What holds data would be deleted.", "spec: {deletionPolicy: Retain}\nstatus: {deletionPolicy: Delete}", tenant, "", late},
+		"NotInForce":    {"Objects with data would be deleted.", "spec: {deletionPolicy: Retain}\nstatus: {deletionPolicy: Delete}", tenant, "", late},
 		"ByDefault":     {"Retain is the default.", "spec: {}\nstatus: {deletionPolicy: Delete}", tenant, "", late},
 		"InForce":       {"It is in force.", "spec: {deletionPolicy: Retain}\nstatus: {deletionPolicy: Retain}", tenant, "", ""},
 		"Delete":        {"The data may go.", "spec: {deletionPolicy: Delete}\nstatus: {deletionPolicy: Delete}", tenant, "", ""},
 		"NotYetDelete":  {"That data stays is no loss.", "spec: {deletionPolicy: Delete}\nstatus: {deletionPolicy: Retain}", tenant, "", ""},
 		"NeverComposed": {"There is no data.", "spec: {deletionPolicy: Retain}", tenant, "", ""},
-		"EarlierStatus": {"A status of an earlier version does not say.", "spec: {}\nstatus: {instance: i, phase: Ready}", tenant, "", ""},
+		"EarlierStatus": {"A status of an earlier version does not have the field.", "spec: {}\nstatus: {instance: i, phase: Ready}", tenant, "", ""},
 		"Deleting":      {"It is too late to hold it.", "metadata: {deletionTimestamp: x}\nspec: {}\nstatus: {deletionPolicy: Delete}", tenant, "", ""},
 		"Namespace":     {"Kubernetes tries again until the namespace is empty.", "spec: {}\nstatus: {deletionPolicy: Delete}", "system:serviceaccount:kube-system:namespace-controller", "", late},
 		"Administrator": {"Nor does an administrator lose data by a command too early.", "spec: {}\nstatus: {deletionPolicy: Delete}", "root", "system:masters", late},
@@ -38,28 +38,28 @@ func TestDeletionPolicy(t *testing.T) {
 	}
 }
 
-// TestDeletionOfPools: a pool that has virtual machines, or may have, is kept until its owner says that they may be left alone.
+// TestDeletionOfPools checks that a pool that has virtual machines, or may have some, is kept until its owner consents to their loss.
 func TestDeletionOfPools(t *testing.T) {
 	const (
-		says    = "3 virtual machines are on nodes of the pool; to delete the claim, move them"
-		has     = "status: {conditions: [{type: Ready, status: 'True'}, {type: NoVirtualMachines, status: 'False', message: '" + says + "'}]}"
-		unknown = "status: {conditions: [{type: NoVirtualMachines, status: Unknown, message: A fatal error occurred.}]}"
-		may     = "nobody knows whether virtual machines are on nodes of the pool, since it cannot be composed"
+		message        = "3 virtual machines are on nodes of the pool; to delete the claim, move them"
+		has            = "status: {conditions: [{type: Ready, status: 'True'}, {type: NoVirtualMachines, status: 'False', message: '" + message + "'}]}"
+		unknown        = "status: {conditions: [{type: NoVirtualMachines, status: Unknown, message: A fatal error occurred.}]}"
+		unknownMessage = "nobody knows whether virtual machines are on nodes of the pool, since it cannot be composed"
 	)
 	consent := func(is string) string { return "spec: {allowDeletionWithVirtualMachines: " + is + "}\n" }
 	cases := map[string]struct{ reason, claim, user, group, want string }{
-		"Has":           {"They would be left alone, without a word.", "spec: {}\n" + has, tenant, "", says},
-		"NoConsent":     {"The default says nothing else.", consent("false") + has, tenant, "", says},
-		"Consent":       {"Whoever gave it knows.", consent("true") + has, tenant, "", ""},
-		"Unknown":       {"Nobody knows whether there are any.", "spec: {}\n" + unknown, tenant, "", may},
+		"Has":           {"The virtual machines would be lost silently.", "spec: {}\n" + has, tenant, "", message},
+		"NoConsent":     {"The default is the same.", consent("false") + has, tenant, "", message},
+		"Consent":       {"The owner has consented.", consent("true") + has, tenant, "", ""},
+		"Unknown":       {"The number of virtual machines is unknown.", "spec: {}\n" + unknown, tenant, "", unknownMessage},
 		"UnknownAnyway": {"A pool that is broken can be deleted.", consent("true") + unknown, tenant, "", ""},
-		"Long":          {"An API server says no novels.", strings.Replace(has, says, strings.Repeat("x", 6000), 1), tenant, "", may},
+		"Long":          {"An API server rejects long messages.", strings.Replace(has, message, strings.Repeat("x", 6000), 1), tenant, "", unknownMessage},
 		"None":          {"Nothing is lost.", "spec: {}\nstatus: {conditions: [{type: NoVirtualMachines, status: 'True'}]}", tenant, "", ""},
-		"NotAsked":      {"Nothing was ever there.", "spec: {}\nstatus: {conditions: [{type: Ready, status: 'False'}]}", tenant, "", ""},
-		"NeverComposed": {"Nor here.", "spec: {}", tenant, "", ""},
+		"NotAsked":      {"The pool never had virtual machines.", "spec: {}\nstatus: {conditions: [{type: Ready, status: 'False'}]}", tenant, "", ""},
+		"NeverComposed": {"The same applies without a status.", "spec: {}", tenant, "", ""},
 		"Deleting":      {"It is too late to hold it.", "metadata: {deletionTimestamp: x}\n" + has, tenant, "", ""},
-		"Namespace":     {"It does not go with its namespace either.", has, "system:serviceaccount:kube-system:namespace-controller", "", says},
-		"Administrator": {"An administrator is told, too.", has, "root", "system:masters", says},
+		"Namespace":     {"The deletion of its namespace does not delete it either.", has, "system:serviceaccount:kube-system:namespace-controller", "", message},
+		"Administrator": {"An administrator gets the same message.", has, "root", "system:masters", message},
 		"Platform":      {"The platform team is trusted to know.", has, "root", "cobaltcore:platform", ""},
 		"Crossplane":    {"Nothing keeps Crossplane from its work.", has, crossplane, "", ""},
 	}
@@ -73,7 +73,7 @@ func TestDeletionOfPools(t *testing.T) {
 	}
 }
 
-// What a companion orders: companion/keyrepository/backup.go.
+// Objects that a companion creates: companion/keyrepository/backup.go.
 const (
 	push = `
 apiVersion: external-secrets.io/v1alpha1
@@ -99,7 +99,7 @@ spec:
 `
 )
 
-// TestCompanionPolicy: whoever has a companion's token gets the keys of its own control plane from the store, and nothing else.
+// TestCompanionPolicy checks that a companion's token grants access only to its control plane's keys in the store.
 func TestCompanionPolicy(t *testing.T) {
 	const (
 		companion = "system:serviceaccount:i-1a2b3:companion"
@@ -122,7 +122,7 @@ func TestCompanionPolicy(t *testing.T) {
 		in                    *corev1.Namespace
 		user, want            string
 	}{
-		"Push":    {"This is what it is for.", push, "{}", managed, companion, ""},
+		"Push":    {"The backup of keys is allowed.", push, "{}", managed, companion, ""},
 		"Restore": {"And this.", restore, "{}", managed, companion, ""},
 		"PushNeighbour": {
 			"Another control plane's password is overwritten.", push, "spec: {data: [{match: {remoteRef: {remoteKey: lab/other-4d5e6/keystone-fernet-keys}}}]}",
@@ -159,16 +159,16 @@ func TestCompanionPolicy(t *testing.T) {
 			"Metadata of a store decides who may read it.", push,
 			"spec: {data: [{metadata: {a: b}, match: {remoteRef: {remoteKey: lab/i-1a2b3/keystone-fernet-keys}}}]}", managed, companion, asItIs,
 		},
-		"PushAll": {"Whatever a later version reads.", push, "spec: {dataTo: [{}]}", managed, companion, asItIs},
+		"PushAll": {"Fields of later versions are rejected.", push, "spec: {dataTo: [{}]}", managed, companion, asItIs},
 		"RestoreNeighbour": {
 			"The neighbour's administrator.", restore, "spec: {dataFrom: [{extract: {key: lab/other-4d5e6/keystone-admin}}]}", managed, companion, keys,
 		},
 		"RestoreAdmin": {
-			"Its own administrator's password is none of the companion's business.", restore,
+			"The companion has no access to the administrator's password of its control plane.", restore,
 			"metadata: {name: keystone-admin-restore}\nspec: {target: {name: keystone-admin-restore}, dataFrom: [{extract: {key: lab/i-1a2b3/keystone-admin}}]}",
 			managed, companion, keys,
 		},
-		"RestoreFind":      {"Whatever the store has.", restore, "spec: {dataFrom: [{find: {name: {regexp: '.*'}}}]}", managed, companion, keys},
+		"RestoreFind":      {"A search would return all entries of the store.", restore, "spec: {dataFrom: [{find: {name: {regexp: '.*'}}}]}", managed, companion, keys},
 		"RestoreGenerator": {"A generator's tokens.", restore, "spec: {dataFrom: [{sourceRef: {generatorRef: {kind: Fake, name: f}}}]}", managed, companion, keys},
 		"RestoreSource": {
 			"Another store for one entry.", restore,
@@ -176,19 +176,19 @@ func TestCompanionPolicy(t *testing.T) {
 			managed, companion, read,
 		},
 		"RestoreVersion": {
-			"Keys of before.", restore, "spec: {dataFrom: [{extract: {key: lab/i-1a2b3/keystone-fernet-keys, version: '1'}}]}", managed, companion, read,
+			"Previous keys are not allowed.", restore, "spec: {dataFrom: [{extract: {key: lab/i-1a2b3/keystone-fernet-keys, version: '1'}}]}", managed, companion, read,
 		},
 		"RestoreData":     {"Entries one by one.", restore, "spec: {data: [{secretKey: a, remoteRef: {key: lab/other/a}}]}", managed, companion, read},
 		"RestoreStore":    {"A store that was made for something else.", restore, "spec: {secretStoreRef: {name: corporate}}", managed, companion, store},
 		"RestoreTemplate": {"A template calls functions.", restore, "spec: {target: {template: {data: {a: b}}}}", managed, companion, read},
 		"RestoreOver":     {"A Secret that others read.", restore, "spec: {target: {name: keystone-admin}}", managed, companion, read},
-		"RestoreMerge":    {"A Secret that is there already.", restore, "spec: {target: {creationPolicy: Merge}}", managed, companion, read},
+		"RestoreMerge":    {"An existing Secret would be changed.", restore, "spec: {target: {creationPolicy: Merge}}", managed, companion, read},
 		"RestoreNoStore":  {"A control plane without a store has nothing there.", restore, "{}", without, companion, store},
-		"Provider":        {"Passwords are ordered by whoever makes the control plane.", restore, "spec: {dataFrom: [{find: {}}]}", managed, "system:serviceaccount:crossplane-system:provider-kubernetes", ""},
-		"Stranger":        {"Another namespace's service account of that name is not ours.", restore, "spec: {dataFrom: [{find: {}}]}", theirs, "system:serviceaccount:elsewhere:companion", ""},
+		"Provider":        {"The provider, which creates control planes, also creates passwords.", restore, "spec: {dataFrom: [{find: {}}]}", managed, "system:serviceaccount:crossplane-system:provider-kubernetes", ""},
+		"Stranger":        {"A service account with the same name in another namespace is not restricted.", restore, "spec: {dataFrom: [{find: {}}]}", theirs, "system:serviceaccount:elsewhere:companion", ""},
 	}
 	modes := map[string]compiled{
-		"management": policy(t, domain, "cobaltcore-companion"), "workload": policy(t, elsewhere, "cobaltcore-companion"),
+		"management": policy(t, domain, "cobaltcore-companion"), "workload": policy(t, workloadValues, "cobaltcore-companion"),
 	}
 	set := crds.Load(t)
 	for name, tc := range cases {
@@ -207,14 +207,14 @@ func TestCompanionPolicy(t *testing.T) {
 	}
 }
 
-// elsewhere are values for a cluster with nothing but workloads.
-const elsewhere = "mode: workload\nworkload: {subjects: [{kind: User, name: provider}]}\n"
+// workloadValues are values for a cluster with workloads only.
+const workloadValues = "mode: workload\nworkload: {subjects: [{kind: User, name: provider}]}\n"
 
-// TestNamespacesPolicy: nobody makes his namespace look like a control plane's.
+// TestNamespacesPolicy checks that other users cannot mark a namespace as the namespace of a control plane.
 func TestNamespacesPolicy(t *testing.T) {
 	const (
-		plain  = "metadata: {name: team, labels: {team: a}}"
-		marked = "metadata: {name: team, labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}, " +
+		unmarked = "metadata: {name: team, labels: {team: a}}"
+		marked   = "metadata: {name: team, labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}, " +
 			"annotations: {crossplane.c5c3.io/claim: tenant-a/cloud, crossplane.c5c3.io/secret-path: n}}"
 		label = "metadata.labels: app.kubernetes.io/managed-by"
 		notes = "metadata.annotations of crossplane.c5c3.io"
@@ -225,30 +225,30 @@ func TestNamespacesPolicy(t *testing.T) {
 		rights             []string
 		want               string
 	}{
-		"Create":       {"Namespaces are everybody's who may make them.", "", "{}", nil, ""},
+		"Create":       {"Other namespaces are not restricted.", "", "{}", nil, ""},
 		"CreateOther":  {"Helm's label is not ours.", "", "metadata: {labels: {app.kubernetes.io/managed-by: Helm}}", nil, ""},
 		"CreateMarked": {"The label opens the secret store.", "", "metadata: {labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}}", nil, label},
-		"CreateNoted":  {"An annotation bounds what a companion may ask for.", "", "metadata: {annotations: {crossplane.c5c3.io/secret-path: other}}", nil, notes},
+		"CreateNoted":  {"An annotation restricts the companion.", "", "metadata: {annotations: {crossplane.c5c3.io/secret-path: other}}", nil, notes},
 		"Made":         {"The provider makes them so.", "", "metadata: {labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}}", maker, ""},
-		"Mark":         {"Nor is a namespace made one later.", plain, "metadata: {labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}}", nil, label},
+		"Mark":         {"An existing namespace cannot be marked either.", unmarked, "metadata: {labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}}", nil, label},
 		"Unmark":       {"A control plane's namespace without its label has no bounds.", marked, "metadata: {labels: {app.kubernetes.io/managed-by: null}}", nil, label},
 		"EditNote":     {"Another path is another's keys.", marked, "metadata: {annotations: {crossplane.c5c3.io/secret-path: other}}", nil, notes},
-		"RemoveNote":   {"Whose it is stays.", marked, "metadata: {annotations: {crossplane.c5c3.io/claim: null}}", nil, notes},
+		"RemoveNote":   {"The claim of a namespace is immutable.", marked, "metadata: {annotations: {crossplane.c5c3.io/claim: null}}", nil, notes},
 		"Edit":         {"Other labels and annotations come and go.", marked, "metadata: {labels: {team: b}, annotations: {note: x}}", nil, ""},
-		"Repaired":     {"The provider writes again what it wants.", marked, "metadata: {annotations: {crossplane.c5c3.io/secret-path: other}}", maker, ""},
-		"Squat":        {"Whoever has the namespace before its control plane reads what is in it.", "", "metadata: {name: tenant-b-cloud-aab838129d70f8f9a33a}", nil, "metadata.name ends as"},
-		"SquatLuck":    {"So he does who has it generated.", "", "metadata: {name: null, generateName: tenant-b-cloud-aab838129d70f8f}", nil, "metadata.name ends as"},
+		"Repaired":     {"The provider restores the desired state.", marked, "metadata: {annotations: {crossplane.c5c3.io/secret-path: other}}", maker, ""},
+		"Squat":        {"The owner of the namespace could read the Secrets of the control plane.", "", "metadata: {name: tenant-b-cloud-aab838129d70f8f9a33a}", nil, "metadata.name ends as"},
+		"SquatLuck":    {"The same applies to a generated name.", "", "metadata: {name: null, generateName: tenant-b-cloud-aab838129d70f8f}", nil, "metadata.name ends as"},
 		"Generated":    {"Other names may be generated.", "", "metadata: {name: null, generateName: team-}", nil, ""},
 		"Digits":       {"Nor is every number a hash.", "", "metadata: {name: team-12345}", nil, ""},
 		"Recreated":    {"A platform team makes it before a restore.", "", "metadata: {name: tenant-b-cloud-aab838129d70f8f9a33a}", maker, ""},
-		"EditOld":      {"One that is there already stays as it is.", "metadata: {name: a-aab838129d70f8f9a33a}", "metadata: {labels: {a: b}}", nil, ""},
-		"OtherRights":  {"Other rights do not matter.", plain, "metadata: {labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}}", []string{"update namespaces."}, label},
+		"EditOld":      {"An existing namespace can be edited.", "metadata: {name: a-aab838129d70f8f9a33a}", "metadata: {labels: {a: b}}", nil, ""},
+		"OtherRights":  {"Other rights do not matter.", unmarked, "metadata: {labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}}", []string{"update namespaces."}, label},
 	}
-	for mode, values := range map[string]string{"management": domain, "workload": elsewhere} {
+	for mode, values := range map[string]string{"management": domain, "workload": workloadValues} {
 		p := policy(t, values, "cobaltcore-namespaces")
 		for name, tc := range cases {
 			t.Run(mode+"/"+name, func(t *testing.T) {
-				r := request{operation: admission.Create, user: tenant, rights: tc.rights, object: parse(t, plain, tc.patch)}
+				r := request{operation: admission.Create, user: tenant, rights: tc.rights, object: parse(t, unmarked, tc.patch)}
 				if tc.old != "" {
 					r.operation, r.old, r.object = admission.Update, parse(t, tc.old, ""), parse(t, tc.old, tc.patch)
 				}

@@ -1,4 +1,4 @@
-// Command chart generates what the Helm chart of the management cluster takes from the code: rights, kinds and CRDs.
+// Command chart generates the parts of the management cluster's Helm chart that follow from the code: permissions, kinds and CRDs.
 //
 //	chart package/chart
 //
@@ -51,7 +51,7 @@ func generate() (map[string][]byte, error) {
 		}
 		files["generated/"+name+".yaml"] = text(r)
 	}
-	k, err := offered()
+	k, err := composable()
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +94,12 @@ func write(chart string, files map[string][]byte) error {
 	return nil
 }
 
-// policiesFile is what the chart's admission policies and the functions have to agree on.
+// policiesFile are the values that the chart's admission policies and the functions share.
 type policiesFile struct {
-	// Version of the policies, and the annotation that says it.
+	// Version of the policies, and the annotation that contains it.
 	Version    string `json:"version"`
 	Annotation string `json:"annotation"`
-	// Label and LabelValue mark a control plane's namespace, whose annotations Store and Path say what its companion may use.
+	// Label and LabelValue mark a control plane's namespace. Its annotations Store and Path restrict its companion.
 	Label      string `json:"label"`
 	LabelValue string `json:"labelValue"`
 	Store      string `json:"store"`
@@ -114,7 +114,7 @@ func policies() policiesFile {
 	}
 }
 
-// kindsFile are the kinds that a Composition is there for: what tenants claim, and what becomes of it.
+// kindsFile are the kinds that have a Composition: claims and composite resources.
 type kindsFile struct {
 	Claims     []resources `json:"claims"`
 	Composites []resources `json:"composites"`
@@ -126,8 +126,8 @@ type resources struct {
 	Resources []string `json:"resources"`
 }
 
-// offered finds the kinds that have a function. Others may be defined, but nobody can claim them yet.
-func offered() (kindsFile, error) {
+// composable returns the kinds that have a function. Other kinds may be defined, but cannot be claimed yet.
+func composable() (kindsFile, error) {
 	var out kindsFile
 	for _, folder := range apis.Folders() {
 		data, err := apis.Definition(folder)

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// handWritten lists the rules of roles that templates have by hand, with what each program needs them for. names are those of resources to
-// which the rule is limited; "values" are from the chart's values.
+// handWritten lists the manually written rules of roles in templates, with the reason why each program needs them. names are the names of
+// resources to which the rule is limited; "values" are from the chart's values.
 var handWritten = []struct{ reason, role, groups, resources, names, verbs string }{
 	{"A companion here reads cordoned Nodes of a pool with evictOnCordon.", "nodes", `""`, "nodes", "", "get"},
 	{"A companion in another cluster does the same there.", "nodes", `""`, "nodes", "", "get"},
@@ -27,7 +27,7 @@ var handWritten = []struct{ reason, role, groups, resources, names, verbs string
 	{"It makes one of each node, and none goes by it.", "hypervisor-operator", "kvm.cloud.sap", "hypervisors", "", "get, list, watch, create, update, patch"},
 	{"It makes and removes them.", "hypervisor-operator", "kvm.cloud.sap", "evictions", "", "get, list, watch, create, update, patch, delete"},
 	{"It reports.", "hypervisor-operator", "kvm.cloud.sap", "hypervisors/status, evictions/status", "", "get, update, patch"},
-	{"It ends what it began before one goes.", "hypervisor-operator", "kvm.cloud.sap", "evictions/finalizers", "", "update"},
+	{"It completes evictions before their deletion.", "hypervisor-operator", "kvm.cloud.sap", "evictions/finalizers", "", "update"},
 	{"It orders certificates of nodes in its namespace.", "hypervisor-operator-namespace", "cert-manager.io", "certificates", "", "create, update, patch"},
 	{"One of its pods leads.", "hypervisor-operator-namespace", "coordination.k8s.io", "leases", "", "get, create, update, patch"},
 	{"It writes Events.", "hypervisor-operator-namespace", `""`, "events", "", "create, patch"},
@@ -41,19 +41,19 @@ var handWritten = []struct{ reason, role, groups, resources, names, verbs string
 		"hypervisor-operator hypervisor-operator-namespace kvm-node-agent labels-injector labels-injector-pods ovs-agent", "bind",
 	},
 	{
-		"The platform asked for the webhook of a pool.", "hypervisors", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "",
+		"The platform enabled the webhook of a pool.", "hypervisors", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "",
 		"get, list, watch, create, update, patch, delete",
 	},
 	{"A tenant's roles let people order claims.", "tenant", "{{ .group }}", `{{ join ", " .resources }}`, "", "get, list, watch, create, update, patch, delete"},
 	{"People look at claims.", "viewer", "{{ .group }}", `{{ join ", " .resources }}`, "", "get, list, watch"},
-	{"A disk's daemon is made with a key of its own.", "rook-osd", `""`, "secrets", "", "get, update"},
+	{"Each disk's daemon is created with a separate key.", "rook-osd", `""`, "secrets", "", "get, update"},
 	{"Disks are found and reported in ConfigMaps.", "rook-osd", `""`, "configmaps", "", "get, list, watch, create, update, delete"},
 	{"Rook's own chart gives them to who prepares disks.", "rook-osd", "ceph.rook.io", "cephclusters, cephclusters/finalizers", "", "get, list, create, update, delete"},
 	{"The manager labels the one that is active.", "rook-mgr", `""`, "pods", "", "get, list, watch, update"},
 	{"Its Services follow the one that is active.", "rook-mgr", `""`, "services", "", "get, list, watch, create, update, delete"},
-	{"It reads what it is told.", "rook-mgr", "ceph.rook.io", "cephclusters", "", "get, list, watch"},
+	{"It reads its configuration.", "rook-mgr", "ceph.rook.io", "cephclusters", "", "get, list, watch"},
 	{"A version is reported in a ConfigMap.", "rook-cmd-reporter", `""`, "configmaps", "", "get, create, update"},
-	{"Where a disk is, its node tells.", "rook-nodes", `""`, "nodes", "", "get, list"},
+	{"The node has the location of a disk.", "rook-nodes", `""`, "nodes", "", "get, list"},
 	{
 		"Who composes Ceph binds the roles of its daemons.", "storage", "rbac.authorization.k8s.io", "clusterroles",
 		"rook-cmd-reporter rook-mgr rook-nodes rook-osd", "bind",
@@ -63,7 +63,7 @@ var handWritten = []struct{ reason, role, groups, resources, names, verbs string
 // ruleOf matches a rule that stands in a template.
 var ruleOf = regexp.MustCompile(`- apiGroups: \[(.*)\]\n\s*resources: \[(.*)\]\n((?:\s*resourceNames:.*\n(?:\s*(?:- [^a]|\{\{).*\n)*)?)\s*verbs: \[(.*)\]`)
 
-// roleOf matches the name of a role, and namesOf those that a rule names.
+// roleOf matches the name of a role, and namesOf the names in a rule.
 var (
 	roleOf  = regexp.MustCompile(`(?m)^  name: cobaltcore:([a-z-]+)$`)
 	namesOf = regexp.MustCompile(`cobaltcore:([a-z-]+)`)
@@ -93,7 +93,8 @@ func templates(t *testing.T) map[string]string {
 	return out
 }
 
-// TestHandWrittenRights holds the rules that templates have by hand to a table of what each program needs, and needs no helm for that.
+// TestHandWrittenRights compares the manually written rules in templates with a table of the required permissions of each program. It does
+// not require helm.
 func TestHandWrittenRights(t *testing.T) {
 	var want, got []string
 	for _, h := range handWritten {
@@ -131,8 +132,8 @@ func TestHandWrittenRights(t *testing.T) {
 	}
 }
 
-// TestPoliciesRefuse holds what all admission policies have in common: a request that cannot be judged is refused, what is refused is denied,
-// and each is asked of what it is about.
+// TestPoliciesRefuse checks the common properties of all admission policies: failurePolicy is Fail, the bindings deny, and each policy
+// matches the right requests.
 func TestPoliciesRefuse(t *testing.T) {
 	all := templates(t)
 	policy := regexp.MustCompile(`"cobaltcore\.policyMetadata" \(list \. "([a-z-]+)"\)`)
@@ -161,6 +162,6 @@ func TestPoliciesRefuse(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if n := strings.Count(all["_helpers.tpl"], "validationActions: [Deny]\n"); n != 1 || strings.Count(fmt.Sprint(all), "validationActions") != 1 {
-		t.Errorf("%d bindings deny what is refused", n)
+		t.Errorf("%d bindings deny rejected requests", n)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// reasons say for every API group what we order there, and so why it may be ordered.
+// reasons are the composed objects of every API group, which justify the permission to create them.
 var reasons = map[string]string{
 	"":                               "Configuration, addresses and identities of workloads, and the namespace around them.",
 	"apps":                           "APIs and other processes of services, caches and the companion.",
@@ -27,18 +27,18 @@ var reasons = map[string]string{
 	"gateway.networking.k8s.io":      "Public addresses of APIs by the Gateway API.",
 	"generators.external-secrets.io": "How passwords are generated.",
 	"k8s.mariadb.com":                "Databases, accounts and backups, by mariadb-operator.",
-	"monitoring.coreos.com":          "What Prometheus scrapes and when it alerts.",
-	"networking.k8s.io":              "Who may talk to whom; public addresses of APIs by Ingress.",
-	"openstack.c5c3.io":              "Keys, database schemas and what K-ORC cannot do in Keystone, which the companion looks after.",
-	"openstack.k-orc.cloud":          "What there is in Keystone, by K-ORC.",
+	"monitoring.coreos.com":          "Targets and alerts of Prometheus.",
+	"networking.k8s.io":              "Network policies; public addresses of APIs by Ingress.",
+	"openstack.c5c3.io":              "Keys, database schemas and operations in Keystone that K-ORC does not support, which the companion reconciles.",
+	"openstack.k-orc.cloud":          "Objects in Keystone, by K-ORC.",
 	"policy":                         "How many pods of a service a drain may take at once.",
 	"rabbitmq.com":                   "Message queues and accounts on them, by RabbitMQ's operators.",
 	"storage.k8s.io":                 "How Kubernetes keeps volumes in pools of a Ceph cluster.",
-	"rbac.authorization.k8s.io":      "The companion's Role, also where a claim's Secrets lie that it reads, and what Rook binds.",
+	"rbac.authorization.k8s.io":      "The companion's Role, also in the namespaces of the claim's Secrets that it reads, and Rook's bindings.",
 }
 
-// granted reports whether Crossplane grants itself rights on a kind: on Usages by its own ClusterRole, on composite resources, claims and
-// Objects by its RBAC manager. All of them stay in the management cluster.
+// granted reports whether Crossplane grants itself permissions on a kind: on Usages by its own ClusterRole, on composite resources, claims
+// and Objects by its RBAC manager. All of them are in the management cluster.
 func granted(k schema.GroupKind) bool {
 	rule, _ := ready.For(k)
 	return k.Group == "protection.crossplane.io" || k.Group == "crossplane.c5c3.io" || rule.Composite
@@ -82,22 +82,22 @@ var both = map[schema.GroupKind]bool{
 	{Group: "external-secrets.io", Kind: "ExternalSecret"}:           true,
 }
 
-// chosen are the kinds that nobody may compose unless the platform team says so, by a value of the chart: whoever may write a webhook
-// is told of every request, and refuses it.
+// chosen are the kinds that may be composed only if the platform team allows it, by a value of the chart: a webhook receives every
+// request, and can reject it.
 var chosen = map[schema.GroupKind]bool{{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}: true}
 
 // plurals are the names of resources that do not follow from the kind by the rules of English that Kubernetes knows.
 var plurals = map[string]string{"Valkey": "valkeys"}
 
-// read and change are what whoever applies an object needs, and why it needs it.
+// read and change are the verbs for applying an object; whyVerbs are the reasons for them.
 var (
 	read   = []string{"get", "list", "watch"}
 	change = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 )
 
-const whyVerbs = `# get: what is there is compared with what is wanted. list, watch: a change is seen at once; without these two a claim
-# hangs without a word. create, patch: everything is applied on the server's side. update: what is no longer wanted loses its
-# label before it is deleted. delete: it is no longer wanted.
+const whyVerbs = `# get: compare the existing object with the desired one. list, watch: observe changes immediately; without these two a claim
+# hangs without an error. create, patch: server-side apply. update: remove the label of an object before it is deleted.
+# delete: delete objects that are no longer desired.
 `
 
 // rule is a rule of a role and its reason.
@@ -106,21 +106,22 @@ type rule struct {
 	rbacv1.PolicyRule
 }
 
-// mark is a right that nothing but the policy cobaltcore-namespaces asks for: to say that a namespace is a control plane's, and whose. A
-// right, and not a name, because a provider comes to other clusters as someone else, and whoever may do anything has it.
+// mark is a permission that is used only by the policy cobaltcore-namespaces: to mark a namespace as the namespace of a control plane. It
+// is a permission instead of a user name, because a provider has a different identity in other clusters, and because cluster
+// administrators have it implicitly.
 var mark = rule{
-	"Namespaces of control planes are marked as such; the admission policy cobaltcore-namespaces asks for this right.",
+	"Namespaces of control planes are marked as such; the admission policy cobaltcore-namespaces checks this permission.",
 	rbacv1.PolicyRule{APIGroups: []string{"crossplane.c5c3.io"}, Resources: []string{"instances"}, Verbs: []string{"mark"}},
 }
 
-// compose are Crossplane's rights: what it composes directly, and what Compositions ask for.
+// compose returns Crossplane's permissions: on objects that it composes directly, and on required resources of Compositions.
 func compose() ([]rule, error) {
 	rules, err := ordered(func(k schema.GroupKind) bool { return !inObjects[k] })
 	return append(rules, rule{
-		"Compositions ask for the platform's decisions, which only people write.",
+		"Compositions read the platform's settings, which only users write.",
 		rbacv1.PolicyRule{APIGroups: []string{"crossplane.c5c3.io"}, Resources: []string{"platformconfigs"}, Verbs: read},
 	}, rule{
-		"Compositions ask whether the admission policies are in force, without which nothing is composed.",
+		"Compositions check that the admission policies are installed; otherwise nothing is composed.",
 		rbacv1.PolicyRule{
 			APIGroups: []string{"admissionregistration.k8s.io"}, Verbs: read,
 			Resources: []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"},
@@ -128,20 +129,20 @@ func compose() ([]rule, error) {
 	}), err
 }
 
-// objects are the provider's rights in the management cluster: what outlives a claim.
+// objects returns the provider's permissions in the management cluster: on objects that outlive a claim.
 func objects() ([]rule, error) {
 	rules, err := ordered(func(k schema.GroupKind) bool { return inObjects[k] || both[k] })
 	return append(rules, mark), err
 }
 
-// workloads are the provider's rights in another cluster: what is ordered there.
+// workloads returns the provider's permissions in another cluster, on all kinds of objects that are composed there.
 func workloads() ([]rule, error) {
 	rules, err := ordered(func(schema.GroupKind) bool { return true })
 	return append(rules, mark), err
 }
 
-// ordered are the rights to order the kinds of internal/engine/ready that are chosen, a rule for each API group. The error says
-// that a group has no reason yet.
+// ordered returns the permissions for the selected kinds of internal/engine/ready, one rule for each API group. It returns an error for a
+// group without an entry in reasons.
 func ordered(choose func(schema.GroupKind) bool) ([]rule, error) {
 	groups := map[string][]string{}
 	for _, k := range ready.Kinds() {
@@ -153,7 +154,7 @@ func ordered(choose func(schema.GroupKind) bool) ([]rule, error) {
 	for group, names := range groups {
 		reason, ok := reasons[group]
 		if !ok {
-			return nil, fmt.Errorf("cannot grant rights on %q: say in hack/chart/rights.go why it is ordered", group)
+			return nil, fmt.Errorf("cannot grant permissions on %q: add a reason in hack/chart/rights.go", group)
 		}
 		slices.Sort(names)
 		out = append(out, rule{reason, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: names, Verbs: change}})

@@ -32,9 +32,9 @@ const west = "west"
 // keystoneServices are services of one's own, after the control plane that lets them in.
 var keystoneServices = []string{"keystoneservice/control-plane.yaml", "keystoneservice/claim.yaml", "keystoneservice/agent.yaml"}
 
-// beside are claims that cannot be in another cluster: they are reached from wherever they are used, belong to what is in one, or
-// have Secrets that nobody brings there.
-var beside = append([]string{
+// sameCluster are claims that cannot be in another cluster: they are used from several clusters, belong to a claim in a cluster, or have
+// Secrets that are not copied to another cluster.
+var sameCluster = append([]string{
 	"storage/external.yaml", "storage/hypervisors.yaml", "storage/objects.yaml", "storage/objects-control-plane.yaml",
 	"storage/mirrored.yaml",
 }, keystoneServices...)
@@ -51,7 +51,7 @@ func previews(t *testing.T) map[string]*preview.Result {
 // previewed holds the results of previewAll, which no test changes.
 var previewed map[string]*preview.Result
 
-// previewAll previews each claim once, because that is most of what these tests cost.
+// previewAll previews each claim once, because previews are the largest part of the cost of these tests.
 func previewAll(t *testing.T) map[string]*preview.Result {
 	t.Helper()
 	var files []string
@@ -85,10 +85,10 @@ func previewAll(t *testing.T) map[string]*preview.Result {
 		}
 		claims := map[string][]byte{file: data, file + " remote": other}
 		switch {
-		case slices.Contains(beside, file):
+		case slices.Contains(sameCluster, file):
 			delete(claims, file+" remote")
 		case file == "storage/own-cluster.yaml":
-			delete(claims, file) // It is in another one by itself.
+			delete(claims, file) // It sets another cluster.
 		}
 		if !effort.Long() && len(claims) > 1 && !strings.HasPrefix(file, "storage/") && !strings.Contains(file, "external") && file != keystoneServices[0] {
 			// In make test, one half of the examples is here, and the other half in another cluster.
@@ -103,7 +103,7 @@ func previewAll(t *testing.T) map[string]*preview.Result {
 			existing = append(existing, out[file].Existing...)
 		}
 	}
-	// A pool is beside its control plane, here or there, or in another cluster.
+	// A pool is in the cluster of its control plane, or in another cluster.
 	for _, pair := range [][2]string{
 		{"hypervisor/control-plane.yaml", "hypervisor/claim.yaml"}, {"hypervisor/exposed-control-plane.yaml", "hypervisor/own-cluster.yaml"},
 		{"hypervisor/agents-control-plane.yaml", "hypervisor/agents.yaml"}, {"hypervisor/sriov-control-plane.yaml", "hypervisor/sriov.yaml"},
@@ -132,7 +132,8 @@ func previewAll(t *testing.T) map[string]*preview.Result {
 	return out
 }
 
-// TestRightsSuffice previews the examples and looks for whoever applies each object: Crossplane, the provider here or the provider there.
+// TestRightsSuffice checks that the applier of each object of the examples has the required permissions: Crossplane, the provider of the
+// management cluster or the provider of another cluster.
 func TestRightsSuffice(t *testing.T) {
 	composeRules, objectRules, workloadRules := must(t, compose), must(t, objects), must(t, workloads)
 	for name, result := range previews(t) {
@@ -156,8 +157,7 @@ func TestRightsSuffice(t *testing.T) {
 	}
 }
 
-// TestRightsAreNeeded: what is only in Objects is never composed directly, and every kind is composed in some way that the
-// tables say.
+// TestRightsAreNeeded checks that kinds in inObjects are never composed directly, and that every kind is composed as listed in the tables.
 func TestRightsAreNeeded(t *testing.T) {
 	direct, wrapped := map[schema.GroupKind]bool{}, map[schema.GroupKind]bool{}
 	for name, result := range previews(t) {
@@ -172,12 +172,12 @@ func TestRightsAreNeeded(t *testing.T) {
 	}
 	for kind := range inObjects {
 		if direct[kind] || !wrapped[kind] {
-			t.Errorf("%s: inObjects says that it is always wrapped; directly: %v, wrapped: %v", kind, direct[kind], wrapped[kind])
+			t.Errorf("%s: inObjects requires that it is always wrapped; directly: %v, wrapped: %v", kind, direct[kind], wrapped[kind])
 		}
 	}
 	for kind := range both {
 		if !direct[kind] || !wrapped[kind] {
-			t.Errorf("%s: both says that it is composed either way; directly: %v, wrapped: %v", kind, direct[kind], wrapped[kind])
+			t.Errorf("%s: both requires that it is composed either way; directly: %v, wrapped: %v", kind, direct[kind], wrapped[kind])
 		}
 	}
 	for kind := range wrapped {
@@ -187,7 +187,7 @@ func TestRightsAreNeeded(t *testing.T) {
 	}
 }
 
-// TestGrantedRolesAreHeld: Kubernetes lets nobody create a Role with rights that its creator lacks.
+// TestGrantedRolesAreHeld checks the permissions of creators of Roles: Kubernetes rejects a Role with permissions that its creator lacks.
 func TestGrantedRolesAreHeld(t *testing.T) {
 	held := must(t, companionRules)
 	roles := 0
@@ -223,7 +223,7 @@ func TestGrantedRolesAreHeld(t *testing.T) {
 	}
 }
 
-// TestPlurals compares the names of resources with those of the real CRDs.
+// TestPlurals compares the names of resources with the names in the real CRDs.
 func TestPlurals(t *testing.T) {
 	dir, err := crds.Fetch(context.Background())
 	if err != nil {

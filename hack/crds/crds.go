@@ -1,6 +1,6 @@
-// Package crds brings together the CustomResourceDefinitions of everything that we order from other projects, so that our
-// objects can be tested against them. modules.txt names the Go modules that carry them, committed/ holds those that no
-// module carries. Fetch needs the module proxy once; afterwards all of it is in a cache folder.
+// Package crds collects the CustomResourceDefinitions of all objects of other projects that are composed, so that the objects can be
+// tested against them. modules.txt lists the Go modules that contain them, committed/ contains the others. Fetch requires the module proxy
+// once; afterwards all of them are in a cache folder.
 package crds
 
 import (
@@ -49,7 +49,7 @@ func Fetch(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("cannot lock the CRD cache: %w", err)
 	}
 	defer unlock()
-	if _, err := os.Stat(dir); err == nil { // another process was faster
+	if _, err := os.Stat(dir); err == nil { // Another process has created it.
 		return dir, nil
 	}
 	if err := build(ctx, dir); err != nil {
@@ -87,7 +87,7 @@ func key(sources fs.FS) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], err
 }
 
-// build makes the cache folder in one step: a folder beside it is filled first and then renamed.
+// build creates the cache folder atomically: it fills a temporary folder and renames it.
 func build(ctx context.Context, dir string) error {
 	crds, err := collect(ctx, sources)
 	if err != nil {
@@ -97,7 +97,7 @@ func build(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(draft) //nolint:errcheck // nothing is left of it after the rename
+	defer os.RemoveAll(draft) //nolint:errcheck // The folder does not exist after the rename.
 	for kind, crd := range crds {
 		data, err := json.Marshal(slim(crd))
 		if err != nil {
@@ -111,7 +111,7 @@ func build(ctx context.Context, dir string) error {
 		return err
 	}
 	if err := os.Rename(draft, dir); err != nil {
-		if _, removed := os.Stat(dir); removed == nil { // another process was faster, where nothing locks
+		if _, removed := os.Stat(dir); removed == nil { // Another process has created it, on a system without locks.
 			return nil
 		}
 		return err

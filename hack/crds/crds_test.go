@@ -116,7 +116,7 @@ func TestAddFrom(t *testing.T) {
 		t.Fatalf("addFrom(...): want the CRD of %s, got %v and %v", kind, crds, err)
 	}
 	if err := addFrom(crds, files, []string{"*.yaml"}); err == nil {
-		t.Error("addFrom of a kind that is there already: want an error")
+		t.Error("addFrom of an existing kind: want an error")
 	}
 	if err := addFrom(crds, files, []string{"*.json"}); err == nil {
 		t.Error("addFrom of a glob that matches nothing: want an error")
@@ -148,7 +148,7 @@ func TestKey(t *testing.T) {
 func TestDownloadRefusesAnotherHash(t *testing.T) {
 	// A module that the build needs anyway, so it is in the module cache.
 	m := &module{path: "sigs.k8s.io/yaml", version: "v1.6.0", sum: "h1:wrong=", globs: []string{"*"}}
-	if err := download(context.Background(), []*module{m}); err == nil || !strings.Contains(err.Error(), "modules.txt says h1:wrong=") {
+	if err := download(context.Background(), []*module{m}); err == nil || !strings.Contains(err.Error(), "want h1:wrong= from modules.txt") {
 		t.Errorf("download(...): want an error about the hash, got %v", err)
 	}
 }

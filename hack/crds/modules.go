@@ -20,7 +20,7 @@ type module struct {
 	dir string
 }
 
-// String is what the go command calls a module.
+// String returns the module in the form of the go command.
 func (m *module) String() string { return m.path + "@" + m.version }
 
 // parseModules reads modules.txt: a module a line, its fields parted by spaces, comments after #.
@@ -40,7 +40,7 @@ func parseModules(table string) ([]*module, error) {
 	return modules, nil
 }
 
-// downloaded is what go mod download -json says of a module.
+// downloaded is the output of go mod download -json for a module.
 type downloaded struct {
 	Path    string `json:"Path"`
 	Version string `json:"Version"`
@@ -74,23 +74,23 @@ func download(ctx context.Context, modules []*module) error {
 		if err := dec.Decode(&got); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return fmt.Errorf("cannot read what go mod download says: %w", err)
+			return fmt.Errorf("cannot read the output of go mod download: %w", err)
 		}
 		m := byName[got.Path+"@"+got.Version]
 		switch {
 		case got.Error != "":
 			errs = append(errs, fmt.Errorf("cannot download %s", got.Error))
 		case m == nil:
-			errs = append(errs, fmt.Errorf("go mod download answered with %s@%s, which nobody asked for", got.Path, got.Version))
+			errs = append(errs, fmt.Errorf("go mod download returned %s@%s, which was not requested", got.Path, got.Version))
 		case got.Sum != m.sum:
-			errs = append(errs, fmt.Errorf("%s has the hash %s, but modules.txt says %s", m, got.Sum, m.sum))
+			errs = append(errs, fmt.Errorf("%s has the hash %s, want %s from modules.txt", m, got.Sum, m.sum))
 		default:
 			m.dir = got.Dir
 		}
 	}
 	for _, m := range modules {
 		if m.dir == "" && len(errs) == 0 {
-			errs = append(errs, fmt.Errorf("go mod download said nothing about %s", m))
+			errs = append(errs, fmt.Errorf("go mod download returned nothing for %s", m))
 		}
 	}
 	return errors.Join(errs...)

@@ -71,7 +71,7 @@ func undescribe(s *apiextensionsv1.JSONSchemaProps) {
 	}
 }
 
-// A slimCRD is a CRD as it is kept: without a status, and with no more metadata than it needs.
+// A slimCRD is a stored CRD: without a status, and with minimal metadata.
 type slimCRD struct {
 	metav1.TypeMeta `json:",inline"`
 

@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 )
 
-// pairs are claims of which the last refers to the first. One between them is that which both belong to.
+// pairs are lists of claims of which the last refers to the first. A claim between them is referenced by both.
 var pairs = []struct {
 	heading string
 	files   []string
@@ -27,7 +27,7 @@ var pairs = []struct {
 	},
 }
 
-// clusters describes what flows between claims.
+// clusters describes the data flow between claims.
 func clusters() ([]byte, error) {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s\n# What flows between claims\n\n%s", emittedNotice, clustersText)
@@ -51,7 +51,7 @@ func clusters() ([]byte, error) {
 			}
 		}
 	}
-	claim, err := everything()
+	claim, err := fullClaim()
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +63,12 @@ func clusters() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// clustersText says what the tables are.
+// clustersText introduces the tables.
 const clustersText = "Between the claims of the examples in `examples/hypervisor`, `examples/storage` and `examples/controlplane`" + `:
 Secrets, with who makes them, who has the copy, from which namespace to which it goes, and how it is renewed; connections, as far as
-configurations name them; and objects that one claim has in the other one's namespace. What a claim repeats of another one's status is in
-the reference of its own. From one Kubernetes cluster to another Secrets go through the platform's secret store, by a PushSecret beside each
-and a copy beside those who read it, and connections to addresses that are exposed. Those that a tenant names for a control plane in another
+configurations name them; and objects that one claim has in the other one's namespace. Status fields that a claim copies from another one
+are in the reference of its own. Between Kubernetes clusters, Secrets go through the platform's secret store, by a PushSecret next to each
+and a copy next to the pods that read it, and connections to addresses that are exposed. Secrets of a tenant for a control plane in another
 cluster than the claim go the same way; that is not shown here.
 `
 
@@ -90,13 +90,13 @@ func (e *emitted) crossing() *table {
 			if from.Store != "" {
 				boundary, copied = "the secret store", "; the store "+e.renewed(s)+", and the copy of it, too"
 			}
-			t.add(code(e.plainName(from.Name)), producer, e.readers(s, e.homeOf(s)), boundary, renewed+copied)
+			t.add(code(e.stableName(from.Name)), producer, e.readers(s, e.homeOf(s)), boundary, renewed+copied)
 		}
 	}
 	return t
 }
 
-// between reports whether what goes from a namespace to another one is shown: of three claims, what goes from the first to the last.
+// between reports whether a flow between two namespaces is shown: of three claims, only flows from the first to the last.
 func (e *emitted) between(from, to string) bool {
 	last := len(e.results) - 1
 	return last <= 1 || from == e.results[0].Instance && to == e.results[last].Instance
@@ -120,13 +120,13 @@ func (e *emitted) placed() *table {
 	first, last := e.results[0], e.results[len(e.results)-1]
 	for _, o := range last.Objects {
 		if o.Namespace == first.Instance || o.Namespace == first.Namespace {
-			t.add(o.Kind+" "+code(e.plainName(o.Name)), code(last.Name), e.place(o.Namespace), opened(o.Manifest.AsMap()))
+			t.add(o.Kind+" "+code(e.stableName(o.Name)), code(last.Name), e.place(o.Namespace), opened(o.Manifest.AsMap()))
 		}
 	}
 	return t
 }
 
-// opened are the ports that a network policy lets in.
+// opened returns the ports that a network policy allows.
 func opened(manifest map[string]any) string {
 	var out []string
 	rules, _ := at(manifest, "spec", "ingress").([]any)

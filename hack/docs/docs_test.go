@@ -47,19 +47,19 @@ func each(p props, visit func(name string, p props)) {
 	}
 }
 
-// TestNothingIsLeftOut holds that a page mentions every field, every description and every rule.
-func TestNothingIsLeftOut(t *testing.T) {
+// TestPagesComplete checks that a page mentions every field, every description and every rule.
+func TestPagesComplete(t *testing.T) {
 	for _, k := range everyKind(t) {
 		text := string(page(k))
 		for _, part := range []string{"spec", "status"} {
 			p := k.schema.Properties[part]
-			delete(p.Properties, "conditions") // those of Kubernetes
+			delete(p.Properties, "conditions") // They have the Kubernetes type.
 			visit := func(name string, p props) {
 				if name != "" && !strings.Contains(text, name+"`") {
 					t.Errorf("%s: field %s is missing", k.name, name)
 				}
 				if name != "" && !strings.Contains(text, cell(p.Description)) {
-					t.Errorf("%s: what %s means is missing: %s", k.name, name, p.Description)
+					t.Errorf("%s: the description of %s is missing: %s", k.name, name, p.Description)
 				}
 				for _, r := range p.XValidations {
 					if !strings.Contains(text, r.Message) {
@@ -87,10 +87,10 @@ func TestLinksResolve(t *testing.T) {
 				anchors[a] = true
 			}
 		}
-		for _, piece := range strings.Split(text, "](#")[1:] {
-			to, _, _ := strings.Cut(piece, ")")
+		for _, link := range strings.Split(text, "](#")[1:] {
+			to, _, _ := strings.Cut(link, ")")
 			if !anchors[to] {
-				t.Errorf("%s: a link leads to #%s, which is not there", k.name, to)
+				t.Errorf("%s: the target #%s of a link does not exist", k.name, to)
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func TestTablesAreInUse(t *testing.T) {
 	}
 }
 
-func TestGenerateTwice(t *testing.T) {
+func TestGenerateIdempotent(t *testing.T) {
 	if !effort.Long() {
 		t.Skip("make verify-generated compares a run with the one before; make test-long makes two")
 	}
@@ -174,7 +174,7 @@ func TestMessages(t *testing.T) {
 		want   want
 	}{
 		"Enum": {
-			reason: "The values are listed as they are written.",
+			reason: "The values are listed in their original form.",
 			schema: props{Type: "string", Enum: []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}, {Raw: []byte(`"b"`)}}},
 			want:   want{"string", "`a`, `b`"},
 		},
@@ -194,7 +194,7 @@ func TestMessages(t *testing.T) {
 			want:   want{"list of strings", "1 to 4 entries: up to 8 characters"},
 		},
 		"Quantity": {
-			reason: "Everybody knows what a quantity looks like.",
+			reason: "The pattern of a quantity is omitted.",
 			schema: props{XIntOrString: true, Pattern: quantity, MaxLength: n(20)},
 			want:   want{"quantity", ""},
 		},

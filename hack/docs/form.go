@@ -15,8 +15,8 @@ import (
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 )
 
-// claimTypes are the Go types of the kinds that portals make forms of: the order of their fields is that in which a person fills them in.
-// The schema of a CustomResourceDefinition has no order.
+// claimTypes are the Go types of the kinds for which portals generate forms. The order of their fields is the order in the form, because
+// the schema of a CustomResourceDefinition has no order.
 var claimTypes = map[string]reflect.Type{
 	"ControlPlaneCluster": reflect.TypeFor[controlplanev1.ControlPlaneClusterSpec](),
 	"HypervisorCluster":   reflect.TypeFor[hypervisorv1.HypervisorClusterSpec](),
@@ -24,8 +24,8 @@ var claimTypes = map[string]reflect.Type{
 	"StorageCluster":      reflect.TypeFor[storagev1.StorageClusterSpec](),
 }
 
-// form is a JSON Schema of a claim, for portals and editors. It says what the definition says, but for the rules in CEL, for which JSON
-// Schema has no words.
+// form returns a JSON Schema of a claim, for portals and editors. It equals the schema of the definition except for CEL rules, which JSON
+// Schema cannot express.
 func form(k kind, spec reflect.Type) ([]byte, error) {
 	root := ordered{
 		{"$schema", "http://json-schema.org/draft-07/schema#"},
@@ -56,7 +56,7 @@ func form(k kind, spec reflect.Type) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// node is the JSON Schema of a field, whose Go type gives the order of what lies below.
+// node returns the JSON Schema of a field. Its Go type determines the order of the fields below it.
 func node(p props, typ reflect.Type) ordered {
 	var out ordered
 	add := func(key string, value any) {
@@ -67,10 +67,10 @@ func node(p props, typ reflect.Type) ordered {
 	add("title", p.Title)
 	add("description", oneLine(p.Description))
 	if p.XIntOrString {
-		p.Type, p.Pattern = "string", "" // A form shows a number or a text as a choice of two fields; a text is always right.
+		p.Type, p.Pattern = "string", "" // A form would show a number or a string as a choice of two fields; a string is always valid.
 	}
 	add("type", p.Type)
-	if p.Default != nil && p.Type != "object" { // A form that fills in an empty object has the tenant say what he does not want to say.
+	if p.Default != nil && p.Type != "object" { // A form that fills in an empty object would set optional fields.
 		add("default", json.RawMessage(p.Default.Raw))
 	}
 	if p.Example != nil {
@@ -128,7 +128,7 @@ type goField struct {
 	typ  reflect.Type
 }
 
-// goFields are the fields of a struct in the order of the source, those of embedded structs where they stand.
+// goFields returns the fields of a struct in the order of the source, with the fields of embedded structs at the position of the struct.
 func goFields(typ reflect.Type) []goField {
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
@@ -169,11 +169,11 @@ func (o ordered) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		key, err := plainJSON(e.key)
+		key, err := marshalJSON(e.key)
 		if err != nil {
 			return nil, err
 		}
-		value, err := plainJSON(e.value)
+		value, err := marshalJSON(e.value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", e.key, err)
 		}
@@ -183,8 +183,8 @@ func (o ordered) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// plainJSON is a value as JSON, with <, > and & as they are.
-func plainJSON(value any) ([]byte, error) {
+// marshalJSON returns a value as JSON, without escaping <, > and &.
+func marshalJSON(value any) ([]byte, error) {
 	var out bytes.Buffer
 	w := json.NewEncoder(&out)
 	w.SetEscapeHTML(false)

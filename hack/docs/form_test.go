@@ -10,7 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// TestForm: fields stand as in the source, embedded ones included, and twice: as they come and as a list. What is no JSON Schema is put so.
+// TestForm checks that fields have the order of the source, including embedded ones, in the properties and in the list. Other keywords are
+// converted to JSON Schema.
 func TestForm(t *testing.T) {
 	type inner struct {
 		Z string `json:"z"`
@@ -37,7 +38,7 @@ func TestForm(t *testing.T) {
 			"map":  {Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Schema: &object}},
 		},
 	}
-	got, err := plainJSON(node(p, reflect.TypeFor[*spec]()))
+	got, err := marshalJSON(node(p, reflect.TypeFor[*spec]()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestForms: each claim has a form that begins with what is asked first, and that shows no choice of types.
+// TestForms checks that each claim has a form with the first field first, and without a choice of types.
 func TestForms(t *testing.T) {
 	first := map[string]string{"ControlPlaneCluster": "openStackRelease", "HypervisorCluster": "controlPlaneRef", "KeystoneService": "controlPlaneRef", "StorageCluster": ""}
 	for _, k := range everyKind(t) {

@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kind is what a page says of one kind.
+// kind is the content of the page of one kind.
 type kind struct {
 	name, apiVersion string
-	// scope says where objects of the kind live, madeBy who makes them.
+	// scope is the scope of objects of the kind, createdBy their creator.
 	scope, createdBy string
 	schema           apiextensionsv1.JSONSchemaProps
 }
@@ -44,7 +44,7 @@ func parseKind(doc []byte) (kind, error) {
 		v := crd.Spec.Versions[0]
 		k := kind{name: crd.Spec.Names.Kind, apiVersion: crd.Spec.Group + "/" + v.Name, schema: *v.Schema.OpenAPIV3Schema}
 		k.scope, k.createdBy = "namespaced", "a function; the companion reconciles it"
-		if k.name == "OVNChassis" { // It shows what there is, and nobody orders it.
+		if k.name == "OVNChassis" { // It reports existing chassis, and no function composes it.
 			k.createdBy = "the companion"
 		}
 		if crd.Spec.Scope == apiextensionsv1.ClusterScoped {

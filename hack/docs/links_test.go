@@ -56,7 +56,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// brokenLinks are those of a page's relative links that lead nowhere.
+// brokenLinks returns the relative links of a page whose target does not exist.
 func brokenLinks(path string, pages map[string]string, exists func(string) bool) []string {
 	var out []string
 	text := quoted.ReplaceAllString(fenced.ReplaceAllString(pages[path], ""), "")
@@ -116,8 +116,8 @@ func TestBrokenLinks(t *testing.T) {
 		"Heading":      {reason: "Headings lose their signs.", text: "[a](../a.md#two-words-code) [here](#mine)\n# Mine\n"},
 		"NoHeading":    {reason: "A heading that is not there.", text: "[a](../a.md#three)", want: []string{"(../a.md#three) leads to no heading"}},
 		"Twice":        {reason: "GitHub numbers headings of the same words.", text: "[x](#x-1)\n# X\n# X\n"},
-		"Elsewhere":    {reason: "Other sites are not visited.", text: "[x](https://example.org/x)"},
-		"Code":         {reason: "What is code is no link.", text: "`[x](y)`\n```\n[x](y)\n# not a heading\n```\n"},
+		"Elsewhere":    {reason: "Links to other sites are not checked.", text: "[x](https://example.org/x)"},
+		"Code":         {reason: "Code contains no links.", text: "`[x](y)`\n```\n[x](y)\n# not a heading\n```\n"},
 		"FencedNoHead": {reason: "A comment in code is no heading.", text: "[x](#x)\n```\n# X\n```\n", want: []string{"(#x) leads to no heading"}},
 	}
 	for name, tc := range cases {

@@ -1,11 +1,12 @@
-// Command docs writes what is generated in the documentation: the reference of every kind, docs/reference/<kind>.md, from the generated
-// definitions; a JSON Schema of each claim, for portals and editors, docs/reference/schema/<kind>.json; what each size of a control plane
-// orders, docs/reference/sizes.md; versions of other projects' programs, docs/reference/versions.md; what runs and flows in and between
-// claims, docs/services.md and docs/clusters.md, from what the functions compose; and the README's pictures of a preview.
+// Command docs writes the generated parts of the documentation: the reference of every kind, docs/reference/<kind>.md, from the generated
+// definitions; a JSON Schema of each claim, for portals and editors, docs/reference/schema/<kind>.json; the resources of each size of a
+// control plane, docs/reference/sizes.md; versions of other projects' programs, docs/reference/versions.md; workloads, Secrets and
+// connections in and between claims,
+// docs/services.md and docs/clusters.md, from the composed objects; and the README's pictures of a preview.
 //
 //	docs [<root>]
 //
-// The root is the working directory unless another is named.
+// The root defaults to the working directory.
 package main
 
 import (
@@ -78,13 +79,13 @@ func pictures(readme, images string) error {
 }
 
 // reference writes one page for each kind, and a list of them. A page is named by the kind's folder in apis/, or by the kind
-// where a folder has several.
+// if a folder has several kinds.
 func reference(to string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
 	var index bytes.Buffer
-	fmt.Fprintf(&index, "%s\n# Reference\n\nEvery kind, and every field of it.\n\n| Kind | Made by | What it is |\n|---|---|---|\n", notice)
+	fmt.Fprintf(&index, "%s\n# Reference\n\nEvery kind, and every field of it.\n\n| Kind | Created by | Description |\n|---|---|---|\n", notice)
 	for _, folder := range apis.Folders() {
 		data, err := apis.Definition(folder)
 		if err != nil {
@@ -108,7 +109,7 @@ func reference(to string) error {
 			}
 		}
 	}
-	fmt.Fprintf(&index, "\n[What each size of a control plane orders](sizes.md).\n\n"+
+	fmt.Fprintf(&index, "\n[Resources of each size of a control plane](sizes.md).\n\n"+
 		"[Versions of other projects' programs, deployed and tested](versions.md).\n\n%s", forms)
 	table, err := sizes()
 	if err != nil {
@@ -120,18 +121,18 @@ func reference(to string) error {
 	return write(filepath.Join(to, "README.md"), index.Bytes())
 }
 
-// forms says what the schemas are for.
+// forms describes the use of the schemas.
 const forms = `## Forms and editors
 
 The definitions have titles, descriptions, defaults and examples, and no order: the schema of a custom resource has none, and the API
-server sorts it. A portal that makes a form of a claim takes the file in [schema](schema) instead: a JSON Schema of each claim, whose fields
-stand in the order in which a person fills them in. Backstage's forms (react-jsonschema-form) read that order from
-` + "`ui:order`" + `, which every object has, also where the file was sorted on its way; ` + "`properties.spec`" + `
+server sorts it. A portal that generates a form of a claim uses the file in [schema](schema) instead: a JSON Schema of each claim, with the
+fields in the order of the form. Backstage's forms (react-jsonschema-form) read that order from
+` + "`ui:order`" + `, which every object has, also if the file has been sorted in transit; ` + "`properties.spec`" + `
 is the form of the spec. An editor completes and checks a claim whose first line is
 ` + "`# yaml-language-server: $schema=<address of the file>`" + `.
 
-Amounts that may be a number or a text are texts there: ` + "`cpu: \"2\"`" + `. The rules that need more than one field are in the
-definition alone, and the API server and ` + "`cobaltcore preview`" + ` hold them. What is not built yet is in neither.
+Amounts that may be a number or a string are strings in the schema: ` + "`cpu: \"2\"`" + `. Rules for several fields are only in the
+definition, and the API server and ` + "`cobaltcore preview`" + ` check them. Neither contains fields that are not implemented yet.
 `
 
 // writeForm writes the JSON Schema of a kind that is claimed.

@@ -21,7 +21,7 @@ type section struct {
 	rules         []string
 }
 
-// row is one field.
+// row describes a field.
 type row struct{ field, kind, preset, allowed, text string }
 
 // page describes a kind.
@@ -30,7 +30,7 @@ func page(k kind) []byte {
 	parts := sharedParts(k.schema)
 	fmt.Fprintf(&out, "%s\n# %s\n\n%s\n\n", notice, k.name, strings.TrimSpace(k.schema.Description))
 	fmt.Fprintf(&out, "`apiVersion: %s`, %s; made by %s.\n\n", k.apiVersion, k.scope, k.createdBy)
-	out.WriteString("A field marked **required** must be given; where there is no default, its description says what its absence means.\n")
+	out.WriteString("A field marked **required** must be set. For a field without a default, see its description.\n")
 	for _, part := range []string{"spec", "status"} {
 		if p, ok := k.schema.Properties[part]; ok {
 			for _, s := range sections(part, p, parts) {
@@ -66,8 +66,8 @@ func (s *section) write(out *bytes.Buffer) {
 	}
 }
 
-// sections splits an object: spec into one section for each object in it, an object that holds nothing but objects likewise,
-// every other object is one section with all that lies below it.
+// sections splits an object: spec into one section for each object in it, and likewise an object that contains only objects. Every other
+// object is one section with all fields below it.
 func sections(path string, p props, parts *sharedDefinitions) []section {
 	own := section{heading: "`" + path + "`", text: p.Description, rules: rules("", p)}
 	var below []section
@@ -96,7 +96,7 @@ func holdsObjectsOnly(p props) bool {
 	return len(p.Properties) > 1
 }
 
-// add appends a field and all that lies below it, unless that is described elsewhere.
+// add appends a field and all fields below it, unless they are in a shared section.
 func (s *section) add(field string, parent, p props, parts *sharedDefinitions) {
 	name := field[strings.LastIndex(field, ".")+1:]
 	r := row{field: field, kind: typeOf(p), preset: preset(parent, name, p), allowed: allowed(p), text: cell(p.Description)}
@@ -112,7 +112,7 @@ func (s *section) add(field string, parent, p props, parts *sharedDefinitions) {
 		r.kind = strings.Replace(strings.TrimSuffix(r.kind, "s"), "object", fmt.Sprintf("[%s](#%s)", shared, anchor(shared)), 1)
 	}
 	s.rows = append(s.rows, r)
-	if shared != "" || field == "conditions" { // every kind's conditions are those of Kubernetes
+	if shared != "" || field == "conditions" { // The conditions of every kind have the Kubernetes type.
 		return
 	}
 	s.rules = append(s.rules, rules(path, inner)...)

@@ -27,7 +27,7 @@ var definitionNames = map[string]string{
 	"bulk,deviceClass,erasureCoded,failureDomain,minPlacementGroups,replicated": "Data pool",
 }
 
-// fewest is the number of fields below which a piece is repeated rather than described elsewhere.
+// fewest is the number of fields below which a part is repeated instead of moved to a shared section.
 const fewest = 2
 
 // sharedDefinition is an object in a schema, where it was met first and how often.
@@ -99,7 +99,7 @@ func member(p props) (props, bool) {
 	return props{}, false
 }
 
-// name is the name of a piece that is described elsewhere, or nothing.
+// name returns the name of the shared section of a part, or "".
 func (s *sharedDefinitions) name(p props) string {
 	if len(p.Properties) == 0 {
 		return ""
@@ -122,7 +122,7 @@ func (s *sharedDefinitions) sections() []section {
 	return out
 }
 
-// fingerprint is the same for schemas that say the same of their fields, whatever they say of themselves.
+// fingerprint returns the same value for schemas with the same fields, independent of their own descriptions.
 func fingerprint(p props) string {
 	p.Title, p.Description, p.Default = "", "", nil
 	data, err := json.Marshal(p)

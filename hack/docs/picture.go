@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
-// previewExample is what `make preview` shows: the example claim on the example platform.
+// previewExample returns the output of `make preview`: the example claim on the example platform.
 func previewExample() (*preview.Result, error) {
 	r, err := preview.Run(examples.Claim, examples.Platform, kinds.Runners())
 	if err != nil {
@@ -110,7 +110,7 @@ func graph(r *preview.Result) string {
 	return "flowchart LR\n" + boxes.String() + edges.String()
 }
 
-// embed replaces what stands between the markers of a block in a page: "<!-- begin generated: name -->" and "<!-- end generated: name -->".
+// embed replaces the text between the markers of a block in a page: "<!-- begin generated: name -->" and "<!-- end generated: name -->".
 func embed(page []byte, name, text string) ([]byte, error) {
 	start, end := "<!-- begin generated: "+name+" -->\n", "<!-- end generated: "+name+" -->\n"
 	before, rest, ok := strings.Cut(string(page), start)

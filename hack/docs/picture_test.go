@@ -18,7 +18,7 @@ func TestTerminal(t *testing.T) {
 		reason, output string
 		want           []string
 	}{
-		"Tree":    {reason: "Stage, component and objects of a line are told apart.", output: "├─ 01 a   1  Pod <a>\n", want: []string{"├─ 01 a   1  Pod <a>"}},
+		"Tree":    {reason: "Stage, component and objects of a line have different colors.", output: "├─ 01 a   1  Pod <a>\n", want: []string{"├─ 01 a   1  Pod <a>"}},
 		"Fits":    {reason: "A line as long as the terminal is wide is shown whole.", output: long, want: []string{long}},
 		"TooLong": {reason: "A longer one ends in an ellipsis.", output: long + "y", want: []string{long[1:] + "…"}},
 		"Several": {reason: "Each line is one text.", output: "a\nb\n", want: []string{"a", "b"}},
@@ -71,7 +71,7 @@ func TestGraph(t *testing.T) {
 			{Owner: "cloud", Component: "database", APIVersion: "v1", Kind: "Service", Name: "keystone"},
 		},
 	}
-	//nolint:dupword // An ID and what it shows.
+	//nolint:dupword // An ID and its label.
 	want := `flowchart LR
   subgraph cloud
     cloud.database[database]
@@ -95,7 +95,7 @@ func TestEmbed(t *testing.T) {
 		refused            bool
 	}{
 		"Empty":    {reason: "A block that holds nothing yet is filled.", page: "a\n" + start + end + "b\n", want: "a\n" + start + "new\n" + end + "b\n"},
-		"Old":      {reason: "What a block holds is replaced.", page: start + "old\n" + end, want: start + "new\n" + end},
+		"Old":      {reason: "The content of a block is replaced.", page: start + "old\n" + end, want: start + "new\n" + end},
 		"NoBlock":  {reason: "A page without the block is no place for it.", page: "a\n", refused: true},
 		"NoEnd":    {reason: "Without its end, the rest of the page would go.", page: start + "a\n", refused: true},
 		"Reversed": {reason: "An end before the beginning ends nothing.", page: end + start, refused: true},

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestGuaranteesHaveTests: every test that the table of promises in docs/reliability.md names exists, where it says.
+// TestGuaranteesHaveTests checks that every test in the table of guarantees in docs/reliability.md exists in the stated package.
 func TestGuaranteesHaveTests(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/reliability.md")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// owners are who looks after the objects of a group, by its end, the first that fits.
+// owners maps API groups, by suffix, to the owner of their objects. The first match is used.
 var owners = []struct{ group, who string }{
 	{"c5c3.io", "the companion"},
 	{"openstack.k-orc.cloud", "K-ORC"},
@@ -24,7 +24,7 @@ var owners = []struct{ group, who string }{
 	{"networking.k8s.io", "the Ingress controller"},
 }
 
-// owner is who looks after an object; its kind where nobody has said so.
+// owner returns the owner of an object, or its kind if owners has no entry for it.
 func owner(id judge.ID) string {
 	for _, o := range owners {
 		if id.Group == o.group || strings.HasSuffix(id.Group, "."+o.group) {
@@ -34,14 +34,14 @@ func owner(id judge.ID) string {
 	return id.Kind
 }
 
-// keeps are the kinds whose owner alone reads the Secrets that it makes of them: no object refers to these.
-var keeps = map[string]string{
+// ownerReads lists the kinds whose Secrets are read only by their owner: no object refers to these Secrets.
+var ownerReads = map[string]string{
 	"KeyRepository":   "the companion, to restore keys from the store",
 	"RabbitmqCluster": "RabbitMQ's operators, to log in",
 	"MaxScale":        "MariaDB's operator",
 }
 
-// maker says who makes a Secret, and of what. Nobody emits what people make.
+// maker returns the creator of a Secret, and the source of its content. Secrets without a composed creator belong to the tenant.
 func (e *emitted) maker(s judge.Secret) string {
 	m := s.Maker
 	switch m.Kind {
@@ -56,7 +56,7 @@ func (e *emitted) maker(s judge.Secret) string {
 		return "External Secrets, a copy of " + e.sources(s)
 	case "Certificate":
 		ref := at(m.Fields, "spec", "issuerRef", "name")
-		return fmt.Sprintf("cert-manager, %s %s", code(fmt.Sprint(ref)), e.plainName(issuerKind(m)))
+		return fmt.Sprintf("cert-manager, %s %s", code(fmt.Sprint(ref)), e.stableName(issuerKind(m)))
 	case "SecretAggregate":
 		return "the companion, from " + e.sources(s)
 	case "CredentialRotation":
@@ -65,8 +65,8 @@ func (e *emitted) maker(s judge.Secret) string {
 	return owner(m.ID)
 }
 
-// credential is what a CredentialRotation makes, by its target.
-var credential = map[string]string{ //nolint:gosec // words, and no credential
+// credential describes the result of a CredentialRotation, by its target.
+var credential = map[string]string{ //nolint:gosec // Descriptions, not credentials.
 	"ApplicationCredential": "a credential in Keystone", "Password": "a user's password in Keystone", "QueueUser": "a user of the queue",
 }
 
@@ -81,7 +81,7 @@ func issuerKind(m judge.Manifest) string {
 func (e *emitted) sources(s judge.Secret) string {
 	var out []string
 	for _, from := range s.From {
-		name := code(e.plainName(from.Name))
+		name := code(e.stableName(from.Name))
 		switch {
 		case from.Store != "" && from.Kind == "Secret":
 			name += " in the store"
@@ -107,7 +107,7 @@ func (e *emitted) place(namespace string) string {
 	return "namespace " + code(namespace)
 }
 
-// renewed says when a Secret gets another value: its maker's own words, in the fields of its object.
+// renewed returns when the value of a Secret changes, from the fields of the object that creates it.
 func (e *emitted) renewed(s judge.Secret) string {
 	spec := at(s.Maker.Fields, "spec")
 	switch s.Maker.Kind {
@@ -133,7 +133,7 @@ func (e *emitted) renewed(s judge.Secret) string {
 	case "KeyRepository":
 		return "by schedule " + code(fmt.Sprint(at(spec, "rotationSchedule")))
 	case "SecretAggregate":
-		return "with what it is made of"
+		return "with its sources"
 	}
 	return "by " + owner(s.Maker.ID)
 }
@@ -158,14 +158,14 @@ func interval(v any) string {
 	return d.String()
 }
 
-// readers says who reads a Secret: pods of the section by name, those of others by their section, and owners of objects.
+// readers returns the readers of a Secret: pods of the section by name, pods of other sections by section, and owners of objects.
 func (e *emitted) readers(s judge.Secret, home string) string {
 	var pods, sections, others []string
 	for _, r := range s.Readers {
 		section := e.section(r.ID)
 		switch {
 		case r.Kind == "PushSecret":
-			continue // See kept.
+			continue // See storeNote.
 		case !r.Pods && (r.Group == "apps" || r.Group == "batch"):
 			continue // Its pods read it.
 		case r.Pods && section == home:
@@ -173,7 +173,7 @@ func (e *emitted) readers(s judge.Secret, home string) string {
 		case r.Pods:
 			sections = append(sections, section)
 		case r.Kind == "SecretAggregate", r.Kind == "ExternalSecret":
-			others = append(others, "for Secret "+code(e.plainName(target(e, r.ID))))
+			others = append(others, "for Secret "+code(e.stableName(target(e, r.ID))))
 		default:
 			others = append(others, owner(r.ID))
 		}
@@ -187,7 +187,7 @@ func (e *emitted) readers(s judge.Secret, home string) string {
 		out = append(out, "pods of "+strings.Join(unique(sections), ", "))
 	}
 	out = append(out, unique(others)...)
-	if why := keeps[s.Maker.Kind]; len(out) == 0 && why != "" {
+	if why := ownerReads[s.Maker.Kind]; len(out) == 0 && why != "" {
 		out = append(out, why)
 	}
 	return strings.Join(out, "; ")
@@ -203,15 +203,15 @@ func target(e *emitted, id judge.ID) string {
 	return id.Name
 }
 
-// kept says in which store a Secret is.
-func kept(s judge.Secret) string {
+// storeNote returns a note for a Secret that is also in the store.
+func storeNote(s judge.Secret) string {
 	if len(s.Stores) > 0 {
 		return "; kept in the store"
 	}
 	return ""
 }
 
-// at returns what lies at a path of fields.
+// at returns the value at a path of fields.
 func at(v any, path ...string) any {
 	for _, field := range path {
 		m, _ := v.(map[string]any)

@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// infrastructure is the section of what services share.
+// infrastructure is the section of shared components.
 const infrastructure = "Infrastructure"
 
 // section is the service that an object belongs to: the composite resource below the claim's own that it is composed for.
@@ -37,7 +37,7 @@ func (e *emitted) section(id judge.ID) string {
 
 // services describes every service as the functions emit it.
 func services() ([]byte, error) {
-	claim, err := everything()
+	claim, err := fullClaim()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func services() ([]byte, error) {
 	}
 	for _, name := range unique(names) {
 		fmt.Fprintf(&out, "\n## %s\n", name)
-		for _, t := range []*table{e.processes(name), e.logins(name), e.secretTable(name), e.asks(name), e.asked(name)} {
+		for _, t := range []*table{e.processes(name), e.logins(name), e.secretTable(name), e.outgoing(name), e.incoming(name)} {
 			if s := t.String(); s != "" {
 				fmt.Fprintf(&out, "\n%s", s)
 			}
@@ -62,16 +62,17 @@ func services() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// servicesText says what the tables are.
-const servicesText = `What runs, who speaks to whom, and who has which Secret, of a control plane with all that is built: the examples
+// servicesText introduces the tables.
+const servicesText = `Workloads, connections and Secrets of a control plane with all implemented services: the examples
 ` + "`controlplane/full.yaml` and `controlplane/services.yaml`" + ` together.
-Each further cell of Nova has what ` + "`nova-cell1`" + ` has. Names are those in the namespace of the control plane; ` + "`…`" + ` is what
-changes with content. Ports are TCP.
+Each further cell of Nova has the same objects as ` + "`nova-cell1`" + `. Names are in the namespace of the control plane; ` + "`…`" + ` stands for
+a hash of the content. Ports are TCP.
 
-- **TLS** names the issuer of the server's certificate, of whose authority the client has the certificate, in a Secret, in a ConfigMap or by
-  an object. *Not said how*: no object here says how the client verifies the server, as it made it itself or is outside.
-- **its operator's** is what no object says, also whether there is TLS.
-- A Secret that is *kept in the store* is written into the platform's secret store, too. *New* is when it gets another value.
+- **TLS** names the issuer of the server's certificate. The client has the certificate of its authority in a Secret, in a ConfigMap or by
+  an object. *Not said how*: no object here configures how the client verifies the server, because the client created the certificate itself
+  or is external.
+- **its operator's**: no object specifies it, including whether there is TLS.
+- A Secret that is *kept in the store* is also written into the platform's secret store. *New* is when its value changes.
 - The composite resources that name a Secret do not read it, and are not named.
 `
 
@@ -86,7 +87,7 @@ func (e *emitted) processes(section string) *table {
 			if words := slices.Concat(c.Command, c.Args); len(words) > 0 || owner(w.Of) == w.Of.Kind {
 				programs = append(programs, program(words))
 			} else {
-				programs = append(programs, "what "+owner(w.Of)+" runs")
+				programs = append(programs, "program of "+owner(w.Of))
 			}
 			name, _, _ := strings.Cut(path.Base(c.Image), ":")
 			images = append(images, code(name))
@@ -97,13 +98,13 @@ func (e *emitted) processes(section string) *table {
 		if w.Operated {
 			programs, images = []string{"its operator's"}, []string{"its operator's"}
 		}
-		t.add(strings.TrimSpace(w.Of.Kind+" "+code(e.plainName(w.Of.Name))+" "+w.Part), strings.Join(unique(programs), ", "),
+		t.add(strings.TrimSpace(w.Of.Kind+" "+code(e.stableName(w.Of.Name))+" "+w.Part), strings.Join(unique(programs), ", "),
 			strings.Join(unique(images), ", "), strings.Join(ports, ", "))
 	}
 	return t
 }
 
-// program is what a command runs: its words without shells, options, folders and what is a script itself.
+// program returns the program of a command: its arguments without shells, options, folders and inline scripts.
 func program(words []string) string {
 	var out []string
 	for _, w := range words {
@@ -139,11 +140,11 @@ func (e *emitted) logins(section string) *table {
 		by[k] = append(by[k], u.CreatedBy.Name)
 	}
 	for _, k := range order {
-		what := "database"
+		kind := "database"
 		if k.queue {
-			what = "virtual host"
+			kind = "virtual host"
 		}
-		t.add(what+" "+code(k.name), code(k.server), code(k.secret), e.quotedNames(by[k]))
+		t.add(kind+" "+code(k.name), code(k.server), code(k.secret), e.quotedNames(by[k]))
 	}
 	return t
 }
@@ -152,13 +153,13 @@ func (e *emitted) secretTable(section string) *table {
 	t := &table{head: []string{"Secret", "Made by", "New", "Read by"}}
 	for _, s := range e.Secrets {
 		if home := e.homeOf(s); home == section {
-			t.add(code(e.plainName(s.Name)), e.maker(s)+kept(s), e.renewed(s), e.readers(s, home))
+			t.add(code(e.stableName(s.Name)), e.maker(s)+storeNote(s), e.renewed(s), e.readers(s, home))
 		}
 	}
 	return t
 }
 
-// homeOf is the section of who makes a Secret; what people make is nobody's.
+// homeOf returns the section of the creator of a Secret. Secrets of users belong to the infrastructure.
 func (e *emitted) homeOf(s judge.Secret) string {
 	if s.Maker.Kind == "" {
 		return infrastructure
@@ -172,7 +173,7 @@ var roles = map[string]string{
 	"exposure": "the gateway or Ingress controller",
 }
 
-// tls says how a hop is protected.
+// tls returns the protection of a connection.
 func (e *emitted) tls(h judge.Connection) string {
 	switch {
 	case h.To.Outside != "":
@@ -194,11 +195,11 @@ func (e *emitted) endName(end judge.Endpoint) string {
 	if end.Outside != "" {
 		return end.Outside
 	}
-	return code(e.plainName(end.Of.Name)) + strings.TrimRight(" "+end.Part, " ")
+	return code(e.stableName(end.Of.Name)) + strings.TrimRight(" "+end.Part, " ")
 }
 
-// asks are the hops from pods of a section, by server.
-func (e *emitted) asks(section string) *table {
+// outgoing returns the connections from pods of a section, by server.
+func (e *emitted) outgoing(section string) *table {
 	t := &table{head: []string{"Connects to", "Port", "TLS", "From"}}
 	type key struct {
 		to, tls string
@@ -221,8 +222,8 @@ func (e *emitted) asks(section string) *table {
 	return t
 }
 
-// asked are the hops to pods of a section from outside of it, by port.
-func (e *emitted) asked(section string) *table {
+// incoming returns the connections to pods of a section from outside of it, by port.
+func (e *emitted) incoming(section string) *table {
 	t := &table{head: []string{"Pods", "Port", "TLS", "Reached from"}}
 	type key struct {
 		at, tls string

@@ -9,9 +9,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// TestSecretsHaveMakersAndReaders: of every Secret that is emitted the page says who makes it and who reads it.
+// TestSecretsHaveMakersAndReaders checks that the page contains the creator and the readers of every composed Secret.
 func TestSecretsHaveMakersAndReaders(t *testing.T) {
-	claim, err := everything()
+	claim, err := fullClaim()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,15 +33,15 @@ func TestSecretsHaveMakersAndReaders(t *testing.T) {
 		}
 		copied := func(r judge.Reader) bool { return r.Kind == "ExternalSecret" }
 		if e.maker(s) == "" || s.Maker.Kind == "" && !slices.ContainsFunc(s.Readers, copied) {
-			t.Errorf("nobody makes Secret %s", s.Name)
+			t.Errorf("Secret %s has no creator", s.Name)
 		}
 		if e.readers(s, home) == "" {
-			t.Errorf("nobody reads Secret %s, which %v makes", s.Name, s.Maker.ID)
+			t.Errorf("Secret %s, which %v creates, has no reader", s.Name, s.Maker.ID)
 		}
 	}
 }
 
-// TestInterval: a duration is said in the largest unit that it is a multiple of.
+// TestInterval checks that a duration is formatted in the largest unit of which it is a multiple.
 func TestInterval(t *testing.T) {
 	for v, want := range map[any]string{
 		"5m0s": "5 minutes", "1h": "1 hour", "87600h": "10 years", "90s": "90 seconds", "soon": "soon", "36h": "36 hours",
@@ -52,7 +52,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestOwner: who looks after an object is told by its group, of which another one may be the end.
+// TestOwner checks that the owner of an object follows from its group, including groups that end with another group.
 func TestOwner(t *testing.T) {
 	for group, want := range map[string]string{
 		"openstack.c5c3.io": "the companion", "gateway.networking.k8s.io": "the gateway", "networking.k8s.io": "the Ingress controller", "apps": "Deployment",
@@ -63,9 +63,9 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestCrossing: the Secrets of a control plane that hypervisors have are those that somebody there reads, and come from it.
+// TestCrossing checks that hypervisors get only Secrets of a control plane that they read.
 func TestCrossing(t *testing.T) {
-	page, err := os.ReadFile("../../docs/clusters.md") // make verify-generated holds it to what clusters returns.
+	page, err := os.ReadFile("../../docs/clusters.md") // make verify-generated compares it with the result of clusters.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +79,11 @@ func TestCrossing(t *testing.T) {
 		}
 	}
 	if strings.Contains(section, "| – | `production` to") {
-		t.Errorf("a Secret is copied, and nobody reads it:\n%s", section)
+		t.Errorf("a copied Secret has no reader:\n%s", section)
 	}
 }
 
-// TestProgram: a command is said without shells, options and folders.
+// TestProgram checks that a command is shown without shells, options and folders.
 func TestProgram(t *testing.T) {
 	for name, tc := range map[string]struct {
 		words []string

@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
-// TestMembers: what an object orders, bare and in an Object, with the requests of all its containers.
+// TestMembers checks the resources of an object, directly and in an Object, with the requests of all its containers.
 func TestMembers(t *testing.T) {
 	container := func(cpu, memory string) map[string]any {
 		return map[string]any{"resources": map[string]any{"requests": map[string]any{"cpu": cpu, "memory": memory}}}
@@ -28,13 +28,13 @@ func TestMembers(t *testing.T) {
 		"Containers": {reason: "Requests of containers add up.", kind: "Deployment", manifest: deployment, want: "2 × 300m, 576Mi"},
 		"Volume":     {reason: "A kind with volumes.", kind: "MariaDB", manifest: database, want: "3 × 2, 8Gi, 100Gi"},
 		"Wrapped": {
-			reason: "What is in an Object.", kind: "MariaDB", wrapped: true,
+			reason: "An object in an Object is counted.", kind: "MariaDB", wrapped: true,
 			manifest: map[string]any{"spec": map[string]any{"forProvider": map[string]any{"manifest": database}}}, want: "3 × 2, 8Gi, 100Gi",
 		},
 		"NoRequest": {
-			reason: "It says so.", kind: "MaxScale", manifest: map[string]any{"spec": map[string]any{"replicas": 2.0}}, want: "2 × no request",
+			reason: "The number of replicas is in the manifest.", kind: "MaxScale", manifest: map[string]any{"spec": map[string]any{"replicas": 2.0}}, want: "2 × no request",
 		},
-		"None": {reason: "Nothing is there.", kind: "MaxScale", manifest: map[string]any{"spec": map[string]any{"replicas": 0.0}}, want: "–"},
+		"None": {reason: "There are no members.", kind: "MaxScale", manifest: map[string]any{"spec": map[string]any{"replicas": 0.0}}, want: "–"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ suites.
 
 Images of OpenStack's services are built on Debian %s, and the suites of real services refuse another Debian. %s
 
-A version that Debian has is the newest when it was recorded. ` +
+The version of a Debian package is the newest at the time of the record. ` +
 	"`make test-openstack SERVICE=configuration`" + ` fails when the packages that it installs are of another series.
 
 ## Deployed programs
@@ -60,18 +60,18 @@ A version that Debian has is the newest when it was recorded. ` +
 |---|---|---|
 %s`
 
-// from lists versions, each with the place that decides it; what several places decide is listed once.
+// from lists versions, each with the files that determine it; a version with several files is listed once.
 func from(sources []versions.Source, numbers []string) string {
 	var out []string
-	places := map[string][]string{}
+	locations := map[string][]string{}
 	for i, n := range numbers {
-		if len(places[n]) == 0 {
+		if len(locations[n]) == 0 {
 			out = append(out, n)
 		}
-		places[n] = append(places[n], sources[i].String())
+		locations[n] = append(locations[n], sources[i].String())
 	}
 	for i, n := range out {
-		out[i] = fmt.Sprintf("%s (%s)", n, strings.Join(places[n], ", "))
+		out[i] = fmt.Sprintf("%s (%s)", n, strings.Join(locations[n], ", "))
 	}
 	if len(out) == 0 {
 		return "–"

@@ -22,16 +22,16 @@ func typeOf(p apiextensionsv1.JSONSchemaProps) string {
 	case p.Format == "date-time":
 		return "time"
 	case p.Type == "array":
-		return "list of " + several(typeOf(*p.Items.Schema))
+		return "list of " + pluralOf(typeOf(*p.Items.Schema))
 	case p.Type == "object" && p.AdditionalProperties != nil:
-		return "map of " + several(typeOf(*p.AdditionalProperties.Schema))
+		return "map of " + pluralOf(typeOf(*p.AdditionalProperties.Schema))
 	case p.Type == "":
 		return "any value"
 	}
 	return p.Type
 }
 
-func several(t string) string {
+func pluralOf(t string) string {
 	switch {
 	case t == "number or text" || strings.HasSuffix(t, "s") || strings.Contains(t, " of "):
 		return t
@@ -41,7 +41,7 @@ func several(t string) string {
 	return t + "s"
 }
 
-// allowed says which values a field takes; for lists and maps, which values their members take.
+// allowed returns the values that a field accepts; for lists and maps, the values of their members.
 func allowed(p apiextensionsv1.JSONSchemaProps) string {
 	switch {
 	case len(p.Enum) > 0:
@@ -69,14 +69,14 @@ func allowed(p apiextensionsv1.JSONSchemaProps) string {
 	return ""
 }
 
-func bounds(least, most *int64, what string) string {
+func bounds(least, most *int64, unit string) string {
 	switch {
 	case least != nil && most != nil && *least == *most:
-		return fmt.Sprintf("%d %s", *most, what)
+		return fmt.Sprintf("%d %s", *most, unit)
 	case least != nil && most != nil:
-		return fmt.Sprintf("%d to %d %s", *least, *most, what)
+		return fmt.Sprintf("%d to %d %s", *least, *most, unit)
 	case most != nil:
-		return fmt.Sprintf("up to %d %s", *most, what)
+		return fmt.Sprintf("up to %d %s", *most, unit)
 	}
 	return ""
 }

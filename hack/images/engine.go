@@ -45,7 +45,7 @@ func findEngine(ctx context.Context, desired, cache string, log io.Writer) (engi
 	}
 	switch e.program {
 	case "buildah":
-		// A store of its own, which `make clean` removes; and nothing that a container in a container could not do.
+		// A separate store, which `make clean` removes, and only options that work in a container inside of a container.
 		e.global = []string{
 			"--root", filepath.Join(cache, "storage"), "--runroot", filepath.Join(cache, "run"), "--storage-driver", "vfs",
 		}
@@ -100,7 +100,7 @@ func (e engine) build(ctx context.Context, j *job, o options) error {
 	for _, name := range slices.Sorted(maps.Keys(j.labels)) {
 		args = append(args, "--label", name+"="+j.labels[name])
 	}
-	// Authorities that this machine trusts, such as that of a proxy.
+	// Authorities that this machine trusts, such as the authority of a proxy.
 	if file := os.Getenv("SSL_CERT_FILE"); file != "" {
 		args = append(args, "--secret", "id=authorities,src="+file)
 	}
@@ -113,7 +113,7 @@ func (e engine) build(ctx context.Context, j *job, o options) error {
 	if err := e.run(ctx, "push", "--quiet", local, "oci:"+o.out+":"+j.name()); err != nil || e.program == "podman" {
 		return err
 	}
-	return e.run(ctx, "rmi", local) // it would be there twice
+	return e.run(ctx, "rmi", local) // Otherwise, it would exist twice.
 }
 
 // name of the image in the layout: without the registry, with the tag.
@@ -167,7 +167,7 @@ func (e engine) base(ctx context.Context, suite string) (string, error) {
 	return ownBase, nil
 }
 
-// run runs the engine to its end. What it says goes to the log.
+// run runs the engine until it exits, with its output in the log.
 func (e engine) run(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, e.program, append(slices.Clone(e.global), args...)...) //nolint:gosec // one of two programs
 	cmd.Stdout, cmd.Stderr = e.log, e.log
@@ -177,7 +177,7 @@ func (e engine) run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// output is what the engine prints.
+// output returns the output of the engine.
 func (e engine) output(ctx context.Context, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, e.program, append(slices.Clone(e.global), args...)...).Output()
 	if err != nil {
@@ -233,7 +233,7 @@ func revision(ctx context.Context, tree string) (tag, commit string, err error) 
 		}
 		var out []byte
 		if out, err = exec.CommandContext(ctx, "git", append([]string{"-C", tree}, args...)...).Output(); err != nil {
-			err = fmt.Errorf("cannot ask git what is in %s (git %s): %w", tree, args[0], err)
+			err = fmt.Errorf("cannot read the state of %s (git %s): %w", tree, args[0], err)
 		}
 		return strings.TrimSpace(string(out))
 	}

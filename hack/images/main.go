@@ -1,13 +1,13 @@
 // Command images builds the container images of package images:
 //
-//	go run ./hack/images keystone                           # the newest release's
-//	go run ./hack/images -release 2025.2 keystone           # that of a release
-//	go run ./hack/images -release 2025.2 -source DIR nova   # of sources: a clone of a stable branch, or of any commit
-//	go run ./hack/images -list                              # all that there are, for every release, as JSON
-//	go run ./hack/images -name library/mariadb:11.8 DIR     # that of any folder with a Containerfile, under any name
+//	go run ./hack/images keystone                           # for the newest release
+//	go run ./hack/images -release 2025.2 keystone           # for a release
+//	go run ./hack/images -release 2025.2 -source DIR nova   # from sources: a clone of a stable branch, or of any commit
+//	go run ./hack/images -list                              # list all images, for every release, as JSON
+//	go run ./hack/images -name library/mariadb:11.8 DIR     # from any folder with a Containerfile, with any name
 //
-// They are built with Podman, or with Debian's buildah where there is none, and become one OCI image layout below the cache:
-// images/oci. Without -base, buildah builds on a Debian that mmdebstrap makes, so that no registry is needed; that takes root.
+// They are built with Podman or, if it is missing, with Debian's buildah, and stored in one OCI image layout below the cache: images/oci.
+// Without -base, buildah builds on a Debian from mmdebstrap, so that no registry is required; this requires root.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// options are what the flags say.
+// options are the values of the flags.
 type options struct {
 	root, release, source, name, suite, base, engine, out string
 }
@@ -48,9 +48,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.root, "root", ".", "folder of the repository")
 	flags.StringVar(&o.release, "release", "", "OpenStack release; empty: the newest")
-	flags.StringVar(&o.source, "source", "", "a git work tree of the service, in the place of its released version")
+	flags.StringVar(&o.source, "source", "", "a git work tree of the service, instead of its released version")
 	flags.StringVar(&o.name, "name", "", "name and tag of the image of a folder")
-	flags.StringVar(&o.suite, "suite", "", "the Debian that is built on; empty: that of the image's row")
+	flags.StringVar(&o.suite, "suite", "", "the Debian release of the base; default: the release in the image's row")
 	flags.StringVar(&o.base, "base", "", "image that is built on; empty: the public Debian, for buildah one made by mmdebstrap")
 	flags.StringVar(&o.engine, "engine", "", "podman or buildah; empty: the first of them that there is")
 	flags.StringVar(&o.out, "out", "", "OCI image layout; empty: images/oci in the cache")
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return list(stdout)
 	}
 	if flags.NArg() == 0 {
-		return fmt.Errorf("say which images to build: %s", strings.Join(names(), ", "))
+		return fmt.Errorf("specify the images to build: %s", strings.Join(names(), ", "))
 	}
 	if (o.source != "" || o.name != "") && flags.NArg() > 1 {
 		return fmt.Errorf("-source and -name are of one image")
@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// list prints name, release and image of everything in the table: what is not OpenStack's once, with the newest release.
+// list prints name, release and image of all entries in the table; images that are not part of OpenStack once, with the newest release.
 func list(stdout io.Writer) error {
 	type entry struct {
 		Name    string          `json:"name"`
@@ -125,14 +125,14 @@ type job struct {
 	reference string
 	// files of the folder that it is built in.
 	files map[string]string
-	// sources are a git work tree, commit is what it has checked out; empty: the released version.
+	// sources is a git work tree, commit its checked-out commit; empty: the released version.
 	sources, commit string
 	labels, args    map[string]string
 	// suite is the Debian that it is built on.
 	suite string
 }
 
-// planOf says what an image is built of: one of the table, or with -name that of a folder.
+// planOf returns the plan of an image: of an entry in the table, or with -name of a folder.
 func planOf(ctx context.Context, name string, o options) (*job, error) {
 	if o.name == "" {
 		return plan(ctx, name, o)
@@ -153,7 +153,7 @@ func planOf(ctx context.Context, name string, o options) (*job, error) {
 	return j, nil
 }
 
-// plan says what an image of the table is built of.
+// plan returns the plan of an image in the table.
 func plan(ctx context.Context, name string, o options) (*job, error) {
 	j := &job{files: map[string]string{}, labels: map[string]string{}, args: map[string]string{}}
 	var err error
@@ -188,7 +188,7 @@ func plan(ctx context.Context, name string, o options) (*job, error) {
 	return j, nil
 }
 
-// service plans what the recipe of all services needs.
+// service plans the build arguments of the recipe of all services.
 func (j *job) service(ctx context.Context, o options) error {
 	version, err := j.release.Version(j.image.Name)
 	if err != nil {
@@ -226,7 +226,7 @@ func (j *job) service(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if o.source != "" { // which has what it should have
+	if o.source != "" { // The caller is responsible for its content.
 		patches = slices.DeleteFunc(patches, func(p images.Patch) bool { return p.Of == j.image.Package })
 	}
 	applied := make([]string, len(patches))
@@ -260,7 +260,7 @@ func names() []string {
 	return out
 }
 
-// cacheDir is the folder for what is made once.
+// cacheDir returns the folder of the cache.
 func cacheDir() (string, error) {
 	dir := os.Getenv("COBALTCORE_CACHE")
 	if dir == "" {

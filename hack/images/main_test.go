@@ -36,7 +36,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestArguments: what a row says of its image reaches the recipe, which builds without it, too.
+// TestArguments checks that the values of an image's row are passed to the recipe, which also builds without them.
 func TestArguments(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^ARG ([A-Z]+)$`)
 	for _, name := range []string{"glance", "nova"} {
@@ -80,7 +80,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// TestSources: a stable branch and a commit have the tags that claims may ask for, and what is built is the commit.
+// TestSources checks that a stable branch and a commit have tags that claims accept, and that the commit is built.
 func TestSources(t *testing.T) {
 	tree := t.TempDir()
 	git := func(args ...string) string {
@@ -116,7 +116,7 @@ func TestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(folder, "source", "setup.py")); err != nil || string(got) != "committed" {
-		t.Errorf("got %q, %v: what is built is the commit", got, err)
+		t.Errorf("got %q, %v: want the build of the commit", got, err)
 	}
 	git("checkout", "-q", "--detach")
 	if j, err = plan(context.Background(), "keystone", o); err != nil || j.reference != "ghcr.io/c5c3/keystone:"+commit[:12] {

@@ -21,7 +21,7 @@ import (
 
 // pkg is a package under mutation.
 type pkg struct {
-	// path is what imports it, name how it is called in reports: the path below the module.
+	// path is the import path, name the name in reports: the path below the module.
 	path, name, dir string
 	files           []*file
 	types           *types.Package
@@ -34,14 +34,14 @@ type pkg struct {
 	texts map[string]string
 }
 
-// file is one of its files.
+// file is a source file of a package.
 type file struct {
 	path   string
 	source []byte
 	ast    *ast.File
 }
 
-// listed is what `go list` says of a package.
+// listed is the output of `go list` for a package.
 type listed struct {
 	ImportPath string   `json:"ImportPath"`
 	Dir        string   `json:"Dir"`
@@ -61,7 +61,7 @@ func helper(path string) bool {
 // load parses and checks the packages that the patterns name.
 func load(ctx context.Context, patterns []string) ([]*pkg, error) {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly,Module"}
-	args = slices.Concat(args, []string{"os", "strconv", "sync"}, patterns) // What the helpers need, too.
+	args = slices.Concat(args, []string{"os", "strconv", "sync"}, patterns) // The helpers import these packages.
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

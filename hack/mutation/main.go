@@ -1,14 +1,13 @@
-// Command mutation breaks packages on purpose, in one small way after another, and says which mistakes no test notices:
+// Command mutation introduces defects into packages, one at a time, and reports the ones that no test detects:
 //
 //	go run ./hack/mutation [flags] PACKAGE…
 //
-// Tools for mutations change conditions and operators. Most of what this project emits are literals, so this one changes
-// those: it drops a field, an element or an assignment, flips a bool, and puts a sibling in the place of a constant, a number or
-// a name.
+// Other mutation tools change conditions and operators. This project emits mostly literals, so this command changes them: it drops a
+// field, an element or an assignment, flips a bool, and replaces a constant, a number or a name by a sibling.
 //
-// All mutants of all packages are compiled at once (mutant schemata): each place calls a function that gives the original unless
-// an environment variable chooses another. One run of the tests records which places they reach; then each mutant that is reached
-// is run alone. Tests run in a copy of the tree, with -update where they have it: goldens notice nothing.
+// All mutants of all packages are compiled at once (mutant schemata): each location calls a function that returns the original value
+// unless an environment variable selects a mutant. One run of the tests records the locations that they reach; then each reached mutant is
+// run alone. Tests run in a copy of the tree, with -update if they have it, so that goldens detect nothing.
 package main
 
 import (
@@ -33,11 +32,11 @@ func main() {
 
 // options of one run.
 type options struct {
-	// root of the tree, and work, a folder outside of it for what is built.
+	// root of the tree, and work, a folder outside of it for build results.
 	root, work string
-	// tests are packages to run instead of those of the table.
+	// tests are packages to run instead of the table.
 	tests []string
-	// sample is how many mutants of a package are tried at most, all if 0.
+	// sample is the maximum number of mutants of a package, or 0 for all.
 	sample int
 	// only tries mutants whose place and words contain it.
 	only     string
@@ -47,7 +46,7 @@ type options struct {
 
 func run(ctx context.Context) error {
 	var o options
-	tests := flag.String("tests", "", "packages whose tests judge besides a package's own, not those of the table: with commas; - for none")
+	tests := flag.String("tests", "", "packages whose tests run in addition to a package's own, instead of the table: with commas; - for none")
 	flag.IntVar(&o.sample, "sample", 0, "try at most that many mutants of each package, always the same ones")
 	flag.StringVar(&o.only, "only", "", "try mutants whose line in the report contains this")
 	flag.IntVar(&o.parallel, "parallel", 2, "how many tests run at the same time")

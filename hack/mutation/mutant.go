@@ -15,15 +15,15 @@ import (
 	"strings"
 )
 
-// mutant is one mistake.
+// mutant describes a defect.
 type mutant struct {
 	id int
-	// key names it whatever line it is in: file, function and what is changed, counted if there are several.
-	key, what string
-	file      string
-	line      int
-	// gone is set if it does not compile; equivalent is the reason why no test can notice it.
-	gone       bool
+	// key identifies it independent of its line: file, function and description, numbered if there are several.
+	key, description string
+	file             string
+	line             int
+	// removed is set if it does not compile; equivalent is the reason why no test can notice it.
+	removed    bool
 	equivalent string
 	// reached by a test at all, and killed by which package's tests.
 	reached    bool
@@ -31,7 +31,7 @@ type mutant struct {
 	tried      bool
 }
 
-func (m *mutant) String() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line, m.what) }
+func (m *mutant) String() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line, m.description) }
 
 func mapKeys[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
 
@@ -63,7 +63,7 @@ func (p *pkg) mutate(id int) (int, error) {
 		return 0, err
 	}
 	p.texts = texts
-	p.mutants = slices.DeleteFunc(p.mutants, func(m *mutant) bool { return m.gone })
+	p.mutants = slices.DeleteFunc(p.mutants, func(m *mutant) bool { return m.removed })
 	return id, nil
 }
 
@@ -72,10 +72,10 @@ func (w *walker) add(at token.Pos, format string, args ...any) *mutant {
 	*w.next++
 	pos := w.pkg.fset.Position(at)
 	m := &mutant{
-		id: *w.next, what: fmt.Sprintf(format, args...), line: pos.Line,
+		id: *w.next, description: fmt.Sprintf(format, args...), line: pos.Line,
 		file: w.pkg.name + "/" + filepath.Base(w.path),
 	}
-	key := fmt.Sprintf("%s %s: %s", m.file, w.function(), m.what)
+	key := fmt.Sprintf("%s %s: %s", m.file, w.function(), m.description)
 	w.keys[key]++
 	if n := w.keys[key]; n > 1 {
 		key += " #" + strconv.Itoa(n)
@@ -99,8 +99,8 @@ func (w *walker) function() string {
 }
 
 // wrap puts a call of a helper around the expression.
-func (w *walker) wrap(e ast.Expr, before, behind string, mutants ...*mutant) {
-	w.edits = append(w.edits, edit{from: w.offset(e.Pos()), to: w.offset(e.End()), before: before, behind: behind, mutants: mutants})
+func (w *walker) wrap(e ast.Expr, before, after string, mutants ...*mutant) {
+	w.edits = append(w.edits, edit{from: w.offset(e.Pos()), to: w.offset(e.End()), before: before, after: after, mutants: mutants})
 }
 
 func (w *walker) offset(p token.Pos) int { return w.pkg.fset.Position(p).Offset }
@@ -118,7 +118,7 @@ func (w *walker) short(n ast.Node) string {
 	return string(text)
 }
 
-// visit adds the mutants of a node before those of what is in it: so the outer edits come first.
+// visit adds the mutants of a node before the mutants of its children, so that the outer edits come first.
 func (w *walker) visit(n ast.Node) bool {
 	if n == nil {
 		w.stack = w.stack[:len(w.stack)-1]
@@ -158,14 +158,14 @@ func (w *walker) visit(n ast.Node) bool {
 	return true
 }
 
-// literal drops what a composite literal consists of.
+// literal drops elements of a composite literal.
 func (w *walker) literal(n *ast.CompositeLit) {
 	t := w.pkg.info.TypeOf(n)
 	if t == nil {
 		return
 	}
 	under := t.Underlying()
-	if p, ok := under.(*types.Pointer); ok { // The element of a []*T, whose &T is left out.
+	if p, ok := under.(*types.Pointer); ok { // The element of a []*T, whose &T is implicit.
 		under = p.Elem().Underlying()
 	}
 	switch u := under.(type) {
@@ -204,7 +204,7 @@ func (w *walker) fields(n *ast.CompositeLit, s *types.Struct) {
 	}
 }
 
-// wrapped says whether a call may stand where the literal does, and what has to be written before its brace.
+// wrapped reports whether a call can replace the literal, and returns the text before its brace.
 func (w *walker) wrapped(n *ast.CompositeLit, t types.Type) (string, bool) {
 	if len(w.stack) > 0 {
 		if u, ok := w.stack[len(w.stack)-1].(*ast.UnaryExpr); ok && u.Op == token.AND {
@@ -256,15 +256,15 @@ func (w *walker) entries(n *ast.CompositeLit, t types.Type, u *types.Map) {
 		return
 	}
 	for _, element := range n.Elts {
-		kv := element.(*ast.KeyValueExpr) //nolint:forcetypeassert // The loop above looked.
+		kv := element.(*ast.KeyValueExpr) //nolint:forcetypeassert // The loop above checked the type.
 		mutants = append(mutants, w.add(kv.Pos(), "drop entry %s", w.short(kv)))
 		keys = append(keys, w.text(kv.Key))
 	}
-	behind := fmt.Sprintf(", []%s{%s}...)", w.typ(u.Key()), strings.Join(keys, ", "))
-	w.wrap(n, fmt.Sprintf("mutationWithout(%d, %s", mutants[0].id, prefix), behind, mutants...)
+	after := fmt.Sprintf(", []%s{%s}...)", w.typ(u.Key()), strings.Join(keys, ", "))
+	w.wrap(n, fmt.Sprintf("mutationWithout(%d, %s", mutants[0].id, prefix), after, mutants...)
 }
 
-// assignment leaves a field or an entry as it was.
+// assignment skips the assignment to a field or an entry.
 func (w *walker) assignment(n *ast.AssignStmt) {
 	if n.Tok != token.ASSIGN || len(n.Lhs) != len(n.Rhs) {
 		return
@@ -276,7 +276,7 @@ func (w *walker) assignment(n *ast.AssignStmt) {
 			continue
 		}
 		t := w.pkg.info.TypeOf(to)
-		// What is on the left is read as well, so it must not do anything.
+		// The left side is evaluated too, so it must not have side effects.
 		if t == nil || !w.pkg.writable(t) || w.text(n.Rhs[i]) == "true" || strings.Contains(w.text(to), "(") {
 			continue
 		}
@@ -288,7 +288,7 @@ func (w *walker) assignment(n *ast.AssignStmt) {
 // sentences are functions whose text is for people.
 var sentences = map[string]bool{"Errorf": true, "New": true, "panic": true, "Warningf": true, "Fatalf": true}
 
-// call leaves a slice as it was where something is appended, and skips what no test can see.
+// call skips an append to a slice. It ignores calls without an effect that a test can observe.
 func (w *walker) call(n *ast.CallExpr) {
 	switch f := n.Fun.(type) {
 	case *ast.Ident:
@@ -320,7 +320,7 @@ func (w *walker) call(n *ast.CallExpr) {
 	}
 }
 
-// results skips what is returned beside an error: nobody reads it.
+// results ignores the results that are returned with an error, because callers do not read them.
 func (w *walker) results(n *ast.ReturnStmt) {
 	if len(n.Results) < 2 {
 		return
@@ -345,7 +345,7 @@ func (w *walker) skipStrings(n *ast.CallExpr) {
 	}
 }
 
-// zero says whether the expression is what a field is without it.
+// zero reports whether the expression is the zero value of its type.
 func (w *walker) zero(e ast.Expr) bool {
 	tv := w.pkg.info.Types[e]
 	if tv.IsNil() {
@@ -366,7 +366,7 @@ func (w *walker) zero(e ast.Expr) bool {
 	}
 }
 
-// basic puts something else in the place of a number or a text.
+// basic replaces a number or a string by another one.
 func (w *walker) basic(n *ast.BasicLit) {
 	tv := w.pkg.info.Types[n]
 	if tv.Type == nil || !w.pkg.writable(tv.Type) {
@@ -387,7 +387,7 @@ func (w *walker) basic(n *ast.BasicLit) {
 	}
 }
 
-// pick puts another expression in the place of one.
+// pick replaces an expression by another one.
 func (w *walker) pick(e ast.Expr, t types.Type, other string) {
 	m := w.add(e.Pos(), "%s → %s", w.short(e), other)
 	w.wrap(e, fmt.Sprintf("mutationPick[%s](%d, ", w.typ(t), m.id), ", "+other+")", m)
@@ -401,7 +401,7 @@ func (w *walker) sibling(n *ast.BasicLit) string {
 		default:
 			continue
 		}
-		var before, behind string
+		var before, after string
 		ast.Inspect(around, func(m ast.Node) bool {
 			lit, ok := m.(*ast.BasicLit)
 			if !ok || lit.Kind != token.STRING || lit.Value == n.Value || w.skip[lit] || strings.ContainsAny(lit.Value, " \n") || lit.Value == `""` {
@@ -409,19 +409,19 @@ func (w *walker) sibling(n *ast.BasicLit) string {
 			}
 			if lit.Pos() < n.Pos() {
 				before = lit.Value
-			} else if behind == "" {
-				behind = lit.Value
+			} else if after == "" {
+				after = lit.Value
 			}
 			return true
 		})
-		if other := cmp.Or(behind, before); other != "" {
+		if other := cmp.Or(after, before); other != "" {
 			return other
 		}
 	}
 	return n.Value + `+"x"`
 }
 
-// constant puts a sibling in the place of a constant, and says whether the expression is one.
+// constant replaces a constant by a sibling, and reports whether the expression is a constant.
 func (w *walker) constant(e ast.Expr, name *ast.Ident) bool {
 	c, ok := w.pkg.info.Uses[name].(*types.Const)
 	if !ok {
@@ -476,7 +476,7 @@ func (w *walker) siblingConst(c *types.Const) *types.Const {
 		if pos.Filename != at.Filename {
 			far += 1_000_000
 		}
-		if !named && far > 12 { // What has no type of its own is a sibling in its block alone.
+		if !named && far > 12 { // An untyped constant is a sibling only in its own block.
 			continue
 		}
 		if best == nil || far < distance {

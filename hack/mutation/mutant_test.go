@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// source has one of each kind of place.
+// source has one location of each kind.
 //
 //nolint:dupword // It is code.
 const source = `package sample
@@ -49,7 +49,7 @@ func ports(n int) (map[string]Port, error) {
 }
 `
 
-// TestMutants: each place is changed in the ways that exist, all changes compile together, and what nobody reads is left alone.
+// TestMutants checks that each location is changed in all supported ways, all changes compile together, and unused values are not changed.
 func TestMutants(t *testing.T) {
 	p := sample(t)
 	var got []string
@@ -75,7 +75,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// TestEquivalents: one that is known is not tried, one that is no more is an error, and each has a reason.
+// TestEquivalents checks that known equivalents are not tried, and that an obsolete entry or an entry without a reason is an error.
 func TestEquivalents(t *testing.T) {
 	p := sample(t)
 	file := filepath.Join(t.TempDir(), "equivalent.txt")
@@ -93,7 +93,7 @@ func TestEquivalents(t *testing.T) {
 	if err := known.mark([]*pkg{p}); err != nil || p.mutants[0].equivalent != "who knows" || p.mutants[1].equivalent != "" {
 		t.Errorf("%v, %+v", err, p.mutants[0])
 	}
-	if known, err = read("sample/sample.go ports: 4 → 5 # gone\n"); err != nil || known.mark([]*pkg{p}) == nil {
+	if known, err = read("sample/sample.go ports: 4 → 5 # removed\n"); err != nil || known.mark([]*pkg{p}) == nil {
 		t.Errorf("one that is no more is passed over (%v)", err)
 	}
 	if _, err = read("sample/sample.go ports: 3 → 3+1\n"); err == nil {
@@ -101,7 +101,7 @@ func TestEquivalents(t *testing.T) {
 	}
 }
 
-// sample is the source as a package of a module of its own.
+// sample returns the source as a package of a separate module.
 func sample(t *testing.T) *pkg {
 	t.Helper()
 	dir := t.TempDir()

@@ -24,7 +24,7 @@ func readEquivalents(path string) (equivalents, error) {
 		}
 		at := strings.LastIndex(line, " # ")
 		if at < 0 || strings.TrimSpace(line[at+3:]) == "" {
-			return nil, fmt.Errorf("%s: give the reason behind \" # \" in: %s", path, line)
+			return nil, fmt.Errorf("%s: give the reason after \" # \" in: %s", path, line)
 		}
 		out[line[:at]] = line[at+3:]
 	}

@@ -15,9 +15,9 @@ import (
 
 // edit is text around an expression, or before a token if both ends are the same.
 type edit struct {
-	from, to       int
-	before, behind string
-	// mutants is what does not exist if the edit does not compile.
+	from, to      int
+	before, after string
+	// mutants do not exist if the edit does not compile.
 	mutants []*mutant
 }
 
@@ -42,7 +42,7 @@ func (r *rewritten) typ(t types.Type) string {
 	})
 }
 
-// writable says whether a file of the package may write the type.
+// writable reports whether a file of the package can name the type.
 func (p *pkg) writable(t types.Type) bool {
 	ok := true
 	var visit func(types.Type, int)
@@ -86,7 +86,7 @@ func (p *pkg) writable(t types.Type) bool {
 	return ok
 }
 
-// sameModule holds for packages of one repository: that is what "internal" is about here.
+// sameModule reports whether two packages are in one repository, which is sufficient for "internal" packages here.
 func sameModule(a, b string) bool {
 	head := func(path string) string {
 		return strings.Join(strings.SplitN(path, "/", 4)[:min(3, strings.Count(path, "/")+1)], "/")
@@ -102,10 +102,11 @@ func (r *rewritten) text() string {
 	}
 	var all []insertion
 	for i, e := range r.edits {
-		// What ends here comes before what begins here; of the latter the outermost first, of the former the innermost.
+		// Text at the end of an edit comes before text at the start of the next one. At the same position, starts are ordered from the outermost
+		// edit, ends from the innermost.
 		all = append(all, insertion{at: e.from, rank: len(r.edits) + i, text: e.before})
-		if e.behind != "" {
-			all = append(all, insertion{at: e.to, rank: -i, text: e.behind})
+		if e.after != "" {
+			all = append(all, insertion{at: e.to, rank: -i, text: e.after})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b insertion) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
@@ -118,7 +119,7 @@ func (r *rewritten) text() string {
 	}
 	b.Write(r.source[last:])
 	text := b.String()
-	// Imports go behind the package clause, on its line.
+	// Imports go after the package clause, on its line.
 	end := r.pkg.fset.Position(r.ast.Name.End()).Offset
 	var imports strings.Builder
 	for _, path := range slices.Sorted(mapKeys(r.aliases)) {
@@ -127,7 +128,7 @@ func (r *rewritten) text() string {
 	return text[:end] + imports.String() + text[end:]
 }
 
-// rewrite returns the package's files with its mutants in them, and forgets those that do not compile.
+// rewrite returns the package's files with its mutants, and drops the mutants that do not compile.
 func (p *pkg) rewrite(files []*rewritten) (map[string]string, error) {
 	for {
 		texts := map[string]string{filepath.Join(p.dir, "zz_mutation.go"): helpers(p.types.Name())}
@@ -174,7 +175,7 @@ func drop(p *pkg, files []*rewritten, errs []types.Error) bool {
 			at := p.fset.File(r.ast.Pos())
 			hit := lines[at.Line(at.Pos(e.from))]
 			for _, m := range e.mutants {
-				m.gone = m.gone || hit
+				m.removed = m.removed || hit
 			}
 			return hit
 		})
@@ -183,7 +184,7 @@ func drop(p *pkg, files []*rewritten, errs []types.Error) bool {
 	return dropped
 }
 
-// helpers is the file that chooses: the original, unless the environment says otherwise.
+// helpers returns the file that selects the value: the original, unless the environment selects a mutant.
 func helpers(name string) string {
 	return "package " + name + `
 
@@ -196,12 +197,12 @@ import (
 var (
 	mutationActive, _ = mutationStrconv.Atoi(mutationOS.Getenv("` + activeVariable + `"))
 	mutationRecord    = mutationOS.Getenv("` + recordVariable + `")
-	mutationSeen      mutationSync.Map
+	mutationReached   mutationSync.Map
 )
 
 func mutationOn(id int) bool {
 	if mutationRecord != "" {
-		if _, seen := mutationSeen.LoadOrStore(id, true); !seen {
+		if _, reachedBefore := mutationReached.LoadOrStore(id, true); !reachedBefore {
 			f, err := mutationOS.OpenFile(mutationRecord, mutationOS.O_APPEND|mutationOS.O_CREATE|mutationOS.O_WRONLY, 0o644)
 			if err != nil {
 				panic(err)

@@ -17,18 +17,18 @@ import (
 	"time"
 )
 
-// Variables by which a test is told which mutant it has, and where to write which ones it reaches.
+// Environment variables for the number of the mutant, and for the file in which a test records the mutants that it reaches.
 const (
 	activeVariable = "COBALTCORE_MUTANT"
 	recordVariable = "COBALTCORE_MUTANTS_REACHED"
 )
 
-// elsewhere names the packages whose tests judge others', besides their own: the first prefix that fits counts.
-var elsewhere = []struct {
+// furtherTests lists the packages whose tests cover other packages, in addition to their own: the first matching prefix is used.
+var furtherTests = []struct {
 	prefix string
 	tests  []string
 }{
-	// What comes before what is judged by a table of test/invariants, the rest of what is emitted by test/emitted.
+	// A table in test/invariants covers the steps before composition, test/emitted covers the composed objects.
 	{prefix: "functions/", tests: []string{"test/composed", "test/invariants", "test/emitted"}},
 	{prefix: "companion/internal/", tests: []string{
 		"companion/keyrepository", "companion/databasesync", "companion/credentialrotation", "companion/secretaggregate",
@@ -37,7 +37,7 @@ var elsewhere = []struct {
 	{prefix: "companion", tests: []string{"test/companion"}},
 	{prefix: "internal/offline/preview", tests: []string{"cmd/cobaltcore"}},
 	{prefix: "internal/offline/fake", tests: []string{"internal/engine/ready", "internal/offline/simulate"}},
-	// What builds objects is judged by what is emitted.
+	// Composed objects cover the packages that build them.
 	{prefix: "internal/kube/certificate", tests: builders},
 	{prefix: "internal/kube/c5c3", tests: append([]string{"companion"}, builders...)},
 	{prefix: "internal/kube/exposure", tests: builders},
@@ -56,7 +56,7 @@ var elsewhere = []struct {
 	// Everything else stands for itself.
 }
 
-// skipped are tests that take longer than all others of their package together, and notice of mutants what others notice.
+// skipped are tests that take longer than all other tests of their package together, and detect the same mutants.
 var skipped = map[string]string{
 	"functions/glance":             "^TestEachOwner$",
 	"functions/keystone":           "^TestEachOwner$",
@@ -73,7 +73,7 @@ var skipped = map[string]string{
 
 var builders = []string{"functions/keystone", "functions/controlplane", "test/emitted"}
 
-// waits is how long a test may wait, far longer than any does on a busy machine.
+// waits is the time limit of a test, far longer than any test takes on a busy machine.
 const waits = time.Hour
 
 // suite is the tests of one package, built with all mutants.
@@ -125,17 +125,17 @@ func judge(ctx context.Context, o options, packages []*pkg) error {
 	return ctx.Err()
 }
 
-// killer is whose tests notice the mutant, empty if none does.
+// killer returns the suite that detects the mutant, or "".
 func killer(ctx context.Context, judges []*suite, tree string, m *mutant) string {
 	for _, s := range judges {
-		if s.reached[m.id] && !s.reconcileN(ctx, tree, m.id) {
+		if s.reached[m.id] && !s.passes(ctx, tree, m.id) {
 			return s.name
 		}
 	}
 	return ""
 }
 
-// counter reports how far it is.
+// counter reports the progress.
 type counter struct {
 	sync.Mutex
 	done int
@@ -162,7 +162,7 @@ func (o options) names(p *pkg) []string {
 		}
 		return names
 	}
-	for _, e := range elsewhere {
+	for _, e := range furtherTests {
 		if strings.HasPrefix(p.name, e.prefix) {
 			return append(names, e.tests...)
 		}
@@ -170,7 +170,7 @@ func (o options) names(p *pkg) []string {
 	return names
 }
 
-// judges returns the suites of a package, in the order in which they are asked.
+// judges returns the suites of a package, in the order in which they run.
 func (o options) judges(p *pkg, suites map[string]*suite) []*suite {
 	var out []*suite
 	for _, name := range o.names(p) {
@@ -194,7 +194,7 @@ func boolean(b bool) int {
 	return 0
 }
 
-// choose returns the mutants to try: those that a test reaches and that are not known to change nothing.
+// choose returns the mutants to try, without unreached mutants and known equivalents.
 func (o options) choose(p *pkg, judges []*suite) []*mutant {
 	var out []*mutant
 	for _, m := range p.mutants {
@@ -210,7 +210,7 @@ func (o options) choose(p *pkg, judges []*suite) []*mutant {
 		out = out[:o.sample]
 		slices.SortFunc(out, func(a, b *mutant) int { return cmp.Compare(a.id, b.id) })
 	}
-	// What no test reaches is not run: nothing notices it.
+	// Mutants that no test reaches are not run, because no test can detect them.
 	var reached []*mutant
 	for _, m := range out {
 		if m.tried = true; m.reached {
@@ -274,7 +274,7 @@ func build(ctx context.Context, o options, packages []*pkg) (map[string]*suite, 
 	return suites, nil
 }
 
-// flags are those by which goldens are rewritten, and by which properties are tried the same way each time.
+// flags are the flags with which goldens are rewritten, and properties are tested with the same seed each time.
 func flags(ctx context.Context, binary string) []string {
 	help, _ := exec.CommandContext(ctx, binary, "-h").CombinedOutput()
 	var out []string
@@ -289,7 +289,7 @@ func flags(ctx context.Context, binary string) []string {
 	return out
 }
 
-// baseline runs the tests as they are, and notes which mutants they reach.
+// baseline runs the tests without a mutant, and records the mutants that they reach.
 func (s *suite) baseline(ctx context.Context, tree, work string) error {
 	record := filepath.Join(work, "reached")
 	_ = os.Remove(record)
@@ -313,9 +313,9 @@ func (s *suite) baseline(ctx context.Context, tree, work string) error {
 	return nil
 }
 
-// reconcileN says whether the tests notice nothing. A test that does not end has noticed. Processor time is limited, not time: beside other
-// work a test takes longer, which is no sign of a mutant. A test that waits for ever is ended after waits.
-func (s *suite) reconcileN(ctx context.Context, tree string, id int) bool {
+// passes reports whether the tests pass with a mutant. A test that does not end has detected it. Processor time is limited instead of
+// wall-clock time, because a test takes longer on a busy machine. A test that blocks is terminated after waits.
+func (s *suite) passes(ctx context.Context, tree string, id int) bool {
 	return s.command(ctx, tree, 30*time.Second+5*s.duration, activeVariable+"="+strconv.Itoa(id)).Run() == nil
 }
 
@@ -333,7 +333,7 @@ func (s *suite) command(ctx context.Context, tree string, limit time.Duration, e
 
 func tail(out []byte) []byte { return out[max(0, len(out)-3000):] }
 
-// copyTree copies what git knows and what it would add.
+// copyTree copies tracked files and untracked files that are not ignored.
 func copyTree(ctx context.Context, root, to string) error {
 	cmd := exec.CommandContext(ctx, "git", "ls-files", "-co", "--exclude-standard", "-z")
 	cmd.Dir = root
@@ -344,7 +344,7 @@ func copyTree(ctx context.Context, root, to string) error {
 	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
 		info, err := os.Stat(filepath.Join(root, name))
 		if err != nil || !info.Mode().IsRegular() {
-			continue // It was removed, and git was not told.
+			continue // It was deleted, but not in the index.
 		}
 		data, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {

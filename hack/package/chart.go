@@ -70,7 +70,7 @@ func (b builder) chartFiles(folder string) (map[string]any, []file, error) {
 		if err != nil {
 			return err
 		}
-		data, err := os.ReadFile(path) //nolint:gosec // nobody changes the checkout meanwhile
+		data, err := os.ReadFile(path) //nolint:gosec // The checkout does not change during the build.
 		if err != nil {
 			return err
 		}

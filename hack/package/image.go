@@ -21,7 +21,7 @@ import (
 const (
 	// user is the number of the user that programs run as; by convention it is called nonroot.
 	user = "65532"
-	// homepage is where the sources are.
+	// homepage is the address of the sources.
 	homepage = "https://github.com/c5c3/crossplane-cobaltcore"
 	// rootsPath is the Go module of the certificates.
 	rootsPath = "golang.org/x/crypto/x509roots/fallback"
@@ -114,7 +114,7 @@ func authorities() []byte {
 	return out.Bytes()
 }
 
-// rootsModule is the module that the certificates come from, as it is built into this very program.
+// rootsModule returns the module of the certificates in the version that is built into this program.
 func rootsModule() *debug.Module {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {

@@ -1,20 +1,19 @@
-// Command package builds what is installed, without Docker, from the commit that is checked out:
+// Command package builds the artifacts of an installation, without Docker, from the checked-out commit:
 //
 //	go run . -root ../.. -out ../../out/packages                                 # build
 //	go run . -root ../.. -out ../../out/packages -registry ghcr.io/c5c3 -push    # build and push
 //
-// It makes an image for each program of programs (linux/amd64 and linux/arm64), which is a Crossplane package as well where
-// the program is a function; the Configuration package of the API; and the Helm chart. The folder out gets
+// It builds an image for each program in programs (linux/amd64 and linux/arm64), which is also a Crossplane package if the program is a
+// function; the Configuration package of the API; and the Helm chart. The folder out gets
 //
-//	oci/             all of it as one OCI image layout
-//	*.xpkg           the Crossplane packages as `crossplane xpkg push` takes them, a file for each architecture
-//	*.tgz            the chart as `helm install` takes it
-//	*.cdx.json       what each program is made of (CycloneDX)
-//	roots/           the packages' sources as `crossplane xpkg build` takes them
-//	digests.txt      the digest of everything in oci/
+//	oci/             all artifacts as one OCI image layout
+//	*.xpkg           the Crossplane packages in the format of `crossplane xpkg push`, a file for each architecture
+//	*.tgz            the chart in the format of `helm install`
+//	*.cdx.json       the components of each program (CycloneDX)
+//	roots/           the packages' sources in the format of `crossplane xpkg build`
+//	digests.txt      the digest of every artifact in oci/
 //
-// The same commit, registry, version and Go toolchain give the same digests: nothing depends on the machine, the time or the
-// path.
+// The same commit, registry, version and Go toolchain give the same digests, independent of the machine, the time and the path.
 package main
 
 import (
@@ -36,7 +35,7 @@ type program struct {
 	name string
 	// main is the folder of its main package, below the root.
 	main string
-	// title is what it is, in a few words.
+	// title is a short description.
 	title string
 	// pkg is the folder of its crossplane.yaml, below the root; empty for an image that is no Crossplane package.
 	pkg string
@@ -64,7 +63,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("package", flag.ContinueOnError)
 	root := flags.String("root", ".", "folder of the repository")
-	out := flags.String("out", "out/packages", "folder that is written; what it held is gone")
+	out := flags.String("out", "out/packages", "output folder; its previous content is removed")
 	registry := flags.String("registry", "ghcr.io/c5c3", "registry, with a path, that the packages are for: they depend on each other there")
 	version := flags.String("version", "", "semantic version; empty: the version of internal/openstack/release")
 	push := flags.Bool("push", false, "push all of it to the registry, too")

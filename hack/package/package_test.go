@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// crossplane is the real CLI. Building it takes minutes, so that only `make test-package` asks for it.
+// crossplane is the real CLI. Building it takes minutes, so only `make test-package` sets it.
 var crossplane = os.Getenv("CROSSPLANE")
 
 // TestReproducible builds the same commit in two folders, and another commit.
@@ -55,7 +55,7 @@ func TestReproducible(t *testing.T) {
 	if third := tree(t, outs[2]); third["digests.txt"] == first["digests.txt"] || !strings.Contains(third["oci/index.json"], "sha256:") {
 		t.Errorf("another program has the same digests:\n%s", third["digests.txt"])
 	}
-	// What a run writes over is gone; a folder that no run wrote loses nothing.
+	// The output of an earlier run is replaced; other folders are not changed.
 	retained := filepath.Join(t.TempDir(), "kept")
 	if err := os.WriteFile(retained, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// TestPush pushes to a registry and looks at what Crossplane, Kubernetes and Helm pull.
+// TestPush pushes to a registry and checks the artifacts that Crossplane, Kubernetes and Helm pull.
 func TestPush(t *testing.T) {
 	server := httptest.NewServer(registry.New())
 	defer server.Close()
@@ -91,7 +91,7 @@ func TestPush(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(stdout.String(), d.Digest.String()+"  "+ref+"\n") {
-			t.Errorf("%s is %s, not what was printed:\n%s", ref, d.Digest, stdout.String())
+			t.Errorf("%s is %s, which differs from the output:\n%s", ref, d.Digest, stdout.String())
 		}
 		return d
 	}
@@ -187,7 +187,7 @@ func checkConfiguration(t *testing.T, stream, host string) {
 		}
 		kinds = append(kinds, o.Kind+"/"+o.Metadata.Name)
 		if i == 0 && (o.Spec.DependsOn[0]["package"] != host+"/function-cobaltcore" || o.Spec.DependsOn[0]["version"] != ">=v0.3.0") {
-			t.Errorf("the function is looked for elsewhere: %v", o.Spec.DependsOn)
+			t.Errorf("the function has another source: %v", o.Spec.DependsOn)
 		}
 	}
 	if !slices.Contains(kinds, "CompositeResourceDefinition/xcontrolplaneclusters.crossplane.c5c3.io") || !slices.Contains(kinds, "Composition/controlplane") {
@@ -247,7 +247,7 @@ func checkChart(t *testing.T, image v1.Image, host, archive string) {
 	}
 }
 
-// TestValidation: what cannot be built is a sentence.
+// TestValidation checks the error messages of failed builds.
 func TestValidation(t *testing.T) {
 	empty := t.TempDir()
 	cases := map[string]struct {
@@ -306,7 +306,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// objects are what a package file consists of, by kind and name. What the CLI adds when it writes typed objects is dropped.
+// objects returns the objects in a package file, by kind and name. Fields that the CLI adds when it writes typed objects are dropped.
 func objects(t *testing.T, file string) map[string]any {
 	t.Helper()
 	image, err := tarball.ImageFromPath(file, nil)

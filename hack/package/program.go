@@ -11,7 +11,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// architectures are what every program is built for.
+// architectures are the architectures of every program.
 var architectures = []string{"amd64", "arm64"}
 
 // program builds a program for every architecture and adds its image, its package files and its bills of materials.
@@ -60,7 +60,7 @@ func (b builder) built(ctx context.Context, p program, arch, scratch string) (v1
 	}
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot read what it is made of: %w", err)
+		return nil, nil, fmt.Errorf("cannot read the build information: %w", err)
 	}
 	bill, err := materials(p, b.source, arch, info)
 	if err != nil {
@@ -74,7 +74,7 @@ func (b builder) built(ctx context.Context, p program, arch, scratch string) (v1
 	return image, bill, err
 }
 
-// compile builds a static program. What the machine's environment would change is set.
+// compile builds a static program. It sets all variables that the environment of the machine could change.
 func compile(ctx context.Context, folder, path, arch string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", path, ".")
 	cmd.Dir = folder

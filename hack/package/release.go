@@ -23,14 +23,14 @@ type release struct {
 	files map[string][]byte
 }
 
-// artifact is what a registry holds under one name: an index of several architectures, or one image.
+// artifact is the object with one name in a registry: an index of several architectures, or one image.
 type artifact struct {
 	repository, tag string
 	index           v1.ImageIndex
 	image           v1.Image
 }
 
-// appendable is what an artifact consists of, whichever it is.
+// appendable returns the index or the image of an artifact.
 func (a artifact) appendable() mutate.Appendable {
 	if a.index != nil {
 		return a.index
@@ -57,7 +57,7 @@ func write(folder string, r release) error {
 	if err != nil {
 		return err
 	}
-	// Only what an earlier run wrote is removed: a folder given by mistake loses nothing.
+	// Only the output of an earlier run is removed, so that another folder is not deleted by mistake.
 	if _, err := os.Stat(filepath.Join(folder, "digests.txt")); err == nil {
 		if err := os.RemoveAll(folder); err != nil {
 			return err
@@ -92,7 +92,7 @@ func write(folder string, r release) error {
 	return nil
 }
 
-// push writes every artifact to a registry, given with its path. What is there already is not sent again.
+// push writes every artifact to a registry with a path. Existing blobs are not sent again.
 func (r release) push(registry string, options ...remote.Option) error {
 	for _, a := range r.artifacts {
 		ref, err := name.NewTag(registry+"/"+a.repository+":"+a.tag, name.StrictValidation)

@@ -45,7 +45,7 @@ type dependency struct {
 	DependsOn []string `json:"dependsOn"`
 }
 
-// materials lists the Go modules that the linker put into a program, the standard library, and the certificates beside it.
+// materials lists the Go modules that the linker put into a program, the standard library, and the certificates in its image.
 func materials(p program, src source, arch string, info *debug.BuildInfo) ([]byte, error) {
 	parts := []component{
 		{Type: "library", Name: "stdlib", Version: info.GoVersion, PURL: "pkg:golang/stdlib@" + strings.TrimPrefix(info.GoVersion, "go")},
@@ -92,7 +92,8 @@ func encode(v any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// module is one Go module. Its go.sum hash is a property: it is no hash of a file, as CycloneDX's hashes are.
+// module returns the component of a Go module. Its go.sum hash is a property, because it is not the hash of a file, as CycloneDX's hashes
+// are.
 func module(m *debug.Module) component {
 	c := component{Type: "library", Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + m.Path + "@" + m.Version}
 	if m.Sum != "" {

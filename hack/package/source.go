@@ -34,8 +34,8 @@ var (
 	versionLiteral = regexp.MustCompile(`(?m)^const Version = "([^"]*)"$`)
 )
 
-// findSource asks git for the commit that is checked out in root. An empty version is the one of internal/openstack/release; one v
-// before it is dropped.
+// findSource returns the checked-out commit of root. An empty version defaults to the version in internal/openstack/release; a leading v
+// is dropped.
 func findSource(ctx context.Context, root, version string) (source, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -76,11 +76,11 @@ func findSource(ctx context.Context, root, version string) (source, error) {
 // tag is the tag of a Crossplane package.
 func (s source) tag() string { return "v" + s.version }
 
-// git runs git in a folder and returns what it prints.
+// git runs git in a folder and returns its output.
 func git(ctx context.Context, folder string, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", folder}, args...)...).Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return "", fmt.Errorf("cannot ask git for the commit (a clone with .git is needed): %s", strings.TrimSpace(string(exit.Stderr)))
+		return "", fmt.Errorf("cannot read the commit with git (a clone with .git is required): %s", strings.TrimSpace(string(exit.Stderr)))
 	}
 	return strings.TrimSpace(string(out)), err
 }

@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Crossplane package is an image with a layer that holds one file, package.yaml, and is annotated as the base layer:
-// https://github.com/crossplane/crossplane/blob/main/contributing/specifications/xpkg.md. In a tarball layers have no
-// annotations; there the label <annotation>:<digest of the layer> says the same.
+// A Crossplane package is an image with a layer that contains one file, package.yaml, and has the annotation base:
+// https://github.com/crossplane/crossplane/blob/main/contributing/specifications/xpkg.md. In a tarball, layers have no annotations; the
+// label <annotation>:<digest of the layer> replaces them.
 const (
 	xpkgAnnotation = "io.crossplane.xpkg"
 	xpkgBase       = "base"
@@ -68,8 +68,8 @@ func (b builder) configuration(r *release) error {
 		docs = append(docs, r.files[root+kind+"/definition.yaml"], r.files[root+kind+"/composition.yaml"])
 	}
 	stream := streamOf(docs...)
-	// A Configuration runs nothing, so it is one image for all architectures. Crossplane asks for its own; registries and
-	// clients that look at the platform are content with the usual one.
+	// A Configuration contains no program, so one image serves all architectures. Crossplane requests its own architecture; registries and
+	// clients that check the platform accept the usual one.
 	image, err := withPackage(blank(), stream, b.source.time)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
-"""Prints what one service of one release knows as compact JSON: its options, their types and its policy rules.
+"""Prints the options of one service of one release, their types and its policy rules as compact JSON.
 
-extract.py SERVICE RELEASE ROW   with the Python of a virtual environment that has the service. ROW is that of services.toml, as JSON.
+extract.py SERVICE RELEASE ROW   with the Python of a virtual environment that has the service. ROW is the row of services.toml, as JSON.
 
 The option lists are those of oslo-config-generator, but its output says of a type only what it is called. So this reads the
 option objects: item types, patterns and lengths survive. Four things are in no list:
@@ -27,7 +27,7 @@ AUTH_TYPES = ("password", "v3password", "v3applicationcredential", "v3token", "h
 SKIPPED = ("tests", "migrations", "alembic", "versions", "wsgi", "cmd", "hacking", "locale", "__main__")
 # A default is for the reader: past this many characters it is no longer read.
 LONGEST_DEFAULT = 100
-# What this machine is called meanwhile: a name that is valid, and that no default has.
+# The name of this machine during the extraction: a valid name that is not a default.
 HOST = "host.invalid"
 
 
@@ -244,4 +244,4 @@ if __name__ == "__main__":
         registry = main(*sys.argv[1:])
     json.dump(registry, sys.stdout, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     sys.stdout.flush()
-    os._exit(0)  # Whatever threads the imports have started.
+    os._exit(0)  # Imports may have started threads.

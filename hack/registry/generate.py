@@ -69,7 +69,7 @@ def install(service, release, row):
 def extract(python, service, release, row):
     """Writes one data file. gzip without name and time: the same text gives the same bytes."""
     env = {**os.environ, "PYTHONHASHSEED": "0"}  # Some choices are sets.
-    # In a folder of its own: an import may leave a log behind.
+    # In a separate folder: an import may write a log.
     scratch = CACHE / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
     text = run(python, HERE / "extract.py", service, release, json.dumps(row),
@@ -88,7 +88,7 @@ def schema(service, row, name):
     known, seen = {}, set()
     for release in sorted(row["versions"]):
         python = install(service, release, row)
-        # A folder of its own: what is imported may leave a log behind.
+        # In a separate folder: an import may write a log.
         found = json.loads(run(python, HERE / "schema.py", *row["schemas"][name], cwd=CACHE, stdout=subprocess.PIPE).stdout)
         for revision in found["revisions"]:
             if revision in found["heads"]:

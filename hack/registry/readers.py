@@ -54,7 +54,7 @@ class Module:
         self.functions = collections.defaultdict(list)  # name → functions
         self.methods = collections.defaultdict(lambda: collections.defaultdict(list))  # class → name → functions
         self.bases = {}  # class → names of its bases
-        self.mentions = set()  # names that may be options of whatever group
+        self.mentions = set()  # names that may be options of any group
         self.reads = set()  # of all functions
         self.modules = set()
         self.strings = set()
@@ -162,7 +162,7 @@ class Parser(ast.NodeVisitor):
         except SyntaxError:
             return None
         docstrings(tree)
-        for node in ast.walk(tree):  # x = CONF.group, wherever it is: it is taken for that in the whole module.
+        for node in ast.walk(tree):  # x = CONF.group, at any position, applies to the complete module.
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 chain = self.chain(node.value)
                 if chain and len(chain) == 1:
@@ -391,12 +391,12 @@ class Program:
 
     def reached(self, modules):
         """The reads of every function that is reached, by its name."""
-        importers = collections.defaultdict(set)  # module → modules that may name what is in it
+        importers = collections.defaultdict(set)  # module → modules that may use its names
         for m in modules.values():
             for n in m.modules:
                 for p in parents(n):
                     importers[p].add(m.name)
-        names = collections.defaultdict(set)  # module → what its reached code mentions
+        names = collections.defaultdict(set)  # module → names in its reached code
         everywhere, classes, done, reads, bodies = set(), set(), set(), set(), set()
         todo = []
 

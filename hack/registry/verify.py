@@ -32,7 +32,7 @@ def lines(option, value):
     values = value if isinstance(value, list) and repeated else [value]
     for v in values:
         v = ",".join(map(text, v)) if isinstance(v, list) else text(v)
-        # Quotes keep outer spaces. A value with a line break goes on in the next line, which is indented.
+        # Quotes keep outer spaces. The continuation line of a value with a line break is indented.
         yield f'{option} = "{v}"'.replace("\n", "\n  ")
 
 
@@ -118,7 +118,7 @@ def parses(example):
     rule = _parser.parse_rule(example["check"])
 
     def evaluate(check):
-        # A check that asks a server is understood: it is not to be called.
+        # A check that sends a request to a server is accepted: it must not be called.
         if isinstance(check, (_checks.AndCheck, _checks.OrCheck)):
             return [evaluate(c) for c in check.rules]
         if isinstance(check, _checks.NotCheck):

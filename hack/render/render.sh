@@ -6,7 +6,7 @@
 # FUNCTION_TARGET is host:port of a function that is already running with --insecure; it serves every function that the
 # Composition names. The flags are those of `crossplane composition render`, most useful:
 #
-#   --xrd FILE   the definition: needed for defaults, and for claimable kinds, else the XR is taken for a v2 one
+#   --xrd FILE   the definition: required for defaults, and for claimable kinds, otherwise the XR is treated as a v2 one
 #   -e FILE      required resources: a PlatformConfig, and the admission policies (examples/platform/admission.yaml)
 #   -o FILE      observed composed resources (each with the annotation crossplane.io/composition-resource-name)
 #   -r           results as documents of kind Result
@@ -46,7 +46,7 @@ shift 3
 
 for file in "$xr" "$composition"; do [ -f "$file" ] || fail "there is no file $file"; done
 
-# The CLI waits for a function that does not answer until its own timeout, then says only "signal: killed".
+# The CLI waits for a function that does not respond until its own timeout, and then prints only "signal: killed".
 (exec 3<>"/dev/tcp/${target%:*}/${target##*:}") 2>/dev/null ||
   fail "no function listens on $target; start it first with --insecure and --address $target"
 

@@ -13,11 +13,11 @@ import (
 // processor that it uses.
 const interval = 50 * time.Millisecond
 
-// ticks is how many units of processor time in /proc are a second. The kernel reports 100 on every architecture of Go.
+// ticks is the number of units of processor time in /proc for each second. The kernel reports 100 on every architecture of Go.
 const ticks = 100
 
-// cpu measures the processor time of test binaries, user and system, with that of the children that they waited for. It reads
-// /proc rather than wrapping the binaries (go test -exec), because go test caches no result of a wrapped binary.
+// cpu measures the processor time of test binaries, user and system, including children that they waited for. It reads /proc instead of
+// wrapping the binaries (go test -exec), because go test does not cache the results of wrapped binaries.
 type cpu struct {
 	mu sync.Mutex
 	// used is the processor time of each process in ticks.

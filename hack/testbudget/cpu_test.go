@@ -14,7 +14,7 @@ func TestParseStat(t *testing.T) {
 		used, started int64
 		ok            bool
 	}{
-		"Plain":       {reason: "User and system time are added, and those of children.", stat: "42 (nova.test" + after, used: 127, started: 5555, ok: true},
+		"Plain":       {reason: "User and system time are added, including the time of children.", stat: "42 (nova.test" + after, used: 127, started: 5555, ok: true},
 		"Parentheses": {reason: "A name may contain parentheses and spaces.", stat: "42 (a) b (c.test" + after, used: 127, started: 5555, ok: true},
 		"Short":       {reason: "A truncated line is not used.", stat: "42 (nova.test) S 1 2 3"},
 		"Empty":       {reason: "The process has ended."},

@@ -167,8 +167,8 @@ func test(ctx context.Context, o options, r *report) error {
 	return err
 }
 
-// environment is the environment of go test. Unless GOGC says otherwise, tests collect garbage at five times what they keep, not at twice
-// that: this saves a fifth of the processor time of tests that compose claims, and takes up to 1 GiB of memory for each package that runs.
+// environment returns the environment of go test. Unless GOGC is set, tests collect garbage at five times the live heap instead of twice:
+// this saves a fifth of the processor time of tests that compose claims, and requires up to 1 GiB of memory for each package that runs.
 func environment(env []string) []string {
 	if os.Getenv("GOGC") != "" {
 		return env
@@ -176,7 +176,7 @@ func environment(env []string) []string {
 	return append(env, "GOGC=400")
 }
 
-// output returns what a command prints.
+// output returns the output of a command.
 func output(ctx context.Context, name string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Stderr = os.Stderr

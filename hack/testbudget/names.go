@@ -51,7 +51,7 @@ func list(ctx context.Context, o options) ([]goPackage, error) {
 	return out, nil
 }
 
-// match returns an error if a part of the filter selects none of the packages' tests.
+// match returns an error if a part of the filter selects no test of the packages.
 func match(filter string, packages []goPackage) error {
 	if filter == "" {
 		return nil
@@ -61,7 +61,7 @@ func match(filter string, packages []goPackage) error {
 		return err
 	}
 	for _, alternative := range split(filter, '|') {
-		// Of TestA/b/c, only TestA is a function. Whether b exists is known when TestA has run.
+		// Of TestA/b/c, only TestA is a function. The existence of b can be checked only after TestA has run.
 		expression := split(alternative, '/')[0]
 		pattern, err := regexp.Compile(expression)
 		if err != nil {
@@ -95,7 +95,7 @@ func tests(packages []goPackage) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// isTest reports whether go test runs a function of this name.
+// isTest reports whether go test would run a function with this name.
 func isTest(name string) bool {
 	for _, prefix := range []string{"Test", "Fuzz", "Example"} {
 		if strings.HasPrefix(name, prefix) {
@@ -135,14 +135,14 @@ func split(filter string, separator byte) []string {
 	return append(out, filter[begin:])
 }
 
-// suggested is how many names of tests an error lists.
+// suggested is the maximum number of test names in an error.
 const suggested = 8
 
 // suggest names the tests whose names are most like the expression.
 func suggest(expression string, names []string) string {
-	wanted := strings.ToLower(strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_]|\(\?[a-z]*[:)]`).ReplaceAllString(expression, ""), "_"))
+	selector := strings.ToLower(strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_]|\(\?[a-z]*[:)]`).ReplaceAllString(expression, ""), "_"))
 	ordered := slices.Clone(names)
-	slices.SortStableFunc(ordered, func(a, b string) int { return distance(wanted, a) - distance(wanted, b) })
+	slices.SortStableFunc(ordered, func(a, b string) int { return distance(selector, a) - distance(selector, b) })
 	rest := ""
 	if len(ordered) > suggested {
 		rest = fmt.Sprintf(", and %d others", len(ordered)-suggested)
@@ -151,23 +151,23 @@ func suggest(expression string, names []string) string {
 	return "tests with similar names: " + strings.Join(ordered, ", ") + rest
 }
 
-// distance counts the changes from a wanted name in lower case to a test's name. A name that contains the wanted one is close,
+// distance counts the changes from a selector in lower case to a test's name. A name that contains the selector is close,
 // however long it is.
-func distance(wanted, name string) int {
+func distance(selector, name string) int {
 	name = strings.ToLower(name)
-	if strings.Contains(name, strings.TrimPrefix(wanted, "test")) {
+	if strings.Contains(name, strings.TrimPrefix(selector, "test")) {
 		return 0
 	}
 	row := make([]int, len(name)+1)
 	for j := range row {
 		row[j] = j
 	}
-	for i := range len(wanted) {
+	for i := range len(selector) {
 		diagonal := row[0]
 		row[0] = i + 1
 		for j := range len(name) {
 			replaced := diagonal
-			if wanted[i] != name[j] {
+			if selector[i] != name[j] {
 				replaced++
 			}
 			diagonal = row[j+1]

@@ -15,7 +15,7 @@ func TestSplit(t *testing.T) {
 		separator      byte
 		want           []string
 	}{
-		"One":         {reason: "Without a separator there is one part.", filter: "TestA", separator: '|', want: []string{"TestA"}},
+		"One":         {reason: "Without a separator, the result has one part.", filter: "TestA", separator: '|', want: []string{"TestA"}},
 		"Two":         {reason: "Alternatives are split.", filter: "TestA|TestB", separator: '|', want: []string{"TestA", "TestB"}},
 		"Parentheses": {reason: "An alternative in parentheses is part of one expression.", filter: "Test(A|B)|C", separator: '|', want: []string{"Test(A|B)", "C"}},
 		"Brackets":    {reason: "In brackets, a separator and a parenthesis are characters.", filter: "Test[|(]A|B", separator: '|', want: []string{"Test[|(]A", "B"}},

@@ -28,23 +28,23 @@ type event struct {
 // result is a package that ran, or runs.
 type result struct {
 	path, dir string
-	// output holds the lines of each test that has not passed, and under "" those of no test.
+	// output holds the lines of each test that has not passed, and under "" the lines without a test.
 	output map[string][]string
 	// order are the tests of output in the order in which they began.
 	order []string
-	// cpu are CPU-seconds, and seconds those of the clock.
+	// cpu is the processor time and seconds the wall-clock time, both in seconds.
 	cpu, seconds float64
 	action       string
 	cached       bool
 }
 
-// report prints progress and keeps what the summary needs.
+// report prints progress and collects the data of the summary.
 type report struct {
 	o       options
 	cpu     cpu
 	results map[string]*result
 	done    []*result
-	// packages is how many packages have tests.
+	// packages is the number of packages with tests.
 	packages                int
 	passed, failed, skipped int
 	// skips are the skipped tests by package and reason.
@@ -207,7 +207,7 @@ func (r *report) finish() error {
 	}
 	fmt.Fprintf(r.o.out, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
 	if len(errs) > 0 {
-		return fmt.Errorf("%d errors besides failed tests", len(errs))
+		return fmt.Errorf("%d errors in addition to failed tests", len(errs))
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (r *report) total() float64 {
 	return total
 }
 
-// expensive is how many packages the table of costs lists.
+// expensive is the number of packages in the table of costs.
 const expensive = 15
 
 // printCosts prints the packages that used most processor time.

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds developer tools from the Go modules pinned beside this script and prints one path per name:
+# Builds developer tools from the Go modules that are pinned in this folder, and prints one path per name:
 #
 #   hack/tools/build.sh NAME…
 #
-# Every folder here is one tool, so that no tool's dependencies decide another's. A binary is named after the hash of what it
-# was built from and kept outside the tree, in ${COBALTCORE_CACHE:-~/.cache/cobaltcore}/bin. Progress goes to stderr.
+# Every folder here is one tool, so that the dependencies of tools are independent. The name of a binary contains the hash of its inputs;
+# it is stored outside the tree, in ${COBALTCORE_CACHE:-~/.cache/cobaltcore}/bin. Progress goes to stderr.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// object is a definition as it is written: only what is meant, no status and no zero values.
+// object is a definition in the generated form, without a status and zero values.
 type object struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -59,7 +59,7 @@ func claimable(name string, crd *apiextensionsv1.CustomResourceDefinition) (any,
 	spec.Names.Kind, spec.Names.ListKind = "X"+claim.Kind, "X"+claim.ListKind
 	spec.Names.Plural, spec.Names.Singular = "x"+claim.Plural, "x"+claim.Singular
 	spec.Scope = string(xv1.CompositeResourceScopeLegacyCluster)
-	// Foreground: what a claim owns is deleted in order, and the claim goes last.
+	// Foreground: the objects of a claim are deleted in order, and the claim is deleted last.
 	spec.DefaultCompositeDeletePolicy = "Foreground"
 	return newObject("apiextensions.crossplane.io/v1", "CompositeResourceDefinition", spec.Names.Plural+"."+spec.Group, spec), nil
 }
@@ -71,7 +71,7 @@ func namespaced(name string, crd *apiextensionsv1.CustomResourceDefinition) (any
 		status: union(xcrd.CompositeResourceStatusProps(xv1.CompositeResourceScopeNamespaced)),
 	}
 	for _, v := range crd.Spec.Versions {
-		// Our type names it, so that who composes such a resource can write it; the definition gets it from Crossplane.
+		// The Go type has the field, so that composers of such a resource can set it; Crossplane adds it to the definition.
 		delete(v.Schema.OpenAPIV3Schema.Properties["spec"].Properties, "crossplane")
 	}
 	spec, err := newSpec(name, crd, reserved)
@@ -82,8 +82,8 @@ func namespaced(name string, crd *apiextensionsv1.CustomResourceDefinition) (any
 	return newObject("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", spec.Names.Plural+"."+spec.Group, spec), nil
 }
 
-// plain keeps a CustomResourceDefinition as it is and adds titles.
-func plain(_ string, crd *apiextensionsv1.CustomResourceDefinition) (any, error) {
+// crdDocument returns a CustomResourceDefinition unchanged except for titles.
+func crdDocument(_ string, crd *apiextensionsv1.CustomResourceDefinition) (any, error) {
 	for i := range crd.Spec.Versions {
 		addTitlesToParts(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)
 	}
@@ -96,8 +96,7 @@ func newObject(apiVersion, kind, name string, spec any) object {
 	return o
 }
 
-// newSpec makes what the definitions of both versions share. The composition of a kind has the kind's own name, and nobody
-// can choose another.
+// newSpec returns the common part of the definitions of both versions. The composition of a kind has the kind's own name and is enforced.
 func newSpec(name string, crd *apiextensionsv1.CustomResourceDefinition, reserved fields) (xrdSpec, error) {
 	spec := xrdSpec{
 		Group:                  crd.Spec.Group,
@@ -132,8 +131,8 @@ func union(props ...map[string]apiextensionsv1.JSONSchemaProps) sets.Set[string]
 	return all
 }
 
-// reduce leaves of a schema what Crossplane takes over into the CRDs that it makes: spec and status, without the conditions
-// and whatever else it adds itself. Anything else that would silently get lost is an error.
+// reduce reduces a schema to the parts that Crossplane copies into its CRDs: spec and status, without the conditions and other fields that
+// it adds itself. Any other part, which would be lost silently, is an error.
 func reduce(schema *apiextensionsv1.JSONSchemaProps, reserved fields) (*apiextensionsv1.JSONSchemaProps, error) {
 	out := &apiextensionsv1.JSONSchemaProps{
 		Type:         "object",
@@ -167,8 +166,8 @@ func reduce(schema *apiextensionsv1.JSONSchemaProps, reserved fields) (*apiexten
 	return out, nil
 }
 
-// copiedByCrossplane reports whether Crossplane takes over everything that stands directly at a schema's spec or status: description, properties,
-// required, oneOf and CEL rules, and nothing else.
+// copiedByCrossplane returns an error unless Crossplane copies all direct parts of a schema's spec or status: it copies description,
+// properties, required, oneOf and CEL rules only.
 func copiedByCrossplane(p apiextensionsv1.JSONSchemaProps) error {
 	rest := p
 	rest.Type, rest.Description, rest.Properties, rest.Required, rest.OneOf, rest.XValidations = "", "", nil, nil, nil, nil

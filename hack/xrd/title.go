@@ -26,8 +26,9 @@ func addTitlesToParts(schema *apiextensionsv1.JSONSchemaProps) {
 	}
 }
 
-// addTitles gives every property below a schema a title, where it has none. What items are is said by the list that has them: nobody is
-// shown their own description, and kubectl apply keeps a copy of each definition where there is room for so much and no more.
+// addTitles adds a title to every property below a schema that has none. It removes the descriptions of items, because the description of
+// the list covers them and nothing shows them, and because the annotation in which kubectl apply stores a copy of each definition has a
+// size limit.
 func addTitles(schema *apiextensionsv1.JSONSchemaProps) {
 	if schema == nil {
 		return
@@ -61,7 +62,7 @@ func title(name string) string {
 		w = strings.ToLower(w)
 		if s, ok := spelling[w]; ok {
 			w = s
-			// A reference at the beginning is a sentence's first word, the other spellings stay as they are.
+			// A reference at the beginning is the first word of a sentence; other spellings are kept.
 			if i == 0 && s == strings.ToLower(s) {
 				w = strings.ToUpper(s[:1]) + s[1:]
 			}
@@ -105,7 +106,7 @@ func words(name string) []string {
 	return out
 }
 
-// plural reports whether the letter at i is the s of an abbreviation's plural.
+// plural reports whether the letter at i is the plural s of an abbreviation.
 func plural(r []rune, i int) bool {
 	return r[i] == 's' && (i+1 == len(r) || unicode.IsUpper(r[i+1]))
 }

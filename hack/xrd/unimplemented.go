@@ -9,9 +9,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// leaveOut removes fields from the schema of a CRD. Rules that ask whether somebody set one get the answer: nobody did. A rule that needs
-// its value can hold of nothing, and goes with it, as does one that blames it.
-func leaveOut(crd *apiextensionsv1.CustomResourceDefinition, paths []string) error {
+// removeFields removes fields from the schema of a CRD. In rules, has() of a removed field is replaced by false. A rule that requires its
+// value, or that reports it as the invalid field, is removed with it.
+func removeFields(crd *apiextensionsv1.CustomResourceDefinition, paths []string) error {
 	for _, v := range crd.Spec.Versions {
 		for _, path := range paths {
 			if err := remove(v.Schema.OpenAPIV3Schema, strings.Split(path, ".")); err != nil {
@@ -42,12 +42,12 @@ func remove(schema *apiextensionsv1.JSONSchemaProps, path []string) error {
 		}
 		schema.Properties[name] = child
 	}
-	schema.XValidations = unsay(schema.XValidations, path)
+	schema.XValidations = removeFromRules(schema.XValidations, path)
 	return nil
 }
 
-// unsay takes a field out of the rules of a schema that it lies below.
-func unsay(rules apiextensionsv1.ValidationRules, path []string) apiextensionsv1.ValidationRules {
+// removeFromRules takes a field out of the rules of a schema that it lies below.
+func removeFromRules(rules apiextensionsv1.ValidationRules, path []string) apiextensionsv1.ValidationRules {
 	joined := strings.ReplaceAll(strings.Join(path, "."), "[]", "")
 	field := `\b(self|oldSelf)\.` + regexp.QuoteMeta(joined) + `\b`
 	queried, used := regexp.MustCompile(`has\(`+field+`\)`), regexp.MustCompile(field)

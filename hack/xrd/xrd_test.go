@@ -148,7 +148,7 @@ func TestValidation(t *testing.T) {
 
 func TestGenerate(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
-	f := folder{"c5c3", plain, "crd.yaml", []string{"a.yaml", "a.yaml"}}
+	f := folder{"c5c3", crdDocument, "crd.yaml", []string{"a.yaml", "a.yaml"}}
 	if err := generate(f, from, to, t.TempDir()); err == nil {
 		t.Error("a CRD that is not there must be an error")
 	}
@@ -173,8 +173,8 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestLeaveOut: what is not built is gone, and rules are as if nobody could set it.
-func TestLeaveOut(t *testing.T) {
+// TestRemoveFields checks that unimplemented fields are removed, and that rules treat them as unset.
+func TestRemoveFields(t *testing.T) {
 	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
 	store := apiextensionsv1.JSONSchemaProps{
 		Type: "object", Required: []string{"ceph", "name"}, Properties: map[string]apiextensionsv1.JSONSchemaProps{"name": text, "file": text, "ceph": text},
@@ -190,7 +190,7 @@ func TestLeaveOut(t *testing.T) {
 		}
 		spec.XValidations = apiextensionsv1.ValidationRules{{Rule: "!has(self.cluster.gardener) || has(self.size)"}, {Rule: "self.cluster.gardener == ''"}}
 	})
-	if err := leaveOut(got, []string{"spec.stores[].ceph", "spec.cluster.gardener", "spec.name"}); err != nil {
+	if err := removeFields(got, []string{"spec.stores[].ceph", "spec.cluster.gardener", "spec.name"}); err != nil {
 		t.Fatal(err)
 	}
 	want := crd(func(spec, _ *apiextensionsv1.JSONSchemaProps) {
@@ -206,13 +206,13 @@ func TestLeaveOut(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, path := range []string{"spec.nothing", "spec.size.more", "spec.cluster.gardener"} {
-		if err := leaveOut(got, []string{path}); err == nil || !strings.Contains(err.Error(), path+": there is no field ") {
+		if err := removeFields(got, []string{path}); err == nil || !strings.Contains(err.Error(), path+": there is no field ") {
 			t.Errorf("%s: got %v", path, err)
 		}
 	}
 }
 
-// TestGenerateComplete: what leaves something out is written with everything, too, for those who check that.
+// TestGenerateComplete checks that a definition with unimplemented fields is also written completely, for tests.
 func TestGenerateComplete(t *testing.T) {
 	from, to, complete := t.TempDir(), t.TempDir(), t.TempDir()
 	in := crd(func(spec, _ *apiextensionsv1.JSONSchemaProps) {

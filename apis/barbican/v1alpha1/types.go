@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A Barbican is the key manager of one control plane: the API, and the workers that make keys. A ControlPlaneCluster makes it and fills in
-// every field, so that it looks nothing up.
+// A Barbican is the key manager of one control plane: the API, and the workers that generate keys. A ControlPlaneCluster creates it with
+// every field set, so it reads no other object.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
@@ -31,40 +31,40 @@ type BarbicanSpec struct {
 	common.ServiceSpec `json:",inline"`
 	common.Placement   `json:",inline"`
 	Storage            `json:",inline"`
-	// The Keystone that it belongs to.
+	// Keystone of the service.
 	Identity common.Identity `json:"identity"`
-	// Its message queue.
+	// Message queue of the service.
 	Queue common.Queue `json:"queue"`
-	// The API.
+	// API processes.
 	API common.Process `json:"api"`
-	// The workers, which make the keys that users order.
+	// Workers, which generate the keys that users order.
 	Worker common.Process `json:"worker"`
-	// Processes of each pod of the API.
+	// uWSGI processes of each pod of the API.
 	// +optional
 	UWSGI common.UWSGI `json:"uwsgi,omitempty"`
-	// Removal of secrets that were deleted, or have expired, from the database.
+	// Removal of deleted and expired secrets from the database.
 	// +optional
 	Archive common.Archive `json:"archive,omitempty"`
 }
 
-// Storage says where secrets are kept, and what they are encrypted with.
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.vault) || has(self.vault)",message="vault stays: secrets that are kept there could be read no more; delete them first, with everything that uses them, and Barbican with them",fieldPath=".vault"
+// Storage configures the store of secrets and their encryption.
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.vault) || has(self.vault)",message="vault cannot be removed, because secrets in it would become unreadable; delete these secrets, everything that uses them, and Barbican first",fieldPath=".vault"
 type Storage struct {
-	// Keys that the keys of projects are encrypted with, by which secrets in the database are. Absent: they rotate every month.
+	// Keys that encrypt the keys of projects, which encrypt secrets in the database. Defaults to a rotation every month.
 	// +optional
 	Keys *Keys `json:"keys,omitempty"`
-	// Vault or OpenBao that new secrets are kept in. Absent: the database, encrypted. Secrets that are in the database stay there.
+	// Vault or OpenBao for new secrets. Defaults to the database, encrypted. Existing secrets stay in the database.
 	// +optional
 	Vault *Vault `json:"vault,omitempty"`
 }
 
-// Keys are those that keys of projects are encrypted with.
+// Keys configures the keys that encrypt the keys of projects.
 type Keys struct {
-	// When they rotate.
+	// Schedule of the rotation.
 	// +kubebuilder:default="0 2 1 * *"
 	// +optional
 	RotationSchedule common.Cron `json:"rotationSchedule,omitempty"`
-	// Suspend rotation.
+	// Suspend the rotation.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
@@ -76,21 +76,21 @@ type Vault struct {
 	// +kubebuilder:validation:Pattern=`^https://([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?$`
 	// +kubebuilder:example="https://vault.example.com:8200"
 	URL string `json:"url"`
-	// Where the engine is mounted. It has to exist.
+	// Mount path of the engine. It must exist.
 	// +kubebuilder:validation:MaxLength=120
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="mount cannot be changed: the secrets in it would be lost"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="mount is immutable: the secrets in it would be lost"
 	// +kubebuilder:default=secret
 	// +optional
 	Mount string `json:"mount,omitempty"`
-	// Namespace in it. Absent: the root.
+	// Namespace in the Vault. Defaults to the root.
 	// +kubebuilder:validation:MaxLength=120
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 	// Secret with the keys role-id and secret-id of an AppRole.
 	SecretRef common.SecretReference `json:"secretRef"`
-	// Authority of the server's certificate. Absent: the public ones.
+	// Authority of the server's certificate. Defaults to public authorities.
 	// +optional
 	CASecretRef *common.SecretKeyReference `json:"caSecretRef,omitempty"`
 }

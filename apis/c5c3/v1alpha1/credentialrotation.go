@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A CredentialRotation replaces a credential regularly: a new one is made, every consumer takes it, then the old one is
-// revoked. The credential outlives it.
+// A CredentialRotation replaces a credential regularly: it creates a new credential, waits until every consumer uses it, then revokes the
+// old one. The credential is not deleted with the CredentialRotation.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -28,33 +28,33 @@ type CredentialRotation struct {
 
 // CredentialRotationSpec is the desired state of a rotation.
 // +kubebuilder:validation:XValidation:rule="self.preRotationDays < self.intervalDays",message="preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use"
-// +kubebuilder:validation:XValidation:rule="self.target == 'QueueUser' ? has(self.queue) : !has(self.queue)",message="queue says what a QueueUser may do: set it for that target, and for no other"
-// +kubebuilder:validation:XValidation:rule="self.target == 'QueueUser' ? !has(self.userName) && !has(self.cloudCredentialsRef) : has(self.userName) && has(self.cloudCredentialsRef)",message="userName and cloudCredentialsRef say whose credential it is in Keystone: set both for an ApplicationCredential or a Password, and neither for a QueueUser"
-// +kubebuilder:validation:XValidation:rule="self.target == 'ApplicationCredential' || !has(self.consumers) || !self.consumers.exists(c, c.kind == 'SecretAggregate')",message="a SecretAggregate can only be a consumer of an application credential: of a password its copy would be late, since Keystone knows one at a time, and who is connected to a queue does not read it again"
-// +kubebuilder:validation:XValidation:rule="self.target == 'ApplicationCredential' || !has(self.roles)",message="roles are those of an application credential: a password has all that its user has, and a queue has none"
-// +kubebuilder:validation:XValidation:rule="self.target == oldSelf.target && self.secretName == oldSelf.secretName && has(self.userName) == has(oldSelf.userName) && (!has(self.userName) || self.userName == oldSelf.userName)",message="target, userName and secretName cannot be changed: make another CredentialRotation"
+// +kubebuilder:validation:XValidation:rule="self.target == 'QueueUser' ? has(self.queue) : !has(self.queue)",message="queue is required when target is QueueUser and must be omitted otherwise"
+// +kubebuilder:validation:XValidation:rule="self.target == 'QueueUser' ? !has(self.userName) && !has(self.cloudCredentialsRef) : has(self.userName) && has(self.cloudCredentialsRef)",message="userName and cloudCredentialsRef are required for ApplicationCredential and Password and must be omitted for QueueUser"
+// +kubebuilder:validation:XValidation:rule="self.target == 'ApplicationCredential' || !has(self.consumers) || !self.consumers.exists(c, c.kind == 'SecretAggregate')",message="a SecretAggregate can be a consumer only when target is ApplicationCredential: its copy of a password would be late, and clients with an open connection to a queue do not read it again"
+// +kubebuilder:validation:XValidation:rule="self.target == 'ApplicationCredential' || !has(self.roles)",message="roles can be set only when target is ApplicationCredential"
+// +kubebuilder:validation:XValidation:rule="self.target == oldSelf.target && self.secretName == oldSelf.secretName && has(self.userName) == has(oldSelf.userName) && (!has(self.userName) || self.userName == oldSelf.userName)",message="target, userName and secretName are immutable; create another CredentialRotation"
 type CredentialRotationSpec struct {
-	// What is rotated. ApplicationCredential: one of the user's; the old one is valid until every consumer has the new one. Password: the
-	// user's own; Keystone knows one password of a user, so consumers cannot log in between its change and the end of their roll-out.
-	// QueueUser: a user of message queues, with its password; RabbitMQ knows one password of a user, so that another user takes its place,
-	// and the old one is there until every consumer has the new one.
+	// Kind of credential. ApplicationCredential: the old one is valid until every consumer has the new one. Password: Keystone accepts one
+	// password for each user, so consumers cannot log in between the change of the password and the end of their rollout. QueueUser: a user
+	// of message queues, with its password; RabbitMQ accepts one password for each user, so a new user replaces the old one, which is kept
+	// until every consumer has the new one.
 	// +kubebuilder:validation:Enum=ApplicationCredential;Password;QueueUser
 	Target string `json:"target"`
-	// User in Keystone whose credential it is.
+	// Keystone user of the credential.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	UserName string `json:"userName,omitempty"`
-	// How Keystone is reached, as that user. An application credential is of the cloud's project, and made with the cloud's password:
-	// Keystone lets nobody else make one. For a password, only the address and the user's domain are taken.
+	// Credentials of that user for Keystone. An application credential belongs to the cloud's project and is created with the cloud's
+	// password, because Keystone lets only the user create one. For a password, only the address and the user's domain are used.
 	// +optional
 	CloudCredentialsRef *common.CloudCredentialsReference `json:"cloudCredentialsRef,omitempty"`
-	// What a QueueUser may do, and where.
+	// Queues and permissions of a QueueUser.
 	// +optional
 	Queue *QueueUser `json:"queue,omitempty"`
-	// Names of the roles that an application credential has in the cloud's project, beside those that they imply. It is made when the user
-	// has all of them, and replaced, as in a rotation, when they are other ones than it was made with. Absent: those that the user has when
-	// it is made. A role that the user loses, the credential has no more either, until it is given again.
+	// Names of the roles that an application credential has in the cloud's project, in addition to implied roles. The credential is created
+	// when the user has all of them, and is replaced, as in a rotation, when the list changes. Defaults to the roles of the user at creation.
+	// If the user loses a role, so does the credential, until the role is assigned again.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
@@ -62,68 +62,68 @@ type CredentialRotationSpec struct {
 	// +listType=set
 	// +optional
 	Roles []string `json:"roles,omitempty"`
-	// Secret that consumers read. ApplicationCredential: it is made, with the keys application_credential_id and
-	// application_credential_secret. Password: it is there, with the present password in its key password. QueueUser: it is made, with the
-	// keys username and password. It outlives the CredentialRotation.
+	// Secret that consumers read. ApplicationCredential: it is created, with the keys application_credential_id and
+	// application_credential_secret. Password: it must exist, with the current password in its key password. QueueUser: it is created, with
+	// the keys username and password. It is not deleted with the CredentialRotation.
 	SecretName common.ObjectName `json:"secretName"`
-	// How old a credential gets, in days. Nothing ends by itself: the old one is revoked when no consumer uses it any more.
+	// Lifetime of a credential, in days. Credentials do not expire: the old one is revoked when no consumer uses it any more.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3650
 	// +kubebuilder:default=90
 	// +optional
 	IntervalDays int32 `json:"intervalDays,omitempty"`
-	// How long before that it is replaced, in days: the time that its consumers have.
+	// Time before the end of the lifetime at which the credential is replaced, in days. Consumers must switch to the new one within this
+	// time.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=365
 	// +kubebuilder:default=7
 	// +optional
 	PreRotationDays *int32 `json:"preRotationDays,omitempty"`
-	// How long the old application credential, or queue user, is kept after every consumer has taken the new one, in days.
+	// Time that the old application credential, or queue user, is kept after every consumer has switched to the new one, in days.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=365
 	// +kubebuilder:default=1
 	// +optional
 	GracePeriodDays *int32 `json:"gracePeriodDays,omitempty"`
-	// What uses the credential. Pods of workloads are restarted in the course of a roll-out when it was replaced; a SecretAggregate puts it
-	// into a Secret that is read for each login. What uses it in other namespaces and clusters says so itself, by a RemoteConsumer.
+	// Consumers of the credential. Pods of workloads are restarted during the rollout of a new credential; a SecretAggregate copies it to a
+	// Secret that is read for each login. Consumers in other namespaces and clusters create a RemoteConsumer.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
 	Consumers []Consumer `json:"consumers,omitempty"`
-	// Suspend rotation.
+	// Suspend the rotation.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// QueueUser is a user of message queues. It has a random name, under which it is made on every queue that a permission names, by objects of
-// RabbitMQ's messaging topology operator.
+// QueueUser is a user of message queues. It has a random name. Objects of RabbitMQ's messaging topology operator create it on every queue
+// of a permission.
 type QueueUser struct {
-	// Virtual hosts in which the user may do everything; elsewhere it may do nothing. One that is added or left out changes the user in use,
-	// and replaces nothing.
+	// Virtual hosts in which the user has all permissions; it has none in others. A change of the list updates the current user, and replaces
+	// no credential.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	Permissions []QueuePermission `json:"permissions"`
-	// What becomes of the users when the CredentialRotation is deleted. Retain: they stay, as does the Secret, for
-	// whoever makes it again.
-	// Delete: they are deleted with it.
+	// Policy for the users when the CredentialRotation is deleted. Retain: they are kept, with the Secret, for a CredentialRotation that is
+	// created again. Delete: they are deleted with it.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
 
-// QueuePermission is everything in a virtual host.
-// +kubebuilder:validation:XValidation:rule="has(self.rabbitMQRef) != has(self.connectionSecretRef)",message="a queue is a RabbitmqCluster, or one that somebody else runs; name one of rabbitMQRef and connectionSecretRef"
+// QueuePermission grants all permissions in a virtual host.
+// +kubebuilder:validation:XValidation:rule="has(self.rabbitMQRef) != has(self.connectionSecretRef)",message="set exactly one of rabbitMQRef and connectionSecretRef"
 type QueuePermission struct {
 	common.Broker `json:",inline"`
-	// Name of the virtual host. It need not be there yet: the credential is not ready until it is.
+	// Name of the virtual host. The credential is not ready until it exists.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	Vhost string `json:"vhost"`
 }
 
-// Consumer is what uses a credential.
+// Consumer is a user of a credential.
 type Consumer struct {
 	// Kind of the consumer.
 	// +kubebuilder:validation:Enum=Deployment;StatefulSet;DaemonSet;SecretAggregate
@@ -137,28 +137,28 @@ type CredentialRotationStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Ready, Distributed (every consumer has the credential in use), Revoked (no other is valid).
+	// Conditions: Ready, Distributed (every consumer has the current credential), Revoked (no other credential is valid).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// What the controller is doing.
+	// Current activity of the controller.
 	// +kubebuilder:validation:Enum=Idle;Minting;Distributing;Grace;Revoking
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// Identity of the credential in use. It does not reveal the secret.
+	// Identity of the current credential. It does not reveal the secret.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	CurrentID string `json:"currentID,omitempty"`
-	// Identity of the credential that is going to be revoked.
+	// Identity of the credential that will be revoked.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	PreviousID string `json:"previousID,omitempty"`
-	// When the credential was replaced last.
+	// Time of the last rotation.
 	// +optional
 	LastRotation *metav1.Time `json:"lastRotation,omitempty"`
-	// When it is replaced next.
+	// Time of the next rotation.
 	// +optional
 	NextRotation *metav1.Time `json:"nextRotation,omitempty"`
 }

@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the kinds of CobaltCore's own group that the companion controller reconciles: CredentialRotation
-// and SecretAggregate.
+// Package v1alpha1 holds the kinds of CobaltCore's own group that the companion reconciles: CredentialRotation, RaftCluster,
+// RemoteConsumer and SecretAggregate.
 //
 // +kubebuilder:object:generate=true
 // +groupName=c5c3.io

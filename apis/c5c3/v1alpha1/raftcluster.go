@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A RaftCluster remembers which cluster the members of an OVSDB database form, and asks each of them how it is. As long as it knows of a
-// cluster, nobody creates another one.
+// A RaftCluster records the ID of the cluster that the members of an OVSDB database form, and polls the state of each member. While an ID
+// is recorded, no member creates another cluster.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -27,24 +27,24 @@ type RaftCluster struct {
 }
 
 // RaftClusterSpec is the desired state of a RaftCluster.
-// +kubebuilder:validation:XValidation:rule="self.database == oldSelf.database && self.statefulSetName == oldSelf.statefulSetName",message="database and statefulSetName cannot be changed: the cluster that is known is theirs"
+// +kubebuilder:validation:XValidation:rule="self.database == oldSelf.database && self.statefulSetName == oldSelf.statefulSetName",message="database and statefulSetName are immutable: the recorded cluster ID belongs to them"
 type RaftClusterSpec struct {
-	// Database, as its schema is called.
+	// Name of the schema of the database.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
 	Database string `json:"database"`
-	// StatefulSet whose pods are the members. There need not be one yet.
+	// StatefulSet whose pods are the members. It need not exist yet.
 	StatefulSetName common.ObjectName `json:"statefulSetName"`
 	// Domain of the pods' names: ovn-nb.cloud.svc.cluster.local.
 	Domain common.Hostname `json:"domain"`
-	// Port that clients reach each member at, by TLS.
+	// Port of each member for clients, by TLS.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
-	// Secret with a client's certificate: tls.crt, tls.key, and the authority ca.crt.
+	// Secret with a client certificate: tls.crt, tls.key, and the authority ca.crt.
 	ClientSecretName common.ObjectName `json:"clientSecretName"`
-	// How often it asks, in seconds.
+	// Interval between polls, in seconds.
 	// +kubebuilder:validation:Minimum=5
 	// +kubebuilder:validation:Maximum=300
 	// +kubebuilder:default=10
@@ -76,21 +76,21 @@ type RaftClusterStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// ID of the cluster, once it is known. It never changes.
+	// ID of the cluster, once it has been observed. It never changes.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
-	// Pod that leads. Absent: none, as far as the members say.
+	// Pod that is the leader. Unset: the members report none.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Leader string `json:"leader,omitempty"`
-	// What each pod of the StatefulSet says.
+	// State that each pod of the StatefulSet reports.
 	// +kubebuilder:validation:MaxItems=9
 	// +listType=map
 	// +listMapKey=pod
 	// +optional
 	Members []RaftMember `json:"members,omitempty"`
-	// Nodes that have registered in the database, as they were counted last. Absent: they were not.
+	// Nodes that have registered in the database, at the last count. Unset: they have not been counted.
 	// +optional
 	Chassis *RaftChassis `json:"chassis,omitempty"`
 }
@@ -99,7 +99,7 @@ type RaftClusterStatus struct {
 type RaftChassis struct {
 	// Number of nodes.
 	Registered int32 `json:"registered"`
-	// Number of those whose controller has done what is wanted.
+	// Number of those whose controller has applied the current configuration.
 	Active int32 `json:"active"`
 	// Names of the others, the first eight.
 	// +kubebuilder:validation:MaxItems=8
@@ -109,20 +109,20 @@ type RaftChassis struct {
 	Behind []string `json:"behind,omitempty"`
 }
 
-// RaftMember is what a pod says.
+// RaftMember is the state that a pod reports.
 type RaftMember struct {
 	// Name of the pod.
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod"`
-	// Joined: it is a member of the cluster and in touch with the others. Joining: not yet, or not any more in touch. Left: it serves no such
-	// database. Foreign: it is a member of another cluster. Unreachable: it does not answer.
+	// Joined: it is a member of the cluster and connected to the others. Joining: it is not connected yet, or not any more. Left: it does not
+	// serve the database. Foreign: it is a member of another cluster. Unreachable: it does not respond.
 	// +kubebuilder:validation:Enum=Joined;Joining;Left;Foreign;Unreachable
 	State string `json:"state"`
-	// Its ID as a server, which is new when it has lost its volume.
+	// Server ID of the member. A member that has lost its volume gets a new ID.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional
 	ServerID string `json:"serverID,omitempty"`
-	// What else is to be said, such as why it cannot be reached.
+	// Details, such as the reason why it is unreachable.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`

@@ -6,9 +6,9 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A RemoteConsumer uses credentials of CredentialRotations of its namespace elsewhere: in another namespace, or in another cluster. Whoever
-// sees its pods there makes it, and reports which credentials they have; the companion says which ones are in use. Until they have those,
-// earlier ones are not revoked, but for no longer than until the next one is due.
+// A RemoteConsumer uses credentials of CredentialRotations of its namespace in another namespace or another cluster. The controller that
+// observes its pods creates it, and reports the credentials that they have; the companion reports the current ones. Until the pods have
+// those, previous credentials are not revoked, but at most until the next rotation is due.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -26,7 +26,7 @@ type RemoteConsumer struct {
 	Status RemoteConsumerStatus `json:"status,omitempty"`
 }
 
-// RemoteConsumerSpec is what a consumer uses.
+// RemoteConsumerSpec lists the credentials of a consumer.
 type RemoteConsumerSpec struct {
 	// Credentials that it uses.
 	// +kubebuilder:validation:MinItems=1
@@ -36,29 +36,29 @@ type RemoteConsumerSpec struct {
 	Credentials []ConsumedCredential `json:"credentials"`
 }
 
-// ConsumedCredential is one that a consumer uses.
+// ConsumedCredential is a credential that a consumer uses.
 type ConsumedCredential struct {
-	// Secret of the CredentialRotation whose credential it is.
+	// Secret of the CredentialRotation.
 	SecretName common.ObjectName `json:"secretName"`
-	// Identity of the last credential that all of its pods were known to have. Absent: none yet.
+	// Identity of the last credential that all of its pods were observed to have. Unset: none yet.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ObservedID string `json:"observedID,omitempty"`
 }
 
-// RemoteConsumerStatus is what is known of the credentials.
+// RemoteConsumerStatus is the state of the credentials.
 type RemoteConsumerStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Ready (each credential is known, and is not taken away before the consumer has the next one), Current (it has the ones in
-	// use).
+	// Conditions: Ready (each credential exists, and is not revoked before the consumer has the next one), Current (the consumer has the
+	// current credentials).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Credentials in use.
+	// Current credentials.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=secretName
@@ -66,11 +66,11 @@ type RemoteConsumerStatus struct {
 	Credentials []CurrentCredential `json:"credentials,omitempty"`
 }
 
-// CurrentCredential is one in use.
+// CurrentCredential is a current credential.
 type CurrentCredential struct {
-	// Secret that it is in.
+	// Secret of the credential.
 	SecretName common.ObjectName `json:"secretName"`
-	// Identity of it. It does not reveal the secret.
+	// Identity of the credential. It does not reveal the secret.
 	// +kubebuilder:validation:MaxLength=64
 	CurrentID string `json:"currentID"`
 }

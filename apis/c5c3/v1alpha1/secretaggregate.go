@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A SecretAggregate makes one Secret of many: it takes keys of named Secrets and writes them, as they are or in templates,
-// into a Secret that a pod mounts. A change of a source is in it at once; it is deleted with its SecretAggregate.
+// A SecretAggregate combines several Secrets: it copies keys of named Secrets, unchanged or in templates, into a Secret that a pod mounts.
+// A change of a source is copied immediately. The Secret is deleted with the SecretAggregate.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -25,19 +25,19 @@ type SecretAggregate struct {
 }
 
 // SecretAggregateSpec is the desired state of an aggregate.
-// +kubebuilder:validation:XValidation:rule="self.targetSecretName == oldSelf.targetSecretName",message="targetSecretName cannot be changed: pods mount it by name"
+// +kubebuilder:validation:XValidation:rule="self.targetSecretName == oldSelf.targetSecretName",message="targetSecretName is immutable: pods mount the Secret by name"
 type SecretAggregateSpec struct {
-	// Secret that is created. An existing one of that name that it does not own is not touched.
+	// Secret that is created. If a Secret of that name exists that it does not own, it is not changed.
 	TargetSecretName common.ObjectName `json:"targetSecretName"`
-	// Where values come from.
+	// Sources of values.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Sources []SecretSource `json:"sources,omitempty"`
 	// Keys of the Secret that is created. In a template, {{ .<source name> }} stands for a source's value, and {{ .<source name> | quote }}
-	// for that value as a string in YAML or JSON; base64 and trim are the other functions. All else stays as it is written, tabs and the end
-	// of the last line, too: Ceph reads no keyring without one. Of a key alone, as Rook's Secrets hold it, a keyring is
+	// for that value as a string in YAML or JSON; base64 and trim are the other functions. All other text is copied unchanged, including tabs
+	// and the end of the last line: Ceph does not read a keyring without it. With only a key, as in Rook's Secrets, a keyring is
 	// "[client.glance]\n\tkey = {{ .key | trim }}\n" (YAML: |, and not |-).
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=64
@@ -51,19 +51,19 @@ type SecretSource struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_]*$`
 	Name string `json:"name"`
-	// The key of a Secret.
+	// Key of a Secret.
 	SecretKeyRef common.SecretKeyReference `json:"secretKeyRef"`
-	// How the value is written into a template: None as it is; OsloConfig as the value of an option in an INI file, so that an
-	// OpenStack service takes it literally, whatever $, quotes and spaces are in it, and a value with line breaks is refused; URL as the user
-	// or the password of a URL, which an OpenStack service may read from an INI file, too; ConfigParser as a part of a value that Python's
-	// ConfigParser reads, and a value with line breaks is refused.
+	// Escaping of the value in a template. None: unchanged. OsloConfig: the value of an option in an INI file, which an OpenStack service
+	// reads literally, including $, quotes and spaces; a value with line breaks is rejected. URL: the user or the password of a URL, also in
+	// an INI file of an OpenStack service. ConfigParser: a part of a value that Python's ConfigParser reads; a value with line breaks is
+	// rejected.
 	// +kubebuilder:validation:Enum=None;OsloConfig;URL;ConfigParser
 	// +kubebuilder:default=None
 	// +optional
 	Escape string `json:"escape,omitempty"`
 }
 
-// SecretTemplate is a text in which {{ .<source name> }} stands for a source's value.
+// SecretTemplate is a text with {{ .<source name> }} in the place of a source's value.
 // +kubebuilder:validation:MaxLength=65536
 type SecretTemplate string
 
@@ -78,7 +78,7 @@ type SecretAggregateStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Changes whenever what the Secret holds does, but reveals nothing of it: the hash is keyed by a random number in the Secret.
+	// Hash of the content of the Secret. It reveals nothing of the content, because a random number in the Secret is the key of the hash.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ContentHash string `json:"contentHash,omitempty"`

@@ -1,4 +1,4 @@
-// Package v1alpha1 holds IdentityCatalog, what there is in a Keystone from its beginning, for others to refer to.
+// Package v1alpha1 holds IdentityCatalog, the initial objects of a Keystone that other objects refer to.
 //
 // +kubebuilder:object:generate=true
 // +groupName=keystone.openstack.c5c3.io

@@ -4,10 +4,10 @@ import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 )
 
-// GroupVersionKind of an IdentityCatalog. It is of Keystone's group: nobody else has one.
+// GroupVersionKind of an IdentityCatalog. It is in the group of Keystone.
 var GroupVersionKind = keystonev1.GroupVersion.WithKind("IdentityCatalog")
 
-// Kinds of what bootstrap makes.
+// Kinds of resources that Keystone's bootstrap creates.
 const (
 	Domains  BootstrapResource = "domains"
 	Projects BootstrapResource = "projects"
@@ -16,7 +16,7 @@ const (
 	Entries  BootstrapResource = "catalog"
 )
 
-// BootstrapResources are all of them.
+// BootstrapResources returns all of them.
 func BootstrapResources() []BootstrapResource {
 	return []BootstrapResource{Domains, Projects, Roles, Users, Entries}
 }

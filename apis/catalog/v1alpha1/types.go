@@ -7,9 +7,9 @@ import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 )
 
-// An IdentityCatalog shows in Kubernetes what there is in a Keystone from its beginning, so that other objects can refer to it: what its
-// bootstrap made, the project of the services, and the domains whose users live in a directory. A ControlPlaneCluster makes it and fills
-// in every field. It goes before the Keystone does: K-ORC has to log in there to delete it.
+// An IdentityCatalog represents initial objects of a Keystone in Kubernetes, so that other objects can refer to them: objects of its
+// bootstrap, the project of the services, and the domains with users in a directory. A ControlPlaneCluster creates it with every field
+// set. It is deleted before the Keystone, because K-ORC must log in to Keystone to delete it.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
@@ -27,15 +27,15 @@ type IdentityCatalog struct {
 
 // IdentityCatalogSpec is the desired state of an IdentityCatalog.
 type IdentityCatalogSpec struct {
-	// Settings for Crossplane. Its fields are those that Crossplane adds to every definition.
+	// Settings for Crossplane, which adds these fields to every definition.
 	// +optional
 	Crossplane *common.Crossplane `json:"crossplane,omitempty"`
-	// Where the objects are: beside Keystone's pods.
+	// Cluster and namespace of the objects: those of Keystone's pods.
 	// +optional
 	Target common.Target `json:"target,omitempty"`
-	// What the administrator logs in by, for what K-ORC cannot do.
+	// Credentials of the administrator, for operations that K-ORC does not support.
 	AdminCloudRef common.CloudCredentialsReference `json:"adminCloudRef"`
-	// What K-ORC logs in by.
+	// Credentials of K-ORC.
 	KORCCloudRef common.CloudCredentialsReference `json:"korcCloudRef"`
 	// Region of the catalog.
 	// +kubebuilder:validation:MinLength=1
@@ -48,34 +48,34 @@ type IdentityCatalogSpec struct {
 	// +kubebuilder:default=admin
 	// +optional
 	AdminUser string `json:"adminUser,omitempty"`
-	// What of bootstrap's is imported. Absent: nothing but what the rest needs.
+	// Objects of Keystone's bootstrap to import. Defaults to those that other objects require.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=set
 	// +optional
 	BootstrapResources []BootstrapResource `json:"bootstrapResources,omitempty"`
-	// There are services besides Keystone. What their users refer to is there then, whatever else is imported.
+	// There are services in addition to Keystone. The objects that their users refer to are then always imported.
 	// +optional
 	Services bool `json:"services,omitempty"`
-	// Keystone that is outside of the control plane, and that others may use, too. It gets an entry for this region, by which services find
-	// it. Absent: the Keystone is the control plane's own, and bootstrap has made an entry.
+	// External, possibly shared, Keystone. It gets a catalog entry for this region, by which services find it. If unset, the Keystone belongs
+	// to the control plane, and bootstrap has created an entry.
 	// +optional
 	Shared *SharedKeystone `json:"shared,omitempty"`
-	// Domains whose users live in a directory. They are made, and stay in Keystone when they are no longer named here.
+	// Domains with users in a directory. They are created, and are kept in Keystone when they are removed from this list.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional
 	Domains []DomainName `json:"domains,omitempty"`
 }
 
-// SharedKeystone is a Keystone that others may use, too.
+// SharedKeystone is a Keystone with other users.
 type SharedKeystone struct {
-	// Name of the control plane: that of its services' project, and the end of the name of the entry.
+	// Name of the control plane. It is the name of the project of its services, and the suffix of the name of the entry.
 	As common.ObjectName `json:"as"`
 	// Address of the Keystone, public and internal.
 	URL common.URL `json:"url"`
 }
 
-// BootstrapResource is a kind of resource that Keystone's bootstrap makes.
+// BootstrapResource is a kind of resource that Keystone's bootstrap creates.
 // +kubebuilder:validation:Enum=domains;projects;roles;users;catalog
 type BootstrapResource string
 
@@ -88,14 +88,14 @@ type DomainName string
 // IdentityCatalogStatus is the observed state of an IdentityCatalog.
 type IdentityCatalogStatus struct {
 	common.CompositionStatus `json:",inline"`
-	// Generation that the phase is about.
+	// Generation that the phase refers to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Phase of the catalog.
 	// +kubebuilder:validation:Enum=Creating;Ready;Updating
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// IDs of the domains of the spec, as far as there are any. One whose object cannot be seen for a while keeps its ID.
+	// IDs of the existing domains of the spec. A domain whose object is temporarily not observed keeps its ID.
 	// +kubebuilder:validation:MaxProperties=32
 	// +optional
 	DomainIDs map[string]keystonev1.DomainID `json:"domainIDs,omitempty"`

@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A Cinder is the block storage service of one control plane: the API, the scheduler, the managers of each backend's volumes, and the
-// backup service. A ControlPlaneCluster makes it and fills in every field, so that it looks nothing up.
+// A Cinder is the block storage service of one control plane: the API, the scheduler, the volume managers of each backend, and the backup
+// service. A ControlPlaneCluster creates it with every field set, so it reads no other object.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
@@ -32,41 +32,41 @@ type CinderSpec struct {
 	common.ServiceSpec `json:",inline"`
 	common.Placement   `json:",inline"`
 	Storage            `json:",inline"`
-	// How the pools of StorageClusters are reached that backends and backups name.
+	// Connections to the pools of StorageClusters that backends and backups reference.
 	// +kubebuilder:validation:MaxItems=17
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	StorageClients []common.StorageClient `json:"storageClients,omitempty"`
-	// The Keystone that it belongs to.
+	// Keystone of the service.
 	Identity common.Identity `json:"identity"`
-	// Its message queue.
+	// Message queue of the service.
 	Queue common.Queue `json:"queue"`
-	// The Barbican that keeps keys. Absent: there is none, and nothing is encrypted for users.
+	// Barbican for keys of encrypted volumes. Defaults to none: volumes cannot be encrypted.
 	// +optional
 	KeyManager *common.KeyManager `json:"keyManager,omitempty"`
-	// Where locks are kept that hold across pods. Absent: each backend has a single volume manager.
+	// Store of locks across pods. If unset, each backend has a single volume manager.
 	// +optional
 	Coordination *Coordination `json:"coordination,omitempty"`
-	// The API.
+	// API processes.
 	API common.Process `json:"api"`
-	// The scheduler.
+	// Scheduler processes.
 	Scheduler common.Process `json:"scheduler"`
-	// The volume managers of each backend that does not say otherwise.
+	// Volume managers of each backend that does not override them.
 	Volume common.Process `json:"volume"`
-	// Removal of what was deleted from the database.
+	// Removal of deleted rows from the database.
 	// +optional
 	Archive common.Archive `json:"archive,omitempty"`
-	// Processes of each pod of the API.
+	// uWSGI processes of each pod of the API.
 	// +optional
 	UWSGI common.UWSGI `json:"uwsgi,omitempty"`
 }
 
 // Coordination is a Valkey.
 type Coordination struct {
-	// Secret by which Valkey's operator says where it is.
+	// Secret in which Valkey's operator publishes the address.
 	BindingSecretRef common.SecretReference `json:"bindingSecretRef"`
-	// Sentinels are asked which member is the primary.
+	// Sentinels report which member is the primary.
 	// +optional
 	Sentinel bool `json:"sentinel,omitempty"`
 }
@@ -74,7 +74,7 @@ type Coordination struct {
 // CinderStatus is the observed state of a Cinder.
 type CinderStatus struct {
 	common.ServiceStatus `json:",inline"`
-	// Backends that volumes are kept in.
+	// State of the backends.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
@@ -90,10 +90,10 @@ type BackendStatus struct {
 	// Phase of the backend.
 	// +kubebuilder:validation:Enum=Waiting;Creating;Ready;Updating;Failed
 	Phase string `json:"phase"`
-	// Room in it, in GiB, as was last known.
+	// Total capacity, in GiB, at the last measurement.
 	// +optional
 	TotalGiB *int64 `json:"totalGiB,omitempty"`
-	// Room that is left in it, in GiB.
+	// Free capacity, in GiB.
 	// +optional
 	AvailableGiB *int64 `json:"availableGiB,omitempty"`
 }

@@ -1,18 +1,18 @@
 package v1alpha1
 
-// Archive removes what was deleted from databases.
+// Archive configures the removal of deleted rows from databases.
 type Archive struct {
-	// When it is removed.
+	// Schedule of the removal.
 	// +kubebuilder:default="30 3 * * *"
 	// +optional
 	Schedule Cron `json:"schedule,omitempty"`
-	// How long ago it was deleted, in days.
+	// Minimum age of a deletion, in days.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3650
 	// +kubebuilder:default=30
 	// +optional
 	AfterDays int32 `json:"afterDays,omitempty"`
-	// Suspend removal.
+	// Suspend the removal.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }

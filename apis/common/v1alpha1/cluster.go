@@ -1,19 +1,19 @@
 package v1alpha1
 
-// Cluster says which Kubernetes cluster the workloads run in. It stays the same for the life of a claim; the size and the
-// Kubernetes version of a dedicated cluster can change.
-// +kubebuilder:validation:XValidation:rule="has(self.ref) != has(self.gardener)",message="say which cluster, in one way: a cluster that the platform offers is ref: {name: …}"
-// +kubebuilder:validation:XValidation:rule="has(self.ref) == has(oldSelf.ref) && (!has(self.ref) || self.ref.name == oldSelf.ref.name)",message="another cluster cannot be chosen: data does not move; delete the claim and claim it elsewhere"
+// Cluster selects the Kubernetes cluster of the workloads. It is immutable; the size and the Kubernetes version of a dedicated cluster can
+// change.
+// +kubebuilder:validation:XValidation:rule="has(self.ref) != has(self.gardener)",message="set exactly one of ref and gardener; ref names a cluster that the platform provides"
+// +kubebuilder:validation:XValidation:rule="has(self.ref) == has(oldSelf.ref) && (!has(self.ref) || self.ref.name == oldSelf.ref.name)",message="cluster is immutable: data cannot be moved; delete the claim and create it with the other cluster"
 type Cluster struct {
-	// Name of a cluster that the platform offers to the claim's namespace.
+	// Cluster that the platform provides to the claim's namespace.
 	// +optional
 	Ref *ClusterReference `json:"ref,omitempty"`
-	// A dedicated cluster, made by Gardener.
+	// A dedicated cluster, created by Gardener.
 	// +optional
 	Gardener *Gardener `json:"gardener,omitempty"`
 }
 
-// ClusterReference names a cluster that the platform offers.
+// ClusterReference names a cluster that the platform provides.
 type ClusterReference struct {
 	// Name of the cluster.
 	// +kubebuilder:example="east"
@@ -21,7 +21,7 @@ type ClusterReference struct {
 }
 
 // Gardener describes a dedicated cluster.
-// +kubebuilder:validation:XValidation:rule="self.region == oldSelf.region",message="gardener.region cannot be changed: data does not move; delete the claim and claim it elsewhere"
+// +kubebuilder:validation:XValidation:rule="self.region == oldSelf.region",message="gardener.region is immutable: data cannot be moved; delete the claim and create it in the other region"
 type Gardener struct {
 	// Region of the cloud provider.
 	// +kubebuilder:validation:MinLength=1
@@ -49,7 +49,7 @@ type Gardener struct {
 	// +listType=set
 	// +optional
 	Zones []GardenerZone `json:"zones,omitempty"`
-	// What the cluster's own control plane survives: the loss of a node or of a zone.
+	// Failure that the control plane of the cluster tolerates: the loss of a node or of a zone.
 	// +kubebuilder:validation:Enum=none;node;zone
 	// +optional
 	HighAvailability string `json:"highAvailability,omitempty"`
@@ -66,11 +66,11 @@ type GardenerZone string
 // GardenerWorkers bounds the number of nodes.
 // +kubebuilder:validation:XValidation:rule="self.minimum <= self.maximum",message="workers.minimum must not exceed workers.maximum"
 type GardenerWorkers struct {
-	// Fewest nodes.
+	// Minimum number of nodes.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	Minimum int32 `json:"minimum"`
-	// Most nodes.
+	// Maximum number of nodes.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	Maximum int32 `json:"maximum"`

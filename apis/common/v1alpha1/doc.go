@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the pieces of schema that several kinds share: images, resources, placement, exposure,
-// overrides of a service's configuration, references and the parts of a status.
+// Package v1alpha1 holds the types that several kinds share: images, resources, placement, exposure, overrides of a service's
+// configuration, references and parts of a status.
 //
 // +kubebuilder:object:generate=true
 // +versionName=v1alpha1

@@ -1,8 +1,8 @@
 package v1alpha1
 
-// Exposure says how APIs are reached from outside the cluster.
-// +kubebuilder:validation:XValidation:rule="self.type != 'GatewayAPI' || has(self.gateway)",message="exposure of type GatewayAPI needs gateway.name and gateway.namespace"
-// +kubebuilder:validation:XValidation:rule="self.type != 'Ingress' || !has(self.routing) || self.routing == 'Hostnames'",message="routing Paths needs type GatewayAPI: a path has to be rewritten, which Ingress has no portable field for; use routing Hostnames"
+// Exposure configures the external access to APIs.
+// +kubebuilder:validation:XValidation:rule="self.type != 'GatewayAPI' || has(self.gateway)",message="exposure of type GatewayAPI requires gateway.name and gateway.namespace"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Ingress' || !has(self.routing) || self.routing == 'Hostnames'",message="routing Paths requires type GatewayAPI, because Ingress has no portable field to rewrite paths; use routing Hostnames"
 type Exposure struct {
 	// None: only inside the cluster. GatewayAPI: HTTPRoutes at a Gateway. Ingress: Ingress objects.
 	// +kubebuilder:validation:Enum=None;GatewayAPI;Ingress
@@ -11,15 +11,15 @@ type Exposure struct {
 	// +kubebuilder:validation:Enum=Hostnames;Paths
 	// +optional
 	Routing string `json:"routing,omitempty"`
-	// The Gateway that routes attach to.
+	// Gateway that routes attach to.
 	// +optional
 	Gateway *Gateway `json:"gateway,omitempty"`
-	// Class of Ingress objects. Absent: the cluster's default class.
+	// Class of Ingress objects. Defaults to the default class of the cluster.
 	// +kubebuilder:example="nginx"
 	// +optional
 	IngressClassName ObjectName `json:"ingressClassName,omitempty"`
-	// Controller that serves Ingress objects. The APIs behind it speak https, with certificates of an authority of their own, which is
-	// configured by its own annotations. other: configure it by annotations, if it needs that.
+	// Controller that serves Ingress objects. The APIs use https with certificates of a private authority, which the controller's own
+	// annotations configure. With other, set the annotations that your controller requires.
 	// +kubebuilder:validation:Enum=ingress-nginx;haproxy.org;haproxy-ingress;other
 	// +optional
 	IngressController string `json:"ingressController,omitempty"`
@@ -27,7 +27,7 @@ type Exposure struct {
 	// +kubebuilder:validation:MaxProperties=32
 	// +optional
 	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
-	// Namespaces from which the controller reaches the APIs. Absent: from every namespace.
+	// Namespaces from which the controller connects to the APIs. Defaults to all namespaces.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=set
 	// +optional
@@ -46,26 +46,27 @@ type Gateway struct {
 	// Namespace of the Gateway.
 	// +kubebuilder:example="gateway-system"
 	Namespace NamespaceName `json:"namespace"`
-	// Listener of the Gateway. Absent: every listener that takes the host name.
+	// Listener of the Gateway. Defaults to every listener that accepts the host name.
 	// +optional
 	SectionName ObjectName `json:"sectionName,omitempty"`
 }
 
-// TLS says how public addresses get their certificates.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !has(self.issuerRef)",message="without TLS there is no certificate to issue; leave issuerRef out, or enabled on",fieldPath=".issuerRef"
+// TLS configures the certificates of public addresses.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !has(self.issuerRef)",message="issuerRef has no effect without TLS; remove issuerRef or set enabled to true",fieldPath=".issuerRef"
 type TLS struct {
-	// Serve public addresses by https. Absent: yes.
+	// Serve public addresses by https. Defaults to true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Issuer of the public certificates, for an exposure of type Ingress. Absent: the controller brings its own. At a Gateway it is always
-	// the listener that has the certificate.
+	// Issuer of the public certificates, for an exposure of type Ingress. If unset, the controller provides the certificate. With a Gateway,
+	// the listener always provides the certificate.
 	// +optional
 	IssuerRef *IssuerReference `json:"issuerRef,omitempty"`
 }
 
-// MonitoringSettings are a claim's or the platform's settings of Prometheus objects. Absent fields are left to the other.
+// MonitoringSettings are the settings of Prometheus objects of a claim or of the platform. A field that the claim does not set is taken
+// from the platform.
 type MonitoringSettings struct {
-	// Make ServiceMonitors, PrometheusRules and, in ConfigMaps, dashboards. Absent, of both: no.
+	// Create ServiceMonitors, PrometheusRules and dashboards (ConfigMaps). Defaults to the platform's value, then to false.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 	// Labels of these objects, by which a Prometheus selects them.
@@ -74,9 +75,9 @@ type MonitoringSettings struct {
 	Labels map[string]LabelValue `json:"labels,omitempty"`
 }
 
-// Monitoring says whether Prometheus objects are made.
+// Monitoring configures Prometheus objects.
 type Monitoring struct {
-	// Make ServiceMonitors, PrometheusRules and, in ConfigMaps, dashboards.
+	// Create ServiceMonitors, PrometheusRules and dashboards (ConfigMaps).
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 	// Labels of these objects, by which a Prometheus selects them.
@@ -85,12 +86,12 @@ type Monitoring struct {
 	Labels map[string]LabelValue `json:"labels,omitempty"`
 }
 
-// ServiceExposure is how one service's API is reached from outside.
+// ServiceExposure configures the external access to the API of one service.
 type ServiceExposure struct {
 	Exposure `json:",inline"`
 	// Public host name.
 	Hostname Hostname `json:"hostname"`
-	// Path below the host name. Absent: the whole host.
+	// Path below the host name. Defaults to the whole host.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^/[a-z0-9-]+$`
 	// +optional
@@ -100,23 +101,23 @@ type ServiceExposure struct {
 	TLS TLS `json:"tls,omitempty"`
 }
 
-// Target says where a service's workloads run and how that cluster is reached.
+// Target is the cluster of a service's workloads and the connection to it.
 type Target struct {
 	// Provider config of the cluster (a ClusterProviderConfig of provider-kubernetes).
 	ProviderConfig ObjectName `json:"providerConfig"`
-	// The cluster is not the one that the composite resource lives in.
+	// The workloads run in another cluster than the composite resource.
 	// +optional
 	Remote bool `json:"remote,omitempty"`
 }
 
-// MemberExposure gives members of something that does not speak HTTP an address outside.
-// +kubebuilder:validation:XValidation:rule="self.type != 'NodePort' || has(self.nodes)",message="exposure of type NodePort needs nodes: a name or an address at which the nodes are reached, since ports alone are no address",fieldPath=".nodes"
-// +kubebuilder:validation:XValidation:rule="self.type == 'NodePort' || !has(self.nodes)",message="nodes is how the nodes are reached for exposure of type NodePort; leave it out",fieldPath=".nodes"
+// MemberExposure gives the members of a server without HTTP an external address.
+// +kubebuilder:validation:XValidation:rule="self.type != 'NodePort' || has(self.nodes)",message="exposure of type NodePort requires nodes: a name or an address of the nodes",fieldPath=".nodes"
+// +kubebuilder:validation:XValidation:rule="self.type == 'NodePort' || !has(self.nodes)",message="nodes requires exposure type NodePort; remove nodes or change the type",fieldPath=".nodes"
 type MemberExposure struct {
 	// None: only inside the cluster. LoadBalancer and NodePort: by Services of that type.
 	// +kubebuilder:validation:Enum=None;LoadBalancer;NodePort
 	Type string `json:"type"`
-	// Name or IPv4 address at which the cluster's nodes are reached, all of them or some that stay: what the ports of type NodePort are at.
+	// Name or IPv4 address of the nodes of the cluster, or of some permanent ones. Clients connect to ports of type NodePort there.
 	// +kubebuilder:example="nodes.example.com"
 	// +optional
 	Nodes Host `json:"nodes,omitempty"`
@@ -124,8 +125,8 @@ type MemberExposure struct {
 	// +kubebuilder:validation:MaxProperties=16
 	// +optional
 	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
-	// Networks from which the members are reached. Absent: any. With type NodePort a node may forward in its own name, so name the nodes'
-	// networks, too.
+	// Networks from which clients may connect to the members. Defaults to any. With type NodePort, a node may replace the client's address by
+	// its own; add the networks of the nodes.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional

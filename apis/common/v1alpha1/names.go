@@ -1,14 +1,14 @@
 package v1alpha1
 
-// What a control plane makes in Keystone, and the users of its services build on. The names are those in Keystone and, but for that of the
-// domain, of K-ORC's objects in the control plane's namespace.
+// Names of objects that a control plane creates in Keystone and that the users of its services require. Objects of K-ORC in the control
+// plane's namespace have the same names, except the domain.
 const (
 	// ServiceProject is the project of the services' users.
 	ServiceProject = "service"
-	// ServiceRole marks a user as a service's, AdminRole lets it do what an administrator does.
+	// ServiceRole marks a user as a service; AdminRole grants administrator access.
 	ServiceRole = "service"
 	AdminRole   = "admin"
-	// DefaultDomain is the domain that Keystone begins with, DefaultDomainObject its object.
+	// DefaultDomain is the initial domain of Keystone, DefaultDomainObject the K-ORC object for it.
 	DefaultDomain       = "Default"
 	DefaultDomainObject = "default"
 )

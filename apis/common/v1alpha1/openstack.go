@@ -1,14 +1,14 @@
 package v1alpha1
 
-// Ports of what services share.
+// Ports of shared servers.
 const (
-	// CachePort is that of the cache servers, DatabasePort that of a database whose reference names none.
+	// CachePort is the port of cache servers, DatabasePort the port of a database whose reference does not set one.
 	CachePort    = 11211
 	DatabasePort = 3306
 )
 
-// ServiceSpec holds what a control plane says to the composite resource of each of its services that has a database and options of
-// oslo's. It is complete: a service looks nothing up.
+// ServiceSpec is the configuration that a control plane passes to the composite resource of each service with a database and options of
+// oslo. It is complete: a service reads no other object.
 type ServiceSpec struct {
 	ServiceBase `json:",inline"`
 	Overrides   `json:",inline"`
@@ -16,21 +16,22 @@ type ServiceSpec struct {
 	Database Database `json:"database"`
 }
 
-// ServiceBase holds what a control plane says to the composite resource of every service, also to one that is a client of the others alone.
+// ServiceBase is the configuration that a control plane passes to the composite resource of every service, including services without a
+// database.
 type ServiceBase struct {
-	// Settings for Crossplane. Its fields are those that Crossplane adds to every definition.
+	// Settings for Crossplane, which adds these fields to every definition.
 	// +optional
 	Crossplane *Crossplane `json:"crossplane,omitempty"`
 	// OpenStack release.
 	// +kubebuilder:validation:Enum="2025.1";"2025.2";"2026.1";"2026.2"
 	OpenStackRelease string `json:"openStackRelease"`
-	// Where the workloads run.
+	// Cluster in which the workloads run.
 	// +optional
 	Target Target `json:"target,omitempty"`
-	// Container image. Absent: the image of the release.
+	// Container image. Defaults to the image of the release.
 	// +optional
 	Image *Image `json:"image,omitempty"`
-	// Where images come from.
+	// Registry and pull secrets of images.
 	// +optional
 	Images Images `json:"images,omitempty"`
 	// Region of the catalog.
@@ -41,10 +42,10 @@ type ServiceBase struct {
 	Cache Cache `json:"cache"`
 	// Addresses of the API.
 	Endpoints Endpoints `json:"endpoints"`
-	// How the API is reached from outside. Absent: it is not.
+	// External access to the API. Defaults to none.
 	// +optional
 	Exposure *ServiceExposure `json:"exposure,omitempty"`
-	// Issuer of the certificates that are used inside the cluster.
+	// Issuer of the certificates for traffic inside the cluster.
 	IssuerRef IssuerReference `json:"issuerRef"`
 	// DNS domain of the cluster that the workloads run in. Defaults to cluster.local.
 	// +optional
@@ -52,10 +53,10 @@ type ServiceBase struct {
 	// Prometheus objects.
 	// +optional
 	Monitoring Monitoring `json:"monitoring,omitempty"`
-	// Store that generated secrets and keys are backed up to.
+	// Store for backups of generated secrets and keys.
 	// +optional
 	SecretStore *SecretStoreReference `json:"secretStore,omitempty"`
-	// What happens to the database account, keys and generated secrets when the service is deleted.
+	// Policy for the database account, keys and generated secrets when the service is deleted.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
@@ -76,21 +77,21 @@ type Database struct {
 	// +kubebuilder:default=3306
 	// +optional
 	Port int32 `json:"port,omitempty"`
-	// Secret key that holds the authority of the server's certificate.
+	// Secret key with the authority of the server's certificate.
 	CASecretRef SecretKeyReference `json:"caSecretRef"`
 	// The server is a Galera cluster.
 	// +optional
 	Galera bool `json:"galera,omitempty"`
-	// The server is somebody else's, and others may use it, too: with what the names begin of the databases and users that this control plane
-	// has there. Absent: the server is its own.
+	// Prefix of the names of databases and users of this control plane on an external, possibly shared, server. Empty if the server belongs
+	// to the control plane.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*$`
 	// +optional
 	SharedAs string `json:"sharedAs,omitempty"`
 }
 
-// NameOf is what a database or a user is called on the server: by its own name, or, where others have some there, by one that is nobody
-// else's. The operator takes over what has the name that it looks for, and gives a user of that name another password.
+// NameOf returns the name of a database or a user on the server: the given name or, on a shared server, the name with the prefix of the
+// control plane. The operator adopts an existing database or user of the same name and replaces the password of the user.
 func (d *Database) NameOf(name string) string {
 	if d.SharedAs == "" {
 		return name
@@ -121,25 +122,26 @@ type Endpoints struct {
 	Internal URL `json:"internal"`
 }
 
-// KeystoneReference is where a Keystone is, and how its certificate is verified.
+// KeystoneReference is the address of a Keystone, and the authority that verifies its certificate.
 type KeystoneReference struct {
 	// Address inside the cluster, at which services log in and check tokens.
 	InternalURL URL `json:"internalURL"`
 	// Address at which clients log in.
 	PublicURL URL `json:"publicURL"`
-	// Secret key that holds the authority of the internal address's certificate.
+	// Secret key with the authority of the internal address's certificate.
 	CASecretRef SecretKeyReference `json:"caSecretRef"`
-	// ConfigMap with the same authority under ca.crt, in the service's namespace: a Gateway verifies the service by it. Absent: there is none.
+	// ConfigMap with the same authority under ca.crt, in the service's namespace, with which a Gateway verifies the service. Defaults to
+	// none.
 	// +optional
 	CAConfigMapRef *LocalReference `json:"caConfigMapRef,omitempty"`
-	// The Keystone is outside of this control plane, and others may use it, too: this control plane's own name, with which the names end of
-	// what it makes there. Absent: the Keystone is its own.
+	// Suffix of the names of objects that this control plane creates in an external, possibly shared, Keystone: the name of the control
+	// plane. Empty if the Keystone belongs to the control plane.
 	// +optional
 	SharedAs ObjectName `json:"sharedAs,omitempty"`
 }
 
-// NameOf is what something is called in the Keystone that a control plane has made there: by its own name, or, where others make things of
-// the same kind, by one that is nobody else's. K-ORC takes over what has the name that it looks for, and deletes it in the end.
+// NameOf returns the name of an object that a control plane creates in the Keystone: the given name or, in a shared Keystone, the name
+// with the suffix of the control plane. K-ORC adopts an existing object of the same name, and deletes it with its own object.
 func (k *KeystoneReference) NameOf(name string) string {
 	if k.SharedAs == "" {
 		return name
@@ -147,7 +149,8 @@ func (k *KeystoneReference) NameOf(name string) string {
 	return name + "-" + string(k.SharedAs)
 }
 
-// Project is the name of the project of the services' users. K-ORC changes what it takes over, and that of others is not ours to change.
+// Project returns the name of the project of the services' users. In a shared Keystone, each control plane has its own project, because
+// K-ORC changes the projects that it adopts.
 func (k *KeystoneReference) Project() string {
 	if k.SharedAs == "" {
 		return ServiceProject
@@ -155,19 +158,19 @@ func (k *KeystoneReference) Project() string {
 	return string(k.SharedAs)
 }
 
-// Identity is the Keystone that a service belongs to: it has a user there and entries in the catalog.
+// Identity is the Keystone of a service, in which it has a user and catalog entries.
 type Identity struct {
 	KeystoneReference `json:",inline"`
-	// What the administrator logs in by, for what K-ORC cannot do.
+	// Credentials of the administrator, for operations that K-ORC does not support.
 	AdminCloudRef CloudCredentialsReference `json:"adminCloudRef"`
-	// What K-ORC logs in by.
+	// Credentials of K-ORC.
 	KORCCloudRef CloudCredentialsReference `json:"korcCloudRef"`
-	// Replacement of the application credential by which the service logs in, and of its user of the message queue.
+	// Rotation of the application credential of the service, and of its user of the message queue.
 	// +optional
 	CredentialRotation Rotation `json:"credentialRotation,omitempty"`
 }
 
-// KeyManager is the Barbican of a control plane, which has the keys of what is encrypted for users.
+// KeyManager is the Barbican of a control plane, which stores the keys of encrypted user data.
 type KeyManager struct {
 	// Address inside the cluster.
 	InternalURL URL `json:"internalURL"`
@@ -175,7 +178,7 @@ type KeyManager struct {
 
 // CloudCredentialsReference names a cloud of a clouds.yaml, as K-ORC does.
 type CloudCredentialsReference struct {
-	// Secret with the keys clouds.yaml and, for an authority of one's own, cacert.
+	// Secret with the keys clouds.yaml and, for a private authority, cacert.
 	SecretName ObjectName `json:"secretName"`
 	// Cloud in the clouds.yaml.
 	// +kubebuilder:validation:MinLength=1
@@ -185,7 +188,7 @@ type CloudCredentialsReference struct {
 
 // UWSGI shapes the processes of each pod.
 type UWSGI struct {
-	// Worker processes. Absent: one for each 256Mi of memory that the pod requests, 8 at most.
+	// Worker processes. Defaults to one per 256Mi of the memory request, at most 8.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	// +optional
@@ -196,7 +199,7 @@ type UWSGI struct {
 	// +kubebuilder:default=1
 	// +optional
 	Threads int32 `json:"threads,omitempty"`
-	// Least seconds after which a hung request is ended.
+	// Minimum seconds until a hung request is terminated.
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=3600
 	// +optional
@@ -206,7 +209,7 @@ type UWSGI struct {
 // ServiceStatus is the observed state that every service's composite resource reports.
 type ServiceStatus struct {
 	CompositionStatus `json:",inline"`
-	// Generation that the phase is about.
+	// Generation that the phase refers to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Phase of the service.
@@ -217,7 +220,7 @@ type ServiceStatus struct {
 	// +kubebuilder:validation:Enum=Idle;Updating;UpdatingServices;Verifying;RollingBack
 	// +optional
 	UpdatePhase string `json:"updatePhase,omitempty"`
-	// Release that runs.
+	// Current release.
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	Release string `json:"release,omitempty"`
@@ -225,7 +228,7 @@ type ServiceStatus struct {
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	PreviousRelease string `json:"previousRelease,omitempty"`
-	// Version of the service that runs.
+	// Current version of the service.
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	Version string `json:"version,omitempty"`

@@ -2,49 +2,49 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// OVNSyncMode is what a comparison of Neutron with OVN does about what it finds.
+// OVNSyncMode is the action of a comparison of Neutron with OVN on the differences that it finds.
 // +kubebuilder:validation:Enum=Log;Repair
 type OVNSyncMode string
 
-// Modes of a comparison. Log changes nothing; Repair makes OVN's northbound database what Neutron's says, and looks again.
+// Modes of a comparison. Log changes nothing. Repair updates OVN's northbound database from Neutron's, and compares again.
 const (
 	OVNSyncLog    OVNSyncMode = "Log"
 	OVNSyncRepair OVNSyncMode = "Repair"
 )
 
-// OVNSyncRequest asks once for a comparison of what Neutron's database says with what OVN has.
+// OVNSyncRequest requests one comparison of Neutron's database with OVN.
 type OVNSyncRequest struct {
-	// Any text, such as a date or a reason. Another text, and another mode, ask anew.
+	// Arbitrary text, such as a date or a reason. A change of the text or of the mode starts a new comparison.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9 ._:-]*[A-Za-z0-9])?$`
 	// +kubebuilder:example="2026-05-01 after the restore"
 	Request string `json:"request"`
-	// Log only looks. Repair makes OVN what Neutron's database says: it adds what is missing and removes what Neutron does not know. What the
-	// API makes at the same moment may be removed by it, so let nobody change networks meanwhile.
+	// Log compares only. Repair updates OVN from Neutron's database: it adds missing entries and removes entries that Neutron does not have.
+	// It may remove entries that the API creates at the same time, so do not change networks during a repair.
 	// +kubebuilder:default=Log
 	// +optional
 	Mode OVNSyncMode `json:"mode,omitempty"`
 }
 
-// OVNSyncAnswer is what the last comparison found.
+// OVNSyncAnswer is the result of the last comparison.
 type OVNSyncAnswer struct {
-	// Request that it answers.
+	// Request of this comparison.
 	// +kubebuilder:validation:MaxLength=63
 	Request string `json:"request"`
-	// Mode of it.
+	// Mode of this comparison.
 	// +optional
 	Mode OVNSyncMode `json:"mode,omitempty"`
-	// When it ended.
+	// Time when it ended.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`
-	// Differences that there are; after a repair, those that are left.
+	// Number of differences; after a repair, the remaining ones.
 	// +optional
 	Differences int32 `json:"differences"`
-	// Differences that a repair found, and set out to remove.
+	// Number of differences that a repair found and attempted to remove.
 	// +optional
 	Repaired int32 `json:"repaired,omitempty"`
-	// Differences by kind. After a repair of which nothing is left, those that it removed.
+	// Differences by kind. After a complete repair, the removed ones.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=kind
@@ -54,19 +54,19 @@ type OVNSyncAnswer struct {
 
 // OVNDifference counts the differences of one kind.
 type OVNDifference struct {
-	// Kind of what differs: Network, Port, Router, FloatingIP and so on.
+	// Kind of the entries: Network, Port, Router, FloatingIP and so on.
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
-	// Neutron has it, and OVN has not.
+	// Entries of Neutron that OVN lacks.
 	// +optional
 	Missing int32 `json:"missing,omitempty"`
-	// OVN has it, and Neutron has not.
+	// Entries of OVN that Neutron lacks.
 	// +optional
 	Extra int32 `json:"extra,omitempty"`
-	// Both have it, and it is not the same.
+	// Entries that differ between Neutron and OVN.
 	// +optional
 	Different int32 `json:"different,omitempty"`
-	// Some of them, as the tool names them.
+	// Some of the entries, as reported by the tool.
 	// +kubebuilder:validation:MaxItems=3
 	// +kubebuilder:validation:items:MaxLength=256
 	// +listType=atomic

@@ -2,23 +2,23 @@ package v1alpha1
 
 import "cmp"
 
-// QueuePort is that of a message queue whose reference names none: AMQP over TLS.
+// QueuePort is the port of a message queue whose reference does not set one: AMQP over TLS.
 const QueuePort = 5671
 
-// Broker is a message queue, as those who make virtual hosts and users there are told of it. Exactly one field is set.
-type Broker struct { //nolint:recvcheck // What is generated takes a pointer, and a sentence a value.
+// Broker refers to a message queue, for the creation of virtual hosts and users. Exactly one field is set.
+type Broker struct { //nolint:recvcheck // Generated methods have a pointer receiver, String has a value receiver.
 	// RabbitmqCluster object in the same namespace.
 	// +optional
 	RabbitMQRef LocalReference `json:"rabbitMQRef,omitzero"`
-	// Secret in the same namespace with the keys uri, username and password: how a queue that somebody else runs is administrated.
+	// Secret in the same namespace with the keys uri, username and password: the administrator of an external queue.
 	// +optional
 	ConnectionSecretRef LocalReference `json:"connectionSecretRef,omitzero"`
 }
 
-// Name is that of the object.
+// Name returns the name of the referenced object.
 func (b Broker) Name() string { return string(cmp.Or(b.RabbitMQRef.Name, b.ConnectionSecretRef.Name)) }
 
-// String is what the broker is called in a sentence.
+// String returns a description of the broker for messages.
 func (b Broker) String() string {
 	if b.ConnectionSecretRef.Name != "" {
 		return "the RabbitMQ of Secret " + b.Name()
@@ -26,12 +26,12 @@ func (b Broker) String() string {
 	return "RabbitmqCluster " + b.Name()
 }
 
-// Queue is the message queue of a service. The service has a virtual host and a user of its own there.
-// +kubebuilder:validation:XValidation:rule="has(self.rabbitMQRef) != has(self.connectionSecretRef)",message="a queue is a RabbitmqCluster, or one that somebody else runs; name one of rabbitMQRef and connectionSecretRef"
+// Queue is the message queue of a service, in which the service has its own virtual host and user.
+// +kubebuilder:validation:XValidation:rule="has(self.rabbitMQRef) != has(self.connectionSecretRef)",message="set exactly one of rabbitMQRef and connectionSecretRef"
 type Queue struct {
 	Broker `json:",inline"`
-	// Somebody else runs the queue, and others may use it, too: the control plane's own name, with which the names end of virtual hosts there.
-	// Absent: the queue is its own.
+	// Suffix of the names of virtual hosts on an external, possibly shared, queue: the name of the control plane. Empty if the queue belongs
+	// to the control plane.
 	// +optional
 	SharedAs ObjectName `json:"sharedAs,omitempty"`
 	// Host name that clients connect to.
@@ -44,12 +44,12 @@ type Queue struct {
 	// +kubebuilder:default=5671
 	// +optional
 	Port int32 `json:"port,omitempty"`
-	// Secret key that holds the authority of the queue's certificate.
+	// Secret key with the authority of the queue's certificate.
 	CASecretRef SecretKeyReference `json:"caSecretRef"`
 }
 
-// VirtualHost is what a virtual host is called there: by its own name, or, where others have some of the same name, by one that is nobody
-// else's. RabbitMQ's operator takes over what has the name that it looks for, and deletes it in the end.
+// VirtualHost returns the name of a virtual host on the queue: the given name or, on a shared queue, the name with the suffix of the
+// control plane. RabbitMQ's operator adopts an existing virtual host of the same name, and deletes it with its own object.
 func (q *Queue) VirtualHost(name string) string {
 	if q.SharedAs == "" {
 		return name

@@ -19,7 +19,7 @@ type NamespaceName string
 type NamespacePattern string
 
 // Hostname is a fully qualified host name in lower case. Its last label begins with a letter, as every top-level domain does (RFC 1123,
-// section 2.1), so that no IP address is one: neither an Ingress nor an HTTPRoute takes an address as its host.
+// section 2.1), so that an IP address does not match: neither an Ingress nor an HTTPRoute accepts an address as host.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253
 // +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)+[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`
@@ -37,7 +37,7 @@ type Host string
 // +kubebuilder:validation:Pattern=`^https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`
 type URL string
 
-// HTTPSURL is an https address without user, query and fragment. Secrets are sent there.
+// HTTPSURL is an https address without user, query and fragment, for requests that contain secrets.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=512
 // +kubebuilder:validation:Pattern=`^https://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`
@@ -71,11 +71,11 @@ type ClaimReference struct {
 }
 
 // StoragePool names a pool of a StorageCluster that allows the claim's namespace.
-// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a pool cannot be changed: what is kept in it would be lost; add another one beside it"
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="pool is immutable, because its contents would become unreachable; add another entry with the other pool"
 type StoragePool struct {
 	// The StorageCluster.
 	ClusterRef ClaimReference `json:"clusterRef"`
-	// Pool in it.
+	// Name of the pool in the StorageCluster.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Pool string `json:"pool"`
@@ -87,14 +87,14 @@ type LocalReference struct {
 	Name ObjectName `json:"name"`
 }
 
-// SecretReference names a Secret in the same namespace: a claim's in its own.
+// SecretReference names a Secret in the same namespace; in a claim, the namespace of the claim.
 type SecretReference struct {
 	// Name of the Secret.
 	// +kubebuilder:example="s3-credentials"
 	Name ObjectName `json:"name"`
 }
 
-// SecretKeyReference names one key of a Secret in the same namespace: a claim's in its own.
+// SecretKeyReference names one key of a Secret in the same namespace; in a claim, the namespace of the claim.
 type SecretKeyReference struct {
 	// Name of the Secret.
 	Name ObjectName `json:"name"`
@@ -108,24 +108,24 @@ type IssuerReference struct {
 	// Name of the issuer.
 	// +kubebuilder:example="letsencrypt"
 	Name ObjectName `json:"name"`
-	// Issuer lives in the workload namespace, ClusterIssuer is cluster-wide.
+	// Kind of the issuer: Issuer is in the workload namespace, ClusterIssuer is cluster-wide.
 	// +kubebuilder:validation:Enum=Issuer;ClusterIssuer
 	// +kubebuilder:default=ClusterIssuer
 	// +optional
 	Kind string `json:"kind,omitempty"`
 }
 
-// SecretStoreReference names an External Secrets store, which reads and keeps secrets outside the cluster.
+// SecretStoreReference names an External Secrets store, which stores secrets outside the cluster.
 type SecretStoreReference struct {
 	// Name of the store.
 	// +kubebuilder:example="openbao"
 	Name ObjectName `json:"name"`
-	// SecretStore lives in the workload namespace, ClusterSecretStore is cluster-wide.
+	// Kind of the store: SecretStore is in the workload namespace, ClusterSecretStore is cluster-wide.
 	// +kubebuilder:validation:Enum=SecretStore;ClusterSecretStore
 	// +kubebuilder:default=ClusterSecretStore
 	// +optional
 	Kind string `json:"kind,omitempty"`
-	// Path prefix below which keys are kept, so that two platforms can share a store. No part of it begins with a dot.
+	// Path prefix of keys, so that two platforms can share a store. No segment may begin with a dot.
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`
 	// +kubebuilder:example="clouds/production"

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Members are the pods of a server that keeps data, with every field filled in.
+// Members configures the pods of a stateful server. All defaults are resolved.
 type Members struct {
 	// Number of members.
 	// +kubebuilder:validation:Minimum=1
@@ -10,43 +10,43 @@ type Members struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	StorageSize string `json:"storageSize"`
-	// Storage class of the volumes. Absent: the cluster's default class.
+	// Storage class of the volumes. Defaults to the cluster's default.
 	// +optional
 	StorageClass ObjectName `json:"storageClass,omitempty"`
 	// Resources of each member.
 	// +optional
 	Resources *Resources `json:"resources,omitempty"`
 	Placement `json:",inline"`
-	// Image that they run. Absent: that of the operator.
+	// Image of the members. Defaults to the image of the operator.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	Image string `json:"image,omitempty"`
 }
 
-// DatabaseServer is a MariaDB of a service's own: one server, or a Galera cluster.
+// DatabaseServer is a MariaDB for one service: one server, or a Galera cluster.
 type DatabaseServer struct {
 	Members `json:",inline"`
-	// Connections that it takes.
+	// Maximum number of connections.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	Connections int64 `json:"connections"`
 	// Serve Prometheus metrics.
 	// +optional
 	Metrics bool `json:"metrics,omitempty"`
-	// Image of what serves them. Absent: that of the operator.
+	// Image of the metrics exporter. Defaults to the image of the operator.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	ExporterImage string `json:"exporterImage,omitempty"`
-	// Regular backups. Absent: there are none.
+	// Regular backups. Defaults to none.
 	// +optional
 	Backup *DatabaseBackup `json:"backup,omitempty"`
 }
 
-// DatabaseBackup says when a database is backed up and where to.
+// DatabaseBackup configures the schedule and the destination of backups of a database.
 type DatabaseBackup struct {
-	// When a full backup is made.
+	// Schedule of full backups.
 	Schedule Cron `json:"schedule"`
-	// How long backups are kept, in days.
+	// Retention of backups, in days.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3650
 	RetentionDays int32 `json:"retentionDays"`
@@ -62,7 +62,7 @@ type DatabaseBackup struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Region string `json:"region,omitempty"`
-	// Path in the bucket, which nobody else has.
+	// Path in the bucket. It must be unique.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=260
 	Prefix string `json:"prefix"`
@@ -71,25 +71,25 @@ type DatabaseBackup struct {
 	// The object store's certificate is signed by the authority in the Secret's key ca.crt.
 	// +optional
 	PrivateCA bool `json:"privateCA,omitempty"`
-	// Size of the volume in which a backup is assembled. Absent: it is on the disk of the member's node.
+	// Size of the volume for staging a backup. Defaults to the disk of the member's node.
 	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	StagingSize string `json:"stagingSize,omitempty"`
-	// Storage class of that volume. Absent: the cluster's default class.
+	// Storage class of that volume. Defaults to the default class of the cluster.
 	// +optional
 	StagingClass ObjectName `json:"stagingClass,omitempty"`
 }
 
-// QueueServer is a RabbitMQ of a service's own.
+// QueueServer is a RabbitMQ for one service.
 type QueueServer struct {
 	Members `json:",inline"`
-	// Issuer of its certificate, whose authority the operator of virtual hosts trusts.
+	// Issuer of its certificate. The operator of virtual hosts must trust its authority.
 	IssuerRef IssuerReference `json:"issuerRef"`
 	// DNS domain of its cluster.
 	ClusterDomain Hostname `json:"clusterDomain"`
 }
 
-// Neighbours are who reaches servers from other namespaces, and whom these reach.
+// Neighbours are the namespaces that connect to servers, and the API server to which servers connect.
 type Neighbours struct {
 	// Namespaces of MariaDB's operator.
 	// +kubebuilder:validation:MaxItems=8

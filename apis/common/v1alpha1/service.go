@@ -33,39 +33,39 @@ type Overrides struct {
 	// Access rules (oslo.policy), as {<rule>: <check>}.
 	// +optional
 	Policy Policy `json:"policy,omitempty"`
-	// Write options and rules that this release does not have, such as those of a patched image, as they are.
+	// Accept unchecked options and rules that the release lacks, such as those of a patched image.
 	// +optional
 	AllowUnknown bool `json:"allowUnknown,omitempty"`
 }
 
-// Workload shapes the pods of one process of a service.
+// Workload configures the pods of one process of a service.
 type Workload struct {
-	// Number of pods. Absent: by the size.
+	// Number of pods. Defaults by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Resources of each pod's main container. Absent: by the size.
+	// Resources of each pod's main container. Defaults by the size.
 	// +optional
 	Resources *Resources `json:"resources,omitempty"`
 	Placement `json:",inline"`
 }
 
-// Process shapes the pods of one of several processes of a service, in short. What else pods need is said once, for all of them.
+// Process configures the pods of one of several processes of a service. Other settings of pods are common to all processes of the service.
 type Process struct {
-	// Number of pods. Absent: by the size.
+	// Number of pods. Defaults by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Guaranteed CPU time, in cores. Absent: by the size.
+	// CPU request, in cores. Defaults by the size.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=10
-	// +kubebuilder:validation:XValidation:rule="string(self).matches('^([1-9][0-9]{0,3}|[1-9][0-9]{0,6}m|(0|[1-9][0-9]{0,3})[.][0-9]{0,2}[1-9])$')",message="must be cores, and more than 0: 500m is half a core, 2 are two"
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('^([1-9][0-9]{0,3}|[1-9][0-9]{0,6}m|(0|[1-9][0-9]{0,3})[.][0-9]{0,2}[1-9])$')",message="must be more than 0 cores, such as 500m or 2"
 	// +kubebuilder:example="500m"
 	// +optional
 	CPU *intstr.IntOrString `json:"cpu,omitempty"`
-	// Guaranteed memory, and its limit. Absent: by the size.
+	// Memory request and limit. Defaults by the size.
 	// +kubebuilder:example="1Gi"
 	// +optional
 	Memory Memory `json:"memory,omitempty"`
@@ -84,11 +84,11 @@ type Service struct {
 
 // Served holds the fields that every OpenStack service has.
 type Served struct {
-	// Public host name of the service's API. Absent: <service>.<domain>.
+	// Public host name of the service's API. Defaults to <service>.<domain>.
 	// +kubebuilder:example="api.cloud.example.com"
 	// +optional
 	Hostname Hostname `json:"hostname,omitempty"`
-	// Container image. Absent: the image of the claim's OpenStack release.
+	// Container image. Defaults to the image of the claim's OpenStack release.
 	// +optional
 	Image *Image `json:"image,omitempty"`
 }

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What happens to data when its composite resource is deleted.
+// Policies for data when its composite resource is deleted.
 const (
 	DeletionPolicyRetain = "Retain"
 	DeletionPolicyDelete = "Delete"
@@ -48,10 +48,10 @@ type ComponentStatus struct {
 	// Name of the component.
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
-	// Waiting for what it needs, Creating, Ready, Updating (it was ready before), or Failed.
+	// Phase: Waiting for dependencies, Creating, Ready, Updating (it was ready before), or Failed.
 	// +kubebuilder:validation:Enum=Waiting;Creating;Ready;Updating;Failed
 	Phase string `json:"phase"`
-	// Resources that are ready, of those wanted: 3/5.
+	// Number of ready resources and of desired resources: 3/5.
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	Ready string `json:"ready,omitempty"`
@@ -59,15 +59,15 @@ type ComponentStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// What it waits for or what went wrong.
+	// Missing dependency, or error.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Version that runs.
+	// Current version.
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	Version string `json:"version,omitempty"`
-	// When the component entered this phase, as far as the conditions of its resources show.
+	// Time when the component entered this phase, as far as the conditions of its resources show.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }
@@ -88,39 +88,39 @@ type Endpoint struct {
 	Live *Live `json:"live,omitempty"`
 }
 
-// Live holds facts that only a running service knows. The companion asks it.
+// Live holds facts that the companion reads from the running service.
 type Live struct {
-	// True: it lets the companion log in. False: it has failed to, three times in a row.
+	// True: the companion can log in. False: three consecutive attempts have failed.
 	// +kubebuilder:validation:Enum="True";"False"
 	Reachable string `json:"reachable"`
-	// Version of its API, as it calls it: v3.14.
+	// Version of its API, as reported by the service: v3.14.
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
-	// True: its public address answers the companion, with a certificate that the system trusts. False: publicMessage says why not. Nothing
-	// waits for it, since a network may not lead from inside to an address outside. Absent: it has none, or nobody has asked.
+	// True: the companion gets a response from the public address, with a certificate that the system trusts. False: publicMessage contains
+	// the cause. Other objects do not wait for this value, because an external address may be unreachable from inside the cluster. Unset:
+	// there is no public address, or it has not been checked.
 	// +kubebuilder:validation:Enum="True";"False"
 	// +optional
 	PublicReachable string `json:"publicReachable,omitempty"`
-	// What is wrong with the public address: its name, the connection, its certificate or the answer.
+	// Error of the public address: name resolution, connection, certificate or response.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	PublicMessage string `json:"publicMessage,omitempty"`
-	// When it last issued a token, at most ten minutes late.
+	// Time when it last issued a token, at most ten minutes late.
 	// +optional
 	LastToken *metav1.Time `json:"lastToken,omitempty"`
 }
 
-// CompositionStatus is what every composite resource reports of its own composition.
+// CompositionStatus is the common status of every composite resource.
 type CompositionStatus struct {
-	// What would happen to data if it were deleted now, by the observed state and not by the desired one: Retain if all of it is kept,
-	// Delete if any of it is not. Absent while that is not known. It follows spec.deletionPolicy within seconds, also where another field of
-	// the same edit is refused.
+	// Effect of a deletion on data, according to the observed state: Retain if all data is kept, Delete if any of it is not. Unset while it
+	// is unknown. It follows spec.deletionPolicy within seconds, also if another field of the same edit is rejected.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// Spec that was composed last: the current one or, while SpecValid is False, the last valid one. Crossplane's own fields are left out.
-	// It is written together with the phase.
+	// Spec that was composed last: the current one or, while SpecValid is False, the last valid one, without the fields of Crossplane. It is
+	// written together with the phase.
 	// +kubebuilder:validation:MaxProperties=64
 	// +mapType=atomic
 	// +optional

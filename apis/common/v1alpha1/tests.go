@@ -2,12 +2,12 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// TestStatus is how a run of Tempest ended.
+// TestStatus is the result of a run of Tempest.
 type TestStatus struct {
-	// When it began.
+	// Time when it started.
 	// +optional
 	LastRun *metav1.Time `json:"lastRun,omitempty"`
-	// How long it took, in seconds.
+	// Duration, in seconds.
 	// +optional
 	LastDurationSeconds int32 `json:"lastDurationSeconds,omitempty"`
 	// Tests that passed.
@@ -16,7 +16,7 @@ type TestStatus struct {
 	// Tests that failed.
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
-	// Tests that were left out.
+	// Tests that were skipped.
 	// +optional
 	Skipped int32 `json:"skipped,omitempty"`
 }

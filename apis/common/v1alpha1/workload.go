@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// ResourceAmounts are amounts of what a container uses.
+// ResourceAmounts are amounts of resources of a container.
 type ResourceAmounts struct {
 	// CPU time, in cores: 500m is half a core.
 	// +kubebuilder:validation:XIntOrString
@@ -30,27 +30,27 @@ type ResourceAmounts struct {
 	EphemeralStorage *resource.Quantity `json:"ephemeral-storage,omitempty"`
 }
 
-// Resources are what a container is guaranteed (requests) and what it may use at most (limits).
+// Resources are the guaranteed (requests) and the maximum (limits) resources of a container.
 // +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || !has(self.requests.cpu) || !has(self.limits.cpu) || !isQuantity(string(self.requests.cpu)) || !isQuantity(string(self.limits.cpu)) || !quantity(string(self.requests.cpu)).isGreaterThan(quantity(string(self.limits.cpu)))",message="requests.cpu must not exceed limits.cpu"
 // +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || !has(self.requests.memory) || !has(self.limits.memory) || !isQuantity(string(self.requests.memory)) || !isQuantity(string(self.limits.memory)) || !quantity(string(self.requests.memory)).isGreaterThan(quantity(string(self.limits.memory)))",message="requests.memory must not exceed limits.memory"
 type Resources struct {
-	// What the scheduler sets aside for the container.
+	// Resources that the scheduler reserves for the container.
 	// +optional
 	Requests *ResourceAmounts `json:"requests,omitempty"`
-	// What the container may use at most.
+	// Maximum resources of the container.
 	// +optional
 	Limits *ResourceAmounts `json:"limits,omitempty"`
 }
 
 // Toleration lets pods run on nodes that carry a taint.
-// +kubebuilder:validation:XValidation:rule="(has(self.operator) && self.operator == 'Exists') ? !has(self.value) : has(self.key)",message="a toleration with operator Exists takes no value, one with operator Equal needs a key"
+// +kubebuilder:validation:XValidation:rule="(has(self.operator) && self.operator == 'Exists') ? !has(self.value) : has(self.key)",message="operator Exists cannot have a value; operator Equal requires a key"
 type Toleration struct {
-	// Key of the taint. Absent, with operator Exists: every taint.
+	// Key of the taint. Defaults, with Exists, to all.
 	// +kubebuilder:validation:MaxLength=316
 	// +kubebuilder:example="dedicated"
 	// +optional
 	Key string `json:"key,omitempty"`
-	// Equal compares the taint's value, Exists takes any.
+	// Equal compares the value, Exists matches any.
 	// +kubebuilder:validation:Enum=Equal;Exists
 	// +optional
 	Operator string `json:"operator,omitempty"`
@@ -58,17 +58,17 @@ type Toleration struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Value string `json:"value,omitempty"`
-	// Effect of the taint. Absent: every effect.
+	// Effect of the taint. Defaults to all.
 	// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
 	// +optional
 	Effect string `json:"effect,omitempty"`
-	// Seconds until a NoExecute taint evicts the pod. Absent: for ever.
+	// Seconds until a NoExecute taint evicts the pod. Defaults to unlimited.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	TolerationSeconds *int64 `json:"tolerationSeconds,omitempty"`
 }
 
-// Placement says on which nodes pods may run.
+// Placement selects the nodes of pods.
 type Placement struct {
 	// Labels that a node must carry.
 	// +kubebuilder:validation:MaxProperties=16
@@ -82,13 +82,13 @@ type Placement struct {
 	Tolerations []Toleration `json:"tolerations,omitempty"`
 }
 
-// LabelValue of Kubernetes.
+// LabelValue is the value of a Kubernetes label.
 // +kubebuilder:validation:MaxLength=63
 // +kubebuilder:validation:Pattern=`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
 type LabelValue string
 
-// Image overrides the container image that the release table names. What is absent stays as the table says.
-// +kubebuilder:validation:XValidation:rule="!(has(self.tag) && has(self.digest))",message="give a tag or a digest, not both"
+// Image overrides parts of the container image in the release table.
+// +kubebuilder:validation:XValidation:rule="!(has(self.tag) && has(self.digest))",message="set tag or digest, not both"
 type Image struct {
 	// Repository with its registry, without a tag: registry.example.com/openstack/keystone.
 	// +kubebuilder:validation:MaxLength=255
@@ -109,8 +109,8 @@ type Image struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// InfrastructureImage overrides the image of something that is not OpenStack's.
-// +kubebuilder:validation:XValidation:rule="!(has(self.tag) && has(self.digest))",message="give a tag or a digest, not both"
+// InfrastructureImage overrides an image that is not part of OpenStack.
+// +kubebuilder:validation:XValidation:rule="!(has(self.tag) && has(self.digest))",message="set tag or digest, not both"
 type InfrastructureImage struct {
 	// Repository with its registry, without a tag.
 	// +kubebuilder:validation:MaxLength=255
@@ -129,17 +129,17 @@ type InfrastructureImage struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// Images says where all images come from.
+// Images configures the registry and the pull secrets of images.
 type Images struct {
 	// Registry, with an optional path, that mirrors the default ones: registry.example.com/mirror. It replaces the registry of every image
-	// that is not overridden by itself; a claim's that of services alone, and not of databases and queues.
+	// without its own override. In a claim, it applies only to images of services, not to databases and queues.
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`
 	// +kubebuilder:example="registry.example.com/mirror"
 	// +optional
 	Registry string `json:"registry,omitempty"`
-	// Names of Secrets of type kubernetes.io/dockerconfigjson: of a claim in its own namespace, of a PlatformConfig in its secretsNamespace,
-	// of a service's composite resource in the workload namespace.
+	// Names of Secrets of type kubernetes.io/dockerconfigjson. In a claim: in its namespace. In a PlatformConfig: in its secretsNamespace. In
+	// the composite resource of a service: in the workload namespace.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=set
 	// +optional

@@ -11,16 +11,16 @@ type Barbican struct {
 	barbican.Storage `json:",inline"`
 	common.Service   `json:",inline"`
 	common.Placement `json:",inline"`
-	// The API.
+	// API processes.
 	// +optional
 	API *common.Process `json:"api,omitempty"`
-	// The workers, which make the keys that users order.
+	// Workers, which generate the keys that users order.
 	// +optional
 	Worker *common.Process `json:"worker,omitempty"`
-	// Removal of secrets that were deleted, or have expired. Absent: every night, after 30 days.
+	// Removal of deleted and expired secrets from the database. Defaults to every night, after 30 days.
 	// +optional
 	Archive *common.Archive `json:"archive,omitempty"`
-	// Processes of each pod of the API.
+	// uWSGI processes of each pod of the API.
 	// +optional
 	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
 }

@@ -6,25 +6,26 @@ import (
 )
 
 // Cinder is the block storage service.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.backends) && self.backends.size() > 0",message="Cinder needs a place for volumes: write backends: [{name: ceph-rbd, rbd: {secretRef: {name: …}}}], or one with nfs",fieldPath=".backends"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.backends) && self.backends.size() > 0",message="Cinder requires at least one backend; set backends: [{name: ceph-rbd, rbd: {secretRef: {name: …}}}], or a backend with nfs",fieldPath=".backends"
 type Cinder struct {
 	Switch           `json:",inline"`
 	cinder.Storage   `json:",inline"`
 	common.Service   `json:",inline"`
 	common.Placement `json:",inline"`
-	// The API.
+	// API processes.
 	// +optional
 	API *common.Process `json:"api,omitempty"`
-	// The scheduler.
+	// Scheduler processes.
 	// +optional
 	Scheduler *common.Process `json:"scheduler,omitempty"`
-	// The volume managers of each backend, where it does not say otherwise. Absent: two of each that can share its volumes, and one of others.
+	// Volume managers of each backend that does not override them. Defaults to two for a backend whose volumes they can share, and one for
+	// others.
 	// +optional
 	Volume *common.Process `json:"volume,omitempty"`
-	// Removal of what was deleted from the database. Absent: every night, after 30 days.
+	// Removal of deleted rows from the database. Defaults to every night, after 30 days.
 	// +optional
 	Archive *common.Archive `json:"archive,omitempty"`
-	// Processes of each pod of the API.
+	// uWSGI processes of each pod of the API.
 	// +optional
 	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
 }

@@ -1,4 +1,4 @@
-// Package v1alpha1 holds the ControlPlaneCluster: the claim by which a tenant orders an OpenStack control plane.
+// Package v1alpha1 holds the ControlPlaneCluster, the claim with which a tenant requests an OpenStack control plane.
 //
 // +kubebuilder:object:generate=true
 // +groupName=crossplane.c5c3.io

@@ -4,13 +4,13 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// QueueManagementPort is that of the management API of a queue of which nothing else is said.
+// QueueManagementPort is the default port of the management API of a queue.
 const QueueManagementPort = 15671
 
-// ExternalQueue is a RabbitMQ that somebody else runs. It is only used: its version, members and availability are up to whoever runs it.
-// Virtual hosts and users of the services are made there: see docs/external-queue.md.
+// ExternalQueue is a RabbitMQ outside of the control plane. Its operator is responsible for its version, members and availability. The
+// control plane only creates virtual hosts and users of the services in it: see docs/external-queue.md.
 type ExternalQueue struct {
-	// Host that services connect to, and that virtual hosts and users are made at: queue.example.com.
+	// Host that services, and the operator of virtual hosts and users, connect to: queue.example.com.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`
@@ -28,14 +28,14 @@ type ExternalQueue struct {
 	// +kubebuilder:default=15671
 	// +optional
 	ManagementPort int32 `json:"managementPort,omitempty"`
-	// Secret key that holds the authority of its certificate, in the claim's namespace.
+	// Secret key with the authority of its certificate, in the claim's namespace.
 	CASecretRef common.SecretKeyReference `json:"caSecretRef"`
-	// Name of a user there with the tag administrator.
+	// Name of a user of the queue with the tag administrator.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._@-]*$`
 	// +kubebuilder:example="cloud-admin"
 	User string `json:"user"`
-	// Secret key that holds the user's password, in the claim's namespace.
+	// Secret key with the user's password, in the claim's namespace.
 	PasswordSecretRef common.SecretKeyReference `json:"passwordSecretRef"`
 }

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Types are all that the service may have in the catalog, the first one first.
+// Types returns all catalog types that the service may use, in order of preference.
 func (g *KeystoneServiceGrant) Types() []string {
 	var out []string
 	if g.Type != "" {

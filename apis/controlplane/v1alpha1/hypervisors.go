@@ -4,24 +4,24 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// HypervisorAccess is what pools of hypervisors are told of a control plane: where things are, and in which Secrets of its namespace the
-// logins lie. Nothing here is a secret.
+// HypervisorAccess is the connection data of a control plane for pools of hypervisors: addresses, and names of Secrets in its namespace.
+// It contains no secrets.
 type HypervisorAccess struct {
 	// Region of the catalog.
 	// +kubebuilder:validation:MaxLength=255
 	Region string `json:"region"`
 	// Address of Keystone inside the cluster.
 	IdentityURL common.URL `json:"identityURL"`
-	// Public address of Keystone. Absent: the APIs are not exposed.
+	// Public address of Keystone. Unset: the APIs are not exposed.
 	// +optional
 	PublicIdentityURL common.URL `json:"publicIdentityURL,omitempty"`
 	// Secret key with the authority of the certificates of all services.
 	CASecretRef common.SecretKeyReference `json:"caSecretRef"`
 	// Secret with Nova's application credential.
 	CredentialSecretRef common.LocalReference `json:"credentialSecretRef"`
-	// Secret with what requests of virtual machines for metadata are signed by.
+	// Secret with the key that signs metadata requests of virtual machines.
 	MetadataSecretRef common.LocalReference `json:"metadataSecretRef"`
-	// Who keeps keys of what is encrypted. Absent: nothing is.
+	// Key manager of encrypted volumes. Unset: volumes are not encrypted.
 	// +optional
 	KeyManager *common.KeyManager `json:"keyManager,omitempty"`
 	// Cells of Nova.
@@ -29,10 +29,10 @@ type HypervisorAccess struct {
 	// +listType=map
 	// +listMapKey=name
 	Cells []CellAccess `json:"cells"`
-	// Who makes virtual networks.
+	// Virtual networks.
 	// +optional
 	Networks *NetworkAccess `json:"networks,omitempty"`
-	// Backends of Cinder. Absent: there is none.
+	// Backends of Cinder. Unset: there are none.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=backend
@@ -40,12 +40,13 @@ type HypervisorAccess struct {
 	Volumes []VolumeAccess `json:"volumes,omitempty"`
 }
 
-// VolumeAccess is by whom hypervisors open volumes of a backend whose disks are in a Ceph. Cinder tells the rest with each volume.
+// VolumeAccess is the Ceph user with which hypervisors open volumes of a backend. Cinder passes the other connection data with each
+// volume.
 type VolumeAccess struct {
 	// Name of the backend.
 	// +kubebuilder:validation:MaxLength=30
 	Backend string `json:"backend"`
-	// User of Ceph. Absent: its disks are files.
+	// Name of the Ceph user. Unset: the volumes are files.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	User string `json:"user,omitempty"`
@@ -53,39 +54,39 @@ type VolumeAccess struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	SecretName string `json:"secretName,omitempty"`
-	// UUID by which libvirt knows the key.
+	// UUID of the key in libvirt.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional
 	SecretUUID string `json:"secretUUID,omitempty"`
 }
 
-// CellAccess is where hypervisors of a cell find what they need.
+// CellAccess is the connection data of a cell for its hypervisors.
 type CellAccess struct {
 	// Name of the cell.
 	// +kubebuilder:validation:MaxLength=20
 	Name string `json:"name"`
 	// Message queue of the cell.
 	Queue common.Queue `json:"queue"`
-	// Where other clusters reach that queue. Absent: it is not exposed, or has no address yet.
+	// Address of that queue for other clusters. Unset: it is not exposed, or has no address yet.
 	// +optional
 	ExternalQueue *ExternalAddress `json:"externalQueue,omitempty"`
-	// Virtual host of the cell there.
+	// Virtual host of the cell in the queue.
 	// +kubebuilder:validation:MaxLength=127
 	VirtualHost string `json:"virtualHost"`
-	// Secret with the user of the queue, who is another one regularly.
+	// Secret with the current user of the queue, which is rotated.
 	QueueSecretRef common.LocalReference `json:"queueSecretRef"`
 	// Host of the metadata API.
 	// +kubebuilder:validation:MaxLength=253
 	MetadataHost string `json:"metadataHost"`
-	// Networks of the cell's hypervisors. Absent: nobody says where they are.
+	// Networks of the cell's hypervisors. Unset: unknown.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional
 	HypervisorNetworks []common.CIDR `json:"hypervisorNetworks,omitempty"`
-	// Page on which screens are shown by VNC.
+	// Address of VNC consoles.
 	// +optional
 	VNCURL common.URL `json:"vncURL,omitempty"`
-	// Page on which screens are shown by SPICE.
+	// Address of SPICE consoles.
 	// +optional
 	SPICEURL common.URL `json:"spiceURL,omitempty"`
 	// Address of serial consoles: wss://serial.example.com.
@@ -94,7 +95,7 @@ type CellAccess struct {
 	SerialURL string `json:"serialURL,omitempty"`
 }
 
-// ExternalAddress is a host and a port at which other clusters reach something.
+// ExternalAddress is a host and a port for connections from other clusters.
 type ExternalAddress struct {
 	// Name or address.
 	// +kubebuilder:validation:MaxLength=253
@@ -105,55 +106,55 @@ type ExternalAddress struct {
 	Port int32 `json:"port"`
 }
 
-// NetworkAccess is where nodes learn which virtual networks they have.
+// NetworkAccess is the connection data of virtual networks for nodes.
 type NetworkAccess struct {
-	// Who makes them: OVN or OVS.
+	// Mechanism of the networks: OVN or OVS.
 	// +kubebuilder:validation:MaxLength=15
 	Mechanism string `json:"mechanism"`
-	// Addresses of OVN's southbound database, or of its relays. Absent: they are not known yet.
+	// Addresses of OVN's southbound database, or of its relays. Unset: not known yet.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Southbound string `json:"southbound,omitempty"`
-	// Where other clusters reach it. Absent: it is not exposed, or has no address yet.
+	// Addresses of the southbound database for other clusters. Unset: it is not exposed, or has no address yet.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	ExternalSouthbound string `json:"externalSouthbound,omitempty"`
-	// Issuer, in the control plane's namespace, of certificates by which OVN knows nodes. Absent: the databases are somebody else's.
+	// Issuer, in the control plane's namespace, of the certificates of nodes for OVN. Unset: the databases are external.
 	// +optional
 	IssuerRef *common.IssuerReference `json:"issuerRef,omitempty"`
-	// What agents of nodes need, so that they fit to Neutron. Absent: OVN makes the networks, and there are no network cards (ml2.sriov).
+	// Configuration of agents on nodes that must match Neutron. Unset: OVN manages the networks, and SR-IOV (ml2.sriov) is not configured.
 	// +optional
 	Agents *NetworkAgents `json:"agents,omitempty"`
 }
 
-// NetworkAgents is what Neutron's agents on nodes are told: those that make networks, and those of network cards.
+// NetworkAgents is the configuration of Neutron's agents on nodes: agents of networks and agents of SR-IOV network cards.
 type NetworkAgents struct {
-	// Message queue by which Neutron talks to them.
+	// Message queue between Neutron and the agents.
 	Queue common.Queue `json:"queue"`
-	// Virtual host of Neutron there.
+	// Virtual host of Neutron in the queue.
 	// +kubebuilder:validation:MaxLength=63
 	VirtualHost string `json:"virtualHost"`
-	// Secret with Neutron's user of the queue, who is another one regularly.
+	// Secret with Neutron's current user of the queue, which is rotated.
 	QueueSecretRef common.LocalReference `json:"queueSecretRef"`
-	// Protocols of the tunnels between nodes. Absent: there are none.
+	// Protocols of the tunnels between nodes. Unset: no tunnels.
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=15
 	// +listType=atomic
 	// +optional
 	Tunnels []string `json:"tunnels,omitempty"`
-	// Physical networks in which virtual machines may have functions of network cards (SR-IOV). Absent: none.
+	// Physical networks in which virtual machines may have virtual functions of network cards (SR-IOV). Unset: none.
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=64
 	// +listType=set
 	// +optional
 	SRIOVNetworks []string `json:"sriovNetworks,omitempty"`
-	// Service plugins of Neutron that have a part in agents.
+	// Service plugins of Neutron that require an extension of the agents.
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=63
 	// +listType=set
 	// +optional
 	ServicePlugins []string `json:"servicePlugins,omitempty"`
-	// Routers are distributed: each node has a part of each.
+	// Routers are distributed: each node runs a part of each router.
 	// +optional
 	Distributed bool `json:"distributed,omitempty"`
 	// Domain of the names of virtual machines.

@@ -6,7 +6,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Infrastructure are the databases, queues and caches that services share.
+// Infrastructure configures the databases, queues and caches that services share.
 type Infrastructure struct {
 	// Relational database.
 	// +kubebuilder:default={}
@@ -26,14 +26,14 @@ type Infrastructure struct {
 }
 
 // Storage is the volume of each member of a stateful service.
-// +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass cannot be changed: volumes do not move between classes"
+// +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass is immutable: data cannot be moved between storage classes"
 // +kubebuilder:validation:XValidation:rule="!has(self.storageSize) || !has(oldSelf.storageSize) || !quantity(self.storageSize).isLessThan(quantity(oldSelf.storageSize))",message="storageSize cannot shrink"
 type Storage struct {
-	// Size of each volume. Absent: by the size.
+	// Size of each volume. Defaults by the size.
 	// +kubebuilder:example="100Gi"
 	// +optional
 	StorageSize *StorageSize `json:"storageSize,omitempty"`
-	// Storage class of the volumes. Absent: the cluster's default class.
+	// Storage class of the volumes. Defaults to the cluster's default.
 	// +kubebuilder:example="fast"
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
@@ -47,30 +47,30 @@ type StorageSize string
 // MariaDB is the relational database: one server, or a Galera cluster.
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: an even Galera cluster can split into halves that both stop"
 // +kubebuilder:validation:XValidation:rule="!(has(self.replicas) && self.replicas > 1 && has(self.backup) && has(self.backup.pointInTimeRecovery) && self.backup.pointInTimeRecovery)",message="backup.pointInTimeRecovery does not work with Galera (replicas above 1); use replicas 1, or schedule backups more often"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.replicas) || has(self.storageSize) || has(self.storageClass) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.maxScale))",message="a database elsewhere has its own servers; leave replicas, storageSize, storageClass, resources, nodeSelector, tolerations and maxScale out",fieldPath=".external"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.backup) || has(self.restoreFrom) || has(self.metrics))",message="whoever runs a database backs it up, restores and watches it; leave backup, restoreFrom and metrics out",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.replicas) || has(self.storageSize) || has(self.storageClass) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.maxScale))",message="replicas, storageSize, storageClass, resources, nodeSelector, tolerations and maxScale cannot be set for an external database",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.backup) || has(self.restoreFrom) || has(self.metrics))",message="backup, restoreFrom and metrics cannot be set for an external database; its operator is responsible for them",fieldPath=".external"
 type MariaDB struct {
-	// A server that somebody else runs, in place of one of the cloud's own. It cannot be set or removed later.
+	// External server, instead of a server of the cloud. It cannot be added or removed.
 	// +optional
 	External *ExternalMariaDB `json:"external,omitempty"`
-	// Members. One, or an odd number for Galera. One server alone cannot become a cluster later, nor a cluster
-	// one server. Absent: by the size.
+	// Number of members: one, or an odd number for Galera. A single server cannot be changed to a cluster, nor a cluster to a single server.
+	// Defaults by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 	Storage  `json:",inline"`
-	// Resources of each member. Absent: by the size.
+	// Resources of each member. Defaults by the size.
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
-	// Proxy in front of the members, which sends all writes to one of them.
+	// Proxy for the members, which sends all writes to one of them.
 	// +optional
 	MaxScale MaxScale `json:"maxScale,omitempty"`
 	// Regular backups.
 	// +optional
 	Backup *Backup `json:"backup,omitempty"`
-	// Backup from which a new database is restored. It is read once, when the database is created, and has no effect on an existing one.
+	// Backup from which a new database is restored. It is read once, when the database is created, and has no effect on an existing database.
 	// +optional
 	RestoreFrom *RestoreFrom `json:"restoreFrom,omitempty"`
 	// Prometheus metrics.
@@ -78,10 +78,10 @@ type MariaDB struct {
 	Metrics Metrics `json:"metrics,omitempty"`
 }
 
-// ExternalMariaDB is a server that somebody else runs, or several behind one address. It is only used: what the control plane needs there,
-// it makes there, under names of its own: see docs/external-database.md.
+// ExternalMariaDB is a server, or several with one address, outside of the control plane. The control plane only creates databases, users
+// and grants in it, with a prefix of its own: see docs/external-database.md.
 type ExternalMariaDB struct {
-	// Name by which it is reached, which its certificate has to have.
+	// Host name of the server. Its certificate must contain this name.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`
@@ -93,19 +93,19 @@ type ExternalMariaDB struct {
 	// +kubebuilder:default=3306
 	// +optional
 	Port int32 `json:"port,omitempty"`
-	// Name of a user who may make databases, users and grants.
+	// Name of a user with the privileges to create databases, users and grants.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=80
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._@-]*$`
 	User string `json:"user"`
-	// Secret with the keys password (the user's) and ca.crt (the authority of the server's certificate), in the claim's namespace.
+	// Secret with the keys password (of the user) and ca.crt (authority of the server's certificate), in the claim's namespace.
 	SecretRef common.SecretReference `json:"secretRef"`
 }
 
 // MaxScale is the database proxy.
 // +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !has(self.replicas)",message="replicas cannot be set without the proxy: remove replicas, or set enabled to true",fieldPath=".replicas"
 type MaxScale struct {
-	// Run the proxy. Absent: where there is more than one member and size is medium or large, or where replicas is given.
+	// Run the proxy. Defaults to true with more than one member and size medium or large, or if replicas is set.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 	// Number of proxies.
@@ -115,43 +115,42 @@ type MaxScale struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 }
 
-// Metrics switches Prometheus metrics of a component.
+// Metrics configures Prometheus metrics of a component.
 type Metrics struct {
-	// Serve metrics. Absent: as global.monitoring says.
+	// Serve metrics. Defaults to global.monitoring.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 }
 
-// Backup says when the database is backed up and where to.
+// Backup configures the schedule and the destination of backups of the database.
 type Backup struct {
-	// When a full backup is made.
+	// Schedule of full backups.
 	// +kubebuilder:default="0 1 * * *"
 	// +optional
 	Schedule common.Cron `json:"schedule,omitempty"`
-	// How long backups are kept, in days.
+	// Retention of backups, in days.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3650
 	// +kubebuilder:default=30
 	// +optional
 	RetentionDays int32 `json:"retentionDays,omitempty"`
-	// Keep the binary log too, so that any moment can be restored. Not possible with Galera.
+	// Also store the binary log, so that any point in time can be restored. It cannot be used with Galera.
 	// +optional
 	PointInTimeRecovery bool `json:"pointInTimeRecovery,omitempty"`
-	// Bucket that backups go to.
+	// Bucket of the backups.
 	S3 S3 `json:"s3"`
-	// Volume in which a backup is assembled before it is uploaded. Absent: the disk of the node that the database's member runs on, which
-	// has to have room for it.
+	// Volume for staging a backup before the upload. Defaults to the disk of the node of the database's member, which must have enough space.
 	// +optional
 	StagingStorage *StagingStorage `json:"stagingStorage,omitempty"`
 }
 
-// StagingStorage is a temporary volume. Each backup uses it on the node of the member that it copies, so its storage class has to offer
-// volumes that every such node reaches.
+// StagingStorage is a temporary volume. Each backup uses it on the node of the member that it copies, so every such node must be able to
+// mount volumes of its storage class.
 type StagingStorage struct {
 	// Size of the volume: as large as the compressed backup.
 	// +kubebuilder:example="100Gi"
 	StorageSize StorageSize `json:"storageSize"`
-	// Storage class of the volume. Absent: the platform's.
+	// Storage class of the volume. Defaults to the class of the platform.
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
 }
@@ -160,11 +159,11 @@ type StagingStorage struct {
 type RestoreFrom struct {
 	// Bucket of the backup.
 	S3 S3 `json:"s3"`
-	// Password of the database's root, which is that of the backup: a key of a Secret in the claim's namespace. A database that does not
-	// exist yet needs it. Once it runs, the field has no effect and can be removed, and so can the Secret.
+	// Secret key with the root password of the database, in the claim's namespace. It must equal the password in the backup. It is required
+	// to create the database. Afterwards, the field has no effect, and it and the Secret can be removed.
 	// +optional
 	RootPasswordSecretRef *common.SecretKeyReference `json:"rootPasswordSecretRef,omitempty"`
-	// Take the backup that is closest to this moment (RFC 3339, UTC), before or after it: 2026-05-01T03:00:00Z. Absent: the newest.
+	// Restore the backup that is closest to this time (RFC 3339, UTC), before or after it: 2026-05-01T03:00:00Z. Defaults to the newest.
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$`
 	// +kubebuilder:example="2026-05-01T03:00:00Z"
@@ -191,7 +190,7 @@ type S3 struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 	// +optional
 	Region string `json:"region,omitempty"`
-	// Path in the bucket, such as clouds/production. No part of it begins with a dot.
+	// Path in the bucket, such as clouds/production. No segment may begin with a dot.
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*)?$`
 	// +kubebuilder:example="clouds/production"
@@ -205,49 +204,49 @@ type S3 struct {
 }
 
 // RabbitMQ is the message queue.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.replicas) || has(self.storageSize) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.exposure))",message="the queue is off, so what is said of it does nothing; leave everything but enabled out, or switch it on"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.replicas) || has(self.storageSize) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.exposure))",message="fields of a disabled message queue have no effect; set only enabled, or set enabled: true"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: quorum queues need a majority"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.enabled) && !self.enabled || has(self.replicas) || has(self.storageSize) || has(self.storageClass) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.exposure))",message="whoever runs a queue says what it is like; say nothing but external, or leave external out",fieldPath=".external"
-// +kubebuilder:validation:XValidation:rule="has(self.external) == has(oldSelf.external) && (!has(self.external) || self.external.host == oldSelf.external.host)",message="external cannot be set or removed, nor its host changed: virtual hosts and users do not move to another queue; claim another control plane"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.enabled) && !self.enabled || has(self.replicas) || has(self.storageSize) || has(self.storageClass) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.exposure))",message="only external can be set for an external message queue",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="has(self.external) == has(oldSelf.external) && (!has(self.external) || self.external.host == oldSelf.external.host)",message="external cannot be added or removed, and its host is immutable: virtual hosts and users cannot be moved to another queue; create another control plane"
 type RabbitMQ struct {
-	// Run the queue. Keystone alone does not need it.
+	// Run the queue. It can be disabled if Keystone is the only service.
 	// +kubebuilder:default=true
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// A queue that somebody else runs, in place of one of the cloud's own. It cannot be set or removed later.
+	// External queue, instead of a queue of the cloud. It cannot be added or removed.
 	// +optional
 	External *ExternalQueue `json:"external,omitempty"`
-	// Members, an odd number. There can be more of them later, and not fewer. Absent: by the size.
+	// Number of members, which must be odd. It can be increased, not reduced. Defaults by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 	Storage  `json:",inline"`
-	// Resources of each member. All the memory that it may use is set aside for it. Absent: by the size.
+	// Resources of each member. Its memory request equals its memory limit. Defaults by the size.
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
-	// How hypervisors of other clusters reach it: by one Service for all members, at the port of AMQP alone.
+	// External access for hypervisors of other clusters: one Service for all members, with the AMQP port only.
 	// +optional
 	Exposure *common.MemberExposure `json:"exposure,omitempty"`
 }
 
 // Valkey is the key-value store.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.replicas) || has(self.storageSize) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.sentinel) && has(self.sentinel.enabled))",message="the store is off, so what is said of it does nothing; leave everything but enabled out, or switch it on"
-// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas != 2 || has(self.sentinel) && has(self.sentinel.enabled) && !self.sentinel.enabled",message="2 sentinels cannot fail over: most of three or more have to agree; use 3 replicas, or 2 with sentinel.enabled false"
-// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas > 2 || !has(self.sentinel) || !has(self.sentinel.enabled) || !self.sentinel.enabled",message="sentinels need 3 replicas or more: most of three or more have to agree"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.replicas) || has(self.storageSize) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.sentinel) && has(self.sentinel.enabled))",message="fields of a disabled key-value store have no effect; set only enabled, or set enabled: true"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas != 2 || has(self.sentinel) && has(self.sentinel.enabled) && !self.sentinel.enabled",message="2 sentinels cannot fail over, because a majority of at least three must agree; use 3 replicas, or 2 with sentinel.enabled false"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas > 2 || !has(self.sentinel) || !has(self.sentinel.enabled) || !self.sentinel.enabled",message="sentinels require at least 3 replicas, because a majority of at least three must agree"
 type Valkey struct {
-	// Run the store. Only services that lock across pods, such as Cinder, need it.
+	// Run the store. It is required only by services that lock across pods, such as Cinder.
 	// +kubebuilder:default=true
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Members: one, or three and more for failover. Absent: by the size.
+	// Number of members: one, or at least three for failover. Defaults by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 	Storage  `json:",inline"`
-	// Resources of each member. Absent: by the size.
+	// Resources of each member. Defaults by the size.
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
@@ -258,33 +257,33 @@ type Valkey struct {
 
 // Sentinel watches Valkey and promotes a replica when the primary is lost.
 type Sentinel struct {
-	// Run sentinels. It cannot be changed. Absent: where there is more than one member.
+	// Run sentinels. It is immutable. Defaults to true with more than one member.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 }
 
 // Memcached is the token cache.
 type Memcached struct {
-	// Members. Absent: by the size.
+	// Number of members. Defaults by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Memory for cached items in each member: 1Gi. Absent: by the size.
+	// Memory for cached items in each member: 1Gi. Defaults by the size.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"
 	// +kubebuilder:example="1Gi"
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// CPU time that each member is guaranteed, in cores. Absent: 50m.
+	// Guaranteed CPU time of each member, in cores. Defaults to 50m.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than 0 cores: 500m is half a core"
 	// +kubebuilder:example="50m"
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
-	// Container image. Absent: as the platform says.
+	// Container image. Defaults to the image of the platform.
 	// +optional
 	Image            *common.InfrastructureImage `json:"image,omitempty"`
 	common.Placement `json:",inline"`

@@ -5,56 +5,59 @@ import (
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 )
 
-// Nova is the compute service. Which hypervisors belong to a cell is said by the HypervisorClusters, so that they come and go without a
+// Nova is the compute service. A HypervisorCluster selects the cell of its hypervisors, so that pools can be added and removed without a
 // change of the control plane.
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cells) || has(self.enabled) && self.enabled && has(oldSelf.enabled) && oldSelf.enabled || oldSelf.cells.all(o, has(self.cells) && self.cells.exists(c, c.name == o.name && has(c.infrastructure) == has(o.infrastructure) && (!has(c.infrastructure) || has(c.infrastructure.mariadb) == has(o.infrastructure.mariadb) && has(c.infrastructure.rabbitmq) == has(o.infrastructure.rabbitmq))))",message="while Nova is off nobody knows which cells it had: leave their names and whether they have a mariadb or rabbitmq of their own, or change them while it is on",fieldPath=".cells"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cells) || has(self.enabled) && self.enabled && has(oldSelf.enabled) && oldSelf.enabled || oldSelf.cells.all(o, has(self.cells) && self.cells.exists(c, c.name == o.name && has(c.infrastructure) == has(o.infrastructure) && (!has(c.infrastructure) || has(c.infrastructure.mariadb) == has(o.infrastructure.mariadb) && has(c.infrastructure.rabbitmq) == has(o.infrastructure.rabbitmq))))",message="cells cannot be removed or renamed, and their own mariadb and rabbitmq cannot be added or removed, while Nova is disabled; enable Nova first",fieldPath=".cells"
 type Nova struct {
 	Switch           `json:",inline"`
 	common.Service   `json:",inline"`
 	common.Placement `json:",inline"`
-	// The API.
+	// API processes.
 	// +optional
 	API *common.Process `json:"api,omitempty"`
-	// The scheduler: one process in each pod, so that more work takes more pods.
+	// Scheduler processes: one in each pod; add pods for more load.
 	// +optional
 	Scheduler *NovaScheduler `json:"scheduler,omitempty"`
-	// The conductor above the cells: one process in each pod, so that more work takes more pods.
+	// Super-conductor processes: one in each pod; add pods for more load.
 	// +optional
 	Conductor *common.Process `json:"conductor,omitempty"`
-	// The metadata API that virtual machines ask.
+	// Metadata API of virtual machines.
 	// +optional
 	Metadata *NovaMetadata `json:"metadata,omitempty"`
-	// Ways to the screens of virtual machines.
+	// Consoles of virtual machines.
 	// +optional
 	Consoles *NovaConsoles `json:"consoles,omitempty"`
-	// Networks of hypervisors: where consoles reach screens, and where the metadata API is asked from. Absent: neither is let through.
+	// Networks of hypervisors. Network policies allow console proxies to connect to them, and allow requests of the metadata API from them.
+	// Defaults to none.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +kubebuilder:example={"10.0.0.0/16"}
 	// +optional
 	HypervisorNetworks []common.CIDR `json:"hypervisorNetworks,omitempty"`
-	// Cells besides cell0. Absent: cell1. One that is there cannot be removed or renamed: its virtual machines are recorded in it.
+	// Cells in addition to cell0. Defaults to cell1. A cell cannot be removed or renamed, because its virtual machines are recorded in it.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Cells []NovaCell `json:"cells,omitempty"`
-	// What a project may use where nothing else is said. Absent: as Nova has it.
+	// Default quotas of projects. Defaults to the quotas of Nova.
 	// +optional
 	Quotas *novav1.Quotas `json:"quotas,omitempty"`
-	// Removal of what was deleted from the databases. Absent: every night, after 30 days.
+	// Removal of deleted rows from the databases. Defaults to every night, after 30 days.
 	// +optional
 	Archive *common.Archive `json:"archive,omitempty"`
-	// Processes of each pod of an API.
+	// uWSGI processes of each pod of an API.
 	// +optional
 	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
-	// Sizes of virtual machines. One that is taken out is removed if it was made here; what runs goes on.
+	// Sizes of virtual machines. When an entry is removed, the flavor is deleted if the claim created it; existing virtual machines are not
+	// affected.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Flavors []common.Flavor `json:"flavors,omitempty"`
-	// Groups of hypervisors, and their availability zones. One that is taken out is removed if it was made here and has no others' hosts.
+	// Groups of hypervisors, and their availability zones. When an entry is removed, the aggregate is deleted if the claim created it and it
+	// has no other hosts.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
@@ -62,20 +65,20 @@ type Nova struct {
 	Aggregates []common.HostAggregate `json:"aggregates,omitempty"`
 }
 
-// NovaScheduler chooses hosts.
+// NovaScheduler configures the processes that select hosts.
 type NovaScheduler struct {
 	common.Process `json:",inline"`
-	// Scheduler outside of Nova that has the last word. It needs an image that is patched for it. Absent: Cortex, if that is enabled.
+	// Scheduler outside of Nova that makes the final decision. It requires a patched image. Defaults to Cortex, if it is enabled.
 	// +optional
 	ExternalScheduler *ExternalScheduler `json:"externalScheduler,omitempty"`
 }
 
-// ExternalScheduler is asked for the order of hosts.
+// ExternalScheduler returns the order of candidate hosts.
 type ExternalScheduler struct {
-	// Ask it.
+	// Use the scheduler.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
-	// Its address. Absent: that of Cortex.
+	// Address of the scheduler. Defaults to the address of Cortex.
 	// +optional
 	Endpoint common.URL `json:"endpoint,omitempty"`
 }
@@ -83,44 +86,44 @@ type ExternalScheduler struct {
 // NovaMetadata is the metadata API.
 type NovaMetadata struct {
 	common.Process `json:",inline"`
-	// Run it in each cell, close to the virtual machines, rather than once. A cell's goes on when the others do not.
+	// Run the API in each cell, close to the virtual machines, instead of once. The API of a cell does not depend on other cells.
 	// +optional
 	PerCell bool `json:"perCell,omitempty"`
 }
 
-// NovaConsoles says which consoles virtual machines have. Proxies run in each cell.
+// NovaConsoles configures the consoles of virtual machines. Proxies run in each cell.
 type NovaConsoles struct {
 	common.Process  `json:",inline"`
 	novav1.Consoles `json:",inline"`
 }
 
-// NovaCell is a group of hypervisors with a conductor of its own. Its processes are those of the service where it does not say otherwise.
+// NovaCell is a group of hypervisors with a conductor. Its processes default to the configuration of the service.
 type NovaCell struct {
 	// Name of the cell.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*$`
-	// +kubebuilder:validation:XValidation:rule="!(self in ['cell0', 'api'])",message="nova_cell0 and nova_api are databases of Nova's own, and a cell's is called nova_<cell>; choose another name"
+	// +kubebuilder:validation:XValidation:rule="!(self in ['cell0', 'api'])",message="cell0 and api are reserved, because the database of a cell is named nova_<cell>; choose another name"
 	Name string `json:"name"`
-	// Place no new virtual machines in it.
+	// Exclude the cell from the placement of new virtual machines.
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
-	// Networks of its hypervisors. Absent: those of the service.
+	// Networks of its hypervisors. Defaults to the networks of the service.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +kubebuilder:example={"10.0.0.0/16"}
 	// +optional
 	HypervisorNetworks []common.CIDR `json:"hypervisorNetworks,omitempty"`
-	// Its conductor: one process in each pod, so that more work takes more pods. Absent: as the one above the cells.
+	// Conductor of the cell: one process in each pod; add pods for more load. Defaults to the super-conductor's configuration.
 	// +optional
 	Conductor *common.Process `json:"conductor,omitempty"`
-	// Its metadata API, if metadata.perCell says so.
+	// Metadata API of the cell, with metadata.perCell.
 	// +optional
 	Metadata *common.Process `json:"metadata,omitempty"`
-	// Its console proxies.
+	// Console proxies of the cell.
 	// +optional
 	Consoles *CellConsoles `json:"consoles,omitempty"`
-	// Database and queue of its own. Absent: in those of the control plane. What is there does not move, neither into it nor out of it.
+	// Separate database and queue of the cell. Defaults to those of the control plane. Existing data cannot be moved in either direction.
 	// +optional
 	Infrastructure *CellInfrastructure `json:"infrastructure,omitempty"`
 }
@@ -128,17 +131,17 @@ type NovaCell struct {
 // CellConsoles are the console proxies of a cell.
 type CellConsoles struct {
 	common.Process `json:",inline"`
-	// Public host name of screens. Absent: console-<cell>.<domain>.
+	// Public host name of graphical consoles. Defaults to console-<cell>.<domain>.
 	// +optional
 	Hostname common.Hostname `json:"hostname,omitempty"`
-	// Public host name of serial consoles. Absent: serial-<cell>.<domain>.
+	// Public host name of serial consoles. Defaults to serial-<cell>.<domain>.
 	// +optional
 	SerialHostname common.Hostname `json:"serialHostname,omitempty"`
 }
 
-// CellInfrastructure is a cell's own. Everything that it does not say is as that of the control plane, backups included, which go below
-// cells/<cell> in its bucket. There is no proxy in front of a cell's database.
-// +kubebuilder:validation:XValidation:rule="has(self.mariadb) || has(self.rabbitmq)",message="say mariadb: {}, rabbitmq: {}, or both; or leave infrastructure out"
+// CellInfrastructure is the separate database and queue of a cell. Unset fields have the values of the control plane, including backups,
+// which are stored below cells/<cell> in its bucket. The database of a cell has no proxy.
+// +kubebuilder:validation:XValidation:rule="has(self.mariadb) || has(self.rabbitmq)",message="set mariadb: {}, rabbitmq: {} or both, or remove infrastructure"
 type CellInfrastructure struct {
 	// Database.
 	// +optional
@@ -148,9 +151,9 @@ type CellInfrastructure struct {
 	RabbitMQ *Members `json:"rabbitmq,omitempty"`
 }
 
-// Members are the pods of something that keeps data, in short.
-// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: a majority has to agree"
-// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas <= 9",message="there can be 9 replicas at most: all of them have to agree on each write"
+// Members configures the pods of a stateful server.
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: a majority must agree"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas <= 9",message="replicas must be at most 9: a majority must agree on each write"
 type Members struct {
 	common.Process `json:",inline"`
 	Storage        `json:",inline"`

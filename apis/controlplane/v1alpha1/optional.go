@@ -11,31 +11,31 @@ type Heat struct {
 	Switch           `json:",inline"`
 	common.Service   `json:",inline"`
 	common.Placement `json:",inline"`
-	// The API.
+	// API processes.
 	// +optional
 	API *common.Process `json:"api,omitempty"`
-	// The API by which virtual machines report. Absent: it runs, too.
+	// API for signals of virtual machines. It is enabled by default.
 	// +optional
 	CFN *HeatCFN `json:"cfn,omitempty"`
-	// The engine.
+	// Engine processes.
 	// +optional
 	Engine *common.Process `json:"engine,omitempty"`
-	// Removal of what was deleted from the database. Absent: every night, after 30 days.
+	// Removal of deleted rows from the database. Defaults to every night, after 30 days.
 	// +optional
 	Archive *common.Archive `json:"archive,omitempty"`
-	// Processes of each pod of an API.
+	// uWSGI processes of each pod of an API.
 	// +optional
 	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
 }
 
-// HeatCFN is the API that speaks as AWS CloudFormation.
+// HeatCFN is the API that is compatible with AWS CloudFormation.
 type HeatCFN struct {
 	common.Process `json:",inline"`
-	// Run it. Stacks that wait for virtual machines need it.
+	// Run the API. Stacks that wait for virtual machines require it.
 	// +kubebuilder:default=true
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Public host name, which virtual machines have to reach. Absent: heat-cfn.<domain>.
+	// Public host name. Virtual machines must be able to connect to it. Defaults to heat-cfn.<domain>.
 	// +optional
 	Hostname common.Hostname `json:"hostname,omitempty"`
 }
@@ -47,7 +47,7 @@ type Horizon struct {
 	common.Placement `json:",inline"`
 	common.Process   `json:",inline"`
 	horizon.Settings `json:",inline"`
-	// Processes of each pod.
+	// uWSGI processes of each pod.
 	// +optional
 	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
 }
@@ -62,13 +62,13 @@ type Cortex struct {
 	// Container image.
 	// +optional
 	Image *common.Image `json:"image,omitempty"`
-	// PostgreSQL that it keeps what it learns in. Absent: one of its own.
+	// PostgreSQL database of Cortex. Defaults to a separate one.
 	// +optional
 	Database *CortexDatabase `json:"database,omitempty"`
-	// Decisions that it takes.
+	// Decisions that Cortex makes.
 	// +optional
 	Pipelines *CortexPipelines `json:"pipelines,omitempty"`
-	// What it learns from. Absent: the services that it decides for.
+	// Data sources. Defaults to the services for which Cortex makes decisions.
 	// +optional
 	Datasources *CortexDatasources `json:"datasources,omitempty"`
 }
@@ -76,12 +76,12 @@ type Cortex struct {
 // CortexDatabase is a PostgreSQL database.
 type CortexDatabase struct {
 	Storage `json:",inline"`
-	// Secret with the keys host, port, username, password and database of a server that exists.
+	// Secret with the keys host, port, username, password and database of an existing server.
 	// +optional
 	SecretRef *common.SecretReference `json:"secretRef,omitempty"`
 }
 
-// CortexPipelines are the decisions that Cortex takes.
+// CortexPipelines are the decisions that Cortex makes.
 type CortexPipelines struct {
 	// Hosts of virtual machines.
 	// +optional
@@ -91,16 +91,16 @@ type CortexPipelines struct {
 	Cinder *CortexPipeline `json:"cinder,omitempty"`
 }
 
-// CortexPipeline is how a decision is taken.
+// CortexPipeline configures one kind of decision.
 type CortexPipeline struct {
 	Switch `json:",inline"`
-	// What has to hold of a candidate, in this order.
+	// Filters that a candidate must pass, in this order.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Filters []CortexStep `json:"filters,omitempty"`
-	// What makes one better than another.
+	// Weighers that rank the candidates.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
@@ -110,23 +110,23 @@ type CortexPipeline struct {
 
 // CortexStep is a step of a pipeline.
 type CortexStep struct {
-	// Name of the step, as Cortex has it: AvailabilityZoneFilter.
+	// Name of the step in Cortex: AvailabilityZoneFilter.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_-]*$`
 	Name string `json:"name"`
 }
 
-// CortexWeigher is a step that weighs.
+// CortexWeigher is a step that ranks candidates.
 type CortexWeigher struct {
 	CortexStep `json:",inline"`
-	// Weight of the step against the others, in hundredths.
+	// Weight of the step relative to the others, in percent.
 	// +kubebuilder:default=100
 	// +optional
 	WeightPercent *int32 `json:"weightPercent,omitempty"`
 }
 
-// CortexDatasources are what Cortex learns from.
+// CortexDatasources are the data sources of Cortex.
 type CortexDatasources struct {
 	// Metrics.
 	// +optional
@@ -139,31 +139,31 @@ type CortexDatasources struct {
 	Cinder *CortexDatasource `json:"cinder,omitempty"`
 }
 
-// CortexDatasource is something that Cortex asks.
+// CortexDatasource is one data source of Cortex.
 type CortexDatasource struct {
 	Switch `json:",inline"`
-	// Its address. Absent, of a service: that of the catalog.
+	// Address of the data source. Defaults, for a service, to the address in the catalog.
 	// +optional
 	Endpoint common.URL `json:"endpoint,omitempty"`
 }
 
 // Tempest runs integration tests against the cloud.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.allowAdministration) && self.allowAdministration",message="tests make users and set quotas as an administrator of the cloud; say allowAdministration: true, or leave them off",fieldPath=".allowAdministration"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.allowAdministration) && self.allowAdministration",message="Tempest requires an administrator account; set allowAdministration: true or disable Tempest",fieldPath=".allowAdministration"
 type Tempest struct {
-	// Run tests. Whatever is called c5c3-tempest-… is theirs, and goes when they end.
+	// Run tests. All objects with names that begin with c5c3-tempest- belong to the tests and are deleted at the end of a run.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
-	// Tests may have an administrator of the cloud, who makes users and projects and sets quotas. Without that none run.
+	// Allow the tests to use an administrator of the cloud, who creates users and projects and sets quotas. Tests require it.
 	// +optional
 	AllowAdministration bool `json:"allowAdministration,omitempty"`
-	// When they run.
+	// Schedule of the tests.
 	// +kubebuilder:default="0 2 * * *"
 	// +optional
 	Schedule common.Cron `json:"schedule,omitempty"`
-	// Container image. Absent: the image of the claim's OpenStack release.
+	// Container image. Defaults to the image of the claim's OpenStack release.
 	// +optional
 	Image *common.Image `json:"image,omitempty"`
-	// Which tests run.
+	// Selection of the tests.
 	// +optional
 	Tests *tempest.Tests `json:"tests,omitempty"`
 }

@@ -7,30 +7,30 @@ import (
 )
 
 // Keystone is the identity service.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled",message="Keystone cannot be switched off: every other service authenticates through it"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.replicas) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.uwsgi) || has(self.image) || has(self.hostname))",message="a Keystone elsewhere has its own pods and address; leave replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname out",fieldPath=".external"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.policy) || has(self.allowUnknown) || has(self.fernet) || has(self.credentialKeys) || has(self.trustFlush))",message="whoever runs a Keystone configures it; leave policy, allowUnknown, fernet, credentialKeys and trustFlush out",fieldPath=".external"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.identityBackends) || has(self.federation) || has(self.bootstrap) && self.bootstrap.adminUser != 'admin')",message="whoever runs a Keystone says who logs in; leave identityBackends, federation and bootstrap out",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled",message="Keystone cannot be disabled: every other service authenticates through it"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.replicas) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.uwsgi) || has(self.image) || has(self.hostname))",message="replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname cannot be set for an external Keystone",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.policy) || has(self.allowUnknown) || has(self.fernet) || has(self.credentialKeys) || has(self.trustFlush))",message="policy, allowUnknown, fernet, credentialKeys and trustFlush cannot be set for an external Keystone",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.identityBackends) || has(self.federation) || has(self.bootstrap) && self.bootstrap.adminUser != 'admin')",message="identityBackends, federation and bootstrap cannot be set for an external Keystone",fieldPath=".external"
 type Keystone struct {
-	// Keystone is always there.
+	// Always true: Keystone cannot be disabled.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// A Keystone that somebody else runs, in place of one of the cloud's own. It cannot be set or removed later.
+	// External Keystone, instead of a Keystone of the cloud. It cannot be added or removed.
 	// +optional
 	External        *keystone.ExternalKeystone `json:"external,omitempty"`
 	common.Workload `json:",inline"`
 	common.Service  `json:",inline"`
-	// Keys that tokens are encrypted with.
+	// Keys that encrypt tokens.
 	// +optional
 	Fernet *keystone.Fernet `json:"fernet,omitempty"`
-	// Keys that stored credentials are encrypted with.
+	// Keys that encrypt stored credentials.
 	// +optional
 	CredentialKeys *keystone.CredentialKeys `json:"credentialKeys,omitempty"`
-	// The first user.
+	// First user.
 	// +kubebuilder:default={adminUser: admin}
 	// +optional
 	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
-	// Domains whose users live in a directory.
+	// Domains with users in a directory.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=domain
@@ -42,13 +42,13 @@ type Keystone struct {
 	// Removal of expired trusts.
 	// +optional
 	TrustFlush *keystone.TrustFlush `json:"trustFlush,omitempty"`
-	// Processes of each pod.
+	// uWSGI processes of each pod.
 	// +optional
 	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
 }
 
 // Bootstrap names the first user.
-// +kubebuilder:validation:XValidation:rule="self.adminUser == oldSelf.adminUser",message="adminUser cannot be changed: bootstrap would make a second administrator beside the first"
+// +kubebuilder:validation:XValidation:rule="self.adminUser == oldSelf.adminUser",message="adminUser is immutable: bootstrap would create a second administrator"
 type Bootstrap struct {
 	// Name of the administrator.
 	// +kubebuilder:validation:MinLength=1
@@ -59,7 +59,7 @@ type Bootstrap struct {
 	AdminUser string `json:"adminUser,omitempty"`
 }
 
-// Switch turns a service on.
+// Switch enables a service.
 type Switch struct {
 	// Run the service.
 	// +optional
@@ -67,17 +67,17 @@ type Switch struct {
 }
 
 // Glance is the image service.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.stores) && self.stores.size() > 0",message="Glance needs a place for images: write stores: [{name: main, file: {storageSize: 100Gi}}], or a store with s3, rbd or swift",fieldPath=".stores"
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || !has(oldSelf.enabled) || !oldSelf.enabled || (has(self.__import__) && has(self.__import__.staging) ? [self.__import__.staging] : []) == (has(oldSelf.__import__) && has(oldSelf.__import__.staging) ? [oldSelf.__import__.staging] : []) && (has(self.imageCache) ? [self.imageCache] : []) == (has(oldSelf.imageCache) ? [oldSelf.imageCache] : [])",message="import.staging and imageCache stay as Glance was started with: pods keep their volumes; switch Glance off, change them, and switch it on again"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.stores) && self.stores.size() > 0",message="Glance requires at least one store; set stores: [{name: main, file: {storageSize: 100Gi}}], or a store with s3, rbd or swift",fieldPath=".stores"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || !has(oldSelf.enabled) || !oldSelf.enabled || (has(self.__import__) && has(self.__import__.staging) ? [self.__import__.staging] : []) == (has(oldSelf.__import__) && has(oldSelf.__import__.staging) ? [oldSelf.__import__.staging] : []) && (has(self.imageCache) ? [self.imageCache] : []) == (has(oldSelf.imageCache) ? [oldSelf.imageCache] : [])",message="import.staging and imageCache are immutable while Glance is enabled, because pods keep their volumes; disable Glance, change them, and enable it again"
 type Glance struct {
 	Switch          `json:",inline"`
 	glance.Storage  `json:",inline"`
 	common.Workload `json:",inline"`
 	common.Service  `json:",inline"`
-	// Removal of images and tasks that were deleted from the database. Absent: every night, after 30 days.
+	// Removal of deleted images and tasks from the database. Defaults to every night, after 30 days.
 	// +optional
 	Archive *glance.Archive `json:"archive,omitempty"`
-	// Processes of each pod.
+	// uWSGI processes of each pod.
 	// +optional
 	UWSGI *glance.UWSGI `json:"uwsgi,omitempty"`
 }
@@ -87,7 +87,7 @@ type Placement struct {
 	Switch          `json:",inline"`
 	common.Workload `json:",inline"`
 	common.Service  `json:",inline"`
-	// Processes of each pod.
+	// uWSGI processes of each pod.
 	// +optional
 	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
 }

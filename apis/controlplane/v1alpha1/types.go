@@ -16,7 +16,7 @@ const (
 	SizeLarge       = "large"
 )
 
-// What happens to data when a claim is deleted.
+// Policies for data when a claim is deleted.
 const (
 	DeletionPolicyRetain = common.DeletionPolicyRetain
 	DeletionPolicyDelete = common.DeletionPolicyDelete
@@ -25,7 +25,7 @@ const (
 // A ControlPlaneCluster is an OpenStack control plane: databases, queues and caches, Keystone, and the services that are
 // enabled.
 //
-// The type describes both the claim and the composite resource (XControlPlaneCluster) that Crossplane makes of it.
+// The type describes both the claim and the composite resource (XControlPlaneCluster) that Crossplane creates for it.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.spec.openStackRelease`
@@ -47,27 +47,27 @@ type ControlPlaneCluster struct {
 }
 
 // ControlPlaneClusterSpec is the desired state of a control plane.
-// +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be set or removed: a control plane's data does not move; delete the claim and claim it elsewhere"
-// +kubebuilder:validation:XValidation:rule="!has(self.global) || !has(self.global.exposure) || self.global.exposure.type != 'None' || !has(self.services) || !has(self.services.keystone) || !has(self.services.keystone.hostname)",message="with global.exposure.type None nobody outside gets there; leave hostname out, or expose the cloud",fieldPath=".services.keystone.hostname"
-// +kubebuilder:validation:XValidation:rule="!has(self.services) || !has(self.services.glance) || !has(self.services.glance.stores) || !self.services.glance.stores.exists(s, has(s.file) && s.file.accessMode == 'ReadWriteOnce') || (has(self.services.glance.replicas) ? self.services.glance.replicas == 1 : self.size == 'development')",message="a store with accessMode ReadWriteOnce serves a single pod; say replicas: 1, or accessMode: ReadWriteMany",fieldPath=".services.glance.replicas"
-// +kubebuilder:validation:XValidation:rule="self.deletionPolicy == 'Delete' || !has(oldSelf.services) || !has(oldSelf.services.glance) || !has(oldSelf.services.glance.stores) || oldSelf.services.glance.stores.all(o, has(self.services) && has(self.services.glance) && has(self.services.glance.stores) && self.services.glance.stores.exists(s, s.name == o.name))",message="a store cannot be removed or renamed: the images in it would be lost; copy them to another store, and say deletionPolicy: Delete in the edit that removes it",fieldPath=".services.glance.stores"
-// +kubebuilder:validation:XValidation:rule="!has(self.global) || !has(self.global.exposure) || self.global.exposure.type != 'None' || !has(self.services) || !(has(self.services.glance) && has(self.services.glance.hostname) || has(self.services.placement) && has(self.services.placement.hostname))",message="with global.exposure.type None nobody outside gets to Glance or Placement; leave their hostname out, or expose the cloud",fieldPath=".services"
-// +kubebuilder:validation:XValidation:rule="has(self.services.keystone.external) == has(oldSelf.services.keystone.external)",message="external cannot be set or removed: all that services keep belongs to projects of one Keystone; claim another control plane",fieldPath=".services.keystone"
-// +kubebuilder:validation:XValidation:rule="has(self.infrastructure.mariadb.external) == has(oldSelf.infrastructure.mariadb.external)",message="external cannot be set or removed: no data moves from one database to another; claim another control plane",fieldPath=".infrastructure.mariadb"
-// +kubebuilder:validation:XValidation:rule="!has(self.services.keystone.external) || self.global.region != 'RegionOne'",message="a Keystone elsewhere has regions already, of which RegionOne may be one; give this cloud its own",fieldPath=".global.region"
-// +kubebuilder:validation:XValidation:rule="!has(self.services.keystone.external) || !has(self.tempest) || !has(self.tempest.enabled) || !self.tempest.enabled",message="tests make administrators, and the Keystone is somebody else's; leave them off",fieldPath=".tempest"
-// +kubebuilder:validation:XValidation:rule="!has(self.services.keystone.external) || !has(self.korc) || !has(self.korc.bootstrapResources)",message="this cloud has bootstrapped nothing in a Keystone elsewhere; leave it out",fieldPath=".korc.bootstrapResources"
-// +kubebuilder:validation:XValidation:rule="!has(self.services.keystone.external) || !has(self.keystoneServices) || self.keystoneServices.size() == 0",message="the Keystone is somebody else's, who lets services in there; leave this out",fieldPath=".keystoneServices"
+// +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be added or removed: data cannot be moved; delete the claim and create it with or without cluster"
+// +kubebuilder:validation:XValidation:rule="!has(self.global) || !has(self.global.exposure) || self.global.exposure.type != 'None' || !has(self.services) || !has(self.services.keystone) || !has(self.services.keystone.hostname)",message="hostname has no effect with global.exposure.type None; remove hostname or change the exposure type",fieldPath=".services.keystone.hostname"
+// +kubebuilder:validation:XValidation:rule="!has(self.services) || !has(self.services.glance) || !has(self.services.glance.stores) || !self.services.glance.stores.exists(s, has(s.file) && s.file.accessMode == 'ReadWriteOnce') || (has(self.services.glance.replicas) ? self.services.glance.replicas == 1 : self.size == 'development')",message="a store with accessMode ReadWriteOnce supports one pod only; set replicas: 1 or accessMode: ReadWriteMany",fieldPath=".services.glance.replicas"
+// +kubebuilder:validation:XValidation:rule="self.deletionPolicy == 'Delete' || !has(oldSelf.services) || !has(oldSelf.services.glance) || !has(oldSelf.services.glance.stores) || oldSelf.services.glance.stores.all(o, has(self.services) && has(self.services.glance) && has(self.services.glance.stores) && self.services.glance.stores.exists(s, s.name == o.name))",message="a store cannot be removed or renamed, because its images would be lost; copy the images to another store and set deletionPolicy: Delete in the edit that removes the store",fieldPath=".services.glance.stores"
+// +kubebuilder:validation:XValidation:rule="!has(self.global) || !has(self.global.exposure) || self.global.exposure.type != 'None' || !has(self.services) || !(has(self.services.glance) && has(self.services.glance.hostname) || has(self.services.placement) && has(self.services.placement.hostname))",message="hostname of Glance and Placement has no effect with global.exposure.type None; remove it or change the exposure type",fieldPath=".services"
+// +kubebuilder:validation:XValidation:rule="has(self.services.keystone.external) == has(oldSelf.services.keystone.external)",message="external cannot be added or removed: data of services belongs to projects of one Keystone; create another control plane",fieldPath=".services.keystone"
+// +kubebuilder:validation:XValidation:rule="has(self.infrastructure.mariadb.external) == has(oldSelf.infrastructure.mariadb.external)",message="external cannot be added or removed: data cannot be moved between databases; create another control plane",fieldPath=".infrastructure.mariadb"
+// +kubebuilder:validation:XValidation:rule="!has(self.services.keystone.external) || self.global.region != 'RegionOne'",message="global.region is required with an external Keystone and must not be RegionOne, which may already exist there",fieldPath=".global.region"
+// +kubebuilder:validation:XValidation:rule="!has(self.services.keystone.external) || !has(self.tempest) || !has(self.tempest.enabled) || !self.tempest.enabled",message="Tempest cannot be used with an external Keystone, because it creates administrators; disable tempest",fieldPath=".tempest"
+// +kubebuilder:validation:XValidation:rule="!has(self.services.keystone.external) || !has(self.korc) || !has(self.korc.bootstrapResources)",message="korc.bootstrapResources cannot be set with an external Keystone: this cloud has not bootstrapped it",fieldPath=".korc.bootstrapResources"
+// +kubebuilder:validation:XValidation:rule="!has(self.services.keystone.external) || !has(self.keystoneServices) || self.keystoneServices.size() == 0",message="keystoneServices cannot be set with an external Keystone; its operator grants access",fieldPath=".keystoneServices"
 type ControlPlaneClusterSpec struct {
 	// OpenStack release of all services.
 	// +kubebuilder:validation:Enum="2025.1";"2025.2";"2026.1";"2026.2"
 	OpenStackRelease string `json:"openStackRelease"`
-	// Size: how many replicas, how much memory, how large the databases and queues are, unless a field below says otherwise.
+	// Size: default numbers of replicas, memory and volume sizes. Fields below override them.
 	// +kubebuilder:validation:Enum=development;small;medium;large
 	// +kubebuilder:default=small
 	// +optional
 	Size string `json:"size,omitempty"`
-	// Kubernetes cluster that the workloads run in. Absent: the management cluster itself.
+	// Kubernetes cluster of the workloads. Defaults to the management cluster.
 	// +optional
 	Cluster *common.Cluster `json:"cluster,omitempty"`
 	// Settings for the whole cloud.
@@ -82,7 +82,7 @@ type ControlPlaneClusterSpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Infrastructure Infrastructure `json:"infrastructure,omitempty"`
-	// What is managed in Keystone by K-ORC.
+	// Objects in Keystone that K-ORC manages.
 	// +optional
 	KORC *KORC `json:"korc,omitempty"`
 	// Cortex, a scheduler that considers the whole cloud.
@@ -91,36 +91,36 @@ type ControlPlaneClusterSpec struct {
 	// Tempest, recurring integration tests.
 	// +optional
 	Tempest *Tempest `json:"tempest,omitempty"`
-	// Other namespaces whose HypervisorClusters may join; * stands for any run of characters. Those of the claim's own
-	// namespace always may.
+	// Other namespaces whose HypervisorClusters may join; * matches any characters. HypervisorClusters in the claim's own namespace may
+	// always join.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=set
 	// +kubebuilder:example={"hypervisors-*"}
 	// +optional
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
-	// Claims (KeystoneService) whose services have an account here.
+	// KeystoneService claims whose services get an account in this cloud.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=namespace
 	// +listMapKey=name
 	// +optional
 	KeystoneServices []KeystoneServiceGrant `json:"keystoneServices,omitempty"`
-	// What happens to databases, keys and volumes when the claim is deleted or a part that holds data is switched off. Retain keeps them:
-	// the same claim, created again, adopts them. Delete removes them for good.
+	// Policy for databases, keys and volumes when the claim is deleted or a stateful part is disabled. Retain keeps them: the same claim,
+	// created again, adopts them. Delete deletes them permanently.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
 
-// KeystoneServiceGrant is a service that is let in.
+// KeystoneServiceGrant is a service with access to the cloud.
 type KeystoneServiceGrant struct {
 	common.ClaimReference `json:",inline"`
-	// Type that it may have in the catalog. Absent: none.
+	// Catalog type that the service may use. Defaults to none.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Type string `json:"type,omitempty"`
-	// Further types that it may have.
+	// Further catalog types that the service may use.
 	// +kubebuilder:validation:MaxItems=4
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
@@ -128,12 +128,12 @@ type KeystoneServiceGrant struct {
 	// +kubebuilder:example={"s3"}
 	// +optional
 	AdditionalTypes []string `json:"additionalTypes,omitempty"`
-	// It may administrate the whole cloud.
+	// The service may administer the whole cloud.
 	// +optional
 	AllowAdministration bool `json:"allowAdministration,omitempty"`
 }
 
-// Services are the OpenStack services of the cloud. Keystone is always there; the others are off unless enabled.
+// Services are the OpenStack services of the cloud. Keystone always runs; the others are disabled by default.
 type Services struct {
 	// Identity service.
 	// +kubebuilder:default={}
@@ -142,7 +142,7 @@ type Services struct {
 	// Image service.
 	// +optional
 	Glance *Glance `json:"glance,omitempty"`
-	// Resource inventory, which Nova needs.
+	// Resource inventory, which Nova requires.
 	// +optional
 	Placement *Placement `json:"placement,omitempty"`
 	// Compute service.
@@ -165,9 +165,9 @@ type Services struct {
 	Barbican *Barbican `json:"barbican,omitempty"`
 }
 
-// Global are settings for the whole cloud. They override the platform's, field by field; absent fields keep the platform's value. A value
-// that differs has to be allowed by a limit of the platform.
-// +kubebuilder:validation:XValidation:rule="self.region == oldSelf.region",message="region cannot be changed: it is written into every entry of the service catalog"
+// Global are settings for the whole cloud. They override the platform's, field by field; unset fields have the platform's value. A limit
+// of the platform must allow a different value.
+// +kubebuilder:validation:XValidation:rule="self.region == oldSelf.region",message="region is immutable: it is part of every entry of the service catalog"
 type Global struct {
 	// Name of the region in the service catalog.
 	// +kubebuilder:validation:MinLength=1
@@ -176,12 +176,12 @@ type Global struct {
 	// +kubebuilder:default=RegionOne
 	// +optional
 	Region string `json:"region,omitempty"`
-	// Domain below which services get their host names. Absent: <claim>.<namespace>.<the platform's domain>, or below the first
-	// domain of the limit that holds here.
+	// Domain of the host names of services. Defaults to <claim>.<namespace>.<domain>, with the first domain of the limit that applies, or
+	// else the platform's domain.
 	// +kubebuilder:example="cloud.example.com"
 	// +optional
 	Domain common.Hostname `json:"domain,omitempty"`
-	// How APIs are reached from outside.
+	// External access to APIs.
 	// +optional
 	Exposure *common.Exposure `json:"exposure,omitempty"`
 	// Certificates of public addresses.
@@ -190,28 +190,28 @@ type Global struct {
 	// Prometheus objects.
 	// +optional
 	Monitoring *common.MonitoringSettings `json:"monitoring,omitempty"`
-	// Store outside the cluster, in which generated secrets are kept so that they survive the loss of the cluster.
+	// Store outside the cluster for generated secrets, so that they survive the loss of the cluster.
 	// +optional
 	SecretStore *common.SecretStoreReference `json:"secretStore,omitempty"`
-	// Where images come from.
+	// Registry and pull secrets of images.
 	// +optional
 	Images *common.Images `json:"images,omitempty"`
 }
 
-// KORC says what K-ORC manages in Keystone.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled",message="K-ORC cannot be switched off: without it the catalog has no entry, and no service a user"
+// KORC configures the objects in Keystone that K-ORC manages.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled",message="K-ORC cannot be disabled: it creates the catalog entries and the users of services"
 type KORC struct {
-	// K-ORC always manages the catalog and the services' users.
+	// Always true: K-ORC manages the catalog and the services' users.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// What Keystone's bootstrap made is imported, so that other objects can refer to it. Absent: domains, projects, roles,
-	// users and the catalog's own entries.
+	// Objects of Keystone's bootstrap to import, so that other objects can refer to them. Defaults to domains, projects, roles, users and the
+	// catalog's own entries.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=set
 	// +optional
 	BootstrapResources []catalogv1.BootstrapResource `json:"bootstrapResources,omitempty"`
-	// Replacement of the application credentials by which K-ORC and the services log in to Keystone, and of the services' users of message
-	// queues. Absent: every 90 days.
+	// Rotation of the application credentials of K-ORC and the services, and of the services' users of message queues. Defaults to every 90
+	// days.
 	// +optional
 	CredentialRotation *common.Rotation `json:"credentialRotation,omitempty"`
 }
@@ -219,11 +219,11 @@ type KORC struct {
 // ControlPlaneClusterStatus is the observed state of a control plane.
 type ControlPlaneClusterStatus struct {
 	common.CloudStatus `json:",inline"`
-	// Name of everything that belongs to this control plane: the namespace of its workloads.
+	// Prefix of the names of all objects of this control plane, and the namespace of its workloads.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Instance string `json:"instance,omitempty"`
-	// Release that runs. It follows spec.openStackRelease when an upgrade is done.
+	// Current release. It follows spec.openStackRelease when an upgrade is complete.
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	Release string `json:"release,omitempty"`
@@ -245,25 +245,25 @@ type ControlPlaneClusterStatus struct {
 	// +listMapKey=name
 	// +optional
 	Backends []cinder.BackendStatus `json:"backends,omitempty"`
-	// OVN's databases, and what listens to them.
+	// Databases of OVN, and their clients.
 	// +optional
 	OVN *OVNStatus `json:"ovn,omitempty"`
-	// How the pools of StorageClusters are reached that services name.
+	// Connections to the pools of StorageClusters that services reference.
 	// +kubebuilder:validation:MaxItems=33
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Storage []common.StorageClient `json:"storage,omitempty"`
-	// What pools of hypervisors are told. Absent: there is no Nova.
+	// Connection data for pools of hypervisors. Unset: Nova is not enabled.
 	// +optional
 	Hypervisors *HypervisorAccess `json:"hypervisors,omitempty"`
-	// Pipelines of Cortex that take decisions.
+	// Active pipelines of Cortex.
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=63
 	// +listType=set
 	// +optional
 	ActivePipelines []string `json:"activePipelines,omitempty"`
-	// The last run of Tempest.
+	// Last run of Tempest.
 	// +optional
 	Tests *common.TestStatus `json:"tests,omitempty"`
 }
@@ -276,7 +276,7 @@ type CellStatus struct {
 	// Phase of the cell.
 	// +kubebuilder:validation:Enum=Waiting;Creating;Ready;Updating;Failed
 	Phase string `json:"phase"`
-	// Hypervisors that Nova knows in it.
+	// Hypervisors that are registered in the cell.
 	// +optional
 	ComputeNodes int32 `json:"computeNodes,omitempty"`
 }
@@ -294,10 +294,10 @@ type OVNStatus struct {
 	// Nodes that have registered.
 	// +optional
 	ChassisCount int32 `json:"chassisCount,omitempty"`
-	// Nodes whose controller has done what is wanted.
+	// Nodes whose controller has applied the current configuration.
 	// +optional
 	ActiveControllers int32 `json:"activeControllers,omitempty"`
-	// What the last comparison of Neutron's database with OVN found. Absent: there was none.
+	// Result of the last comparison of Neutron's database with OVN. Unset: there was none.
 	// +optional
 	Sync *common.OVNSyncAnswer `json:"sync,omitempty"`
 }

@@ -9,17 +9,17 @@ import (
 // Group of the kinds of this package.
 const Group = "glance.openstack.c5c3.io"
 
-// GroupVersion of the kinds of this package, and the one that a control plane makes.
+// GroupVersion and GroupVersionKind of the composite resource that a control plane creates.
 var (
 	GroupVersion     = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 	GroupVersionKind = GroupVersion.WithKind("Glance")
 )
 
-// What a Glance and those who make it, or build on it, have to agree on. It is known by its name, which its Service has, too.
+// Constants that a Glance shares with its creator and its clients. Its Service has the same name as the Glance.
 const (
 	// Port of the API, on the Service and the pods (https://docs.openstack.org/install-guide/firewalls-default-ports.html).
 	Port = 9292
-	// ServiceName is what the catalog calls it, and ServiceType what it is there.
+	// ServiceName and ServiceType are its name and type in the catalog.
 	ServiceName = "glance"
 	ServiceType = "image"
 )
@@ -30,14 +30,14 @@ const (
 	ReadWriteMany = "ReadWriteMany"
 )
 
-// Ways of bringing images in.
+// Methods of image import.
 const (
 	GlanceDirect      ImportMethod = "glance-direct"
 	WebDownloadMethod ImportMethod = "web-download"
 	CopyImage         ImportMethod = "copy-image"
 )
 
-// Keys of the Secrets that stores name.
+// Keys of the Secrets that stores reference.
 const (
 	S3AccessKeyIDKey      = "access-key-id"
 	S3SecretAccessKeyKey  = "secret-access-key"
@@ -50,10 +50,11 @@ const (
 	SwiftProjectDomainKey = "project-domain"
 )
 
-// PlaceOf is what a store is called among the places that name pools of StorageClusters.
+// PlaceOf returns the name of a store in the list of references to pools of StorageClusters.
 func PlaceOf(store StoreName) string { return "stores." + string(store) }
 
-// InternalURL is the address of the API inside the cluster. It names a Service, so that it holds whatever the cluster's DNS domain is.
+// InternalURL returns the address of the API inside the cluster. It contains the name of a Service, so it does not depend on the cluster's
+// DNS domain.
 func InternalURL(name, namespace string) string {
 	return fmt.Sprintf("https://%s.%s.svc:%d", name, namespace, Port)
 }

@@ -4,27 +4,27 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Storage says where images are kept, and how they come there.
-// +kubebuilder:validation:XValidation:rule="!has(self.defaultStore) || (has(self.stores) && self.stores.exists(s, s.name == self.defaultStore))",message="defaultStore has to be the name of one of the stores",fieldPath=".defaultStore"
+// Storage configures the stores and the import of images.
+// +kubebuilder:validation:XValidation:rule="!has(self.defaultStore) || (has(self.stores) && self.stores.exists(s, s.name == self.defaultStore))",message="defaultStore must be the name of an entry in stores",fieldPath=".defaultStore"
 type Storage struct {
-	// Where images are kept. A store's name is written into every image in it, so that it keeps its name.
+	// Stores of images. The name of a store is part of every image in it, so it is immutable.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Stores []Store `json:"stores,omitempty"`
-	// Store of images that name none. Absent: the first.
+	// Store of images without a store. Defaults to the first.
 	// +optional
 	DefaultStore StoreName `json:"defaultStore,omitempty"`
-	// How images come in, besides being uploaded.
+	// Import of images, in addition to uploads.
 	// +optional
 	Import *Import `json:"import,omitempty"`
-	// Copies of images that each pod keeps on a volume of its own, for stores that are slow. Absent: none.
+	// Cache of images on a volume of each pod, for slow stores. Defaults to none.
 	// +optional
 	ImageCache *ImageCache `json:"imageCache,omitempty"`
 }
 
-// Archive removes what was deleted from the database.
+// Archive configures the removal of deleted rows from the database.
 // +kubebuilder:validation:XValidation:rule="self.imagesAfterDays >= self.afterDays",message="imagesAfterDays cannot be less than afterDays; raise imagesAfterDays, or lower afterDays",fieldPath=".imagesAfterDays"
 type Archive struct {
 	common.Archive `json:",inline"`
@@ -36,55 +36,56 @@ type Archive struct {
 	ImagesAfterDays int32 `json:"imagesAfterDays,omitempty"`
 }
 
-// StoreName is the name of a store. No hyphens: environment variables carry it.
+// StoreName is the name of a store. Hyphens are not allowed, because it is part of the names of environment variables.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=30
 // +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*$`
 type StoreName string
 
-// Store is one place where images are kept.
-// +kubebuilder:validation:XValidation:rule="[has(self.file), has(self.s3), has(self.rbd), has(self.ceph), has(self.swift)].filter(x, x).size() == 1",message="say where the store keeps images: one of file, s3, rbd, ceph and swift"
-// +kubebuilder:validation:XValidation:rule="has(self.file) == has(oldSelf.file) && has(self.s3) == has(oldSelf.s3) && has(self.rbd) == has(oldSelf.rbd) && has(self.ceph) == has(oldSelf.ceph) && has(self.swift) == has(oldSelf.swift)",message="a store stays what it is: the images in it would be lost; add another store beside it"
-// +kubebuilder:validation:XValidation:rule="!self.name.matches('^((os_glance|oslo|glance|image|profiler)_.*|backend_defaults|barbican|barbican_service_user|cache|cors|database|default|healthcheck|import_filtering_opts|inject_metadata_properties|key_manager|keystone_authtoken|os_brick|paste_deploy|privsep|profiler|ssl|task|taskflow_executor|vault|wsgi)$')",message="Glance has a section of this name for something else; give the store another name",fieldPath=".name"
+// Store is one store of images.
+// +kubebuilder:validation:XValidation:rule="[has(self.file), has(self.s3), has(self.rbd), has(self.ceph), has(self.swift)].filter(x, x).size() == 1",message="set exactly one of file, s3, rbd, ceph and swift"
+// +kubebuilder:validation:XValidation:rule="has(self.file) == has(oldSelf.file) && has(self.s3) == has(oldSelf.s3) && has(self.rbd) == has(oldSelf.rbd) && has(self.ceph) == has(oldSelf.ceph) && has(self.swift) == has(oldSelf.swift)",message="the storage of a store is immutable, because its images would be lost; add another store"
+// +kubebuilder:validation:XValidation:rule="!self.name.matches('^((os_glance|oslo|glance|image|profiler)_.*|backend_defaults|barbican|barbican_service_user|cache|cors|database|default|healthcheck|import_filtering_opts|inject_metadata_properties|key_manager|keystone_authtoken|os_brick|paste_deploy|privsep|profiler|ssl|task|taskflow_executor|vault|wsgi)$')",message="this name is reserved: it is another section of Glance's configuration; choose another name",fieldPath=".name"
 type Store struct {
 	// Name of the store.
 	// +kubebuilder:example="main"
 	Name StoreName `json:"name"`
-	// What users are told of the store.
+	// Description for users.
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f-\x9f$]*$`
 	// +kubebuilder:example="Fast, in this data centre"
 	// +optional
 	Description string `json:"description,omitempty"`
-	// A volume that all pods share.
+	// Volume that all pods share.
 	// +optional
 	File *FileStore `json:"file,omitempty"`
-	// A bucket of an S3 server.
+	// Bucket of an S3 server.
 	// +optional
 	S3 *S3Store `json:"s3,omitempty"`
-	// A pool of a Ceph cluster.
+	// Pool of a Ceph cluster.
 	// +optional
 	RBD *RBDStore `json:"rbd,omitempty"`
-	// A pool of a StorageCluster.
+	// Pool of a StorageCluster.
 	// +optional
 	Ceph *common.StoragePool `json:"ceph,omitempty"`
-	// A container of a Swift account.
+	// Container of a Swift account.
 	// +optional
 	Swift *SwiftStore `json:"swift,omitempty"`
 }
 
 // FileStore is a volume.
-// +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass cannot be changed: a volume stays where it is; add another store and copy the images"
-// +kubebuilder:validation:XValidation:rule="self.accessMode == oldSelf.accessMode",message="accessMode cannot be changed: a volume stays as it is; add another store and copy the images"
-// +kubebuilder:validation:XValidation:rule="!quantity(self.storageSize).isLessThan(quantity(oldSelf.storageSize))",message="storageSize cannot shrink: a volume only grows; add another store and copy the images"
+// +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass is immutable; add another store and copy the images"
+// +kubebuilder:validation:XValidation:rule="self.accessMode == oldSelf.accessMode",message="accessMode is immutable; add another store and copy the images"
+// +kubebuilder:validation:XValidation:rule="!quantity(self.storageSize).isLessThan(quantity(oldSelf.storageSize))",message="storageSize cannot be reduced; add another store and copy the images"
 type FileStore struct {
-	// Size of the volume. It can grow and not shrink.
+	// Size of the volume. It can be increased, not reduced.
 	// +kubebuilder:example="100Gi"
 	StorageSize StorageSize `json:"storageSize"`
-	// Storage class of the volume. Absent: the platform's.
+	// Storage class of the volume. Defaults to the class of the platform.
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
-	// ReadWriteMany is what more than one pod needs, and not every storage class has. ReadWriteOnce serves a single pod.
+	// Access mode. ReadWriteMany is required for more than one pod, and not all storage classes support it. ReadWriteOnce supports a single
+	// pod.
 	// +kubebuilder:validation:Enum=ReadWriteOnce;ReadWriteMany
 	// +kubebuilder:default=ReadWriteMany
 	// +optional
@@ -104,50 +105,50 @@ type S3Store struct {
 	// +kubebuilder:validation:Pattern=`^https?://([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?$`
 	// +kubebuilder:example="https://s3.example.com"
 	Endpoint string `json:"endpoint"`
-	// Bucket. It has to exist.
+	// Bucket. It must exist.
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9.-]*[a-z0-9]$`
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="bucket cannot be changed: the images in it would be lost; add another store and copy them"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="bucket is immutable: the images in it would be lost; add another store and copy them"
 	// +kubebuilder:example="images"
 	Bucket string `json:"bucket"`
-	// Region that requests are signed for. Absent: as the server's address has it.
+	// Region of the signatures of requests. Defaults to the region in the server's address.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 	// +optional
 	Region string `json:"region,omitempty"`
-	// Whether the bucket is in the path of an address or in its host name. Absent: by the server's address.
+	// Position of the bucket: in the path or in the host name of an address. Defaults to the server's address.
 	// +kubebuilder:validation:Enum=auto;path;virtual
 	// +optional
 	URLFormat string `json:"urlFormat,omitempty"`
-	// Secret with the keys access-key-id and secret-access-key. Release 2025.1 goes on reading each image by the keys that it came in by,
-	// later ones by those that the Secret has now. Until 2026.1, a secret key with / @ or : in it breaks images: choose one without.
+	// Secret with the keys access-key-id and secret-access-key. Release 2025.1 reads each image with the keys at the time of its upload,
+	// later releases with the current keys in the Secret. Until 2026.1, the secret key must not contain / @ or :, which break images.
 	CredentialsSecretRef common.SecretReference `json:"credentialsSecretRef"`
-	// Authority of the server's certificate. Absent: the public ones.
+	// Authority of the server's certificate. Defaults to public authorities.
 	// +optional
 	CASecretRef *common.SecretKeyReference `json:"caSecretRef,omitempty"`
 }
 
 // RBDStore is a pool of a Ceph cluster.
 type RBDStore struct {
-	// Secret with the keys ceph.conf (fsid and mon_host) and keyring (of the user), as a StorageCluster makes it.
+	// Secret with the keys ceph.conf (fsid and mon_host) and keyring (of the user), in the form in which a StorageCluster creates it.
 	SecretRef common.SecretReference `json:"secretRef"`
-	// Pool.
+	// Name of the pool.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="pool cannot be changed: the images in it would be lost; add another store and copy them"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="pool is immutable: the images in it would be lost; add another store and copy them"
 	// +kubebuilder:default=images
 	// +optional
 	Pool string `json:"pool,omitempty"`
-	// User, without client. before it.
+	// Name of the user, without the prefix client.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 	// +kubebuilder:default=glance
 	// +optional
 	User string `json:"user,omitempty"`
-	// Networks of monitors and OSDs. Absent: anywhere, at Ceph's ports.
+	// Networks of monitors and OSDs. Defaults to any, with Ceph's ports.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +kubebuilder:example={"10.0.0.0/8"}
@@ -157,71 +158,72 @@ type RBDStore struct {
 
 // SwiftStore is a container of an account.
 type SwiftStore struct {
-	// Address of the Keystone that the account belongs to: https://keystone.example.com/v3.
+	// Address of the Keystone of the account: https://keystone.example.com/v3.
 	// +kubebuilder:example="https://keystone.example.com/v3"
 	AuthURL common.HTTPSURL `json:"authURL"`
-	// Region whose object store is used. Absent: the first of the catalog.
+	// Region of the object store. Defaults to the first in the catalog.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 	// +optional
 	Region string `json:"region,omitempty"`
-	// Container. It is made if there is none.
+	// Container. It is created if it does not exist.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="container cannot be changed: the images in it would be lost; add another store and copy them"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="container is immutable: the images in it would be lost; add another store and copy them"
 	// +kubebuilder:default=glance
 	// +optional
 	Container string `json:"container,omitempty"`
 	// Secret with the keys username, password, project, user-domain and project-domain.
 	CredentialsSecretRef common.SecretReference `json:"credentialsSecretRef"`
-	// Authority of the addresses' certificates. Absent: the public ones.
+	// Authority of the addresses' certificates. Defaults to public authorities.
 	// +optional
 	CASecretRef *common.SecretKeyReference `json:"caSecretRef,omitempty"`
 }
 
-// Import says how images come in, besides being uploaded.
-// +kubebuilder:validation:XValidation:rule="!has(self.webDownload) || has(self.methods) && 'web-download' in self.methods",message="without web-download among the methods, webDownload does nothing; add it to methods, or leave webDownload out"
+// Import configures the import of images, in addition to uploads.
+// +kubebuilder:validation:XValidation:rule="!has(self.webDownload) || has(self.methods) && 'web-download' in self.methods",message="webDownload requires the method web-download; add it to methods, or remove webDownload"
 type Import struct {
-	// How users may bring images in: glance-direct takes what was uploaded to the staging area, web-download fetches an address, and
-	// copy-image copies from another store. Absent: glance-direct and copy-image.
+	// Import methods for users: glance-direct imports from the staging area, web-download from an address, and copy-image from another store.
+	// Defaults to glance-direct and copy-image.
 	// +kubebuilder:validation:MaxItems=3
 	// +listType=set
 	// +optional
 	Methods []ImportMethod `json:"methods,omitempty"`
-	// Which addresses web-download fetches. Absent: https at port 443, of any host.
+	// Addresses that web-download accepts. Defaults to https with port 443, on any host.
 	// +optional
 	WebDownload *WebDownload `json:"webDownload,omitempty"`
-	// Format that images are converted to when they come in. Absent: they stay as they are.
+	// Format to which images are converted during the import. Defaults to no conversion.
 	// +kubebuilder:validation:Enum=raw;qcow2;vmdk
 	// +optional
 	ConvertTo string `json:"convertTo,omitempty"`
-	// Volume on which each pod keeps what comes in until it is in its store. It has to hold the largest images. Absent: scratch space of
-	// the node, which a pod loses when it is replaced.
+	// Volume of each pod for images during the import. It must have space for the largest images. Defaults to scratch space on the node,
+	// which is lost when a pod is replaced.
 	// +optional
 	Staging *Volume `json:"staging,omitempty"`
 }
 
-// ImportMethod is a way of bringing images in.
+// ImportMethod is a method of image import.
 // +kubebuilder:validation:Enum=glance-direct;web-download;copy-image
 type ImportMethod string
 
-// WebDownload says which addresses are fetched. Those of the cluster's own networks should be unreachable from pods by other means, too.
+// WebDownload restricts the addresses of downloads. Network policies should also prevent pods from connecting to the cluster's own
+// networks.
 type WebDownload struct {
-	// Ports of the addresses. Absent: 443.
+	// Ports of the addresses. Defaults to 443.
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:Minimum=1
 	// +kubebuilder:validation:items:Maximum=65535
 	// +listType=set
 	// +optional
 	AllowedPorts []int32 `json:"allowedPorts,omitempty"`
-	// Schemes of the addresses. Absent: https.
+	// Schemes of the addresses. Defaults to https.
 	// +kubebuilder:validation:MaxItems=2
 	// +kubebuilder:validation:items:Enum=http;https
 	// +listType=set
 	// +optional
 	AllowedSchemes []string `json:"allowedSchemes,omitempty"`
-	// Hosts of the addresses, each as users write it. Absent: any.
+	// Hosts of the addresses, exactly as in users' addresses. Defaults to any.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=set
 	// +kubebuilder:example={"cloud-images.example.com"}
@@ -240,7 +242,7 @@ type Volume struct {
 	// Size of the volume.
 	// +kubebuilder:example="50Gi"
 	StorageSize StorageSize `json:"storageSize"`
-	// Storage class of the volume. Absent: the platform's.
+	// Storage class of the volume. Defaults to the class of the platform.
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
 }
@@ -250,14 +252,15 @@ type ImageCache struct {
 	Volume `json:",inline"`
 }
 
-// UWSGI shapes the processes of each pod. No request is ended for taking long: an image takes as long as its client.
+// UWSGI configures the uWSGI processes of each pod. Requests have no time limit, because the duration of an upload or download depends on
+// the client.
 type UWSGI struct {
-	// Worker processes. Absent: one for each 256Mi of memory that the pod requests, 8 at most.
+	// Worker processes. Defaults to one per 256Mi of the memory request, at most 8.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	// +optional
 	Processes int32 `json:"processes,omitempty"`
-	// Threads of each process. An upload or a download keeps one busy.
+	// Threads of each process. An upload or a download occupies one of them.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
 	// +kubebuilder:default=4

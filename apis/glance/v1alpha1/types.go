@@ -6,8 +6,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A Glance is the image service of one control plane. A ControlPlaneCluster makes it and fills in every field, so that it looks nothing
-// up.
+// A Glance is the image service of one control plane. A ControlPlaneCluster creates it with every field set, so it reads no other object.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
@@ -30,22 +29,22 @@ type Glance struct {
 type GlanceSpec struct {
 	common.ServiceSpec `json:",inline"`
 	common.Workload    `json:",inline"`
-	// The Keystone that it belongs to.
+	// Keystone of the service.
 	Identity common.Identity `json:"identity"`
-	// The Barbican that keeps keys. Absent: there is none, and nothing is encrypted for users.
+	// Barbican for keys of encrypted images. Defaults to none: images cannot be encrypted.
 	// +optional
 	KeyManager *common.KeyManager `json:"keyManager,omitempty"`
 	Storage    `json:",inline"`
-	// How the pools of StorageClusters are reached that stores name.
+	// Connections to the pools of StorageClusters that stores reference.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	StorageClients []common.StorageClient `json:"storageClients,omitempty"`
-	// Removal of images and tasks that were deleted from the database.
+	// Removal of deleted images and tasks from the database.
 	// +optional
 	Archive Archive `json:"archive,omitempty"`
-	// Processes of each pod.
+	// uWSGI processes of each pod.
 	// +optional
 	UWSGI UWSGI `json:"uwsgi,omitempty"`
 }
@@ -53,7 +52,7 @@ type GlanceSpec struct {
 // GlanceStatus is the observed state of a Glance.
 type GlanceStatus struct {
 	common.ServiceStatus `json:",inline"`
-	// Stores that images can be kept in.
+	// Available stores.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional

@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A Heat is the orchestration service of one control plane: the API, the API by which virtual machines report, and the engines that make
-// what stacks say. A ControlPlaneCluster makes it and fills in every field, so that it looks nothing up.
+// A Heat is the orchestration service of one control plane: the API, the API for signals of virtual machines, and the engines, which
+// create the resources of stacks. A ControlPlaneCluster creates it with every field set, so it reads no other object.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
@@ -30,31 +30,31 @@ type Heat struct {
 type HeatSpec struct {
 	common.ServiceSpec `json:",inline"`
 	common.Placement   `json:",inline"`
-	// The Keystone that it belongs to.
+	// Keystone of the service.
 	Identity common.Identity `json:"identity"`
-	// Its message queue.
+	// Message queue of the service.
 	Queue common.Queue `json:"queue"`
-	// The API.
+	// API processes.
 	API common.Process `json:"api"`
-	// The API that speaks as AWS CloudFormation, by which virtual machines report. Absent: there is none.
+	// API that is compatible with AWS CloudFormation, for signals of virtual machines. Defaults to none.
 	// +optional
 	CFN *CFN `json:"cfn,omitempty"`
-	// The engines: a worker in each pod for each 256Mi of its memory, 8 at most.
+	// Engines: one worker in each pod for each 256Mi of its memory, at most 8.
 	Engine common.Process `json:"engine"`
-	// Processes of each pod of an API.
+	// uWSGI processes of each pod of an API.
 	// +optional
 	UWSGI common.UWSGI `json:"uwsgi,omitempty"`
-	// Removal of stacks that were deleted from the database.
+	// Removal of deleted stacks from the database.
 	// +optional
 	Archive common.Archive `json:"archive,omitempty"`
 }
 
-// CFN is the API that speaks as AWS CloudFormation.
+// CFN is the API that is compatible with AWS CloudFormation.
 type CFN struct {
 	common.Process `json:",inline"`
-	// Its addresses. Virtual machines are told the public one.
+	// Addresses of the API. Virtual machines get the public one.
 	Endpoints common.Endpoints `json:"endpoints"`
-	// How it is reached from outside. It has a host name to itself, as whoever reports signs host name and path. Absent: it is not.
+	// External access to the API. It has a separate host name, because clients sign the host name and the path. Defaults to none.
 	// +optional
 	Exposure *common.ServiceExposure `json:"exposure,omitempty"`
 }

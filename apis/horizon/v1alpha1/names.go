@@ -12,23 +12,23 @@ import (
 // Group of the kinds of this package.
 const Group = "horizon.openstack.c5c3.io"
 
-// GroupVersion of the kinds of this package, and the one that a control plane makes.
+// GroupVersion and GroupVersionKind of the composite resource that a control plane creates.
 var (
 	GroupVersion     = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 	GroupVersionKind = GroupVersion.WithKind("Horizon")
 )
 
-// What a Horizon and those who make it, or build on it, have to agree on. It is known by its name, which its Service has, too.
+// Constants that a Horizon shares with its creator and its clients. Its Service has the same name as the Horizon.
 const (
-	// Port on the Service and the pods. Nobody without rights of the system listens at 443.
+	// Port on the Service and the pods. Port 443 would require privileges.
 	Port = 8443
-	// ServiceName is what images and objects call it. The catalog does not know it.
+	// ServiceName is the name of images and objects. Horizon is not in the catalog.
 	ServiceName = "horizon"
-	// ByPassword is the name of the way to log in that is always there.
+	// ByPassword is the name of the login method that always exists.
 	ByPassword = "credentials"
 )
 
-// Types of services that a Horizon knows.
+// Types of services that Horizon supports.
 const (
 	TypeIdentity  = "identity"
 	TypeCompute   = "compute"
@@ -36,16 +36,18 @@ const (
 	TypeNetwork   = "network"
 	TypePlacement = "placement"
 	TypeVolume    = "volume"
-	// TypeOrchestration is Heat, which has panels of a plug-in.
+	// TypeOrchestration is Heat, whose panels are a plug-in.
 	TypeOrchestration = "orchestration"
 )
 
-// InternalURL is the address inside the cluster. It names a Service, so that it holds whatever the cluster's DNS domain is.
+// InternalURL returns the address inside the cluster. It contains the name of a Service, so it does not depend on the cluster's DNS
+// domain.
 func InternalURL(name, namespace string) string {
 	return fmt.Sprintf("https://%s.%s.svc:%d", name, namespace, Port)
 }
 
-// TokenURL is where a Horizon at a public address takes the token of a user who has logged in elsewhere: what Keystone has to trust.
+// TokenURL returns the address at which a Horizon with a public address receives the token of a user after single sign-on. Keystone must
+// trust it.
 // https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html#add-the-trusted-dashboard-s-websso-address
 func TokenURL(public common.URL) common.URL {
 	return common.URL(strings.TrimSuffix(string(public), "/") + "/auth/websso/")

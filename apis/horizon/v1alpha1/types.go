@@ -6,7 +6,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A Horizon is the dashboard of one control plane. A ControlPlaneCluster makes it and fills in every field, so that it looks nothing up.
+// A Horizon is the dashboard of one control plane. A ControlPlaneCluster creates it with every field set, so it reads no other object.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
@@ -30,26 +30,26 @@ type HorizonSpec struct {
 	common.ServiceBase `json:",inline"`
 	common.Workload    `json:",inline"`
 	Settings           `json:",inline"`
-	// The Keystone that users log in at.
+	// Keystone for logins.
 	Identity common.KeystoneReference `json:"identity"`
-	// Services that it asks for users, Keystone among them.
+	// Services that the dashboard supports, including Keystone.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Services []Shown `json:"services,omitempty"`
-	// Processes of each pod.
+	// uWSGI processes of each pod.
 	// +optional
 	UWSGI common.UWSGI `json:"uwsgi,omitempty"`
 }
 
-// Shown is a service that the dashboard shows to those in whose catalog it is.
+// Shown is a service that the dashboard shows to users with the service in their catalog.
 type Shown struct {
-	// What it is in the catalog.
+	// Type of the service in the catalog.
 	Type Type `json:"type"`
 	// Address inside the cluster.
 	InternalURL common.URL `json:"internalURL"`
-	// Access rules of the service that are not its own: the dashboard offers what they allow.
+	// Access rules that override the defaults of the service: the dashboard offers the operations that they allow.
 	// +optional
 	Policy common.Policy `json:"policy,omitempty"`
 	// Backups of volumes, which the dashboard offers with the type volume. Defaults to false.
@@ -61,46 +61,46 @@ type Shown struct {
 // +kubebuilder:validation:Enum=identity;compute;image;network;placement;volume;orchestration
 type Type string
 
-// Settings are those of the dashboard that are somebody's choice.
+// Settings are the configurable settings of the dashboard.
 type Settings struct {
-	// Name that pages bear in their titles. Absent: OpenStack Dashboard.
+	// Title of pages. Defaults to OpenStack Dashboard.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f-\x9f]+$`
 	// +kubebuilder:example="Example Cloud"
 	// +optional
 	Title string `json:"title,omitempty"`
-	// Ask for a domain at the log-in.
+	// Request a domain at login.
 	// +optional
 	MultiDomain bool `json:"multiDomain,omitempty"`
-	// When who does nothing is logged out, in seconds. A session ends with its token in any case.
+	// Idle time until logout, in seconds. A session also ends with its token.
 	// +kubebuilder:validation:Minimum=300
 	// +kubebuilder:validation:Maximum=86400
 	// +kubebuilder:default=3600
 	// +optional
 	SessionSeconds int32 `json:"sessionSeconds,omitempty"`
-	// Log-in through identity providers.
+	// Login through identity providers.
 	// +optional
 	WebSSO *WebSSO `json:"websso,omitempty"`
 }
 
-// WebSSO is what is offered at the log-in besides a password.
-// +kubebuilder:validation:XValidation:rule="!has(self.initialChoice) || self.initialChoice == 'credentials' || self.choices.exists(c, c.name == self.initialChoice)",message="initialChoice has to be the name of one of choices, or credentials for a password",fieldPath=".initialChoice"
+// WebSSO configures login methods in addition to a password.
+// +kubebuilder:validation:XValidation:rule="!has(self.initialChoice) || self.initialChoice == 'credentials' || self.choices.exists(c, c.name == self.initialChoice)",message="initialChoice must be the name of an entry in choices, or credentials for a password",fieldPath=".initialChoice"
 type WebSSO struct {
-	// Ways to log in.
+	// Login methods.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=name
 	Choices []WebSSOChoice `json:"choices"`
-	// Name of the one that is offered first. Absent: a password.
+	// Name of the preselected login method. Defaults to a password.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	InitialChoice string `json:"initialChoice,omitempty"`
 }
 
-// WebSSOChoice is a way to log in.
-// +kubebuilder:validation:XValidation:rule="self.name != 'credentials'",message="credentials is the way by a password, which is always there; give the choice another name",fieldPath=".name"
+// WebSSOChoice is a login method.
+// +kubebuilder:validation:XValidation:rule="self.name != 'credentials'",message="credentials is reserved for the login with a password; choose another name",fieldPath=".name"
 type WebSSOChoice struct {
 	// Name of the choice.
 	// +kubebuilder:validation:MinLength=1
@@ -108,13 +108,13 @@ type WebSSOChoice struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9_-]*$`
 	// +kubebuilder:example="keycloak"
 	Name string `json:"name"`
-	// What users read.
+	// Label in the login form.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f-\x9f]+$`
 	// +kubebuilder:example="Company account"
 	Label string `json:"label"`
-	// Identity provider in Keystone. Absent: that of services.keystone.federation.
+	// Identity provider in Keystone. Defaults to the provider in services.keystone.federation.
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]+$`
 	// +optional

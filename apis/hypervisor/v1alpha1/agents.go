@@ -4,127 +4,127 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Agents are what runs on each node besides libvirt.
+// Agents configures the daemons on each node, except libvirt.
 type Agents struct {
-	// Nova's agent, which starts virtual machines.
+	// Agent of Nova, which starts virtual machines.
 	// +optional
 	NovaCompute NovaCompute `json:"novaCompute,omitempty"`
-	// OVN's controller, which turns logical networks into flows.
+	// Controller of OVN, which translates logical networks into flows.
 	// +optional
 	OVNController Process `json:"ovnController,omitempty"`
 	// Open vSwitch.
 	// +optional
 	OpenVSwitch Process `json:"openvswitch,omitempty"`
-	// Neutron's agent, which lets virtual machines reach the metadata API.
+	// Neutron's agent for access of virtual machines to the metadata API.
 	// +optional
 	Metadata MetadataAgent `json:"metadata,omitempty"`
-	// Neutron's other agents: those of the switch, of routers and of DHCP, where they make the control plane's networks (mechanism OVS), and
-	// that of network cards, where nodes have some (pciDevices[].physicalNetwork).
+	// Other agents of Neutron: agents of the switch, of routers and of DHCP, with mechanism OVS of the control plane, and the agent of SR-IOV
+	// network cards, on nodes with such cards (pciDevices[].physicalNetwork).
 	// +optional
 	Neutron NeutronAgents `json:"neutron,omitempty"`
-	// KVM node agent, which reports what libvirt and systemd of a node say to the Hypervisor that the hypervisor operator makes of it: it
-	// needs lifecycle, libvirt of the node's own (virtualization.libvirt.mode), and a limit with hypervisorAgents.
+	// KVM node agent, which reports the state of libvirt and systemd of a node in the Hypervisor that the hypervisor operator creates. It
+	// requires lifecycle, libvirt of the node (virtualization.libvirt.mode), and a limit with hypervisorAgents.
 	// +optional
 	KVMNodeAgent PlatformAgent `json:"kvmNodeAgent,omitempty"`
-	// OVS agent, which reports what Open vSwitch has and does, in an OVSNode for each node.
+	// OVS agent, which reports the configuration and state of Open vSwitch in an OVSNode for each node.
 	// +optional
 	OVSAgent OVSAgent `json:"ovsAgent,omitempty"`
-	// HA agent, which notices lost virtual machines and nodes.
+	// HA agent, which detects lost virtual machines and nodes.
 	// +optional
 	HAAgent Agent `json:"haAgent,omitempty"`
-	// Labels injector, which copies labels of each node that say where it is to pods of this pool on it.
+	// Labels injector, which copies topology labels of each node to the pods of this pool on it.
 	// +optional
 	LabelsInjector PlatformAgent `json:"labelsInjector,omitempty"`
 }
 
-// Process is the image and the resources of something that runs on each node.
+// Process configures the image and the resources of a daemon on each node.
 type Process struct {
-	// Container image. Absent: the platform's.
+	// Container image. Defaults to the image of the platform.
 	// +optional
 	Image *common.InfrastructureImage `json:"image,omitempty"`
-	// Resources of the container. Absent: the platform's.
+	// Resources of the container. Defaults to the resources of the platform.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
 }
 
-// Agent is an agent that can be left out.
+// Agent is an optional agent.
 type Agent struct {
-	// Run the agent. Absent: yes.
+	// Run the agent. Defaults to true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 	Process `json:",inline"`
 }
 
 // OVSAgent is the OVS agent.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || (has(self.image) && (has(self.image.tag) || has(self.image.digest)))",message="ovsAgent.enabled needs image.tag or image.digest: no version of the OVS agent is released"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || (has(self.image) && (has(self.image.tag) || has(self.image.digest)))",message="ovsAgent.enabled requires image.tag or image.digest: no version of the OVS agent has been released"
 type OVSAgent struct {
-	// Run the agent. Absent: no.
+	// Run the agent. Defaults to false.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Container image, with its tag or digest. Absent: the agent is not run, since no version of it is released.
+	// Container image, with its tag or digest. It is required, because no version of the agent has been released.
 	// +optional
 	Image *common.InfrastructureImage `json:"image,omitempty"`
-	// Resources of the container. Absent: the platform's.
+	// Resources of the container. Defaults to the resources of the platform.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
 }
 
-// PlatformAgent is one with rights of the platform in the nodes' cluster, so that its image is the platform's.
+// PlatformAgent is an agent with permissions of the platform in the nodes' cluster. The platform therefore selects its image.
 type PlatformAgent struct {
-	// Run it. Absent: no.
+	// Run the agent. Defaults to false.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Resources of the container. Absent: the platform's.
+	// Resources of the container. Defaults to the resources of the platform.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
 }
 
 // MetadataAgent is Neutron's agent.
 type MetadataAgent struct {
-	// Run the agent. Absent: yes.
+	// Run the agent. Defaults to true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Container image. Absent: the image of the control plane's OpenStack release.
+	// Container image. Defaults to the image of the control plane's OpenStack release.
 	// +optional
 	Image *common.Image `json:"image,omitempty"`
-	// Resources of the container. Absent: the platform's.
+	// Resources of the container. Defaults to the resources of the platform.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
 }
 
-// NeutronAgents are those that make networks without OVN, and those of network cards.
+// NeutronAgents configures the agents of networks without OVN, and the agents of SR-IOV network cards.
 type NeutronAgents struct {
-	// Container image of all of them, that of metadata too. Absent: the image of the control plane's OpenStack release.
+	// Container image of all agents, including the metadata agent. Defaults to the image of the control plane's OpenStack release.
 	// +optional
 	Image *common.Image `json:"image,omitempty"`
-	// Resources of the container of each. Absent: the platform's.
+	// Resources of the container of each agent. Defaults to the resources of the platform.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
 }
 
-// NovaCompute is Nova's agent.
+// NovaCompute configures nova-compute.
 type NovaCompute struct {
-	// Container image. Absent: the image of the control plane's OpenStack release.
+	// Container image. Defaults to the image of the control plane's OpenStack release.
 	// +optional
 	Image *common.Image `json:"image,omitempty"`
-	// Resources of the container. Absent: the platform's.
+	// Resources of the container. Defaults to the resources of the platform.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
-	// Options of nova.conf, as {<group>: {<option>: <value>}}: those that reach nothing beside virtual machines, since
-	// nova-compute has rights of its node.
+	// Options of nova.conf, as {<group>: {<option>: <value>}}. Only options that affect nothing except virtual machines are allowed, because
+	// nova-compute has permissions on its node.
 	// +optional
 	Config common.Config `json:"config,omitempty"`
 }
 
-// Lifecycle says how nodes enter and leave service.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.credentialsSecretRef)",message="lifecycle.enabled needs credentialsSecretRef: the hypervisor operator logs in to Keystone as a user of your own, by a password"
+// Lifecycle configures the onboarding and offboarding of nodes.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.credentialsSecretRef)",message="lifecycle.enabled requires credentialsSecretRef: the hypervisor operator logs in to Keystone as a user of your cloud, with a password"
 type Lifecycle struct {
-	// Let the hypervisor operator take nodes into service and out of it. Absent: no. Nodes say by their labels and annotations what it does
-	// with each, and it alone says which zone, aggregates and traits they have.
+	// Let the hypervisor operator onboard and offboard nodes. Defaults to false. Labels and annotations of a node control the operator. The
+	// operator alone manages zone, aggregates and traits of nodes.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Secret with username and password of a user of the control plane's Keystone: an administrator in project, who also has a role in project
-	// test of domain cc3test, where the operator starts virtual machines on new nodes.
+	// Secret with username and password of a user of the control plane's Keystone: an administrator in project, who also has a role in
+	// project test of domain cc3test, in which the operator starts virtual machines on new nodes.
 	// +optional
 	CredentialsSecretRef *common.SecretReference `json:"credentialsSecretRef,omitempty"`
 	// Domain of the user.

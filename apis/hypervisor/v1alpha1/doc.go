@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the HypervisorCluster: the claim by which a tenant orders a pool of hypervisors for an OpenStack
-// control plane.
+// Package v1alpha1 holds the HypervisorCluster, the claim with which a tenant requests a pool of hypervisors for an OpenStack control
+// plane.
 //
 // +kubebuilder:object:generate=true
 // +groupName=crossplane.c5c3.io

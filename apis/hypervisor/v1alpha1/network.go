@@ -4,27 +4,26 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Networks says how nodes are connected to each other and to the outside. Its fields have no defaults, so that a slice
-// changes only what it names.
+// Networks configures the network connections of nodes. Its fields have no defaults, so that a slice changes only the fields that it sets.
 type Networks struct {
-	// Bridges that carry physical networks.
+	// Bridges of physical networks.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=physicalNetwork
 	// +optional
 	BridgeMappings []BridgeMapping `json:"bridgeMappings,omitempty"`
-	// Tunnels between nodes, which carry the networks of projects.
+	// Tunnels between nodes for the networks of projects.
 	// +optional
 	Encapsulation *Encapsulation `json:"encapsulation,omitempty"`
-	// Way on which running virtual machines move from node to node.
+	// Network for live migration between nodes.
 	// +optional
 	LiveMigration *LiveMigrationNetwork `json:"liveMigration,omitempty"`
-	// Nodes that connect routers to the outside. Without one, virtual machines have no way out. Where agents make the control plane's networks
-	// (mechanism OVS), these nodes alone have routers, DHCP and metadata.
+	// Nodes that are gateways of routers. Without a gateway, virtual machines have no external access. With mechanism OVS of the control
+	// plane, only these nodes run routers, DHCP and metadata.
 	// +optional
 	Gateway *Gateway `json:"gateway,omitempty"`
-	// Kernel: Open vSwitch forwards in the node's kernel. Userspace: in the daemon itself, where the kernel has no openvswitch
-	// module. Absent: Kernel.
+	// Datapath of Open vSwitch. Kernel: in the node's kernel. Userspace: in the daemon, for kernels without the openvswitch module. Defaults
+	// to Kernel.
 	// +kubebuilder:validation:Enum=Kernel;Userspace
 	// +optional
 	Datapath string `json:"datapath,omitempty"`
@@ -36,14 +35,14 @@ type Networks struct {
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 type PhysicalNetwork string
 
-// BridgeMapping joins a physical network to a bridge of the nodes.
-// +kubebuilder:validation:XValidation:rule="self.bridge != 'br-int'",message="br-int is OVN's own bridge: name another one, such as br-ex"
+// BridgeMapping maps a physical network to a bridge of the nodes.
+// +kubebuilder:validation:XValidation:rule="self.bridge != 'br-int'",message="br-int is the integration bridge of OVN; choose another name, such as br-ex"
 type BridgeMapping struct {
 	// Physical network.
 	PhysicalNetwork PhysicalNetwork `json:"physicalNetwork"`
-	// Bridge of Open vSwitch. It is made where it is missing.
+	// Bridge of Open vSwitch. It is created if it does not exist.
 	Bridge Interface `json:"bridge"`
-	// Interface of the node that is put into the bridge. Absent: the bridge stays as the node has it.
+	// Interface of the node that is attached to the bridge. If unset, the ports of the bridge are not changed.
 	// +optional
 	Interface Interface `json:"interface,omitempty"`
 }
@@ -54,27 +53,27 @@ type BridgeMapping struct {
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 type Interface string
 
-// Encapsulation says how tunnels between nodes are built.
+// Encapsulation configures tunnels between nodes.
 type Encapsulation struct {
-	// Protocol of the tunnels. Absent: geneve. With mechanism OVS the control plane says it (ml2.typeDrivers).
+	// Protocol of the tunnels. Defaults to geneve. With mechanism OVS, the control plane sets it (ml2.typeDrivers).
 	// +kubebuilder:validation:Enum=geneve;vxlan
 	// +optional
 	Type string `json:"type,omitempty"`
-	// Interface of the node whose address tunnels end at. Absent: the node's internal address.
+	// Interface of the node with the address of tunnels. Defaults to the node's internal address.
 	// +optional
 	Interface Interface `json:"interface,omitempty"`
 }
 
-// LiveMigrationNetwork says on which way running virtual machines move from node to node.
+// LiveMigrationNetwork configures the network for live migration between nodes.
 type LiveMigrationNetwork struct {
-	// Interface of the node whose address the others connect to. Absent: the node's internal address.
+	// Interface of the node with the address for migrations. Defaults to the node's internal address.
 	// +optional
 	Interface Interface `json:"interface,omitempty"`
 }
 
-// Gateway says which nodes connect routers to the outside.
+// Gateway selects the nodes that are gateways of routers.
 type Gateway struct {
-	// Labels that such a node carries, besides those of the pool.
+	// Labels of gateway nodes, in addition to the labels of the pool.
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=16
 	NodeSelector map[string]common.LabelValue `json:"nodeSelector"`

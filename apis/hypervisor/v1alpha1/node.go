@@ -7,7 +7,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Node is what nodes offer to virtual machines.
+// Node configures the resources of nodes for virtual machines.
 type Node struct {
 	// Processors.
 	// +optional
@@ -15,8 +15,8 @@ type Node struct {
 	// Memory.
 	// +optional
 	Memory *Memory `json:"memory,omitempty"`
-	// Huge pages that virtual machines can be given: flavors ask for them by hw:mem_page_size. The nodes' operating system has to provide
-	// them. Absent: none, or with libvirt of the node (virtualization.libvirt.mode Host) all that there are.
+	// Huge pages for virtual machines, which flavors request with hw:mem_page_size. The nodes' operating system must provide them. Defaults
+	// to none or, with libvirt of the node (virtualization.libvirt.mode Host), to all existing ones.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=size
@@ -28,44 +28,45 @@ type Node struct {
 	// +listMapKey=name
 	// +optional
 	PCIDevices []PCIDevice `json:"pciDevices,omitempty"`
-	// Host aggregates that the nodes are put into, besides that of the availability zone. They are made where they are missing.
+	// Host aggregates of the nodes, in addition to the aggregate of the availability zone. They are created if they do not exist.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional
 	Aggregates []Aggregate `json:"aggregates,omitempty"`
-	// Traits that the nodes announce to Placement, which flavors ask for. One that is taken out stays there until somebody removes it.
+	// Traits of the nodes in Placement, which flavors can require. When an entry is removed, the trait stays in Placement until it is removed
+	// manually.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional
 	Traits []Trait `json:"traits,omitempty"`
 }
 
-// CPU says which processors virtual machines see and how they share them.
-// +kubebuilder:validation:XValidation:rule="(has(self.mode) && self.mode == 'custom') == has(self.models)",message="models belongs to mode custom: name at least one model with it and none with another mode"
-// +kubebuilder:validation:XValidation:rule="!has(self.allocationRatio) || !has(self.dedicatedSet) || has(self.sharedSet)",message="allocationRatio holds for shared processors only: name them in sharedSet beside dedicatedSet, or leave allocationRatio out"
+// CPU configures the processor model of virtual machines and the sharing of processors.
+// +kubebuilder:validation:XValidation:rule="(has(self.mode) && self.mode == 'custom') == has(self.models)",message="models is required with mode custom and cannot be set with another mode"
+// +kubebuilder:validation:XValidation:rule="!has(self.allocationRatio) || !has(self.dedicatedSet) || has(self.sharedSet)",message="allocationRatio applies to shared processors only; set sharedSet as well as dedicatedSet, or remove allocationRatio"
 type CPU struct {
-	// Processor that virtual machines see: host-passthrough is the node's own (they can move to equal nodes only), host-model
-	// the nearest model that libvirt knows, custom one of models, maximum all that emulation can do.
+	// Processor model of virtual machines: host-passthrough is the node's own (migration only to equal nodes), host-model the nearest model
+	// in libvirt, custom one of models, maximum all features of emulation.
 	// +kubebuilder:validation:Enum=host-model;host-passthrough;custom;maximum
 	// +optional
 	Mode string `json:"mode,omitempty"`
-	// Names of processor models as libvirt knows them, the least capable one first: Nova takes the first that has what a flavor asks for.
+	// Names of processor models in libvirt, the least capable one first: Nova selects the first one with the features that a flavor requires.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional
 	Models []CPUModel `json:"models,omitempty"`
-	// Virtual processors for each shared one: 4, or "1.5" in quotes.
+	// Virtual processors for each shared processor: 4, or "1.5" in quotes.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=6
 	// +kubebuilder:validation:Pattern=`^[0-9]{1,3}(\.[0-9]{1,2})?$`
 	// +kubebuilder:validation:XValidation:rule="double(string(self)) > 0.0 && double(string(self)) <= 128.0",message="must be more than 0 and at most 128"
 	// +optional
 	AllocationRatio *intstr.IntOrString `json:"allocationRatio,omitempty"`
-	// Processors that are given to one virtual machine each: 4-31,^16.
+	// Processors that are dedicated to one virtual machine each: 4-31,^16.
 	// +optional
 	DedicatedSet CPUSet `json:"dedicatedSet,omitempty"`
-	// Processors that virtual machines share: 2,3. Absent: all, or none where there is a dedicatedSet.
+	// Processors that virtual machines share: 2,3. Defaults to all, or to none with dedicatedSet.
 	// +optional
 	SharedSet CPUSet `json:"sharedSet,omitempty"`
 }
@@ -76,22 +77,22 @@ type CPU struct {
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 type CPUModel string
 
-// CPUSet is a list of processor numbers and ranges, in which ^ takes a number or a range out again: 2-10,^4.
+// CPUSet is a list of processor numbers and ranges, from which ^ excludes a number or a range: 2-10,^4.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=255
 // +kubebuilder:validation:Pattern=`^\^?[0-9]{1,4}(-[0-9]{1,4})?(,\^?[0-9]{1,4}(-[0-9]{1,4})?)*$`
 type CPUSet string
 
-// Memory says how virtual machines share a node's memory.
+// Memory configures the memory for virtual machines.
 type Memory struct {
-	// Memory promised to virtual machines for each byte there is: 1, or "1.5" in quotes.
+	// Virtual memory for each byte of memory: 1, or "1.5" in quotes.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=6
 	// +kubebuilder:validation:Pattern=`^[0-9]{1,3}(\.[0-9]{1,2})?$`
 	// +kubebuilder:validation:XValidation:rule="double(string(self)) > 0.0 && double(string(self)) <= 128.0",message="must be more than 0 and at most 128"
 	// +optional
 	AllocationRatio *intstr.IntOrString `json:"allocationRatio,omitempty"`
-	// Memory of each node that servers do not get: 16Gi. Defaults to what pods of the pool request on the node, and 2Gi.
+	// Memory of each node that is reserved for the host: 16Gi. Defaults to the memory that pods of the pool request on the node, plus 2Gi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"
@@ -104,21 +105,21 @@ type HugePages struct {
 	// Size of a page.
 	// +kubebuilder:validation:Enum="2Mi";"1Gi"
 	Size string `json:"size"`
-	// Pages of each node that virtual machines can be given. A node with fewer has no libvirt.
+	// Pages of each node for virtual machines. libvirt does not start on a node with fewer pages.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	Count int32 `json:"count"`
 }
 
-// PCIDevice is a kind of device that is passed through to virtual machines. Flavors ask for it by name, and ports for one of a physical
-// network.
-// +kubebuilder:validation:XValidation:rule="has(self.interface) == has(self.physicalNetwork)",message="give interface and physicalNetwork together: they say which network card leads to which network"
-// +kubebuilder:validation:XValidation:rule="!has(self.physicalNetwork) || !has(self.deviceType) && !has(self.numaPolicy) && !has(self.resourceClass)",message="leave deviceType, numaPolicy and resourceClass out: they are for flavors, and ports ask for devices of a physicalNetwork"
-// +kubebuilder:validation:XValidation:rule="!has(self.address) || has(self.vendorID) || has(self.resourceClass) || has(self.physicalNetwork)",message="give resourceClass: Nova finds devices by it where it is not told vendor and product"
-// +kubebuilder:validation:XValidation:rule="has(self.vendorID) == has(self.productID)",message="give vendorID and productID together"
-// +kubebuilder:validation:XValidation:rule="has(self.vendorID) || has(self.address)",message="say which devices: give vendorID and productID, or address, or all three"
+// PCIDevice is a kind of device that is passed through to virtual machines. Flavors request it by name; ports request a device of a
+// physical network.
+// +kubebuilder:validation:XValidation:rule="has(self.interface) == has(self.physicalNetwork)",message="interface and physicalNetwork must be set together"
+// +kubebuilder:validation:XValidation:rule="!has(self.physicalNetwork) || !has(self.deviceType) && !has(self.numaPolicy) && !has(self.resourceClass)",message="deviceType, numaPolicy and resourceClass cannot be set together with physicalNetwork: they apply to devices that flavors request"
+// +kubebuilder:validation:XValidation:rule="!has(self.address) || has(self.vendorID) || has(self.resourceClass) || has(self.physicalNetwork)",message="resourceClass is required when vendorID and productID are not set"
+// +kubebuilder:validation:XValidation:rule="has(self.vendorID) == has(self.productID)",message="vendorID and productID must be set together"
+// +kubebuilder:validation:XValidation:rule="has(self.vendorID) || has(self.address)",message="set vendorID and productID, or address, or all three"
 type PCIDevice struct {
-	// Name that flavors ask for (the alias of Nova). With physicalNetwork nobody asks for it.
+	// Name in flavors (the alias in Nova). It is not used with physicalNetwork.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`
@@ -133,28 +134,28 @@ type PCIDevice struct {
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{4}$`
 	// +optional
 	ProductID string `json:"productID,omitempty"`
-	// Address on the node, in which * stands for any part: 0000:3b:00.*.
+	// Address on the node, in which * matches any part: 0000:3b:00.*.
 	// +kubebuilder:validation:MaxLength=14
 	// +kubebuilder:validation:Pattern=`^([0-9a-f]{4}|\*):([0-9a-f]{2}|\*):([0-9a-f]{2}|\*)\.([0-7]|\*)$`
 	// +optional
 	Address string `json:"address,omitempty"`
-	// Kind of device: a whole one, a physical function, or a virtual function (SR-IOV).
+	// Kind of device: a whole device, a physical function, or a virtual function (SR-IOV).
 	// +kubebuilder:validation:Enum=type-PCI;type-PF;type-VF
 	// +optional
 	DeviceType string `json:"deviceType,omitempty"`
-	// How near the device has to be to the virtual machine's processors and memory.
+	// NUMA affinity between the device and the virtual machine's processors and memory.
 	// +kubebuilder:validation:Enum=required;legacy;preferred;socket
 	// +optional
 	NUMAPolicy string `json:"numaPolicy,omitempty"`
-	// Interface of the node that is a network card with virtual functions (SR-IOV): ens1f0. Of these, and of the card, the devices are those
-	// of vendorID and productID, or the ones at address. Neutron's agent of the node configures the virtual functions.
+	// Interface of the node that is a network card with virtual functions (SR-IOV): ens1f0. The devices are those of the card and its virtual
+	// functions that match vendorID and productID, or address. Neutron's agent on the node configures the virtual functions.
 	// +optional
 	Interface Interface `json:"interface,omitempty"`
-	// Physical network that the interface leads to, one of those in ml2.physicalNetworks of a control plane with ml2.sriov. Ports get the
-	// devices, by their kind: openstack port create --vnic-type direct.
+	// Physical network of the interface: an entry of ml2.physicalNetworks of a control plane with ml2.sriov. Ports get the devices by their
+	// kind: openstack port create --vnic-type direct.
 	// +optional
 	PhysicalNetwork PhysicalNetwork `json:"physicalNetwork,omitempty"`
-	// Resource class under which Placement counts the devices. Absent: made of vendor and product.
+	// Resource class of the devices in Placement. Defaults to a name from vendor and product.
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^CUSTOM_[A-Z0-9_]+$`
 	// +optional
@@ -173,76 +174,75 @@ type Aggregate string
 // +kubebuilder:validation:Pattern=`^CUSTOM_[A-Z0-9_]+$`
 type Trait string
 
-// Virtualization says what runs virtual machines.
-// +kubebuilder:validation:XValidation:rule="!has(self.liveMigration) || self.libvirt.mode == 'Managed'",message="liveMigration belongs to libvirt.mode Managed: with mode Host the node's operating system says how its libvirt is reached"
-// +kubebuilder:validation:XValidation:rule="!has(self.evictOnCordon) || !self.evictOnCordon || self.libvirt.mode == 'Managed'",message="evictOnCordon needs libvirt.mode Managed: with mode Host nobody here knows whether virtual machines move"
+// Virtualization configures the hypervisor software.
+// +kubebuilder:validation:XValidation:rule="!has(self.liveMigration) || self.libvirt.mode == 'Managed'",message="liveMigration requires libvirt.mode Managed; with mode Host, configure the libvirt of the node"
+// +kubebuilder:validation:XValidation:rule="!has(self.evictOnCordon) || !self.evictOnCordon || self.libvirt.mode == 'Managed'",message="evictOnCordon requires libvirt.mode Managed; with mode Host it is unknown whether servers can be live-migrated"
 type Virtualization struct {
-	// kvm: QEMU on the node's virtualization. cloud-hypervisor: Cloud Hypervisor, which no released Nova drives, so that it is refused.
-	// qemu: QEMU by emulation, slow, where nodes have no virtualization.
+	// Driver. kvm: QEMU with hardware virtualization. cloud-hypervisor: Cloud Hypervisor, which is rejected because no released Nova supports
+	// it. qemu: QEMU with emulation, which is slow, for nodes without virtualization.
 	// +kubebuilder:validation:Enum=kvm;cloud-hypervisor;qemu
 	// +kubebuilder:default=kvm
 	// +optional
 	Driver string `json:"driver,omitempty"`
-	// The libvirt daemon.
+	// libvirt daemon.
 	// +kubebuilder:default={}
 	// +optional
 	Libvirt Libvirt `json:"libvirt,omitempty"`
-	// How running virtual machines move from node to node.
+	// Live migration between nodes.
 	// +optional
 	LiveMigration *LiveMigration `json:"liveMigration,omitempty"`
-	// Empty a node that is cordoned (kubectl cordon, kubectl drain): it gets no new virtual machines, and those that run are live-migrated,
-	// one by one. When it is uncordoned it gets new ones again. For this the control plane's companion may read Nodes.
+	// Empty a cordoned node (kubectl cordon, kubectl drain): it gets no new virtual machines, and running ones are live-migrated, one at a
+	// time. When it is uncordoned, it gets new ones again. For this, the control plane's companion may read Nodes.
 	// +optional
 	EvictOnCordon bool `json:"evictOnCordon,omitempty"`
 }
 
-// LiveMigration says how running virtual machines move from node to node. Its fields have the names that they have in KubeVirt, where it
-// has them.
+// LiveMigration configures live migration between nodes. Fields that exist in KubeVirt have the same names.
 type LiveMigration struct {
-	// Bytes that one migration sends in a second at most: 125Mi. Absent: as many as there is room for.
+	// Maximum bandwidth of one migration, in bytes per second: 125Mi. Defaults to unlimited.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"
 	// +optional
 	BandwidthPerMigration *resource.Quantity `json:"bandwidthPerMigration,omitempty"`
-	// Migrations that a node sends at once; further ones wait. Absent: 1.
+	// Maximum number of concurrent outbound migrations of a node; others wait. Defaults to 1.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
 	// +optional
 	ParallelOutboundMigrationsPerNode *int32 `json:"parallelOutboundMigrationsPerNode,omitempty"`
-	// Seconds that a migration may take for each GiB of memory and of disks that move with it, of which two count at least. Absent: 800.
+	// Maximum duration of a migration for each GiB of memory and of disks that are copied, in seconds. At least 2 GiB count. Defaults to 800.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	// +optional
 	CompletionTimeoutPerGiB *int32 `json:"completionTimeoutPerGiB,omitempty"`
-	// What becomes of a migration that takes longer. Abort: the virtual machine stays where it is. ForceComplete: it waits until it has moved,
-	// or, with allowPostCopy, goes on at once on the other node. Absent: Abort.
+	// Action when a migration exceeds this duration. Abort: the virtual machine stays on its node. ForceComplete: it is paused until the
+	// migration is complete or, with allowPostCopy, resumed on the other node immediately. Defaults to Abort.
 	// +kubebuilder:validation:Enum=Abort;ForceComplete
 	// +optional
 	TimeoutAction string `json:"timeoutAction,omitempty"`
-	// Milliseconds for which a virtual machine may wait at the end of its migration. Absent: 500.
+	// Maximum pause of a virtual machine at the end of its migration, in milliseconds. Defaults to 500.
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=60000
 	// +optional
 	MaxDowntimeMilliseconds *int32 `json:"maxDowntimeMilliseconds,omitempty"`
-	// Slow down a virtual machine that changes its memory faster than it is sent. With allowPostCopy it is never slowed down. Absent: yes.
+	// Slow down a virtual machine that changes its memory faster than it is copied. It has no effect with allowPostCopy. Defaults to true.
 	// +optional
 	AllowAutoConverge *bool `json:"allowAutoConverge,omitempty"`
-	// Let a virtual machine run on the other node before all of its memory is there. It is lost if either node fails meanwhile. Nodes need
-	// /dev/userfaultfd, which Linux has since 6.1.
+	// Let a virtual machine run on the other node before all of its memory is copied. It is lost if either node fails during this time. Nodes
+	// require /dev/userfaultfd, which Linux has since 6.1.
 	// +optional
 	AllowPostCopy bool `json:"allowPostCopy,omitempty"`
 }
 
-// Libvirt says where the libvirt daemon comes from.
-// +kubebuilder:validation:XValidation:rule="self.mode == 'Managed' || !(has(self.image) || has(self.resources))",message="image and resources belong to mode Managed: with mode Host the node's operating system runs libvirt"
+// Libvirt configures the libvirt daemon.
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Managed' || !(has(self.image) || has(self.resources))",message="image and resources require mode Managed: with mode Host, libvirt is part of the node's operating system"
 type Libvirt struct {
 	// Managed: a pod on each node. Host: a service of the node's operating system.
 	// +kubebuilder:validation:Enum=Managed;Host
 	// +kubebuilder:default=Managed
 	// +optional
 	Mode string `json:"mode,omitempty"`
-	// Container image, which what tells libvirt keys of volumes runs, too. Absent: the platform's.
+	// Container image, also of the container that adds keys of volumes to libvirt. Defaults to the image of the platform.
 	// +optional
 	Image *common.InfrastructureImage `json:"image,omitempty"`
 	// Resources of the pod.

@@ -8,10 +8,10 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 )
 
-// A HypervisorCluster is a pool of nodes that run the virtual machines of one control plane: libvirt, Open vSwitch, OVN,
-// nova-compute and the agents around them.
+// A HypervisorCluster is a pool of nodes that run the virtual machines of one control plane, with libvirt, Open vSwitch, OVN, nova-compute
+// and other agents.
 //
-// The type describes both the claim and the composite resource (XHypervisorCluster) that Crossplane makes of it.
+// The type describes both the claim and the composite resource (XHypervisorCluster) that Crossplane creates for it.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Control plane",type=string,JSONPath=`.spec.controlPlaneRef.name`
@@ -33,12 +33,12 @@ type HypervisorCluster struct {
 }
 
 // HypervisorClusterSpec is the desired state of a pool of hypervisors.
-// +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be set or removed: virtual machines do not move between clusters; delete the claim and claim it elsewhere"
-// +kubebuilder:validation:XValidation:rule="self.controlPlaneRef == oldSelf.controlPlaneRef",message="controlPlaneRef cannot be changed: the hypervisors' virtual machines belong to that control plane"
-// +kubebuilder:validation:XValidation:rule="self.cell == oldSelf.cell",message="cell cannot be changed: virtual machines are recorded in the cell's database"
-// +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)",message="storage cannot be set or removed: disks of virtual machines do not move; make another pool of hypervisors beside this one"
+// +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be added or removed: servers cannot be moved between clusters; delete the claim and create it again"
+// +kubebuilder:validation:XValidation:rule="self.controlPlaneRef == oldSelf.controlPlaneRef",message="controlPlaneRef is immutable: the servers of the hypervisors belong to that control plane"
+// +kubebuilder:validation:XValidation:rule="self.cell == oldSelf.cell",message="cell is immutable: servers are recorded in the cell's database"
+// +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)",message="storage cannot be added or removed: disks of servers cannot be moved; create another HypervisorCluster"
 type HypervisorClusterSpec struct {
-	// Control plane whose virtual machines run here.
+	// Control plane of the virtual machines.
 	ControlPlaneRef common.ClaimReference `json:"controlPlaneRef"`
 	// Cell of that control plane's Nova.
 	// +kubebuilder:validation:MinLength=1
@@ -47,18 +47,18 @@ type HypervisorClusterSpec struct {
 	// +kubebuilder:default=cell1
 	// +optional
 	Cell string `json:"cell,omitempty"`
-	// Kubernetes cluster that the nodes belong to. Absent: the management cluster itself.
+	// Kubernetes cluster of the nodes. Defaults to the management cluster.
 	// +optional
 	Cluster *common.Cluster `json:"cluster,omitempty"`
-	// Take only nodes of this region (label topology.kubernetes.io/region). Absent: of every region.
+	// Region of the nodes (label topology.kubernetes.io/region). Defaults to all regions.
 	// +optional
 	Region Zone `json:"region,omitempty"`
-	// Availability zone that people order virtual machines of these nodes in, and routers whose gateways are here. Absent: that which is
-	// nobody's, nova.
+	// Availability zone of the virtual machines on these nodes, and of routers whose gateways are here. Defaults to nova, the zone of hosts
+	// without a zone.
 	// +kubebuilder:validation:XValidation:rule="self != 'internal'",message="internal is the zone of Nova's own processes; choose another name"
 	// +optional
 	AvailabilityZone Zone `json:"availabilityZone,omitempty"`
-	// Labels that a node of the pool carries. Absent: node-role.kubernetes.io/hypervisor, with an empty value.
+	// Labels of the nodes of the pool. Defaults to node-role.kubernetes.io/hypervisor, with an empty value.
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=16
 	// +optional
@@ -69,45 +69,45 @@ type HypervisorClusterSpec struct {
 	// +optional
 	Tolerations []common.Toleration `json:"tolerations,omitempty"`
 	Node        `json:",inline"`
-	// Groups of nodes that differ from the rest of the pool. A node belongs to one slice at most.
+	// Groups of nodes with a different configuration. A node belongs to at most one slice.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Slices []Slice `json:"slices,omitempty"`
-	// What runs virtual machines.
+	// Hypervisor software.
 	// +kubebuilder:default={}
 	// +optional
 	Virtualization Virtualization `json:"virtualization,omitempty"`
-	// How nodes are connected.
+	// Network connections of nodes.
 	// +optional
 	Networks *Networks `json:"networks,omitempty"`
-	// Pool of a StorageCluster that disks of virtual machines are kept in. Where the StorageCluster has consumers, it is that of the control
-	// plane. Absent: the node's own disk.
+	// Pool of a StorageCluster for disks of virtual machines. If the StorageCluster has consumers, it is the pool of the control plane.
+	// Defaults to the node's own disk.
 	// +optional
 	Storage *common.StoragePool `json:"storage,omitempty"`
-	// What runs on each node.
+	// Daemons on each node.
 	// +optional
 	Agents *Agents `json:"agents,omitempty"`
-	// How nodes enter and leave service.
+	// Onboarding and offboarding of nodes.
 	// +optional
 	Lifecycle *Lifecycle `json:"lifecycle,omitempty"`
-	// Where images come from. Absent: as the platform says. Of images of nodes, limits have hypervisorRegistries.
+	// Registry and pull secrets of images. Defaults to the platform's. For images on nodes, the list hypervisorRegistries of limits applies.
 	// +optional
 	Images *common.Images `json:"images,omitempty"`
-	// Namespaces whose claims may use the pool, besides the claim's own; * stands for any run of characters.
+	// Further namespaces whose claims may use the pool; * matches any characters.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=set
 	// +optional
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
-	// What happens to virtual machines' disks and of the state that agents keep on the nodes when the claim is deleted. Retain leaves them
-	// on the nodes, Delete removes them for good.
+	// Policy for virtual machines' disks and the state of agents on the nodes when the claim is deleted. Retain keeps them on the nodes,
+	// Delete deletes them permanently.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// Let the claim be deleted while virtual machines are on its nodes, or while nobody knows whether there are any. They go on without
-	// anybody who looks after them, and without a network where the switch is in userspace.
+	// Allow deletion of the claim while virtual machines are on its nodes, or while their number is unknown. They keep running without
+	// management and, with a userspace datapath, without a network.
 	// +kubebuilder:default=false
 	// +optional
 	AllowDeletionWithVirtualMachines bool `json:"allowDeletionWithVirtualMachines"`
@@ -119,14 +119,14 @@ type HypervisorClusterSpec struct {
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`
 type Zone string
 
-// Slice is a group of nodes of the pool. What it leaves out is as the pool says.
+// Slice is a group of nodes of the pool. Unset fields have the values of the pool.
 type Slice struct {
 	// Name of the slice.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// Labels that a node of the slice carries, besides those of the pool.
+	// Labels of the nodes of the slice, in addition to the labels of the pool.
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=16
 	NodeSelector map[string]common.LabelValue `json:"nodeSelector"`
@@ -135,7 +135,7 @@ type Slice struct {
 	// +optional
 	AvailabilityZone Zone `json:"availabilityZone,omitempty"`
 	Node             `json:",inline"`
-	// How nodes of the slice are connected.
+	// Network connections of nodes of the slice.
 	// +optional
 	Networks *Networks `json:"networks,omitempty"`
 }
@@ -143,55 +143,55 @@ type Slice struct {
 // HypervisorClusterStatus is the observed state of a pool of hypervisors.
 type HypervisorClusterStatus struct {
 	common.CloudStatus `json:",inline"`
-	// Name of everything that belongs to this pool: the namespace of its workloads.
+	// Prefix of the names of all objects of this pool, and the namespace of its workloads.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Instance string `json:"instance,omitempty"`
-	// What is known of the control plane. It holds while the control plane says nothing.
+	// Last known state of the control plane.
 	// +optional
 	ControlPlane *KnownControlPlane `json:"controlPlane,omitempty"`
-	// How the storage pool is reached. It holds while its cluster says nothing.
+	// Last known connection to the storage pool.
 	// +optional
 	Storage *common.StorageClient `json:"storage,omitempty"`
 	// Number of nodes.
 	// +optional
 	NodeCount *int32 `json:"nodeCount,omitempty"`
-	// Number of nodes that can take virtual machines.
+	// Number of nodes that accept virtual machines.
 	// +optional
 	ReadyNodes *int32 `json:"readyNodes,omitempty"`
-	// Virtual CPUs that virtual machines can still get, over-commitment included. This and the following is what Nova and Placement said when
-	// they were last asked, of nodes that report and are not disabled; it holds while they do not answer.
+	// Free virtual CPUs, including overcommitment. This and the following values are the last ones from Nova and Placement, for nodes that
+	// report and are not disabled; they are kept while the services do not respond.
 	// +optional
 	AvailableVCPU *int64 `json:"availableVCPU,omitempty"`
-	// Virtual CPUs, over-commitment included.
+	// Virtual CPUs, including overcommitment.
 	// +optional
 	TotalVCPU *int64 `json:"totalVCPU,omitempty"`
-	// Memory that virtual machines can still get, over-commitment included.
+	// Free memory, including overcommitment.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	AvailableMemory *resource.Quantity `json:"availableMemory,omitempty"`
-	// Memory that virtual machines can get, over-commitment included.
+	// Memory, including overcommitment.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	TotalMemory *resource.Quantity `json:"totalMemory,omitempty"`
-	// Virtual machines on all nodes, those that are down included, whether they run or not.
+	// Virtual machines on all nodes, including nodes that are down, running or not.
 	// +optional
 	VirtualMachines *int64 `json:"virtualMachines,omitempty"`
 }
 
-// KnownControlPlane is what a pool knows of its control plane.
+// KnownControlPlane is the last known state of the control plane of a pool.
 type KnownControlPlane struct {
 	// Namespace of its workloads.
 	// +kubebuilder:validation:MaxLength=63
 	Instance string `json:"instance"`
-	// Cluster of the platform's that its workloads run in. Absent: the management cluster.
+	// Name of the platform for the cluster of its workloads. Unset: the management cluster.
 	// +optional
 	Cluster common.ObjectName `json:"cluster,omitempty"`
-	// Release that it runs, and so the pool.
+	// Release of the control plane, and therefore of the pool.
 	// +kubebuilder:validation:MaxLength=15
 	Release string `json:"release"`
-	// Where things are, of the pool's cell alone, as the pool reaches them.
+	// Connection data of the pool's cell, with the addresses that the pool uses.
 	Access controlplanev1.HypervisorAccess `json:"access"`
 }

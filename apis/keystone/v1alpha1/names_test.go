@@ -8,7 +8,7 @@ import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 )
 
-// TestNames: what exists keeps its name: another one would be another Secret, or an address where nobody answers.
+// TestNames pins the names of existing objects: a different name would be another Secret, or an address without a server.
 func TestNames(t *testing.T) {
 	got := map[string]string{
 		"url":        keystonev1.InternalURL("keystone", "cloud"),

@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A Keystone is the identity service of one control plane. A ControlPlaneCluster makes it and fills in every field, so
-// that it looks nothing up.
+// A Keystone is the identity service of one control plane. A ControlPlaneCluster creates it with every field set, so it reads no other
+// object.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
@@ -31,26 +31,26 @@ type Keystone struct {
 type KeystoneSpec struct {
 	common.ServiceSpec `json:",inline"`
 	common.Workload    `json:",inline"`
-	// A Keystone that somebody else runs, in place of one of our own: what others need to log in there is all that is made.
+	// External Keystone, instead of a Keystone of the control plane. Only the objects for logins of services are created.
 	// +optional
 	External *ExternalKeystone `json:"external,omitempty"`
-	// The first user.
+	// First user.
 	// +optional
 	Bootstrap Bootstrap `json:"bootstrap,omitempty"`
-	// Keys that tokens are encrypted with.
+	// Keys that encrypt tokens.
 	// +optional
 	Fernet Fernet `json:"fernet,omitempty"`
-	// Keys that stored credentials are encrypted with.
+	// Keys that encrypt stored credentials.
 	// +optional
 	CredentialKeys CredentialKeys `json:"credentialKeys,omitempty"`
-	// Domains whose users live in a directory.
+	// Domains with users in a directory.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=domain
 	// +optional
 	IdentityBackends []IdentityBackend `json:"identityBackends,omitempty"`
-	// IDs of the domains of identityBackends, as far as there are any. Keystone reads a domain's file when it starts, and only if the domain
-	// exists, so that its pods are replaced when one was made.
+	// IDs of the existing domains of identityBackends. Keystone reads a domain's file when it starts, and only if the domain exists, so its
+	// pods are replaced when a domain has been created.
 	// +kubebuilder:validation:MaxProperties=32
 	// +optional
 	DomainIDs map[string]DomainID `json:"domainIDs,omitempty"`
@@ -60,10 +60,10 @@ type KeystoneSpec struct {
 	// Removal of expired trusts.
 	// +optional
 	TrustFlush TrustFlush `json:"trustFlush,omitempty"`
-	// Processes of each pod.
+	// uWSGI processes of each pod.
 	// +optional
 	UWSGI common.UWSGI `json:"uwsgi,omitempty"`
-	// Replacement of the application credential that K-ORC logs in by.
+	// Rotation of the application credential of K-ORC.
 	// +optional
 	KORCCredential common.Rotation `json:"korcCredential,omitempty"`
 }
@@ -84,13 +84,13 @@ type Bootstrap struct {
 	AdminUser string `json:"adminUser,omitempty"`
 }
 
-// Fernet are the keys that tokens are encrypted with.
+// Fernet configures the keys that encrypt tokens.
 type Fernet struct {
-	// When keys rotate.
+	// Schedule of the rotation.
 	// +kubebuilder:default="0 0 * * 0"
 	// +optional
 	RotationSchedule common.Cron `json:"rotationSchedule,omitempty"`
-	// Number of keys that are kept. Absent: as many as token lifetime and schedule need.
+	// Number of keys that are kept. Defaults to the number that token lifetime and schedule require.
 	// +kubebuilder:validation:Minimum=3
 	// +kubebuilder:validation:Maximum=200
 	// +optional
@@ -101,35 +101,36 @@ type Fernet struct {
 	// +kubebuilder:default=3600
 	// +optional
 	TokenExpirationSeconds int32 `json:"tokenExpirationSeconds,omitempty"`
-	// How long an expired token is still accepted along with a service's token, for operations that outlive it, in seconds.
+	// Time that an expired token is still accepted together with a service's token, for operations that take longer than the lifetime, in
+	// seconds.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1209600
 	// +kubebuilder:default=172800
 	// +optional
 	AllowExpiredWindowSeconds *int32 `json:"allowExpiredWindowSeconds,omitempty"`
-	// Suspend rotation.
+	// Suspend the rotation.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// CredentialKeys are the keys that stored credentials (EC2, TOTP) are encrypted with.
+// CredentialKeys configures the keys that encrypt stored credentials (EC2, TOTP).
 type CredentialKeys struct {
-	// When keys rotate.
+	// Schedule of the rotation.
 	// +kubebuilder:default="0 0 1 * *"
 	// +optional
 	RotationSchedule common.Cron `json:"rotationSchedule,omitempty"`
-	// Suspend rotation.
+	// Suspend the rotation.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// TrustFlush removes trusts that have expired.
+// TrustFlush configures the removal of expired trusts.
 type TrustFlush struct {
-	// When they are removed.
+	// Schedule of the removal.
 	// +kubebuilder:default="0 * * * *"
 	// +optional
 	Schedule common.Cron `json:"schedule,omitempty"`
-	// Suspend removal.
+	// Suspend the removal.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
@@ -137,12 +138,12 @@ type TrustFlush struct {
 // KeystoneStatus is the observed state of a Keystone.
 type KeystoneStatus struct {
 	common.ServiceStatus `json:",inline"`
-	// Names of objects that others refer to.
+	// Names of objects for use by other objects.
 	// +optional
 	Refs *References `json:"refs,omitempty"`
 }
 
-// References are the names of objects that others use.
+// References are the names of objects for use by other objects.
 type References struct {
 	// Secret with the administrator's username, password and clouds.yaml.
 	// +kubebuilder:validation:MaxLength=253

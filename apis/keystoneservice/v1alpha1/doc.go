@@ -1,4 +1,4 @@
-// Package v1alpha1 holds KeystoneService, a service of somebody's own in the Keystone of a control plane.
+// Package v1alpha1 holds KeystoneService, a custom service in the Keystone of a control plane.
 //
 // +kubebuilder:object:generate=true
 // +groupName=crossplane.c5c3.io

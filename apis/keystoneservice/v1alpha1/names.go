@@ -9,32 +9,32 @@ const (
 	RoleAdmin   Role = "admin"
 )
 
-// reserved are the types of the services that control planes have, and those by which older clients look for them
-// (https://specs.openstack.org/openstack/service-types-authority/). Whoever were in the catalog under one would be sent the tokens of
-// everybody who asks for that service.
+// reserved are the types of the services of control planes, and aliases that older clients use for them
+// (https://specs.openstack.org/openstack/service-types-authority/). A custom service with one of these types would receive the tokens of
+// all users who request that service.
 var reserved = []ServiceType{
 	"identity", "image", "compute", "compute-legacy", "placement", "network", "block-storage", "block-store", "volume", "volumev2", "volumev3",
 	"orchestration", "cloudformation", "orchestration-cfn", "key-manager", "dashboard",
 }
 
-// ReservedTypes are all of them.
+// ReservedTypes returns all of them.
 func ReservedTypes() []ServiceType { return slices.Clone(reserved) }
 
-// Reserved reports whether a type is that of a service of control planes.
+// Reserved reports whether a type belongs to a service of control planes.
 func (t ServiceType) Reserved() bool { return slices.Contains(reserved, t) }
 
-// SecretName is the Secret, in the namespace of a claim, with what its service logs in by.
+// SecretName returns the name of the Secret, in the namespace of a claim, with the credentials of its service.
 func SecretName(claim string) string { return claim + "-keystone" }
 
-// Keys of that Secret besides variables of the environment: a clouds.yaml with one cloud, which is called as said, and the authority of
-// Keystone's address.
+// Keys of that Secret in addition to environment variables: a clouds.yaml with one cloud, CloudName, and the authority of Keystone's
+// address.
 const (
 	CloudsKey = "clouds.yaml"
 	CloudName = "openstack"
 	CAKey     = "cacert"
 )
 
-// Variables are the keys of that Secret that OpenStack's clients read from the environment.
+// Variables returns the keys of that Secret that OpenStack's clients read from the environment.
 // https://docs.openstack.org/python-openstackclient/latest/cli/man/openstack.html#environment-variables
 func Variables() []string {
 	return []string{

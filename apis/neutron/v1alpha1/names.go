@@ -9,28 +9,28 @@ import (
 // Group of the kinds of this package.
 const Group = "neutron.openstack.c5c3.io"
 
-// GroupVersion of the kinds of this package, and the one that a control plane makes.
+// GroupVersion and GroupVersionKind of the composite resource that a control plane creates.
 var (
 	GroupVersion     = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 	GroupVersionKind = GroupVersion.WithKind("Neutron")
 )
 
-// What a Neutron and those who make it, or build on it, have to agree on. It is known by its name, which its Service has, too.
+// Constants that a Neutron shares with its creator and its clients. Its Service has the same name as the Neutron.
 const (
 	// Port of the API, on the Service and the pods (https://docs.openstack.org/install-guide/firewalls-default-ports.html).
 	Port = 9696
-	// ServiceName is what the catalog calls it, and ServiceType what it is there.
+	// ServiceName and ServiceType are its name and type in the catalog.
 	ServiceName = "neutron"
 	ServiceType = "network"
 )
 
-// Mechanisms. With ByOVS, each node has an agent of each kind, which talk to Neutron by the message queue.
+// Mechanisms. With ByOVS, each node has an agent of each kind, which communicates with Neutron by the message queue.
 const (
 	ByOVN Mechanism = "OVN"
 	ByOVS Mechanism = "OVS"
 )
 
-// InSync is the condition, of a Neutron and of the claim, that OVN has what Neutron's database says, as far as somebody has asked.
+// InSync is the condition, of a Neutron and of the claim, that OVN matches Neutron's database, according to the last requested comparison.
 const InSync = "OVNInSync"
 
 // Kinds of networks.
@@ -41,7 +41,8 @@ const (
 	Flat   NetworkType = "flat"
 )
 
-// InternalURL is the address of the API inside the cluster. It names a Service, so that it holds whatever the cluster's DNS domain is.
+// InternalURL returns the address of the API inside the cluster. It contains the name of a Service, so it does not depend on the cluster's
+// DNS domain.
 func InternalURL(name, namespace string) string {
 	return fmt.Sprintf("https://%s.%s.svc:%d", name, namespace, Port)
 }

@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A Nova is the compute service of one control plane: the API, the scheduler, the conductor above the cells, and the cells. A
-// ControlPlaneCluster makes it and fills in every field, so that it looks nothing up.
+// A Nova is the compute service of one control plane: the API, the scheduler, the super-conductor, and the cells. A ControlPlaneCluster
+// creates it with every field set, so it reads no other object.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=novas,scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
@@ -26,42 +26,42 @@ type Nova struct {
 	Status NovaStatus `json:"status,omitempty"`
 }
 
-// NovaSpec is the desired state of a Nova. Its database is the server of the API's database and of cell0's.
+// NovaSpec is the desired state of a Nova. Its database is the server of the databases of the API and of cell0.
 type NovaSpec struct {
 	common.ServiceSpec `json:",inline"`
 	common.Placement   `json:",inline"`
-	// The Keystone that it belongs to.
+	// Keystone of the service.
 	Identity common.Identity `json:"identity"`
-	// Message queue of what is above the cells.
+	// Message queue of the processes above the cells.
 	Queue common.Queue `json:"queue"`
-	// The Barbican that keeps keys. Absent: there is none, and nothing is encrypted for users.
+	// Barbican for keys of encrypted volumes. Defaults to none: volumes cannot be encrypted.
 	// +optional
 	KeyManager *common.KeyManager `json:"keyManager,omitempty"`
-	// The API.
+	// API processes.
 	API common.Process `json:"api"`
-	// The scheduler: one process in each pod, so that more work takes more pods.
+	// Scheduler processes: one in each pod; add pods for more load.
 	Scheduler common.Process `json:"scheduler"`
-	// The conductor above the cells: one process in each pod, so that more work takes more pods.
+	// Super-conductor processes: one in each pod; add pods for more load.
 	Conductor common.Process `json:"conductor"`
-	// The metadata API, unless each cell has its own.
+	// Metadata API, unless each cell has its own.
 	// +optional
 	Metadata *common.Process `json:"metadata,omitempty"`
-	// Processes of each pod of an API.
+	// uWSGI processes of each pod of an API.
 	// +optional
 	UWSGI common.UWSGI `json:"uwsgi,omitempty"`
 	// Consoles of virtual machines.
 	// +optional
 	Consoles Consoles `json:"consoles,omitempty"`
-	// Cells besides cell0.
+	// Cells in addition to cell0.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
 	Cells []Cell `json:"cells"`
-	// What a project may use where nothing else is said. Absent: as Nova has it.
+	// Default quotas of projects. Defaults to the quotas of Nova.
 	// +optional
 	Quotas *Quotas `json:"quotas,omitempty"`
-	// Removal of what was deleted from the databases.
+	// Removal of deleted rows from the databases.
 	// +optional
 	Archive common.Archive `json:"archive,omitempty"`
 	// Sizes of virtual machines.
@@ -78,46 +78,47 @@ type NovaSpec struct {
 	Aggregates []common.HostAggregate `json:"aggregates,omitempty"`
 }
 
-// Consoles are the ways to the screens of virtual machines.
+// Consoles configures the consoles of virtual machines.
 type Consoles struct {
-	// Protocol of the screens. None: there are none.
+	// Protocol of graphical consoles, or None.
 	// +kubebuilder:validation:Enum=VNC;SPICE;None
 	// +kubebuilder:default=VNC
 	// +optional
 	Graphical string `json:"graphical,omitempty"`
-	// Serial consoles, too.
+	// Also offer serial consoles.
 	// +optional
 	Serial bool `json:"serial,omitempty"`
 }
 
-// Cell is a group of hypervisors with a database, a message queue and a conductor of its own.
+// Cell is a group of hypervisors with a database, a message queue and a conductor.
 type Cell struct {
 	// Name of the cell.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*$`
-	// +kubebuilder:validation:XValidation:rule="!(self in ['cell0', 'api'])",message="nova_cell0 and nova_api are databases of Nova's own, and a cell's is called nova_<cell>; choose another name"
+	// +kubebuilder:validation:XValidation:rule="!(self in ['cell0', 'api'])",message="cell0 and api are reserved, because the database of a cell is named nova_<cell>; choose another name"
 	Name string `json:"name"`
-	// Place no new virtual machines in it.
+	// Exclude the cell from the placement of new virtual machines.
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
-	// Its database server. Absent: that of the API.
+	// Database server of the cell. Defaults to the server of the API.
 	// +optional
 	Database *common.Database `json:"database,omitempty"`
-	// Its message queue. Absent: that of what is above the cells.
+	// Message queue of the cell. Defaults to the queue of the processes above the cells.
 	// +optional
 	Queue *common.Queue `json:"queue,omitempty"`
-	// Those of the two that the cell has to itself. Absent: somebody else runs them.
+	// Separate servers of the cell. If unset, both servers are managed outside of the cell.
 	// +optional
 	Infrastructure *CellInfrastructure `json:"infrastructure,omitempty"`
-	// Its conductor: one process in each pod, so that more work takes more pods.
+	// Conductor of the cell: one process in each pod; add pods for more load.
 	Conductor common.Process `json:"conductor"`
-	// Its metadata API. Absent: there is one above the cells.
+	// Metadata API of the cell. If unset, there is one for all cells.
 	// +optional
 	Metadata *common.Process `json:"metadata,omitempty"`
-	// Its console proxies.
+	// Console proxies of the cell.
 	Consoles CellConsoles `json:"consoles"`
-	// Networks of its hypervisors: where consoles reach screens, and where the metadata API is asked from. Absent: neither is let through.
+	// Networks of its hypervisors. Network policies allow console proxies to connect to them, and allow requests of the metadata API from
+	// them. Defaults to none.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +kubebuilder:example={"10.0.0.0/16"}
@@ -125,15 +126,15 @@ type Cell struct {
 	HypervisorNetworks []common.CIDR `json:"hypervisorNetworks,omitempty"`
 }
 
-// CellInfrastructure is what a cell has to itself.
+// CellInfrastructure is the separate servers of a cell.
 type CellInfrastructure struct {
-	// Its database server.
+	// Database server of the cell.
 	// +optional
 	Database *common.DatabaseServer `json:"database,omitempty"`
-	// Its message queue.
+	// Message queue of the cell.
 	// +optional
 	Queue *common.QueueServer `json:"queue,omitempty"`
-	// Who reaches them.
+	// Namespaces that connect to these servers.
 	// +optional
 	Neighbours common.Neighbours `json:"neighbours,omitempty"`
 }
@@ -141,17 +142,17 @@ type CellInfrastructure struct {
 // CellConsoles are the console proxies of a cell.
 type CellConsoles struct {
 	common.Process `json:",inline"`
-	// How screens are reached from outside. Absent: they are not.
+	// External access to graphical consoles. Defaults to none.
 	// +optional
 	Exposure *common.ServiceExposure `json:"exposure,omitempty"`
-	// How serial consoles are reached from outside. Absent: they are not.
+	// External access to serial consoles. Defaults to none.
 	// +optional
 	SerialExposure *common.ServiceExposure `json:"serialExposure,omitempty"`
 }
 
-// Quotas bound each project. -1 is no bound.
+// Quotas limit each project. -1 is unlimited.
 type Quotas struct {
-	// Keep limits in Keystone, for each project, rather than here. The others are the limits to start from.
+	// Store limits of each project in Keystone instead of Nova. The other fields are the initial limits.
 	// +optional
 	UnifiedLimits bool `json:"unifiedLimits,omitempty"`
 	// Virtual machines.
@@ -179,7 +180,7 @@ type NovaStatus struct {
 	Cells []CellState `json:"cells,omitempty"`
 }
 
-// CellState is what is known of a cell.
+// CellState is the state of a cell.
 type CellState struct {
 	// Name of the cell.
 	// +kubebuilder:validation:MaxLength=20
@@ -187,11 +188,11 @@ type CellState struct {
 	// Phase of the cell.
 	// +kubebuilder:validation:Enum=Waiting;Creating;Ready;Updating;Failed
 	Phase string `json:"phase"`
-	// UUID by which Nova knows it.
+	// UUID of the cell in Nova.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional
 	UUID string `json:"uuid,omitempty"`
-	// Hypervisors that Nova has mapped to it.
+	// Hypervisors that are mapped to the cell.
 	// +optional
 	ComputeNodes int32 `json:"computeNodes,omitempty"`
 }

@@ -1,5 +1,5 @@
-// Package v1alpha1 holds NovaCell, a cell of Nova: a group of hypervisors with a database, a part of a message queue and a conductor of its
-// own.
+// Package v1alpha1 holds NovaCell, a cell of Nova: a group of hypervisors with a database, a virtual host of a message queue and a
+// conductor.
 //
 // +kubebuilder:object:generate=true
 // +groupName=nova.openstack.c5c3.io

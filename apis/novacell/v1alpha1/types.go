@@ -7,8 +7,8 @@ import (
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 )
 
-// A NovaCell is a cell of a Nova: its database, its part of the message queue, its conductor, its console proxies, and that Nova knows it.
-// A Nova makes it and fills in every field, so that it looks nothing up.
+// A NovaCell is a cell of a Nova: its database, its virtual host of the message queue, its conductor, its console proxies, and its
+// registration in Nova. A Nova creates it with every field set, so it reads no other object.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Cell",type=string,JSONPath=`.spec.cell`
@@ -35,57 +35,59 @@ type NovaCellSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*$`
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cell cannot be changed: its virtual machines are recorded in it"
-	// +kubebuilder:validation:XValidation:rule="!(self in ['cell0', 'api'])",message="nova_cell0 and nova_api are databases of Nova's own, and a cell's is called nova_<cell>; choose another name"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cell is immutable: its servers are recorded in it"
+	// +kubebuilder:validation:XValidation:rule="!(self in ['cell0', 'api'])",message="cell0 and api are reserved, because the database of a cell is named nova_<cell>; choose another name"
 	Cell string `json:"cell"`
-	// The Nova that it is a cell of.
+	// Nova of the cell.
 	NovaRef common.LocalReference `json:"novaRef"`
 	// Database server of that Nova.
 	NovaDatabase common.Database `json:"novaDatabase"`
 	// Message queue of that Nova.
 	NovaQueue common.Queue `json:"novaQueue"`
-	// Place no new virtual machines in it.
+	// Exclude the cell from the placement of new virtual machines.
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
-	// The Keystone that it belongs to. The cell logs in as the Nova does.
+	// Keystone of the service. The cell uses the credentials of the Nova.
 	Identity common.Identity `json:"identity"`
-	// Its message queue.
+	// Message queue of the cell.
 	Queue common.Queue `json:"queue"`
-	// Servers that it has to itself. Absent: somebody else runs those of its database and its queue.
+	// Separate servers of the cell. If unset, the servers of its database and its queue are managed outside of the cell.
 	// +optional
 	Infrastructure *novav1.CellInfrastructure `json:"infrastructure,omitempty"`
-	// Its conductor: one process in each pod, so that more work takes more pods.
+	// Conductor of the cell: one process in each pod; add pods for more load.
 	Conductor common.Process `json:"conductor"`
-	// Networks of its hypervisors: where consoles reach screens, and where its metadata API is asked from. Absent: neither is let through.
+	// Networks of its hypervisors. Network policies allow console proxies to connect to them, and allow requests of its metadata API from
+	// them. Defaults to none.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +kubebuilder:example={"10.0.0.0/16"}
 	// +optional
 	HypervisorNetworks []common.CIDR `json:"hypervisorNetworks,omitempty"`
-	// Its metadata API. Absent: there is one above the cells.
+	// Metadata API of the cell. If unset, there is one for all cells.
 	// +optional
 	Metadata *common.Process `json:"metadata,omitempty"`
-	// Processes of each pod of the metadata API.
+	// uWSGI processes of each pod of the metadata API.
 	// +optional
 	UWSGI common.UWSGI `json:"uwsgi,omitempty"`
 	// Consoles of its virtual machines.
 	// +optional
 	Consoles novav1.Consoles `json:"consoles,omitempty"`
-	// Its console proxies.
+	// Console proxies of the cell.
 	Proxies novav1.CellConsoles `json:"proxies"`
 }
 
 // NovaCellStatus is the observed state of a NovaCell.
 type NovaCellStatus struct {
 	common.ServiceStatus `json:",inline"`
-	// UUID by which Nova knows the cell.
+	// UUID of the cell in Nova.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional
 	UUID string `json:"uuid,omitempty"`
-	// Hypervisors that Nova has mapped to it.
+	// Hypervisors that are mapped to the cell.
 	// +optional
 	ComputeNodes int32 `json:"computeNodes,omitempty"`
-	// Version that the oldest nova-compute has recorded, by which others speak to it. 0: there is none. Absent: nobody has looked yet.
+	// Version that the oldest nova-compute has recorded, which limits the RPC version of other services. 0: there is none. Unset: not checked
+	// yet.
 	// +optional
 	OldestCompute *int32 `json:"oldestCompute,omitempty"`
 }

@@ -7,8 +7,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A CellMapping makes a cell known to Nova, and maps the hypervisors that register in it. Nova's tool that makes cells makes a second one
-// when it is called twice; the controller looks what is there before it makes or changes anything, and runs one Job at a time.
+// A CellMapping registers a cell in Nova, and maps the hypervisors that register in it. A second call of the command that creates cells
+// creates a duplicate, so the controller lists the existing cells before each change, and runs one Job at a time.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -29,37 +29,37 @@ type CellMapping struct {
 }
 
 // CellMappingSpec is the desired state of a cell of Nova.
-// +kubebuilder:validation:XValidation:rule="(self.cell == 'cell0') == (!has(self.transportURL) || size(self.transportURL) == 0)",message="transportURL is needed for every cell but cell0, which has none"
-// +kubebuilder:validation:XValidation:rule="self.cell != 'cell0' || !has(self.disabled) || !self.disabled",message="disabled cannot be set for cell0, in which nothing is placed"
+// +kubebuilder:validation:XValidation:rule="(self.cell == 'cell0') == (!has(self.transportURL) || size(self.transportURL) == 0)",message="transportURL is required for every cell except cell0, which has none"
+// +kubebuilder:validation:XValidation:rule="self.cell != 'cell0' || !has(self.disabled) || !self.disabled",message="disabled cannot be set for cell0, which never gets virtual machines"
 type CellMappingSpec struct {
-	// Nova that the cell is of. CellMappings of one Nova take turns.
+	// Name of the Nova of the cell. Jobs of all CellMappings of one Nova run one at a time.
 	// +kubebuilder:default=nova
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="novaName cannot be changed: make another CellMapping"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="novaName is immutable; create another CellMapping"
 	// +optional
 	NovaName common.ObjectName `json:"novaName,omitempty"`
-	// Name of the cell. cell0 is where Nova keeps what was never placed: it has a fixed UUID and no hosts.
+	// Name of the cell. cell0 stores virtual machines that could not be scheduled: it has a fixed UUID and no hosts.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*$`
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cell cannot be changed: make another CellMapping"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cell is immutable; create another CellMapping"
 	Cell string `json:"cell"`
-	// Address of the cell's database, with {username} and {password} for those of whoever reads it.
+	// Address of the cell's database, with {username} and {password} as placeholders for the credentials of the reader.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^:/]+://[^{/@]*:[^{/@]+@')",message="databaseConnection must not hold a password: write {username}:{password}"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^:/]+://[^{/@]*:[^{/@]+@')",message="databaseConnection must not contain a password; use {username}:{password}"
 	DatabaseConnection string `json:"databaseConnection"`
-	// Address of the cell's message queue, likewise. cell0 has none.
+	// Address of the cell's message queue, with the same placeholders. cell0 has none.
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^:/]+://[^{/@]*:[^{/@]+@')",message="transportURL must not hold a password: write {username}:{password}"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^:/]+://[^{/@]*:[^{/@]+@')",message="transportURL must not contain a password; use {username}:{password}"
 	// +optional
 	TransportURL string `json:"transportURL,omitempty"`
-	// Place no new virtual machines in it.
+	// Exclude the cell from the placement of new virtual machines.
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
-	// Nova's API, which is asked for hosts that are not mapped yet. Absent: hosts are not looked for.
+	// Credentials for Nova's API, which lists hosts that are not mapped yet. If unset, hosts are not discovered.
 	// +optional
 	CloudCredentialsRef *common.CloudCredentialsReference `json:"cloudCredentialsRef,omitempty"`
-	// The Jobs' pods. The first container runs nova-manage, by the environment and the files that it has.
+	// Pod template of the Jobs. The first container runs nova-manage, with the environment and the files of the template.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
@@ -71,72 +71,72 @@ type CellMappingStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Ready (Nova knows the cell as the spec says), HostsMapped.
+	// Conditions: Ready (the cell in Nova matches the spec), HostsMapped.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// UUID by which Nova knows the cell.
+	// UUID of the cell in Nova.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional
 	UUID string `json:"uuid,omitempty"`
-	// Hash of what Nova was told of the cell last.
+	// Hash of the cell settings that were last passed to nova-manage.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	AppliedHash string `json:"appliedHash,omitempty"`
-	// Hash of how Nova listed the cell after that: when it lists it otherwise, it is told again.
+	// Hash of the cell as Nova listed it afterwards: when the list changes, the settings are applied again.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ListedHash string `json:"listedHash,omitempty"`
-	// The cells of this name that Nova listed last. Of more than one, none is touched.
+	// Cells of this name in the last list of Nova. If there are several, none is changed.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
 	// +optional
 	Found []FoundCell `json:"found,omitempty"`
-	// When Nova's cells were listed last.
+	// Time of the last list of Nova's cells.
 	// +optional
 	Listed *metav1.Time `json:"listed,omitempty"`
-	// The command that runs, or else the last one that ran.
+	// Command of the current or else the last run.
 	// +optional
 	Run *CellRun `json:"run,omitempty"`
-	// How many hosts are mapped to the cell.
+	// Number of hosts that are mapped to the cell.
 	// +optional
 	HostCount int32 `json:"hostCount,omitempty"`
-	// Their names, sorted: the first of them, if there are too many.
+	// Names of the hosts, sorted, and truncated if there are too many.
 	// +kubebuilder:validation:MaxItems=1024
 	// +kubebuilder:validation:items:MaxLength=255
 	// +listType=set
 	// +optional
 	Hosts []string `json:"hosts,omitempty"`
-	// Version that the oldest nova-compute of the cell has recorded, by which others speak to it. 0: there is none. Absent: nobody has
-	// looked yet.
+	// Version that the oldest nova-compute of the cell has recorded, which limits the RPC version of other services. 0: there is none. Unset:
+	// not checked yet.
 	// +optional
 	OldestCompute *int32 `json:"oldestCompute,omitempty"`
-	// The last time that hosts were looked for.
+	// Last discovery of hosts.
 	// +optional
 	Search *HostSearch `json:"search,omitempty"`
 }
 
-// FoundCell is a cell as Nova lists it.
+// FoundCell is a cell in Nova's list.
 type FoundCell struct {
 	// UUID of the cell.
 	// +kubebuilder:validation:MaxLength=36
 	UUID string `json:"uuid"`
-	// It gets no new virtual machines.
+	// The cell is excluded from the placement of new virtual machines.
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
-	// Hash of all that is listed of it.
+	// Hash of all listed properties of the cell.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Hash string `json:"hash,omitempty"`
 }
 
-// CellCommand is what a Job does.
+// CellCommand is the command of a Job.
 // +kubebuilder:validation:Enum=ListCells;MapCell0;CreateCell;UpdateCell;DiscoverHosts;ListHosts
 type CellCommand string
 
-// What Jobs do. MapCell0, CreateCell, UpdateCell and DiscoverHosts change what Nova knows; each of them directly follows a ListCells.
+// Commands of Jobs. MapCell0, CreateCell, UpdateCell and DiscoverHosts change Nova; each of them directly follows a ListCells.
 const (
 	CellCommandListCells     CellCommand = "ListCells"
 	CellCommandMapCell0      CellCommand = "MapCell0"
@@ -146,7 +146,7 @@ const (
 	CellCommandListHosts     CellCommand = "ListHosts"
 )
 
-// Results of a CellRun. Lost: its Job was gone before its end was recorded, so it may have done what it was to do.
+// Results of a CellRun. Lost: its Job was gone before its end was recorded, so it may have completed.
 const (
 	CellRunSucceeded = "Succeeded"
 	CellRunFailed    = "Failed"
@@ -157,55 +157,55 @@ const (
 type CellRun struct {
 	// Number of the run, counted from 1.
 	Number int64 `json:"number"`
-	// What it does.
+	// Command of the Job.
 	Command CellCommand `json:"command"`
-	// Cell that it is about, once that is known.
+	// UUID of the cell that it changes, once it exists.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional
 	UUID string `json:"uuid,omitempty"`
-	// Hash of what Nova is told of the cell by it.
+	// Hash of the cell settings that it passes to nova-manage.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Hash string `json:"hash,omitempty"`
-	// Generation of the spec that it was made for.
+	// Generation of the spec for which it was created.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 	// UID of its Job.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional
 	JobUID string `json:"jobUID,omitempty"`
-	// When it was recorded.
+	// Time when it was recorded.
 	// +optional
 	Started *metav1.Time `json:"started,omitempty"`
-	// When its end was recorded.
+	// Time when its end was recorded.
 	// +optional
 	Finished *metav1.Time `json:"finished,omitempty"`
-	// How it ended. Absent: it runs, or may.
+	// Result of the run. Unset: it runs, or may run.
 	// +kubebuilder:validation:Enum=Succeeded;Failed;Lost
 	// +optional
 	Result string `json:"result,omitempty"`
 	// Exit code, if there is one.
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
-	// The last lines that it wrote, if it did not succeed, without what looks like a secret.
+	// Last lines of output of a failed run, with secrets removed.
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Log string `json:"log,omitempty"`
-	// How many runs in a row, up to this one, did not succeed. Lists that only prepared others are not counted.
+	// Number of consecutive failed runs, including this one. Lists before another command are not counted.
 	// +optional
 	Failures int32 `json:"failures,omitempty"`
 }
 
-// HostSearch is a search for hosts that Nova's API lists and that no cell has.
+// HostSearch is a discovery of hosts that Nova's API lists and that no cell contains.
 type HostSearch struct {
-	// When it ended.
+	// Time when it ended.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`
-	// Hash of the hosts that it was for: those that no cell had, and those of this cell that the API did not list.
+	// Hash of the hosts of the search: hosts that no cell contained, and hosts of this cell that the API did not list.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Hash string `json:"hash,omitempty"`
-	// How often in a row it was for the same hosts. 0: it only lists those that are mapped.
+	// Number of consecutive searches for the same hosts. 0: it only lists mapped hosts.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
 }

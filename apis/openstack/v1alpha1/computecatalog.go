@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A ComputeCatalog makes flavors and host aggregates in Nova, keeps them as they are desired, and removes those that are taken out of it,
-// if it has made them. Nothing in Nova changes when the object itself is deleted.
+// A ComputeCatalog creates flavors and host aggregates in Nova, reconciles them, and deletes the ones that are removed from its spec, if
+// it created them. Deletion of the ComputeCatalog does not change Nova.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -26,7 +26,7 @@ type ComputeCatalog struct {
 
 // ComputeCatalogSpec is the desired state of a catalog.
 type ComputeCatalogSpec struct {
-	// How Nova is reached, as an administrator.
+	// Credentials of an administrator for Nova.
 	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
 	// Sizes of virtual machines.
 	// +kubebuilder:validation:MaxItems=64
@@ -40,7 +40,7 @@ type ComputeCatalogSpec struct {
 	// +listMapKey=name
 	// +optional
 	Aggregates []common.HostAggregate `json:"aggregates,omitempty"`
-	// Nodes whose hypervisors are put into aggregates as they come, and taken out as they leave.
+	// Nodes whose hypervisors are added to aggregates when they register, and removed when they leave.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=namespace
@@ -49,7 +49,7 @@ type ComputeCatalogSpec struct {
 	Nodes []ComputeNodes `json:"nodes,omitempty"`
 }
 
-// ComputeNodes are those that a DaemonSet is for. A hypervisor is called as its node.
+// ComputeNodes are the nodes of a DaemonSet. A hypervisor has the name of its node.
 type ComputeNodes struct {
 	// Namespace of the DaemonSet.
 	Namespace common.NamespaceName `json:"namespace"`
@@ -69,19 +69,19 @@ type ComputeCatalogStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Ready (Nova has everything as the spec says, but for hypervisors that do not report yet).
+	// Conditions: Ready (Nova matches the spec, except hypervisors that have not registered yet).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// What was made of flavors. It is recorded before it is made, so that what was made is removed, and nothing else.
+	// Changes of flavors. They are recorded in advance, so that only objects that were created here are deleted.
 	// +kubebuilder:validation:MaxItems=128
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Flavors []FlavorRecord `json:"flavors,omitempty"`
-	// What was made of aggregates.
+	// Changes of aggregates.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=name
@@ -89,16 +89,16 @@ type ComputeCatalogStatus struct {
 	Aggregates []AggregateRecord `json:"aggregates,omitempty"`
 }
 
-// FlavorRecord is what was made of a flavor.
+// FlavorRecord records the changes of a flavor.
 type FlavorRecord struct {
 	// Name of the flavor.
 	// +kubebuilder:validation:MaxLength=100
 	Name string `json:"name"`
-	// Its ID in Nova, once it is known.
+	// ID in Nova, once it exists.
 	// +kubebuilder:validation:MaxLength=255
 	// +optional
 	ID string `json:"id,omitempty"`
-	// It was not there before.
+	// The flavor was created here.
 	// +optional
 	Made bool `json:"made,omitempty"`
 	// Keys of extra specs that were added.
@@ -107,7 +107,7 @@ type FlavorRecord struct {
 	// +listType=set
 	// +optional
 	ExtraSpecs []string `json:"extraSpecs,omitempty"`
-	// Projects that were let in.
+	// Projects that were granted access.
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=64
 	// +listType=set
@@ -115,15 +115,15 @@ type FlavorRecord struct {
 	Projects []string `json:"projects,omitempty"`
 }
 
-// AggregateRecord is what was made of an aggregate.
+// AggregateRecord records the changes of an aggregate.
 type AggregateRecord struct {
 	// Name of the aggregate.
 	// +kubebuilder:validation:MaxLength=100
 	Name string `json:"name"`
-	// Its number in Nova, once it is known.
+	// ID in Nova, once it exists.
 	// +optional
 	ID int64 `json:"id,omitempty"`
-	// It was not there before.
+	// The aggregate was created here.
 	// +optional
 	Made bool `json:"made,omitempty"`
 	// Hypervisors that were added.

@@ -5,14 +5,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A DatabaseSync brings the schema of one service's databases to a release: one Job at a time, each step once.
+// A DatabaseSync migrates the schema of one service's databases to a release: one Job at a time, each step once.
 //
-// A new database gets all of it at once (sync). An existing one is upgraded in phases: expand, then the workloads roll out,
-// then contract.
+// A new database is migrated in one phase (sync). An existing one is upgraded in phases: expand, then the rollout of the workloads, then
+// contract.
 //
-// Every step may run again after it was interrupted, so it has to be idempotent, as OpenStack's are. One that succeeded for a release, an
-// image and its command does not run again. The annotation openstack.c5c3.io/retry, set to any new value, and every change of the spec
-// let a failed step run again at once.
+// Every step may run again after an interruption, so it must be idempotent, as the steps of OpenStack are. A step that succeeded for a
+// release, an image and its command does not run again. The annotation openstack.c5c3.io/retry, set to any new value, and every change of
+// the spec let a failed step run again immediately.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -35,7 +35,7 @@ type DatabaseSync struct {
 
 // DatabaseSyncSpec is the desired state of a schema.
 type DatabaseSyncSpec struct {
-	// OpenStack release that the schema is brought to.
+	// OpenStack release to which the schema is migrated.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=15
 	Release string `json:"release"`
@@ -45,7 +45,7 @@ type DatabaseSyncSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	Sync []Step `json:"sync"`
-	// Steps of an upgrade while the old release still runs. Absent: the steps of sync.
+	// Steps of an upgrade while the old release still runs. Defaults to the steps of sync.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
@@ -57,7 +57,7 @@ type DatabaseSyncSpec struct {
 	// +listMapKey=name
 	// +optional
 	Contract []Step `json:"contract,omitempty"`
-	// Steps that move data while the service runs, repeated until they report that nothing is left.
+	// Steps that migrate data while the service runs, repeated until they report completion.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
@@ -66,7 +66,7 @@ type DatabaseSyncSpec struct {
 	// Check before an upgrade.
 	// +optional
 	UpgradeCheck *Step `json:"upgradeCheck,omitempty"`
-	// How the release of an existing schema is determined before the first step. Absent: the database is assumed to be new.
+	// Command that determines the release of an existing schema before the first step. If unset, the database is assumed to be new.
 	// +optional
 	SchemaVersion *SchemaVersion `json:"schemaVersion,omitempty"`
 	// Workloads that use the database: contract waits until all of their pods run the image of the template.
@@ -74,41 +74,41 @@ type DatabaseSyncSpec struct {
 	// +listType=atomic
 	// +optional
 	Consumers []Consumer `json:"consumers,omitempty"`
-	// The Jobs' pods. The first container runs each step's command.
+	// Pod template of the Jobs. The first container runs each step's command.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	Template corev1.PodTemplateSpec `json:"template"`
 }
 
-// SchemaVersion identifies the release of the schema that is found in a database: one that was retained, or restored from a backup. A
-// step from there to the wanted release that OpenStack does not support is refused before anything runs.
+// SchemaVersion identifies the release of an existing schema, in a database that was retained or restored from a backup. An upgrade from
+// it to the desired release that OpenStack does not support is rejected before any step runs.
 type SchemaVersion struct {
-	// Command that changes nothing and prints the schema's revision as a line of its own, as Alembic does. Of several revisions, one
-	// that is known counts.
+	// Read-only command that prints the schema's revision on a separate line, as Alembic does. If it prints several revisions, a known one is
+	// used.
 	Step Step `json:"step"`
-	// Line that it prints of an empty database.
+	// Line that the command prints for an empty database.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Empty string `json:"empty"`
-	// Revisions that are known.
+	// Known revisions.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=revision
 	// +optional
 	Revisions []SchemaRevision `json:"revisions,omitempty"`
-	// Assume that an unknown revision is one of the wanted release. Absent: it is refused.
+	// Assume that an unknown revision belongs to the desired release. Defaults to false: an unknown revision is rejected.
 	// +optional
 	AllowUnknown bool `json:"allowUnknown,omitempty"`
 }
 
-// SchemaRevision is a revision of a schema and the releases that it serves.
+// SchemaRevision is a revision of a schema and its releases.
 type SchemaRevision struct {
-	// Revision, as the service's migrations call it.
+	// Revision, as the service's migrations name it.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision"`
-	// Releases whose schema it is, the oldest first.
+	// Releases with this revision of the schema, the oldest first.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=15
@@ -124,18 +124,18 @@ type Step struct {
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	Name    string `json:"name"`
 	Command `json:",inline"`
-	// Exit codes that mean success. Absent: 0.
+	// Exit codes that mean success. Defaults to 0.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=set
 	// +optional
 	SuccessCodes []int32 `json:"successCodes,omitempty"`
-	// Exit codes that mean that the step has to run again because more is left.
+	// Exit codes that mean that the step must run again because it is not complete.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=set
 	// +optional
 	RepeatCodes []int32 `json:"repeatCodes,omitempty"`
-	// Run the step of an upgrade to another release only while no pod of a consumer runs. While status.quiesce is set, whoever made the
-	// consumers has to scale them to none.
+	// Run the step of an upgrade to another release only while no pod of a consumer runs. While status.quiesce is set, the owner of the
+	// consumers must scale them to 0.
 	// +optional
 	Quiesced bool `json:"quiesced,omitempty"`
 }
@@ -149,7 +149,7 @@ type Command struct {
 	Command []Argument `json:"command"`
 }
 
-// Argument is a program or an argument of it.
+// Argument is a program or an argument.
 // +kubebuilder:validation:MaxLength=1024
 type Argument string
 
@@ -177,44 +177,44 @@ type DatabaseSyncStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Ready (the schema serves the wanted release), Contracted.
+	// Conditions: Ready (the schema supports the desired release), Contracted.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// What the controller is doing.
+	// Current activity of the controller.
 	// +kubebuilder:validation:Enum=Pending;Syncing;Expanding;RollingOut;Contracting;Migrating;Done;Failed
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// Release whose schema is in place: services of this release may run. Set when sync or expand is done.
+	// Release of the current schema: services of this release may run. It is set when sync or expand is complete.
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	InstalledRelease string `json:"installedRelease,omitempty"`
-	// Hash of the release, the image and the steps that brought the schema to installedRelease.
+	// Hash of the release, the image and the steps that migrated the schema to installedRelease.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	InstalledHash string `json:"installedHash,omitempty"`
-	// Earlier release that the schema still serves: the upgrade can be aborted to it until contract begins.
+	// Earlier release that the schema still supports: the upgrade can be aborted to it until contract starts.
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	PreviousRelease string `json:"previousRelease,omitempty"`
-	// Release that everything has run for, contract and online migrations too.
+	// Release for which all steps have run, including contract and online migrations.
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	ContractedRelease string `json:"contractedRelease,omitempty"`
-	// Hash of the release, the image and the steps that everything has run for.
+	// Hash of the release, the image and the steps that all have run.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ContractedHash string `json:"contractedHash,omitempty"`
-	// No pod of a consumer may run: a step that is in turn, or runs, is one that needs that.
+	// No pod of a consumer may run, because the current or next step requires it.
 	// +optional
 	Quiesce bool `json:"quiesce,omitempty"`
 	// Revision that the database reported before the first step (spec.schemaVersion).
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	SchemaRevision string `json:"schemaRevision,omitempty"`
-	// What ran, newest last. The last one may still run.
+	// Attempts of steps, newest last. The last one may still run.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
@@ -226,39 +226,39 @@ type StepRecord struct {
 	// Phase and name of the step: expand/db-sync.
 	// +kubebuilder:validation:MaxLength=80
 	Step string `json:"step"`
-	// Release that it belongs to.
+	// Release for which it ran.
 	// +kubebuilder:validation:MaxLength=15
 	Release string `json:"release"`
-	// Image that ran, with its digest where the node reports one.
+	// Image that it ran, with its digest where the node reports one.
 	// +kubebuilder:validation:MaxLength=640
 	Image string `json:"image"`
-	// Hash of the phase, the step, the release and the image of the spec: what succeeded is known by it.
+	// Hash of the phase, the step, the release and the image of the spec. It identifies successful steps.
 	// +kubebuilder:validation:MaxLength=64
 	Hash string `json:"hash"`
-	// Which attempt of the step it is, from 1.
+	// Number of the attempt, from 1.
 	Attempt int32 `json:"attempt"`
-	// No pod of a consumer may run beside it.
+	// No pod of a consumer may run at the same time.
 	// +optional
 	Quiesced bool `json:"quiesced,omitempty"`
-	// Hash of the spec's generation and of the annotation that asks to try again, as they were.
+	// Hash of the spec's generation and of the retry annotation at that time.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Request string `json:"request,omitempty"`
-	// How it ended: Succeeded, Failed, or Repeat because more is left to do. Absent: it still runs.
+	// Result: Succeeded, Failed, or Repeat because the step is not complete. Unset: it still runs.
 	// +kubebuilder:validation:Enum=Succeeded;Failed;Repeat
 	// +optional
 	Result string `json:"result,omitempty"`
-	// Exit code of the command. Absent: it still runs, or nobody knows.
+	// Exit code of the command. Unset: it still runs, or the code is unknown.
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
-	// Last lines of its output, where it failed, without passwords.
+	// Last lines of output of a failed attempt, with passwords removed.
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Log string `json:"log,omitempty"`
-	// When it started.
+	// Time when it started.
 	// +optional
 	Started *metav1.Time `json:"started,omitempty"`
-	// When its end was recorded.
+	// Time when its end was recorded.
 	// +optional
 	Finished *metav1.Time `json:"finished,omitempty"`
 }

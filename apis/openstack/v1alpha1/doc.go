@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the kinds that the companion controller reconciles in the workload cluster: what needs memory,
-// randomness or a running service, and therefore cannot be done by a composition function.
+// Package v1alpha1 holds the kinds that the companion reconciles in the workload cluster: tasks that require memory, randomness or a
+// running service, so that a composition function cannot perform them.
 //
 // +kubebuilder:object:generate=true
 // +groupName=openstack.c5c3.io

@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// An EndpointRegion puts an endpoint of the catalog into a region: K-ORC's Endpoints have none, and a client that asks for a region does
-// not find them. When it is deleted, the endpoint stays as it is.
+// An EndpointRegion sets the region of an endpoint in the catalog: K-ORC's Endpoints have none, and clients that request a region do not
+// find them. The endpoint is not changed when the EndpointRegion is deleted.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -28,11 +28,11 @@ type EndpointRegion struct {
 
 // EndpointRegionSpec is the desired state of an endpoint's region.
 type EndpointRegionSpec struct {
-	// How Keystone is reached, as an administrator.
+	// Credentials of an administrator for Keystone.
 	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
 	// K-ORC's Endpoint in the same namespace.
 	EndpointRef common.ObjectName `json:"endpointRef"`
-	// Region that it is in. Keystone makes one that it does not know.
+	// Region of the endpoint. Keystone creates it if it does not exist.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`

@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// An IdentityCheck logs in to Keystone every minute, as its clients do, and reports whether it got a token. The token is used for nothing
-// but to keep the login itself working (exempt).
+// An IdentityCheck logs in to Keystone every minute, in the same way as its clients, and reports whether Keystone issued a token. The
+// token is used only to maintain the user's own options (exempt).
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -29,43 +29,43 @@ type IdentityCheck struct {
 
 // IdentityCheckSpec is the desired state of a check.
 type IdentityCheckSpec struct {
-	// Where Keystone is, and who logs in.
+	// Address of Keystone, and credentials of the user that logs in.
 	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
-	// Exempt the user that logs in from lockout by failed logins of others, and from expiry and forced change of the password: the user
-	// options ignore_lockout_failure_attempts, ignore_password_expiry and ignore_change_password_upon_first_use are set, and restored when
-	// they are removed.
+	// Exempt the user from lockout by failed logins of others, and from expiry and forced change of the password: the user options
+	// ignore_lockout_failure_attempts, ignore_password_expiry and ignore_change_password_upon_first_use are set, and set again when they are
+	// removed.
 	// +optional
 	Exempt bool `json:"exempt,omitempty"`
-	// Address that clients outside use. It is asked for the version of the API, with the system's authorities and nobody's password. Absent:
-	// there is none besides that of the credentials.
+	// Public address. The check requests the version of the API from it, with the authorities of the system and without a password. If unset,
+	// only the address in the credentials is checked.
 	// +optional
 	PublicURL common.URL `json:"publicURL,omitempty"`
 }
 
 // IdentityCheckStatus is the observed state of a check.
 type IdentityCheckStatus struct {
-	// Conditions. Reachable becomes False when three logins in a row have failed. PublicReachable says the same of the public address, and
-	// Exempt whether the user has its options; nothing waits for these two.
+	// Conditions. Reachable becomes False after three consecutive failed logins. PublicReachable is the same for the public address; Exempt
+	// is True if the user has its options. Other objects do not wait for these two.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Version of Keystone's API, as it calls it: v3.14.
+	// Version of Keystone's API, as reported by Keystone: v3.14.
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
-	// When Keystone last issued a token. It is written every ten minutes at most, as long as nothing else changes.
+	// Time when Keystone last issued a token. It is updated at most every ten minutes, unless something else changes.
 	// +optional
 	LastToken *metav1.Time `json:"lastToken,omitempty"`
-	// Certificates of the authority by which Keystone's own is verified, in PEM: what a Gateway has to know of it. They are public.
+	// Certificates of the authority that verifies Keystone's own certificate, in PEM, for use by a Gateway. They are public.
 	// +kubebuilder:validation:MaxLength=65536
 	// +optional
 	Authority string `json:"authority,omitempty"`
-	// Logins in a row that have failed, counted up to three.
+	// Consecutive failed logins, counted up to three.
 	// +optional
 	Failures int32 `json:"failures,omitempty"`
-	// Visits to the public address in a row that have failed, counted up to three.
+	// Consecutive failed requests to the public address, counted up to three.
 	// +optional
 	PublicFailures int32 `json:"publicFailures,omitempty"`
 }

@@ -12,8 +12,8 @@ const (
 	KeyTypeCredential = "Credential"
 )
 
-// A KeyRepository is a set of keys that Keystone encrypts with, kept in a Secret and rotated by schedule: key 0 is staged,
-// the highest is primary, the others decrypt only.
+// A KeyRepository is a set of keys with which Keystone encrypts. The keys are in a Secret and rotate by schedule: key 0 is staged, the
+// highest is primary, the others decrypt only.
 // https://docs.openstack.org/keystone/latest/admin/fernet-token-faq.html
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -39,53 +39,52 @@ type KeyRepository struct {
 }
 
 // KeyRepositorySpec is the desired state of a key repository.
-// +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type && self.secretName == oldSelf.secretName",message="type and secretName cannot be changed: the keys in use would be left behind"
-// +kubebuilder:validation:XValidation:rule="self.type != 'Fernet' || has(self.token)",message="keys of type Fernet need token: its lifetime says how long a key has to be kept"
+// +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type && self.secretName == oldSelf.secretName",message="type and secretName are immutable: the current keys would be lost"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Fernet' || has(self.token)",message="token is required for keys of type Fernet: its lifetime determines how long keys are kept"
 type KeyRepositorySpec struct {
-	// Fernet keys encrypt tokens, Credential keys encrypt what is stored in the database.
+	// Type: Fernet keys encrypt tokens, Credential keys encrypt credentials in the database.
 	// +kubebuilder:validation:Enum=Fernet;Credential
 	Type string `json:"type"`
-	// Secret that holds the keys. It outlives the KeyRepository.
+	// Secret that holds the keys. It is not deleted with the KeyRepository.
 	SecretName common.ObjectName `json:"secretName"`
-	// When keys rotate.
+	// Schedule of the rotation.
 	RotationSchedule common.Cron `json:"rotationSchedule"`
-	// Suspend rotation.
+	// Suspend the rotation.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
-	// Number of keys that are kept. Absent: as many as token lifetime and schedule need; a number that is too small for them
-	// is refused.
+	// Number of keys that are kept. Defaults to the number that token lifetime and schedule require; a smaller number is rejected.
 	// +kubebuilder:validation:Minimum=3
 	// +kubebuilder:validation:Maximum=200
 	// +optional
 	MaxActiveKeys *int32 `json:"maxActiveKeys,omitempty"`
-	// Lifetime of tokens, from which the number of keys follows.
+	// Lifetime of tokens, which determines the number of keys.
 	// +optional
 	Token *TokenLifetime `json:"token,omitempty"`
-	// Workloads that read the keys. Keys never rotate again before the last rotation has reached every one of their pods.
+	// Workloads that read the keys. Keys do not rotate again before all of their pods have the keys of the last rotation.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
 	// +optional
 	Consumers []Consumer `json:"consumers,omitempty"`
-	// How the keys' own encryption is renewed after a rotation (Credential keys only).
+	// Command that encrypts existing data with the new key after a rotation (Credential keys only).
 	// +optional
 	Migrate *Command `json:"migrate,omitempty"`
-	// Store that the keys are backed up to and restored from.
+	// Store for backup and restore of the keys.
 	// +optional
 	Backup *Backup `json:"backup,omitempty"`
 }
 
-// TokenLifetime is how long a token may be used.
+// TokenLifetime is the lifetime of tokens.
 type TokenLifetime struct {
 	// Lifetime, in seconds.
 	// +kubebuilder:validation:Minimum=1
 	ExpirationSeconds int32 `json:"expirationSeconds"`
-	// How long an expired token is still accepted along with a service's token, in seconds. Absent: not at all.
+	// Time that an expired token is still accepted together with a service's token, in seconds. Defaults to 0.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	AllowExpiredWindowSeconds int32 `json:"allowExpiredWindowSeconds,omitempty"`
 }
 
-// Consumer is a workload that uses what is rotated or migrated.
+// Consumer is a workload that uses the rotated keys or the migrated database.
 type Consumer struct {
 	// Kind of the workload.
 	// +kubebuilder:validation:Enum=Deployment;StatefulSet;DaemonSet
@@ -127,16 +126,16 @@ type KeyRepositoryStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ContentHash string `json:"contentHash,omitempty"`
-	// Number of keys that the schedule and the token lifetime need.
+	// Number of keys that the schedule and the token lifetime require.
 	// +optional
 	NeededKeys int32 `json:"neededKeys,omitempty"`
-	// When keys rotated last.
+	// Time of the last rotation.
 	// +optional
 	LastRotation *metav1.Time `json:"lastRotation,omitempty"`
-	// When keys rotate next.
+	// Time of the next rotation.
 	// +optional
 	NextRotation *metav1.Time `json:"nextRotation,omitempty"`
-	// When keys were backed up last.
+	// Time of the last backup.
 	// +optional
 	LastBackup *metav1.Time `json:"lastBackup,omitempty"`
 }

@@ -7,7 +7,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// An OVNSync compares what Neutron's database says with what OVN has, once for each request. Its answer stays until the next one.
+// An OVNSync compares Neutron's database with OVN, once for each request. Its result is kept until the next one.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -30,7 +30,7 @@ type OVNSync struct {
 // OVNSyncSpec is the desired state of a comparison.
 type OVNSyncSpec struct {
 	common.OVNSyncRequest `json:",inline"`
-	// The Job's pod. The first container runs Neutron's tool, by the environment and the files that it has.
+	// Pod template of the Job. The first container runs Neutron's tool, with the environment and the files of the template.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
@@ -42,16 +42,16 @@ type OVNSyncStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Ready (the last request is answered), InSync (the last answer is that nothing differs).
+	// Conditions: Ready (the last request is complete), InSync (the last comparison found no difference).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// The last answer.
+	// Result of the last comparison.
 	// +optional
 	Answer *common.OVNSyncAnswer `json:"answer,omitempty"`
-	// The Job that runs, or else the last one that ran.
+	// Current or else last Job.
 	// +optional
 	Run *OVNSyncRun `json:"run,omitempty"`
 }
@@ -67,37 +67,37 @@ const (
 type OVNSyncRun struct {
 	// Number of the run, counted from 1.
 	Number int64 `json:"number"`
-	// Request that it is to answer.
+	// Request of the run.
 	// +kubebuilder:validation:MaxLength=63
 	Request string `json:"request"`
-	// Mode of it.
+	// Mode of the run.
 	// +optional
 	Mode common.OVNSyncMode `json:"mode,omitempty"`
-	// Generation of the spec that it was made for.
+	// Generation of the spec for which it was created.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 	// UID of its Job.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional
 	JobUID string `json:"jobUID,omitempty"`
-	// When it was recorded.
+	// Time when it was recorded.
 	// +optional
 	Started *metav1.Time `json:"started,omitempty"`
-	// When its end was recorded.
+	// Time when its end was recorded.
 	// +optional
 	Finished *metav1.Time `json:"finished,omitempty"`
-	// How it ended. Absent: it runs, or may.
+	// Result of the run. Unset: it runs, or may run.
 	// +kubebuilder:validation:Enum=Succeeded;Failed;Lost
 	// +optional
 	Result string `json:"result,omitempty"`
 	// Exit code, if there is one.
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
-	// The last lines that it wrote, if it did not succeed, without what looks like a secret.
+	// Last lines of output of a failed run, with secrets removed.
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Log string `json:"log,omitempty"`
-	// How many runs in a row, up to this one, did not succeed.
+	// Number of consecutive failed runs, including this one.
 	// +optional
 	Failures int32 `json:"failures,omitempty"`
 }

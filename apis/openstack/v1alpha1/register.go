@@ -9,7 +9,7 @@ import (
 // GroupVersion of the kinds of this package.
 var GroupVersion = schema.GroupVersion{Group: "openstack.c5c3.io", Version: "v1alpha1"}
 
-// AddToScheme makes the kinds of this package known to a scheme.
+// AddToScheme adds the kinds of this package to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&CellMapping{}, &CellMappingList{}, &ComputeCatalog{}, &ComputeCatalogList{}, &DatabaseSync{}, &DatabaseSyncList{},

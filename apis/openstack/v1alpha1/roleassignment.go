@@ -6,14 +6,14 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// What happens to a role assignment in Keystone when its object is deleted.
+// Policies for a role assignment in Keystone when its object is deleted.
 const (
 	OnDeleteDelete = "delete"
 	OnDeleteDetach = "detach"
 )
 
-// A RoleAssignment gives a user or a group a role in a project, in a domain or on the system. It has the shape that K-ORC's main branch
-// has for it, and stands in for it until K-ORC releases the kind.
+// A RoleAssignment assigns a role to a user or a group in a project, in a domain or on the system. It has the schema of K-ORC's main
+// branch, and replaces the kind until K-ORC releases it.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -35,20 +35,21 @@ type RoleAssignment struct {
 
 // RoleAssignmentSpec is the desired state of a role assignment.
 type RoleAssignmentSpec struct {
-	// How Keystone is reached, as an administrator.
+	// Credentials of an administrator for Keystone.
 	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
-	// When to do what.
+	// Policies for the assignment.
 	// +kubebuilder:default={}
 	// +optional
 	ManagedOptions ManagedOptions `json:"managedOptions,omitempty"`
-	// Who gets which role where.
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="resource cannot be changed: make another RoleAssignment"
+	// Role, user or group, and scope of the assignment.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="resource is immutable; create another RoleAssignment"
 	Resource RoleAssignmentResource `json:"resource"`
 }
 
-// ManagedOptions say when to do what.
+// ManagedOptions are the policies for the assignment.
 type ManagedOptions struct {
-	// What happens to it in Keystone when the object is deleted: delete removes the role, for which Keystone has to answer; detach keeps it.
+	// Policy for the assignment in Keystone when the object is deleted: delete removes the role, which requires that Keystone responds;
+	// detach keeps it.
 	// +kubebuilder:validation:Enum=delete;detach
 	// +kubebuilder:default=delete
 	// +optional
@@ -56,24 +57,24 @@ type ManagedOptions struct {
 }
 
 // RoleAssignmentResource names objects of K-ORC in the same namespace.
-// +kubebuilder:validation:XValidation:rule="has(self.userRef) != has(self.groupRef)",message="give the role to either a user (userRef) or a group (groupRef)"
-// +kubebuilder:validation:XValidation:rule="[has(self.projectRef), has(self.domainRef), has(self.system)].filter(x, x).size() == 1",message="give the role in one place: a project (projectRef), a domain (domainRef) or the system (system: all)"
+// +kubebuilder:validation:XValidation:rule="has(self.userRef) != has(self.groupRef)",message="set exactly one of userRef and groupRef"
+// +kubebuilder:validation:XValidation:rule="[has(self.projectRef), has(self.domainRef), has(self.system)].filter(x, x).size() == 1",message="set exactly one of projectRef, domainRef and system: all"
 type RoleAssignmentResource struct {
-	// The Role.
+	// Role.
 	RoleRef common.ObjectName `json:"roleRef"`
-	// The User who gets it.
+	// User to whom the role is assigned.
 	// +optional
 	UserRef common.ObjectName `json:"userRef,omitempty"`
-	// The Group whose members get it.
+	// Group to whose members the role is assigned.
 	// +optional
 	GroupRef common.ObjectName `json:"groupRef,omitempty"`
-	// The Project in which it is given.
+	// Project in which the role is assigned.
 	// +optional
 	ProjectRef common.ObjectName `json:"projectRef,omitempty"`
-	// The Domain in which it is given.
+	// Domain in which the role is assigned.
 	// +optional
 	DomainRef common.ObjectName `json:"domainRef,omitempty"`
-	// all: it is given on the system. (K-ORC has no such field.)
+	// all: the role is assigned on the system. (K-ORC has no such field.)
 	// +kubebuilder:validation:Enum=all
 	// +optional
 	System string `json:"system,omitempty"`
@@ -87,16 +88,16 @@ type RoleAssignmentStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Path of the assignment in Keystone's API. It is recorded before the role is assigned, so that what was assigned is removed.
+	// Path of the assignment in Keystone's API. It is recorded before the role is assigned, so that the assignment can be removed.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	ID string `json:"id,omitempty"`
-	// Whose assignment it is, by the IDs in Keystone.
+	// IDs in Keystone of the assignment's role, user or group, and scope.
 	// +optional
 	Resource *RoleAssignmentIDs `json:"resource,omitempty"`
 }
 
-// RoleAssignmentIDs are the IDs in Keystone of what a role assignment refers to.
+// RoleAssignmentIDs are the IDs in Keystone of the objects of a role assignment.
 type RoleAssignmentIDs struct {
 	// The role.
 	// +kubebuilder:validation:MaxLength=128

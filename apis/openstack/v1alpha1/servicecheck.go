@@ -6,9 +6,9 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A ServiceCheck asks a running OpenStack service which of its processes are there, and removes the records of those that will not come
-// back: they count as old versions, and hold upgrades up. Of hypervisors whose nodes have gone it removes what Nova, Placement and Neutron
-// keep. Of others it says what virtual machines have, and can have; of Cinder's backends, how much room there is for volumes.
+// A ServiceCheck lists the processes of a running OpenStack service, and removes the records of processes that have been deleted: such
+// records count as old versions, and block upgrades. For hypervisors on removed nodes, it deletes their records in Nova, Placement and
+// Neutron. For other hypervisors, it reports the capacity for virtual machines; for Cinder's backends, the capacity for volumes.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -32,32 +32,32 @@ type ServiceCheck struct {
 // +kubebuilder:validation:XValidation:rule="self.service == 'block-storage' || !has(self.backends)",message="only Cinder has backends",fieldPath=".backends"
 // +kubebuilder:validation:XValidation:rule="self.service == 'compute' || !has(self.nodes)",message="only Nova has hypervisors",fieldPath=".nodes"
 type ServiceCheckSpec struct {
-	// How the service is reached, as a user who may list its processes.
+	// Credentials for the service, of a user who may list its processes.
 	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
-	// Type of the service in the catalog. Cinder, which is block-storage there, has no request that removes a record: of it none is.
+	// Type of the service in the catalog. Cinder (block-storage) has no request that removes a record, so none are removed.
 	// +kubebuilder:validation:Enum=compute;block-storage
 	Service string `json:"service"`
-	// Processes whose hosts are known: pods of these StatefulSets. A record of one of their kind, on a host with one of these names and a
-	// number that no pod has, is removed when it is down. No others are.
+	// Processes with fixed hosts: pods of these StatefulSets. A record of such a process, on a host with the name of the StatefulSet and a
+	// number that no pod has, is removed when it is down. No other records are removed.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
 	Processes []CheckedProcess `json:"processes,omitempty"`
-	// Nodes of hypervisors. What Nova, Placement and Neutron keep of one that has left is removed when it is down and no virtual machine is
-	// there. Of one that has never had a pod, and of one that has, here or in another check of the namespace, nothing is.
+	// Nodes of hypervisors. The records of a removed node in Nova, Placement and Neutron are deleted when it is down and has no virtual
+	// machines. Records are never deleted of a node that has not had a pod, or that has a pod in this or another check of the namespace.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=namespace
 	// +listMapKey=daemonSet
 	// +optional
 	Nodes []CheckedNodes `json:"nodes,omitempty"`
-	// Backends of Cinder, whose room is asked for.
+	// Backends of Cinder whose capacity is reported.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Backends []CheckedBackend `json:"backends,omitempty"`
-	// How often it asks, in seconds.
+	// Interval between requests, in seconds.
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=3600
 	// +kubebuilder:default=60
@@ -65,35 +65,35 @@ type ServiceCheckSpec struct {
 	IntervalSeconds int32 `json:"intervalSeconds,omitempty"`
 }
 
-// CheckedProcess is a kind of process and where it runs.
+// CheckedProcess is a kind of process and its StatefulSet.
 type CheckedProcess struct {
 	// Program, as the service records it: nova-conductor.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Binary string `json:"binary"`
-	// StatefulSet whose pods run it. A host is called as its pod.
+	// StatefulSet whose pods run it. A host has the name of its pod.
 	StatefulSetName common.ObjectName `json:"statefulSetName"`
 }
 
-// CheckedNodes are those that a DaemonSet is for. A hypervisor is called as its node.
+// CheckedNodes are the nodes of a DaemonSet. A hypervisor has the name of its node.
 type CheckedNodes struct {
 	// Namespace of the DaemonSet.
 	Namespace common.NamespaceName `json:"namespace"`
 	// Name of the DaemonSet.
 	DaemonSet common.ObjectName `json:"daemonSet"`
-	// Empty a node that is cordoned: it gets no new virtual machines, and those that run are live-migrated, one by one. When it is uncordoned
-	// it gets new ones again.
+	// Empty a cordoned node: it gets no new virtual machines, and running ones are live-migrated, one at a time. When it is uncordoned, it
+	// gets new ones again.
 	// +optional
 	EvictOnCordon bool `json:"evictOnCordon,omitempty"`
 }
 
-// CheckedBackend is a place for volumes.
+// CheckedBackend is a backend of Cinder.
 type CheckedBackend struct {
-	// Name of the backend, as its managers have it.
+	// Name of the backend in its managers.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=30
 	Name string `json:"name"`
-	// How often its managers look how much room there is, in seconds. Who says nothing for five times as long is silent.
+	// Interval at which its managers measure the free capacity, in seconds. A manager that reports none for five intervals is silent.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	// +kubebuilder:default=60
@@ -106,39 +106,39 @@ type ServiceCheckStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Ready (the service answers, and every process that is known is up); with nodes Cleared (nothing is left of those that have
-	// gone) and, if they are evicted, Evicted (no virtual machine is on one that is cordoned).
+	// Conditions: Ready (the service responds, and every known process is up); with nodes, Cleared (no records of removed nodes are left)
+	// and, if they are evicted, Evicted (no virtual machine is on a cordoned node).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Processes that report, and that do not.
+	// Number of processes that report.
 	// +optional
 	Up int32 `json:"up,omitempty"`
-	// Processes that have not reported for longer than they should.
+	// Number of processes whose report is overdue.
 	// +optional
 	Down int32 `json:"down,omitempty"`
-	// The same by program.
+	// The same numbers by program.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=binary
 	// +optional
 	Binaries []BinaryState `json:"binaries,omitempty"`
-	// Records that were removed.
+	// Number of records that were removed.
 	// +optional
 	Removed int32 `json:"removed,omitempty"`
-	// Nodes that had a pod and are known to Nova, until nothing is left of them.
+	// Nodes that had a pod and are registered in Nova, until all of their records are deleted.
 	// +kubebuilder:validation:MaxItems=512
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Nodes []NodeRecord `json:"nodes,omitempty"`
-	// Virtual machines on the nodes, and what there is for more. It holds while the service or Placement does not answer, of which Ready
-	// tells. Absent: it was never known, or there are no nodes to check.
+	// Virtual machines on the nodes, and free capacity. It is kept while the service or Placement does not respond, which Ready reports.
+	// Unset: it has not been reported yet, or there are no nodes to check.
 	// +optional
 	Capacity *ComputeCapacity `json:"capacity,omitempty"`
-	// Backends of Cinder, as they were last known.
+	// Last known state of the backends of Cinder.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
@@ -146,43 +146,44 @@ type ServiceCheckStatus struct {
 	Backends []CheckedBackendState `json:"backends,omitempty"`
 }
 
-// CheckedBackendState is what is known of a backend. Numbers are those of its managers' last look at it: they hold while there is no newer.
+// CheckedBackendState is the state of a backend. Numbers are from the last measurement of its managers.
 type CheckedBackendState struct {
 	// Name of the backend.
 	// +kubebuilder:validation:MaxLength=30
 	Name string `json:"name"`
-	// Managers that report. They do so whether they reach what they keep volumes in or not, once they have reached it as they started.
+	// Managers that report. After a successful start, they report even if they cannot reach their storage.
 	// +optional
 	Up int32 `json:"up,omitempty"`
-	// When one of them has last looked how much room there is, and got an answer. Absent: it was never heard of.
+	// Time of the last successful measurement of the capacity by a manager. Unset: there was none.
 	// +optional
 	Looked *metav1.Time `json:"looked,omitempty"`
-	// None of them has for longer than it should: what they keep volumes in does not answer, or they are not there.
+	// The measurement of all managers is overdue: their storage does not respond, or they do not run.
 	// +optional
 	Silent bool `json:"silent,omitempty"`
-	// Room in it, in GiB. Absent: it was never known, or has no end.
+	// Total capacity, in GiB. Unset: unknown, or unlimited.
 	// +optional
 	TotalGiB *int64 `json:"totalGiB,omitempty"`
-	// Room that is left in it, in GiB, as the total.
+	// Free capacity, in GiB. Unset: unknown, or unlimited.
 	// +optional
 	AvailableGiB *int64 `json:"availableGiB,omitempty"`
 }
 
-// ComputeCapacity is what hypervisors have. Room is that of those that take virtual machines: that report, and are not disabled.
+// ComputeCapacity is the capacity of hypervisors. Totals and free amounts include only hypervisors that accept virtual machines: that
+// report, and are not disabled.
 type ComputeCapacity struct {
-	// Virtual machines on all of them, whether they run or not.
+	// Virtual machines on all of them, running or not.
 	VirtualMachines int64 `json:"virtualMachines"`
-	// Virtual CPUs, with processors that are promised more than once and without those that are reserved.
+	// Virtual CPUs, including overcommitted ones and without reserved ones.
 	TotalVCPU int64 `json:"totalVCPU"`
-	// Virtual CPUs that are left.
+	// Free virtual CPUs.
 	AvailableVCPU int64 `json:"availableVCPU"`
-	// Memory in MiB, as the CPUs.
+	// Memory in MiB, including overcommitted memory and without reserved memory.
 	TotalMemoryMiB int64 `json:"totalMemoryMiB"`
-	// Memory that is left, in MiB.
+	// Free memory in MiB.
 	AvailableMemoryMiB int64 `json:"availableMemoryMiB"`
 }
 
-// NodeRecord is what is known of a node that is a hypervisor.
+// NodeRecord is the record of a node that is a hypervisor.
 type NodeRecord struct {
 	// Name of the node.
 	// +kubebuilder:validation:MaxLength=253
@@ -191,7 +192,7 @@ type NodeRecord struct {
 	// +kubebuilder:validation:MaxLength=36
 	// +optional
 	Provider string `json:"provider,omitempty"`
-	// IDs of its agents in Neutron, which does not say any more whose they are when the first of them is removed.
+	// IDs of its agents in Neutron, which no longer reports the node of agents after the first of them is removed.
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=255
 	// +listType=set
@@ -204,10 +205,10 @@ type BinaryState struct {
 	// Program.
 	// +kubebuilder:validation:MaxLength=63
 	Binary string `json:"binary"`
-	// Processes that report.
+	// Number of processes that report.
 	// +optional
 	Up int32 `json:"up,omitempty"`
-	// Processes that have not reported for longer than they should.
+	// Number of processes whose report is overdue.
 	// +optional
 	Down int32 `json:"down,omitempty"`
 }

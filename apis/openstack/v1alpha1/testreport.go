@@ -6,7 +6,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A TestReport says how the last Job of a CronJob that runs tests has ended, and keeps that when the Job is gone.
+// A TestReport reports the result of the last Job of a CronJob that runs tests, and keeps it after the Job is deleted.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -28,8 +28,8 @@ type TestReport struct {
 
 // TestReportSpec is the desired state of a report.
 type TestReportSpec struct {
-	// CronJob whose Jobs run the tests. The message that the first container of a Job's pod leaves at its end is a JSON object with the
-	// numbers passed, failed and skipped, the names of failures, and a problem where there is no more to say.
+	// CronJob whose Jobs run the tests. The termination message of the first container of a Job's pod is a JSON object with the numbers
+	// passed, failed and skipped, the names of failures, and a problem if there are no results.
 	CronJobName common.ObjectName `json:"cronJobName"`
 }
 
@@ -38,13 +38,13 @@ type TestReportStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: TestsPassed (all tests of the last run have passed). There is none before the first has ended.
+	// Conditions: TestsPassed (all tests of the last run have passed). There is none before the end of the first run.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// The last run that has ended.
+	// Last completed run.
 	// +optional
 	Tests *common.TestStatus `json:"tests,omitempty"`
 	// UID of its Job.

@@ -1,4 +1,4 @@
-// Package v1alpha1 holds OVNCluster, the databases of virtual networks and what keeps one as the other says.
+// Package v1alpha1 holds OVNCluster, the databases of virtual networks and the daemons that synchronize them.
 //
 // +kubebuilder:object:generate=true
 // +groupName=ovn.c5c3.io

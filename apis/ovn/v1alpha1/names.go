@@ -5,16 +5,16 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 // Group of the kinds of this package.
 const Group = "ovn.c5c3.io"
 
-// GroupVersion of the kinds of this package, and the one that there is.
+// GroupVersion and GroupVersionKind of the only kind of this package.
 var (
 	GroupVersion     = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 	GroupVersionKind = GroupVersion.WithKind("OVNCluster")
 )
 
-// Name begins the names of all objects of an OVNCluster, and is that of the one that a control plane has.
+// Name is the prefix of the names of all objects of an OVNCluster, and the name of the OVNCluster of a control plane.
 const Name = "ovn"
 
-// Ports that clients reach the databases at, and those that members reach each other at: they have to differ
+// Ports of the databases for clients, and ports between members: they must differ
 // (https://docs.ovn.org/en/latest/topics/integration.html).
 const (
 	NorthboundPort     = 6641

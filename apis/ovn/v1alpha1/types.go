@@ -6,9 +6,9 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// An OVNCluster keeps virtual networks: a northbound database of what is wanted, a southbound one of how it is done, which every node
-// reads, and northd, which makes the one of the other. Each database is a cluster of members that agree by raft. It is complete in itself:
-// it looks nothing up.
+// An OVNCluster stores virtual networks: a northbound database of the logical networks, a southbound database of flows and bindings, which
+// every node reads, and northd, which translates the former into the latter. Each database is a Raft cluster. Its spec is complete: it
+// reads no other object.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
@@ -29,87 +29,88 @@ type OVNCluster struct {
 }
 
 // OVNClusterSpec is the desired state of an OVNCluster.
-// +kubebuilder:validation:XValidation:rule="self.clusterDomain == oldSelf.clusterDomain",message="clusterDomain cannot be changed: members know each other by their names",fieldPath=".clusterDomain"
+// +kubebuilder:validation:XValidation:rule="self.clusterDomain == oldSelf.clusterDomain",message="clusterDomain is immutable: members connect to each other by their names",fieldPath=".clusterDomain"
 type OVNClusterSpec struct {
-	// Settings for Crossplane. Its fields are those that Crossplane adds to every definition.
+	// Settings for Crossplane, which adds these fields to every definition.
 	// +optional
 	Crossplane *common.Crossplane `json:"crossplane,omitempty"`
-	// Where the workloads run.
+	// Cluster in which the workloads run.
 	// +optional
 	Target common.Target `json:"target,omitempty"`
-	// Database of what is wanted.
+	// Northbound database: the logical networks.
 	// +optional
 	Northbound Members `json:"northbound,omitempty"`
-	// Database of how it is done, which every node reads.
+	// Southbound database: the flows and bindings, which every node reads.
 	// +optional
 	Southbound Southbound `json:"southbound,omitempty"`
-	// What makes the one of the other. One of its pods is active, the others wait.
+	// Daemon that translates the northbound database into the southbound one. One of its pods is active, the others are on standby.
 	// +optional
 	Northd common.Process `json:"northd,omitempty"`
-	// Copies of the southbound database, which nodes read in place of its members: for hundreds of nodes. Absent: none.
+	// Relays of the southbound database, to which nodes connect instead of its members: for hundreds of nodes. Defaults to none.
 	// +optional
 	Relay            *common.Process `json:"relay,omitempty"`
 	common.Placement `json:",inline"`
-	// Regular copies of both databases. Absent: there are none. The southbound database can be made anew, and Neutron can write the
-	// northbound one again; both take long where there are many networks.
+	// Regular backups of both databases. Defaults to none. The southbound database can be rebuilt, and Neutron can rebuild the northbound
+	// one; both take long with many networks.
 	// +optional
 	Backup *Backup `json:"backup,omitempty"`
-	// Copies to start from. They are read when a database is created, and at no other time: what is there is never replaced.
+	// Backups from which new databases are restored. They are read when a database is created; existing databases are never replaced.
 	// +optional
 	RestoreFrom *RestoreFrom `json:"restoreFrom,omitempty"`
-	// Image with OVN and the server of its databases. Absent: as this version says.
+	// Image with OVN and the server of its databases. Defaults to the image of this version.
 	// +optional
 	Image *common.InfrastructureImage `json:"image,omitempty"`
-	// Where images come from.
+	// Registry and pull secrets of images.
 	// +optional
 	Images common.Images `json:"images,omitempty"`
-	// DNS domain of the cluster that the workloads run in.
+	// DNS domain of the cluster in which the workloads run.
 	// +kubebuilder:default=cluster.local
 	// +optional
 	ClusterDomain common.Hostname `json:"clusterDomain,omitempty"`
 	// Prometheus objects.
 	// +optional
 	Monitoring common.Monitoring `json:"monitoring,omitempty"`
-	// What happens to the volumes and to what is known of the clusters when it is deleted.
+	// Policy for the volumes and the recorded cluster IDs when it is deleted.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
 
-// Members are the pods of a database, each with a volume of its own.
-// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: a majority has to agree",fieldPath=".replicas"
-// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas <= 5",message="replicas must be 1, 3 or 5: more members agree more slowly, and lose no less",fieldPath=".replicas"
-// +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass cannot be changed: volumes do not move between classes",fieldPath=".storageClass"
-// +kubebuilder:validation:XValidation:rule="has(self.storageSize) == has(oldSelf.storageSize) && (!has(self.storageSize) || self.storageSize == oldSelf.storageSize)",message="storageSize cannot be changed: volumes never shrink, and those of members do not grow by themselves",fieldPath=".storageSize"
+// Members are the pods of a database, each with its own volume.
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: a majority must agree",fieldPath=".replicas"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas <= 5",message="replicas must be 1, 3 or 5: more members slow down each write without a benefit",fieldPath=".replicas"
+// +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass is immutable: data cannot be moved between storage classes",fieldPath=".storageClass"
+// +kubebuilder:validation:XValidation:rule="has(self.storageSize) == has(oldSelf.storageSize) && (!has(self.storageSize) || self.storageSize == oldSelf.storageSize)",message="storageSize is immutable: volumes of database members are not resized",fieldPath=".storageSize"
 type Members struct {
 	common.Process `json:",inline"`
-	// Size of each volume. Absent: 5Gi.
+	// Size of each volume. Defaults to 5Gi.
 	// +kubebuilder:example="10Gi"
 	// +optional
 	StorageSize StorageSize `json:"storageSize,omitempty"`
-	// Storage class of the volumes. Absent: the cluster's default class.
+	// Storage class of the volumes. Defaults to the cluster's default.
 	// +kubebuilder:example="fast"
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
-	// After how many seconds without a word from the leader another is elected. More for a large database or slow disks, which interrupt
-	// the leader for as long; writes wait for as long when it is lost. It changes while the members run. Absent: 5.
+	// Time without a message from the leader until another one is elected, in seconds. Increase it for a large database or slow disks, which
+	// block the leader for as long; writes are blocked for this time after the loss of the leader. It is applied without a restart. Defaults
+	// to 5.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60
 	// +optional
 	ElectionTimerSeconds int32 `json:"electionTimerSeconds,omitempty"`
-	// After how many seconds of silence a client is asked whether it is there, and is given up if it does not say so for as long again. It
-	// changes while the members run. Absent: 60.
+	// Idle time after which a client is probed, in seconds. It is disconnected if it does not reply within the same time. It is applied
+	// without a restart. Defaults to 60.
 	// +kubebuilder:validation:Minimum=5
 	// +kubebuilder:validation:Maximum=600
 	// +optional
 	InactivityProbeSeconds int32 `json:"inactivityProbeSeconds,omitempty"`
 }
 
-// Southbound is the database that nodes read.
+// Southbound is the database that nodes connect to.
 type Southbound struct {
 	Members `json:",inline"`
-	// How nodes of other clusters reach each member.
+	// External access to each member for nodes of other clusters.
 	// +optional
 	Exposure *common.MemberExposure `json:"exposure,omitempty"`
 }
@@ -119,13 +120,13 @@ type Southbound struct {
 // +kubebuilder:validation:Pattern=`^[1-9][0-9]*(Mi|Gi|Ti)$`
 type StorageSize string
 
-// Backup says when the databases are copied, and where to.
+// Backup configures the schedule and the destination of backups of the databases.
 type Backup struct {
-	// When copies are made.
+	// Schedule of the backups.
 	// +kubebuilder:default="0 2 * * *"
 	// +optional
 	Schedule common.Cron `json:"schedule,omitempty"`
-	// How long copies are kept, in days.
+	// Retention of backups, in days.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3650
 	// +kubebuilder:default=30
@@ -134,10 +135,10 @@ type Backup struct {
 	Bucket        `json:",inline"`
 }
 
-// RestoreFrom names copies of the databases.
+// RestoreFrom selects backups of the databases.
 type RestoreFrom struct {
 	Bucket `json:",inline"`
-	// Take the newest copies that are no later than this moment (RFC 3339, UTC): 2026-05-01T03:00:00Z. Absent: the newest.
+	// Restore the newest backups that are not later than this time (RFC 3339, UTC): 2026-05-01T03:00:00Z. Defaults to the newest.
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$`
 	// +kubebuilder:example="2026-05-01T03:00:00Z"
@@ -145,7 +146,7 @@ type RestoreFrom struct {
 	TargetRecoveryTime string `json:"targetRecoveryTime,omitempty"`
 }
 
-// Bucket is where copies lie.
+// Bucket is the location of backups.
 type Bucket struct {
 	// Name of the bucket.
 	// +kubebuilder:validation:MinLength=3
@@ -159,12 +160,12 @@ type Bucket struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`
 	// +kubebuilder:example="s3.example.com:443"
 	Endpoint string `json:"endpoint"`
-	// Region of the bucket. Absent: us-east-1, which stores without regions take.
+	// Region of the bucket. Defaults to us-east-1, which stores without regions accept.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 	// +optional
 	Region string `json:"region,omitempty"`
-	// Path in the bucket, which nobody else has. No part of it begins with a dot.
+	// Path in the bucket. It must be unique. No segment may begin with a dot.
 	// +kubebuilder:validation:MaxLength=260
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*)?$`
 	// +kubebuilder:example="clouds/production/ovn"
@@ -180,7 +181,7 @@ type Bucket struct {
 // OVNClusterStatus is the observed state of an OVNCluster.
 type OVNClusterStatus struct {
 	common.CompositionStatus `json:",inline"`
-	// Generation that the phase is about.
+	// Generation that the phase refers to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Phase of the cluster.
@@ -193,13 +194,13 @@ type OVNClusterStatus struct {
 	// The southbound database.
 	// +optional
 	Southbound DatabaseStatus `json:"southbound,omitempty"`
-	// The copies of the southbound database.
+	// Relays of the southbound database.
 	// +optional
 	Relay RelayStatus `json:"relay,omitempty"`
 	// Nodes that have registered.
 	// +optional
 	ChassisCount int32 `json:"chassisCount,omitempty"`
-	// Nodes whose controller has done what is wanted.
+	// Nodes whose controller has applied the current configuration.
 	// +optional
 	ActiveControllers int32 `json:"activeControllers,omitempty"`
 	// State of each component.
@@ -210,13 +211,13 @@ type OVNClusterStatus struct {
 	Components []common.ComponentStatus `json:"components,omitempty"`
 }
 
-// RelayStatus is where nodes find the copies of the southbound database.
+// RelayStatus is the address of the relays of the southbound database.
 type RelayStatus struct {
-	// Address of all of them. Absent: there are none.
+	// Address of all relays. Unset: there are none.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`
-	// Address that other clusters reach them at.
+	// Address of the relays for other clusters.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	ExternalEndpoint string `json:"externalEndpoint,omitempty"`
@@ -224,20 +225,21 @@ type RelayStatus struct {
 
 // DatabaseStatus is the observed state of a database.
 type DatabaseStatus struct {
-	// Addresses of all members that are wanted, as clients take them: ssl:…,ssl:…. A client of one member writes nothing while another leads.
+	// Addresses of all desired members, in the form for clients: ssl:…,ssl:…. A client of a single member cannot write while another one
+	// leads.
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`
-	// Addresses of the members that other clusters reach, as clients take them: those of the members' own Services, which stay whatever
-	// becomes of a pod. A member whose Service has no address yet is left out.
+	// Addresses of the members for other clusters, in the form for clients: addresses of the members' own Services, which stay the same when
+	// a pod is replaced. A member whose Service has no address yet is omitted.
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	ExternalEndpoint string `json:"externalEndpoint,omitempty"`
-	// ID of the cluster, which stays the same for its life.
+	// ID of the cluster, which never changes.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
-	// Member that leads.
+	// Member that is the leader.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Leader string `json:"leader,omitempty"`

@@ -1,4 +1,4 @@
-// Package v1alpha1 holds OVNChassis, a node as OVN's southbound database knows it.
+// Package v1alpha1 holds OVNChassis, the representation of a node in OVN's southbound database.
 //
 // +kubebuilder:object:generate=true
 // +groupName=ovn.c5c3.io

@@ -4,8 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// An OVNChassis is a node that has registered in OVN's southbound database, as that says. The companion makes it beside the database, keeps
-// it as it is there, and removes it with the node's record; whoever edits it changes nothing on the node.
+// An OVNChassis is a read-only copy of the record of a node in OVN's southbound database. The companion creates it next to the database,
+// synchronizes it, and deletes it with the node's record; an edit has no effect on the node.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore,path=ovnchassis,singular=ovnchassis
@@ -19,40 +19,40 @@ type OVNChassis struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What the node has registered.
+	// Registration of the node.
 	Spec OVNChassisSpec `json:"spec"`
-	// Whether its controller works.
+	// State of the node's controller.
 	// +optional
 	Status OVNChassisStatus `json:"status,omitempty"`
 }
 
-// OVNChassisSpec is what a node has registered.
+// OVNChassisSpec is the registration of a node.
 type OVNChassisSpec struct {
-	// Name by which OVN knows the node. Nodes of a HypervisorCluster have the one that they have in Kubernetes.
+	// Name of the node in OVN. Nodes of a HypervisorCluster have the same name as in Kubernetes.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	SystemID string `json:"systemId"`
-	// Name that it has itself.
+	// Host name of the node.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Hostname string `json:"hostname,omitempty"`
-	// Where tunnels of other nodes end, by type and address.
+	// Endpoints of tunnels, by type and address.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
 	// +optional
 	Encapsulations []Encapsulation `json:"encapsulations,omitempty"`
-	// Bridges by which the node reaches physical networks, by the networks' names.
+	// Bridges to physical networks, by the networks' names.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=physicalNetwork
 	// +optional
 	BridgeMappings []BridgeMapping `json:"bridgeMappings,omitempty"`
-	// It connects routers to the outside.
+	// The node is a gateway of routers.
 	// +optional
 	Gateway bool `json:"gateway,omitempty"`
 }
 
-// Encapsulation is where tunnels end.
+// Encapsulation is the endpoint of tunnels.
 type Encapsulation struct {
 	// Protocol of the tunnels, such as geneve.
 	// +kubebuilder:validation:MaxLength=15
@@ -62,7 +62,7 @@ type Encapsulation struct {
 	IP string `json:"ip"`
 }
 
-// BridgeMapping is a bridge by which a physical network is reached.
+// BridgeMapping is the bridge of a physical network.
 type BridgeMapping struct {
 	// Name of the network.
 	// +kubebuilder:validation:MaxLength=64
@@ -72,15 +72,16 @@ type BridgeMapping struct {
 	Bridge string `json:"bridge"`
 }
 
-// OVNChassisStatus is whether a node's controller works.
+// OVNChassisStatus is the state of a node's controller.
 type OVNChassisStatus struct {
-	// Conditions: Ready (the node's controller has done what is wanted, or is at it).
+	// Conditions: Ready (the node's controller has applied the current configuration, or is about to).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// When the controller last said that it has done what was wanted; up to five minutes older than what the database has. Absent: never.
+	// Time when the controller last reported that it has applied the configuration; up to five minutes older than the time in the database.
+	// Unset: never.
 	// +optional
 	LastHeartbeat *metav1.Time `json:"lastHeartbeat,omitempty"`
 }

@@ -1,4 +1,4 @@
-// Package v1alpha1 holds Placement, the inventory of what virtual machines use.
+// Package v1alpha1 holds Placement, the resource inventory.
 //
 // +kubebuilder:object:generate=true
 // +groupName=placement.openstack.c5c3.io

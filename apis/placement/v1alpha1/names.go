@@ -9,22 +9,23 @@ import (
 // Group of the kinds of this package.
 const Group = "placement.openstack.c5c3.io"
 
-// GroupVersion of the kinds of this package, and the one that a control plane makes.
+// GroupVersion and GroupVersionKind of the composite resource that a control plane creates.
 var (
 	GroupVersion     = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 	GroupVersionKind = GroupVersion.WithKind("Placement")
 )
 
-// What a Placement and those who make it, or build on it, have to agree on. It is known by its name, which its Service has, too.
+// Constants that a Placement shares with its creator and its clients. Its Service has the same name as the Placement.
 const (
 	// Port of the API, on the Service and the pods (https://docs.openstack.org/install-guide/firewalls-default-ports.html).
 	Port = 8778
-	// ServiceName is what the catalog calls it, and ServiceType what it is there.
+	// ServiceName and ServiceType are its name and type in the catalog.
 	ServiceName = "placement"
 	ServiceType = "placement"
 )
 
-// InternalURL is the address of the API inside the cluster. It names a Service, so that it holds whatever the cluster's DNS domain is.
+// InternalURL returns the address of the API inside the cluster. It contains the name of a Service, so it does not depend on the cluster's
+// DNS domain.
 func InternalURL(name, namespace string) string {
 	return fmt.Sprintf("https://%s.%s.svc:%d", name, namespace, Port)
 }

@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A Placement is the inventory of what virtual machines use, of one control plane. A ControlPlaneCluster makes it and fills in every
-// field, so that it looks nothing up.
+// A Placement is the resource inventory of one control plane. A ControlPlaneCluster creates it with every field set, so it reads no other
+// object.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
@@ -30,9 +30,9 @@ type Placement struct {
 type PlacementSpec struct {
 	common.ServiceSpec `json:",inline"`
 	common.Workload    `json:",inline"`
-	// The Keystone that it belongs to.
+	// Keystone of the service.
 	Identity common.Identity `json:"identity"`
-	// Processes of each pod.
+	// uWSGI processes of each pod.
 	// +optional
 	UWSGI common.UWSGI `json:"uwsgi,omitempty"`
 }

@@ -1,4 +1,4 @@
-// Package v1alpha1 holds the PlatformConfig: what a platform team decides once for all claims.
+// Package v1alpha1 holds the PlatformConfig: the settings of a platform team for all claims.
 //
 // +kubebuilder:object:generate=true
 // +groupName=crossplane.c5c3.io

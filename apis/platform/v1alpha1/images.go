@@ -4,10 +4,10 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// ThirdPartyImages are the images of what is not OpenStack's. An image that is absent is the one that its operator runs by default, from
-// images.registry where that is set. One that is named stays when the operator is upgraded.
+// ThirdPartyImages are the images that are not part of OpenStack. An unset image is the default of its operator, from images.registry if
+// that is set. An image that is set does not change when the operator is upgraded.
 type ThirdPartyImages struct {
-	// MariaDB, which has to be one that the installed mariadb-operator supports.
+	// MariaDB. The installed mariadb-operator must support it.
 	// +optional
 	MariaDB *common.InfrastructureImage `json:"mariadb,omitempty"`
 	// Exporter of MariaDB's metrics (mysqld_exporter).
@@ -22,11 +22,10 @@ type ThirdPartyImages struct {
 	// RabbitMQ, with its management plugin.
 	// +optional
 	RabbitMQ *common.InfrastructureImage `json:"rabbitmq,omitempty"`
-	// Ceph, which has to be one that the installed Rook supports. Another version is an upgrade, which Rook makes daemon by daemon; it
-	// cannot be undone.
+	// Ceph. The installed Rook must support it. Another version is an upgrade, which Rook performs daemon by daemon; it cannot be undone.
 	// +optional
 	Ceph *common.InfrastructureImage `json:"ceph,omitempty"`
-	// Hypervisor operator of pools of hypervisors, whose CRDs have to be installed in the cluster of their nodes.
+	// Hypervisor operator of pools of hypervisors. Its CRDs must be installed in the cluster of their nodes.
 	// +optional
 	HypervisorOperator *common.InfrastructureImage `json:"hypervisorOperator,omitempty"`
 	// KVM node agent of pools of hypervisors.
@@ -35,7 +34,7 @@ type ThirdPartyImages struct {
 	// Labels injector of pools of hypervisors.
 	// +optional
 	LabelsInjector *common.InfrastructureImage `json:"labelsInjector,omitempty"`
-	// Memcached, where a claim names none.
+	// Memcached, for claims that do not set an image.
 	// +optional
 	Memcached *common.InfrastructureImage `json:"memcached,omitempty"`
 }

@@ -4,7 +4,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Rook is where Rook's operator runs, and as whom: it gets rights in the namespace of each Ceph cluster.
+// Rook is the namespace and the service account of Rook's operator, which gets permissions in the namespace of each Ceph cluster.
 type Rook struct {
 	// Namespace of the operator.
 	// +kubebuilder:default=rook-ceph
@@ -14,16 +14,16 @@ type Rook struct {
 	// +kubebuilder:default=rook-ceph-system
 	// +optional
 	ServiceAccount common.ObjectName `json:"serviceAccount,omitempty"`
-	// CSI drivers of Ceph, which run wherever there are Ceph clusters. With them claims may have StorageClasses of pools; whoever may
-	// make a PersistentVolumeClaim there may use these. Absent: there are no drivers.
+	// CSI drivers of Ceph, which must run in every cluster with Ceph clusters. They are required for StorageClasses of pools in claims; every
+	// user who may create a PersistentVolumeClaim in the cluster can use these classes. If unset, there are no drivers.
 	// +optional
 	CSI *RookCSI `json:"csi,omitempty"`
 }
 
 // RookCSI are the CSI drivers of Ceph.
 type RookCSI struct {
-	// What names of drivers begin with, before .rbd.csi.ceph.com: from Rook 1.20 on what their Drivers are called, before that what
-	// CSI_DRIVER_NAME_PREFIX says. Absent: the namespace of the operator.
+	// Prefix of the names of drivers, before .rbd.csi.ceph.com: since Rook 1.20 the prefix of the names of its Drivers, before that
+	// CSI_DRIVER_NAME_PREFIX. Defaults to the namespace of the operator.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	// +optional

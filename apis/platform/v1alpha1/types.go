@@ -6,10 +6,10 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// DefaultName is the name of the PlatformConfig that compositions ask for.
+// DefaultName is the name of the PlatformConfig that compositions require.
 const DefaultName = "default"
 
-// A PlatformConfig holds the platform team's settings for all claims: defaults, the clusters that are offered, and limits.
+// A PlatformConfig holds the platform team's settings for all claims: defaults, available clusters, and limits.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Domain",type=string,JSONPath=`.spec.domain`
@@ -23,54 +23,54 @@ type PlatformConfig struct {
 
 // PlatformConfigSpec holds the platform's settings.
 type PlatformConfigSpec struct {
-	// Domain below which every control plane gets its own: <claim>.<namespace>.<domain>.
+	// Domain of the domains of control planes: <claim>.<namespace>.<domain>.
 	Domain common.Hostname `json:"domain"`
-	// How APIs are reached from outside. Absent: not at all.
+	// External access to APIs. Defaults to none.
 	// +optional
 	Exposure *common.Exposure `json:"exposure,omitempty"`
 	// Certificates of public addresses.
 	// +optional
 	TLS *common.TLS `json:"tls,omitempty"`
-	// ClusterIssuer of the certificates of message queues, in each cluster that workloads run in. RabbitMQ's operator of virtual hosts has to
-	// trust its authority. Absent: each control plane's own authority, which that operator does not know, so that services with a
-	// queue are refused.
+	// ClusterIssuer of the certificates of message queues, in each cluster of workloads. RabbitMQ's operator of virtual hosts must trust its
+	// authority. Defaults to each control plane's own authority, which that operator does not trust, so that services with a queue are
+	// rejected.
 	// +kubebuilder:example="queues"
 	// +optional
 	QueueIssuer common.ObjectName `json:"queueIssuer,omitempty"`
 	// Prometheus objects.
 	// +optional
 	Monitoring *common.MonitoringSettings `json:"monitoring,omitempty"`
-	// Store outside the cluster in which generated secrets are kept.
+	// Store outside the cluster for generated secrets.
 	// +optional
 	SecretStore *common.SecretStoreReference `json:"secretStore,omitempty"`
-	// Where images come from.
+	// Registry and pull secrets of images.
 	// +optional
 	Images *common.Images `json:"images,omitempty"`
-	// Namespace of the platform's own Secrets: of those that images.pullSecrets names, and of those that a composite resource names which
-	// has no claim. Whoever may write Secrets there controls what all control planes pull images with.
+	// Namespace of the platform's own Secrets: those in images.pullSecrets, and those of composite resources without a claim. Write access to
+	// Secrets in this namespace controls the pull secrets of all control planes.
 	// +kubebuilder:default=crossplane-system
 	// +optional
 	SecretsNamespace common.NamespaceName `json:"secretsNamespace,omitempty"`
-	// The companion, which holds rights of the platform in a control plane's namespace and therefore is not configured by claims.
+	// Companion. It has permissions of the platform in a control plane's namespace, so claims cannot configure it.
 	// +optional
 	Companion *Companion `json:"companion,omitempty"`
-	// Images of what is not OpenStack's, such as databases and queues.
+	// Images that are not part of OpenStack, such as databases and queues.
 	// +optional
 	ThirdPartyImages *ThirdPartyImages `json:"thirdPartyImages,omitempty"`
-	// Rook's operator, which makes Ceph clusters. It has to watch all namespaces.
+	// Rook's operator, which creates Ceph clusters. It must watch all namespaces.
 	// +optional
 	Rook *Rook `json:"rook,omitempty"`
 	// Labels injectors of pools of hypervisors.
 	// +optional
 	LabelsInjector *LabelsInjector `json:"labelsInjector,omitempty"`
-	// Who reaches the pods of control planes from other namespaces.
+	// Namespaces that may connect to the pods of control planes.
 	// +optional
 	Network *Network `json:"network,omitempty"`
-	// DNS domain of the clusters that workloads run in. mariadb-operator needs the same value (its chart's clusterName).
+	// DNS domain of the clusters of workloads. mariadb-operator requires the same value (its chart's clusterName).
 	// +kubebuilder:default=cluster.local
 	// +optional
 	ClusterDomain common.Hostname `json:"clusterDomain,omitempty"`
-	// Storage class of new volumes. Absent: the cluster's default class. Existing volumes keep their class.
+	// Storage class of new volumes. Defaults to the default class of the cluster. Existing volumes keep their class.
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
 	// Provider config of the management cluster itself.
@@ -83,17 +83,17 @@ type PlatformConfigSpec struct {
 	// +listMapKey=name
 	// +optional
 	Clusters []Cluster `json:"clusters,omitempty"`
-	// What claims may ask for. Every limit whose namespaces match a claim's holds. What reaches outside a control plane is denied unless
-	// a limit allows it.
+	// Limits of claims. Every limit whose namespaces match a claim's applies. Access beyond a control plane is denied unless a limit allows
+	// it.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Limits []Limit `json:"limits,omitempty"`
-	// Instances that are assigned to claims, instead of those that follow from their names, while nothing of theirs runs: this is how data
-	// that a claim retained under another name is adopted. Every entry is another instance.
+	// Instances that are assigned to claims, instead of the instances that follow from their names, while nothing of theirs runs, to adopt
+	// data that a claim retained under another name. Every entry must have a different instance.
 	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:XValidation:rule="self.all(i, self.exists_one(j, j.instance == i.instance))",message="every entry has to name another instance"
+	// +kubebuilder:validation:XValidation:rule="self.all(i, self.exists_one(j, j.instance == i.instance))",message="every entry must have a different instance"
 	// +listType=map
 	// +listMapKey=namespace
 	// +listMapKey=name
@@ -101,7 +101,7 @@ type PlatformConfigSpec struct {
 	Instances []Instance `json:"instances,omitempty"`
 }
 
-// Instance assigns to a claim the name of everything that belongs to it.
+// Instance assigns to a claim the prefix of the names of all its objects.
 type Instance struct {
 	// Namespace of the claim.
 	// +kubebuilder:validation:MaxLength=63
@@ -111,13 +111,13 @@ type Instance struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// Name of the namespace that its control plane lives in: one that a control plane has had, which ends with a hash.
+	// Name of the namespace of its control plane: one that a control plane has had, which ends with a hash.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9-]*-([0-9a-f]{5}|[0-9a-f]{20})$`
 	Instance string `json:"instance"`
 }
 
-// Companion says how the companion's pods run.
+// Companion configures the companion's pods.
 type Companion struct {
 	// Resources of each pod. They override 50m, 128Mi and a limit of 256Mi.
 	// +optional
@@ -125,10 +125,10 @@ type Companion struct {
 	common.Placement `json:",inline"`
 }
 
-// LabelsInjector says how pods get labels of their nodes.
+// LabelsInjector configures how pods get labels of their nodes.
 type LabelsInjector struct {
-	// As they are bound to a node, by a webhook, and not within five minutes of that. Who composes pools has to write
-	// ValidatingWebhookConfigurations for it, which the chart allows where its value hypervisors.webhooks is true, in each cluster of nodes.
+	// Set the labels when a pod is bound to a node, by a webhook, instead of within five minutes. The composer of pools must be permitted to
+	// write ValidatingWebhookConfigurations for it, which the chart allows with its value hypervisors.webhooks, in each cluster of nodes.
 	// +optional
 	Webhook bool `json:"webhook,omitempty"`
 }
@@ -137,10 +137,10 @@ type LabelsInjector struct {
 type Cluster struct {
 	// Name that claims use.
 	Name common.ObjectName `json:"name"`
-	// Provider config by which the cluster is reached: a ProviderConfig for composite resources of the cluster scope and a
-	// ClusterProviderConfig for namespaced ones, both of this name.
+	// Provider config for the cluster: a ProviderConfig for composite resources of the cluster scope and a ClusterProviderConfig for
+	// namespaced ones, both with this name.
 	ProviderConfig common.ObjectName `json:"providerConfig"`
-	// Namespaces whose claims may use it; * stands for any run of characters.
+	// Namespaces whose claims may use it; * matches any characters.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=set

@@ -4,10 +4,10 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Monitors keep the map of the cluster and agree on it by majority.
+// Monitors store the map of the cluster and agree on it by majority.
 // +kubebuilder:validation:XValidation:rule="!has(self.count) || self.count % 2 == 1",message="monitors.count must be odd: monitors need a majority"
 type Monitors struct {
-	// Number of monitors, an odd one. Absent: 3, or 5 with stretched.
+	// Number of monitors, which must be odd. Defaults to 3, or to 5 with stretched.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +optional
@@ -17,9 +17,9 @@ type Monitors struct {
 	Resources *common.Resources `json:"resources,omitempty"`
 }
 
-// Managers report and balance; one works, the others stand by.
+// Managers report the state and balance the data; one is active, the others are on standby.
 type Managers struct {
-	// Number of managers. Absent: 2.
+	// Number of managers. Defaults to 2.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5
 	// +optional
@@ -29,9 +29,9 @@ type Managers struct {
 	Resources *common.Resources `json:"resources,omitempty"`
 }
 
-// OSDs are the daemons that keep data.
+// OSDs are the daemons that store data.
 type OSDs struct {
-	// Resources of each daemon. Absent: 4Gi of memory.
+	// Resources of each daemon. Defaults to 4Gi of memory.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
 	// Encrypt devices.
@@ -39,31 +39,32 @@ type OSDs struct {
 	Encrypted bool `json:"encrypted,omitempty"`
 }
 
-// Network says which networks the daemons use.
-// +kubebuilder:validation:XValidation:rule="self.host || !(has(self.publicCIDRs) || has(self.clusterCIDRs))",message="publicCIDRs and clusterCIDRs need host: true: pods have addresses of the cluster's network only"
+// Network configures the networks of the daemons.
+// +kubebuilder:validation:XValidation:rule="self.host || !(has(self.publicCIDRs) || has(self.clusterCIDRs))",message="publicCIDRs and clusterCIDRs require host: true: pods have addresses of the cluster's network only"
 type Network struct {
-	// Use the nodes' own network. Without it only clients in the same Kubernetes cluster reach the daemons.
+	// Use the nodes' own network. Otherwise only clients in the same Kubernetes cluster can connect to the daemons.
 	// +kubebuilder:default=true
 	// +optional
 	Host bool `json:"host"`
-	// Networks that clients come from, as the nodes have them: 10.0.1.0/24.
+	// Networks of connections from clients, as configured on the nodes: 10.0.1.0/24.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=set
 	// +optional
 	PublicCIDRs []common.CIDR `json:"publicCIDRs,omitempty"`
-	// Networks for copies between daemons. Absent: those of clients.
+	// Networks for replication between daemons. Defaults to the networks of clients.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=set
 	// +optional
 	ClusterCIDRs []common.CIDR `json:"clusterCIDRs,omitempty"`
-	// Encrypt what goes over the network.
+	// Encrypt network traffic.
 	// +optional
 	Encryption bool `json:"encryption,omitempty"`
 }
 
 // Dashboard is Ceph's own dashboard.
 type Dashboard struct {
-	// Run the dashboard, by https, with one user, who administrates this Ceph. With network.host it listens on the nodes' own addresses.
+	// Run the dashboard, with https and one user, who is an administrator of this Ceph. With network.host, it listens on the nodes' own
+	// addresses.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 }
@@ -73,7 +74,7 @@ type Prysm struct {
 	// Run Prysm.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
-	// Container image. Absent: the platform's.
+	// Container image. Defaults to the image of the platform.
 	// +optional
 	Image *common.InfrastructureImage `json:"image,omitempty"`
 	// Resources of each pod.

@@ -4,15 +4,15 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Node is a node that keeps data.
+// Node is a node that stores data.
 type Node struct {
 	// Name of the node (label kubernetes.io/hostname).
 	Name common.ObjectName `json:"name"`
-	// Zone that the node is in (label topology.kubernetes.io/zone). It is said with stretched, where each of the two zones has to hold all
-	// data, and with nothing else.
+	// Zone of the node (label topology.kubernetes.io/zone). It can be set only with stretched, with which each of the two zones must be able
+	// to store all data.
 	// +optional
 	Zone ZoneName `json:"zone,omitempty"`
-	// Devices of the node that are used. They must be empty.
+	// Devices of the node to use. They must be empty.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=128
 	// +listType=map
@@ -27,24 +27,24 @@ type Device struct {
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^(/dev/)?[A-Za-z0-9][A-Za-z0-9._:/-]*$`
 	Name string `json:"name"`
-	// Class of the device. Absent: as Ceph sees it (hdd, ssd, nvme).
+	// Class of the device. Defaults to the class that Ceph detects (hdd, ssd, nvme).
 	// +optional
 	DeviceClass DeviceClass `json:"deviceClass,omitempty"`
-	// Size of the device, as far as it is known: 3840Gi. Nothing is made of it: where every device has one, targetCapacity is held to them.
+	// Size of the device: 3840Gi. It has no effect on Ceph: if it is set for every device, targetCapacity is checked against the sizes.
 	// +optional
 	Size Size `json:"size,omitempty"`
 }
 
-// DeviceSelector chooses devices by pattern.
-// +kubebuilder:validation:XValidation:rule="[has(self.all) && self.all, has(self.filter), has(self.pathFilter)].filter(x, x).size() == 1",message="choose devices by exactly one of filter, pathFilter and all: true (every empty device of every node)"
+// DeviceSelector selects devices by pattern.
+// +kubebuilder:validation:XValidation:rule="[has(self.all) && self.all, has(self.filter), has(self.pathFilter)].filter(x, x).size() == 1",message="set exactly one of filter, pathFilter and all: true (every empty device of every node)"
 type DeviceSelector struct {
-	// Regular expression that names below /dev match: ^nvme.
+	// Regular expression for names below /dev: ^nvme.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[^\x00-\x20]+$`
 	// +optional
 	Filter string `json:"filter,omitempty"`
-	// Regular expression that full paths match, links below /dev/disk included: ^/dev/disk/by-path/pci-.*-nvme.
+	// Regular expression for full paths, including links below /dev/disk: ^/dev/disk/by-path/pci-.*-nvme.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[^\x00-\x20]+$`
@@ -55,19 +55,19 @@ type DeviceSelector struct {
 	All bool `json:"all,omitempty"`
 }
 
-// External is a Ceph cluster that exists and that someone else runs. Its pools and users are made there: nothing here may do more in it
-// than the users that are named.
+// External is an existing Ceph cluster that is managed outside of the claim. Its operator creates its pools and users: the claim has only
+// the permissions of these users.
 type External struct {
-	// Identity of the cluster, as ceph fsid prints it.
+	// Identity of the cluster, as printed by ceph fsid.
 	// +kubebuilder:validation:MaxLength=36
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`
 	FSID string `json:"fsid"`
-	// Addresses of the monitors, as ceph.conf takes them.
+	// Addresses of the monitors, in the form of ceph.conf.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=9
 	// +listType=atomic
 	Monitors []ExternalMonitor `json:"monitors"`
-	// Networks that its monitors and daemons are in. Absent: anywhere.
+	// Networks of its monitors and daemons. Defaults to any.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=atomic
 	// +optional
@@ -86,30 +86,30 @@ type External struct {
 // +kubebuilder:validation:Pattern=`^[0-9A-Za-z.:,\[\]-]+$`
 type ExternalMonitor string
 
-// ExternalClient is a user of a Ceph cluster that exists.
+// ExternalClient is a user of an existing Ceph cluster.
 type ExternalClient struct {
-	// Service that logs in as the user.
+	// Service that uses the user.
 	Service Service `json:"service"`
-	// Name of the user, without client. before it. Absent: the service's.
+	// Name of the user, without the prefix client. Defaults to the name of the service.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$`
 	// +optional
 	User string `json:"user,omitempty"`
-	// Secret with the user's key, as userKey.
+	// Secret with the user's key, in userKey.
 	SecretRef common.SecretReference `json:"secretRef"`
 }
 
-// Stretched spreads a cluster over two zones that both hold all data.
-// +kubebuilder:validation:XValidation:rule="!has(self.arbiter.zone) || !(self.arbiter.zone in self.zones)",message="arbiter.zone must be a third zone: in one of zones the arbiter would fail along with it"
-// +kubebuilder:validation:XValidation:rule="self.zones.all(z, z in oldSelf.zones)",message="zones cannot be changed: the data lies in them"
+// Stretched spreads a cluster over two zones that both store all data.
+// +kubebuilder:validation:XValidation:rule="!has(self.arbiter.zone) || !(self.arbiter.zone in self.zones)",message="arbiter.zone must be a third zone: in one of zones, the arbiter would fail together with the zone"
+// +kubebuilder:validation:XValidation:rule="self.zones.all(z, z in oldSelf.zones)",message="zones is immutable: the data is stored in them"
 type Stretched struct {
-	// The two zones that hold data (label topology.kubernetes.io/zone).
+	// The two zones that store data (label topology.kubernetes.io/zone).
 	// +kubebuilder:validation:MinItems=2
 	// +kubebuilder:validation:MaxItems=2
 	// +listType=set
 	Zones []ZoneName `json:"zones"`
-	// The monitor that decides which zone goes on.
+	// Monitor that decides which zone stays active.
 	Arbiter Arbiter `json:"arbiter"`
 }
 
@@ -119,14 +119,14 @@ type Stretched struct {
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`
 type ZoneName string
 
-// Arbiter says where the monitor runs that decides.
-// +kubebuilder:validation:XValidation:rule="!has(self.zone) || !has(oldSelf.zone) || self.zone == oldSelf.zone",message="arbiter.zone cannot be changed: a monitor stays in its zone; make another claim"
-// +kubebuilder:validation:XValidation:rule="has(self.zone) != has(self.clusterRef)",message="say where the arbiter runs, in one place: zone is a third zone of the same cluster"
+// Arbiter configures the location of the deciding monitor.
+// +kubebuilder:validation:XValidation:rule="!has(self.zone) || !has(oldSelf.zone) || self.zone == oldSelf.zone",message="arbiter.zone is immutable: a monitor cannot be moved to another zone; create another claim"
+// +kubebuilder:validation:XValidation:rule="has(self.zone) != has(self.clusterRef)",message="zone is required: set a third zone of the same cluster"
 type Arbiter struct {
-	// Third zone of the same cluster. No node there keeps data.
+	// Third zone of the same cluster. Nodes in this zone store no data.
 	// +optional
 	Zone ZoneName `json:"zone,omitempty"`
-	// Another cluster that the platform offers. The external arbiter operator runs the monitor there.
+	// Another cluster that the platform provides. The external arbiter operator runs the monitor in it.
 	// +optional
 	ClusterRef *common.ClusterReference `json:"clusterRef,omitempty"`
 }

@@ -1,4 +1,4 @@
-// Package v1alpha1 holds the StorageCluster: the claim by which a tenant orders a pool of storage, a Ceph cluster.
+// Package v1alpha1 holds the StorageCluster, the claim with which a tenant requests a Ceph cluster.
 //
 // +kubebuilder:object:generate=true
 // +groupName=crossplane.c5c3.io

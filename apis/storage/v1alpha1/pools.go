@@ -4,33 +4,33 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Purpose is what OpenStack keeps in a pool, and so whose users may do what in it.
+// Purpose is the OpenStack data in a pool. It determines the permissions of users in the pool.
 // +kubebuilder:validation:Enum=images;volumes;vms;backups
 type Purpose string
 
-// What OpenStack keeps in pools: each is the name of the pool that has it by default.
+// Purposes of pools: each is also the name of the pool that has it by default.
 const (
-	// PurposeImages are images: Glance's, which Cinder and Nova make copies of.
+	// PurposeImages are images of Glance, which Cinder and Nova copy.
 	PurposeImages Purpose = "images"
-	// PurposeVolumes are volumes: Cinder's and Nova's.
+	// PurposeVolumes are volumes, which Cinder and Nova use.
 	PurposeVolumes Purpose = "volumes"
-	// PurposeVMs are disks of virtual machines: Nova's and Cinder's.
+	// PurposeVMs are disks of virtual machines, which Nova and Cinder use.
 	PurposeVMs Purpose = "vms"
-	// PurposeBackups are backups of volumes: those of Cinder's backup service.
+	// PurposeBackups are backups of volumes by Cinder's backup service.
 	PurposeBackups Purpose = "backups"
 )
 
-// Consumer is a control plane that has pools and users of its own: production has the pool production-images, and the user
-// production-glance, who may use no pool of others.
+// Consumer is a control plane with separate pools and users: production has the pool production-images, and the user production-glance,
+// who cannot use the pools of others.
 type Consumer struct {
-	// Beginning of the names of its pools and users.
+	// Prefix of the names of its pools and users.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// The control plane. Unless it is in the namespace of this claim, its namespace has to be one of allowedNamespaces.
+	// Control plane. Unless it is in the namespace of this claim, its namespace must match allowedNamespaces.
 	ControlPlaneRef common.ClaimReference `json:"controlPlaneRef"`
-	// Quotas of its pools, in place of those that pools have. Absent: theirs.
+	// Quotas of its pools, instead of the quotas in pools. Defaults to those.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=pool
@@ -38,9 +38,9 @@ type Consumer struct {
 	Quotas []PoolQuota `json:"quotas,omitempty"`
 }
 
-// PoolQuota bounds a pool of a consumer.
+// PoolQuota limits a pool of a consumer.
 type PoolQuota struct {
-	// Name of the pool, as pools has it.
+	// Name of the pool in pools.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Pool  string `json:"pool"`
@@ -48,117 +48,117 @@ type PoolQuota struct {
 }
 
 // Pool is a pool for block devices.
-// +kubebuilder:validation:XValidation:rule="!has(self.purpose) || self.application == 'rbd'",message="purpose is for pools of application rbd: OpenStack keeps nothing in others"
-// +kubebuilder:validation:XValidation:rule="!(has(self.replicated) && has(self.erasureCoded))",message="a pool is either replicated or erasureCoded"
-// +kubebuilder:validation:XValidation:rule="!has(self.erasureCoded) || self.application != 'rbd'",message="a pool of application rbd must be replicated: an erasure-coded pool cannot keep the headers of block devices"
-// +kubebuilder:validation:XValidation:rule="!has(self.storageClass) || self.application == 'rbd' && !has(self.purpose)",message="storageClass is for pools of application rbd without purpose: OpenStack's users write in those with one"
-// +kubebuilder:validation:XValidation:rule="!has(self.mirroring) || self.application == 'rbd'",message="mirroring is for pools of application rbd: Ceph copies block devices by it"
-// +kubebuilder:validation:XValidation:rule="has(self.erasureCoded) == has(oldSelf.erasureCoded) && (!has(self.erasureCoded) || self.erasureCoded == oldSelf.erasureCoded)",message="erasureCoded cannot be changed: Ceph cannot convert a pool; make another pool"
+// +kubebuilder:validation:XValidation:rule="!has(self.purpose) || self.application == 'rbd'",message="purpose requires application rbd: OpenStack stores no data in other pools"
+// +kubebuilder:validation:XValidation:rule="!(has(self.replicated) && has(self.erasureCoded))",message="set replicated or erasureCoded, not both"
+// +kubebuilder:validation:XValidation:rule="!has(self.erasureCoded) || self.application != 'rbd'",message="a pool of application rbd must be replicated: an erasure-coded pool cannot store the headers of block devices"
+// +kubebuilder:validation:XValidation:rule="!has(self.storageClass) || self.application == 'rbd' && !has(self.purpose)",message="storageClass requires application rbd and no purpose: pools with a purpose are used by OpenStack services"
+// +kubebuilder:validation:XValidation:rule="!has(self.mirroring) || self.application == 'rbd'",message="mirroring requires application rbd: Ceph mirrors block devices"
+// +kubebuilder:validation:XValidation:rule="has(self.erasureCoded) == has(oldSelf.erasureCoded) && (!has(self.erasureCoded) || self.erasureCoded == oldSelf.erasureCoded)",message="erasureCoded is immutable: Ceph cannot convert a pool; create another pool"
 type Pool struct {
 	// Name of the pool.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// What the pool is used for.
+	// Application of the pool.
 	// +kubebuilder:validation:Enum=rbd;cephfs;rgw
 	// +kubebuilder:default=rbd
 	// +optional
 	Application string `json:"application,omitempty"`
-	// What OpenStack keeps in the pool, and so which of its users may use it. Absent: what the pool is called, or nothing.
+	// OpenStack data in the pool, which determines the users with access. Defaults to the purpose with the name of the pool, if there is one.
 	// +optional
 	Purpose    Purpose `json:"purpose,omitempty"`
 	Redundancy `json:",inline"`
-	// Most that the pool may hold.
+	// Maximum amount of data in the pool.
 	// +optional
 	Quota *Quota `json:"quota,omitempty"`
-	// Let Kubernetes keep volumes in the pool, by a StorageClass of its own. The pool has no purpose, and the platform CSI drivers. Absent: it
-	// does not.
+	// Let Kubernetes store volumes in the pool, with a StorageClass. The pool must not have a purpose, and the platform must have CSI
+	// drivers. Defaults to none.
 	// +optional
 	StorageClass *PoolStorageClass `json:"storageClass,omitempty"`
-	// Copy block devices to another Ceph cluster, or from it. Absent: none is copied.
+	// Mirroring of block devices to another Ceph cluster, or from it. Defaults to none.
 	// +optional
 	Mirroring *PoolMirroring `json:"mirroring,omitempty"`
 }
 
-// Redundancy says how data survives the loss of devices. Absent: replicated, as often as replicationFactor says.
+// Redundancy protects data against the loss of devices. Defaults to replicated, with replicationFactor copies.
 type Redundancy struct {
-	// Copies.
+	// Copies of all data.
 	// +optional
 	Replicated *Replicated `json:"replicated,omitempty"`
-	// Pieces with parity: less space than copies, more work.
+	// Chunks of data and parity, which require less space and more processing than copies.
 	// +optional
 	ErasureCoded *ErasureCoded `json:"erasureCoded,omitempty"`
-	// Class of the devices that hold the data.
+	// Class of the devices that store the data.
 	// +optional
 	DeviceClass DeviceClass `json:"deviceClass,omitempty"`
-	// What may fail without a loss.
+	// Unit whose failure causes no loss of data.
 	// +optional
 	FailureDomain FailureDomain `json:"failureDomain,omitempty"`
-	// The pool will hold much of the data: Ceph gives it its placement groups at the start, and does not divide them and move data while it
-	// grows. Absent: by what it holds.
+	// The pool will hold much of the data: Ceph creates all placement groups at the start, and does not split them and move data during
+	// growth. Defaults to placement groups by the amount of data.
 	// +optional
 	Bulk *bool `json:"bulk,omitempty"`
-	// Fewest placement groups. Absent: by what it holds.
+	// Minimum number of placement groups. Defaults to a number by the amount of data.
 	// +kubebuilder:validation:Enum=1;2;4;8;16;32;64;128;256;512;1024;2048;4096;8192;16384;32768
 	// +optional
 	MinPlacementGroups int32 `json:"minPlacementGroups,omitempty"`
 }
 
-// Replicated keeps copies.
-// +kubebuilder:validation:XValidation:rule="self.size > 1 || self.allowDataLoss",message="size 1 loses data with the first disk: use 2 or more, or say allowDataLoss: true"
+// Replicated stores copies.
+// +kubebuilder:validation:XValidation:rule="self.size > 1 || self.allowDataLoss",message="size 1 loses data when one disk fails; use 2 or more, or set allowDataLoss: true"
 type Replicated struct {
 	// Number of copies.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=7
 	Size int32 `json:"size"`
-	// Accept a single copy, which is lost with the first disk that fails.
+	// Accept a single copy, which is lost when one disk fails.
 	// +kubebuilder:default=false
 	// +optional
 	AllowDataLoss bool `json:"allowDataLoss"`
 }
 
-// ErasureCoded keeps pieces of data and pieces of parity; as many pieces as there is parity may be lost.
+// ErasureCoded stores chunks of data and chunks of parity; data survives the loss of as many chunks as there are parity chunks.
 type ErasureCoded struct {
-	// Pieces of data.
+	// Number of data chunks.
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=16
 	DataChunks int32 `json:"dataChunks"`
-	// Pieces of parity.
+	// Number of parity chunks.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=8
 	CodingChunks int32 `json:"codingChunks"`
 }
 
-// Quota bounds a pool. Writes beyond it fail.
-// +kubebuilder:validation:XValidation:rule="has(self.maxSize) || has(self.maxObjects)",message="give maxSize, maxObjects or both"
+// Quota limits a pool. Writes beyond it fail.
+// +kubebuilder:validation:XValidation:rule="has(self.maxSize) || has(self.maxObjects)",message="set maxSize, maxObjects or both"
 type Quota struct {
-	// Most data, copies not counted.
+	// Maximum amount of data, without copies.
 	// +optional
 	MaxSize Size `json:"maxSize,omitempty"`
-	// Most objects.
+	// Maximum number of objects.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	MaxObjects *int64 `json:"maxObjects,omitempty"`
 }
 
 // DataPool is a pool of a file system or an object store.
-// +kubebuilder:validation:XValidation:rule="!(has(self.replicated) && has(self.erasureCoded))",message="a pool is either replicated or erasureCoded"
+// +kubebuilder:validation:XValidation:rule="!(has(self.replicated) && has(self.erasureCoded))",message="set replicated or erasureCoded, not both"
 type DataPool struct {
 	Redundancy `json:",inline"`
 }
 
-// Filesystem is a file system with servers of its own.
+// Filesystem is a file system with metadata servers.
 type Filesystem struct {
 	// Name of the file system.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// Pool of the files' contents. Absent: replicated.
+	// Pool of the files' contents. Defaults to replicated.
 	// +optional
 	DataPool DataPool `json:"dataPool,omitempty"`
-	// Metadata servers that work at the same time. Each has another that stands by.
+	// Number of active metadata servers. Each has another one on standby.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
 	// +kubebuilder:default=1
@@ -169,17 +169,17 @@ type Filesystem struct {
 	Resources *common.Resources `json:"resources,omitempty"`
 }
 
-// ObjectStore is an object store with gateways of its own.
+// ObjectStore is an object store with gateways.
 type ObjectStore struct {
 	// Name of the object store.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// Pool of the objects. Absent: replicated.
+	// Pool of the objects. Defaults to replicated.
 	// +optional
 	DataPool DataPool `json:"dataPool,omitempty"`
-	// Gateways.
+	// Number of gateways.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	// +kubebuilder:default=2
@@ -188,29 +188,29 @@ type ObjectStore struct {
 	// Resources of each gateway.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
-	// Public host name, by the platform's exposure. With keystone it is the one in the catalog. Buckets are named in the path. Absent: the
-	// object store is reached inside the cluster alone.
+	// Public host name, with the exposure of the platform. With keystone, it is in the catalog. Buckets are in the path of addresses. If
+	// unset, clients can connect only from inside the cluster.
 	// +optional
 	Hostname common.Hostname `json:"hostname,omitempty"`
-	// Let users of a control plane log in through its Keystone. Absent: only users of the object store itself.
+	// Let users of a control plane log in through its Keystone. Defaults to users of the object store only.
 	// +optional
 	Keystone *KeystoneAuth `json:"keystone,omitempty"`
 }
 
 // KeystoneAuth is the login of an object store through Keystone.
-// +kubebuilder:validation:XValidation:rule="self.controlPlaneRef == oldSelf.controlPlaneRef",message="controlPlaneRef cannot be changed: projects of that cloud have objects; leave keystone out first"
-// +kubebuilder:validation:XValidation:rule="has(self.protocols) == has(oldSelf.protocols) && (!has(self.protocols) || self.protocols.all(p, p in oldSelf.protocols) && oldSelf.protocols.all(p, p in self.protocols))",message="protocols cannot be changed: clients find them in the catalog; leave keystone out first"
+// +kubebuilder:validation:XValidation:rule="self.controlPlaneRef == oldSelf.controlPlaneRef",message="controlPlaneRef is immutable: projects of that cloud have objects; remove keystone first"
+// +kubebuilder:validation:XValidation:rule="has(self.protocols) == has(oldSelf.protocols) && (!has(self.protocols) || self.protocols.all(p, p in oldSelf.protocols) && oldSelf.protocols.all(p, p in self.protocols))",message="protocols is immutable: clients find them in the catalog; remove keystone first"
 type KeystoneAuth struct {
-	// Control plane whose Keystone is asked, and whose catalog the object store is entered in. It has to let in KeystoneService
-	// <this claim>-<object store> of this claim's namespace in spec.keystoneServices: with type object-store, additionalTypes [s3].
+	// Control plane whose Keystone authenticates users, and whose catalog contains the object store. Its spec.keystoneServices must contain
+	// the KeystoneService <this claim>-<object store> of this claim's namespace, with type object-store, additionalTypes [s3].
 	ControlPlaneRef common.ClaimReference `json:"controlPlaneRef"`
-	// Roles of which a user needs one. Absent: member and admin.
+	// Accepted roles. A user must have at least one of them. Defaults to member and admin.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional
 	AcceptedRoles []Role `json:"acceptedRoles,omitempty"`
-	// Protocols by which users of Keystone may come. Absent: both.
+	// Protocols for users of Keystone. Defaults to both.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=2
 	// +listType=set

@@ -6,46 +6,45 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Capacity are the amounts of data that a cluster can hold and holds.
+// Capacity is the total, used and free capacity of a cluster.
 type Capacity struct {
 	// Size of all devices.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	Total *resource.Quantity `json:"total,omitempty"`
-	// What is used of it.
+	// Used capacity.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	Used *resource.Quantity `json:"used,omitempty"`
-	// What is left of it.
+	// Free capacity.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	Available *resource.Quantity `json:"available,omitempty"`
 }
 
-// Access is what clients need to know. Keys are in Secrets alone.
+// Access is the connection data for clients. Keys are only in Secrets.
 type Access struct {
 	// Identity of the cluster.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional
 	FSID string `json:"fsid,omitempty"`
-	// Addresses of the monitors, as ceph.conf takes them: of both protocols, or of the second alone where what goes over the network is
-	// encrypted.
+	// Addresses of the monitors, in the form of ceph.conf: of both protocols, or only of the second one with network encryption.
 	// +kubebuilder:validation:MaxItems=9
 	// +listType=atomic
 	// +optional
 	Monitors []MonitorAddress `json:"monitors,omitempty"`
-	// Networks that daemons are in. Absent, with host networks: anywhere.
+	// Networks of daemons. Unset, with host networks: any.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=atomic
 	// +optional
 	Networks []common.CIDR `json:"networks,omitempty"`
-	// The daemons are pods with addresses of their own, which other clusters do not reach.
+	// The daemons are pods with addresses of the pod network, which are unreachable from other clusters.
 	// +optional
 	PodNetwork bool `json:"podNetwork,omitempty"`
-	// Who has pools and users. Without consumers it is one, called shared: whoever may use the cluster.
+	// Consumers with pools and users. Without consumers, there is one entry, shared, for all control planes that may use the cluster.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
@@ -53,7 +52,7 @@ type Access struct {
 	Consumers []ConsumerAccess `json:"consumers,omitempty"`
 }
 
-// Shared is the consumer that stands for whoever may use the cluster.
+// Shared is the name of the consumer that stands for all control planes that may use the cluster.
 const Shared = "shared"
 
 // ConsumerAccess are the pools and users of a consumer.
@@ -61,7 +60,7 @@ type ConsumerAccess struct {
 	// Name of the consumer, or shared.
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
-	// The control plane. Absent: every one that may use the cluster.
+	// Control plane of the consumer. Unset: every control plane that may use the cluster.
 	// +optional
 	ControlPlaneRef *common.ClaimReference `json:"controlPlaneRef,omitempty"`
 	// Pools.
@@ -80,13 +79,13 @@ type ConsumerAccess struct {
 
 // PoolAccess is a pool.
 type PoolAccess struct {
-	// Name by which a control plane refers to it.
+	// Name of the pool in references of a control plane.
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
-	// Name that it has in Ceph.
+	// Name of the pool in Ceph.
 	// +kubebuilder:validation:MaxLength=104
 	Pool string `json:"pool"`
-	// What OpenStack keeps in it.
+	// OpenStack data in the pool.
 	// +optional
 	Purpose Purpose `json:"purpose,omitempty"`
 }
@@ -105,15 +104,15 @@ const (
 
 // ClientAccess is a user.
 type ClientAccess struct {
-	// Service that logs in as the user.
+	// Service that uses the user.
 	Service Service `json:"service"`
-	// Name of the user, without client. before it.
+	// Name of the user, without the prefix client.
 	// +kubebuilder:validation:MaxLength=63
 	User string `json:"user"`
-	// Secret with the user's key, in the namespace that instance names.
+	// Secret with the user's key, in the namespace in instance.
 	// +kubebuilder:validation:MaxLength=253
 	SecretName string `json:"secretName"`
-	// UUID by which libvirt knows the user's key: volumes and disks remember it, so that it stays the same for ever.
+	// UUID of the user's key in libvirt. It never changes, because volumes and disks contain it.
 	// +kubebuilder:validation:MaxLength=36
 	SecretUUID string `json:"secretUUID"`
 }

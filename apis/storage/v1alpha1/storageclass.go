@@ -1,9 +1,9 @@
 package v1alpha1
 
-// PoolStorageClass makes a StorageClass of a pool, by which Kubernetes keeps volumes in it.
-// +kubebuilder:validation:XValidation:rule="self.reclaimPolicy == oldSelf.reclaimPolicy",message="storageClass.reclaimPolicy cannot be changed: Kubernetes does not change a StorageClass; remove storageClass, have the platform team delete it, and say it anew"
+// PoolStorageClass configures the StorageClass of a pool, with which Kubernetes stores volumes in it.
+// +kubebuilder:validation:XValidation:rule="self.reclaimPolicy == oldSelf.reclaimPolicy",message="storageClass.reclaimPolicy is immutable; remove storageClass, ask the platform team to delete the StorageClass, and add it again"
 type PoolStorageClass struct {
-	// What becomes of a volume whose PersistentVolumeClaim is deleted. Retain keeps it, until somebody removes it; Delete removes it.
+	// Policy for a volume whose PersistentVolumeClaim is deleted. Retain keeps it until it is deleted manually; Delete deletes it.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional

@@ -6,10 +6,10 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A StorageCluster is a Ceph cluster with pools, file systems and object stores: a new one on nodes of a Kubernetes cluster,
-// or one that exists elsewhere.
+// A StorageCluster is a Ceph cluster with pools, file systems and object stores: a new one on nodes of a Kubernetes cluster, or an
+// existing, external one.
 //
-// The type describes both the claim and the composite resource (XStorageCluster) that Crossplane makes of it.
+// The type describes both the claim and the composite resource (XStorageCluster) that Crossplane creates for it.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
@@ -30,23 +30,23 @@ type StorageCluster struct {
 }
 
 // StorageClusterSpec is the desired state of a Ceph cluster.
-// +kubebuilder:validation:XValidation:rule="[has(self.nodes), has(self.deviceSelector), has(self.external)].filter(x, x).size() == 1",message="say where data is kept by exactly one of nodes (nodes and devices by name), deviceSelector (devices by pattern) and external (a Ceph cluster that exists)"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.cluster) || has(self.stretched) || has(self.monitors) || has(self.managers) || has(self.network) || has(self.dashboard) || has(self.image) || has(self.osds) || has(self.objectStores) || has(self.filesystems) || has(self.consumers) || has(self.targetCapacity) || has(self.mirroring) || has(self.nfs) || has(self.pools) && self.pools.exists(p, has(p.quota) || has(p.mirroring) || has(p.storageClass) || has(p.replicated) || has(p.erasureCoded)))",message="with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores, filesystems, consumers, targetCapacity, mirroring, nfs, and how pools are kept"
-// +kubebuilder:validation:XValidation:rule="has(self.external) == has(oldSelf.external)",message="external cannot be set or removed: data does not move; make another claim"
-// +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be set or removed: data does not move; delete the claim and claim it elsewhere"
-// +kubebuilder:validation:XValidation:rule="has(self.stretched) == has(oldSelf.stretched)",message="stretched cannot be set or removed: Ceph cannot leave stretch mode; make another claim"
-// +kubebuilder:validation:XValidation:rule="self.replicationFactor > 1 || self.allowDataLoss",message="replicationFactor 1 loses data with the first disk: use 2 or more, or say allowDataLoss: true"
-// +kubebuilder:validation:XValidation:rule="!has(self.stretched) || self.replicationFactor == 4",message="stretched needs replicationFactor 4: two copies in each of two zones"
-// +kubebuilder:validation:XValidation:rule="!has(self.stretched) || (!has(self.pools) || self.pools.all(p, !has(p.erasureCoded) && (!has(p.replicated) || p.replicated.size == 4))) && (!has(self.filesystems) || self.filesystems.all(f, !has(f.dataPool) || !has(f.dataPool.erasureCoded) && (!has(f.dataPool.replicated) || f.dataPool.replicated.size == 4))) && (!has(self.objectStores) || self.objectStores.all(o, !has(o.dataPool) || !has(o.dataPool.erasureCoded) && (!has(o.dataPool.replicated) || o.dataPool.replicated.size == 4)))",message="stretched needs pools that are replicated with size 4: Ceph refuses others in stretch mode"
-// +kubebuilder:validation:XValidation:rule="!has(self.stretched) || !has(self.monitors) || !has(self.monitors.count) || self.monitors.count in [3, 5]",message="stretched needs monitors.count 5 (two in each zone and the arbiter), or 3 at least"
-// +kubebuilder:validation:XValidation:rule="(!has(self.network) || self.network.host) == (!has(oldSelf.network) || oldSelf.network.host)",message="network.host cannot be changed: clients know the monitors by their addresses; make another claim"
-// +kubebuilder:validation:XValidation:rule="(has(self.osds) && has(self.osds.encrypted) && self.osds.encrypted) == (has(oldSelf.osds) && has(oldSelf.osds.encrypted) && oldSelf.osds.encrypted)",message="osds.encrypted cannot be changed: a device that is in use stays as it is; make another claim"
-// +kubebuilder:validation:XValidation:rule="!has(self.mirroring) || has(self.pools) && self.pools.exists(p, has(p.mirroring))",message="mirroring says how pools with mirroring are copied: give one of pools mirroring: {}, or remove mirroring"
-// +kubebuilder:validation:XValidation:rule="has(self.mirroring) || !has(oldSelf.mirroring) || !has(self.pools) || !self.pools.exists(p, has(p.mirroring))",message="mirroring cannot be removed while a pool is copied: remove mirroring of the pools, too"
-// +kubebuilder:validation:XValidation:rule="!has(self.nfs) || self.nfs.size() == 0 || has(self.filesystems) && self.filesystems.size() > 0",message="nfs serves file systems: name one in filesystems, or remove nfs"
-// +kubebuilder:validation:XValidation:rule="(has(self.consumers) && self.consumers.size() > 0) == (has(oldSelf.consumers) && oldSelf.consumers.size() > 0)",message="consumers cannot be set or removed as a whole: pools that all share and pools of each are others; make another claim"
+// +kubebuilder:validation:XValidation:rule="[has(self.nodes), has(self.deviceSelector), has(self.external)].filter(x, x).size() == 1",message="set exactly one of nodes (nodes and devices by name), deviceSelector (devices by pattern) and external (an existing Ceph cluster)"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.cluster) || has(self.stretched) || has(self.monitors) || has(self.managers) || has(self.network) || has(self.dashboard) || has(self.image) || has(self.osds) || has(self.objectStores) || has(self.filesystems) || has(self.consumers) || has(self.targetCapacity) || has(self.mirroring) || has(self.nfs) || has(self.pools) && self.pools.exists(p, has(p.quota) || has(p.mirroring) || has(p.storageClass) || has(p.replicated) || has(p.erasureCoded)))",message="with external, only pools, monitoring and allowedNamespaces can be set; remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores, filesystems, consumers, targetCapacity, mirroring, nfs, and the redundancy of pools"
+// +kubebuilder:validation:XValidation:rule="has(self.external) == has(oldSelf.external)",message="external cannot be added or removed: data cannot be moved; create another claim"
+// +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be added or removed: data cannot be moved; delete the claim and create it again"
+// +kubebuilder:validation:XValidation:rule="has(self.stretched) == has(oldSelf.stretched)",message="stretched cannot be added or removed: Ceph cannot leave stretch mode; create another claim"
+// +kubebuilder:validation:XValidation:rule="self.replicationFactor > 1 || self.allowDataLoss",message="replicationFactor 1 loses data when one disk fails; use 2 or more, or set allowDataLoss: true"
+// +kubebuilder:validation:XValidation:rule="!has(self.stretched) || self.replicationFactor == 4",message="stretched requires replicationFactor 4: two copies in each of two zones"
+// +kubebuilder:validation:XValidation:rule="!has(self.stretched) || (!has(self.pools) || self.pools.all(p, !has(p.erasureCoded) && (!has(p.replicated) || p.replicated.size == 4))) && (!has(self.filesystems) || self.filesystems.all(f, !has(f.dataPool) || !has(f.dataPool.erasureCoded) && (!has(f.dataPool.replicated) || f.dataPool.replicated.size == 4))) && (!has(self.objectStores) || self.objectStores.all(o, !has(o.dataPool) || !has(o.dataPool.erasureCoded) && (!has(o.dataPool.replicated) || o.dataPool.replicated.size == 4)))",message="stretched requires replicated pools with size 4: Ceph rejects others in stretch mode"
+// +kubebuilder:validation:XValidation:rule="!has(self.stretched) || !has(self.monitors) || !has(self.monitors.count) || self.monitors.count in [3, 5]",message="stretched requires monitors.count 5 (two in each zone and the arbiter), or at least 3"
+// +kubebuilder:validation:XValidation:rule="(!has(self.network) || self.network.host) == (!has(oldSelf.network) || oldSelf.network.host)",message="network.host is immutable: clients connect to the monitors by their addresses; create another claim"
+// +kubebuilder:validation:XValidation:rule="(has(self.osds) && has(self.osds.encrypted) && self.osds.encrypted) == (has(oldSelf.osds) && has(oldSelf.osds.encrypted) && oldSelf.osds.encrypted)",message="osds.encrypted is immutable: devices in use are not re-encrypted; create another claim"
+// +kubebuilder:validation:XValidation:rule="!has(self.mirroring) || has(self.pools) && self.pools.exists(p, has(p.mirroring))",message="mirroring requires at least one pool with mirroring: {}; add it to a pool or remove mirroring"
+// +kubebuilder:validation:XValidation:rule="has(self.mirroring) || !has(oldSelf.mirroring) || !has(self.pools) || !self.pools.exists(p, has(p.mirroring))",message="mirroring cannot be removed while a pool has mirroring; remove mirroring from the pools, too"
+// +kubebuilder:validation:XValidation:rule="!has(self.nfs) || self.nfs.size() == 0 || has(self.filesystems) && self.filesystems.size() > 0",message="nfs requires a file system; add one to filesystems, or remove nfs"
+// +kubebuilder:validation:XValidation:rule="(has(self.consumers) && self.consumers.size() > 0) == (has(oldSelf.consumers) && oldSelf.consumers.size() > 0)",message="consumers cannot be added to or removed from an existing claim: shared pools cannot be converted to separate pools; create another claim"
 type StorageClusterSpec struct {
-	// Kubernetes cluster that the storage nodes belong to. Absent: the management cluster itself.
+	// Kubernetes cluster of the storage nodes. Defaults to the management cluster.
 	// +optional
 	Cluster *common.Cluster `json:"cluster,omitempty"`
 	// Nodes and the devices of each.
@@ -59,40 +59,40 @@ type StorageClusterSpec struct {
 	// Devices by pattern, on every node that nodeSelector matches.
 	// +optional
 	DeviceSelector *DeviceSelector `json:"deviceSelector,omitempty"`
-	// A Ceph cluster that exists.
+	// Existing Ceph cluster.
 	// +optional
 	External         *External `json:"external,omitempty"`
 	common.Placement `json:",inline"`
-	// Class of the devices of pools that do not name one. Absent: every device.
+	// Class of the devices of pools without a device class. Defaults to every device.
 	// +optional
 	DeviceClass DeviceClass `json:"deviceClass,omitempty"`
-	// Data that the pools are meant to hold together, copies not counted: 100Ti. Where the size of every device is given, devices that are
-	// too small for it are refused; otherwise the condition CapacitySuffices reports it.
+	// Planned total amount of data in the pools, without copies: 100Ti. If the size of every device is set, devices that are too small for it
+	// are rejected; otherwise the condition CapacitySuffices reports it.
 	// +optional
 	TargetCapacity Size `json:"targetCapacity,omitempty"`
-	// Copies of everything in pools that do not say otherwise.
+	// Number of copies in pools that do not override it.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=7
 	// +kubebuilder:default=3
 	// +optional
 	ReplicationFactor int32 `json:"replicationFactor,omitempty"`
-	// Accept a replicationFactor of 1: a single copy, which is lost with the first disk that fails.
+	// Accept a replicationFactor of 1: a single copy, which is lost when one disk fails.
 	// +kubebuilder:default=false
 	// +optional
 	AllowDataLoss bool `json:"allowDataLoss"`
-	// What may fail without a loss: copies never share one. Pools can say otherwise. With stretched: what the two copies of a zone do not
-	// share, host or osd.
+	// Unit whose failure causes no loss of data: two copies are never in the same unit. Pools can override it. With stretched: the unit that
+	// the two copies of a zone do not share, host or osd.
 	// +kubebuilder:default=host
 	// +optional
 	FailureDomain FailureDomain `json:"failureDomain,omitempty"`
-	// Pools for block devices. Absent: images, volumes, vms and backups. With consumers, each of these has its own.
+	// Pools for block devices. Defaults to images, volumes, vms and backups. Each of the consumers has its own copy of these pools.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Pools []Pool `json:"pools,omitempty"`
-	// Control planes that have pools and users of their own, so that none reaches what another one keeps. Absent: whoever may use the
-	// pools shares them, and everything in them.
+	// Control planes with separate pools and users, so that none has access to the data of another. Defaults to none: all control planes that
+	// may use the pools share them, and all data in them.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
@@ -104,7 +104,7 @@ type StorageClusterSpec struct {
 	// +listMapKey=name
 	// +optional
 	Filesystems []Filesystem `json:"filesystems,omitempty"`
-	// Servers by which file systems are reached over NFS.
+	// NFS servers for file systems.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=map
 	// +listMapKey=name
@@ -116,19 +116,19 @@ type StorageClusterSpec struct {
 	// +listMapKey=name
 	// +optional
 	ObjectStores []ObjectStore `json:"objectStores,omitempty"`
-	// The other Ceph cluster of pools with mirroring, which is a site of its own.
+	// The other Ceph cluster of pools with mirroring, at another site.
 	// +optional
 	Mirroring *Mirroring `json:"mirroring,omitempty"`
-	// Two zones with all data in each, and a third that decides which of them goes on when they lose sight of each other.
+	// Two zones that both store all data, and a third one that decides which of them stays active when they lose their connection.
 	// +optional
 	Stretched *Stretched `json:"stretched,omitempty"`
-	// Monitors, which keep the map of the cluster.
+	// Monitors, which store the map of the cluster.
 	// +optional
 	Monitors *Monitors `json:"monitors,omitempty"`
-	// Managers, which report and balance.
+	// Managers, which report the state and balance the data.
 	// +optional
 	Managers *Managers `json:"managers,omitempty"`
-	// Daemons that keep data, one for each device.
+	// Daemons that store data, one for each device.
 	// +optional
 	OSDs *OSDs `json:"osds,omitempty"`
 	// Networks of the daemons.
@@ -137,27 +137,28 @@ type StorageClusterSpec struct {
 	// Ceph's own dashboard.
 	// +optional
 	Dashboard *Dashboard `json:"dashboard,omitempty"`
-	// Prometheus objects. Absent: as the platform says.
+	// Prometheus objects. Defaults to the platform's settings.
 	// +optional
 	Monitoring *common.MonitoringSettings `json:"monitoring,omitempty"`
 	// Prysm, which observes Ceph, object stores and disks.
 	// +optional
 	Prysm *Prysm `json:"prysm,omitempty"`
-	// Image of Ceph, which has to be one that the installed Rook supports. A limit of the platform allows it whole (storageImages), since its
-	// pods have the nodes. Another version is an upgrade; an older one than what runs is refused. Absent: the platform's.
+	// Image of Ceph. The installed Rook must support it. A limit of the platform must allow the complete image (storageImages), because its
+	// pods control the nodes. Another version is an upgrade; an older one than the current version is rejected. Defaults to the image of the
+	// platform.
 	// +optional
 	Image *common.InfrastructureImage `json:"image,omitempty"`
-	// Where images come from. Absent: as the platform says.
+	// Registry and pull secrets of images. Defaults to the platform's.
 	// +optional
 	Images *common.Images `json:"images,omitempty"`
-	// Namespaces whose claims may use the pools, besides the claim's own; * stands for any run of characters.
+	// Further namespaces whose claims may use the pools; * matches any characters.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=set
 	// +optional
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
-	// What happens to data when the claim is deleted. Retain keeps everything as it is, and Ceph goes on: the same claim, created again,
-	// adopts it. Delete removes pools in which no image is left, users, and then the cluster: a pool with images keeps all of it. What is on
-	// the disks stays there until somebody wipes them. What is taken out of the claim is kept in any case, and needs Retain.
+	// Policy for data when the claim is deleted. Retain keeps everything, and Ceph keeps running: the same claim, created again, adopts it.
+	// Delete deletes pools without images, users, and then the cluster: if a pool has images, all of it is kept. Data on the disks is kept
+	// until the disks are wiped manually. Objects that are removed from the claim are always kept, and their removal requires Retain.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
@@ -182,25 +183,25 @@ type FailureDomain string
 // StorageClusterStatus is the observed state of a Ceph cluster.
 type StorageClusterStatus struct {
 	common.CloudStatus `json:",inline"`
-	// Name of everything that belongs to this cluster: the namespace of its workloads.
+	// Prefix of the names of all objects of this cluster, and the namespace of its workloads.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Instance string `json:"instance,omitempty"`
-	// Health as Ceph sees it.
+	// Health, as reported by Ceph.
 	// +kubebuilder:validation:Enum=HEALTH_OK;HEALTH_WARN;HEALTH_ERR
 	// +optional
 	Health string `json:"health,omitempty"`
-	// Version of Ceph that runs.
+	// Current version of Ceph.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Version string `json:"version,omitempty"`
-	// Amounts of data, copies counted.
+	// Capacity, including copies.
 	// +optional
 	Capacity *Capacity `json:"capacity,omitempty"`
-	// What clients need to know.
+	// Connection data for clients.
 	// +optional
 	Access *Access `json:"access,omitempty"`
-	// Ceph's own dashboard. Absent: it does not run.
+	// Ceph's own dashboard. Unset: it does not run.
 	// +optional
 	Dashboard *DashboardStatus `json:"dashboard,omitempty"`
 	// Object stores.
@@ -215,44 +216,44 @@ type StorageClusterStatus struct {
 	// +listMapKey=pool
 	// +optional
 	StorageClasses []StorageClassStatus `json:"storageClasses,omitempty"`
-	// Servers of NFS.
+	// NFS servers.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	NFS []NFSStatus `json:"nfs,omitempty"`
-	// Block devices that are copied to another Ceph cluster, or from it. Absent: there are none.
+	// Block devices that are copied to another Ceph cluster, or from it. Unset: there are none.
 	// +optional
 	Mirroring *MirroringStatus `json:"mirroring,omitempty"`
 }
 
-// DashboardStatus is how Ceph's own dashboard is reached.
+// DashboardStatus is the connection data of Ceph's own dashboard.
 type DashboardStatus struct {
-	// Address inside the cluster. Its certificate is Ceph's own, of no authority.
+	// Address inside the cluster. Its certificate is self-signed by Ceph.
 	Endpoint common.URL `json:"endpoint"`
-	// User, who administrates this Ceph.
+	// User, who is an administrator of this Ceph.
 	// +kubebuilder:validation:MaxLength=63
 	User string `json:"user"`
 	// Key of a Secret in the namespace of this cluster's workloads: the user's password.
 	PasswordSecretRef common.SecretKeyReference `json:"passwordSecretRef"`
 }
 
-// ObjectStoreStatus is what clients of an object store need to know.
+// ObjectStoreStatus is the connection data for clients of an object store.
 type ObjectStoreStatus struct {
 	// Name of the object store.
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 	// Address inside the cluster.
 	Endpoint common.URL `json:"endpoint"`
-	// Address outside. Absent: there is none.
+	// Public address. Unset: there is none.
 	// +optional
 	PublicEndpoint common.URL `json:"publicEndpoint,omitempty"`
 	// Key of a Secret in the namespace of this cluster's workloads: the authority of the address's certificate.
 	CASecretRef common.SecretKeyReference `json:"caSecretRef"`
-	// KeystoneService that a control plane has to let in. Absent: users of Keystone do not log in.
+	// KeystoneService that spec.keystoneServices of the control plane must contain. Unset: users of Keystone cannot log in.
 	// +optional
 	KeystoneService common.ObjectName `json:"keystoneService,omitempty"`
-	// Address of the Keystone that is asked. Absent: there is none yet, or none any more.
+	// Address of the Keystone for authentication. Unset: there is none yet, or not any more.
 	// +optional
 	Keystone common.URL `json:"keystone,omitempty"`
 }

@@ -5,21 +5,21 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 // Group of the kinds of this package.
 const Group = "tempest.openstack.c5c3.io"
 
-// GroupVersion of the kinds of this package, and the one that a control plane makes.
+// GroupVersion and GroupVersionKind of the composite resource that a control plane creates.
 var (
 	GroupVersion     = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 	GroupVersionKind = GroupVersion.WithKind("Tempest")
 )
 
-// What a Tempest and those who make it have to agree on.
+// Constants that a Tempest shares with its creator.
 const (
-	// ServiceName is what images and objects call it. The catalog does not know it.
+	// ServiceName is the name of images and objects. Tempest is not in the catalog.
 	ServiceName = "tempest"
-	// TestsPassed is the condition that says how the last run ended.
+	// TestsPassed is the condition that reports the result of the last run.
 	TestsPassed = "TestsPassed"
 )
 
-// Types of services that Tempest is told of, as it calls them.
+// Types of services in Tempest's configuration, with Tempest's names.
 const (
 	TypeIdentity      Type = "identity"
 	TypeImage         Type = "image"

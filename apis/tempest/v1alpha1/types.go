@@ -6,8 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// A Tempest runs integration tests against one control plane, again and again. A ControlPlaneCluster makes it and fills in every field, so
-// that it looks nothing up.
+// A Tempest runs integration tests against one control plane, on a schedule. A ControlPlaneCluster creates it with every field set, so it
+// reads no other object.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
@@ -27,44 +27,44 @@ type Tempest struct {
 
 // TempestSpec is the desired state of a Tempest.
 type TempestSpec struct {
-	// Settings for Crossplane. Its fields are those that Crossplane adds to every definition.
+	// Settings for Crossplane, which adds these fields to every definition.
 	// +optional
 	Crossplane *common.Crossplane `json:"crossplane,omitempty"`
 	// OpenStack release.
 	// +kubebuilder:validation:Enum="2025.1";"2025.2";"2026.1";"2026.2"
 	OpenStackRelease string `json:"openStackRelease"`
-	// Where the tests run.
+	// Cluster in which the tests run.
 	// +optional
 	Target common.Target `json:"target,omitempty"`
-	// Container image. Absent: the image of the release.
+	// Container image. Defaults to the image of the release.
 	// +optional
 	Image *common.Image `json:"image,omitempty"`
-	// Where images come from.
+	// Registry and pull secrets of images.
 	// +optional
 	Images common.Images `json:"images,omitempty"`
 	// Region of the catalog.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Region string `json:"region"`
-	// The Keystone that it has a user in, who is an administrator.
+	// Keystone of the tests, in which they have an administrator.
 	Identity Identity `json:"identity"`
-	// Services that there are, Keystone among them.
+	// Existing services, including Keystone.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Services []Service `json:"services"`
-	// When tests run.
+	// Schedule of the tests.
 	// +kubebuilder:default="0 2 * * *"
 	// +optional
 	Schedule common.Cron `json:"schedule,omitempty"`
-	// Which tests run.
+	// Selection of the tests.
 	// +optional
 	Tests Tests `json:"tests,omitempty"`
-	// What Keystone asks of passwords. Absent: nothing.
+	// Password rules of Keystone. Defaults to none.
 	// +optional
 	Passwords *Passwords `json:"passwords,omitempty"`
-	// Options of the services that decide which tests can pass, and that their APIs do not report.
+	// Options of the services that determine which tests can pass, and that their APIs do not report.
 	// +optional
 	Features Features `json:"features,omitempty"`
 	// Resources of the pod that runs the tests.
@@ -73,78 +73,78 @@ type TempestSpec struct {
 	// Prometheus objects.
 	// +optional
 	Monitoring common.Monitoring `json:"monitoring,omitempty"`
-	// What happens to the generated secret when it is deleted. Its user, and whatever that has made, goes in any case.
+	// Policy for the generated secret when the Tempest is deleted. The user of the tests, and all objects of the user, are always deleted.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
 
-// Identity is the Keystone that tests log in at.
+// Identity is the Keystone of the tests.
 type Identity struct {
 	common.KeystoneReference `json:",inline"`
-	// What the administrator logs in by, for what K-ORC cannot do.
+	// Credentials of the administrator, for operations that K-ORC does not support.
 	AdminCloudRef common.CloudCredentialsReference `json:"adminCloudRef"`
-	// What K-ORC logs in by.
+	// Credentials of K-ORC.
 	KORCCloudRef common.CloudCredentialsReference `json:"korcCloudRef"`
 }
 
-// Service is one that there is.
+// Service is an existing service.
 type Service struct {
-	// What Tempest calls it.
+	// Type of the service in Tempest.
 	Type Type `json:"type"`
-	// Address inside the cluster, at which it is tested.
+	// Address inside the cluster, which the tests use.
 	InternalURL common.URL `json:"internalURL"`
 }
 
-// Type is what Tempest calls a service.
+// Type is the name of a service in Tempest.
 // +kubebuilder:validation:Enum=identity;image;placement;compute;network;volume;key-manager;orchestration
 type Type string
 
-// Tests says which tests run.
+// Tests selects the tests.
 type Tests struct {
-	// Services that are tested. Absent: those that are enabled.
+	// Services that are tested. Defaults to the enabled ones.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=set
 	// +optional
 	Services []TestedService `json:"services,omitempty"`
-	// Tests that run at the same time.
+	// Number of tests that run concurrently.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	// +kubebuilder:default=2
 	// +optional
 	Concurrency int32 `json:"concurrency,omitempty"`
-	// Regular expression (Python's) of the names of tests that run. Absent: smoke tests.
+	// Regular expression (Python's) for the names of tests that run. Defaults to smoke tests.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	IncludeRegex string `json:"includeRegex,omitempty"`
-	// Regular expression of the names of tests that do not run.
+	// Regular expression for the names of tests that do not run.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	ExcludeRegex string `json:"excludeRegex,omitempty"`
 }
 
-// TestedService is a service, as Tempest calls it.
+// TestedService is the name of a service in Tempest.
 // +kubebuilder:validation:Enum=identity;image;compute;network;volume;key-manager;orchestration
 type TestedService string
 
-// Passwords is what Keystone asks of them.
+// Passwords are the password rules of Keystone.
 type Passwords struct {
-	// Logins with a wrong password after which a user is locked out. 0: none is.
+	// Number of failed logins until a user is locked out. 0: unlimited.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	LockoutAttempts int32 `json:"lockoutAttempts,omitempty"`
-	// Seconds that a user is locked out.
+	// Duration of a lockout, in seconds.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	LockoutSeconds int32 `json:"lockoutSeconds,omitempty"`
-	// Last passwords that a new one has to differ from.
+	// Number of previous passwords from which a new one must differ.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Remembered int32 `json:"remembered,omitempty"`
 }
 
-// Features are options of the services that decide which tests can pass, and that their APIs do not report.
+// Features are options of the services that determine which tests can pass, and that their APIs do not report.
 type Features struct {
 	// Types of networks that administrators can create.
 	// +kubebuilder:validation:MaxItems=8
@@ -158,18 +158,18 @@ type Features struct {
 	// +listType=set
 	// +optional
 	VLANNetworks []string `json:"vlanNetworks,omitempty"`
-	// Largest packet between nodes, in bytes. Defaults to 1500.
+	// MTU between nodes, in bytes. Defaults to 1500.
 	// +kubebuilder:validation:Minimum=1280
 	// +kubebuilder:validation:Maximum=9216
 	// +optional
 	MTU *int32 `json:"mtu,omitempty"`
-	// Whether servers have screens by VNC.
+	// Servers have VNC consoles.
 	// +optional
 	VNC bool `json:"vnc,omitempty"`
-	// Whether Glance caches images.
+	// Glance caches images.
 	// +optional
 	ImageCache bool `json:"imageCache,omitempty"`
-	// Format that Glance converts images to when they are imported. Absent: it converts none.
+	// Format to which Glance converts images during the import. Defaults to no conversion.
 	// +kubebuilder:validation:MaxLength=16
 	// +optional
 	ConvertTo string `json:"convertTo,omitempty"`
@@ -178,14 +178,14 @@ type Features struct {
 // TempestStatus is the observed state of a Tempest.
 type TempestStatus struct {
 	common.CompositionStatus `json:",inline"`
-	// Generation that the phase is about.
+	// Generation that the phase refers to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Phase of it.
+	// Phase of the tests.
 	// +kubebuilder:validation:Enum=Creating;Ready;Updating
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// The last run that has ended.
+	// Last completed run.
 	// +optional
 	Tests *common.TestStatus `json:"tests,omitempty"`
 	// State of each component.

@@ -32,7 +32,7 @@ func main() {
 	defer stop()
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "cert-manager:", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to stop
+		os.Exit(1) //nolint:gocritic // No cleanup is required.
 	}
 }
 

@@ -1,4 +1,4 @@
-// Command coredns is CoreDNS with the plugins that a cluster needs, and without those that bring the SDKs of clouds.
+// Command coredns is CoreDNS with the plugins that a cluster requires, and without the plugins that depend on SDKs of clouds.
 package main
 
 import (

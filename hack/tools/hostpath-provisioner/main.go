@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
 
-// name is what a StorageClass calls it.
+// name is the name of the provisioner in a StorageClass.
 const name = "cobaltcore.test/hostpath"
 
 // folder holds all volumes.
@@ -28,7 +28,7 @@ func (f folder) Provision(_ context.Context, o controller.ProvisionOptions) (*co
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, controller.ProvisioningFinished, err
 	}
-	if err := os.Chmod(dir, 0o777); err != nil { // whatever the umask is
+	if err := os.Chmod(dir, 0o777); err != nil { // Independent of the umask.
 		return nil, controller.ProvisioningFinished, err
 	}
 	return &corev1.PersistentVolume{
@@ -42,7 +42,7 @@ func (f folder) Provision(_ context.Context, o controller.ProvisionOptions) (*co
 	}, controller.ProvisioningFinished, nil
 }
 
-// Delete removes a volume with what is in it.
+// Delete removes a volume and its content.
 func (f folder) Delete(_ context.Context, v *corev1.PersistentVolume) error {
 	return os.RemoveAll(filepath.Join(string(f), v.Name))
 }
@@ -52,7 +52,7 @@ func main() {
 	defer stop()
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "hostpath-provisioner:", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to stop
+		os.Exit(1) //nolint:gocritic // No cleanup is required.
 	}
 }
 

@@ -1,5 +1,5 @@
-// Command kubernetes-node is what turns a machine into a node of a control plane of ../kubernetes: kubelet, kube-proxy and
-// kube-scheduler, in one binary that is one of them by the name it is called with:
+// Command kubernetes-node runs a node of a control plane of ../kubernetes: kubelet, kube-proxy and kube-scheduler, in one binary that is
+// selected by its name:
 //
 //	ln -s kubernetes-node kubelet && ./kubelet --help
 package main
@@ -17,7 +17,7 @@ import (
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
-// programs are what this binary can be, by name.
+// programs are the programs in this binary, by name.
 var programs = map[string]func() *cobra.Command{
 	"kubelet":        func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
 	"kube-proxy":     proxy.NewProxyCommand,

@@ -1,10 +1,10 @@
-// Command mariadb-operator is what of the operator of MariaDB makes and restores backups, without its controllers:
+// Command mariadb-operator is the part of MariaDB's operator that creates and restores backups, without its controllers:
 //
-//	mariadb-operator backup …                what its image does in the Jobs of a backup
-//	mariadb-operator backup-job  <objects    the Job that it makes of a PhysicalBackup and its MariaDB
-//	mariadb-operator restore-job <objects    the Job that it makes of a MariaDB that starts from a backup
+//	mariadb-operator backup …                the command of its image in the Jobs of a backup
+//	mariadb-operator backup-job  <objects    the Job that it creates for a PhysicalBackup and its MariaDB
+//	mariadb-operator restore-job <objects    the Job that it creates for a MariaDB that starts from a backup
 //
-// Objects are the operator's, as JSON, one after the other. Jobs are written as JSON.
+// Objects are in the operator's format, as JSON, one after the other. Jobs are written as JSON.
 package main
 
 import (
@@ -72,7 +72,7 @@ func write(build func(*builder.Builder, *v1alpha1.MariaDB, *v1alpha1.PhysicalBac
 	return json.NewEncoder(os.Stdout).Encode(job)
 }
 
-// read reads a MariaDB and, where there is one, a PhysicalBackup. Fields that the operator does not know are errors.
+// read reads a MariaDB and an optional PhysicalBackup. Fields that the operator does not have are errors.
 func read(in io.Reader) (*v1alpha1.MariaDB, *v1alpha1.PhysicalBackup, error) {
 	m, b := &v1alpha1.MariaDB{}, &v1alpha1.PhysicalBackup{}
 	for objects := json.NewDecoder(in); ; {

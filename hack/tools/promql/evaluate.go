@@ -18,22 +18,22 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// A question is an alert, and what there is to be seen, as in promtool's tests of rules
+// A question is an alert and its input series, as in promtool's tests of rules
 // (https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/): a sample a minute.
 type question struct {
-	// Expr and For are those of the alert.
+	// Expr and For are the fields of the alert.
 	Expr string `json:"expr"`
 	For  string `json:"for"`
 	// Series, each with its values: `up{job="a"} 1x10 0x20`.
 	Series []string `json:"series"`
-	// Start of the series after 1970, and At after Start is when it is asked.
+	// Start is the start of the series after 1970, and At, relative to Start, the time of the evaluation.
 	Start string `json:"start"`
 	At    string `json:"at"`
 }
 
 const step = time.Minute
 
-// evaluate answers each question of a list, as JSON: the labels of what the alert is firing for.
+// evaluate evaluates each question of a list and returns, as JSON, the labels of the firing alerts.
 func evaluate(in io.Reader, out io.Writer) error {
 	var questions []question
 	if err := json.NewDecoder(in).Decode(&questions); err != nil {
@@ -61,7 +61,7 @@ func (q question) answer(engine *promql.Engine, p parser.Parser) ([]map[string]s
 	if err != nil {
 		return nil, err
 	}
-	patience, err := duration(q.For)
+	pending, err := duration(q.For)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (q question) answer(engine *promql.Engine, p parser.Parser) ([]map[string]s
 		for i := len(s.Floats) - 1; i >= 0 && s.Floats[i].T == next; i-- {
 			next -= step.Milliseconds()
 		}
-		if active := from.Add(at).UnixMilli() - next - step.Milliseconds(); active >= patience.Milliseconds() {
+		if active := from.Add(at).UnixMilli() - next - step.Milliseconds(); active >= pending.Milliseconds() {
 			firing = append(firing, s.Metric.Map())
 		}
 	}

@@ -1,5 +1,5 @@
-// Command promql parses expressions of Prometheus, one on each line of its input, with Prometheus's own parser. It prints what is
-// wrong, and ends with 1 if anything is. With the argument evaluate it answers questions instead.
+// Command promql parses PromQL expressions, one on each line of its input, with Prometheus's own parser. It prints errors, and exits with
+// 1 if there are any. With the argument evaluate, it evaluates questions instead.
 package main
 
 import (

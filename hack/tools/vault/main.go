@@ -1,5 +1,5 @@
-// Command vault is a Vault server as its core is built from modules: a KV store in memory, unsealed, for tests. Vault 1.14 is the last under
-// the MPL, and what OpenBao was forked from.
+// Command vault is a Vault server, built from the module of its core: a KV store in memory, unsealed, for tests. Vault 1.14 is the last
+// release under the MPL, and the origin of OpenBao.
 //
 //	vault ADDRESS
 //
@@ -63,7 +63,7 @@ func unsealed(ctx context.Context, address string) (*vault.Core, string, error) 
 	return core, r.RootToken, err
 }
 
-// none is a registry without built-in plugins: the core asks it for every mount.
+// none is a registry without built-in plugins. The core requires a registry for every mount.
 type none struct{}
 
 func (none) Contains(string, consts.PluginType) bool { return false }

@@ -1,5 +1,5 @@
-// Command versitygw is an object store that speaks S3, over a folder and with one account. It is Versity's gateway without the other stores
-// that its own command has.
+// Command versitygw is an S3 object store for a folder, with one account. It is Versity's gateway without the other backends of its own
+// command.
 //
 //	versitygw -address :7070 -folder /data -certificate tls.crt -key tls.key BUCKET…
 //
@@ -26,13 +26,13 @@ func main() {
 	defer stop()
 	if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "versitygw:", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to stop
+		os.Exit(1) //nolint:gocritic // No cleanup is required.
 	}
 }
 
 func run(ctx context.Context) error {
 	address := flag.String("address", ":7070", "where to listen")
-	folder := flag.String("folder", "", "folder with everything: objects, and what there is to know of them")
+	folder := flag.String("folder", "", "folder for objects and their metadata")
 	certificate := flag.String("certificate", "", "certificate, for TLS")
 	key := flag.String("key", "", "key of the certificate")
 	region := flag.String("region", "us-east-1", "region that clients have to name")

@@ -1,5 +1,5 @@
-// Package gosdk stands in for the SDK of a cloud that provider-kubernetes can log in to and we never do: the real one needs a
-// module that public module proxies do not have. Whoever asks for that login is told that it is not there.
+// Package gosdk replaces the SDK of a cloud that provider-kubernetes supports for logins and that this project does not use: the real SDK
+// requires a module that public module proxies do not have. A login with it returns an error.
 package gosdk
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/nebius/gosdk/auth"
 )
 
-// SDK is a client, of which there is none.
+// SDK is a client, which does not exist here.
 type SDK struct{}
 
 // Option is an option of New.
 type Option struct{}
 
-// Credentials say who logs in.
+// Credentials are the credentials of a login.
 type Credentials struct{}
 
 // New returns no client: it always fails.
