@@ -192,7 +192,7 @@ func put(ctx context.Context, t *testing.T, namespace, name string, data map[str
 	}
 }
 
-// change merges into an object.
+// change applies a merge patch to an object.
 func change(ctx context.Context, t *testing.T, u *unstructured.Unstructured, patch string) {
 	t.Helper()
 	if err := cluster.Client.Patch(ctx, u, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
@@ -200,8 +200,8 @@ func change(ctx context.Context, t *testing.T, u *unstructured.Unstructured, pat
 	}
 }
 
-// restore creates the claim that starts from the backup, and holds it up when its database is ready: before there is a
-// Keystone that writes.
+// restore creates the claim that starts from the backup, and pauses it when its database is ready, before Keystone
+// writes to it.
 func restore(ctx context.Context, t *testing.T, namespace string) *unstructured.Unstructured {
 	t.Helper()
 	claim, server := decode(t, "testdata/restored.yaml"), &unstructured.Unstructured{}
@@ -243,7 +243,7 @@ func composite(t *testing.T, claim *unstructured.Unstructured) *unstructured.Uns
 	return u
 }
 
-// rows of every table of Keystone's database, in order.
+// rows returns the rows of every table of Keystone's database, in order.
 func rows(ctx context.Context, t *testing.T, namespace string) []string {
 	t.Helper()
 	statements := sql(ctx, t, namespace, "SET SESSION group_concat_max_len = 1000000; "+

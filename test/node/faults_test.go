@@ -77,7 +77,7 @@ var infrastructureFaults = []fault{
 	{name: "all members of MariaDB are killed at once", strike: remove("app.kubernetes.io/instance=mariadb", 0, new(int64)), timeout: 10 * time.Minute},
 }
 
-// broken is a control plane that is used while it is broken.
+// broken is a control plane that is used during faults.
 type broken struct {
 	claim     *unstructured.Unstructured
 	namespace string

@@ -109,8 +109,8 @@ func testCatalogAccess(t *testing.T, cloud *Cloud, c *Client) {
 	t.Logf("K-ORC has logged in %d times, by %d credentials", korc.count, len(korc.credentials))
 }
 
-// testRestricted checks that it is an application credential of the administrator's, in the project that K-ORC works
-// in, and makes no other.
+// testRestricted checks that it is an application credential of the administrator, in the project of K-ORC, and that it
+// cannot create another one.
 func testRestricted(t *testing.T, c *Client, is credential) {
 	t.Helper()
 	ctx := context.Background()
@@ -183,7 +183,7 @@ func (k *korc) login(ctx context.Context) (string, error) {
 	return credentialIn(ctx, service)
 }
 
-// credentialIn returns the application credential that a token was issued for.
+// credentialIn returns the application credential of a token.
 func credentialIn(ctx context.Context, service *gophercloud.ServiceClient) (string, error) {
 	var out struct {
 		Token struct {
@@ -197,7 +197,7 @@ func credentialIn(ctx context.Context, service *gophercloud.ServiceClient) (stri
 	return out.Token.ApplicationCredential.ID, err
 }
 
-// logins waits for so many logins, and returns the credential of the last.
+// logins waits for a number of logins, and returns the credential of the last.
 func (k *korc) logins(t *testing.T, n int) string {
 	t.Helper()
 	id := ""
