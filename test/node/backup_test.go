@@ -65,18 +65,18 @@ func testBackup(ctx context.Context, t *testing.T, claim *unstructured.Unstructu
 		put(ctx, t, restored, name, secret(ctx, t, namespace, name))
 	}
 	started = time.Now()
-	restored := restore(ctx, t, restored)
+	restoredClaim := restore(ctx, t, restored)
 	if diff := cmp.Diff(before, rows(ctx, t, restored)); diff != "" {
 		t.Errorf("rows of the restored database (-backup +restored):\n%s", diff)
 	}
 	t.Logf("%d rows are unchanged, after %.0f s", len(before), time.Since(started).Seconds())
-	resume(ctx, t, restored)
-	if err := cluster.WaitCondition(ctx, restored.GroupVersionKind(), client.ObjectKeyFromObject(restored), "Ready"); err != nil {
+	resume(ctx, t, restoredClaim)
+	if err := cluster.WaitCondition(ctx, restoredClaim.GroupVersionKind(), client.ObjectKeyFromObject(restoredClaim), "Ready"); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("ready after %.0f s", time.Since(started).Seconds())
 	testRestored(ctx, t, restored, token)
-	if err := cluster.Client.Delete(ctx, restored); err != nil {
+	if err := cluster.Client.Delete(ctx, restoredClaim); err != nil {
 		t.Fatal(err)
 	}
 	// Who deletes the other one waits for both.

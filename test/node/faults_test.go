@@ -188,7 +188,7 @@ func (b *broken) suffer(ctx context.Context, t *testing.T, f fault) string {
 			failures++
 		}
 	}
-	row := fmt.Sprintf("| %s | %d | %d | %.1f s | %.0f s | %.0f s | %d |", f.name, counts.failures, counts.total(),
+	row := fmt.Sprintf("| %s | %d | %d | %.1f s | %.0f s | %.0f s | %d |", f.name, counts.failed, counts.total(),
 		counts.silence.Seconds(), back.Sub(from).Seconds(), unready.Seconds(), failures)
 	t.Log(row)
 	return row

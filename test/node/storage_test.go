@@ -662,7 +662,7 @@ func (s *stored) testExternal(ctx context.Context, t *testing.T) {
 		return err
 	})
 	other.remove(ctx, 3*time.Minute)
-	eventually(ctx, t, 2*time.Minute, func() error { return remaining(ctx, other.claim, other.namespace) })
+	eventually(ctx, t, 2*time.Minute, func() error { return leftovers(ctx, other.claim, other.namespace) })
 	if text, err := s.out(ctx, "rbd", "--id", "cinder", "ls", "volumes"); err != nil || !strings.Contains(text, "v1") {
 		t.Errorf("the data in the external Ceph was lost: %q, %v", text, err)
 	}
@@ -854,6 +854,6 @@ func (s *stored) testDelete(ctx context.Context, t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(ctx, t, 10*time.Minute, func() error { return remaining(ctx, s.claim, s.namespace) })
+	eventually(ctx, t, 10*time.Minute, func() error { return leftovers(ctx, s.claim, s.namespace) })
 	t.Logf("nothing is left after %.0f s", time.Since(started).Seconds())
 }

@@ -131,10 +131,10 @@ func testRestricted(t *testing.T, c *Client, is credential) {
 
 // korc logs in repeatedly with the current contents of the clouds.yaml, and lists projects.
 type korc struct {
-	cloud  *Cloud
-	cancel context.CancelFunc
-	done   chan struct{}
-	logins chan string // the credential of each login that a test waits for
+	cloud    *Cloud
+	cancel   context.CancelFunc
+	done     chan struct{}
+	loggedIn chan string // the credential of each login that a test waits for
 
 	count       int
 	credentials map[string]bool
@@ -143,7 +143,7 @@ type korc struct {
 
 func newKORC(cloud *Cloud) *korc {
 	ctx, cancel := context.WithCancel(context.Background())
-	k := &korc{cloud: cloud, cancel: cancel, done: make(chan struct{}), logins: make(chan string), credentials: map[string]bool{}}
+	k := &korc{cloud: cloud, cancel: cancel, done: make(chan struct{}), loggedIn: make(chan string), credentials: map[string]bool{}}
 	go k.run(ctx)
 	return k
 }
@@ -161,7 +161,7 @@ func (k *korc) run(ctx context.Context) {
 			k.count++
 			k.credentials[id] = true
 			select {
-			case k.logins <- id:
+			case k.loggedIn <- id:
 			default:
 			}
 		}
@@ -203,7 +203,7 @@ func (k *korc) logins(t *testing.T, n int) string {
 	id := ""
 	for range n {
 		select {
-		case id = <-k.logins:
+		case id = <-k.loggedIn:
 		case <-time.After(time.Minute):
 			t.Fatal("K-ORC does not log in")
 		}

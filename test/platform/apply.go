@@ -94,8 +94,8 @@ func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionKind, namesp
 func (c *Cluster) WaitCondition(
 	ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, condition, status string,
 ) error {
-	name := fmt.Sprintf("%s=%s of %s %s", condition, status, kind.Kind, name)
-	return c.processes.Wait(ctx, name, func(ctx context.Context) (bool, error) {
+	description := fmt.Sprintf("%s=%s of %s %s", condition, status, kind.Kind, name)
+	return c.processes.Wait(ctx, description, func(ctx context.Context) (bool, error) {
 		u, err := c.Get(ctx, kind, name)
 		switch {
 		case err != nil:
