@@ -331,7 +331,7 @@ func serverOwned(tb testing.TB, o *structpb.Struct) {
 	meta.Fields["creationTimestamp"] = value(tb, "2026-01-01T00:00:00Z")
 }
 
-// shape returns the field set of a value as managedFields hold it.
+// shape returns the field set of a value in the format of managedFields.
 func shape(v any) any {
 	out := map[string]any{}
 	if m, ok := v.(map[string]any); ok {

@@ -142,7 +142,7 @@ func repository() *openstackv1.KeyRepository {
 	}}
 }
 
-// bounded: of the Secrets that its objects do not name, the companion sees nothing, and it changes none.
+// bounded checks that the companion can neither read nor change Secrets that its objects do not name.
 func (c *cluster) bounded() {
 	c.t.Helper()
 	foreign := client.ObjectKey{Namespace: namespace, Name: "mariadb-root"}
@@ -180,7 +180,7 @@ func deployment() *appsv1.Deployment {
 	}}
 }
 
-// start starts Kubernetes and the companion, as the service account that a control plane has for it.
+// start starts Kubernetes and the companion, with the service account that a control plane creates for it.
 func start(t *testing.T) *cluster {
 	t.Helper()
 	config := startKubernetes(t)

@@ -16,7 +16,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 )
 
-// startKubernetes starts a control plane without nodes, which ends with the test, and returns the way in as an administrator.
+// startKubernetes starts a control plane without nodes, which is stopped after the test, and returns an administrator's
+// configuration.
 func startKubernetes(t *testing.T) *rest.Config {
 	t.Helper()
 	build := exec.Command("../../hack/tools/build.sh", "kubernetes")
@@ -50,7 +51,7 @@ func startKubernetes(t *testing.T) *rest.Config {
 	return api.Config
 }
 
-// eventually waits until something holds, at most three minutes.
+// eventually waits for a condition, at most three minutes.
 func eventually(t *testing.T, description string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

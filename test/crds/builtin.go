@@ -51,7 +51,7 @@ type object struct {
 	pod *pod
 }
 
-// A pod is a pod's metadata and spec wherever they stand.
+// A pod contains a pod's metadata and spec, wherever they are in an object.
 type pod struct {
 	path *field.Path
 	meta *metav1.ObjectMeta

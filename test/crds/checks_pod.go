@@ -51,7 +51,7 @@ func (keys once[T]) check(path *field.Path, key T) field.ErrorList {
 	return nil
 }
 
-// invalid turns the reasons against a value into errors.
+// invalid converts the reasons against a value to errors.
 func invalid(path *field.Path, value any, reasons []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, reason := range reasons {
@@ -94,7 +94,7 @@ func volumes(p *pod) field.ErrorList {
 	return errs
 }
 
-// countSet counts the fields of a struct of pointers that are not nil: one of them, by Kubernetes' convention for unions.
+// countSet counts the non-nil fields of a struct of pointers: one of them, by Kubernetes' convention for unions.
 func countSet(union any) int {
 	n := 0
 	for _, f := range reflect.ValueOf(union).Fields() {
@@ -151,7 +151,7 @@ func ports(_ *pod, c *corev1.Container, path *field.Path) field.ErrorList {
 
 var protocols = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}
 
-// protocol allows the empty one, which stands for TCP.
+// protocol accepts an empty protocol, which defaults to TCP.
 func protocol(path *field.Path, p corev1.Protocol) field.ErrorList {
 	if p == "" || slices.Contains(protocols, p) {
 		return nil

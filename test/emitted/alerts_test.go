@@ -465,7 +465,7 @@ var instances = strings.NewReplacer("mariadb-cell-far", "mariadb", "rabbitmq-cel
 // cellProcess matches the name of a process or a certificate of a cell.
 var cellProcess = regexp.MustCompile(`"nova-[a-z0-9]+-(conductor|metadata|vnc|spice|serial|tls)"`)
 
-// alertsOf returns all alerts of cases: by name, each expression that some case has.
+// alertsOf returns all alerts of cases: by name, each different expression.
 func alertsOf(all ...testCase) map[string][]rule {
 	out := map[string][]rule{}
 	for _, c := range all {
@@ -543,7 +543,7 @@ func TestEveryAlertHasScenario(t *testing.T) {
 // prove makes TestAlerts write the list of alerts that it has evaluated in their scenes.
 var prove = flag.Bool("prove", false, "write testdata/alerts.txt, after Prometheus's engine has evaluated every alert as its scenes want (PROMQL)")
 
-// proofs returns a line for each alert: name, severity, how long it waits, a hash of its scenes, and the expression.
+// proofs returns a line for each alert: name, severity, duration, a hash of its scenes, and the expression.
 func proofs(all map[string][]rule) []string {
 	var out []string
 	for name, rules := range all {

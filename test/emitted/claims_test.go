@@ -136,7 +136,7 @@ type testCase struct {
 // simulated are the cases, which no test changes.
 var simulated []testCase
 
-// cases simulates all claims, each in one release, and in make test-long the examples in every one.
+// cases simulates all claims, each in one release, and in make test-long the examples in every release.
 func cases(t *testing.T) []testCase {
 	t.Helper()
 	if simulated == nil {

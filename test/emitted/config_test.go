@@ -131,7 +131,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestEnvironment checks that every option that a pod's environment sets is one that oslo.config reads from there.
+// TestEnvironment checks that oslo.config reads every option that a pod's environment sets from there.
 func TestEnvironment(t *testing.T) {
 	checked := 0
 	for _, c := range cases(t) {
@@ -197,7 +197,7 @@ func optionOf(known *registry.Registry, variable string) *registry.Option {
 	return options[variable]
 }
 
-// files returns the contents of a ConfigMap, and of a Secret that an aggregate makes.
+// files returns the contents of a ConfigMap, and of the Secret of a SecretAggregate.
 func files(o preview.Object) map[string]string {
 	path := map[string][]string{"ConfigMap": {"data"}, "SecretAggregate": {"spec", "template"}}[o.Kind]
 	if path == nil {

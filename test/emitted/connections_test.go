@@ -86,7 +86,8 @@ func clientsOf(t *testing.T, c testCase) []databaseClient {
 	return out
 }
 
-// inPod returns how many connections a pod opens to a database: one for each thread of uWSGI, or a pool for each process.
+// inPod returns the number of connections that a pod opens to a database: one for each thread of uWSGI, or a pool for
+// each process.
 func inPod(t *testing.T, name, namespace string, pod corev1.PodSpec, configs map[string]map[string]string) int {
 	t.Helper()
 	command := strings.Join(append(slices.Clone(pod.Containers[0].Command), pod.Containers[0].Args...), " ")

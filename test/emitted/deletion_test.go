@@ -91,7 +91,7 @@ func blockers(all []*appliedClaim, of *appliedClaim) []string {
 	return out
 }
 
-// body returns an object itself, wherever it is wrapped.
+// body returns an object without its wrapper.
 func body(o encoded.Struct) encoded.Struct {
 	if inner, ok := wrapper.Desired(o); ok {
 		return inner

@@ -68,8 +68,8 @@ func readComposed(t *testing.T) []composed {
 	return out
 }
 
-// TestScratchIsBounded proves that no pod fills the disk or the memory of its node: each of its directories there has a size, and a pod with
-// directories on the disk requests storage for them.
+// TestScratchIsBounded checks that no pod can fill the disk or the memory of its node: each of its directories there
+// has a size limit, and a pod with directories on the disk requests storage for them.
 func TestScratchIsBounded(t *testing.T) {
 	directories, sizes := 0, map[string]bool{}
 	for _, o := range allComposed(t) {
@@ -213,7 +213,8 @@ func TestGrowthDocumented(t *testing.T) {
 	t.Logf("%d CronJobs, %d options, services %v", len(jobs), len(options), slices.Sorted(maps.Keys(services)))
 }
 
-// TestGrowthAges proves that the table has the ages by which CronJobs run: each number of days is one that a composed CronJob of the row has.
+// TestGrowthAges checks that the ages in the table are those of the CronJobs: each number of days is configured in a
+// composed CronJob of the row.
 func TestGrowthAges(t *testing.T) {
 	commands := map[string]string{}
 	for _, o := range allComposed(t) {
@@ -241,7 +242,7 @@ func TestGrowthAges(t *testing.T) {
 	}
 }
 
-// TestGrowthProven proves that every row names a test, and that it exists.
+// TestGrowthProven checks that every row names an existing test.
 func TestGrowthProven(t *testing.T) {
 	var source strings.Builder
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {

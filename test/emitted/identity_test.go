@@ -47,7 +47,7 @@ func example(t *testing.T, file string) []*unstructured.Unstructured {
 	}
 }
 
-// TestIdentity checks that API servers accept every object of the example, by the released operators' definitions.
+// TestIdentity validates every object of the example with the released operators' definitions.
 func TestIdentity(t *testing.T) {
 	set := crds.Load(t)
 	own, err := definition.All()
@@ -102,7 +102,7 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// references returns the objects that an object of K-ORC's names, at any depth: "Network web".
+// references returns the objects that an object of K-ORC refers to, at any depth: "Network web".
 func references(value any) []string {
 	kinds := map[string]string{
 		"networkRef": "Network", "floatingNetworkRef": "Network", "subnetRef": "Subnet", "routerRef": "Router", "portRef": "Port",
@@ -135,7 +135,7 @@ func references(value any) []string {
 	return out
 }
 
-// TestIdentityClaim checks that the rules of the example's control plane are ones that Keystone reads.
+// TestIdentityClaim checks that Keystone accepts the rules of the example's control plane.
 func TestIdentityClaim(t *testing.T) {
 	claim, err := examples.Files.ReadFile("identity/claim.yaml")
 	if err != nil {

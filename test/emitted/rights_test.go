@@ -9,8 +9,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestRightsAreThePlatforms checks that a pod that gets a token of the Kubernetes API runs an image of the platform,
-// with the platform's pull secrets, on a platform and with claims that name others.
+// TestRightsAreThePlatforms checks that pods with a token of the Kubernetes API run images of the platform, with the
+// platform's pull secrets, even on a platform and with claims that configure others.
 func TestRightsAreThePlatforms(t *testing.T) {
 	observed := 0
 	for _, c := range cases(t) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// find returns every text under a key, wherever in a document it stands.
+// find adds every text under a key, at any depth of a document.
 func find(v any, key string, found map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:

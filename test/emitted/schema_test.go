@@ -134,7 +134,7 @@ func TestSchemaJobs(t *testing.T) {
 	}
 }
 
-// asMap returns an object as an API server gets it.
+// asMap returns an object in the form in which an API server gets it.
 func asMap(t *testing.T, o *batchv1.Job) map[string]any {
 	t.Helper()
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -212,7 +212,7 @@ func namespaceOf(t *testing.T, api client.Client) string {
 	return list.Items[0].Namespace
 }
 
-// endPod creates the pod of a Job, which has ended well.
+// endPod creates the succeeded pod of a Job.
 func endPod(t *testing.T, api client.Client, j *batchv1.Job) {
 	t.Helper()
 	pod := &corev1.Pod{ObjectMeta: *j.Spec.Template.ObjectMeta.DeepCopy(), Spec: j.Spec.Template.Spec}
@@ -226,7 +226,7 @@ func endPod(t *testing.T, api client.Client, j *batchv1.Job) {
 	}
 }
 
-// runSchema reconciles until everything has run, and returns the Jobs of that. Each ends well.
+// runSchema reconciles until all steps have run, and returns their Jobs. Each succeeds.
 func runSchema(t *testing.T, api client.Client, r *databasesync.Reconciler, sync *openstackv1.DatabaseSync) []batchv1.Job {
 	t.Helper()
 	key := client.ObjectKeyFromObject(sync)

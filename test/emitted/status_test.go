@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// statusChecker checks the status in every answer of a function by the schema of its kind.
+// statusChecker validates the status in every response of a function with the schema of its kind.
 type statusChecker struct {
 	function.Runner
 	t     *testing.T

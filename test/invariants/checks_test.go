@@ -48,7 +48,7 @@ func (w *simulation) endSegment(t *rapid.T) {
 	w.steps = nil
 }
 
-// note records a call for endSegment, and holds that an object stays the same one.
+// note records a call for endSegment, and checks that a resource keeps its object.
 func (w *simulation) note(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
 	s := step{observed: map[string]bool{}, desired: map[string]bool{}, latest: map[string]bool{}, ready: plan.Ready()}
 	for name := range w.observed {
@@ -68,7 +68,7 @@ func (w *simulation) note(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compos
 	w.steps = append(w.steps, s)
 }
 
-// checkFatal checks invariants 2 and 8 for a response that is an error.
+// checkFatal checks invariants 2 and 8 for an error response.
 func checkFatal(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) {
 	if rsp.GetDesired() != nil {
 		t.Errorf("2: an error leaves %d objects desired: the others would be deleted", len(rsp.GetDesired().GetResources()))
@@ -426,8 +426,7 @@ func checkFields(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	}
 }
 
-// checkStatus checks that the status is one that an API server takes: one that it does not take keeps Crossplane from
-// writing anything.
+// checkStatus checks that an API server accepts the status: a rejected status keeps Crossplane from writing anything.
 func checkStatus(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	got := rsp.GetDesired().GetComposite().GetResource().AsMap()
 	v, err := definition.Validator(got["apiVersion"].(string), got["kind"].(string))

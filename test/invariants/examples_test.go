@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
-// TestExamples checks that every example becomes ready, and every kind that is emitted has a readiness rule.
+// TestExamples checks that every example becomes ready, and that every emitted kind has a readiness rule.
 func TestExamples(t *testing.T) {
 	files, err := fs.Glob(examples.Files, "controlplane/*.yaml")
 	if err != nil || len(files) == 0 {

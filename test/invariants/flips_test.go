@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
-// disturb creates a random change of the kinds that operators, clusters and users make, or changes the spec as a tenant
+// disturb makes a random change of the kinds that operators, clusters and users make, or changes the spec as a tenant
 // would.
 func (w *simulation) disturb(t *rapid.T) {
 	for range rapid.IntRange(1, 5).Draw(t, "flips") {

@@ -76,7 +76,7 @@ func history(t *rapid.T, s *subject) {
 	w.rest(t)
 }
 
-// fix lives with an invalid spec for a while, if it is one, and fixes it.
+// fix keeps an invalid spec for some calls, if it is one, and fixes it.
 func (w *simulation) fix(t *rapid.T) {
 	if !w.held {
 		return
@@ -96,7 +96,7 @@ func (w *simulation) fix(t *rapid.T) {
 	w.xr["spec"], w.held = w.lastValid().xr["spec"], false
 }
 
-// call creates one call and checks the response for the invariants; thoroughly: for all of them, some of which take
+// call calls the function and checks the response for the invariants; thoroughly: for all of them, some of which take
 // long. It returns nil if the function rejects a request that it may reject.
 func (w *simulation) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 	counts.cases.Add(1)

@@ -573,7 +573,7 @@ func (s converged) resources(component string) []string {
 	return out
 }
 
-// A mutant is the function of a kind, one of whose components waits for less.
+// A mutant is the function of a kind with a component that waits for less.
 type mutant struct {
 	name, component string
 	// need is the component that it does not wait for: for stages, the same one.
@@ -681,7 +681,7 @@ func together(n int) func([]compose.Stage) ([]compose.Stage, bool) {
 	}
 }
 
-// changed returns the function of a kind with a component that is changed.
+// changed returns the function of a kind with a changed component.
 func changed(r function.Runner, component int, change func(reflect.Value)) function.Runner {
 	c := reflect.New(reflect.TypeOf(r)).Elem()
 	c.Set(reflect.ValueOf(r))

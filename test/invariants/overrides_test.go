@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// A setting is an option with a value that a service takes in every release.
+// A setting is an option with a value that a service accepts in every release.
 type setting struct {
 	group, option string
 	value         any
@@ -27,7 +27,7 @@ func options(service string) constraint {
 	})
 }
 
-// computeOptions draws some of nova-compute's.
+// computeOptions draws some options of nova-compute.
 func computeOptions() constraint {
 	return someOf("nova", func(release string, over common.Overrides) error {
 		_, err := override.Compute(release, over.Config)
@@ -35,7 +35,7 @@ func computeOptions() constraint {
 	})
 }
 
-// someOf draws some of a service's options that are taken in every release.
+// someOf draws some options of a service that every release accepts.
 func someOf(service string, check func(release string, over common.Overrides) error) constraint {
 	all := sync.OnceValue(func() []setting { return settings(service, check) })
 	return constraint{instead: rapid.Custom(func(t *rapid.T) any {

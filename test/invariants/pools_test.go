@@ -32,7 +32,7 @@ var storageInstances = map[string]string{"storage.ceph": "storage-ceph-1a2b3", "
 // storageClusters are the clusters that they are in, where that is not the management cluster.
 var storageClusters = map[string]string{"tenant-a.ssd": ", cluster: {ref: {name: east}}"}
 
-// keyRevisions begin the names of the copies of their users' keys.
+// keyRevisions returns prefixes of the copies of users' keys.
 func keyRevisions() []string {
 	var out []string
 	for _, instance := range storageInstances {

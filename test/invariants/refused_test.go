@@ -249,8 +249,8 @@ func platformWith(spec object) *structpb.Struct {
 // acceptsAll reports whether there is no invalid change.
 func (w *simulation) acceptsAll() bool { return len(w.invalidChanges()) == 0 }
 
-// tryInvalidEdit creates an invalid change in a copy of a simulation. In any state, no new resources may be desired
-// then, and the tenant must get an error.
+// tryInvalidEdit makes an invalid change in a copy of a simulation. In any state, no new resources may be desired then,
+// and the tenant must get an error.
 func (w *simulation) tryInvalidEdit(t *rapid.T) {
 	if w.acceptsAll() {
 		return
@@ -278,7 +278,7 @@ func (w *simulation) tryInvalidEdit(t *rapid.T) {
 	wrong.checkRejected(t, rsp, err)
 }
 
-// invalidEdit creates a permanent invalid change in a simulation's spec. The deletion policy may be edited as well.
+// invalidEdit makes a permanent invalid change in a simulation's spec. The deletion policy may be edited as well.
 func invalidEdit(t *rapid.T, w *simulation) {
 	if w.acceptsAll() {
 		return
@@ -364,7 +364,7 @@ func requiresMoreResources(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionRe
 	return false
 }
 
-// damage replaces something in an object, at the top or further down.
+// damage replaces a value in an object, at any depth.
 func damage(t *rapid.T, s *structpb.Struct) {
 	for {
 		names := slices.Sorted(maps.Keys(s.GetFields()))

@@ -21,7 +21,8 @@ type drawer struct {
 	present *rapid.Generator[bool]
 }
 
-// A constraint is about the values of some fields. Its key is the end of their path: "keystone.replicas", "tolerations[]".
+// A constraint applies to the values of some fields. Its key is the suffix of their path: "keystone.replicas",
+// "tolerations[]".
 type constraint struct {
 	// instead draws the value in place of the schema.
 	instead *rapid.Generator[any]
@@ -132,7 +133,7 @@ func (d drawer) constraint(path string) constraint {
 // patterns are the generators of strings, by pattern.
 var patterns sync.Map
 
-// pattern generates strings that a schema takes.
+// pattern generates strings that a schema accepts.
 func pattern(s *apiextensionsv1.JSONSchemaProps) *rapid.Generator[string] {
 	low, high := int64(0), int64(longest)
 	if s.MinLength != nil {

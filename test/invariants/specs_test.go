@@ -565,7 +565,7 @@ func init() { //nolint:gochecknoinits // the table refers to itself
 	}
 }
 
-// reachable completes how something is reached from outside.
+// reachable adds the required settings of an external exposure.
 func reachable(o object) {
 	if _, ok := o["gateway"]; !ok {
 		o["gateway"] = object{"name": "public", "namespace": "gateways"}
@@ -578,7 +578,7 @@ func reachable(o object) {
 	}
 }
 
-// reachableMembers completes how members are reached from outside.
+// reachableMembers adds the required settings of members' external exposure.
 func reachableMembers(o object) {
 	delete(o, "nodes")
 	if o["type"] == "NodePort" {
@@ -675,7 +675,7 @@ func specSchema(folder string) (*apiextensionsv1.JSONSchemaProps, error) {
 // drawn counts the drawn specs, discarded the invalid ones.
 var drawn, discarded atomic.Int64
 
-// draw draws an object that an API server takes, with its defaults. One that it does not take is discarded.
+// draw draws an object that an API server accepts, with its defaults. A rejected one is discarded.
 func (k *definedKind) draw(t *rapid.T, namespace, name string) object {
 	d := drawer{t: t, constraints: k.constraints, present: rapid.SampledFrom([]bool{false, true})}
 	if rapid.Bool().Draw(t, "sparse") {
@@ -701,7 +701,7 @@ func (k *definedKind) draw(t *rapid.T, namespace, name string) object {
 	return o
 }
 
-// checkType checks that an object fits its Go type, or functions would not see all of it.
+// checkType checks that an object fits its Go type; otherwise functions would not read all of it.
 func (k *definedKind) checkType(t *rapid.T, o object) {
 	b, err := json.Marshal(o)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// A subject is a kind of composite resource whose function is held to the invariants.
+// A subject is a kind of composite resource whose function is checked for the invariants.
 type subject struct {
 	name   string
 	runner function.Runner
@@ -178,7 +178,8 @@ var subjects = []*subject{
 	},
 }
 
-// genControlPlane draws a claim on a platform, and makes it a composite resource as Crossplane does. Some have no claim.
+// genControlPlane draws a claim on a platform, and converts it to a composite resource as Crossplane does. Some have no
+// claim.
 func genControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	namespace := rapid.SampledFrom([]string{"tenant-a", "t", "trial-" + strings.Repeat("x", 57)}).Draw(t, "namespace")
 	name := rapid.SampledFrom([]string{"cloud", "c", "eu.cloud", strings.Repeat("y", 63)}).Draw(t, "name")
@@ -287,8 +288,8 @@ func (w *simulation) copy() *simulation {
 // marker is a secret: it is in every place that a function could read, and must be in no response.
 const marker = "correct-horse-battery-staple"
 
-// request returns the request that Crossplane would make now. Connection details and credentials hold secrets, as they
-// do.
+// request returns the request that Crossplane would send now. Connection details and credentials contain secrets, as in
+// reality.
 func (w *simulation) request(t *rapid.T) *fnv1.RunFunctionRequest {
 	secret := map[string][]byte{"password": []byte(marker)}
 	req := &fnv1.RunFunctionRequest{
@@ -312,7 +313,7 @@ func (w *simulation) request(t *rapid.T) *fnv1.RunFunctionRequest {
 	return req
 }
 
-// sent returns a request after the way over the wire: composed resources are bytes.
+// sent returns a request after a round trip: composed resources are bytes.
 func sent(t *rapid.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
 	b, err := proto.Marshal(req)
 	if err != nil {
@@ -325,12 +326,12 @@ func sent(t *rapid.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
 	return out
 }
 
-// run returns the function's answer to a request.
+// run returns the function's response to a request.
 func (s *subject) run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 	return s.runner.Run(wire.RequestOf(req)).Message()
 }
 
-// explain returns the response with the plan behind it. There may be none.
+// explain returns the response with its plan, which may be missing.
 func (s *subject) explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
 	rsp, plan, err := s.runner.Explain(wire.RequestOf(req))
 	if rsp == nil {
@@ -418,7 +419,7 @@ func metadata(s *structpb.Struct) map[string]*structpb.Value {
 	return s.GetFields()["metadata"].GetStructValue().GetFields()
 }
 
-// identity names an object as an API server does.
+// identity returns the identity of an object in an API server.
 func identity(s *structpb.Struct) string {
 	return compose.KindOf(s).GroupKind().String() + " " + metadata(s)["namespace"].GetStringValue() + "/" + metadata(s)["name"].GetStringValue()
 }

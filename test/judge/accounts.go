@@ -161,7 +161,7 @@ func (w *inventory) brokerAt(where namespaceRef, host string) string {
 	return queue
 }
 
-// brokerIn returns the name of the broker that a reference names, by a RabbitmqCluster or by a Secret.
+// brokerIn returns the name of the broker in a reference, by a RabbitmqCluster or by a Secret.
 func brokerIn(reference any, cluster, secret string) string {
 	for _, path := range [][]string{{cluster}, {cluster, "name"}, {secret, "name"}} {
 		if name := text(reference, path...); name != "" {

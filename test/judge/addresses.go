@@ -192,7 +192,7 @@ func (w *inventory) monitored(o object) []*service {
 	return out
 }
 
-// A backend is where a route leads.
+// A backend is the target of a route.
 type backend struct {
 	name string
 	port int
@@ -244,7 +244,7 @@ func (w *inventory) checkRoutes() {
 	}
 }
 
-// checkHosts checks that the certificate that an Ingress serves is for its hosts.
+// checkHosts checks that the certificate of an Ingress is for its hosts.
 func (w *inventory) checkHosts(o object) {
 	for _, tls := range list(o.manifest, "spec", "tls") {
 		if text(tls, "secretName") == "" {

@@ -48,7 +48,7 @@ func exampleAt(t *testing.T, path string) judge.Cloud {
 	return c
 }
 
-// copied returns a cloud that can be broken without the other.
+// copied returns a copy of a cloud that can be changed independently.
 func copied(t *testing.T, c judge.Cloud) judge.Cloud {
 	t.Helper()
 	out := judge.Cloud{Given: c.Given, HasTLS: c.HasTLS}
@@ -66,7 +66,7 @@ func copied(t *testing.T, c judge.Cloud) judge.Cloud {
 	return out
 }
 
-// inner returns the object itself.
+// inner returns an object without its wrapper.
 func inner(m fields) fields {
 	if m["kind"] == "Object" {
 		return m["spec"].(fields)["forProvider"].(fields)["manifest"].(fields)
@@ -74,7 +74,7 @@ func inner(m fields) fields {
 	return m
 }
 
-// A breaking breaks a cloud.
+// A breaking changes a cloud.
 type breaking func(t *testing.T, c *judge.Cloud)
 
 // in returns the object of a kind whose name has a prefix, "" for any composed kind.
@@ -395,7 +395,7 @@ func TestServiceNotYetEnabled(t *testing.T) {
 	}
 }
 
-// TestIngress checks that the certificate that an Ingress serves is for its host.
+// TestIngress checks that the certificate of an Ingress must be for its host.
 func TestIngress(t *testing.T) {
 	const host = "identity.production.tenant-a.example.com"
 	for name, want := range map[string]bool{host: false, "*.production.tenant-a.example.com": false, "keystone.tenant-a.svc": true} {

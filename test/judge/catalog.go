@@ -27,7 +27,7 @@ var delegated = []string{"compute", "network", "image", "block-storage", "key-ma
 // trustee is the group of that login.
 const trustee = "trustee"
 
-// logins returns the groups by which a container logs in.
+// logins returns the option groups with a login of a container.
 func logins(c corev1.Container) []string {
 	var out []string
 	for _, e := range c.Env {

@@ -33,8 +33,8 @@ func cephCluster(w *inventory, o object) {
 	}
 }
 
-// cephObjectStore: the same versions, pkg/operator/ceph/object/{objectstore,spec}.go: a Service of the gateways,
-// which are no pods of the cloud.
+// cephObjectStore: the same versions, pkg/operator/ceph/object/{objectstore,spec}.go: a Service of the gateways, whose
+// pods do not belong to the cloud.
 func cephObjectStore(w *inventory, o object) {
 	l := labels.Set{"app": "rook-ceph-rgw", "rook_cluster": o.namespace, "rook_object_store": o.name}
 	n, _ := number(o.manifest, "spec", "gateway", "securePort")
@@ -58,7 +58,7 @@ func storeReads(o object) []configRead {
 	return out
 }
 
-// poolReads returns the tokens by which Rook gets through to another cluster (pool/peers.go of v1.18.8).
+// poolReads returns the tokens with which Rook connects to another cluster (pool/peers.go of v1.18.8).
 func poolReads(o object) []configRead {
 	var out []configRead
 	for _, name := range texts(o.manifest, "spec", "mirroring", "peers", "secretNames") {

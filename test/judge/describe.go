@@ -25,7 +25,7 @@ type ID struct{ Cluster, Namespace, Group, Kind, Name string }
 
 func (id ID) String() string { return id.Kind + " " + id.Name }
 
-// A Workload is a kind of pods that all look alike.
+// A Workload represents identical pods.
 type Workload struct {
 	// Of is the object that creates the pods, and Part their role if an operator creates several kinds of pods for one
 	// object.
@@ -46,8 +46,8 @@ type Port struct {
 	Issuer string
 }
 
-// A Hop is traffic (TCP) from pods to a port of pods. An end that is outside of the cloud is no Workload, but a role: a neighbour, such
-// as an operator, or anywhere.
+// A Connection is TCP traffic from pods to a port of pods. An end outside of the cloud is no Workload, but a role: a
+// neighbor, such as an operator, or anywhere.
 type Connection struct {
 	From, To Endpoint
 	Port     int
@@ -62,7 +62,7 @@ type Connection struct {
 	Trusts []string
 }
 
-// An End is one end of a Hop: pods of an object, or a role outside.
+// An Endpoint is one end of a Connection: pods of an object, or a role outside.
 type Endpoint struct {
 	Of            ID
 	Part, Outside string
@@ -75,7 +75,7 @@ func (e Endpoint) String() string {
 	return (&pod{of: object{kind: e.Of.Kind, name: e.Of.Name}, part: e.Part}).String()
 }
 
-// A Use is a login of a container at a database or a virtual host of a queue.
+// A Login is a login of a container at a database or a virtual host of a queue.
 type Login struct {
 	CreatedBy ID
 	// Queue: it is a virtual host, and no database.
@@ -194,7 +194,7 @@ var trustGroups = map[string]string{
 	controller: "c5c3.io", ofPrometheus: "monitoring.coreos.com", ofExposure: "gateway.networking.k8s.io", ofKORC: "openstack.k-orc.cloud",
 }
 
-// trusts returns the Secrets and ConfigMaps in which a client has the certificate of an authority.
+// trusts returns the Secrets and ConfigMaps in which a client has the certificate of a CA.
 func (w *inventory) trusts(from Endpoint, p *pod, issuer string) []string {
 	var reads []configRead
 	reported := trustGroups[from.Outside]

@@ -114,7 +114,7 @@ func (w *inventory) checkFiles() {
 	}
 }
 
-// isScript reports whether a text is a program for an interpreter.
+// isScript reports whether a text is a script with an interpreter.
 func isScript(text string) bool { return strings.HasPrefix(text, "#!") }
 
 // runs reports whether a container's command names the mounted file of a script, directly or through another script.

@@ -112,7 +112,7 @@ func (w *inventory) needAddress(p *pod, a address, why string) {
 	}
 }
 
-// resolvePods returns the pods, and their port, that an address inside leads to.
+// resolvePods returns the pods, with their port, of an internal address.
 func (w *inventory) resolvePods(where namespaceRef, a address) []flow {
 	var out []flow
 	s := w.service(where, a.service)
@@ -276,7 +276,7 @@ func (w *inventory) routed(to string) bool {
 	})
 }
 
-// needMembers records that members of a cluster of databases reach each other, and object stores that have copies
+// needMembers records the flows between members of a cluster of databases, and to object stores with backups
 // (functions/ovn/member.sh, bucket.sh).
 func (w *inventory) needMembers(p *pod, c corev1.Container) {
 	for _, e := range c.Env {

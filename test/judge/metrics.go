@@ -98,7 +98,8 @@ func metricsOf(expr string) []string {
 	return out
 }
 
-// ofNodes returns how many metrics are of nodes, which are in no namespace, if the expression is limited to the nodes of pods of one.
+// ofNodes returns the number of node metrics, which have no namespace, if the expression is limited to the nodes of a
+// namespace's pods.
 func ofNodes(queried []string, expr, namespace string) (count int) {
 	_, limit, found := strings.Cut(expr, " and on (node")
 	if !found || !strings.Contains(limit, `kube_pod_info{namespace="`+namespace+`"`) {

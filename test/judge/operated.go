@@ -78,7 +78,7 @@ var neighbours = map[string][]string{
 // apiServer are the ports that an API server listens on, unless the platform names others.
 var apiServer = []int{443, 6443}
 
-// operated adds the pods that an operator makes, and Services to them.
+// operated adds the pods that an operator creates, and their Services.
 func (w *inventory) operated(o object, part string, l labels.Set, replicas *int, ports ...port) *pod {
 	p := &pod{namespaceRef: o.namespaceRef, of: o, part: part, labels: l, replicas: replicas, ports: ports, tls: map[int]servedCertificate{}}
 	w.pods = append(w.pods, p)
@@ -93,8 +93,8 @@ func (w *inventory) operatedService(o object, p *pod, name string, headless bool
 	w.services = append(w.services, s)
 }
 
-// variants returns the names under which a Service is reached (mariadb-operator v25.10.4,
-// pkg/statefulset/statefulset.go: ServiceNameVariants).
+// variants returns the host names of a Service (mariadb-operator v25.10.4, pkg/statefulset/statefulset.go:
+// ServiceNameVariants).
 func variants(namespace string, services ...string) []string {
 	var out []string
 	for _, s := range services {
@@ -363,7 +363,7 @@ func (w *inventory) checkOperated() {
 	}
 }
 
-// namespacesOf a neighbour.
+// namespacesOf returns the namespaces of a neighbor.
 func (w *inventory) namespacesOf(role string) []string {
 	if role == ofExposure {
 		return w.exposedBy()
@@ -407,7 +407,7 @@ func (w *inventory) apiPorts() []int {
 	return apiServer
 }
 
-// ordinals returns the names of a set's pods.
+// ordinals returns the names of a StatefulSet's pods.
 func ordinals(set string, n int) []string {
 	var out []string
 	for i := range n {

@@ -19,7 +19,7 @@ var configFiles = map[string]string{
 	"neutron": "neutron.conf", "nova": "nova.conf", "placement": "placement.conf",
 }
 
-// A configured program is one that a container runs with a configuration file.
+// A configured program is a program that a container runs with a configuration file.
 type configured struct {
 	program, service string
 	// of is the pod, and file the object in which the file is.
@@ -133,7 +133,7 @@ func starts(p *pod, c corev1.Container, mounts []mounted) (commands []string, va
 	return commands, strings.Join(names, "\n")
 }
 
-// sourceOf returns the ConfigMap or Secret that has a file of a container.
+// sourceOf returns the ConfigMap or Secret of a container's file.
 func (w *inventory) sourceOf(p *pod, c corev1.Container, file string) string {
 	for _, m := range c.VolumeMounts {
 		for _, s := range sourcesOf(p, m.Name) {
@@ -148,7 +148,7 @@ func (w *inventory) sourceOf(p *pod, c corev1.Container, file string) string {
 }
 
 // checkOptions checks that a program reads each option of a file, and that every program that reads an option gets it
-// where another program of its service does.
+// if another program of its service does.
 func (w *inventory) checkOptions() {
 	all := w.configuredPrograms()
 	byFile := map[string][]*configured{}
@@ -161,7 +161,7 @@ func (w *inventory) checkOptions() {
 	w.checkGets(all)
 }
 
-// ignored reports whether none of some programs of a service reads an option.
+// ignored reports whether no program of a service reads an option.
 func ignored(programs []*configured, service, group, option string) bool {
 	return !slices.ContainsFunc(programs, func(c *configured) bool {
 		return c.service == service && c.readers.Use(c.program, group, option) != registry.Ignores
@@ -332,7 +332,7 @@ var (
 	}
 )
 
-// lacks reports whether there is a reason for which a program does not get an option.
+// lacks reports whether a program has a reason not to get an option.
 func lacks(c *configured, group, option string) bool {
 	for _, l := range lacking {
 		if slices.Contains(l.programs, c.program) && l.group == group && (l.option == option || l.option == "") {

@@ -95,7 +95,7 @@ func (w *inventory) pod(name string) *pod {
 	return w.pods[i]
 }
 
-// of returns the policies about a pod.
+// of returns the policies that select a pod.
 func of(p *pod, all []policy) []policy {
 	return slices.DeleteFunc(slices.Clone(all), func(q policy) bool {
 		return q.namespaceRef != p.namespaceRef || !selects(&q.Spec.PodSelector, p.labels)
@@ -149,7 +149,7 @@ var everywhere = peer{}
 
 func within(p *pod) peer { return peer{pod: p} }
 
-// A side is one half of a policy.
+// A side is the ingress or the egress part of a policy.
 type side func(policy) []policySide
 
 type policySide struct {
@@ -353,7 +353,7 @@ func (w *inventory) checkFromOutside(rule string, to *pod, h policySide, port in
 	}
 }
 
-// nameOnly returns the namespace that a selector is about, if it is about one by its name.
+// nameOnly returns the namespace that a selector selects by name, if it does.
 func nameOnly(s *metav1.LabelSelector) string {
 	if len(s.MatchLabels) != 1 || len(s.MatchExpressions) > 0 {
 		return ""

@@ -31,7 +31,7 @@ func (w *inventory) checkSecrets() {
 	}
 }
 
-// A read is a place that reads a Secret or ConfigMap.
+// A configRead is a read of a Secret or ConfigMap.
 type configRead struct {
 	secretName
 
@@ -167,7 +167,7 @@ func asRefs(names []string) []any {
 	return out
 }
 
-// refersToSecret reports whether a field of that name is a reference to a Secret, or to a key of one.
+// refersToSecret reports whether a field with that name is a reference to a Secret, or to a key of one.
 func refersToSecret(field string) bool {
 	f := strings.ToLower(field)
 	return strings.Contains(f, "secret") && !strings.Contains(f, "store") && (strings.HasSuffix(f, "ref") || f == "secret")
@@ -181,7 +181,7 @@ func (w *inventory) nameOf(m fields, field string) string {
 	return field
 }
 
-// workloads returns the cluster that pods run in.
+// workloads returns the cluster of pods.
 func (w *inventory) workloads() string {
 	for _, p := range w.pods {
 		if p.spec != nil {
@@ -240,7 +240,7 @@ func podReads(p *pod) []configRead {
 	return out
 }
 
-// A volumeSource is a Secret or ConfigMap of which a volume has some keys, under paths, or all.
+// A volumeSource is a Secret or ConfigMap in a volume: some keys with their paths, or all.
 type volumeSource struct {
 	name  string
 	items map[string]string

@@ -149,7 +149,7 @@ func selectsMap(v any, l labels.Set) bool {
 	return selects(&s, l)
 }
 
-// An address in a text: a Service's, or one outside.
+// An address in a text: of a Service, or external.
 type address struct {
 	scheme, host string
 	// named is the host as written, which a certificate must contain.

@@ -120,7 +120,7 @@ func (w *inventory) checkTLS() {
 	w.checkTrust()
 }
 
-// checkTrust checks that a clouds.yaml has the authority of the certificate that is served where it leads.
+// checkTrust checks that a clouds.yaml has the CA of the certificate at its address.
 func (w *inventory) checkTrust() {
 	for _, o := range w.objects {
 		if !o.is("SecretAggregate.c5c3.io") {
@@ -141,7 +141,7 @@ func (w *inventory) checkTrust() {
 	}
 }
 
-// servedAt returns the certificate at an address inside.
+// servedAt returns the certificate at an internal address.
 func (w *inventory) servedAt(where namespaceRef, a address) (servedCertificate, bool) {
 	where.namespace = a.namespace
 	s := w.service(where, a.service)

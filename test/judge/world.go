@@ -22,7 +22,7 @@ type object struct {
 	manifest          fields
 }
 
-// A place is a namespace of a cluster.
+// A namespaceRef is a namespace of a cluster.
 type namespaceRef struct{ cluster, namespace string }
 
 func (o object) String() string { return o.kind + " " + o.name }
@@ -123,7 +123,7 @@ func newInventory(c Cloud) *inventory {
 	return w
 }
 
-// isWrapper reports an Object of provider-kubernetes.
+// isWrapper reports whether an object is an Object of provider-kubernetes.
 func isWrapper(m fields) bool {
 	return text(m, "kind") == "Object" && strings.Contains(text(m, "apiVersion"), ".crossplane.io/")
 }
@@ -139,7 +139,8 @@ func workloadCluster(all []Object) string {
 	return ""
 }
 
-// unwrap returns the object itself, and reports the cluster of workloads from the one that Crossplane runs in, where they are two.
+// unwrap returns an object without its wrapper, and distinguishes the cluster of workloads from Crossplane's, if they
+// are two.
 func unwrap(o Object, workloads string) object {
 	m, cluster := o.Manifest, ""
 	if isWrapper(m) {
@@ -158,7 +159,7 @@ func unwrap(o Object, workloads string) object {
 	}
 }
 
-// find returns the object of a kind and name in a place.
+// find returns the object with a kind and name in a namespace.
 func (w *inventory) find(p namespaceRef, kind, name string) (object, bool) {
 	i := slices.IndexFunc(w.objects, func(o object) bool { return o.namespaceRef == p && o.is(kind) && o.name == name })
 	if i < 0 {
@@ -225,7 +226,7 @@ func stringMap(v any, path ...string) map[string]string {
 	return out
 }
 
-// into reads a part of an object as a type of Kubernetes.
+// into decodes a part of an object into a Kubernetes type.
 func into(v, typed any) {
 	data, err := json.Marshal(v)
 	if err == nil {
@@ -251,7 +252,7 @@ func each(v any, path []string, visit func(path []string, m fields)) {
 	}
 }
 
-// spec returns all of an object but its metadata and status.
+// spec returns an object without its metadata and status.
 func (o object) spec() fields {
 	out := maps.Clone(o.manifest)
 	for _, field := range []string{"metadata", "status", "kind", "apiVersion"} {

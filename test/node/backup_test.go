@@ -65,18 +65,18 @@ func testBackup(ctx context.Context, t *testing.T, claim *unstructured.Unstructu
 		put(ctx, t, restored, name, secret(ctx, t, namespace, name))
 	}
 	started = time.Now()
-	restored := restore(ctx, t, restored)
+	restoredClaim := restore(ctx, t, restored)
 	if diff := cmp.Diff(before, rows(ctx, t, restored)); diff != "" {
 		t.Errorf("rows of the restored database (-backup +restored):\n%s", diff)
 	}
 	t.Logf("%d rows are unchanged, after %.0f s", len(before), time.Since(started).Seconds())
-	resume(ctx, t, restored)
-	if err := cluster.WaitCondition(ctx, restored.GroupVersionKind(), client.ObjectKeyFromObject(restored), "Ready"); err != nil {
+	resume(ctx, t, restoredClaim)
+	if err := cluster.WaitCondition(ctx, restoredClaim.GroupVersionKind(), client.ObjectKeyFromObject(restoredClaim), "Ready"); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("ready after %.0f s", time.Since(started).Seconds())
 	testRestored(ctx, t, restored, token)
-	if err := cluster.Client.Delete(ctx, restored); err != nil {
+	if err := cluster.Client.Delete(ctx, restoredClaim); err != nil {
 		t.Fatal(err)
 	}
 	// Who deletes the other one waits for both.
@@ -192,7 +192,7 @@ func put(ctx context.Context, t *testing.T, namespace, name string, data map[str
 	}
 }
 
-// change merges into an object.
+// change applies a merge patch to an object.
 func change(ctx context.Context, t *testing.T, u *unstructured.Unstructured, patch string) {
 	t.Helper()
 	if err := cluster.Client.Patch(ctx, u, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
@@ -200,8 +200,8 @@ func change(ctx context.Context, t *testing.T, u *unstructured.Unstructured, pat
 	}
 }
 
-// restore creates the claim that starts from the backup, and holds it up when its database is ready: before there is a
-// Keystone that writes.
+// restore creates the claim that starts from the backup, and pauses it when its database is ready, before Keystone
+// writes to it.
 func restore(ctx context.Context, t *testing.T, namespace string) *unstructured.Unstructured {
 	t.Helper()
 	claim, server := decode(t, "testdata/restored.yaml"), &unstructured.Unstructured{}
@@ -243,7 +243,7 @@ func composite(t *testing.T, claim *unstructured.Unstructured) *unstructured.Uns
 	return u
 }
 
-// rows of every table of Keystone's database, in order.
+// rows returns the rows of every table of Keystone's database, in order.
 func rows(ctx context.Context, t *testing.T, namespace string) []string {
 	t.Helper()
 	statements := sql(ctx, t, namespace, "SET SESSION group_concat_max_len = 1000000; "+

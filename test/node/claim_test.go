@@ -206,7 +206,7 @@ func testProject(ctx context.Context, t *testing.T, c *cloud) {
 	}
 }
 
-// testApplicationCredential checks that one can be made, and logs in.
+// testApplicationCredential checks that an application credential can be created and used.
 func testApplicationCredential(ctx context.Context, t *testing.T, c *cloud) {
 	token, err := tokens.Get(ctx, c.identity, c.provider.Token()).ExtractUser()
 	if err != nil {

@@ -49,8 +49,8 @@ func testClient(ctx context.Context, t *testing.T, namespace string, c *cloud) {
 	}
 }
 
-// clientOf returns the openstack client of the administrator of a control plane: it takes arguments, and returns the lines of the answer,
-// sorted.
+// clientOf returns the openstack client of the administrator of a control plane: it takes arguments, and returns the
+// sorted lines of the output.
 func clientOf(ctx context.Context, t *testing.T, namespace string, c *cloud) func(args ...string) []string {
 	t.Helper()
 	venv, err := install.Services(ctx, "../..", clientRelease, io.Discard)

@@ -259,7 +259,7 @@ func (n *Node) eventually(ctx context.Context, text string) error {
 	})
 }
 
-// healthy waits until a package is.
+// healthy waits until a package is healthy.
 func (n *Node) healthy(ctx context.Context, kind, name string) error {
 	return n.WaitCondition(ctx, schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: kind},
 		types.NamespacedName{Name: name}, "Healthy")

@@ -100,7 +100,7 @@ func (d *dayTwo) edit(ctx context.Context, t *testing.T, value any, path ...stri
 	apply(ctx, t, d.claim)
 }
 
-// apply applies an object on the server's side.
+// apply applies an object with server-side apply.
 func apply(ctx context.Context, t *testing.T, u *unstructured.Unstructured) {
 	t.Helper()
 	data, err := u.MarshalJSON()
@@ -285,7 +285,7 @@ func (d *dayTwo) testOption(ctx context.Context, t *testing.T) {
 	}
 }
 
-// pods counts the pods of Keystone's API that stay, and run an image of a tag.
+// pods counts the pods of Keystone's API that are not being deleted, and run an image with a tag.
 func (d *dayTwo) pods(ctx context.Context, t *testing.T, tag string) int {
 	t.Helper()
 	api, all := &appsv1.Deployment{}, &corev1.PodList{}
@@ -421,7 +421,7 @@ func (d *dayTwo) testRetain(ctx context.Context, t *testing.T) {
 	}
 }
 
-// project returns the ID of the project that K-ORC has made.
+// project returns the ID of the project that K-ORC has created.
 func (d *dayTwo) project(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	pages, err := projects.List(login(ctx, t, d.namespace).identity, projects.ListOpts{Name: "service"}).AllPages(ctx)

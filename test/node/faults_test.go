@@ -77,7 +77,7 @@ var infrastructureFaults = []fault{
 	{name: "all members of MariaDB are killed at once", strike: remove("app.kubernetes.io/instance=mariadb", 0, new(int64)), timeout: 10 * time.Minute},
 }
 
-// broken is a control plane that is used while it is broken.
+// broken is a control plane that is used during faults.
 type broken struct {
 	claim     *unstructured.Unstructured
 	namespace string
@@ -188,7 +188,7 @@ func (b *broken) suffer(ctx context.Context, t *testing.T, f fault) string {
 			failures++
 		}
 	}
-	row := fmt.Sprintf("| %s | %d | %d | %.1f s | %.0f s | %.0f s | %d |", f.name, counts.failures, counts.total(),
+	row := fmt.Sprintf("| %s | %d | %d | %.1f s | %.0f s | %.0f s | %d |", f.name, counts.failed, counts.total(),
 		counts.silence.Seconds(), back.Sub(from).Seconds(), unready.Seconds(), failures)
 	t.Log(row)
 	return row

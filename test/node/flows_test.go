@@ -62,7 +62,7 @@ func watchFlows(ctx context.Context, t *testing.T) *flows {
 	return f
 }
 
-// wait waits for a time, or until there is no need to.
+// wait waits for a time, or until the context ends.
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -85,7 +85,7 @@ func (f *flows) look(ctx context.Context) error {
 	return nil
 }
 
-// watchPods notes pods with their addresses until the watch ends.
+// watchPods records pods with their addresses until the watch ends.
 func (f *flows) watchPods(ctx context.Context) {
 	w, err := cluster.Client.Watch(ctx, &corev1.PodList{})
 	if err != nil {
@@ -221,7 +221,7 @@ func (f *flows) checkDenied(
 	return c, observed
 }
 
-// kind returns a flow as one between kinds of pods.
+// kind returns a flow in terms of kinds of pods.
 func kind(f policy.Flow) string {
 	return fmt.Sprintf("%s → %s %s %d", kindOf(f.From), kindOf(f.To), f.Protocol, f.Port)
 }

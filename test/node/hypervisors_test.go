@@ -235,7 +235,7 @@ func (g *guest) internal(ctx context.Context, t *testing.T) *networks.Network {
 	return created
 }
 
-// hypervisor waits until Nova has one that is up.
+// hypervisor waits until Nova has a hypervisor that is up.
 func (g *guest) hypervisor(ctx context.Context, t *testing.T) {
 	t.Helper()
 	eventually(ctx, t, 5*time.Minute, func() error {
@@ -278,7 +278,7 @@ func (g *guest) get(ctx context.Context, path string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// seconds that the server has counted since it started.
+// seconds returns the seconds that the server has counted since its start.
 func (g *guest) seconds(ctx context.Context, t *testing.T) int {
 	t.Helper()
 	text, err := g.get(ctx, "seconds")
@@ -300,7 +300,7 @@ func (g *guest) testMetadata(ctx context.Context, t *testing.T) {
 	})
 }
 
-// testPrivileges checks that no container of the node is privileged, and each has a profile of system calls.
+// testPrivileges checks that no container of the node is privileged, and that each has a seccomp profile.
 func (g *guest) testPrivileges(ctx context.Context, t *testing.T) {
 	all := &corev1.PodList{}
 	if err := cluster.Client.List(ctx, all, client.InNamespace(g.pool)); err != nil {
@@ -316,8 +316,8 @@ func (g *guest) testPrivileges(ctx context.Context, t *testing.T) {
 	}
 }
 
-// deletePool deletes the claim: its pods, and all that has made them, go. The namespace stays, since nothing that a pool keeps is deleted with
-// its claim.
+// deletePool deletes the claim, and waits until its pods and their owners are deleted. The namespace stays, since a
+// pool's data is never deleted with its claim.
 func (g *guest) deletePool(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) {
 	t.Helper()
 	started := time.Now()

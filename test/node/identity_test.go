@@ -160,7 +160,7 @@ func prepareIdentity(ctx context.Context, t *testing.T, namespace string, c *clo
 	}
 }
 
-// domainClouds returns the clouds.yaml of who manages the domain.
+// domainClouds returns the clouds.yaml of the domain's manager.
 func domainClouds(c *cloud, password string) string {
 	return fmt.Sprintf(`clouds:
   acme:
@@ -176,7 +176,7 @@ func domainClouds(c *cloud, password string) string {
 `, c.url, password)
 }
 
-// secretIn creates a Secret with a clouds.yaml, or writes it again.
+// secretIn creates or updates a Secret with a clouds.yaml.
 func secretIn(ctx context.Context, t *testing.T, namespace, name, clouds string, authority []byte) {
 	t.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -226,7 +226,7 @@ func available(ctx context.Context, t *testing.T, objects []*unstructured.Unstru
 	}
 }
 
-// as logs a user of domain acme in.
+// as logs in a user of domain acme.
 func (c *cloud) as(ctx context.Context, t *testing.T, user, password string, scope *gophercloud.AuthScope) *gophercloud.ServiceClient {
 	t.Helper()
 	provider, err := openstack.NewClient(c.url)
@@ -246,7 +246,7 @@ func (c *cloud) as(ctx context.Context, t *testing.T, user, password string, sco
 	return identity
 }
 
-// userOf returns the ID of who is logged in.
+// userOf returns the ID of the logged-in user.
 func userOf(ctx context.Context, t *testing.T, identity *gophercloud.ServiceClient) string {
 	t.Helper()
 	user, err := tokens.Get(ctx, identity, identity.Token()).ExtractUser()

@@ -93,7 +93,7 @@ type file struct {
 // (https://github.com/crossplane/crossplane/blob/main/contributing/specifications/xpkg.md).
 var packaged = map[string]string{"io.crossplane.xpkg": "base"}
 
-// program creates an image of one static program and other files, which runs as a user without rights.
+// program creates an image of one static program and other files, which runs as an unprivileged user.
 func (l layout) program(name, program, path string, more ...file) error {
 	return l.programPackage(name, program, path, nil, more...)
 }
@@ -111,7 +111,7 @@ func (l layout) programPackage(name, program, path string, pkg []byte, more ...f
 	return l.add(name, map[string]any{"Entrypoint": []string{"/" + program}, "User": "65532:65532", "Env": []string{"PATH=/"}}, layers...)
 }
 
-// within creates an image of another one and a program in it, at a path, which runs as that one's user.
+// within creates an image from another one with a program added at a path, which runs as that image's user.
 func (l layout) within(name, base, at, path string) error {
 	all, err := l.images()
 	if err != nil {

@@ -139,7 +139,7 @@ func pause(ctx context.Context) {
 	}
 }
 
-// count notes the end of a request; one that was cut off by the end of the load does not count.
+// count records the end of a request; a request that was canceled at the end of the load does not count.
 func (l *load) count(ctx context.Context, name string, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +178,7 @@ func (l *load) count(ctx context.Context, name string, err error) bool {
 	return true
 }
 
-// keep keeps a token; the very first ones stay forever.
+// keep stores a token; the very first ones stay forever.
 func (l *load) keep(token string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -111,8 +111,8 @@ func testListener(ctx context.Context, t *testing.T, namespace string) {
 	}
 }
 
-// testFailover checks that while the proxy is not ready, the database is, does not name it, and its operator leads
-// clients away from a lost member.
+// testFailover checks that while the proxy is not ready, the database is ready and does not refer to the proxy, and that
+// the database's operator switches clients from a lost member to another.
 func testFailover(ctx context.Context, t *testing.T, namespace string) {
 	db, name := object(mariaDBKind), types.NamespacedName{Namespace: namespace, Name: "mariadb"}
 	if err := cluster.WaitCondition(ctx, mariaDBKind, name, "Ready"); err != nil {

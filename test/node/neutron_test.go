@@ -53,7 +53,7 @@ var networkFaults = []fault{
 	{name: "both northd are killed", strike: remove(northdPods, 0, new(int64)), lossless: true},
 }
 
-// killLeader kills the member of one of OVN's databases that leads.
+// killLeader kills the leader of one of OVN's databases.
 func killLeader(name string) func(context.Context, *broken) error {
 	return func(ctx context.Context, b *broken) error {
 		raft := &unstructured.Unstructured{}

@@ -121,14 +121,14 @@ func Attach(progress io.Writer) (*Node, error) {
 	return n, n.connect(filepath.Join(n.state, "pki", "admin.kubeconfig"))
 }
 
-// programsIn returns the programs of a node, of which some call others that are no part of the machine.
+// programsIn returns the programs of a node, some of which call programs outside of the sandbox.
 func programsIn(folder string) *process.Group {
 	return &process.Group{Dir: folder, Env: []string{
 		"PATH=" + filepath.Join(folder, "bin") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 	}}
 }
 
-// connect creates the administrator's client. The API need not serve yet.
+// connect creates the administrator's client. The API may not be ready yet.
 func (n *Node) connect(kubeconfig string) (err error) {
 	n.Kubeconfig = kubeconfig
 	if n.Config, err = clientcmd.BuildConfigFromFlags("", n.Kubeconfig); err != nil {
@@ -139,7 +139,7 @@ func (n *Node) connect(kubeconfig string) (err error) {
 	return err
 }
 
-// Stop ends all programs. Their pods end with the machine.
+// Stop ends all programs. Their pods end with the sandbox.
 func (n *Node) Stop() {
 	n.processes.Stop()
 	n.Registry.Close()
@@ -164,7 +164,7 @@ func occupy(folder string) (*os.File, error) {
 	return lock, nil
 }
 
-// Err returns an error when a program has ended that should not have, with the end of its log.
+// Err returns an error when a program has ended unexpectedly, with the end of its log.
 func (n *Node) Err() error { return n.processes.Failed() }
 
 func (n *Node) logf(name string) {

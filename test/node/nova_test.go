@@ -64,7 +64,7 @@ const (
 )
 
 // novaFaults are the faults of each of Nova's processes. A fault may only lose the requests that its process serves. A
-// hypervisor calls its cell's conductor foreverything, also to authorize a console.
+// hypervisor calls its cell's conductor for everything, also to authorize a console.
 var novaFaults = []fault{
 	{name: "a pod of Nova's API is deleted", strike: remove(apiPods, 1, nil), lossless: true},
 	{name: "a pod of Nova's API is killed", strike: remove(apiPods, 1, new(int64))},
@@ -101,7 +101,7 @@ type machines struct {
 	secret []byte
 }
 
-// hypervise runs a hypervisor in each cell, outside of the control plane, and makes a server there that stays.
+// hypervise runs a hypervisor in each cell, outside of the control plane, and creates a permanent server on it.
 func hypervise(
 	ctx context.Context, t *testing.T, c *cloud, claim *unstructured.Unstructured, namespace, imageID string,
 ) *machines {
@@ -189,7 +189,8 @@ func (m *machines) run(ctx context.Context, t *testing.T, cell string, screens i
 	}
 }
 
-// listen serves at a port of the node, 0 for any, where pods reach it, until the end of the test, and returns the address.
+// listen serves at a port of the node, 0 for any, at an address that pods can reach, until the end of the test, and
+// returns the address.
 func listen(t *testing.T, port int, serve func(net.Listener)) netip.AddrPort {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(sandbox.Gateway, strconv.Itoa(port)))
@@ -246,7 +247,7 @@ func (m *machines) requests() []request {
 	return out
 }
 
-// list returns an error if the servers that stay are not there, and run.
+// list returns an error unless the permanent servers exist and run.
 func (m *machines) list(ctx context.Context, c *cloud) error {
 	compute, err := c.compute()
 	if err != nil {

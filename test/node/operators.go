@@ -104,7 +104,7 @@ var controlPlaneOperators = []operator{
 	},
 }
 
-// renderer makes the manifests of operators.
+// renderer renders the manifests of operators.
 type renderer struct {
 	root, folder, helm string
 	log                io.Writer

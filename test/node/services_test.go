@@ -220,7 +220,7 @@ func testPlacement(ctx context.Context, t *testing.T, c *cloud) {
 	}
 }
 
-// listProviders returns an error if the one of testPlacement is not there.
+// listProviders returns an error unless the provider of testPlacement exists.
 func listProviders(ctx context.Context, c *cloud) error {
 	client, err := c.placement()
 	if err != nil {

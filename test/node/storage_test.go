@@ -96,7 +96,7 @@ func TestStorage(t *testing.T) {
 	}
 }
 
-// set changes a field of the claim's spec, which apply then orders.
+// set changes a field of the claim's spec, which apply then applies.
 func (s *stored) set(value any, path ...string) {
 	s.t.Helper()
 	if err := unstructured.SetNestedField(s.claim.Object, value, append([]string{"spec"}, path...)...); err != nil {
@@ -110,7 +110,7 @@ func (s *stored) now(ctx context.Context) (*unstructured.Unstructured, error) {
 	return u, cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), u)
 }
 
-// is fails unless every condition of the claim is true, of its last edit.
+// is returns an error unless every condition of the claim is true, for its latest edit.
 func (s *stored) is(ctx context.Context) error {
 	u, err := s.now(ctx)
 	if err != nil {
@@ -389,7 +389,7 @@ func (s *stored) wrote(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// outages returns the times in which the outsider wrote nothing for longer than a write takes.
+// outages returns the times in which the outsider's writes were interrupted.
 func (s *stored) outages(ctx context.Context, since time.Time) ([]outage, error) {
 	text, err := kubectl(ctx, "logs", "-n", s.claim.GetNamespace(), "outsider")
 	if err != nil {
@@ -662,7 +662,7 @@ func (s *stored) testExternal(ctx context.Context, t *testing.T) {
 		return err
 	})
 	other.remove(ctx, 3*time.Minute)
-	eventually(ctx, t, 2*time.Minute, func() error { return remaining(ctx, other.claim, other.namespace) })
+	eventually(ctx, t, 2*time.Minute, func() error { return leftovers(ctx, other.claim, other.namespace) })
 	if text, err := s.out(ctx, "rbd", "--id", "cinder", "ls", "volumes"); err != nil || !strings.Contains(text, "v1") {
 		t.Errorf("the data in the external Ceph was lost: %q, %v", text, err)
 	}
@@ -854,6 +854,6 @@ func (s *stored) testDelete(ctx context.Context, t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(ctx, t, 10*time.Minute, func() error { return remaining(ctx, s.claim, s.namespace) })
+	eventually(ctx, t, 10*time.Minute, func() error { return leftovers(ctx, s.claim, s.namespace) })
 	t.Logf("nothing is left after %.0f s", time.Since(started).Seconds())
 }

@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// running returns the pods with some labels that run.
+// running returns the running pods with some labels.
 func (b *broken) running(ctx context.Context, selector string) ([]corev1.Pod, error) {
 	s, err := labels.Parse(selector)
 	if err != nil {
@@ -91,7 +91,7 @@ func crash(selector string) func(context.Context, *broken) error {
 	}
 }
 
-// primary returns the member of MariaDB that takes writes.
+// primary returns the primary of MariaDB.
 func (b *broken) primary(ctx context.Context) (string, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(mariaDBKind)

@@ -55,7 +55,7 @@ type runs struct {
 	cloud     *cloud
 }
 
-// testSchedule checks that smoke tests begin when the minute does, and pass.
+// testSchedule checks that scheduled smoke tests start at the beginning of a minute, and pass.
 func (r *runs) testSchedule(ctx context.Context, t *testing.T) {
 	jobs := r.passed(ctx, t, r.claim.GetCreationTimestamp().Time)
 	if len(jobs) == 0 || metav1.GetControllerOf(&jobs[0]) == nil {
@@ -122,7 +122,7 @@ func (r *runs) passed(ctx context.Context, t *testing.T, since time.Time) []batc
 	return all.Items
 }
 
-// cron returns the CronJob.
+// cron returns the CronJob of the tests.
 func (r *runs) cron(ctx context.Context, t *testing.T) *batchv1.CronJob {
 	t.Helper()
 	cron := &batchv1.CronJob{}
@@ -132,7 +132,7 @@ func (r *runs) cron(ctx context.Context, t *testing.T) *batchv1.CronJob {
 	return cron
 }
 
-// idle waits until the CronJob has a schedule, and no run is left of the one before.
+// idle waits until the CronJob has a schedule, and no run of the previous one remains.
 func (r *runs) idle(ctx context.Context, t *testing.T, schedule string) {
 	t.Helper()
 	eventually(ctx, t, 15*time.Minute, func() error {

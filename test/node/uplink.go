@@ -24,8 +24,8 @@ const (
 	OutsideNetwork = "203.0.113.0/24"
 )
 
-// Hypervisor creates the node one of pools that choose nodes by the usual label, and of their gateways:
-// network-gateway=true. It gets an interface that leads outside.
+// Hypervisor labels the node for pools with the default node selector, and for their gateways: network-gateway=true. It
+// gets an interface to the external network.
 func (n *Node) Hypervisor(ctx context.Context) error {
 	for _, args := range [][]string{
 		{"link", "add", Uplink, "type", "veth", "peer", "name", outside},

@@ -18,7 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// usage logs how much memory a control plane takes, by component, as the kubelet counts it, and the platform, by pod and by process.
+// usage logs the memory of a control plane, by component, as reported by the kubelet, and of the platform, by pod and
+// by process.
 func usage(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
 	nodes := &corev1.NodeList{}
@@ -95,7 +96,7 @@ func component(pod string) string {
 	return strings.TrimSuffix(suffixes.ReplaceAllString(pod, ""), "-server")
 }
 
-// processes returns the programs of a node that are no pods.
+// processes returns the programs of a node outside of pods.
 func processes(t *testing.T) map[string]*memory {
 	t.Helper()
 	desired := []string{"etcd", "kube-apiserver", "kube-controller", "kube-scheduler", "kubelet", "kube-proxy", "containerd", "containerd-shim"}

@@ -109,8 +109,8 @@ func testCatalogAccess(t *testing.T, cloud *Cloud, c *Client) {
 	t.Logf("K-ORC has logged in %d times, by %d credentials", korc.count, len(korc.credentials))
 }
 
-// testRestricted checks that it is an application credential of the administrator's, in the project that K-ORC works
-// in, and makes no other.
+// testRestricted checks that it is an application credential of the administrator, in the project of K-ORC, and that it
+// cannot create another one.
 func testRestricted(t *testing.T, c *Client, is credential) {
 	t.Helper()
 	ctx := context.Background()
@@ -131,10 +131,10 @@ func testRestricted(t *testing.T, c *Client, is credential) {
 
 // korc logs in repeatedly with the current contents of the clouds.yaml, and lists projects.
 type korc struct {
-	cloud  *Cloud
-	cancel context.CancelFunc
-	done   chan struct{}
-	logins chan string // the credential of each login that a test waits for
+	cloud    *Cloud
+	cancel   context.CancelFunc
+	done     chan struct{}
+	loggedIn chan string // the credential of each login that a test waits for
 
 	count       int
 	credentials map[string]bool
@@ -143,7 +143,7 @@ type korc struct {
 
 func newKORC(cloud *Cloud) *korc {
 	ctx, cancel := context.WithCancel(context.Background())
-	k := &korc{cloud: cloud, cancel: cancel, done: make(chan struct{}), logins: make(chan string), credentials: map[string]bool{}}
+	k := &korc{cloud: cloud, cancel: cancel, done: make(chan struct{}), loggedIn: make(chan string), credentials: map[string]bool{}}
 	go k.run(ctx)
 	return k
 }
@@ -161,7 +161,7 @@ func (k *korc) run(ctx context.Context) {
 			k.count++
 			k.credentials[id] = true
 			select {
-			case k.logins <- id:
+			case k.loggedIn <- id:
 			default:
 			}
 		}
@@ -183,7 +183,7 @@ func (k *korc) login(ctx context.Context) (string, error) {
 	return credentialIn(ctx, service)
 }
 
-// credentialIn returns the application credential that a token was issued for.
+// credentialIn returns the application credential of a token.
 func credentialIn(ctx context.Context, service *gophercloud.ServiceClient) (string, error) {
 	var out struct {
 		Token struct {
@@ -197,13 +197,13 @@ func credentialIn(ctx context.Context, service *gophercloud.ServiceClient) (stri
 	return out.Token.ApplicationCredential.ID, err
 }
 
-// logins waits for so many logins, and returns the credential of the last.
+// logins waits for a number of logins, and returns the credential of the last.
 func (k *korc) logins(t *testing.T, n int) string {
 	t.Helper()
 	id := ""
 	for range n {
 		select {
-		case id = <-k.logins:
+		case id = <-k.loggedIn:
 		case <-time.After(time.Minute):
 			t.Fatal("K-ORC does not log in")
 		}

@@ -40,7 +40,7 @@ const (
     endpointRef: glance-internal, region: eu-de-1}}]`
 )
 
-// order orders objects in the cloud's namespace, with the administrator's login.
+// order applies objects in the cloud's namespace, with the administrator's login.
 func order(t *testing.T, cloud *Cloud, text string) {
 	t.Helper()
 	if err := cloud.Operators.Reconcile(context.Background(), ordered(t, cloud, text)); err != nil {

@@ -45,8 +45,7 @@ func TestHypervisorsOVS(t *testing.T) {
 	t.Run("Stuck", func(t *testing.T) { testStuck(t, m, g) })
 }
 
-// testStuck checks that an agent of the switch that does nothing any more, while the switch has lost its flows, is
-// restarted, and makes them again.
+// testStuck checks that a hanging agent is restarted while the switch has lost its flows, and installs them again.
 func testStuck(t *testing.T, m *machines, g guest) {
 	ctx, pod := context.Background(), m.pods(t, "openvswitch-agent")[0]
 	in := func(command ...string) error {

@@ -116,7 +116,7 @@ func aged(database, id string) string {
 	return strings.Join(out, ";\n")
 }
 
-// archiveJob returns a Job as the CronJob makes it.
+// archiveJob returns a Job as the CronJob creates it.
 func archiveJob(t *testing.T, c *Cloud) *batchv1.Job {
 	t.Helper()
 	cron := &batchv1.CronJob{}

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMariaDBBackup checks that the database is backed up and lost. Restored, it has every row of the backup and none
-// that came later; users log in, and tokens from before are valid.
+// TestMariaDBBackup backs up the database, loses it and restores it. It must have every row of the backup and none that
+// came later; users can log in, and earlier tokens are valid.
 func TestMariaDBBackup(t *testing.T) {
 	t.Parallel()
 	store := objectStore{host: "s3.example.com", bucket: "tenant-a", region: "eu-de-1", key: "backups", secret: `"quoted" \and/more+`}
@@ -85,7 +85,7 @@ func fill(t *testing.T, a admin) {
 		map[string]any{"application_credential": map[string]any{"name": "saved", "secret": "application-secret"}}, nil)
 }
 
-// backUp creates a backup now, as its schedule does later.
+// backUp creates a backup immediately.
 func backUp(t *testing.T, c *Cloud) {
 	t.Helper()
 	all := c.Operators.All("PhysicalBackup.k8s.mariadb.com")
@@ -97,7 +97,7 @@ func backUp(t *testing.T, c *Cloud) {
 	}
 }
 
-// rows of every table of Keystone's database, in order.
+// rows returns the rows of every table of Keystone's database, in order.
 func rows(t *testing.T, c *Cloud) map[string][]string {
 	t.Helper()
 	query := func(statement string) []string {

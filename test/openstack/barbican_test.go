@@ -59,7 +59,7 @@ type safe struct {
 	cloud *Cloud
 }
 
-// safeOf creates a project with a member of the same name, and logs in as that.
+// safeOf creates a project with a member of the same name, and logs in as the member.
 func safeOf(t *testing.T, cloud *Cloud, who string) safe {
 	t.Helper()
 	ctx, c := context.Background(), clientOf(t, cloud, false)
@@ -83,7 +83,7 @@ func safeOf(t *testing.T, cloud *Cloud, who string) safe {
 	return out
 }
 
-// store a text, and return the secret's ID.
+// store stores a text, and returns the secret's ID.
 func (s safe) store(ctx context.Context, text string) (string, error) {
 	created, err := secrets.Create(ctx, s.ServiceClient, secrets.CreateOpts{
 		Name: "secret", Payload: text, PayloadContentType: "text/plain", SecretType: secrets.OpaqueSecret,
@@ -94,13 +94,13 @@ func (s safe) store(ctx context.Context, text string) (string, error) {
 	return path.Base(created.SecretRef), nil
 }
 
-// read a secret of a content type.
+// read returns a secret with a content type.
 func (s safe) read(ctx context.Context, id, as string) (string, error) {
 	content, err := secrets.GetPayload(ctx, s.ServiceClient, id, secrets.GetPayloadOpts{PayloadContentType: as}).Extract()
 	return string(content), err
 }
 
-// order a key, and return its secret's ID.
+// order orders a key, and returns its secret's ID.
 func (s safe) order(ctx context.Context) (string, error) {
 	created, err := orders.Create(ctx, s.ServiceClient, orders.CreateOpts{
 		Type: orders.KeyOrder,
@@ -151,7 +151,7 @@ func testSecret(t *testing.T, s safe) {
 	}
 }
 
-// testOrder checks that a worker makes a key.
+// testOrder checks that a worker creates a key.
 func testOrder(t *testing.T, s safe) {
 	const size = 256 / 8
 	id := must[string](t)(s.order(context.Background()))
@@ -268,7 +268,7 @@ func testCleaned(t *testing.T, s safe) {
 	}
 }
 
-// secretsUsed: two clients store, read and delete secrets.
+// secretsUsed starts two clients that store, read and delete secrets.
 func secretsUsed(t *testing.T, s safe) *load {
 	t.Helper()
 	return startClients(t, 2, func(ctx context.Context, client, round int, try request) error {

@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestBrokers checks that RabbitMQ and Valkey as a claim orders them serve a client with an account, by TLS.
+// TestBrokers checks that RabbitMQ and Valkey from a claim serve a client with an account, by TLS.
 func TestBrokers(t *testing.T) {
 	t.Parallel()
 	c := start(t, read(t, "brokers.yaml"), nil)
@@ -29,8 +29,8 @@ func TestBrokers(t *testing.T) {
 	t.Run("Valkey", func(t *testing.T) { testValkey(t, c) })
 }
 
-// testRabbitMQ checks that one service calls another, by quorum queues in a vhost, with a user that may do so there and
-// nowhere else.
+// testRabbitMQ checks that one service can call another, by quorum queues in a virtual host, with a user that has
+// permissions only there.
 func testRabbitMQ(t *testing.T, c *Cloud) {
 	ctx := context.Background()
 	if err := c.Operators.SetSecret(ctx, c.Namespace, "caller-rabbitmq", map[string][]byte{
@@ -94,7 +94,7 @@ func testRabbitMQ(t *testing.T, c *Cloud) {
 	}
 }
 
-// testValkey checks that a client finds the primary by a sentinel, and writes and reads there.
+// testValkey checks that a client finds the primary through a sentinel, and can write and read there.
 func testValkey(t *testing.T, c *Cloud) {
 	binding, err := c.Operators.Secret(context.Background(), c.Namespace, "valkey-binding")
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 // pictures is the folder that pages are kept in as they look, if it is named.
 const pictures = "HORIZON_PICTURES"
 
-// driven is a browser that is driven by the protocol of https://www.w3.org/TR/webdriver2/.
+// driven is a browser controlled by the protocol of https://www.w3.org/TR/webdriver2/.
 type driven struct {
 	t       *testing.T
 	session string
@@ -32,7 +32,7 @@ type driven struct {
 
 const driverAddress = "127.0.0.1:9515"
 
-// drive starts a browser that trusts the cloud's public certificates, by the keys of the site's and of other hosts of the cloud.
+// drive starts a browser that trusts the public keys of the site and of other hosts of the cloud.
 func drive(t *testing.T, s *site, others ...string) *driven {
 	t.Helper()
 	var keys []string
@@ -127,7 +127,7 @@ func (d *driven) call(method, address string, in any) (json.RawMessage, error) {
 	return out.Value, nil
 }
 
-// do creates a request of the session.
+// do sends a request of the session.
 func (d *driven) do(method, path string, in any) json.RawMessage {
 	d.t.Helper()
 	address := "http://" + driverAddress + "/session"
@@ -230,7 +230,7 @@ func (d *driven) string(value json.RawMessage) string {
 	return out
 }
 
-// picture keeps the page as it looks.
+// picture saves a screenshot of the page.
 func (d *driven) picture(name string) {
 	d.t.Helper()
 	folder := os.Getenv(pictures)
@@ -270,7 +270,7 @@ func (d *driven) complaints() []string {
 	return out
 }
 
-// logIn fills in the form of a site, and sends it.
+// logIn submits the login form of a site.
 func (d *driven) logIn(s *site) {
 	d.t.Helper()
 	d.write("#id_username", s.user)

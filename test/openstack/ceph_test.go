@@ -71,7 +71,7 @@ func startCephWith(t *testing.T, pools []string, clients map[string]operators.Ca
 	return ceph
 }
 
-// onDisk returns a folder of the test's on a disk: others are in memory.
+// onDisk returns a folder of the test on a disk: other folders are in memory.
 func onDisk(t *testing.T) string {
 	t.Helper()
 	cache, err := install.Cache()

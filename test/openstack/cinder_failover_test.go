@@ -96,7 +96,7 @@ func (c cinder) valkey(t *testing.T, pod, commands string) string {
 	return out
 }
 
-// primary returns the pod that most sentinels name, if they do.
+// primary returns the pod that the majority of sentinels reports, if there is one.
 func (c cinder) primary(t *testing.T) string {
 	t.Helper()
 	votes := map[string]int{}

@@ -119,7 +119,7 @@ func startCinderOf(t *testing.T, claim, end string, ceph *operators.Ceph) cinder
 // waiting is the timeout of operations that read or write a whole GiB.
 const waiting = 4 * time.Minute
 
-// settle waits until something has a status.
+// waitForStatus waits until a resource has a status.
 func waitForStatus(t *testing.T, label, want string, status func(ctx context.Context) (string, error)) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
@@ -160,7 +160,7 @@ func (c cinder) available(t *testing.T, id string) {
 	})
 }
 
-// imaged returns an image of 8 MiB, and its content.
+// imaged uploads an image of 8 MiB, and returns its content.
 func (c cinder) imaged(t *testing.T) (id string, data []byte) {
 	t.Helper()
 	g := glanceOf(t, c.cloud)
@@ -236,8 +236,8 @@ func testVolumeTypes(t *testing.T, c cinder) {
 	}
 }
 
-// testVolumes checks that a volume is empty, of an image, of a snapshot, and of a volume; it grows, and becomes an
-// image.
+// testVolumes creates volumes: empty, from an image, from a snapshot, and from a volume; extends one, and uploads it as
+// an image.
 func testVolumes(t *testing.T, c cinder) {
 	ctx := context.Background()
 	image, data := c.imaged(t)
@@ -396,7 +396,7 @@ func testManagers(t *testing.T, c cinder) {
 	}
 }
 
-// volumesUsed: two clients make and delete volumes.
+// volumesUsed starts two clients that create and delete volumes.
 func volumesUsed(t *testing.T, c cinder) *load {
 	t.Helper()
 	return startClients(t, 2, func(ctx context.Context, client, round int, try request) error {

@@ -68,7 +68,7 @@ func (c *Cloud) Client(ctx context.Context, public bool) (*Client, error) {
 	}, nil
 }
 
-// BootstrapArgument returns an argument of the Job that bootstraps Keystone, by its flag.
+// BootstrapArgument returns an argument of Keystone's bootstrap Job, by its flag.
 func (c *Cloud) BootstrapArgument(flag string) (string, error) {
 	for _, u := range c.Operators.All("Job.batch") {
 		job := &batchv1.Job{}
@@ -94,8 +94,7 @@ func (c *Cloud) Dashboard() string {
 	return ""
 }
 
-// Password returns a login by name and password, with a scope or, without one, for a token that identifies a user and
-// no more.
+// Password returns a login by name and password, with a scope or, without one, for an unscoped token.
 func Password(user, domain, password string, scope map[string]any) map[string]any {
 	auth := map[string]any{
 		"identity": map[string]any{"methods": []string{"password"}, "password": map[string]any{"user": map[string]any{
@@ -137,7 +136,7 @@ type Token struct {
 	} `json:"catalog"`
 }
 
-// Endpoint of a catalog.
+// Endpoint is an endpoint of a catalog.
 type Endpoint struct {
 	Interface string `json:"interface"`
 	URL       string `json:"url"`
@@ -157,7 +156,7 @@ func (c *Client) Validate(ctx context.Context, with, token string) (*Token, erro
 	return &out.Token, err
 }
 
-// A StatusError is an answer that is no success.
+// A StatusError is an error response.
 type StatusError struct {
 	Status int
 	Body   string
@@ -167,7 +166,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the answer is %d: %.300s", e.Status, e.Body)
 }
 
-// Do creates one request of the API: in and out are JSON, and may be nil.
+// Do sends a request to the API: in and out are JSON, and may be nil.
 func (c *Client) Do(ctx context.Context, method, path string, header http.Header, in, out any) (http.Header, error) {
 	var body io.Reader
 	if in != nil {

@@ -34,7 +34,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// Options of a cloud.
+// Options configure a cloud.
 type Options struct {
 	// Claim and Platform, in YAML.
 	Claim, Platform []byte
@@ -76,7 +76,7 @@ type Cloud struct {
 	bundle     string // the public authority's certificate
 }
 
-// Start creates a claim a running cloud. The caller stops it, also after an error, if there is a cloud.
+// Start runs a claim as a cloud. The caller stops it, also after an error, if the cloud is not nil.
 func Start(ctx context.Context, o Options) (*Cloud, error) {
 	storage, err := planStorage(o)
 	if err != nil {
@@ -279,7 +279,7 @@ func replicas(pods client.Object) int32 {
 
 func (c *Cloud) converge() error { return c.simulation.Run(func(simulate.Step) {}) }
 
-// Stop ends everything of the cloud, at once.
+// Stop kills everything of the cloud.
 func (c *Cloud) Stop() {
 	c.cancel()
 	c.Cluster.Stop()

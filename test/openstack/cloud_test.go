@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
-// TestKeystone checks that a Keystone of two pods serves tokens, the catalog, the tenant's options and rules and a
-// directory's users, and the companion rotates its keys.
+// TestKeystone checks that a Keystone with two pods serves tokens, the catalog, the tenant's options and rules and a
+// directory's users, and that the companion rotates its keys.
 func TestKeystone(t *testing.T) {
 	t.Parallel()
 	authority, err := pki.New("directory")
@@ -78,13 +78,13 @@ func login(t testing.TB, c *Client, auth map[string]any) admin {
 	return admin{t: t, c: c, token: token}
 }
 
-// try creates a request that may fail.
+// try sends a request that may fail.
 func (a admin) try(method, path string, in, out any) error {
 	_, err := a.c.Do(context.Background(), method, path, http.Header{"X-Auth-Token": {a.token}}, in, out)
 	return err
 }
 
-// do creates a request that may not fail.
+// do sends a request that must succeed.
 func (a admin) do(method, path string, in, out any) {
 	a.t.Helper()
 	if err := a.try(method, path, in, out); err != nil {
@@ -226,7 +226,7 @@ func testPolicy(t *testing.T, c *Client) {
 	}
 }
 
-// testOptions checks that the claim locks users out after two failures.
+// testOptions checks that users are locked out after two failures, as the claim configures.
 func testOptions(t *testing.T, c *Client) {
 	adminOf(t, c).create("user", map[string]any{"name": "forgetful", "domain_id": "default", "password": "right"})
 	for _, password := range []string{"wrong", "wrong", "right"} {

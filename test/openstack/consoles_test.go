@@ -71,8 +71,8 @@ func (n nova) consoleURL(id string, protocol remoteconsoles.ConsoleProtocol, kin
 	return url.Parse(console.URL)
 }
 
-// testSPICE checks that there is a page, which keeps the token that it is given in a cookie, and connects to the path
-// websockify. https://gitlab.freedesktop.org/spice/spice-html5/-/blob/master/spice_auto.html
+// testSPICE checks that the page exists, stores its token in a cookie, and connects to the path websockify.
+// https://gitlab.freedesktop.org/spice/spice-html5/-/blob/master/spice_auto.html
 func testSPICE(t *testing.T, n nova, h hypervisor, id string) {
 	page, err := n.consoleURL(id, remoteconsoles.ConsoleProtocolSPICE, remoteconsoles.ConsoleTypeSPICEHTML5)
 	if err != nil {
@@ -143,7 +143,7 @@ func spiceMessage(body []byte) []byte {
 	return append(out, body...)
 }
 
-// hearSPICE reads a message of that length.
+// hearSPICE reads a message of a length.
 func hearSPICE(from io.Reader, length int) ([]byte, error) {
 	message := make([]byte, spiceHeader+length)
 	if _, err := io.ReadFull(from, message); err != nil {
@@ -155,7 +155,7 @@ func hearSPICE(from io.Reader, length int) ([]byte, error) {
 	return message[spiceHeader:], nil
 }
 
-// showSPICE returns the server's side.
+// showSPICE performs the server's side of a link.
 func showSPICE(conn net.Conn, name string) error {
 	defer conn.Close()
 	if _, err := hearSPICE(conn, spiceMess); err != nil {
@@ -167,7 +167,7 @@ func showSPICE(conn net.Conn, name string) error {
 	return err
 }
 
-// linkSPICE returns the client's side. It returns the name of the screen.
+// linkSPICE performs the client's side of a link, and returns the name of the screen.
 func linkSPICE(conn io.ReadWriter) (name string, err error) {
 	if _, err := conn.Write(spiceMessage(make([]byte, spiceMess))); err != nil {
 		return "", err
@@ -194,7 +194,7 @@ func echo(conn net.Conn, name string) error {
 	return err
 }
 
-// logIn waits for the prompt, types a name, and sees it. It returns the name of the terminal.
+// logIn waits for the prompt, types a name, and reads its echo. It returns the name of the terminal.
 func logIn(conn io.ReadWriter) (name string, err error) {
 	const user = "root\r"
 	var received []byte

@@ -16,9 +16,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// testParallelWriters checks that services of the oldest release that change the same row at the same time all succeed.
-// Its oslo.db does not repeat a transaction that MariaDB's snapshot isolation, which is on by default since 11.6.2,
-// ends with error 1020.
+// testParallelWriters checks that concurrent changes of one row by services of the oldest release all succeed. Its
+// oslo.db does not retry a transaction that MariaDB's snapshot isolation, which is enabled by default since 11.6.2,
+// aborts with error 1020.
 func testParallelWriters(t *testing.T, c *Cloud) {
 	const oldest release.Release = "2025.1"
 	ctx := context.Background()
@@ -41,8 +41,8 @@ func testParallelWriters(t *testing.T, c *Cloud) {
 	}
 }
 
-// testCollations checks that no table of a service has another collation than its database unless the service names it,
-// so that columns of all tables can be compared and can refer to each other.
+// testCollations checks that the tables of a service have the collation of its database unless the service sets another
+// one, so that columns of all tables can be compared and can refer to each other.
 func testCollations(t *testing.T, c *Cloud) {
 	t.Helper()
 	out, err := c.Operators.SQL(context.Background(), c.Namespace, "mariadb", "SELECT table_schema, table_name, column_name, collation_name\n"+

@@ -41,7 +41,7 @@ const externalSetup = "CREATE DATABASE keystone;\n" +
 	"GRANT SELECT ON mysql.user TO '" + externalUser + "'@'%%';\n" +
 	"GRANT ALL PRIVILEGES ON `os_%%`.* TO '" + externalUser + "'@'%%' WITH GRANT OPTION;\n"
 
-// A borrowed is a server that is not the cloud's.
+// An externalDatabase is a server that does not belong to the cloud.
 type externalDatabase struct {
 	dir, address string
 	authority    *pki.Authority
@@ -124,7 +124,7 @@ func (b *externalDatabase) stop() {
 	}
 }
 
-// sql runs statements as its owner does, and returns their lines.
+// sql runs statements as the server's administrator, and returns the lines of the output.
 func (b *externalDatabase) sql(statements string) ([]string, error) {
 	cmd := exec.Command("mariadb", "--no-defaults", "--user=root", "--socket="+b.file("socket"), "--skip-column-names", "--batch")
 	cmd.Stdin = strings.NewReader(statements)
@@ -215,7 +215,8 @@ func testExternalNames(t *testing.T, b *externalDatabase, prefix string, service
 	}
 }
 
-// testBorrowedEncrypted checks that every connection of a service is encrypted, and none is as the administrator.
+// testExternalEncrypted checks that every connection of a service is encrypted, and that none uses the administrator's
+// login.
 func testExternalEncrypted(t *testing.T, b *externalDatabase, prefix string) {
 	t.Helper()
 	users := b.mustSQL(t, "SELECT DISTINCT user FROM information_schema.processlist WHERE user NOT IN ('root', 'system user', 'event_scheduler') ORDER BY 1")

@@ -89,8 +89,8 @@ func cmpID(m map[string]any) any {
 // sharedName returns the name of an object of the second cloud in Keystone.
 func sharedName(cloud *Cloud, name string) string { return name + "-" + cloud.Namespace }
 
-// testSharedEntries checks that the catalog has the services of the second cloud in its region, with Keystone, and
-// users have its roles.
+// testSharedEntries checks that the catalog has the services of the second cloud in its region, with Keystone, and that
+// its users have their roles.
 func testSharedEntries(t *testing.T, cloud *Cloud, a admin) {
 	token, err := a.c.Validate(context.Background(), a.token, a.token)
 	if err != nil {
@@ -153,7 +153,7 @@ func testNoKeystone(t *testing.T, cloud *Cloud) {
 	}
 }
 
-// imagesBy returns a client of the second cloud's Glance, with a token that the first cloud's Keystone has given.
+// imagesBy returns a client of the second cloud's Glance, with a token of the first cloud's Keystone.
 func imagesBy(cloud *Cloud, a admin, token string) *gophercloud.ServiceClient {
 	provider := &gophercloud.ProviderClient{TokenID: token, HTTPClient: http.Client{Timeout: requestTimeout, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: cloud.Operators.Public.Pool(), MinVersion: tls.VersionTLS12}, DialContext: cloud.Cluster.Dial,

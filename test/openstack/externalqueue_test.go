@@ -165,7 +165,7 @@ func testOwnVirtualHosts(t *testing.T, cloud *Cloud, b broker) {
 	}
 }
 
-// testConnections checks that all that is connected is so by TLS, and is in each virtual host.
+// testConnections checks that all connections use TLS, and that each virtual host has some.
 func testConnections(t *testing.T, cloud *Cloud, b broker) {
 	connected := map[string]bool{}
 	for _, c := range b.list("connections") {

@@ -140,7 +140,7 @@ func testLogin(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
 	}
 }
 
-// testDashboard checks that a dashboard that is trusted gets the token, another does not.
+// testDashboard checks that a trusted dashboard gets the token, and another one does not.
 func testDashboard(t *testing.T, cloud *Cloud, c *Client) {
 	for origin, want := range map[string]int{dashboard: http.StatusOK, "https://elsewhere.example.com/": http.StatusUnauthorized} {
 		address := strings.Replace(c.URL+protocol+"/websso?origin="+url.QueryEscape(origin), "/v3/OS-FEDERATION", "/v3/auth/OS-FEDERATION", 1)
@@ -264,7 +264,7 @@ func testFederatedCertificate(t *testing.T, cloud *Cloud) {
 	t.Log(load)
 }
 
-// testPasswords checks that who needs no provider logs in as ever, at both addresses.
+// testPasswords checks that users without a provider can still log in, at both addresses.
 func testPasswords(t *testing.T, cloud *Cloud) {
 	for _, public := range []bool{true, false} {
 		c := clientOf(t, cloud, public)

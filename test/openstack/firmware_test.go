@@ -17,8 +17,8 @@ import (
 )
 
 // TestHypervisorsFirmware checks that a server of every release boots by UEFI and has a TPM, whose passphrase is in
-// Barbican. Both outlast the pods of the node and a hard reboot, and go with the server. In one release the server
-// moves to another node with its TPM.
+// Barbican. Both outlive the pods of the node and a hard reboot, and are deleted with the server. In one release the
+// server is moved to another node with its TPM.
 func TestHypervisorsFirmware(t *testing.T) {
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -57,7 +57,7 @@ type firmware struct {
 	keys safe
 }
 
-// run runs a shell's command in the pod of libvirt on a server's node.
+// run runs a shell command in the pod of libvirt on a server's node.
 func (f firmware) run(t *testing.T, g guest, command string) string {
 	t.Helper()
 	p := f.on(t, f.place(t, g).Host, "libvirt")
@@ -93,7 +93,8 @@ func (f firmware) passphrases(t *testing.T) (names []string) {
 	return names
 }
 
-// booted: the kernel was started by UEFI, which has measured into a TPM of version 2. Nothing of the TPM can be read without the passphrase.
+// booted checks that the kernel was started by UEFI with measurements in a TPM of version 2, and that the TPM cannot be
+// read without the passphrase.
 func (f firmware) booted(t *testing.T, g guest) {
 	f.until(t, "the kernel's words about its firmware", g.server.ID, func() error {
 		text, err := servers.ShowConsoleOutput(context.Background(), f.ServiceClient, g.server.ID, servers.ShowConsoleOutputOpts{}).Extract()
@@ -168,7 +169,7 @@ func (f firmware) another(t *testing.T, image, flavor string) (g guest, definiti
 	return g, f.run(t, g, virsh+"dumpxml "+s.ID)
 }
 
-// secureBoot: an image that requires it gets the firmware that enforces it, with the keys enrolled.
+// secureBoot checks that an image that requires it gets the firmware that enforces it, with the keys enrolled.
 func (f firmware) secureBoot(t *testing.T) {
 	ctx := context.Background()
 	i := created(t, func() (*images.Image, error) {
@@ -189,7 +190,8 @@ func (f firmware) secureBoot(t *testing.T) {
 	}
 }
 
-// secretSecurity: a flavor can leave the passphrase to Nova, so that the server can be live-migrated; the node's disk never has one.
+// secretSecurity checks that a flavor can leave the passphrase to Nova, so that the server can be live-migrated; the
+// node's disk never has one.
 func (f firmware) secretSecurity(t *testing.T) {
 	ctx := context.Background()
 	flavor := func(security string) string {
@@ -249,7 +251,7 @@ func (f firmware) migrates(t *testing.T, g guest) {
 	}
 }
 
-// deletes: nothing is left of a server's firmware, its TPM and its passphrase.
+// deletes checks that a server's firmware, its TPM and its passphrase are deleted.
 func (f firmware) deletes(t *testing.T, g guest) {
 	p := f.on(t, f.place(t, g).Host, "libvirt")
 	if err := f.delete(context.Background(), g.server.ID); err != nil {

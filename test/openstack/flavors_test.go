@@ -191,7 +191,7 @@ func (n nova) testRejected(t *testing.T) {
 	message("HostsMissing")
 }
 
-// offer returns the companion's object.
+// offer returns the ComputeCatalog.
 func (n nova) offer(t *testing.T) *openstackv1.ComputeCatalog {
 	t.Helper()
 	c := &openstackv1.ComputeCatalog{}
@@ -250,7 +250,7 @@ func (n nova) aggregates(t *testing.T) []aggregates.Aggregate {
 	return all
 }
 
-// offers waits until Nova has these flavors and aggregates, and no others.
+// waitForCatalog waits until Nova has exactly these flavors and aggregates.
 func (n nova) waitForCatalog(t *testing.T, when string, want map[string]string) {
 	t.Helper()
 	var got map[string]string

@@ -122,7 +122,7 @@ func startGlance(t *testing.T, r release.Release, end string, ceph *operators.Ce
 	})
 }
 
-// startCephIfAsked runs a Ceph for all releases, where one is installed.
+// startCephIfSelected runs a Ceph for all releases, if one is installed.
 func startCephIfSelected(t *testing.T) *operators.Ceph {
 	t.Helper()
 	if programs.Ceph == "" {
@@ -135,7 +135,7 @@ func startCephIfSelected(t *testing.T) *operators.Ceph {
 // (_update_s3_url of its store_utils.py).
 var imageStore = objectStore{bucket: "images", key: "images", secret: "s3cret+=$%"}
 
-// downloads serves the same at every address of a host.
+// downloads serves the same content at every address of a host.
 func downloads(c *Cloud, host string) error {
 	// Glance looks a host up with a dot at its end, which DNS has, and a file of hosts only if it stands there.
 	l, err := c.Cluster.Listen(80, host, host+".")
@@ -154,7 +154,7 @@ func downloads(c *Cloud, host string) error {
 // downloaded is the content of every address of downloads.
 var downloaded = content(3*mib + 17)
 
-// content of an image: the same for the same size.
+// content returns the content of an image: the same for the same size.
 func content(size int) []byte {
 	out := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{byte(size), byte(size >> 8), byte(size >> 16)}).Read(out)
@@ -214,7 +214,7 @@ func (g glance) upload(t *testing.T, id string, body io.Reader, store string) {
 	}
 }
 
-// download reads an image, and compares.
+// download reads an image, and compares it.
 func (g glance) download(ctx context.Context, id string, want []byte) error {
 	body, err := imagedata.Download(ctx, g.ServiceClient, id).Extract()
 	if err != nil {
@@ -255,7 +255,7 @@ func (g glance) imported(t *testing.T, id string, method map[string]any, stores 
 	g.waitForImage(t, id, stores...)
 }
 
-// settled waits until an image is active, and in these stores.
+// waitForImage waits until an image is active, and in these stores.
 func (g glance) waitForImage(t *testing.T, id string, stores ...string) *images.Image {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
@@ -274,7 +274,7 @@ func (g glance) waitForImage(t *testing.T, id string, stores ...string) *images.
 	}
 }
 
-// testUpload checks that chunks that are larger, and pauses that are longer, than uWSGI takes by default.
+// testUpload uploads with chunks that are larger, and pauses that are longer, than uWSGI's defaults.
 func testUpload(t *testing.T, g glance) {
 	data := content(6*mib + 1)
 	id := g.create(t, "uploaded", "raw")
@@ -282,7 +282,7 @@ func testUpload(t *testing.T, g glance) {
 	g.check(t, id, data)
 }
 
-// testTorn checks that a client whose TLS records arrive in pieces, as they do on every network.
+// testTorn uploads with TLS records that arrive in pieces, as on every network.
 func testTorn(t *testing.T, g glance) {
 	data := content(256<<10 + 5)
 	id, c, provider := g.create(t, "torn", "raw"), *g.ServiceClient, *g.ProviderClient
@@ -354,7 +354,7 @@ func testWebDownload(t *testing.T, g glance, cloud *Cloud) {
 	}
 }
 
-// testStores checks that an image is uploaded into each store, read from it, and copied to the others.
+// testStores checks that an image can be uploaded into each store, read from it, and copied to the others.
 func testStores(t *testing.T, g glance, ceph *operators.Ceph) {
 	stores := []string{"files", "objects"}
 	if ceph != nil {
@@ -407,7 +407,7 @@ func testConversion(t *testing.T, g glance) {
 	g.check(t, id, data)
 }
 
-// imagesUsed: two clients make, upload, download and delete images, and one of them slowly.
+// imagesUsed starts two clients that create, upload, download and delete images, one of them slowly.
 func imagesUsed(t *testing.T, g glance) *load {
 	t.Helper()
 	return startClients(t, 3, func(ctx context.Context, client, round int, try request) error {

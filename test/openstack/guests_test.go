@@ -66,7 +66,7 @@ func TestHypervisors(t *testing.T) {
 	}
 }
 
-// machines is a cloud with hypervisors, and clients of it.
+// machines is a cloud with hypervisors, with its clients.
 type machines struct {
 	// nodes is the number of hypervisors.
 	nodes int

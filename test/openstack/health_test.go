@@ -57,7 +57,7 @@ type uwsgi struct {
 	ended   chan error
 }
 
-// startUWSGI starts uWSGI with the application and files of those names in its folder.
+// startUWSGI starts uWSGI with the application and files with these names in its folder.
 func startUWSGI(t *testing.T, hung, absent time.Duration, files ...string) *uwsgi {
 	t.Helper()
 	u := &uwsgi{t: t, dir: t.TempDir(), api: freeAddress(t), health: freeAddress(t), ended: make(chan error, 1)}
@@ -108,7 +108,7 @@ func (u *uwsgi) log() string {
 	return string(text)
 }
 
-// probe returns the status and the text of an answer, or an error in their place.
+// probe returns the status and the text of a response, or an error instead.
 func probe(url string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -139,7 +139,7 @@ func (u *uwsgi) want(live, ready, reason string) {
 	}
 }
 
-// until waits for something that does happen.
+// until waits for an expected event.
 func (u *uwsgi) until(description string, happened func() bool) {
 	u.t.Helper()
 	for began := time.Now(); !happened(); time.Sleep(50 * time.Millisecond) {
@@ -149,7 +149,7 @@ func (u *uwsgi) until(description string, happened func() bool) {
 	}
 }
 
-// untilAnswer waits for an answer of a probe that begins so.
+// untilAnswer waits for a response of a probe with a prefix.
 func (u *uwsgi) untilAnswer(path, want string) {
 	u.t.Helper()
 	u.until(path+" is "+want, func() bool { return strings.HasPrefix(probe("http://"+u.health+path), want) })
@@ -187,7 +187,7 @@ func (u *uwsgi) occupy(path string) <-chan string {
 // working is the answer of a server whose workers take requests.
 const working = "200 working: 2 of 2 workers"
 
-// ready waits until the application takes requests.
+// ready waits until the application accepts requests.
 func (u *uwsgi) ready() {
 	u.t.Helper()
 	u.untilAnswer(workload.ReadyPath, working)
@@ -196,7 +196,7 @@ func (u *uwsgi) ready() {
 	}
 }
 
-// pids returns the processes that the log names of a kind: worker or mule. The newest is the last.
+// pids returns the processes of a kind from the log: worker or mule. The newest is the last.
 func (u *uwsgi) pids(kind string) []int {
 	var out []int
 	for _, m := range regexp.MustCompile(`spawned uWSGI `+kind+` \d+ \((?:new )?pid: (\d+)`).FindAllStringSubmatch(strings.ReplaceAll(u.log(), "Resp", "sp"), -1) {
@@ -214,7 +214,7 @@ func (u *uwsgi) kill(pid int) {
 	}
 }
 
-// TestUWSGIHealth checks that real uWSGI fails probes if it is broken, and only then.
+// TestUWSGIHealth checks that a real uWSGI fails probes exactly if it is broken.
 func TestUWSGIHealth(t *testing.T) {
 	t.Parallel()
 	const never = time.Hour

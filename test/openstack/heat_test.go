@@ -97,7 +97,8 @@ func (h orchestration) watch(ctx context.Context) (longest func() time.Duration)
 	return func() time.Duration { cancel(); return <-out }
 }
 
-// orchestration is a client of a Heat as a plain user, with one of Neutron, and one that reports from outside of every pod.
+// orchestration is a client of Heat as a plain user, with a client of Neutron, and one that sends signals from outside
+// of every pod.
 type orchestration struct {
 	*gophercloud.ServiceClient
 	networks *gophercloud.ServiceClient
@@ -110,7 +111,7 @@ func startHeat(t *testing.T, r release.Release, end string) orchestration {
 	return memberOf(t, start(t, of(t, "stacks.yaml", r, end), nil))
 }
 
-// memberOf creates a project with a member, and logs in as that.
+// memberOf creates a project with a member, and logs in as the member.
 func memberOf(t *testing.T, cloud *Cloud) orchestration {
 	t.Helper()
 	ctx, c := context.Background(), clientOf(t, cloud, false)
@@ -297,7 +298,7 @@ func (h orchestration) post(t *testing.T, address, token, body string) {
 	}
 }
 
-// output of a stack.
+// output returns an output of a stack.
 func output(s *stacks.RetrievedStack, name string) string {
 	for _, o := range s.Outputs {
 		if o["output_key"] == name {
@@ -386,7 +387,7 @@ func testEngines(t *testing.T, h orchestration) {
 	}
 }
 
-// engines returns the names of their pods that run.
+// engines returns the names of the running engine pods.
 func (h orchestration) engines(t *testing.T) []string {
 	t.Helper()
 	pods := &corev1.PodList{}
@@ -423,7 +424,7 @@ func testEngineKilled(t *testing.T, h orchestration) {
 	h.remove(t, s)
 }
 
-// stacksUsed: two clients make, show and delete stacks.
+// stacksUsed starts two clients that create, show and delete stacks.
 func stacksUsed(t *testing.T, h orchestration) *load {
 	t.Helper()
 	const template = "heat_template_version: 2021-04-16\nresources:\n  secret: {type: \"OS::Heat::RandomString\"}\n"

@@ -13,8 +13,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 )
 
-// TestHorizonConsole checks that who is logged in to the dashboard of a cloud with hypervisors makes a server by
-// clicking, and sees its screen in the page.
+// TestHorizonConsole checks that a user of the dashboard in a cloud with hypervisors can create a server by clicking,
+// and sees its screen in the page.
 func TestHorizonConsole(t *testing.T) {
 	const end, number = "-console", 10
 	claim := bytes.Replace(of(t, "compute.yaml", restarted, end), []byte("    neutron:\n"),

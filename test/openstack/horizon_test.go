@@ -139,7 +139,7 @@ func TestHorizonStacks(t *testing.T) {
 
 const loginPath = "/auth/login/"
 
-// site is a dashboard, and who may log in.
+// site is a dashboard, with a login.
 type site struct {
 	cloud          *Cloud
 	url            string
@@ -192,7 +192,7 @@ func hidden(t *testing.T, p page, name string) string {
 	return html.UnescapeString(m[1])
 }
 
-// enter fills in the form.
+// enter submits the login form.
 func (s *site) enter(t *testing.T, b *http.Client, password string) page {
 	t.Helper()
 	form := s.get(t, b, loginPath)
@@ -320,7 +320,7 @@ func testLogIn(t *testing.T, s *site) {
 	}
 }
 
-// root returns the dashboard's address, as cookies are kept for.
+// root returns the dashboard's address, as used for cookies.
 func (s *site) root(t testing.TB) *url.URL {
 	t.Helper()
 	out, err := url.Parse(s.url)
@@ -434,7 +434,7 @@ func testChangedSettings(t *testing.T, s *site, r release.Release) {
 	}
 }
 
-// rolled waits until all pods are of a version.
+// rolled waits until all pods have a version.
 func (s *site) rolled(t *testing.T, tag string) {
 	t.Helper()
 	err := s.cloud.Cluster.Wait(context.Background(), 5*time.Minute, "pods of "+tag, func(context.Context) (bool, error) {
@@ -446,7 +446,7 @@ func (s *site) rolled(t *testing.T, tag string) {
 	}
 }
 
-// looking returns a user who looks at pages, again and again, without logging in again.
+// looking starts a user who opens pages repeatedly, without logging in again.
 func (s *site) looking(t *testing.T) *load {
 	t.Helper()
 	b := s.logIn(t)

@@ -243,7 +243,7 @@ func serveConsoles(t *testing.T, cloud *Cloud, port int, name string, serve func
 	return l.Addr().String()
 }
 
-// show returns the server's side of a handshake. It sends the name of the screen, which is black.
+// show performs the server's side of a handshake. It sends the name of the screen, which is black.
 func show(conn net.Conn, name string) error {
 	defer conn.Close()
 	init := append(make([]byte, rfbInit+rfbNameBytes), name...)
@@ -264,7 +264,7 @@ func show(conn net.Conn, name string) error {
 	return nil
 }
 
-// look returns the client's side of a handshake. It returns the name of the screen.
+// look performs the client's side of a handshake, and returns the name of the screen.
 func look(conn io.ReadWriter) (name string, err error) {
 	version, types, result, init := make([]byte, len(rfbVersion)), make([]byte, 2), make([]byte, 4), make([]byte, rfbInit+rfbNameBytes)
 	for _, step := range []struct {

@@ -80,7 +80,7 @@ func (m *machines) pinged(t *testing.T, g guest, step string, during func()) {
 	}
 }
 
-// runs waits until the pod of a component of the node is ready, and of a service's release.
+// runs waits until the pod of a component of the node is ready, and has a service's release.
 func (m *machines) runs(t *testing.T, component, service string, r release.Release) {
 	t.Helper()
 	version, err := r.Version(service)
@@ -104,8 +104,8 @@ func (m *machines) runs(t *testing.T, component, service string, r release.Relea
 	})
 }
 
-// cloudUsed: two clients log in, list images, show a server, and make and delete a port, which is each of the services
-// that it needs.
+// cloudUsed starts two clients that log in, list images, show a server, and create and delete a port: a request to each
+// of the services that a server needs.
 func cloudUsed(t *testing.T, m *machines, g guest) *load {
 	t.Helper()
 	c := clientOf(t, m.cloud, false)

@@ -81,7 +81,7 @@ func (i *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// authorize sends the browser back with a code at once.
+// authorize redirects the browser back with a code immediately.
 func (i *issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("client_id") != i.client || q.Get("response_type") != "code" {
@@ -110,7 +110,7 @@ func (i *issuer) isValid(r *http.Request) bool {
 	return name == i.client && secret == i.secret
 }
 
-// access issues an access token for carol to a client, as it would have got it on a command line.
+// access issues an access token for carol to a client, as for a command line.
 func (i *issuer) access(client string) string {
 	token := rand.Text()
 	i.mu.Lock()
@@ -119,14 +119,14 @@ func (i *issuer) access(client string) string {
 	return token
 }
 
-// revoke ends an access token.
+// revoke revokes an access token.
 func (i *issuer) revoke(token string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.tokens, token)
 }
 
-// introspect reports the client about an access token (https://www.rfc-editor.org/rfc/rfc7662.html).
+// introspect returns the client of an access token (https://www.rfc-editor.org/rfc/rfc7662.html).
 func (i *issuer) introspect(w http.ResponseWriter, r *http.Request) {
 	if !i.isValid(r) {
 		http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
@@ -145,7 +145,7 @@ func (i *issuer) introspect(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// token changes a code for an identity, if the client proves itself by its secret.
+// token exchanges a code for an identity, if the client sends its secret.
 func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	nonce, known := i.nonces[r.FormValue("code")]

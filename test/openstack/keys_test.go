@@ -39,7 +39,7 @@ func repository(t testing.TB, c *Cloud, name string) (*openstackv1.KeyRepository
 	return r, set
 }
 
-// rotated waits until the companion has rotated keys and is sure that every pod has them.
+// rotated waits until the companion has rotated keys and has verified that every pod has them.
 func rotated(t testing.TB, c *Cloud, name string, after int) keys.Set {
 	t.Helper()
 	var set keys.Set
@@ -96,8 +96,8 @@ func testFernetKeys(t *testing.T, cloud *Cloud, c *Client) {
 	}
 }
 
-// testCredentialKeys checks that after a rotation every stored credential is encrypted with the new key, and reads as
-// before.
+// testCredentialKeys checks that after a rotation every stored credential is encrypted with the new key, and can be
+// read.
 func testCredentialKeys(t *testing.T, cloud *Cloud, c *Client) {
 	const name, month = "keystone-credential-keys", 32 * 24 * time.Hour
 	a := adminOf(t, c)
@@ -124,7 +124,7 @@ func testCredentialKeys(t *testing.T, cloud *Cloud, c *Client) {
 	}
 }
 
-// forget empties all caches, so that every token is decrypted.
+// forget flushes all caches, so that every token is decrypted.
 func forget(t testing.TB, c *Cloud) {
 	t.Helper()
 	for i := range 2 { // as many as in the claim

@@ -53,7 +53,7 @@ func (l *Load) run(ctx context.Context, c *Client, i int) {
 	}
 }
 
-// count notes the end of a request; one that was cut off by the end of the load does not count.
+// count records the end of a request; a request that was canceled at the end of the load does not count.
 func (l *Load) count(ctx context.Context, counter *atomic.Int64, label string, err error) bool {
 	if err == nil {
 		counter.Add(1)
@@ -67,7 +67,7 @@ func (l *Load) count(ctx context.Context, counter *atomic.Int64, label string, e
 	return false
 }
 
-// keep keeps a token; the very first ones stay forever.
+// keep stores a token; the very first ones stay forever.
 func (l *Load) keep(token string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +85,7 @@ func (l *Load) pick(n int) string {
 	return l.tokens[n%len(l.tokens)]
 }
 
-// Tokens returns all tokens that are kept.
+// Tokens returns all stored tokens.
 func (l *Load) Tokens() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -51,7 +51,7 @@ func TestLoad(t *testing.T) {
 // direct returns a cloud without one of the suite's proxies: its own Gateway.
 func direct(cloud *Cloud) proxy { return proxy{name: "direct", cloud: cloud} }
 
-// disruptions are the lines by which the fake node reports containers that end and pods that leave their Service.
+// disruptions collects the fake node's reports about containers that end and pods that are removed from their Service.
 type disruptions struct {
 	mu    sync.Mutex
 	lines []string
@@ -70,7 +70,7 @@ func (d *disruptions) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// watch returns an option of a cloud.
+// watch sets an option of a cloud that collects them.
 func (d *disruptions) watch(o *Options) { o.Progress = io.MultiWriter(o.Progress, d) }
 
 // reset forgets earlier disruptions.
@@ -158,7 +158,7 @@ func (k *kubelet) runProbe(ctx context.Context, name string, pod *corev1.Pod, c 
 	}
 }
 
-// get returns the body of an answer that is a success for the kubelet.
+// get returns the body of a response that a kubelet treats as a success.
 func get(c *http.Client, url string) (string, error) {
 	response, err := c.Get(url)
 	if err != nil {
@@ -212,7 +212,7 @@ func (d *disruptions) none(t *testing.T, cloud *Cloud, service string, pods []co
 	}
 }
 
-// setting returns a number of the uWSGI configuration of a service.
+// setting returns a number from the uWSGI configuration of a service.
 func setting(t *testing.T, cloud *Cloud, service, name string) int {
 	t.Helper()
 	for _, u := range cloud.Operators.All("ConfigMap") {
@@ -240,7 +240,7 @@ func setting(t *testing.T, cloud *Cloud, service, name string) int {
 	return 0
 }
 
-// testKeystoneLoad checks that a Keystone behind Apache.
+// testKeystoneLoad tests a Keystone behind Apache.
 func testKeystoneLoad(t *testing.T) {
 	provider, err := newIssuer(identityProvider, "keystone", "client secret: 100%")
 	if err != nil {
@@ -440,8 +440,8 @@ func testHungRequest(t *testing.T, cloud *Cloud, all []proxy, c *Client) {
 	}
 }
 
-// testGlanceLoad checks that a Glance whose slots are all taken by slow transfers for ten minutes, among them uploads
-// that take twenty.
+// testGlanceLoad tests a Glance whose slots are all taken by slow transfers for ten minutes, among them uploads that
+// take twenty.
 func testGlanceLoad(t *testing.T) {
 	watch := &disruptions{}
 	cloud := start(t, read(t, "load.yaml"), watch.watch)
@@ -469,8 +469,8 @@ func testGlanceLoad(t *testing.T) {
 	watch.none(t, cloud, "glance", pods)
 }
 
-// slowUpload: an upload with pauses is not cut, and the image has its bytes. The pauses are shorter than client-body-timeout of ingress-nginx,
-// 60 s, and longer than the default of uWSGI.
+// slowUpload checks that an upload with pauses is not interrupted, and that the image is complete. The pauses are
+// shorter than client-body-timeout of ingress-nginx, 60 s, and longer than the default of uWSGI.
 func slowUpload(t *testing.T, p proxy, g glance, url, token, id string) {
 	pause := min(45*time.Second, *busy/4)
 	chunks := int(2**busy/pause) + 1
@@ -629,7 +629,7 @@ func testConsoleLoad(t *testing.T) {
 	watch.none(t, cloud, novav1.ServiceName, pods)
 }
 
-// silentConsole opens a serial console, types nothing, and then something.
+// idleConsole opens a serial console, stays idle, and then types.
 func idleConsole(p proxy, host, path string) error {
 	config, err := websocket.NewConfig("wss://"+host+"/"+path, "https://"+host)
 	if err != nil {

@@ -128,7 +128,7 @@ func keepLogs(t testing.TB, dir string) {
 	t.Log("logs of the pods:", to)
 }
 
-// start returns a cloud that ends with the test.
+// start returns a cloud that is stopped after the test.
 func start(t testing.TB, claim []byte, change func(*Options)) *Cloud {
 	t.Helper()
 	o := Options{Claim: claim, Platform: read(t, "platform.yaml"), Programs: programs, Dir: t.TempDir(), Progress: progress()}

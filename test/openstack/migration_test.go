@@ -73,7 +73,7 @@ func (m *machines) place(t *testing.T, g guest) place {
 	return p
 }
 
-// otherNode returns the node that a server is not on.
+// otherNode returns the node without the server.
 func (m *machines) otherNode(t *testing.T, g guest) string {
 	t.Helper()
 	if m.place(t, g).Host == "node-0" {
@@ -159,7 +159,7 @@ func testMigrations(t *testing.T, m *machines, g guest) {
 	}
 }
 
-// goesOn fails unless the server runs on a node, and did all the time.
+// goesOn fails unless the server runs on a node without any interruption.
 func (m *machines) goesOn(t *testing.T, g guest, before int, on string) {
 	t.Helper()
 	m.until(t, "the virtual machine's answer", g.server.ID, func() error { _, err := g.get("seconds"); return err })
@@ -183,7 +183,7 @@ func (m *machines) goesOn(t *testing.T, g guest, before int, on string) {
 	})
 }
 
-// service of nova-compute on a node.
+// service returns the service of nova-compute on a node.
 func (m *machines) service(t *testing.T, node string) services.Service {
 	t.Helper()
 	s, err := m.serviceOf(node)

@@ -35,7 +35,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestNeutron checks that the Neutron of every release makes networks that OVN has, by two pods of its API.
+// TestNeutron checks that the Neutron of every release, with two pods of its API, creates networks in OVN.
 func TestNeutron(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestNeutron(t *testing.T) {
 	}
 }
 
-// testLeaders checks that while clients make, show and delete ports, the member that leads is killed of each of OVN's
-// databases, twice. No request fails.
+// testLeaders kills the leader of each of OVN's databases, twice, while clients create, show and delete ports. No
+// request fails.
 func testLeaders(t *testing.T, n neutron) {
 	ctx := context.Background()
 	load := portsUsed(t, n)
@@ -398,7 +398,7 @@ func testSync(t *testing.T, n neutron, r release.Release) {
 	}
 }
 
-// change writes into the northbound database, past Neutron.
+// change writes into the northbound database, bypassing Neutron.
 func (n neutron) change(t *testing.T, command ...string) {
 	t.Helper()
 	if text, err := n.tool(t, "northbound", command...); err != nil {
@@ -406,7 +406,7 @@ func (n neutron) change(t *testing.T, command ...string) {
 	}
 }
 
-// mtu of a network.
+// mtu returns the MTU of a network.
 func (n neutron) mtu(t *testing.T, network string) int {
 	t.Helper()
 	var got struct {
@@ -476,7 +476,7 @@ func testPorts(t *testing.T, n neutron, count int) {
 	t.Logf("%d ports in %.0f s, %.1f a second; OVN has each once", count, took.Seconds(), float64(count)/took.Seconds())
 }
 
-// portsUsed: two clients make, show and delete ports of a network.
+// portsUsed starts two clients that create, show and delete ports of a network.
 func portsUsed(t *testing.T, n neutron) *load {
 	t.Helper()
 	ctx := context.Background()

@@ -253,13 +253,13 @@ func (n fakeNode) certify(t *testing.T) pki.Pair {
 // useCentral configures a controller with the southbound database of the pod central, on a node with an external
 // network.
 func useCentral(pod *corev1.PodSpec, domain string) {
-	env := map[string]string{
+	values := map[string]string{
 		"SOUTHBOUND": "tcp:central-0." + domain + ".svc:6642", "MAPPINGS": "physnet1:br-ex", "BRIDGES": "br-ex=eth1",
 		"OPTIONS": "enable-chassis-as-gw",
 	}
 	env := pod.Containers[0].Env
 	for i := range env {
-		if v, ok := env[env[i].Name]; ok {
+		if v, ok := values[env[i].Name]; ok {
 			env[i].Value = v
 		}
 	}

@@ -54,7 +54,7 @@ func TestNova(t *testing.T) {
 	}
 }
 
-// nova is a Nova with a hypervisor in each cell, and a client of it at its internal address.
+// nova is a Nova with a hypervisor in each cell, and its client at the internal address.
 type nova struct {
 	*gophercloud.ServiceClient
 	cloud       *Cloud
@@ -144,7 +144,7 @@ var processes = []string{
 	"nova-conductor nova-conductor-0", "nova-conductor nova-conductor-1", "nova-scheduler nova-scheduler-0", "nova-scheduler nova-scheduler-1",
 }
 
-// up waits until all processes report, and no others ever did.
+// up waits until all processes report, and fails if others ever did.
 func (n nova) up(t *testing.T) {
 	t.Helper()
 	var got []string
@@ -170,7 +170,7 @@ func (n nova) up(t *testing.T) {
 	}
 }
 
-// replace creates a hypervisor run the Nova of a release, or another one than before, and returns when it accepts
+// replace makes a hypervisor run the Nova of a release, or another one than before, and returns when it accepts
 // servers: servers that are created while it starts fail, because it treats them as builds interrupted by the restart
 // (nova.compute.manager.ComputeManager._error_out_instances_whose_build_was_interrupted).
 func (n nova) replace(t *testing.T, h hypervisor, r release.Release) {
@@ -190,7 +190,7 @@ func (n nova) replace(t *testing.T, h hypervisor, r release.Release) {
 	}
 }
 
-// testComputeServices checks that every process reports, and the companion sees the same.
+// testComputeServices checks that every process reports, and that the companion reports the same.
 func testComputeServices(t *testing.T, n nova) {
 	n.up(t)
 	n.cloud.Operators.Forward(2 * time.Minute)
@@ -289,7 +289,7 @@ func (n nova) delete(ctx context.Context, id string) error {
 	}
 }
 
-// list returns the servers of all cells whose names begin so.
+// list returns the servers of all cells with a name prefix.
 func (n nova) list(ctx context.Context, prefix string) ([]servers.Server, error) {
 	page, err := servers.List(n.ServiceClient, servers.ListOpts{Name: "^" + prefix}).AllPages(ctx)
 	if err != nil {
@@ -425,7 +425,7 @@ func (n nova) console(host, path, cookie string, talk func(io.ReadWriter) (strin
 	return talk(conn)
 }
 
-// serversUsed: two clients, each with a cell, make, list and delete servers.
+// serversUsed starts two clients, each with a cell, that create, list and delete servers.
 func serversUsed(t *testing.T, n nova) *load {
 	t.Helper()
 	return startClients(t, len(n.hypervisors), func(ctx context.Context, client, round int, try request) error {

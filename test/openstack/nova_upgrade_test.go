@@ -170,7 +170,7 @@ func (n nova) checkMigrated(t *testing.T) {
 	n.manages(t, schemas[0], "nova-status upgrade check; [ $? -le 1 ]")
 }
 
-// manages runs a command as the Jobs of a schema do.
+// manages runs a command like the Jobs of a schema.
 func (n nova) manages(t *testing.T, schema, command string) {
 	t.Helper()
 	s := &openstackv1.DatabaseSync{}

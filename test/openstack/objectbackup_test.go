@@ -20,8 +20,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestCephBackups checks that a member of a project backs a volume up into the object store of the cloud, by Swift, and
-// restores it. The backup is in the account of that project, and of no other one.
+// TestCephBackups checks that a member of a project can back up a volume into the object store of the cloud, by Swift,
+// and restore it. The backup is in the account of that project only.
 func TestCephBackups(t *testing.T) {
 	if programs.Ceph == "" {
 		t.Skip("a Ceph runs only on request: SERVICE=ceph")
@@ -93,7 +93,7 @@ func withoutBackup(t *testing.T, claim []byte) []byte {
 	return slices.Concat(before, []byte("  global:\n"), after)
 }
 
-// as returns a client that is logged in as a member of a project, and finds services by their internal addresses.
+// as returns a client that is logged in as a member of a project, and options for internal addresses.
 func (s *stores) as(t *testing.T, m account) (*gophercloud.ProviderClient, gophercloud.EndpointOpts) {
 	t.Helper()
 	admin, ends := administrator(t, s.cloud)

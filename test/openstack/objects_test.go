@@ -54,7 +54,7 @@ func TestCephObjects(t *testing.T) {
 // gatewayUser is the user of gateways of object store objects, as Rook calls it.
 const gatewayUser = "rgw.objects.a"
 
-// stores are a control plane and an object store of which its users are users.
+// stores are a control plane and an object store for its users.
 type stores struct {
 	cloud    *Cloud
 	identity *gophercloud.ServiceClient
@@ -287,7 +287,7 @@ type account struct {
 // userPassword is the password of these users.
 const userPassword = "an unused password"
 
-// member creates a project with a user who has role member.
+// member creates a project with a user who has the role member.
 func (s *stores) member(t *testing.T, name string) account {
 	t.Helper()
 	return s.user(t, name, "member")
@@ -369,7 +369,7 @@ func (s *stores) do(t *testing.T, r *http.Request) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
-// sign creates a request by S3 with a signature of version 4
+// sign sends a request by S3 with a signature of version 4
 // (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
 func (s *stores) sign(t *testing.T, method, url, access, secret, body string) (int, string) {
 	t.Helper()
@@ -464,7 +464,7 @@ func testS3(t *testing.T, s *stores, one, two account) {
 	}
 }
 
-// testStoreRole checks that who has no role that is accepted keeps nothing.
+// testStoreRole checks that a user without an accepted role cannot store anything.
 func testStoreRole(t *testing.T, s *stores) {
 	reader := s.user(t, "three", "reader")
 	status, body := s.call(t, http.MethodPut, reader.catalog["object-store"]+"/box", reader.token, "")

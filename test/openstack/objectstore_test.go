@@ -25,7 +25,7 @@ type objectStore struct {
 	folder string
 }
 
-// start runs the server until the end of the test, with a certificate of an authority.
+// start runs the server until the end of the test, with a certificate of a CA.
 func (s *objectStore) start(t *testing.T, c *cluster.Cluster, authority *pki.Authority) error {
 	t.Helper()
 	s.folder = t.TempDir()

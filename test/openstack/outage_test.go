@@ -54,7 +54,7 @@ func testOutages(t *testing.T, m *machines, g guest) {
 	t.Log(table.String())
 }
 
-// killed ends a pod of the control plane at once, and waits until another one is ready.
+// killed kills a pod of the control plane, and waits until another one is ready.
 func (m *machines) killed(t *testing.T, name string) {
 	t.Helper()
 	pod := func(ctx context.Context) (*corev1.Pod, error) {

@@ -188,7 +188,7 @@ func testAddresses(t *testing.T, n *ovnCluster, sb ovsdb, count int) []string {
 	return all
 }
 
-// leadsTo reports whether an address outside is a member's.
+// isReachable reports whether an external address leads to a member.
 func (d ovsdb) isReachable(i int, endpoint string) bool {
 	inside, err := d.memberStatus(i)
 	if err != nil || inside == nil {
@@ -202,8 +202,8 @@ func (d ovsdb) isReachable(i int, endpoint string) bool {
 	return err == nil && outside != nil && outside.SID[1] == inside.SID[1]
 }
 
-// testSettings checks that the election timer and the probes of clients change while the members run, and none of them
-// is replaced.
+// testSettings checks that the election timer and the probes of clients can be changed while the members run, and that
+// none is replaced.
 func testSettings(t *testing.T, n *ovnCluster, nb ovsdb) {
 	uids := func() (out []string) {
 		for i := range 3 {
@@ -441,7 +441,7 @@ func (w *writer) run() {
 	}
 }
 
-// after waits until so many more rows are written.
+// after waits until a number of further rows are written.
 func (w *writer) after(more int) {
 	w.t.Helper()
 	count := func() int {
@@ -453,7 +453,7 @@ func (w *writer) after(more int) {
 	waitFor(w.t, w.d.cluster, fmt.Sprintf("%d rows", want), func() bool { return count() >= want })
 }
 
-// end stops writing, and requires of each of so many members that it has every row that was acknowledged.
+// end stops writing, and requires that each of the members has every acknowledged row.
 func (w *writer) end(members, killed int) {
 	w.t.Helper()
 	close(w.stop)

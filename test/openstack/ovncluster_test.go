@@ -284,7 +284,7 @@ func (d ovsdb) status(i int, command ...string) string {
 	return text
 }
 
-// served returns the certificate that a member serves, in PEM; empty if it does not answer.
+// served returns the certificate that a member serves, in PEM; empty if it does not respond.
 func (d ovsdb) served(i int) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -111,7 +111,7 @@ func testRestore(t *testing.T, n *ovnCluster) {
 	})
 }
 
-// has requires of each of so many members that it has rows.
+// has requires that each of the members has rows.
 func (d ovsdb) has(t *testing.T, members int, names []string) {
 	t.Helper()
 	for i := range members {

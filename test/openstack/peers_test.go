@@ -59,7 +59,7 @@ func testMigrationTLS(t *testing.T, n fakeNode) {
 	}
 }
 
-// connect connects to libvirt as another node does, and returns the certificate that it has shown, in PEM.
+// connect connects to libvirt as another node does, and returns its certificate, in PEM.
 func (n fakeNode) connect(address string, own *pki.Pair) ([]byte, error) {
 	config := &tls.Config{
 		RootCAs: n.authority.Pool(), ServerName: strings.ReplaceAll(address, ".", "-") + "." + n.namespace + ".pod", MinVersion: tls.VersionTLS12,

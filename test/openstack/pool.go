@@ -39,8 +39,8 @@ type Pool struct {
 	spec       hypervisorv1.HypervisorClusterSpec
 }
 
-// Outside returns the first network that leads outside of the cloud, by its name, and the interface of this machine
-// that is in it. Both are empty where none does.
+// Outside returns the name of the first external network, and the interface of this machine in it. Both are empty if
+// there is none.
 func (p *Pool) Outside() (network, link string) {
 	for _, b := range ptr.Deref(p.spec.Networks, hypervisorv1.Networks{}).BridgeMappings {
 		if b.Interface != "" {
@@ -50,7 +50,7 @@ func (p *Pool) Outside() (network, link string) {
 	return "", ""
 }
 
-// Pool of the cloud. Nil: it has none.
+// Pool returns the pool of the cloud; nil if it has none.
 func (c *Cloud) Pool() *Pool { return c.pool }
 
 // addPool runs the pool's pods on its nodes, in addition to the control plane.
@@ -227,12 +227,12 @@ func (c *Cloud) inUse(ctx context.Context, name string) map[string]any {
 	return map[string]any{"credentials": status["credentials"]}
 }
 
-// Status of the pool's claim.
+// Status returns the status of the pool's claim.
 func (p *Pool) Status() map[string]any {
 	return maps.Clone(p.simulation.XR.GetFields()["status"].GetStructValue().AsMap())
 }
 
-// Status of the control plane's claim.
+// Status returns the status of the control plane's claim.
 func (c *Cloud) Status() map[string]any {
 	return maps.Clone(c.simulation.XR.GetFields()["status"].GetStructValue().AsMap())
 }

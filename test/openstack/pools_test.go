@@ -19,9 +19,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
-// TestPools checks that images, volumes and disks of servers are in pools of a StorageCluster, whose Ceph is real. Of
-// an image volumes and disks are clones; a server writes without an error while the key of Nova's user is replaced and
-// Ceph's daemon is killed; it moves to another node without its disks, and leaves nothing.
+// TestPools checks that images, volumes and disks of servers are in pools of a StorageCluster with a real Ceph, that
+// volumes and disks are clones of their image, that a server writes without an error while the key of Nova's user is
+// replaced and Ceph's daemon is killed, that it can be migrated without copying its disks, and that its deletion leaves
+// nothing.
 func TestPools(t *testing.T) {
 	if programs.Ceph == "" {
 		t.Skip("a Ceph runs only on request: SERVICE=pools")
@@ -118,7 +119,7 @@ func testStorageStatus(t *testing.T, p *pools) {
 	}
 }
 
-// writes fails if the server has ever failed to write, and waits until it has written on to both of its disks.
+// writes fails if the server has ever failed to write, and waits until it has continued to write to both of its disks.
 func (p *pools) writes(t *testing.T, g guest, disk, word string) {
 	t.Helper()
 	p.reads(t, g, disk, word, word)
@@ -132,8 +133,8 @@ func (p *pools) writes(t *testing.T, g guest, disk, word string) {
 	p.unharmed(t, g)
 }
 
-// testNovaKey checks that the key of Nova's user is replaced. A server that runs writes on, nodes have the new key, and
-// another one starts.
+// testNovaKey replaces the key of Nova's user, and checks that a running server continues to write, that nodes have the
+// new key, and that another server starts.
 func testNovaKey(t *testing.T, p *pools, g guest, disk string) {
 	ctx, ceph, count := context.Background(), p.cinder.ceph, p.seconds(t, g)
 	before := ceph.Key("nova")
@@ -186,7 +187,7 @@ func testDaemon(t *testing.T, p *pools, g guest, disk string) {
 	}
 }
 
-// testMoveShared checks that a server moves to the other node, and none of its disks with it.
+// testMoveShared checks that a server can be migrated to the other node without copying its disks.
 func testMoveShared(t *testing.T, p *pools, g guest, disk string) {
 	to, count, began := p.otherNode(t, g), p.seconds(t, g), time.Now()
 	came := pinged(t, g.address, func() {
@@ -229,7 +230,7 @@ func testSnapshot(t *testing.T, p *pools, g guest) {
 	}
 }
 
-// testDeleteDisks checks that nothing is left of a server's disks, and of its volume once that is deleted, too.
+// testDeleteDisks checks that a server's disks are deleted with it, and its volume when it is deleted.
 func testDeleteDisks(t *testing.T, p *pools, g guest, disk string) {
 	ctx := context.Background()
 	if len(p.in(t, "vms")) == 0 {

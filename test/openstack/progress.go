@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Stamped writes what happens, each line after the seconds that have passed.
+// Stamped returns a writer that prefixes each line with the elapsed seconds.
 func Stamped(to io.Writer) io.Writer { return &stamped{to: to, start: time.Now()} }
 
 type stamped struct {

@@ -115,14 +115,14 @@ func startProxies(t *testing.T, cloud *Cloud) []proxy {
 	return out
 }
 
-// ofTree returns a program of another Debian, with that one's libraries.
+// ofTree returns a program of another Debian, with the libraries of that Debian.
 func ofTree(root, program string, args ...string) *exec.Cmd {
 	const libraries = "usr/lib/x86_64-linux-gnu"
 	return exec.Command(filepath.Join(root, "lib64/ld-linux-x86-64.so.2"),
 		append([]string{"--library-path", filepath.Join(root, libraries), filepath.Join(root, program)}, args...)...)
 }
 
-// runProxy starts a proxy, and returns when it listens. It ends with the test.
+// runProxy starts a proxy, and returns when it listens. It is stopped after the test.
 func runProxy(t *testing.T, command *exec.Cmd, file, address string) {
 	t.Helper()
 	log, err := os.Create(file)
@@ -171,7 +171,7 @@ func serviceAddress(t *testing.T, cloud *Cloud, service string, port any) string
 	return fmt.Sprintf("%s:%v", address, port)
 }
 
-// authorityFile writes the authority of a Secret.
+// authorityFile writes the CA of a Secret.
 func authorityFile(t *testing.T, cloud *Cloud, secret string) string {
 	t.Helper()
 	data, err := cloud.Operators.Secret(context.Background(), cloud.Namespace, secret)
@@ -185,7 +185,7 @@ func authorityFile(t *testing.T, cloud *Cloud, secret string) string {
 	return file
 }
 
-// ingresses returns the Services behind the Ingress objects that the cloud's claim becomes for a controller.
+// ingresses returns the Services behind the Ingress objects that are composed for the cloud's claim and a controller.
 func ingresses(t *testing.T, cloud *Cloud, controller, prefix string) []upstream {
 	t.Helper()
 	const gateway = "type: GatewayAPI\n    routing: Hostnames\n    gateway: {namespace: gateway-system, name: public}\n"

@@ -57,7 +57,7 @@ func TestNovaQueueRotation(t *testing.T) {
 	t.Logf("while the old users go, %s", load)
 }
 
-// replaceQueueUser replaces the user of a rotation, and waits until every consumer has another one.
+// replaceQueueUser rotates a user, and waits until every consumer has the new one.
 func (n nova) replaceQueueUser(t *testing.T, name string) (old string) {
 	t.Helper()
 	r := n.waitForRotation(t, name, func(r *c5c3v1.CredentialRotation) bool {
@@ -80,7 +80,7 @@ func (n nova) replaceQueueUser(t *testing.T, name string) (old string) {
 	return old
 }
 
-// waitForRotation waits until a rotation is as it should be.
+// waitForRotation waits until a rotation satisfies a condition.
 func (n nova) waitForRotation(t *testing.T, name string, done func(*c5c3v1.CredentialRotation) bool) *c5c3v1.CredentialRotation {
 	t.Helper()
 	r := &c5c3v1.CredentialRotation{}

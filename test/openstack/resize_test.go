@@ -18,7 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// found is a server's view of its disk and memory when it started.
+// found contains the disk and memory that a server detected at its start.
 type found struct {
 	// count is the last number that the server wrote to its disk before this start.
 	count int

@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// restart is a pod of a node, and for how long a server may be without its network while it is replaced.
+// restart is a pod of a node, with the maximum network outage of a server while it is replaced.
 type restart struct {
 	component string
 	without   time.Duration
@@ -68,7 +68,7 @@ func testRestarts(t *testing.T, m *machines, g guest, all []restart) {
 	t.Log(table.String())
 }
 
-// seconds that the server has counted since it started.
+// seconds returns the seconds that the server has counted since its start.
 func (m *machines) seconds(t *testing.T, g guest) int {
 	t.Helper()
 	text, err := g.get("seconds")
@@ -127,7 +127,7 @@ func testSecond(t *testing.T, m *machines, g guest) {
 	}
 }
 
-// testDelete checks that nothing is left of a server on the node and in OVN.
+// testDelete checks that the deletion of a server leaves nothing on the node and in OVN.
 func testDelete(t *testing.T, m *machines, g guest) {
 	ctx := context.Background()
 	if got := m.traces(t, g); len(got) != 3 {

@@ -34,7 +34,7 @@ type happened struct {
 	ended          bool
 }
 
-// watchRollout watches until the test ends, or finds the order.
+// watchRollout records events until the test ends, or the order is checked.
 func watchRollout(t *testing.T, c *Cloud) *rollout {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -64,7 +64,7 @@ func (r *rollout) stop() {
 	r.done.Wait()
 }
 
-// see notes an event.
+// see records an event.
 func (r *rollout) see(kind watch.EventType, object runtime.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +88,7 @@ const componentLabel = "app.kubernetes.io/component"
 
 func schemaOf(name string) string { return "schema of " + name }
 
-// first and last are where something happened: -1 if it did not.
+// first and last return the index of an event: -1 if it did not happen.
 func (r *rollout) first(h happened) int { return slices.Index(r.events, h) }
 func (r *rollout) last(h happened) int {
 	for i, e := range slices.Backward(r.events) {
@@ -99,7 +99,7 @@ func (r *rollout) last(h happened) int {
 	return -1
 }
 
-// A stage of a roll-out is pods of a version in place of another, or a schema of a release.
+// A stage of a rollout replaces pods of one version by pods of another, or migrates a schema to a release.
 type stage struct{ label, from, to string }
 
 // started returns the time of the first start, and ended the time of the last end of the previous version.

@@ -76,14 +76,14 @@ func (c cinder) report(want string) error {
 	if err != nil {
 		return err
 	}
-	want := map[string]any{"name": "ceph-rbd", "phase": "Ready", "totalGiB": 0.0, "availableGiB": 0.0}
+	backend := map[string]any{"name": "ceph-rbd", "phase": "Ready", "totalGiB": 0.0, "availableGiB": 0.0}
 	for _, p := range all {
 		if !strings.HasSuffix(p.Name, "@ceph-rbd#ceph-rbd") || p.Capabilities.TotalCapacityGB <= 0 {
 			return fmt.Errorf("Cinder has a pool %+v", p)
 		}
-		want["totalGiB"], want["availableGiB"] = float64(int64(p.Capabilities.TotalCapacityGB)), float64(int64(p.Capabilities.FreeCapacityGB))
+		backend["totalGiB"], backend["availableGiB"] = float64(int64(p.Capabilities.TotalCapacityGB)), float64(int64(p.Capabilities.FreeCapacityGB))
 	}
-	if diff := cmp.Diff([]any{want}, c.cloud.Status()["backends"]); diff != "" {
+	if diff := cmp.Diff([]any{backend}, c.cloud.Status()["backends"]); diff != "" {
 		return fmt.Errorf("backends (-want +got):\n%s", diff)
 	}
 	return nil

@@ -30,7 +30,7 @@ func (m *machines) logs(t *testing.T, component string) string {
 	return out.String()
 }
 
-// pods of a component of the pool.
+// pods returns the pods of a component of the pool.
 func (m *machines) pods(t *testing.T, component string) []corev1.Pod {
 	t.Helper()
 	pods := &corev1.PodList{}

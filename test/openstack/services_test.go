@@ -60,7 +60,7 @@ func administrator(t *testing.T, c *Cloud) (*gophercloud.ProviderClient, gopherc
 const region = "eu-de-1"
 
 // testEntries checks that the catalog has the service at a public and an internal address in the claim's region, both
-// with the same path, and its user has the roles that it needs, by the credential that pods log in by. Its tables have
+// with the same path, that its user has the required roles with the credential of its pods, and that its tables have
 // the collation of its database.
 func testEntries(t *testing.T, cloud *Cloud, service, kind string, port int, path string) {
 	ctx, c := context.Background(), clientOf(t, cloud, false)
@@ -155,7 +155,7 @@ func upgrade(t *testing.T, cloud *Cloud, claim []byte, to release.Release, servi
 	t.Logf("%s after %.0f s", to, time.Since(began).Seconds())
 }
 
-// checkContracted waits until a schema has been contracted to a release, and no step of it may have failed.
+// checkContracted waits until a schema has been contracted to a release, and fails if any step failed.
 func checkContracted(t *testing.T, cloud *Cloud, schema string, to release.Release) {
 	t.Helper()
 	s := &openstackv1.DatabaseSync{}
@@ -177,7 +177,7 @@ func checkContracted(t *testing.T, cloud *Cloud, schema string, to release.Relea
 	t.Logf("%s: %s", schema, strings.Join(steps, ", "))
 }
 
-// checkImages: all pods of a service's API run its image of a release.
+// checkImages checks that all pods of a service's API run its image of a release.
 func checkImages(t *testing.T, c *Cloud, service string, r release.Release) {
 	t.Helper()
 	version, err := r.Version(service)
@@ -200,7 +200,7 @@ func checkImages(t *testing.T, c *Cloud, service string, r release.Release) {
 	}
 }
 
-// load is clients that do the same again and again.
+// load is a set of clients that repeat their requests.
 type load struct {
 	requests atomic.Int64
 	cancel   context.CancelFunc
@@ -247,7 +247,7 @@ func (l *load) try(label string, do func() error) error {
 	return nil
 }
 
-// more waits for so many more requests.
+// more waits for a number of further requests.
 func (l *load) more(t *testing.T, n int64) {
 	t.Helper()
 	for end, began := l.requests.Load()+n, time.Now(); l.requests.Load() < end; time.Sleep(50 * time.Millisecond) {
@@ -257,7 +257,7 @@ func (l *load) more(t *testing.T, n int64) {
 	}
 }
 
-// stop waits until every client has finished its turn: no request may have failed.
+// stop waits until every client has finished its round: no request may have failed.
 func (l *load) stop(t *testing.T) {
 	t.Helper()
 	l.cancel()
@@ -273,7 +273,7 @@ func (l *load) String() string {
 	return fmt.Sprintf("%d requests, %d failed", l.requests.Load(), len(l.errs))
 }
 
-// status of an answer that is an error.
+// status returns the status of an error response.
 func status(err error) int {
 	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict} {
 		if gophercloud.ResponseCodeIs(err, code) {

@@ -175,7 +175,7 @@ func (m *machines) groups(t *testing.T) map[string]string {
 	return out
 }
 
-// routerZone fails unless Neutron has a zone for routers.
+// routerZone returns an error unless Neutron has an availability zone for routers.
 func (m *machines) routerZone(name string) error {
 	var zones struct {
 		All []struct{ Name, State, Resource string } `json:"availability_zones"`
@@ -194,7 +194,7 @@ func (m *machines) routerZone(name string) error {
 	return fmt.Errorf("zones of Neutron are %+v", zones.All)
 }
 
-// same fails unless both are.
+// same returns an error unless both are equal.
 func same(want, got map[string]string) error {
 	if diff := cmp.Diff(want, got); diff != "" {
 		return fmt.Errorf("(-want +got):\n%s", diff)

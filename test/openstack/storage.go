@@ -27,7 +27,7 @@ type Storage struct {
 	stop   func()
 }
 
-// Storage of the cloud. Nil: it has none.
+// Storage returns the storage of the cloud; nil if it has none.
 func (c *Cloud) Storage() *Storage { return c.storage }
 
 // planStorage previews the claim for storage, if there is one.

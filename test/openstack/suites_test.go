@@ -73,8 +73,9 @@ func chosenSuites(names, tests string) ([]tempestSuite, error) {
 	return out, nil
 }
 
-// TestSuites runs Tempest's tests of APIs and the services' plugins, one suite after the other, against one cloud of two nodes, by the
-// CronJob that the claim orders. No test fails, and nothing of theirs remains. Nothing runs unless flags name suites or tests.
+// TestSuites runs Tempest's tests of APIs and the services' plugins, one suite after the other, against one cloud of
+// two nodes, with the claim's CronJob. No test fails, and they leave no objects. Nothing runs unless flags select
+// suites or tests.
 func TestSuites(t *testing.T) {
 	if programs.Ceph == "" || *suiteNames+*suite == "" {
 		t.Skip("suites of Tempest take hours; name them: make tempest GROUPS=\"image volume\"")
@@ -129,7 +130,7 @@ func number(status map[string]any, key string) float64 {
 
 var skippedLine = regexp.MustCompile(`(?m)^SKIPPED: (\S+) (.*)$`)
 
-// skipReasons lists why tests were skipped, with the number of tests, the most frequent reason first.
+// skipReasons lists the reasons of skipped tests, with the number of tests, the most frequent reason first.
 func skipReasons(log string) string {
 	count := map[string]int{}
 	for _, line := range skippedLine.FindAllStringSubmatch(log, -1) {

@@ -47,7 +47,7 @@ func TestTempest(t *testing.T) {
 	}
 }
 
-// testedCloud is a cloud that tests itself.
+// testedCloud is a cloud with Tempest.
 type testedCloud struct {
 	cloud *Cloud
 	claim string
@@ -55,7 +55,7 @@ type testedCloud struct {
 	before map[string][]string
 }
 
-// testSmoke checks that without more words smoke tests run, and pass.
+// testSmoke checks that smoke tests run by default, and pass.
 func testSmoke(t *testing.T, c testedCloud) {
 	if got := c.result(); !strings.HasPrefix(got, "False NotRun") {
 		t.Errorf("before the first run: %s", got)
@@ -157,7 +157,7 @@ func testOff(t *testing.T, c testedCloud) {
 	}
 }
 
-// order changes which tests run.
+// order changes the selection of tests.
 func (c testedCloud) order(t *testing.T, tests string) {
 	t.Helper()
 	const schedule = "    schedule: \"0 0 1 1 *\"\n"
@@ -203,7 +203,7 @@ func (c testedCloud) ended(t *testing.T, job *batchv1.Job) {
 	c.endedWithin(t, job, 20*time.Minute)
 }
 
-// endedWithin waits as long as a run may take.
+// endedWithin waits for the end of a run, at most for a timeout.
 func (c testedCloud) endedWithin(t *testing.T, job *batchv1.Job, timeout time.Duration) {
 	t.Helper()
 	report := &openstackv1.TestReport{}
@@ -239,7 +239,7 @@ func (c testedCloud) log(t *testing.T, job *batchv1.Job) string {
 	return out.String()
 }
 
-// busy waits until tests have made something.
+// busy waits until tests have created something.
 func (c testedCloud) busy(t *testing.T) {
 	t.Helper()
 	err := c.cloud.Cluster.Wait(context.Background(), 5*time.Minute, "tests that have made users", func(context.Context) (bool, error) {

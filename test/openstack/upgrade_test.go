@@ -88,7 +88,7 @@ func testUpgrade(t *testing.T, from, to release.Release) {
 	checkSteps(t, s, from, to)
 }
 
-// checkPods: all pods of a Deployment run an image of this tag.
+// checkPods checks that all pods of a Deployment run an image with a tag.
 func checkPods(t *testing.T, c *Cloud, deployment, tag string) {
 	t.Helper()
 	d, pods := &appsv1.Deployment{}, &corev1.PodList{}
@@ -109,7 +109,8 @@ func checkPods(t *testing.T, c *Cloud, deployment, tag string) {
 	}
 }
 
-// checkSteps: the first schema was made in one step; the upgrade checked, expanded and, after the roll-out, contracted.
+// checkSteps checks that the first schema was created in one step, and that the upgrade checked, expanded and, after
+// the rollout, contracted the schema.
 func checkSteps(t *testing.T, s *openstackv1.DatabaseSync, from, to release.Release) {
 	t.Helper()
 	type step struct{ Step, Release, Result string }

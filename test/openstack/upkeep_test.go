@@ -34,7 +34,7 @@ func testTrustFlush(t *testing.T, c *Cloud) {
 	}
 }
 
-// testCertificate checks that the pods serve a renewed certificate without being rolled, and no request fails.
+// testCertificate checks that the pods serve a renewed certificate without a restart, and that no request fails.
 func testCertificate(t *testing.T, cloud *Cloud, c *Client) {
 	before := served(t, cloud, c)
 	load := NewLoad(context.Background(), c, 1)

@@ -10,8 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/versions"
 )
 
-// TestConfigurationVersions checks that the Debian packages that clouds run from are of the series that
-// docs/reference/versions.md lists.
+// TestConfigurationVersions checks that the Debian packages of clouds are of the series in docs/reference/versions.md.
 func TestConfigurationVersions(t *testing.T) {
 	for name, tree := range map[string]struct{ root, suite string }{
 		"machine":    {"/", images.Debian},

@@ -74,7 +74,7 @@ type encrypted struct {
 	keys safe
 }
 
-// keysOf returns a client of the Barbican of a cloud as its administrator, in whose project volumes are.
+// keysOf returns a client of a cloud's Barbican as administrator, in the project of the volumes.
 func keysOf(t *testing.T, cloud *Cloud) safe {
 	t.Helper()
 	provider, ends := administrator(t, cloud)
@@ -101,7 +101,7 @@ func (e encrypted) kind(t *testing.T) string {
 	return name
 }
 
-// create creates a volume that Ceph has as LUKS.
+// create creates a volume that is encrypted with LUKS in Ceph.
 func (e encrypted) create(t *testing.T, opts volumes.CreateOpts) string {
 	t.Helper()
 	id := e.cinder.create(t, opts)
@@ -153,7 +153,7 @@ func (e encrypted) image(t *testing.T, volume string) string {
 	return created.ImageID
 }
 
-// deleteAll deletes volumes and an image, and waits until there is no key any more.
+// deleteAll deletes volumes and an image, and waits until no key is left.
 func (e encrypted) deleteAll(t *testing.T, image string, all []string) {
 	t.Helper()
 	ctx := context.Background()

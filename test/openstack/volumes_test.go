@@ -98,7 +98,7 @@ func (g guest) disk(volume, write string) (content string, has bool, err error) 
 	return "", false, err
 }
 
-// reads waits until a server reads something of a volume.
+// reads waits until a server reads a content from a volume.
 func (d *disks) reads(t *testing.T, g guest, volume, write, want string) {
 	t.Helper()
 	d.until(t, "the content of the volume", g.server.ID, func() error {
@@ -194,7 +194,8 @@ func testAttachable(t *testing.T, d *disks) {
 	})
 }
 
-// testAttachedRestarts checks that pods of the node are replaced while a server writes, and attach as those before did.
+// testAttachedRestarts replaces pods of the node while a server writes, and checks that the new pods can attach
+// volumes.
 func testAttachedRestarts(t *testing.T, d *disks, g guest, disk string) {
 	for _, component := range []string{"volume-keys", "nova-compute", "libvirt"} {
 		t.Run(component, func(t *testing.T) {
@@ -232,7 +233,7 @@ func (d *disks) waitForKeys(t *testing.T) {
 	}
 }
 
-// testBootVolume checks that a server's only disk is a volume, which Cinder has made of an image.
+// testBootVolume checks that a server can boot from a volume, which Cinder has created from an image.
 func testBootVolume(t *testing.T, d *disks, g guest) {
 	ctx := context.Background()
 	image, err := images.Get(ctx, d.glance.ServiceClient, d.image).Extract()
@@ -283,8 +284,8 @@ func testBootVolume(t *testing.T, d *disks, g guest) {
 	}
 }
 
-// testCephKey checks that the user's key is replaced. Nodes have the new one, a server that runs writes on, and
-// attaches.
+// testCephKey replaces the user's key, and checks that nodes have the new one, and that a running server continues to
+// write and can attach a volume.
 func testCephKey(t *testing.T, d *disks, g guest, disk string) {
 	ctx, c := context.Background(), d.cinder.ceph
 	before := string(c.Keyrings["cinder"])

@@ -66,7 +66,7 @@ type writes struct {
 	longest      time.Duration
 }
 
-// wrote waits until a server has written more than some number.
+// wrote waits until a server has written more numbers than given.
 func (d *disks) wrote(t *testing.T, g guest, more int) (w writes) {
 	t.Helper()
 	d.until(t, "its writes", g.server.ID, func() error {

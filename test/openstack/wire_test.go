@@ -39,7 +39,7 @@ const (
 	firstOfQEMU, lastOfQEMU int = 49152, 49215
 )
 
-// tap begins to look at the wire.
+// tap starts to capture the network.
 func tap(t *testing.T, secret string) *wire {
 	t.Helper()
 	all := int(binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, unix.ETH_P_ALL)))

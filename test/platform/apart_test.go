@@ -64,7 +64,7 @@ func listen(tap *platform.FunctionRecorder, chosen bool) func() error {
 	}
 }
 
-// compositeOf returns the composite resource that a request is for.
+// compositeOf returns the composite resource of a request.
 func compositeOf(request []byte) string {
 	req := &fnv1.RunFunctionRequest{}
 	if err := proto.Unmarshal(request, req); err != nil {
@@ -405,7 +405,7 @@ func balanceLoad(t *testing.T, c *platform.Cluster) {
 	}()
 }
 
-// lastCalls keeps the last call for each composite resource while the test runs.
+// lastCalls records the last call for each composite resource while the test runs.
 func lastCalls(t *testing.T) func() map[string][]byte {
 	t.Helper()
 	var mu sync.Mutex

@@ -18,7 +18,7 @@ import (
 // owner owns the fields that are applied.
 const owner = client.FieldOwner("platform")
 
-// Decode reads objects from YAML or JSON documents. An empty document is passed over.
+// Decode reads objects from YAML or JSON documents. Empty documents are skipped.
 func Decode(data []byte) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
@@ -81,7 +81,7 @@ func (c *Cluster) Get(ctx context.Context, kind schema.GroupVersionKind, name ty
 	return u, nil
 }
 
-// List reads all objects of a kind, in a namespace or (empty) everywhere.
+// List reads all objects of a kind, in a namespace or (empty) in all.
 func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionKind, namespace string) ([]unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -94,8 +94,8 @@ func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionKind, namesp
 func (c *Cluster) WaitCondition(
 	ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, condition, status string,
 ) error {
-	name := fmt.Sprintf("%s=%s of %s %s", condition, status, kind.Kind, name)
-	return c.processes.Wait(ctx, name, func(ctx context.Context) (bool, error) {
+	description := fmt.Sprintf("%s=%s of %s %s", condition, status, kind.Kind, name)
+	return c.processes.Wait(ctx, description, func(ctx context.Context) (bool, error) {
 		u, err := c.Get(ctx, kind, name)
 		switch {
 		case err != nil:

@@ -58,7 +58,7 @@ func TestReady(t *testing.T) {
 
 const hashAnnotation = "crossplane.c5c3.io/hash"
 
-// inner returns the object of a preview without its Object.
+// inner returns the object of a preview without its wrapper.
 func inner(o preview.Object) *unstructured.Unstructured {
 	m := o.Manifest.AsMap()
 	if o.Wrapped {
@@ -67,7 +67,7 @@ func inner(o preview.Object) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: m}
 }
 
-// TestRemote checks that the workloads of a claim that names another cluster run there, and nothing of them runs here.
+// TestRemote checks that the workloads of a claim with another cluster run only there.
 func TestRemote(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-remote", set(remote, "spec", "cluster", "ref", "name"))

@@ -63,5 +63,5 @@ func (c *Cluster) Composed(ctx context.Context, namespace string) []unstructured
 	return out
 }
 
-// Err returns an error when a process of the platform has ended that should not have, with the end of its log.
+// Err returns an error when a process of the platform has ended unexpectedly, with the end of its log.
 func (p *Platform) Err() error { return p.processes.Failed() }

@@ -86,7 +86,8 @@ func (c *Cluster) serviceAccount(ctx context.Context, name string) (string, erro
 	return path, err
 }
 
-// tokenOf returns the path of a kubeconfig with a token of a service account, so that a process has the rights that its pod would have.
+// tokenOf returns the path of a kubeconfig with a token of a service account, so that a process has the permissions of
+// its pod.
 func (c *Cluster) tokenOf(ctx context.Context, namespace, name string) (string, error) {
 	set, err := clientset.NewForConfig(c.Config)
 	if err != nil {

@@ -32,8 +32,9 @@ var reconciled = map[string]schema.GroupKind{
 	"secretaggregate": {Group: "c5c3.io", Kind: "SecretAggregate"},
 }
 
-// companions are the companions of a cluster: a process for all pods of a ReplicaSet, of which only one would lead. It has the arguments,
-// the environment and the service account of the pods, and with that their rights; it starts with the first of them and ends with the last.
+// companions are the companions of a cluster: one process for all pods of a ReplicaSet, of which only one would be the
+// leader. It has the arguments, the environment and the service account of the pods, and therefore their permissions;
+// it starts with the first pod and ends with the last.
 type companions struct {
 	*Cluster
 
@@ -58,7 +59,8 @@ func newCompanions(c *Cluster) *companions {
 	return &companions{Cluster: c, running: map[types.UID]*companion{}}
 }
 
-// buildCompanion builds the companion, of this tree whichever is installed: as when it is updated after the functions.
+// buildCompanion builds the companion of this tree, whichever version is installed: as if it were updated after the
+// functions.
 func (p *Platform) buildCompanion(ctx context.Context) error {
 	if p.options.FakeCompanion {
 		return nil
@@ -154,7 +156,7 @@ func (cs *companions) launch(ctx context.Context, c *companion, pod *corev1.Pod)
 	return err
 }
 
-// Keep stops the processes of a namespace that run for other pods than these, and reports whether they have ended.
+// Keep stops the processes of a namespace for other pods than these, and reports whether they have ended.
 func (cs *companions) Keep(namespace string, pods []types.UID) bool {
 	const grace = 5 * time.Second
 	cs.mu.Lock()
@@ -183,7 +185,7 @@ func (cs *companions) Keep(namespace string, pods []types.UID) bool {
 	return all
 }
 
-// environmentOf returns the variables of a container that its pod reports.
+// environmentOf returns the variables of a container that refer to fields of its pod.
 func environmentOf(c *corev1.Container, pod *corev1.Pod) map[string]string {
 	fields := map[string]string{"metadata.namespace": pod.Namespace, "metadata.name": pod.Name}
 	out := map[string]string{}
@@ -196,7 +198,7 @@ func environmentOf(c *corev1.Container, pod *corev1.Pod) map[string]string {
 	return out
 }
 
-// expanded returns an argument with the values of variables in it, as a kubelet passes it on.
+// expanded returns an argument with expanded variables, as a kubelet passes it.
 func expanded(arg string, variables map[string]string) string {
 	for name, value := range variables {
 		arg = strings.ReplaceAll(arg, "$("+name+")", value)

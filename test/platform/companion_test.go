@@ -200,9 +200,8 @@ func look(t *testing.T, namespace string) state {
 	return s
 }
 
-// TestRelease checks that a claim orders the next release. The schema is expanded while the old release runs; when all
-// pods run the new one, it is contracted, and not before. The claim reports all the while, and in the end that the new
-// release runs.
+// TestRelease upgrades a claim to the next release. The schema is expanded while the old release runs; it is contracted
+// only after all pods run the new one. The claim reports the progress, and at the end that the new release runs.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	const before, after = "2025.1", "2025.2"
@@ -309,7 +308,7 @@ func follow(t *testing.T, namespace string, u *unstructured.Unstructured) func()
 	}
 }
 
-// watching calls a function foreverything that happens to objects of a kind until the test ends, one after the other.
+// watching calls a function for every change of objects of a kind until the test ends, one after the other.
 func watching(t *testing.T, kind schema.GroupVersionKind, namespace string, do func(event string, o *unstructured.Unstructured)) {
 	t.Helper()
 	objects := &unstructured.UnstructuredList{}
@@ -338,7 +337,7 @@ func version(o *unstructured.Unstructured) int64 {
 	return v
 }
 
-// subsequence reports whether all of some entries are among others, in their order.
+// subsequence reports whether all of some entries are among others, in the same order.
 func subsequence(some, all []string) bool {
 	for _, s := range all {
 		if len(some) > 0 && some[0] == s {

@@ -43,7 +43,7 @@ type crossplane struct {
 	metrics   string         // URL
 }
 
-// environment of the pods.
+// environment returns the environment of the pods.
 func (x *crossplane) environment(kubeconfig string) []string {
 	return []string{
 		env("KUBECONFIG", kubeconfig),
@@ -57,7 +57,7 @@ func (x *crossplane) environment(kubeconfig string) []string {
 	}
 }
 
-// start installs Crossplane and starts it; it does not wait until that is ready.
+// start installs Crossplane and starts it; it does not wait until it is ready.
 func (x *crossplane) start(ctx context.Context, chart []*unstructured.Unstructured) error {
 	chart = slices.DeleteFunc(slices.Clone(chart), func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
 	if err := x.applyAll(ctx, append([]*unstructured.Unstructured{namespaceObject(namespace)}, chart...)); err != nil {
@@ -93,7 +93,7 @@ func (x *crossplane) start(ctx context.Context, chart []*unstructured.Unstructur
 	return x.processesOf(ctx, core, rbac)
 }
 
-// ownDefinitions defines the kinds of Crossplane itself.
+// ownDefinitions creates the CRDs of Crossplane itself.
 func (x *crossplane) ownDefinitions(ctx context.Context) error {
 	files, err := filepath.Glob(filepath.Join(x.source, "cluster", "crds", "*.yaml"))
 	if err != nil {
@@ -134,7 +134,7 @@ func (x *crossplane) certificates(ctx context.Context) error {
 	return x.authority.Write(x.serverCertificate(), server)
 }
 
-// serverCertificate returns the folder of the certificate of everything that Crossplane talks to.
+// serverCertificate returns the folder of the server certificate for all connections of Crossplane.
 func (x *crossplane) serverCertificate() string { return x.File("crossplane/server") }
 
 func (x *crossplane) secret(ctx context.Context, name string) (map[string][]byte, error) {

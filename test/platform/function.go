@@ -32,7 +32,7 @@ func (e *endpoints) set(image, at string) {
 	e.at[image] = at
 }
 
-// of returns the address of an image's function as gRPC calls it, or nothing.
+// of returns the gRPC target of an image's function, or an empty string.
 func (e *endpoints) of(image string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -65,7 +65,7 @@ func empty(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Down stops the platform in a folder from another process, and removes everything that it wrote. It reports whether one was running.
+// Down stops the platform in a folder from another process, and removes its files. It reports whether one was running.
 func Down(ctx context.Context, dir string) (bool, error) {
 	path := filepath.Join(dir, lockName)
 	lock, err := os.OpenFile(path, os.O_RDWR, 0)

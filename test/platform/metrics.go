@@ -14,7 +14,7 @@ func (p *Platform) CircuitOpenings(ctx context.Context) (int, error) {
 	return p.metric(ctx, "circuit_breaker_opens_total{")
 }
 
-// metric returns the sum of those metrics of Crossplane that begin with one text and contain the others.
+// metric returns the sum of Crossplane's metrics with a prefix that contain given texts.
 func (p *Platform) metric(ctx context.Context, prefix string, with ...string) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.crossplane.metrics, http.NoBody)
 	if err != nil {

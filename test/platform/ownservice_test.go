@@ -25,7 +25,7 @@ var (
 	korcServiceKind     = schema.GroupVersionKind{Group: "openstack.k-orc.cloud", Version: "v1alpha1", Kind: "Service"}
 )
 
-// keystoneService returns a claim for a service in the catalog of the control plane cloud of a namespace.
+// keystoneService returns a claim for a service in the catalog of the control plane cloud in a namespace.
 func keystoneService(namespace, name, planeNamespace string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": "KeystoneService",

@@ -111,7 +111,7 @@ func Start(ctx context.Context, options Options) (_ *Platform, err error) {
 	return p, p.start(ctx, background)
 }
 
-// prepare creates the folder ready.
+// prepare prepares the folder.
 func prepare(ctx context.Context, o Options) (*Platform, error) {
 	var err error
 	if o.Root == "" {
@@ -157,8 +157,8 @@ func prepare(ctx context.Context, o Options) (*Platform, error) {
 	return p, nil
 }
 
-// Stop ends everything that runs for the platform. Logs stay, until the next platform in the same folder starts. It may be called
-// more than once.
+// Stop stops all processes of the platform. Logs are kept until the next platform in the same folder starts. It may be
+// called more than once.
 func (p *Platform) Stop() {
 	p.end()
 	p.Tap.stop()

@@ -247,7 +247,8 @@ func rotation(name, secret string) *unstructured.Unstructured {
 	return u
 }
 
-// standInCompanion reconciles RemoteConsumers in the namespace of the control plane, which has no companion, for as long as the test runs.
+// standInCompanion reconciles RemoteConsumers in the namespace of the control plane, which has no companion, as long as
+// the test runs.
 func standInCompanion(t *testing.T) {
 	t.Helper()
 	scheme := runtime.NewScheme()

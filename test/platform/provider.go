@@ -13,7 +13,8 @@ import (
 // local is the name of the provider configs for the management cluster itself.
 const local = "in-cluster"
 
-// provider starts provider-kubernetes with the service account that its chart and Crossplane's RBAC manager gave rights to.
+// provider starts provider-kubernetes with its service account, which gets its permissions from the chart and from
+// Crossplane's RBAC manager.
 func (x *crossplane) provider(ctx context.Context) error {
 	kubeconfig, err := x.serviceAccount(ctx, "provider-kubernetes")
 	if err != nil {

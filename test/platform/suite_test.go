@@ -99,7 +99,7 @@ type edit struct {
 	path  []string
 }
 
-// set returns an edit; the path is that below the claim.
+// set returns an edit; the path is relative to the claim.
 func set(value any, path ...string) edit { return edit{value: value, path: path} }
 
 // claim returns the claim of the examples, named cloud, in a namespace, with some fields set.
@@ -119,7 +119,7 @@ func claim(t *testing.T, namespace string, edits ...edit) *unstructured.Unstruct
 	return u
 }
 
-// order orders a claim.
+// order creates a claim.
 func order(t *testing.T, u *unstructured.Unstructured) {
 	t.Helper()
 	if err := cloud.Order(t.Context(), u); err != nil {

@@ -67,7 +67,7 @@ func (t *FunctionRecorder) before(function string) (string, error) {
 	return listener.Addr().String(), nil
 }
 
-// pass passes one call on.
+// pass forwards one call.
 func (t *FunctionRecorder) pass(stream grpc.ServerStream, upstream *grpc.ClientConn) error {
 	method, _ := grpc.MethodFromServerStream(stream)
 	var request, response []byte
@@ -89,7 +89,7 @@ func (t *FunctionRecorder) hear(request, response []byte) {
 	}
 }
 
-// stop ends it.
+// stop stops the recorder.
 func (t *FunctionRecorder) stop() {
 	if t == nil {
 		return
@@ -118,7 +118,7 @@ func certificateOf(dir string) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool, MinVersion: tls.VersionTLS13}, nil
 }
 
-// rawCodec is a codec of messages that are bytes already.
+// rawCodec is a codec for messages that are already bytes.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return "proto" }

@@ -241,7 +241,7 @@ func try(t *testing.T, c client.Client, attacks map[string]attack) {
 	}
 }
 
-// tenantNamespace creates a namespace that alice may edit, and mallory's right to make and change namespaces.
+// tenantNamespace creates a namespace that alice may edit, and mallory's permission to create and change namespaces.
 func tenantNamespace(t *testing.T, name string) {
 	t.Helper()
 	if err := cloud.Apply(t.Context(), fmt.Appendf(nil, `

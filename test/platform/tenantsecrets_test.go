@@ -20,7 +20,7 @@ import (
 
 var roleKind = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"}
 
-// tenantSecret returns a Secret as a tenant makes it.
+// tenantSecret returns a Secret as a tenant creates it.
 func tenantSecret(namespace, name string, data map[string]string) *unstructured.Unstructured {
 	text := map[string]any{}
 	for k, v := range data {

@@ -77,7 +77,7 @@ func (p *Platform) buildProgram(ctx context.Context, tree, folder, name string) 
 	return nil
 }
 
-// source returns the folder of the module that a tool is built from, which also has its definitions and charts.
+// source returns the folder of a tool's module, which also contains its CRDs and charts.
 func source(ctx context.Context, root, tool, module string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
 	cmd.Dir = filepath.Join(root, "hack", "tools", tool)
@@ -101,7 +101,7 @@ func errorOf(text string) error {
 	return errors.New(text)
 }
 
-// findRoot returns the folder of this repository, seen from the working directory.
+// findRoot returns the folder of this repository, from the working directory.
 func findRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -117,7 +117,7 @@ func findRoot() (string, error) {
 	}
 }
 
-// CacheDir returns the folder foreverything outside the tree: $COBALTCORE_CACHE, by default ~/.cache/cobaltcore.
+// CacheDir returns the folder for everything outside the tree: $COBALTCORE_CACHE, by default ~/.cache/cobaltcore.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("COBALTCORE_CACHE"); dir != "" {
 		return filepath.Abs(dir)

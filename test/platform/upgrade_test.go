@@ -226,8 +226,7 @@ func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructu
 	}
 }
 
-// channelOf returns the channel of the Composition's revision that composes a composite resource, which refers to it
-// below a path.
+// channelOf returns the channel of the CompositionRevision that a composite resource refers to at a path.
 func channelOf(t *testing.T, p *platform.Platform, xr *unstructured.Unstructured, path ...string) string {
 	t.Helper()
 	revision, _, _ := unstructured.NestedString(xr.Object, append(path, "compositionRevisionRef", "name")...)
@@ -251,7 +250,7 @@ func checkout(t *testing.T, root, commit string) string {
 	return dir
 }
 
-// rolled returns the names in ROLLS_PODS_OF, and after Rolls-pods-of in the messages of the commits since another.
+// rolled returns the names in ROLLS_PODS_OF, and in Rolls-pods-of trailers of the commits since another.
 func rolled(t *testing.T, root, since string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "log", "--format=%(trailers:key=Rolls-pods-of,valueonly,separator= )",

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Usage returns the processor time and the resident memory (bytes) of a process of the platform, by the name of its
-// log.
+// Usage returns the CPU time and the resident memory (bytes) of a process of the platform, by the name of its log.
 func (p *Platform) Usage(name string) (cpu time.Duration, memory int64, err error) {
 	pid, err := os.ReadFile(filepath.Join(p.Dir, "pids", name))
 	if err != nil {

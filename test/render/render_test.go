@@ -119,7 +119,7 @@ func TestRenderStorage(t *testing.T) {
 	}
 }
 
-// serve starts the function, as the package's image does, and returns its address.
+// serve starts the function like the package's image, and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -196,7 +196,7 @@ func call(t *testing.T, w *simulate.Cluster) (done bool) {
 	return done
 }
 
-// createDesired creates the next desired resources exist, but not ready.
+// createDesired makes the next desired resources exist, but not ready.
 func createDesired(w *simulate.Cluster) {
 	rsp := w.Kinds[compose.KindOf(w.XR).GroupKind().String()].Run(w.Request())
 	for name, r := range rsp.Composed {
@@ -206,7 +206,7 @@ func createDesired(w *simulate.Cluster) {
 	}
 }
 
-// render runs the crossplane CLI on a world.
+// render runs the crossplane CLI on a simulation.
 func render(t *testing.T, target string, w *simulate.Cluster, kind string) []byte {
 	t.Helper()
 	dir := t.TempDir()

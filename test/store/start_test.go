@@ -42,7 +42,7 @@ const (
 	engine               = "kv"
 )
 
-// world is an API, External Secrets and Vault.
+// suite contains an API, External Secrets and Vault.
 type suite struct {
 	t         *testing.T
 	api       client.Client
@@ -97,7 +97,7 @@ func start(t *testing.T) *suite {
 	return w
 }
 
-// programs creates the programs known, and returns the folder of External Secrets' module.
+// programs registers the programs, and returns the folder of External Secrets' module.
 func (w *suite) programs() string {
 	w.t.Helper()
 	build := exec.Command("../../hack/tools/build.sh", "kubernetes", "vault")
@@ -179,7 +179,7 @@ func (w *suite) entry(path string) map[string]string {
 	return out.Data.Data
 }
 
-// secret returns the data of a Secret, or nothing.
+// secret returns the data of a Secret; nil if there is none.
 func (w *suite) secret(name string) map[string]string {
 	w.t.Helper()
 	s := &corev1.Secret{}
@@ -195,7 +195,7 @@ func (w *suite) secret(name string) map[string]string {
 	return out
 }
 
-// eventually waits until something holds, at most three minutes.
+// eventually waits for a condition, at most three minutes.
 func (w *suite) eventually(description string, holds func() bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
@@ -203,7 +203,7 @@ func (w *suite) eventually(description string, holds func() bool) {
 	w.must(w.processes.Wait(ctx, description, func(context.Context) (bool, error) { return holds(), nil }))
 }
 
-// define creates the kinds of a file known.
+// define creates the CRDs of a file.
 func (w *suite) define(file string) {
 	w.t.Helper()
 	f, err := os.Open(file)

@@ -28,7 +28,7 @@ type Program struct {
 	Reason string
 }
 
-// Source is the place that decides a version. The root of the project has the files.
+// Source defines a version. The root of the project contains the files.
 type Source interface {
 	// Version returns the version without decoration, such as 11.8.5.
 	Version(root fs.FS) (string, error)
@@ -152,7 +152,7 @@ func (p Pinned) Version(root fs.FS) (string, error) {
 // String implements Source.
 func (p Pinned) String() string { return p.File }
 
-// Known is a version that no file of the project decides, and where it was read.
+// Known is a version that is not defined by a file of the project, with its source.
 type Known struct{ Number, From string }
 
 // Version implements Source.

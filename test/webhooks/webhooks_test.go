@@ -41,7 +41,7 @@ func (w order) with(t *testing.T, name string, e edit) order {
 	return out
 }
 
-// An edit changes a little of a claim, or of its platform.
+// An edit is a small change of a claim, or of its platform.
 type edit struct{ claim, platform string }
 
 const (
@@ -191,13 +191,13 @@ func fields(t *testing.T, all []order) []trial {
 	return out
 }
 
-// sameField reports whether two edits are of the same part of a claim, by the first word of their names.
+// sameField reports whether two edits change the same part of a claim, by the first word of their names.
 func sameField(a, b string) bool {
 	first := func(s string) string { return strings.Split(strings.TrimSuffix(strings.Fields(s)[0], "'s"), " ")[0] }
 	return first(a) == first(b)
 }
 
-// court decides on edits.
+// court applies edits and collects the results.
 type court struct {
 	operator *operator
 	set      *crds.Set
@@ -234,7 +234,7 @@ func (c *court) requests() int {
 	return c.operator.requests
 }
 
-// settle applies an order.
+// apply applies an order.
 func (c *court) apply(t *testing.T, o order) application {
 	t.Helper()
 	if m, ok := c.applied[o.name]; ok {
@@ -391,7 +391,7 @@ func clone(t *testing.T, m map[string]any) map[string]any {
 	return s.AsMap()
 }
 
-// merge lays one map over another; null removes.
+// merge merges one map into another; null removes a field.
 func merge(into, over map[string]any) {
 	for k, v := range over {
 		more, isMap := v.(map[string]any)

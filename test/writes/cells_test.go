@@ -54,7 +54,7 @@ func TestCells(t *testing.T) {
 // response.
 type size struct{ objects, bytes, answer int }
 
-// measure notes the largest of each kind.
+// measure records the largest of each kind.
 func (x *xr) measure(t *testing.T, largest map[string]size) {
 	t.Helper()
 	text, err := json.Marshal(x.object)

@@ -61,7 +61,7 @@ type model struct {
 // the object is ready.
 type pace func(kind string) []time.Duration
 
-// event is something that happens at a time.
+// event is an event at a time.
 type event struct {
 	at    time.Duration
 	order int
@@ -84,7 +84,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-// worker makes one pass at a time. Whatever happens during a pass brings one more, once.
+// worker runs one pass at a time. All events during a pass trigger one further pass.
 type worker struct{ busy, pending bool }
 
 // converge creates a claim, next to the claims of others, and returns when nothing changes any more.
@@ -113,13 +113,13 @@ func (m *model) after(d time.Duration, do func()) {
 	heap.Push(&m.events, event{at: m.now + d, order: m.order(), do: do})
 }
 
-// order numbers events.
+// order returns the number of the next event.
 func (m *model) order() int {
 	m.ordered++
 	return m.ordered
 }
 
-// start creates a worker run a pass, now or after the running one. A pass calls its argument at the end.
+// start makes a worker run a pass, now or after the running one. A pass calls its argument at the end.
 func (m *model) start(w *worker, pass func(over func())) {
 	if w.busy {
 		w.pending = true
@@ -282,7 +282,7 @@ func (x *xr) apply(name string, desired encoded.Struct) {
 	}
 }
 
-// nest composes another XR, which keeps its status.
+// nest composes another XR, whose status is kept.
 func (x *xr) nest(name string, c *composed) {
 	object := c.desired.Map()
 	if c.nested == nil {

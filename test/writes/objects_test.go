@@ -39,7 +39,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// everyService returns the example that has everything, with all services that are built.
+// everyService returns the example with all features and all services.
 func everyService(t *testing.T) []byte {
 	t.Helper()
 	claim, err := examples.Files.ReadFile("controlplane/full.yaml")

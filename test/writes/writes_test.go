@@ -94,7 +94,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// atOnce differs a little by kind, so that not all happens at the same time.
+// atOnce varies slightly by kind, so that not all events happen at the same time.
 func atOnce(kind string) []time.Duration {
 	return []time.Duration{spread(kind, 30, 50)}
 }
@@ -121,7 +121,7 @@ func measured(kind string) []time.Duration {
 	return out
 }
 
-// spread returns a time of so many milliseconds, and up to so many more: the same for a kind each time.
+// spread returns a time between two numbers of milliseconds: always the same for a kind.
 func spread(kind string, least, more int) time.Duration {
 	sum := 0
 	for _, b := range []byte(kind) {

@@ -26,8 +26,8 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestFiles checks that a dollar in a password is no variable of oslo.config's, and no character of one ends the
-// address.
+// TestFiles checks that a dollar in a password is not parsed as a variable by oslo.config, and that no character of a
+// password terminates the address.
 func TestFiles(t *testing.T) {
 	h := Hypervisor{Host: "compute-cell1", Cell: "cell1", ControlPlane: "cloud", QueueUser: "user", QueuePassword: "a$b@c/d", CredentialSecret: "e$f"}
 	conf := h.files()["nova.conf"]

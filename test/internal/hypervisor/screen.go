@@ -28,7 +28,7 @@ func Screens(l net.Listener, name string) {
 	}
 }
 
-// show returns the server's side of a handshake.
+// show performs the server's side of a handshake.
 func show(conn net.Conn, name string) error {
 	defer conn.Close() //nolint:errcheck // the other end knows
 	init := append(make([]byte, rfbInit+rfbNameBytes), name...)
@@ -49,7 +49,7 @@ func show(conn net.Conn, name string) error {
 	return nil
 }
 
-// Look returns the client's side of a handshake. It returns the name of the screen.
+// Look performs the client's side of a handshake, and returns the name of the screen.
 func Look(conn io.ReadWriter) (name string, err error) {
 	version, types, result := make([]byte, len(rfbVersion)), make([]byte, rfbTypes), make([]byte, rfbResult)
 	init := make([]byte, rfbInit+rfbNameBytes)

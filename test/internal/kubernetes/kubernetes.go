@@ -81,8 +81,8 @@ func Start(name, dir string, ps *process.Group, flags ...string) (*API, error) {
 	}, flags)...)
 }
 
-// Etcd returns the flags of an etcd of one member. Nothing has to survive a crash of the machine, so it need not wait
-// for the disk.
+// Etcd returns the flags of an etcd with one member. The data need not survive a crash of the machine, so it does not
+// sync to the disk.
 func Etcd(name, dir, client, peer string) []string {
 	return []string{
 		"--name=" + name, "--data-dir=" + dir, "--unsafe-no-fsync", "--log-level=warn",
@@ -91,7 +91,7 @@ func Etcd(name, dir, client, peer string) []string {
 	}
 }
 
-// File returns the path of a file of the API's.
+// File returns the path of a file of the API server.
 func (a *API) File(path string) string { return filepath.Join(a.dir, filepath.FromSlash(path)) }
 
 // certificates creates the certificates of the API server and of its clients.

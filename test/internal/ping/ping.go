@@ -38,7 +38,7 @@ type Pinger struct {
 // interval is the interval of pings.
 const interval = 100 * time.Millisecond
 
-// Start pings an IPv4 address until End. It needs the right to make raw sockets.
+// Start pings an IPv4 address until End. It requires permission for raw sockets.
 func Start(address string) (*Pinger, error) {
 	conn, err := icmp.ListenPacket("ip4:icmp", "0.0.0.0")
 	if err != nil {

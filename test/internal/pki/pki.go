@@ -22,7 +22,7 @@ import (
 // Pair is a certificate with its key.
 type Pair struct{ Certificate, Key []byte }
 
-// Authority signs certificates.
+// Authority is a CA.
 type Authority struct {
 	Pair
 
@@ -38,7 +38,7 @@ type Subject struct {
 	SignatureOnly bool
 }
 
-// New creates an authority.
+// New creates a CA.
 func New(name string) (*Authority, error) {
 	t := template(name)
 	t.IsCA, t.BasicConstraintsValid = true, true
@@ -81,7 +81,7 @@ func (a *Authority) Issue(s Subject) (Pair, error) {
 	return sign(t, a.certificate, a.key)
 }
 
-// Server returns a certificate for who listens at hosts.
+// Server returns a server certificate for hosts.
 func (a *Authority) Server(hosts ...string) (tls.Certificate, error) {
 	p, err := a.Issue(Subject{Hosts: hosts})
 	if err != nil {
@@ -90,14 +90,14 @@ func (a *Authority) Server(hosts ...string) (tls.Certificate, error) {
 	return tls.X509KeyPair(p.Certificate, p.Key)
 }
 
-// Pool trusts this authority only.
+// Pool returns a pool with only this CA.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)
 	return pool
 }
 
-// Write writes a certificate the way in which Kubernetes mounts one: tls.crt, tls.key and ca.crt in a folder.
+// Write writes a certificate as Kubernetes mounts one: tls.crt, tls.key and ca.crt in a folder.
 func (a *Authority) Write(dir string, p Pair) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -159,14 +159,14 @@ func (p *Process) end() {
 	<-p.done
 }
 
-// Signal sends a signal to a process and everything that it started, unless it has ended: its number may be another's then.
+// Signal sends a signal to a process and its children, unless it has ended: its ID may be reused then.
 func (p *Process) Signal(s syscall.Signal) {
 	if !p.HasEnded() {
 		_ = syscall.Kill(-p.cmd.Process.Pid, s)
 	}
 }
 
-// HasEnded reports whether it has.
+// HasEnded reports whether the process has ended.
 func (p *Process) HasEnded() bool {
 	select {
 	case <-p.done:
@@ -188,7 +188,7 @@ func (ps *Group) Stop() {
 	ps.running = nil
 }
 
-// Failed reports a process that has ended although it should not, with the end of its log.
+// Failed returns an error for a process that ended unexpectedly, with the end of its log.
 func (ps *Group) Failed() error {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -203,7 +203,7 @@ func (ps *Group) Failed() error {
 	return nil
 }
 
-// Logs returns the ends of the logs of some processes, for an error message.
+// Logs returns the last lines of some processes' logs, for an error message.
 func (ps *Group) Logs(lines int, names ...string) string {
 	var out strings.Builder
 	for _, name := range names {
@@ -213,7 +213,7 @@ func (ps *Group) Logs(lines int, names ...string) string {
 	return out.String()
 }
 
-// Tail returns the last lines of a file, each cut at a length that can be read.
+// Tail returns the last lines of a file, each truncated to a readable length.
 func Tail(path string, lines int) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -265,7 +265,7 @@ func Sweep(ctx context.Context, dir string) error {
 	return nil
 }
 
-// startedFrom reports whether a process was started from a folder's bin, since its number may long be another's.
+// startedFrom reports whether a process was started from a folder's bin, since its ID may have been reused.
 func startedFrom(ctx context.Context, dir string, pid int) bool {
 	out, err := exec.CommandContext(ctx, "ps", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && strings.HasPrefix(string(out), filepath.Join(dir, "bin")+"/")

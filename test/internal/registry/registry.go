@@ -55,7 +55,7 @@ func (r *Registry) Serve(ctx context.Context, address string) (err error) {
 // Address returns the address of the registry.
 func (r *Registry) Address() string { return r.listener.Addr().String() }
 
-// Close ends it, if it serves.
+// Close stops the registry, if it serves.
 func (r *Registry) Close() {
 	if r != nil && r.listener != nil {
 		_ = r.listener.Close()
@@ -120,7 +120,7 @@ func (r *Registry) put(repository, reference string, mediaType types.MediaType, 
 	return nil
 }
 
-// AddPackage adds a Crossplane package without a program: an image with one layer that holds package.yaml.
+// AddPackage adds a Crossplane package without a program: an image with one layer that contains package.yaml.
 // https://github.com/crossplane/crossplane/blob/main/contributing/specifications/xpkg.md
 func (r *Registry) AddPackage(repository, tag string, stream []byte) error {
 	var files bytes.Buffer

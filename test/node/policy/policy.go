@@ -27,7 +27,7 @@ type End struct {
 	Node bool
 }
 
-// String names an end: namespace/pod, the node, or an address.
+// String returns the name of an end: namespace/pod, the node, or an address.
 func (e End) String() string {
 	switch {
 	case e.Pod != nil:
@@ -38,7 +38,7 @@ func (e End) String() string {
 	return e.Address.String()
 }
 
-// Flow is a connection from one end to a port of the other, as it arrives: not at a Service, but at the pod behind it.
+// Flow is a connection from one end to a port of the other, as it arrives: at a pod, and not at its Service.
 type Flow struct {
 	From, To End
 	Protocol corev1.Protocol
@@ -109,7 +109,7 @@ func rules(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) []r
 	return out
 }
 
-// port reports whether a rule is for the port of a flow. None means all.
+// port reports whether a rule applies to the port of a flow. No ports means all.
 func (r rule) port(f Flow) bool {
 	return len(r.ports) == 0 || slices.ContainsFunc(r.ports, func(p networkingv1.NetworkPolicyPort) bool {
 		protocol := corev1.ProtocolTCP
@@ -130,7 +130,7 @@ func (r rule) port(f Flow) bool {
 	})
 }
 
-// named returns the number of a port that a pod calls so, or 0.
+// named returns the number of a pod's named port, or 0.
 func named(pod *corev1.Pod, name string) int32 {
 	if pod == nil {
 		return 0
@@ -168,7 +168,7 @@ func inside(cidr string, a netip.Addr) bool {
 	return err == nil && prefix.Contains(a)
 }
 
-// matches reports whether a selector takes labels. One that cannot be understood takes none.
+// matches reports whether a selector matches labels. An invalid selector matches nothing.
 func matches(s *metav1.LabelSelector, l map[string]string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	return err == nil && selector.Matches(labels.Set(l))
@@ -194,7 +194,7 @@ func (c Cluster) Needed(flows []Flow) map[string]bool {
 	return out
 }
 
-// title names a port of a rule: keystone egress 1 TCP 3306. Rules count from 0.
+// title returns the name of a rule's port: keystone egress 1 TCP 3306. Rules count from 0.
 func title(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType, n int, r rule, port int) string {
 	ports := "every port"
 	if len(r.ports) > 0 {

@@ -146,7 +146,7 @@ func (u up) start() error {
 	return errors.Join(fmt.Errorf("it is not ready after %s; see %s", startTimeout, log.Name()), u.stop())
 }
 
-// enter returns the process outside of the cluster's machine, for as long as that lives.
+// enter runs the process outside of the cluster's sandbox, which lives as long as the sandbox.
 func (u up) enter() error {
 	if err := os.WriteFile(u.file("pid"), []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (u up) enter() error {
 	return errors.Join(err, node.Clean(), os.Remove(u.file("pid")))
 }
 
-// entered writes the script that enters the machine whose first process has an id.
+// entered writes the script that enters the sandbox of a first process.
 func (u up) entered(pid int) {
 	script := fmt.Sprintf("#!/bin/sh\n# Runs a command in the machine of the node.\nexport KUBECONFIG=%s PATH=%s:$PATH\n"+
 		"exec nsenter -t %d -n -m -p -u -i --wdns=\"$PWD\" -- \"$@\"\n", u.file("state/pki/admin.kubeconfig"), u.file("bin"), pid)
@@ -167,7 +167,7 @@ func (u up) entered(pid int) {
 	}
 }
 
-// serve returns the first process of the cluster's machine.
+// serve runs the first process of the cluster's sandbox.
 func (u up) serve() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

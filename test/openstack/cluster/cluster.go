@@ -198,7 +198,7 @@ func (c *Cluster) OnChange(reconcile func(context.Context) error, of ...client.O
 	}
 }
 
-// Loop calls a function again and again until the cluster stops.
+// Loop calls a function repeatedly until the cluster stops.
 func (c *Cluster) Loop(ctx context.Context, pause time.Duration, f func(context.Context) error) {
 	c.done.Go(func() {
 		for ctx.Err() == nil {
@@ -213,7 +213,7 @@ func (c *Cluster) Loop(ctx context.Context, pause time.Duration, f func(context.
 	})
 }
 
-// Stop ends everything that runs, at once.
+// Stop kills everything that runs.
 func (c *Cluster) Stop() {
 	c.cancel()
 	c.mu.Lock()
@@ -411,7 +411,7 @@ func (c *Cluster) Wait(ctx context.Context, timeout time.Duration, description s
 	}
 }
 
-// trouble returns the end of the logs of pods that are not ready.
+// trouble returns the last log lines of pods that are not ready.
 func (c *Cluster) trouble() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -40,7 +40,7 @@ func (p *pod) keep(ctx context.Context, i int) {
 	}
 }
 
-// restarts reports whether containers that end are started again.
+// restarts reports whether containers that end are restarted.
 func (p *pod) restarts() bool {
 	policy := p.object.Spec.RestartPolicy
 	return policy == "" || policy == corev1.RestartPolicyAlways
@@ -79,7 +79,7 @@ func (p *pod) launch(ctx context.Context, container *corev1.Container, i int) (*
 	return c, nil
 }
 
-// spec returns a container as the node runs it.
+// spec returns the sandbox's definition of a container.
 func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Spec, error) {
 	image, err := p.cluster.Images(container.Image)
 	if err != nil {
@@ -131,7 +131,7 @@ func (p *pod) exec(ctx context.Context, i int, command []string) error {
 	return nil
 }
 
-// container returns the i-th one that runs. Nil: it does not.
+// container returns the i-th running container; nil if it does not run.
 func (p *pod) container(i int) *sandbox.Container {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -40,13 +40,13 @@ func newNetwork() *network {
 	return &network{addresses: map[string]string{}, listeners: map[string]io.Closer{}, selectors: map[string]labels.Set{}}
 }
 
-// newAddress of a pod or of a Service.
+// newAddress returns an address for a pod or a Service.
 func newAddress() string {
 	n := numbers.Add(1) + 1
 	return fmt.Sprintf("10.244.%d.%d", n/250, n%250+2)
 }
 
-// name returns the address of names that belong together: always the same one.
+// name returns the address of a set of names, always the same one.
 func (n *network) name(names ...string) (address string, isNew bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -85,7 +85,7 @@ func podName(address, namespace string) string {
 	return strings.ReplaceAll(address, ".", "-") + "." + namespace + ".pod"
 }
 
-// Dial connects to a name of the cluster. The resolver of Go would see new names after seconds only.
+// Dial connects to a name of the cluster. Go's resolver would find new names only after seconds.
 func (c *Cluster) Dial(ctx context.Context, protocol, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *Cluster) Listen(port int, names ...string) (net.Listener, error) {
 	return l, nil
 }
 
-// keep closes a listener with the cluster.
+// keep registers a listener to be closed with the cluster.
 func (n *network) keep(l io.Closer, address net.Addr) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -138,14 +138,14 @@ func (n *network) close() {
 	}
 }
 
-// domains of a name in a namespace.
+// domains returns the DNS names of a name in a namespace.
 func domains(name, namespace string) []string {
 	base := name + "." + namespace
 	return []string{base + ".svc.cluster.local", base + ".svc", base}
 }
 
-// serve creates a Service reachable, once, and lead to the currently selected pods. A headless Service is a name for
-// each of its pods, added when they start.
+// serve makes a Service reachable, once, and lead to the currently selected pods. A headless Service is a name for each
+// of its pods, added when they start.
 func (c *Cluster) serve(s *corev1.Service) error {
 	if s.Spec.ClusterIP == corev1.ClusterIPNone {
 		return nil
@@ -174,7 +174,7 @@ func (c *Cluster) serve(s *corev1.Service) error {
 	return nil
 }
 
-// serveAt leads from an address of this machine to the pods of a Service.
+// serveAt forwards connections from an address of this machine to the pods of a Service.
 func (c *Cluster) serveAt(protocol, address string, s *corev1.Service, target intstr.IntOrString) error {
 	switch protocol {
 	case "tcp":

@@ -154,7 +154,7 @@ func (c *Cluster) isRetired(node string) bool {
 	return c.retired[node]
 }
 
-// stop ends all that pods have left behind.
+// stop ends all processes that pods have left.
 func (n *node) stop() {
 	n.first.Kill()
 	for _, target := range n.mounts {

@@ -49,7 +49,7 @@ type pod struct {
 // restartPause is the delay before a container is restarted.
 const restartPause = time.Second
 
-// start creates a pod of a template and runs it. The name is given; owner is who made it.
+// start creates a pod of a template with a given name and owner, and runs it.
 func (c *Cluster) start(ctx context.Context, name string, owner client.Object, kind string, t *corev1.PodTemplateSpec) error {
 	object := &corev1.Pod{ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: *t.Spec.DeepCopy()}
 	object.Name, object.Namespace = name, owner.GetNamespace()
@@ -80,7 +80,7 @@ func (c *Cluster) start(ctx context.Context, name string, owner client.Object, k
 	return nil
 }
 
-// run returns the life of a pod.
+// run runs a pod until it ends.
 func (p *pod) run() {
 	ctx := context.Background()
 	defer func() {
@@ -175,7 +175,7 @@ func (p *pod) connect() (network *sandbox.Container, err error) {
 	return holder(p.object.Name, p.address)
 }
 
-// prepare runs the init containers, one after the other. The pod fails with the first that does: Jobs have further pods.
+// prepare runs the init containers, one after the other. The pod fails with the first failure: Jobs have further pods.
 func (p *pod) prepare(ctx context.Context) error {
 	for i := range p.object.Spec.InitContainers {
 		container := &p.object.Spec.InitContainers[i]
@@ -190,7 +190,7 @@ func (p *pod) prepare(ctx context.Context) error {
 	return nil
 }
 
-// wait waits, and reports whether the pod is to stop.
+// wait waits for a time, and reports whether the pod is to stop.
 func (p *pod) wait(d time.Duration) bool {
 	select {
 	case <-p.stop:
@@ -299,7 +299,7 @@ func (p *pod) terminate() {
 	p.once.Do(func() { close(p.stop) })
 }
 
-// kill stops a pod at once.
+// kill kills a pod.
 func (p *pod) kill() {
 	p.stopping.Store(true)
 	p.mu.Lock()
@@ -337,7 +337,7 @@ func (p *pod) end() {
 	running[0].Kill()
 }
 
-// preStop runs the hook of the i-th container, for the grace period at most.
+// preStop runs the hook of the i-th container, at most for the grace period.
 func (p *pod) preStop(i int, c *sandbox.Container, deadline time.Time) {
 	l := p.object.Spec.Containers[i].Lifecycle
 	if l == nil || l.PreStop == nil || !c.Running() {

@@ -71,7 +71,8 @@ func (p *pod) started(ctx context.Context, i int) bool {
 	return true
 }
 
-// revive ends a container whose liveness probe fails as often as it may, so that it is started again, until the context ends.
+// revive ends a container whose liveness probe reaches its failure threshold, so that it is restarted, until the
+// context ends.
 func (p *pod) revive(ctx context.Context, i int) {
 	container := &p.object.Spec.Containers[i]
 	probe := container.LivenessProbe
@@ -165,5 +166,5 @@ var prober = &http.Client{Transport: &http.Transport{
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // kubelet's way
 }}
 
-// replicasOf a workload.
+// replicasOf returns the replicas of a workload.
 func replicasOf(n *int32) int { return int(ptr.Deref(n, 1)) }

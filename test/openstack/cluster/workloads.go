@@ -27,7 +27,7 @@ import (
 // revisionLabel identifies the template of a pod.
 const revisionLabel = "pod-template-hash"
 
-// revision names a template.
+// revision returns the revision name of a template.
 func revision(t *corev1.PodTemplateSpec) (string, error) {
 	text, err := json.Marshal(t)
 	return names.Hash(10, string(text)), err
@@ -52,7 +52,8 @@ func (c *Cluster) owned(uid types.UID) (running, stopping []*pod) {
 	return running, stopping
 }
 
-// deployments rolls Deployments: some pods more at first, and none is removed before its successor is available.
+// deployments performs rolling updates of Deployments: with surge pods first, and no pod is removed before its
+// successor is available.
 func (c *Cluster) deployments(ctx context.Context) error {
 	list := &appsv1.DeploymentList{}
 	if err := c.Client.List(ctx, list); err != nil {
@@ -281,7 +282,7 @@ func gives(d *appsv1.DaemonSet, p *pod, all []*pod) bool {
 	return d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && (broken(p) || !slices.ContainsFunc(all, broken))
 }
 
-// onNode returns the pod of a node. Nil: it has none.
+// onNode returns the pod of a node; nil if it has none.
 func onNode(node string, pods []*pod) *pod {
 	if at := slices.IndexFunc(pods, func(p *pod) bool { return p.nodeName() == node }); at >= 0 {
 		return pods[at]
@@ -295,7 +296,7 @@ func (c *Cluster) hasPower(node string) bool {
 	return !c.off[node]
 }
 
-// jobs runs Jobs: one pod after the other, until one succeeds or there were too many.
+// jobs runs Jobs: one pod after the other, until one succeeds or the limit is reached.
 func (c *Cluster) jobs(ctx context.Context) error {
 	list := &batchv1.JobList{}
 	if err := c.Client.List(ctx, list); err != nil {
@@ -309,7 +310,7 @@ func (c *Cluster) jobs(ctx context.Context) error {
 	return c.collect(ctx, list.Items)
 }
 
-// collect removes the pods of Jobs that are not there any more, as Kubernetes' garbage collector does.
+// collect removes the pods of deleted Jobs, as Kubernetes' garbage collector does.
 func (c *Cluster) collect(ctx context.Context, jobs []batchv1.Job) error {
 	pods := &corev1.PodList{}
 	if err := c.Client.List(ctx, pods); err != nil {

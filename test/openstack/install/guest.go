@@ -154,7 +154,7 @@ func (a *archive) bytes() []byte {
 	return a.buffer.Bytes()
 }
 
-// output of a program that runs in a folder.
+// output returns the output of a program that runs in a folder.
 func output(ctx context.Context, dir, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir

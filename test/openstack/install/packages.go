@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/images"
 )
 
-// Packages returns the Debian packages that the suites install, by the suite of Debian that they are from.
+// Packages returns the Debian packages that the suites install, by suite of Debian.
 func Packages() (map[string][]string, error) {
 	out := map[string][]string{}
 	for _, p := range slices.Concat(programs, browser) {

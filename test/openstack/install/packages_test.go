@@ -52,8 +52,8 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// TestImageTrees checks that the suites install the packages of each image that has a tree, from the Debian that the
-// image is built on.
+// TestImageTrees checks that the suites install the packages of each image with a tree, from the Debian on which the
+// image is based.
 func TestImageTrees(t *testing.T) {
 	table, err := images.Table()
 	if err != nil {

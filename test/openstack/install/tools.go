@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Tool returns a program of hack/tools, which is built if it is not there. Root is the folder of this project.
+// Tool returns a program of hack/tools, which is built if it is missing. Root is the folder of this project.
 func Tool(ctx context.Context, root, name string, log io.Writer) (string, error) {
 	out := &bytes.Buffer{}
 	cmd := exec.CommandContext(ctx, filepath.Join(root, "hack", "tools", "build.sh"), name)

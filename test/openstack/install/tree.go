@@ -51,7 +51,7 @@ var imageTrees = []string{release.OVN, release.Libvirt, release.FederationProxy}
 // mirror of Debian, which serves the security updates as well.
 const mirror = "http://deb.debian.org"
 
-// sources returns the lines of a suite as an image of Debian has them: updates replace packages of the suite.
+// sources returns the sources of a suite as in Debian's images: updates replace packages of the suite.
 func sources(suite string) []string {
 	return []string{
 		fmt.Sprintf("deb %s/debian %s main", mirror, suite),

@@ -33,7 +33,7 @@ func (o *Operators) administration(ctx context.Context) {
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.expired(checks), &openstackv1.IdentityCheckList{}))
 }
 
-// outside returns the way that clients outside have, who trust the public authority as their system's.
+// outside returns the transport of external clients, which trust the public CA.
 func (o *Operators) outside([]byte) (http.RoundTripper, error) {
 	return o.transport(o.Public.Certificate)
 }
@@ -44,8 +44,8 @@ func (o *Operators) expired(r reconcile.Reconciler) reconcile.Reconciler {
 	return o.scheduledOrTriggered(r, func(context.Context, reconcile.Request) (bool, error) { return false, nil })
 }
 
-// dueOrTriggered runs a reconciler when it is due or triggered. Its delay counts from its start: if the clock is set forward
-// while it runs, it is due again, and sees the earlier changes.
+// scheduledOrTriggered runs a reconciler when it is due or triggered. Its delay counts from its start: if the clock is
+// set forward while it runs, it is due again, and sees the earlier changes.
 func (o *Operators) scheduledOrTriggered(r reconcile.Reconciler, woken func(context.Context, reconcile.Request) (bool, error)) reconcile.Reconciler {
 	next := map[reconcile.Request]time.Time{}
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
@@ -60,7 +60,7 @@ func (o *Operators) scheduledOrTriggered(r reconcile.Reconciler, woken func(cont
 	})
 }
 
-// available waits until the companion has made an object's condition true at its present generation.
+// available waits until the companion has set an object's condition to true for the current generation.
 func (o *Operators) available(ctx context.Context, u *unstructured.Unstructured, created client.Object, condition string,
 	conditions func() []metav1.Condition,
 ) error {

@@ -25,7 +25,7 @@ const OperatorImage = "mariadb-operator"
 // They run the program of its image, and MariaDB's tools. Their schedule is faked: a backup runs when its object is new
 // or changed, a restore when a server with bootstrapFrom has no data.
 
-// physicalBackup creates a backup now.
+// physicalBackup creates a backup immediately.
 func (o *Operators) physicalBackup(ctx context.Context, u *unstructured.Unstructured) error {
 	server, err := o.Find("MariaDB.k8s.mariadb.com", u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"))
 	if err != nil {
@@ -34,7 +34,7 @@ func (o *Operators) physicalBackup(ctx context.Context, u *unstructured.Unstruct
 	return o.operatorJob(ctx, "backup-job", server, u)
 }
 
-// restore fills a server's data folder with the backup that it starts from.
+// restore restores the backup from which a server starts into its data folder.
 func (o *Operators) restore(ctx context.Context, server *unstructured.Unstructured) error {
 	return o.operatorJob(ctx, "restore-job", server)
 }
@@ -73,7 +73,7 @@ func restrict(pod *corev1.PodSpec) {
 	}
 }
 
-// LoseDatabase stops a server and takes its data away.
+// LoseDatabase stops a server and deletes its data.
 func (o *Operators) LoseDatabase(ctx context.Context, namespace, name string) error {
 	set, key := &appsv1.StatefulSet{}, client.ObjectKey{Namespace: namespace, Name: name}
 	if err := o.Cluster.Patch(ctx, key, set, func() { set.Spec.Replicas = new(int32(0)) }); err != nil {

@@ -42,7 +42,7 @@ type Ceph struct {
 	run func(ctx context.Context, commands string) (string, error)
 }
 
-// Rekey replaces the key of a client. The one before opens nothing from then on.
+// Rekey replaces the key of a client. The previous key is rejected from then on.
 func (c *Ceph) Rekey(ctx context.Context, user string) error {
 	out, err := c.run(ctx, fmt.Sprintf(`set -e; export CEPH_CONF=/data/ceph.conf
 ceph auth get client.%[1]s 2>/dev/null | sed "s|key = .*|key = $(ceph-authtool --gen-print-key)|" >/tmp/next

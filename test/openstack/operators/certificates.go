@@ -47,7 +47,7 @@ func (o *Operators) certificate(ctx context.Context, u *unstructured.Unstructure
 	return o.SetSecret(ctx, u.GetNamespace(), text(u, "spec", "secretName"), data)
 }
 
-// existing returns the authority that a Certificate has made before.
+// existing returns the CA that a Certificate created earlier.
 func (o *Operators) existing(ctx context.Context, u *unstructured.Unstructured) (*pki.Authority, error) {
 	data, err := o.Secret(ctx, u.GetNamespace(), text(u, "spec", "secretName"))
 	if err != nil {

@@ -47,7 +47,7 @@ const (
 	loginPass = time.Second
 )
 
-// clock is the machine's, set forward.
+// clock is the machine's clock, set forward.
 type clock struct{ o *Operators }
 
 func (c clock) Now() time.Time { return time.Now().Add(time.Duration(c.o.skew.Load())) }
@@ -60,7 +60,7 @@ func (o *Operators) Forward(d time.Duration) { o.skew.Add(int64(d)) }
 // Now returns the time by the companion's clock.
 func (o *Operators) Now() time.Time { return clock{o}.Now() }
 
-// companion runs the companion's controllers, one pass after the other as its one worker would.
+// companion runs the companion's controllers sequentially, like its single worker.
 func (o *Operators) companion(ctx context.Context) {
 	api := o.Cluster.Client
 	recorder := discard{}
@@ -99,7 +99,7 @@ func (o *Operators) companion(ctx context.Context) {
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(schema, ofSchema...), &openstackv1.DatabaseSyncList{}))
 }
 
-// transport returns a way into the cluster for clients that trust one authority.
+// transport returns a transport into the cluster for clients that trust one CA.
 func (o *Operators) transport(ca []byte) (http.RoundTripper, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(ca) {
@@ -134,7 +134,7 @@ func (o *Operators) onChange(r reconcile.Reconciler, watched ...client.Object) r
 	})
 }
 
-// onState returns the same for the objects that a reconciler watches.
+// onState is the same for the state that a reconciler watches.
 func (o *Operators) onState(r reconcile.Reconciler, state func(context.Context, reconcile.Request) (string, error)) reconcile.Reconciler {
 	type last struct {
 		state string
@@ -220,20 +220,20 @@ func (o *Operators) cellChanges() func(context.Context, reconcile.Request) (bool
 	}
 }
 
-// discard takes events.
+// discard ignores events.
 type discard struct{}
 
 var _ events.EventRecorder = discard{}
 
 func (discard) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
 
-// ready reports whether an object is, at its present generation.
+// ready reports whether an object is ready at its current generation.
 func ready(o client.Object, conditions []metav1.Condition) bool {
 	c := apimeta.FindStatusCondition(conditions, "Ready")
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == o.GetGeneration()
 }
 
-// raftCluster waits until the companion has looked for the cluster, of which there may be no member yet.
+// raftCluster waits until the companion has checked the cluster, which may have no member yet.
 func (o *Operators) raftCluster(ctx context.Context, u *unstructured.Unstructured) error {
 	if err := o.apply(ctx, u); err != nil {
 		return err
@@ -251,7 +251,7 @@ func (o *Operators) remoteConsumer(ctx context.Context, u *unstructured.Unstruct
 	return o.available(ctx, u, c, "Ready", func() []metav1.Condition { return c.Status.Conditions })
 }
 
-// keyRepository waits until the companion has made the keys.
+// keyRepository waits until the companion has created the keys.
 func (o *Operators) keyRepository(ctx context.Context, u *unstructured.Unstructured) error {
 	if err := o.apply(ctx, u); err != nil {
 		return err
@@ -263,7 +263,7 @@ func (o *Operators) keyRepository(ctx context.Context, u *unstructured.Unstructu
 	})
 }
 
-// credentialRotation waits until the companion has made the credential.
+// credentialRotation waits until the companion has created the credential.
 func (o *Operators) credentialRotation(ctx context.Context, u *unstructured.Unstructured) error {
 	if err := o.apply(ctx, u); err != nil {
 		return err
@@ -280,7 +280,7 @@ func (o *Operators) credentialRotation(ctx context.Context, u *unstructured.Unst
 	return nil
 }
 
-// secretAggregate waits until the companion has made the Secret.
+// secretAggregate waits until the companion has created the Secret.
 func (o *Operators) secretAggregate(ctx context.Context, u *unstructured.Unstructured) error {
 	if err := o.apply(ctx, u); err != nil {
 		return err

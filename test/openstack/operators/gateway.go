@@ -124,7 +124,7 @@ func spec(u *unstructured.Unstructured) map[string]any {
 	return m
 }
 
-// serve creates a host name lead to a route.
+// serve adds a route for a host name.
 func (o *Operators) serve(host string, r *route) error {
 	o.mu.Lock()
 	_, served := o.routes[host]

@@ -34,7 +34,7 @@ import (
 // are adopted, by name and a few other fields, or created; afterwards K-ORC has their ID and corrects differences,
 // unlike for imported ones.
 
-// Identity returns a client of Keystone that has logged in as Login does.
+// Identity returns a client of Keystone with a login as in Login.
 func (o *Operators) Identity(ctx context.Context, namespace, secret, cloud string) (*gophercloud.ServiceClient, error) {
 	provider, ends, err := o.Login(ctx, namespace, secret, cloud)
 	if err != nil {
@@ -143,7 +143,7 @@ func (a actions) resolve(managed bool) (string, error) {
 	return ids[0], nil
 }
 
-// desired returns a field of the filter of an import, or of the resource that is managed, whose name is the object's if it has none.
+// desired returns a field of an import's filter, or of a managed resource, whose name defaults to the object's.
 func desired(u *unstructured.Unstructured, field string) string {
 	if text(u, "spec", "managementPolicy") != "managed" {
 		return text(u, "spec", "import", "filter", field)

@@ -98,7 +98,7 @@ func mariaDBServer(u *unstructured.Unstructured) server {
 const makeDatabase = `[ -d /var/lib/mysql/mysql ] || exec mariadb-install-db --no-defaults --auth-root-authentication-method=normal \
   --skip-test-db --skip-name-resolve --datadir=/var/lib/mysql --tmpdir=/tmp`
 
-// restored fills the data folder of a new server that starts from a backup.
+// restored restores the data folder of a new server that starts from a backup.
 func (o *Operators) restored(ctx context.Context, u *unstructured.Unstructured) error {
 	if _, restore, _ := unstructured.NestedMap(u.Object, "spec", "bootstrapFrom"); !restore {
 		return nil
@@ -110,7 +110,7 @@ func (o *Operators) restored(ctx context.Context, u *unstructured.Unstructured) 
 	return o.restore(ctx, u)
 }
 
-// maxScale returns a name for the server behind it.
+// maxScale adds a name to the server behind it.
 func (o *Operators) maxScale(ctx context.Context, u *unstructured.Unstructured) error {
 	server, err := o.Find("MariaDB.k8s.mariadb.com", u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"))
 	if err != nil {
@@ -161,7 +161,7 @@ func (o *Operators) grant(ctx context.Context, u *unstructured.Unstructured) err
 	return err
 }
 
-// SQL runs a statement on a server as root, and returns its output: a line for each row, values parted by tabs.
+// SQL runs a statement on a server as root, and returns its output: a line for each row, with tab-separated values.
 func (o *Operators) SQL(ctx context.Context, namespace, server, statement string) (string, error) {
 	u, err := o.Find("MariaDB.k8s.mariadb.com", namespace, server)
 	if err != nil {
@@ -170,7 +170,7 @@ func (o *Operators) SQL(ctx context.Context, namespace, server, statement string
 	return o.query(ctx, u, statement)
 }
 
-// referred runs a statement on the server that an object is of.
+// referred runs a statement on the server that an object refers to.
 func (o *Operators) referred(ctx context.Context, u *unstructured.Unstructured, statement string) error {
 	kind := cmp.Or(text(u, "spec", "mariaDbRef", "kind"), "MariaDB")
 	server, err := o.Find(kind+".k8s.mariadb.com", u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"))
@@ -218,7 +218,7 @@ func (o *Operators) query(ctx context.Context, u *unstructured.Unstructured, sta
 	return string(out), nil
 }
 
-// quoted returns a text as SQL writes it.
+// quoted returns a text as an SQL string.
 func quoted(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }

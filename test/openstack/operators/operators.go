@@ -53,7 +53,7 @@ func New(ctx context.Context, c *cluster.Cluster, public *pki.Authority, mariaDB
 	return o
 }
 
-// An owner makes one object be ready.
+// An owner reconciles the objects of a kind until they are ready.
 type owner struct {
 	kind      string
 	reconcile func(*Operators, context.Context, *unstructured.Unstructured) error
@@ -240,7 +240,7 @@ func (o *Operators) typed(u *unstructured.Unstructured) (client.Object, error) {
 	return object, nil
 }
 
-// Apply writes an object of a kind that has a type, and waits for nothing.
+// Apply writes an object of a kind with a Go type, without waiting.
 func (o *Operators) Apply(ctx context.Context, u *unstructured.Unstructured) error {
 	return o.apply(ctx, u)
 }

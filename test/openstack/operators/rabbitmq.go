@@ -195,7 +195,7 @@ func (o *Operators) permission(ctx context.Context, u *unstructured.Unstructured
 		map[string]any{"configure": right("configure"), "write": right("write"), "read": right("read")})
 }
 
-// management is the management API of a broker, with its administrator and the authority of its certificate.
+// management is the management API of a broker, with its administrator and its CA.
 type management struct {
 	uri, username, password string
 	authority               []byte

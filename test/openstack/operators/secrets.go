@@ -58,7 +58,7 @@ func (o *Operators) externalSecret(ctx context.Context, u *unstructured.Unstruct
 	return o.SetSecret(ctx, u.GetNamespace(), name, data)
 }
 
-// Copy reads the source of a copy again, as External Secrets does every few minutes.
+// Copy copies the source again, as External Secrets does every few minutes.
 func (o *Operators) Copy(ctx context.Context, namespace, name string) error {
 	u, err := o.Find("ExternalSecret.external-secrets.io", namespace, name)
 	if err != nil {
@@ -67,7 +67,7 @@ func (o *Operators) Copy(ctx context.Context, namespace, name string) error {
 	return o.externalSecret(ctx, u.DeepCopy())
 }
 
-// copied returns a copy of keys of Secrets in the namespace that a store of the provider for Kubernetes reads.
+// copied copies keys of Secrets in the namespace that a store of the provider for Kubernetes reads.
 // https://external-secrets.io/latest/provider/kubernetes/
 func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured, keys []any) error {
 	store, err := o.Find("SecretStore.external-secrets.io", u.GetNamespace(), text(u, "spec", "secretStoreRef", "name"))
@@ -147,7 +147,7 @@ func password(generator *unstructured.Unstructured) (string, error) {
 	return b.String(), nil
 }
 
-// rendered fills templates; a value that there is not is an error.
+// rendered renders templates; a missing value is an error.
 func rendered(templates, values map[string]string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for key, text := range templates {

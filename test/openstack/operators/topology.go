@@ -22,7 +22,7 @@ import (
 // topologyFinalizer delays the deletion of an object until its resource in the broker is deleted.
 const topologyFinalizer = "deletion.finalizers.rabbitmq.com"
 
-// topologyKinds returns the objects that the companion makes, and this does.
+// topologyKinds returns the kinds of objects that the companion creates and topology handles.
 func topologyKinds() []client.Object {
 	var out []client.Object
 	for _, kind := range []string{"User", "Permission"} {

@@ -25,7 +25,7 @@ func (o *Operators) statefulSet(ctx context.Context, u *unstructured.Unstructure
 	return o.WaitForStatefulSet(ctx, client.ObjectKeyFromObject(u))
 }
 
-// WaitForStatefulSet waits until all pods of a StatefulSet are of its template and ready.
+// WaitForStatefulSet waits until all pods of a StatefulSet have its template and are ready.
 func (o *Operators) WaitForStatefulSet(ctx context.Context, key client.ObjectKey) error {
 	s := &appsv1.StatefulSet{}
 	return o.Cluster.Wait(ctx, Timeout, "the pods of StatefulSet "+key.Name, func(ctx context.Context) (bool, error) {
@@ -48,7 +48,7 @@ func (o *Operators) daemonSet(ctx context.Context, u *unstructured.Unstructured)
 	})
 }
 
-// deployment runs a Deployment. The companion's is not run: its controllers are here already.
+// deployment runs a Deployment. The companion's is not run: its controllers run here.
 func (o *Operators) deployment(ctx context.Context, u *unstructured.Unstructured) error {
 	object, err := o.typed(u)
 	if err != nil {
@@ -82,14 +82,14 @@ func (o *Operators) WaitForDeployment(ctx context.Context, key client.ObjectKey)
 	})
 }
 
-// RolledOut reports whether all pods of a Deployment are of its template and ready.
+// RolledOut reports whether all pods of a Deployment have its template and are ready.
 func RolledOut(d *appsv1.Deployment) bool {
 	replicas := ptr.Deref(d.Spec.Replicas, 1)
 	return d.Status.ObservedGeneration == d.Generation && d.Status.Replicas == replicas && d.Status.UpdatedReplicas == replicas &&
 		d.Status.ReadyReplicas == replicas
 }
 
-// job runs a Job to its end.
+// job runs a Job to completion.
 func (o *Operators) job(ctx context.Context, u *unstructured.Unstructured) error {
 	object, err := o.typed(u)
 	if err != nil {
@@ -98,7 +98,7 @@ func (o *Operators) job(ctx context.Context, u *unstructured.Unstructured) error
 	return o.RunJob(ctx, object.(*batchv1.Job)) //nolint:forcetypeassert // of this kind
 }
 
-// RunJob runs a Job to its end. The error has the end of its log.
+// RunJob runs a Job to completion. The error contains the end of its log.
 func (o *Operators) RunJob(ctx context.Context, j *batchv1.Job) error {
 	if err := o.Cluster.Apply(ctx, j); err != nil {
 		return err

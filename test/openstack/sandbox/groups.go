@@ -21,11 +21,10 @@ const Groups = "/sys/fs/cgroup"
 // groupEnv is the sandbox's control group, which the process that entered it removes after its end.
 const groupEnv = "COBALTCORE_SANDBOX_GROUP"
 
-// OwnGroup returns the control group of the machine that Enter made, for containers to be below.
+// OwnGroup returns the control group of the sandbox, as the parent of containers' groups.
 func OwnGroup() string { return os.Getenv(groupEnv) }
 
-// hierarchies returns the folders of the machine's hierarchies of control groups: one, or, of the first version, one
-// for each controller.
+// hierarchies returns the folders of the control group hierarchies: one, or with cgroup v1 one for each controller.
 func hierarchies() ([]string, error) {
 	if _, err := os.Stat(filepath.Join(Groups, "cgroup.controllers")); err == nil {
 		return []string{Groups}, nil
@@ -99,7 +98,7 @@ func JoinGroup(group string, pid int) error {
 	return err
 }
 
-// endGroup ends all processes of a control group, in whichever hierarchy they are, as container runtimes do, and removes it.
+// endGroup kills all processes of a control group, in all hierarchies, as container runtimes do, and removes it.
 func endGroup(group string) {
 	all, err := hierarchies()
 	if err != nil {

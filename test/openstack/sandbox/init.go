@@ -169,7 +169,7 @@ func (s *Spec) allLinks() []Link {
 		Link{Target: "/proc/self/fd/1", Path: "/dev/stdout"}, Link{Target: "/proc/self/fd/2", Path: "/dev/stderr"})
 }
 
-// processes mounts /proc, of which parts are not to be written.
+// processes mounts /proc, with read-only parts.
 func processes(in func(string) string, privileged bool) error {
 	if err := os.MkdirAll(in("/proc"), 0o755); err != nil {
 		return err
@@ -299,7 +299,7 @@ func privileges(m message) error {
 	return nil
 }
 
-// keep drops all capabilities but some.
+// keep drops all capabilities except some.
 func keep(names []string) error {
 	retained := map[uintptr]bool{}
 	for _, name := range names {

@@ -2,7 +2,7 @@
 
 package sandbox
 
-// A Mount brings a file or folder of the machine into a container.
+// A Mount mounts a file or folder of the machine into a container.
 type Mount struct {
 	// Source on the machine, and Target in the container; both absolute. An empty Source makes a scratch folder in memory.
 	Source, Target string

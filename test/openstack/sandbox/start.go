@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Container is a process that runs.
+// A Container is a running process.
 type Container struct {
 	spec Spec
 	cmd  *exec.Cmd
@@ -175,7 +175,7 @@ func (c *Container) Running() bool {
 	}
 }
 
-// ExitCode of a container that has ended: 128 and the signal's number where a signal ended it.
+// ExitCode returns the exit code of a container that has ended: 128 plus the signal's number after a signal.
 func (c *Container) ExitCode() int {
 	<-c.done
 	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -221,11 +221,11 @@ func (c *Container) Stop(grace time.Duration) bool {
 	}
 }
 
-// Kill ends the container at once, and waits until it has.
+// Kill kills the container, and waits until it has ended.
 func (c *Container) Kill() {
 	_ = c.cmd.Process.Kill()
 	<-c.done
 }
 
-// PID of the container's first process, as this process sees it.
+// PID returns the ID of the container's first process, in this process's PID namespace.
 func (c *Container) PID() int { return c.cmd.Process.Pid }

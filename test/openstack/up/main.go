@@ -159,14 +159,14 @@ func (o *options) programs(ctx context.Context) (*install.Programs, error) {
 	}, os.Stderr)
 }
 
-// entered notes the first process of the cloud, by which others enter and stop it.
+// entered records the first process of the cloud, by which others enter and stop it.
 func (o *options) entered(pid int) {
 	if err := os.WriteFile(filepath.Join(o.dir, pidFile), []byte(strconv.Itoa(pid)), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, "cannot write the process id:", err)
 	}
 }
 
-// serve returns the cloud.
+// serve runs the cloud.
 func (o *options) serve() error {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()

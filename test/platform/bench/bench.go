@@ -53,7 +53,7 @@ func (b *bench) sample(ctx context.Context) (s sample, err error) {
 	return s, err
 }
 
-// grow orders claims until there are n, waits until all are ready, and writes a line of the table.
+// grow creates claims up to n, waits until all are ready, and prints a line of the table.
 func (b *bench) grow(ctx context.Context, n int, first bool) error {
 	before, err := b.sample(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (b *bench) grow(ctx context.Context, n int, first bool) error {
 	return nil
 }
 
-// ready waits until claims are ready, and returns how long each took.
+// ready waits until claims are ready, and returns the duration of each.
 func (b *bench) ready(ctx context.Context, ordered map[types.NamespacedName]time.Time) ([]time.Duration, error) {
 	var took []time.Duration
 	kind := b.claims[0].GroupVersionKind()

@@ -38,7 +38,7 @@ func (b *bench) explain(ctx context.Context, before, after sample) error {
 	return nil
 }
 
-// reconcileN writes how many there were over composite resources of a kind. Each begins with the references.
+// reconcileN prints the number of passes over composite resources of a kind. Each starts with the references.
 func (b *bench) reconcileN(ctx context.Context, kind schema.GroupKind, since map[platform.Request]int) error {
 	all, err := b.p.List(ctx, kind.WithVersion("v1alpha1"), "")
 	if err != nil {
@@ -65,7 +65,7 @@ func (b *bench) reconcileN(ctx context.Context, kind schema.GroupKind, since map
 	return nil
 }
 
-// most writes which kinds of requests were most.
+// most prints the most frequent kinds of requests.
 func (b *bench) most(since map[platform.Request]int) {
 	sums := map[string]int{}
 	for r, n := range since {

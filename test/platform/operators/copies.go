@@ -23,7 +23,7 @@ var secretStores = schema.GroupVersionResource{Group: "external-secrets.io", Ver
 // event.
 var errUnreadable = errors.New("could not get secret data from provider")
 
-// reader returns the data of an entry of a store, base64.
+// reader returns the base64 data of an entry of a store.
 type reader func(ctx context.Context, entry string) (map[string]any, error)
 
 // copied creates the Secret of an ExternalSecret that lists keys, and keeps it up to date.
@@ -153,7 +153,7 @@ func (o *Operators) reportUnreadable(ctx context.Context, i item, u *unstructure
 	return ignoreNotFound(err)
 }
 
-// reads reports whether an ExternalSecret names the keys which it reads.
+// reads reports whether an ExternalSecret lists its keys.
 func reads(u *unstructured.Unstructured) bool {
 	data, _, _ := unstructured.NestedSlice(u.Object, "spec", "data")
 	return u.GetKind() == "ExternalSecret" && len(data) > 0

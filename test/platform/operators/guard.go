@@ -14,10 +14,10 @@ import (
 // K-ORC guards the Secret that an object logs in with: a finalizer for each kind of object keeps it until no object of the kind names it.
 // https://github.com/k-orc/openstack-resource-controller, internal/util/dependency/deletion_guard.go
 
-// guardOf returns the finalizer of a kind, which its objects have, too.
+// guardOf returns the finalizer of a kind, which its objects also have.
 func guardOf(kind string) string { return korcGroup + "/" + lower(kind) }
 
-// guard keeps the Secret of an object.
+// guard adds a finalizer to the Secret of an object.
 func (o *Operators) guard(ctx context.Context, u *unstructured.Unstructured, finalizer string) error {
 	client := o.client.Resource(secrets).Namespace(u.GetNamespace())
 	secret, err := client.Get(ctx, text(u, "spec", "cloudCredentialsRef", "secretName"), metav1.GetOptions{})
@@ -29,7 +29,7 @@ func (o *Operators) guard(ctx context.Context, u *unstructured.Unstructured, fin
 	return err
 }
 
-// isGuarded reports whether a Secret is deleted and still there for K-ORC's sake.
+// isGuarded reports whether a Secret is deleted and only kept by K-ORC's finalizers.
 func isGuarded(secret *unstructured.Unstructured) bool {
 	return secret.GetDeletionTimestamp() != nil && slices.ContainsFunc(secret.GetFinalizers(), func(f string) bool {
 		return strings.HasPrefix(f, korcGroup+"/")
@@ -59,8 +59,8 @@ func (o *Operators) unguard(ctx context.Context, i item, secret *unstructured.Un
 	return ignoreNotFound(err)
 }
 
-// isUsed reports whether a finalizer of a Secret has to stay: another's does, and K-ORC's as long as an object of the kind names the
-// Secret, or K-ORC is held.
+// isUsed reports whether a finalizer of a Secret has to stay: another owner's always, and K-ORC's as long as an object
+// of the kind names the Secret, or K-ORC is paused.
 func (o *Operators) isUsed(secret *unstructured.Unstructured, finalizer string) (bool, error) {
 	const pause = time.Second
 	for resource, kind := range o.kinds {

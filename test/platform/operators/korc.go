@@ -41,7 +41,7 @@ func (o *Operators) korc(ctx context.Context, i item, u *unstructured.Unstructur
 	return true, ignoreNotFound(err)
 }
 
-// keystone logs in: there have to be credentials, and a Keystone that serves.
+// keystone checks that a login is possible: there have to be credentials, and a ready Keystone.
 func (o *Operators) keystone(ctx context.Context, u *unstructured.Unstructured) error {
 	credentials := text(u, "spec", "cloudCredentialsRef", "secretName")
 	if _, err := o.client.Resource(secrets).Namespace(u.GetNamespace()).Get(ctx, credentials, metav1.GetOptions{}); err != nil {

@@ -172,7 +172,7 @@ func setReady(pod *corev1.Pod, status corev1.ConditionStatus, reason, message st
 	})
 }
 
-// missing returns the ConfigMaps and Secrets that a pod cannot start without and that are not there, or lack a key.
+// missing returns the ConfigMaps and Secrets that a pod requires to start and that do not exist, or lack a key.
 func (o *Operators) missing(ctx context.Context, pod *corev1.Pod) ([]string, error) {
 	var out []string
 	for _, r := range references(pod) {

@@ -53,13 +53,13 @@ type Operators struct {
 	written map[types.UID]string // version that was written last, by object
 }
 
-// item is an object to look at.
+// item identifies an object to reconcile.
 type item struct {
 	resource        schema.GroupVersionResource
 	namespace, name string
 }
 
-// pausedOwners are the objects whose owner does nothing.
+// pausedOwners identifies the objects of a paused owner.
 type pausedOwners struct {
 	kind      schema.GroupKind
 	namespace string
@@ -167,7 +167,7 @@ func (o *Operators) watch(ctx context.Context) error {
 	return nil
 }
 
-// next looks at one object.
+// next reconciles one object.
 func (o *Operators) next(ctx context.Context) bool {
 	i, shut := o.queue.Get()
 	if shut {
@@ -356,7 +356,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// text returns a text field of an object, or nothing.
+// text returns a text field of an object, or an empty string.
 func text(u *unstructured.Unstructured, path ...string) string {
 	s, _, _ := unstructured.NestedString(u.Object, path...)
 	return s
@@ -373,7 +373,7 @@ func asObjects(all []runtime.Object) []*unstructured.Unstructured {
 	return out
 }
 
-// into reads an object into its type.
+// into decodes an object into its Go type.
 func into(u *unstructured.Unstructured, typed any) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed)
 }

@@ -28,7 +28,7 @@ var traces = func() [][]byte {
 	return out
 }()
 
-// Shows reports whether a message has a value of a Secret in it, bare or in base64.
+// ContainsPlanted reports whether a message contains a value of a Secret, in plain text or in base64.
 func ContainsPlanted(message []byte) bool {
 	for _, t := range traces {
 		if bytes.Contains(message, t) {

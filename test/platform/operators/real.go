@@ -31,7 +31,7 @@ type Running struct {
 	Restarts int32
 }
 
-// noRealOperator is Real where everything is faked.
+// noRealOperator is a RealOperator if everything is faked.
 type noRealOperator struct{}
 
 func (noRealOperator) Owns(schema.GroupKind) bool                        { return false }
@@ -66,7 +66,7 @@ func (o *Operators) endProgram(i item) error {
 	return err
 }
 
-// stopped reports whether something that the real program owns is held in a namespace.
+// stopped reports whether an owner that the real program contains is paused in a namespace.
 func (o *Operators) stopped(namespace string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,14 +13,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
-// generatedSecret is a Secret that an operator makes.
+// generatedSecret is a Secret that an operator creates.
 type generatedSecret struct {
 	name  string
 	keys  []string
 	owned bool // it is deleted with the object that it was created for
 }
 
-// secretsOf returns the Secrets that the owner of an object makes for it.
+// secretsOf returns the Secrets that the owner of an object creates for it.
 func secretsOf(u *unstructured.Unstructured) []generatedSecret {
 	switch u.GetKind() {
 	case "ExternalSecret":

@@ -72,8 +72,8 @@ func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) (nex
 	return interval, nil
 }
 
-// refresh reports whether a PushSecret is to be pushed: for the first time, because it has changed, or because its interval is over; and
-// if not, when it will be. Without an interval it is not pushed again: shouldRefresh in
+// refresh reports whether a PushSecret is to be pushed: for the first time, because it has changed, or because its
+// interval has elapsed; and if not, when it will be. Without an interval it is not pushed again: shouldRefresh in
 // https://github.com/external-secrets/external-secrets/blob/main/pkg/controllers/pushsecret/pushsecret_controller.go.
 func refresh(u *unstructured.Unstructured, interval time.Duration, now time.Time) (wait time.Duration, elapsed bool) {
 	last, err := time.Parse(time.RFC3339, text(u, "status", "refreshTime"))
@@ -130,7 +130,7 @@ func remote(of *unstructured.Unstructured) (entry, property string) {
 	return text(of, "match", "remoteRef", "remoteKey"), text(of, "match", "remoteRef", "property")
 }
 
-// fill creates an entry of a whole Secret.
+// fill creates an entry from a whole Secret.
 func (s *Store) fill(entry string, data map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *Store) put(entry, property string, value any) {
 	s.entries[entry][property] = value
 }
 
-// remove deletes a property of an entry, and an entry without any, or an entry where no property is named.
+// remove deletes a property of an entry, and an empty entry, or a whole entry if no property is named.
 func (s *Store) remove(entry, property string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *Store) remove(entry, property string) {
 	}
 }
 
-// has reports whether there is an entry, and its property where one is named.
+// has reports whether an entry exists, and its property if one is named.
 func (s *Store) has(entry, property string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +174,7 @@ func (s *Store) has(entry, property string) bool {
 	return ok
 }
 
-// entryOf returns the entry of the store that an ExternalSecret reads as a whole, or nothing.
+// entryOf returns the entry that an ExternalSecret reads as a whole, or an empty string.
 func entryOf(u *unstructured.Unstructured) string {
 	from, _, _ := unstructured.NestedSlice(u.Object, "spec", "dataFrom")
 	for _, f := range from {

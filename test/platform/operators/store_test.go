@@ -81,7 +81,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestRefresh checks that a PushSecret is pushed when it is new or has changed, and again when its interval is over, if
+// TestRefresh checks that a PushSecret is pushed when it is new or changed, and again when its interval has elapsed, if
 // it has one.
 func TestRefresh(t *testing.T) {
 	const at = "2026-01-01T00:00:00Z"
@@ -172,7 +172,7 @@ func TestDeletionPolicy(t *testing.T) {
 	}
 }
 
-// TestGuard checks that the Secret that objects of K-ORC's log in with outlives the last of them, and no longer; other
+// TestGuard checks that the Secret with which K-ORC's objects log in is kept until the last of them is deleted; other
 // finalizers stay.
 func TestGuard(t *testing.T) {
 	projects := schema.GroupVersionResource{Group: korcGroup, Version: "v1alpha1", Resource: "projects"}
