@@ -64,6 +64,9 @@ type MariaDB struct {
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
+	// Options of the server: {innodb_io_capacity: 2000}. Members restart one after the other. The databases of cells have them, too.
+	// +optional
+	Config common.Options `json:"config,omitempty"`
 	// Proxy in front of the members, which sends all writes to one of them.
 	// +optional
 	MaxScale MaxScale `json:"maxScale,omitempty"`
@@ -227,6 +230,9 @@ type RabbitMQ struct {
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
+	// Options of the server: {channel_max: 4095}. Members restart one after the other. The queues of cells have them, too.
+	// +optional
+	Config common.Options `json:"config,omitempty"`
 	// How hypervisors of other clusters reach it: by one Service for all members, at the port of AMQP alone.
 	// +optional
 	Exposure *common.MemberExposure `json:"exposure,omitempty"`

@@ -2,6 +2,8 @@ package mariadb
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +44,8 @@ type Server struct {
 	// DefaultCollations leaves the collation of a table that names its character set alone to MariaDB's default, for servers that were made
 	// so: a new table could not refer to an existing one otherwise.
 	DefaultCollations bool
+	// Config has other options of the server by name, as Options formats them.
+	Config map[string]string
 	// Bootstrap is what a new server starts from, if not from nothing.
 	Bootstrap object.Map
 }
@@ -177,6 +181,10 @@ func (s Server) config() string {
 	if !s.DefaultCollations {
 		collations = collationsOption + "=utf8mb3=utf8mb3_general_ci,utf8mb4=utf8mb4_general_ci\n"
 	}
+	var more strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s.Config)) {
+		fmt.Fprintf(&more, "%s=%s\n", name, s.Config[name])
+	}
 	return fmt.Sprintf(`[mariadb]
 max_connections=%d
 innodb_buffer_pool_size=%s
@@ -185,7 +193,7 @@ skip-name-resolve
 character-set-server=utf8
 collation-server=utf8_general_ci
 loose-innodb-snapshot-isolation=OFF
-%s`, s.Connections, s.BufferPool, collations)
+%s%s`, s.Connections, s.BufferPool, collations, more.String())
 }
 
 func pullSecrets(names []common.ObjectName) object.List {
