@@ -11,7 +11,7 @@ const (
 
 // Options are the options that a claim may set. The bounds are those of MariaDB 11.8 (INFORMATION_SCHEMA.SYSTEM_VARIABLES), or narrower:
 // buffers and caches fit the smallest member, whose memory is derived from the claim; the redo log fits the smallest volume; wait_timeout is
-// longer than services keep idle connections; innodb_flush_method has no value that leaves data in memory.
+// longer than services keep idle connections.
 //
 // The slow query log and the general log cannot be enabled: they are files, or tables, without a limit. performance_schema needs memory that
 // no other value accounts for.
@@ -21,7 +21,6 @@ var Options = serveroption.Table{
 		"connect_timeout":                      serveroption.Number{Min: 2, Max: year},
 		"innodb_adaptive_hash_index":           onOff,
 		"innodb_flush_log_at_trx_commit":       serveroption.Number{Min: 1, Max: 3},
-		"innodb_flush_method":                  serveroption.Choice{"fsync", "O_DSYNC", "O_DIRECT", "O_DIRECT_NO_FSYNC"},
 		"innodb_flush_neighbors":               serveroption.Number{Min: 0, Max: 2},
 		"innodb_io_capacity":                   serveroption.Number{Min: 100, Max: 1<<32 - 1},
 		"innodb_io_capacity_max":               serveroption.Number{Min: 100, Max: 1<<32 - 1},
@@ -45,7 +44,7 @@ var Options = serveroption.Table{
 		"read_buffer_size":                     serveroption.Size{Min: 8 << 10, Max: 4 << 20},
 		"sort_buffer_size":                     serveroption.Size{Min: 1 << 10, Max: 8 << 20},
 		"table_definition_cache":               serveroption.Number{Min: 400, Max: 16384},
-		"table_open_cache":                     serveroption.Number{Min: 10, Max: 16384},
+		"table_open_cache":                     serveroption.Number{Min: 10, Max: 8192},
 		"thread_cache_size":                    serveroption.Number{Min: 0, Max: 16384},
 		"thread_handling":                      serveroption.Choice{"one-thread-per-connection", "pool-of-threads"},
 		"thread_pool_max_threads":              serveroption.Number{Min: 1, Max: 65536},
