@@ -82,6 +82,7 @@ func (m *model) server() (mariadb.Server, error) {
 	}
 	s := openstack.KeepServer(mariadb.Server{
 		Meta:         m.meta(mariaDBName),
+		Config:       m.serverOptions.database,
 		Replicas:     m.databaseReplicas(),
 		RootSecret:   mariaDBName + "-root",
 		StorageSize:  string(m.databaseStorage()),

@@ -40,7 +40,7 @@ func (m *model) cluster(image string) rabbitmq.Cluster {
 				Replicas: m.queue.replicas, StorageSize: m.queue.storage, StorageClass: common.ObjectName(m.queue.class),
 				Resources: m.queueResources(), Placement: r.Placement, Image: image,
 			},
-			IssuerRef: m.queueIssuer(), ClusterDomain: common.Hostname(m.clusterDomain()),
+			Config: m.serverOptions.queue, IssuerRef: m.queueIssuer(), ClusterDomain: common.Hostname(m.clusterDomain()),
 		},
 	}
 }

@@ -76,6 +76,8 @@ type model struct {
 	// queue and store are the members of RabbitMQ and of Valkey.
 	queue queueMembers
 	store storeMembers
+	// serverOptions are the options of MariaDB and of RabbitMQ, cells' own included.
+	serverOptions serverOptions
 }
 
 func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, error) {
@@ -107,13 +109,15 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := checkImplemented(&m.spec); err != nil {
 		return nil, err
 	}
+	var wrongOptions error
+	m.serverOptions, wrongOptions = formatServerOptions(m.spec.Infrastructure)
 	m.global()
 	m.sortServices()
 	m.addresses()
 	if err := invalid.Distinct(
 		m.checkLimits(), m.target(), m.checkResources(), m.checkTLS(),
 		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostnames(),
-		m.checkServices(), m.checkTests(), m.checkServiceGrants(), m.checkValues(),
+		m.checkServices(), m.checkTests(), m.checkServiceGrants(), m.checkValues(), wrongOptions,
 	); err != nil {
 		return nil, err
 	}

@@ -47,6 +47,7 @@ func (m *model) cellDatabase(
 	res := merge.Overlay(openstack.Resources(requested.Process), m.databaseResources())
 	out := &common.DatabaseServer{
 		Members: m.cellMembers(requested, m.databaseReplicas(), string(provided), i.StorageClass, res, i.Placement, release.MariaDB),
+		Config:  m.serverOptions.database,
 		Metrics: m.databaseMetrics(),
 	}
 	if previous != nil {
@@ -76,7 +77,7 @@ func (m *model) cellQueue(field string, requested *controlplanev1.Members, previ
 		Members: m.cellMembers(requested, ptr.Deref(r.Replicas, m.size.messaging),
 			string(ptr.Deref(r.StorageSize, storageSize(m.size.messagingStorage))),
 			r.StorageClass, res, r.Placement, release.RabbitMQ),
-		IssuerRef: m.queueIssuer(), ClusterDomain: common.Hostname(m.clusterDomain()),
+		Config: m.serverOptions.queue, IssuerRef: m.queueIssuer(), ClusterDomain: common.Hostname(m.clusterDomain()),
 	}
 	if previous == nil {
 		return out, nil

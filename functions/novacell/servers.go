@@ -82,6 +82,7 @@ func (m *model) server(root string) mariadb.Server {
 	return service.KeepServer(mariadb.Server{
 		Meta:         m.Meta(m.databaseName()),
 		Replicas:     own.Replicas,
+		Config:       own.Config,
 		RootSecret:   root,
 		StorageSize:  own.StorageSize,
 		StorageClass: string(own.StorageClass),

@@ -110,12 +110,16 @@ func reference(to string) error {
 		}
 	}
 	fmt.Fprintf(&index, "\n[Resources of each size of a control plane](sizes.md).\n\n"+
-		"[Versions of other projects' programs, deployed and tested](versions.md).\n\n%s", forms)
+		"[Versions of other projects' programs, deployed and tested](versions.md).\n\n"+
+		"[Options of MariaDB and RabbitMQ that a claim can set](server-options.md).\n\n%s", forms)
 	table, err := sizes()
 	if err != nil {
 		return err
 	}
 	if err := write(filepath.Join(to, "sizes.md"), table); err != nil {
+		return err
+	}
+	if err := write(filepath.Join(to, "server-options.md"), serverOptions()); err != nil {
 		return err
 	}
 	return write(filepath.Join(to, "README.md"), index.Bytes())

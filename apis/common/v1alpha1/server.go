@@ -30,6 +30,10 @@ type DatabaseServer struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	Connections int64 `json:"connections"`
+	// Options of the server.
+	// +kubebuilder:validation:MaxProperties=128
+	// +optional
+	Config map[string]string `json:"config,omitempty"`
 	// Serve Prometheus metrics.
 	// +optional
 	Metrics bool `json:"metrics,omitempty"`
@@ -83,6 +87,10 @@ type DatabaseBackup struct {
 // QueueServer is a RabbitMQ for one service.
 type QueueServer struct {
 	Members `json:",inline"`
+	// Options of the server.
+	// +kubebuilder:validation:MaxProperties=128
+	// +optional
+	Config map[string]string `json:"config,omitempty"`
 	// Issuer of its certificate. The operator of virtual hosts must trust its authority.
 	IssuerRef IssuerReference `json:"issuerRef"`
 	// DNS domain of its cluster.

@@ -285,6 +285,13 @@ func (in *DatabaseBackup) DeepCopy() *DatabaseBackup {
 func (in *DatabaseServer) DeepCopyInto(out *DatabaseServer) {
 	*out = *in
 	in.Members.DeepCopyInto(&out.Members)
+	if in.Config != nil {
+		in, out := &in.Config, &out.Config
+		*out = make(map[string]string, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val
+		}
+	}
 	if in.Backup != nil {
 		in, out := &in.Backup, &out.Backup
 		*out = new(DatabaseBackup)
@@ -1009,6 +1016,13 @@ func (in *Queue) DeepCopy() *Queue {
 func (in *QueueServer) DeepCopyInto(out *QueueServer) {
 	*out = *in
 	in.Members.DeepCopyInto(&out.Members)
+	if in.Config != nil {
+		in, out := &in.Config, &out.Config
+		*out = make(map[string]string, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val
+		}
+	}
 	out.IssuerRef = in.IssuerRef
 }
 

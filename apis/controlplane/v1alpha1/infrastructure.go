@@ -64,6 +64,9 @@ type MariaDB struct {
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
+	// Options of the server: {innodb_io_capacity: 2000}. Members restart one after the other. The databases of cells have them, too.
+	// +optional
+	Config common.Options `json:"config,omitempty"`
 	// Proxy for the members, which sends all writes to one of them.
 	// +optional
 	MaxScale MaxScale `json:"maxScale,omitempty"`
@@ -226,6 +229,9 @@ type RabbitMQ struct {
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
+	// Options of the server: {channel_max: 4095}. Members restart one after the other. The queues of cells have them, too.
+	// +optional
+	Config common.Options `json:"config,omitempty"`
 	// External access for hypervisors of other clusters: one Service for all members, with the AMQP port only.
 	// +optional
 	Exposure *common.MemberExposure `json:"exposure,omitempty"`

@@ -985,6 +985,13 @@ func (in *MariaDB) DeepCopyInto(out *MariaDB) {
 		(*in).DeepCopyInto(*out)
 	}
 	in.Placement.DeepCopyInto(&out.Placement)
+	if in.Config != nil {
+		in, out := &in.Config, &out.Config
+		*out = make(commonv1alpha1.Options, len(*in))
+		for key, val := range *in {
+			(*out)[key] = *val.DeepCopy()
+		}
+	}
 	in.MaxScale.DeepCopyInto(&out.MaxScale)
 	if in.Backup != nil {
 		in, out := &in.Backup, &out.Backup
@@ -1541,6 +1548,13 @@ func (in *RabbitMQ) DeepCopyInto(out *RabbitMQ) {
 		(*in).DeepCopyInto(*out)
 	}
 	in.Placement.DeepCopyInto(&out.Placement)
+	if in.Config != nil {
+		in, out := &in.Config, &out.Config
+		*out = make(commonv1alpha1.Options, len(*in))
+		for key, val := range *in {
+			(*out)[key] = *val.DeepCopy()
+		}
+	}
 	if in.Exposure != nil {
 		in, out := &in.Exposure, &out.Exposure
 		*out = new(commonv1alpha1.MemberExposure)

@@ -2,6 +2,8 @@ package mariadb
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +44,8 @@ type Server struct {
 	// DefaultCollations keeps MariaDB's default collation for tables that set only a character set, on servers that were created with
 	// it: otherwise a new table could not refer to an existing one.
 	DefaultCollations bool
+	// Config has other options of the server by name, as Options formats them.
+	Config map[string]string
 	// Bootstrap is the source of a new server's data. Nil: it starts empty.
 	Bootstrap object.Map
 }
@@ -178,6 +182,10 @@ func (s Server) config() string {
 	if !s.DefaultCollations {
 		collations = collationsOption + "=utf8mb3=utf8mb3_general_ci,utf8mb4=utf8mb4_general_ci\n"
 	}
+	var more strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s.Config)) {
+		fmt.Fprintf(&more, "%s=%s\n", name, s.Config[name])
+	}
 	return fmt.Sprintf(`[mariadb]
 max_connections=%d
 innodb_buffer_pool_size=%s
@@ -186,7 +194,7 @@ skip-name-resolve
 character-set-server=utf8
 collation-server=utf8_general_ci
 loose-innodb-snapshot-isolation=OFF
-%s`, s.Connections, s.BufferPool, collations)
+%s%s`, s.Connections, s.BufferPool, collations, more.String())
 }
 
 func pullSecrets(names []common.ObjectName) object.List {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -70,7 +71,7 @@ func (c Cluster) Object() *unstructured.Unstructured {
 		"terminationGracePeriodSeconds": int64(600),
 		"persistence": object.WithOptional(object.Map{"storage": c.StorageSize},
 			object.Map{"storageClassName": string(c.StorageClass)}),
-		"rabbitmq": object.Map{"additionalConfig": config + diskLimit(res, c.StorageSize) + walLimit(res, c.StorageSize)},
+		"rabbitmq": object.Map{"additionalConfig": config + diskLimit(res, c.StorageSize) + walLimit(res, c.StorageSize) + c.options()},
 		"tls":      object.Map{"secretName": tls, "caSecretName": tls, "disableNonTLSListeners": true},
 		"affinity": c.affinity(),
 		// The operator has no field for a PriorityClass. The override requires a list of containers; an empty list changes none.
@@ -83,6 +84,15 @@ func (c Cluster) Object() *unstructured.Unstructured {
 		"image":            c.Image,
 		"imagePullSecrets": c.pullSecrets(),
 	}))
+}
+
+// options returns the lines of the claim's options.
+func (c Cluster) options() string {
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(c.Config)) {
+		fmt.Fprintf(&out, "%s = %s\n", name, c.Config[name])
+	}
+	return out.String()
 }
 
 // DisruptionBudget builds a PodDisruptionBudget that keeps a majority while nodes are drained.
