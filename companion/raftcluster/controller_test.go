@@ -114,7 +114,7 @@ func TestReconcile(t *testing.T) {
 		"Created": {
 			reason: "The first member has created the cluster.", pods: 1, replies: []string{serving(ownCluster, "a", true, true, 3)},
 			id: ownCluster, leader: pod(0), states: []string{"Joined"}, same: "True", after: shortRequeueInterval,
-			ready: metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 1 pods are members, and ovn-northbound-0 leads"},
+			ready: metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 1 pods are members, and ovn-northbound-0 is the leader"},
 		},
 		"Starting": {
 			reason: "Nothing is recorded without a response.", pods: 1, replies: []string{""}, states: []string{"Unreachable"}, same: "True",
@@ -127,7 +127,7 @@ func TestReconcile(t *testing.T) {
 			replies: []string{serving(ownCluster, "a", false, true, 9), serving(ownCluster, "b", true, true, 10), serving(ownCluster, "c", false,
 				true, 8)},
 			states: []string{"Joined", "Joined", "Joined"},
-			ready:  metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 3 pods are members, and ovn-northbound-1 leads"},
+			ready:  metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 3 pods are members, and ovn-northbound-1 is the leader"},
 		},
 		"Joining": {
 			reason: "One lost its volume and joins.", pods: 3, knownClusterID: ownCluster, id: ownCluster, leader: pod(1), same: "True",
