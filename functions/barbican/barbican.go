@@ -1,5 +1,5 @@
-// Package barbican composes one Barbican: what every service has, the workers that make keys, and the keys that those of projects are
-// encrypted with.
+// Package barbican composes a Barbican: the components of every service, the workers that generate keys, and the keys that encrypt the keys
+// of projects.
 package barbican
 
 import (
@@ -23,16 +23,16 @@ func New() function.Runner {
 	return function.Kind[barbicanv1.Barbican, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
-// terminationGracePeriod is how long requests may go on while a pod of the API stops, and what a worker has begun.
+// terminationGracePeriod is the time for requests, and for a worker's operations, to complete while a pod stops.
 const terminationGracePeriod = 60 * time.Second
 
-// sync only adds: a release that is older by one goes on with it. No release from 2025.1 to 2026.2 changes the schema.
+// sync only adds to the schema: the previous release keeps working with it. No release from 2025.1 to 2026.2 changes the schema.
 var sync = []openstackv1.Step{service.Step("db-upgrade", "barbican-manage", "db", "upgrade")}
 
-// empty is said of the schema of an empty database.
+// empty is the printed version of an empty database.
 const empty = "None"
 
-// definition is what is the same for every Barbican.
+// definition is the part that all Barbicans have in common.
 var definition = service.Definition{
 	App:         barbicanv1.ServiceName,
 	Title:       "Barbican",
@@ -40,7 +40,7 @@ var definition = service.Definition{
 	CatalogType: barbicanv1.ServiceType,
 	Description: "Secrets and keys",
 	Port:        barbicanv1.Port,
-	// barbican.wsgi.api, which 2025.1 does not have, calls the same.
+	// barbican.wsgi.api, which 2025.1 lacks, calls the same function.
 	Module:                 "barbican.api.app:get_api_wsgi_script()",
 	HealthPath:             "/healthcheck",
 	TerminationGracePeriod: terminationGracePeriod,
@@ -52,14 +52,14 @@ var definition = service.Definition{
 			Sync:   sync,
 			Expand: sync,
 			Check:  []openstackv1.Argument{"barbican-status", "upgrade", "check"},
-			// Of an empty database, it prints nothing.
+			// For an empty database, the command prints nothing.
 			Version: []openstackv1.Argument{"sh", "-c", "barbican-manage db current && echo " + empty},
 			Empty:   empty,
 		},
 	}},
 }
 
-// Components, which are named as the processes are that run in them, the keys, and the Vault.
+// Components: processes, by their names, the keys, and the Vault.
 const (
 	keysComponent  = "keys"
 	vaultComponent = "vault"
@@ -67,11 +67,11 @@ const (
 	archive        = "archive"
 )
 
-// pods are what comes before those of each process.
+// pods are the dependencies of each process.
 var pods = []string{keysComponent, vaultComponent, "schema", "certificate", "identity", "queue"}
 
-// graph is what a Barbican consists of besides what every service does. It is in the catalog when it can make keys. Workers go first: they
-// understand what APIs of an earlier release ask.
+// graph lists the components of a Barbican in addition to those of every service. It is added to the catalog when it can generate keys.
+// Workers are updated first: they support requests of APIs of the previous release.
 var graph = service.Graph(
 	&definition,
 	service.ExtraComponent[*model]{
@@ -88,7 +88,7 @@ var graph = service.Graph(
 	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	*service.Service
 	spec *barbicanv1.BarbicanSpec
@@ -120,7 +120,7 @@ func derive(in function.Input[barbicanv1.Barbican]) (*model, error) {
 	return m, m.Render()
 }
 
-// setDefaults repeats the defaults of the schema, for callers that do not go through an API server.
+// setDefaults applies the defaults of the schema, for callers that bypass the API server.
 func setDefaults(s *barbicanv1.BarbicanSpec) {
 	const month = 30
 	if s.Keys == nil {
@@ -134,14 +134,14 @@ func setDefaults(s *barbicanv1.BarbicanSpec) {
 	s.Archive.AfterDays = cmp.Or(s.Archive.AfterDays, month)
 }
 
-// keysPerWorkerRun is how many keys a worker makes at once, each with a connection to the database.
+// keysPerWorkerRun is the number of keys that a worker generates concurrently, each with a database connection.
 const keysPerWorkerRun = 5
 
-// options are those of all processes. The access rules are those of Barbican's own that know the roles which every Keystone has: by the
-// others, which it takes unless it is told, a member may store nothing
+// options returns the options of all processes. The policies are Barbican's new defaults, which use the roles of every Keystone: with the
+// old defaults, which Barbican uses unless it is configured otherwise, a member cannot store secrets
 // (https://docs.openstack.org/barbican/latest/configuration/policy.html).
 //
-// Requests are answered with addresses below the public one, whoever asks.
+// Responses contain addresses below the public one for all clients.
 func (m *model) options() oslo.Config {
 	return oslo.Config{
 		"DEFAULT": {
@@ -154,11 +154,11 @@ func (m *model) options() oslo.Config {
 	}
 }
 
-// databaseStore keeps secrets in the database, encrypted with the keys of their projects.
+// databaseStore stores secrets in the database, encrypted with the keys of their projects.
 const databaseStore = "store_crypto"
 
-// worker makes keys. What tries again what failed is left out: nothing that can be ordered is tried again (barbican.tasks.resources).
-// Nor is anybody told of projects that Keystone deletes: it has no message queue here.
+// worker generates keys. The retry scheduler is not run: no order type is retried (barbican.tasks.resources). The Keystone listener is not
+// run either: Keystone has no message queue here, and sends no notifications of deleted projects.
 func (m *model) worker() service.Process {
 	queue := m.Spec.Queue
 	p := service.Process{
@@ -173,7 +173,7 @@ func (m *model) worker() service.Process {
 	return p
 }
 
-// APIPod is a pod of the API, which has its keys before it starts.
+// APIPod returns a pod of the API, which receives its keys before it starts.
 func (m *model) APIPod() workload.Pod {
 	p := m.Service.APIPod()
 	c := &p.Containers[0]
@@ -181,7 +181,7 @@ func (m *model) APIPod() workload.Pod {
 	return p
 }
 
-// archival removes from the database what was deleted, and deletes what has expired.
+// archival purges deleted rows from the database, and deletes expired secrets.
 // https://docs.openstack.org/barbican/latest/admin/database_cleaning.html
 func archival(m *model) ([]compose.Stage, error) {
 	a := m.spec.Archive

@@ -15,9 +15,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// Programs that pods run, as files beside the configuration.
+// Programs of pods, as files in addition to the configuration.
 var (
-	// keysScript gives Barbican the keys, and becomes the program that it is told.
+	// keysScript writes the keys for Barbican, and executes the given program.
 	//
 	//go:embed keys.sh
 	keysScript string
@@ -25,11 +25,11 @@ var (
 	//
 	//go:embed rewrap.sh
 	rewrapScript string
-	// vaultScript becomes the program that it is told when a Vault gives back what it is given.
+	// vaultScript verifies that a Vault returns a stored value, and executes the given program.
 	//
 	//go:embed vault.py
 	vaultScript string
-	// pipelines are what a request goes through.
+	// pipelines is the paste configuration of requests.
 	//
 	//go:embed barbican-api-paste.ini
 	pipelines string
@@ -40,7 +40,7 @@ const (
 	keysFile   = "keys.sh"
 	rewrapFile = "rewrap.sh"
 	vaultFile  = "vault.py"
-	// pipelinesFile is where Barbican looks for it, and nowhere else.
+	// pipelinesFile is the only path at which Barbican looks for it.
 	pipelinesFile = "barbican-api-paste.ini"
 )
 
@@ -54,19 +54,20 @@ func (m *model) programs() []service.ExtraFile {
 	return pages
 }
 
-// keysName ends the name of the Secret with the keys, and names the volume and the folder that they are mounted in. configFolder is that of
-// further configuration, where Barbican looks for itself (https://docs.openstack.org/oslo.config/latest/reference/locations.html).
+// keysName is the name suffix of the Secret with the keys, and the name of the volume and its folder. configFolder is the folder of
+// additional configuration, which Barbican reads by default (https://docs.openstack.org/oslo.config/latest/reference/locations.html).
 const (
 	keysName     = "keys"
 	configFolder = "barbican.conf.d"
 )
 
-// kept is how many keys there are at most, each of which decrypts: with one a month, a copy of the database that is four years old can be
+// kept is the maximum number of keys, all of which decrypt: with one key a month, a copy of the database that is four years old can be
 // read.
 const kept = 50
 
-// keys are those that the keys of projects are encrypted with. They are as Keystone's of stored credentials are: the primary encrypts, all
-// others decrypt, the next one is with all pods before it is the primary, and when every pod has it, what is stored is encrypted with it.
+// keys builds the keys that encrypt the keys of projects. They rotate like Keystone's credential keys: the primary encrypts, all others
+// decrypt, the next one is distributed to all pods before it becomes primary, and once every pod has it, stored data is re-encrypted with
+// it.
 func keys(m *model) ([]compose.Stage, error) {
 	spec := openstackv1.KeyRepositorySpec{
 		Type:             openstackv1.KeyTypeCredential,
@@ -85,8 +86,8 @@ func keys(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{{Name: keysComponent, Object: c5c3.KeyRepository(m.Meta(m.Sub(keysName)), spec), Retain: true}}}, nil
 }
 
-// keyVolumes are the keys, and the folder in memory where they are written down for Barbican: it takes several of one option from files
-// alone.
+// keyVolumes returns the volume of the keys, and the in-memory folder of their option file: Barbican reads several values of an option from
+// files only.
 func (m *model) keyVolumes() []service.Volume {
 	return []service.Volume{
 		m.SecretVolume(keysName, m.Sub(keysName)),
@@ -97,7 +98,7 @@ func (m *model) keyVolumes() []service.Volume {
 	}
 }
 
-// start is a command that runs when the keys are written down, and a Vault has given back what it was given.
+// start returns a command that runs after the keys are written, and after a Vault was verified.
 func (m *model) start(command ...string) []string {
 	before := []string{"sh", m.Path(keysFile)}
 	if m.spec.Vault != nil {
@@ -106,5 +107,5 @@ func (m *model) start(command ...string) []string {
 	return slices.Concat(before, command)
 }
 
-// python is the image's, with Barbican.
+// python is the interpreter of the image, with Barbican.
 const python = "/opt/openstack/bin/python"

@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// vaultGroup is the group of options of a Vault, vaultStore the plugin that keeps secrets there, authorityKey the file of the Secret with
-// the authority of its certificate, and publicCAs that of the image with the public ones.
+// vaultGroup is the option group of Vault, vaultStore the plugin that stores secrets there, authorityKey the key of the Secret with the CA
+// of its certificate, and publicCAs the image's bundle of public CAs.
 const (
 	vaultGroup   = "vault_plugin"
 	vaultStore   = "vault_plugin"
@@ -22,12 +22,12 @@ const (
 	publicCAs    = "/etc/ssl/certs/ca-certificates.crt"
 )
 
-// vaultRead is what pods read of a Vault as they start.
+// vaultRead is the startup input of pods that use a Vault.
 var vaultRead = service.StartupInput{
 	Resource: vaultComponent, Path: []string{"status", "contentHash"}, Annotation: barbicanv1.Group + "/vault",
 }
 
-// keepInVault keeps new secrets in a Vault. Those of before stay in the database, and are read there: each says which plugin keeps it.
+// keepInVault stores new secrets in a Vault. Existing ones stay in the database and are read there: each secret records its plugin.
 func (m *model) keepInVault() error {
 	v := m.spec.Vault
 	if v == nil {
@@ -55,14 +55,14 @@ func (m *model) keepInVault() error {
 	return nil
 }
 
-// vaultLogin is by what Barbican logs in: a source, the key of its Secret, and the option. castellan logs in anew when a token of an
-// AppRole has expired. One that it is given in its place it would never renew, so that there is none.
+// vaultLogin lists the credentials of Barbican's login: a source, the key of its Secret, and the option. castellan logs in again when the
+// token of an AppRole has expired. A token that is configured instead would never be renewed, so that this is not supported.
 var vaultLogin = []struct{ source, key, option string }{
 	{"roleID", barbicanv1.VaultRoleIDKey, "approle_role_id"},
 	{"secretID", barbicanv1.VaultSecretIDKey, "approle_secret_id"},
 }
 
-// vault is what pods have of a Vault's Secrets.
+// vault builds the pods' copy of a Vault's Secrets.
 func vault(m *model) ([]compose.Stage, error) {
 	v := m.spec.Vault
 	spec := c5c3v1.SecretAggregateSpec{

@@ -1,5 +1,5 @@
-// Package catalog composes one IdentityCatalog: what there is in Keystone from its beginning, as objects that others refer to. It is a
-// composite resource of its own, and not part of Keystone's: K-ORC has to log in there to delete it, so it goes first.
+// Package catalog composes an IdentityCatalog: the initial objects of Keystone, as K-ORC objects that others reference. It is a separate
+// composite resource, because K-ORC must log in to Keystone to delete its objects, so it is deleted before Keystone.
 package catalog
 
 import (
@@ -18,10 +18,10 @@ func New() function.Runner {
 	return function.Kind[catalogv1.IdentityCatalog, *model]{Graph: graph.MustValidate(), Derive: derive, Target: place, Status: status}
 }
 
-// graph is what an IdentityCatalog consists of.
+// graph lists the components of an IdentityCatalog.
 var graph = compose.Graph[*model]{{Name: "entries", Build: build}}
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	name, namespace string
 	generation      int64
@@ -30,7 +30,7 @@ type model struct {
 	previous catalogv1.IdentityCatalogStatus
 	// wanted are the objects of K-ORC.
 	wanted []entry
-	// domainIDs are those of the directories' domains that exist.
+	// domainIDs are the IDs of the directories' domains that exist.
 	domainIDs map[string]keystonev1.DomainID
 }
 
@@ -50,7 +50,7 @@ func (m *model) meta(name string) object.Meta {
 	return object.Meta{Name: name, Namespace: m.namespace, Labels: w.Labels()}
 }
 
-// place says where the objects live. None of them holds data: what they stand for stays in Keystone.
+// place returns the default target of objects. None of them holds data: the resources that they represent stay in Keystone.
 func place(m *model) respond.Target {
 	config := string(m.spec.Target.ProviderConfig)
 	return respond.Target{

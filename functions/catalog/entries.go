@@ -19,27 +19,27 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 )
 
-// entry is one object of K-ORC.
+// entry is a K-ORC object.
 type entry struct {
 	resource, kind, name string
 	group                catalogv1.BootstrapResource
-	// shared: the objects of services refer to it.
+	// shared reports whether objects of services reference it.
 	shared bool
 	// domain of a directory.
 	domain string
-	// after is what must be there first.
+	// after lists the entries that must exist before it.
 	after []string
-	// filter finds what bootstrap made; managed is what K-ORC makes itself.
+	// filter imports a resource of the bootstrap; managed is the spec of a resource that K-ORC creates.
 	filter, managed object.Map
-	// owned is what K-ORC makes itself and deletes with the object.
+	// owned is the spec of a resource that K-ORC creates, and deletes with the object.
 	owned object.Map
 }
 
-// desiredEntries are those that are asked for, those that others refer to, and the domains of directories.
+// desiredEntries returns the requested entries, the ones that others reference, and the domains of directories.
 func desiredEntries(spec *catalogv1.IdentityCatalogSpec) []entry {
 	groups := spec.BootstrapResources
 	bootstrap := slices.DeleteFunc(bootstrapEntries(spec.AdminUser, keystoneOf(spec.Shared).Project()), func(e entry) bool {
-		// Projects and users lie in a domain, so that its import comes with them.
+		// Projects and users belong to a domain, so that its import comes with them.
 		needed := e.group == catalogv1.Domains && (slices.Contains(groups, catalogv1.Projects) || slices.Contains(groups, catalogv1.Users))
 		needed = needed || e.shared && spec.Services
 		return !needed && !slices.Contains(groups, e.group)
@@ -50,13 +50,13 @@ func desiredEntries(spec *catalogv1.IdentityCatalogSpec) []entry {
 	return append(bootstrap, directoryDomains(spec.Domains)...)
 }
 
-// keystoneOf is what names in a Keystone follow from.
+// keystoneOf returns the reference from which names in a Keystone are derived.
 func keystoneOf(shared *catalogv1.SharedKeystone) *common.KeystoneReference {
 	return &common.KeystoneReference{SharedAs: ptr.Deref(shared, catalogv1.SharedKeystone{}).As}
 }
 
-// identityEntry is the place in the catalog of a Keystone that is outside of the control plane. It has places for regions of others;
-// services look for it in their own.
+// identityEntry returns the catalog entry of an external Keystone. It has endpoints in other regions; services look it up in their own
+// region.
 func identityEntry(k *catalogv1.SharedKeystone) []entry {
 	out := []entry{{
 		resource: "service-keystone", kind: "Service", name: keystonev1.ServiceName,
@@ -71,8 +71,8 @@ func identityEntry(k *catalogv1.SharedKeystone) []entry {
 	return out
 }
 
-// bootstrapEntries is what Keystone's bootstrap made (https://docs.openstack.org/keystone/latest/admin/bootstrap.html), and the project of
-// the services, which it does not make. What services refer to is shared.
+// bootstrapEntries returns the resources of Keystone's bootstrap (https://docs.openstack.org/keystone/latest/admin/bootstrap.html), and the
+// project of the services, which bootstrap does not create. Entries that services reference are shared.
 func bootstrapEntries(adminUser, project string) []entry {
 	const domain = common.DefaultDomainObject
 	byName := func(name string) object.Map { return object.Map{"name": name} }
@@ -89,7 +89,8 @@ func bootstrapEntries(adminUser, project string) []entry {
 		},
 		{
 			resource: "project-service", kind: "Project", name: common.ServiceProject, group: catalogv1.Projects, shared: true,
-			// A domain that goes is held by what K-ORC manages in it. One that is made again before the domain is would hold it for ever.
+			// A domain's deletion waits for the resources that K-ORC manages in it. A project that is re-created before the domain would block it
+			// forever.
 			after:   []string{"domain-default"},
 			managed: object.Map{"name": project, "domainRef": domain, "description": "Users of the OpenStack services"},
 		},
@@ -116,17 +117,18 @@ func bootstrapEntries(adminUser, project string) []entry {
 	)
 }
 
-// adminObject is the object of the administrator, whatever he is called in Keystone.
+// adminObject is the object of the administrator, regardless of its name in Keystone.
 const adminObject = "admin"
 
-// directoryDomains are the domains whose users live in a directory: without them Keystone does not read the directory's file. They are
-// made whatever is imported, and stay in Keystone when they are no longer wanted: what hangs on a domain is the tenant's.
+// directoryDomains returns the domains whose users are in a directory: Keystone reads the configuration file of existing domains only. They
+// are created regardless of the imported groups, and stay in Keystone when they are removed from the spec: their content belongs to the
+// tenant.
 func directoryDomains(domains []catalogv1.DomainName) []entry {
 	var out []entry
 	for _, d := range domains {
 		domain := string(d)
 		if strings.EqualFold(domain, keystonev1.DefaultDomain) {
-			continue // Bootstrap makes it.
+			continue // Bootstrap creates it.
 		}
 		name := domainObject(domain)
 		out = append(out, entry{
@@ -137,7 +139,7 @@ func directoryDomains(domains []catalogv1.DomainName) []entry {
 	return out
 }
 
-// domainObject names the object of a domain: as the domain, where Kubernetes takes that.
+// domainObject returns the object name of a domain: the domain's name, if Kubernetes allows it.
 func domainObject(domain string) string {
 	const hash = 5
 	name := strings.ReplaceAll(strings.ToLower(domain), "_", "-")
@@ -147,11 +149,11 @@ func domainObject(domain string) string {
 	return name
 }
 
-// longestID of a domain that a Keystone composite resource takes; Keystone's own have 32 characters.
+// longestID is the maximum length of a domain ID in a Keystone composite resource; Keystone's own have 32 characters.
 const longestID = 128
 
-// findDomains finds which of the directories' domains there are. One whose object cannot be seen for a while is still there: Keystone's
-// pods are replaced when this changes.
+// findDomains returns the directories' domains that exist. One whose object is temporarily not observed still exists: a change of the
+// result replaces Keystone's pods.
 func (m *model) findDomains(seen observe.State) map[string]keystonev1.DomainID {
 	out := map[string]keystonev1.DomainID{}
 	for _, e := range m.wanted {
@@ -167,7 +169,7 @@ func (m *model) findDomains(seen observe.State) map[string]keystonev1.DomainID {
 	return out
 }
 
-// build makes the objects of K-ORC, and then what the companion does for them.
+// build builds the objects of K-ORC, and then those of the companion.
 func build(m *model) ([]compose.Stage, error) {
 	c := korc.Credentials(m.spec.KORCCloudRef)
 	var stage compose.Stage
@@ -184,8 +186,8 @@ func build(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage, m.companionEntries()}, nil
 }
 
-// companionEntries is what K-ORC's released version cannot do, for the objects of K-ORC that are wanted: regions of endpoints, without which
-// clients that ask for a region find nothing, and the roles that bootstrap gave the administrator. The companion does it.
+// companionEntries builds the features that K-ORC's released version lacks, for the desired objects of K-ORC: regions of endpoints, without
+// which clients that request a region find nothing, and the administrator's roles from bootstrap. The companion reconciles them.
 func (m *model) companionEntries() compose.Stage {
 	cloud := m.spec.AdminCloudRef
 	var stage compose.Stage

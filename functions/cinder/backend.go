@@ -1,7 +1,7 @@
 package cinder
 
 import (
-	"crypto/md5" //nolint:gosec // It is how Cinder calls a folder, and protects nothing.
+	"crypto/md5" //nolint:gosec // Cinder derives folder names with it; it protects nothing.
 	_ "embed"
 	"encoding/hex"
 	"fmt"
@@ -26,37 +26,37 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
 )
 
-// Folders of pods that keep volumes or backups somewhere.
+// Folders of pods that store volumes or backups.
 const (
 	scratchPath = "/var/lib/cinder/conversion"
 	statePath   = "/tmp"
-	// mountsPath is below state_path, where Cinder mounts shares unless it is told otherwise.
+	// mountsPath is Cinder's default folder of share mounts, below state_path.
 	mountsPath   = statePath + "/mnt"
 	programsPath = "/opt/cinder/bin"
-	// cephPath is where what Cinder itself attaches volumes with looks for the keys of a user, and nowhere else
+	// cephPath is the only folder in which os-brick looks for a user's keys when Cinder itself attaches volumes
 	// (os_brick.initiator.connectors.rbd).
 	cephPath = "/etc/ceph"
 )
 
-// sharing is what the managers of a backend are called that share its volumes, which are recorded under it.
+// sharing is the cluster name of managers that share the volumes of a backend. The volumes are recorded under it.
 const sharing = cinderv1.ServiceName
 
-// A backend is a place for volumes, and what its section says.
+// A backend stores volumes; options is its section of cinder.conf.
 type backend struct {
 	cinderv1.Backend
-	// name of its objects ends the same.
+	// name is the name suffix of its objects.
 	name    string
 	options oslo.Options
-	// secret is what pods read of a Ceph's client, nil of other backends.
+	// secret is the Secret of a Ceph client, nil for other backends.
 	secret *c5c3v1.SecretAggregateSpec
 	// mounts are shares that nodes mount for pods.
 	mounts []service.Volume
 	flow   workload.Flow
-	// shared says that its managers share the volumes.
+	// shared reports whether several managers share its volumes.
 	shared bool
 }
 
-// process is what its managers are called.
+// process returns the name of the backend's manager processes.
 func (b *backend) process() string { return volumes + "-" + b.name }
 
 // findBackends derives the backends.
@@ -84,7 +84,7 @@ func (m *model) findBackends() error {
 	return nil
 }
 
-// cluster is a pool of a Ceph whose client the claim names.
+// cluster configures a backend in a Ceph pool whose client the claim references.
 func (m *model) cluster(b *backend) {
 	r := b.RBD
 	config, keyring := b.rbd(r.Pool, r.User, volume.SecretUUID(m.Namespace, m.Name, b.Name))
@@ -92,7 +92,7 @@ func (m *model) cluster(b *backend) {
 	b.flow = ceph.Traffic(r.Networks)
 }
 
-// pool is a pool of a StorageCluster, which says by what libvirt knows the key of its user.
+// pool configures a backend in a pool of a StorageCluster, which provides the UUID of its user's key in libvirt.
 func (m *model) pool(b *backend) error {
 	c, err := service.StorageClient(m.spec.StorageClients, cinderv1.PlaceOf(b.Name))
 	if err != nil {
@@ -104,11 +104,11 @@ func (m *model) pool(b *backend) error {
 	return nil
 }
 
-// rbd are the options of a pool of a Ceph, and what the files of its client are called: of several, each has a name of its own for them.
+// rbd sets the options of a Ceph pool, and returns the names of the client's files, which differ between backends.
 // https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/ceph-rbd-volume-driver.html
 func (b *backend) rbd(pool, user, secretUUID string) (config, keyring string) {
 	config, keyring = b.Name+".ceph", volume.Keyring(b.Name, user)
-	// Otherwise a manager would wait for its monitors for ever.
+	// Otherwise a manager would wait for its monitors forever.
 	maps.Copy(b.options, (oslo.Options{
 		"volume_driver":    "cinder.volume.drivers.rbd.RBDDriver",
 		"rbd_pool":         pool,
@@ -124,7 +124,7 @@ func (b *backend) rbd(pool, user, secretUUID string) (config, keyring string) {
 	return config, keyring
 }
 
-// poolClient is the same as cephClient for the user of a pool of a StorageCluster.
+// poolClient returns the equivalent of cephClient for the user of a StorageCluster's pool.
 func poolClient(c *common.StorageClient, name, folder, config, keyring string) *c5c3v1.SecretAggregateSpec {
 	return &c5c3v1.SecretAggregateSpec{
 		TargetSecretName: common.ObjectName(name),
@@ -133,7 +133,7 @@ func poolClient(c *common.StorageClient, name, folder, config, keyring string) *
 	}
 }
 
-// cephClient is a Secret with the files of a client in a folder.
+// cephClient returns a Secret with the files of a Ceph client in a folder.
 func cephClient(from common.SecretReference, name, user, folder, config, keyring string) *c5c3v1.SecretAggregateSpec {
 	return &c5c3v1.SecretAggregateSpec{
 		TargetSecretName: common.ObjectName(name),
@@ -145,8 +145,8 @@ func cephClient(from common.SecretReference, name, user, folder, config, keyring
 	}
 }
 
-// nfs are shares that the nodes of the pods mount: to mount one itself, a pod would have to be privileged, and the driver takes what is
-// mounted already. https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/nfs-volume-driver.html
+// nfs configures shares that the nodes of the pods mount: mounting one itself requires a privileged pod, and the driver accepts mounted
+// shares. https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/nfs-volume-driver.html
 func (m *model) nfs(b *backend) {
 	file := b.Name + ".shares"
 	var shares strings.Builder
@@ -159,7 +159,7 @@ func (m *model) nfs(b *backend) {
 		b.mounts = append(b.mounts, share(fmt.Sprintf("%s-%d", b.name, i), s))
 	}
 	m.ExtraFiles = append(m.ExtraFiles, service.ExtraFile{Name: file, Text: shares.String()})
-	// Nobody is root in a pod, and files belong to who it is.
+	// Pods do not run as root, and files belong to the pod's user.
 	maps.Copy(b.options, (oslo.Options{
 		"volume_driver":     "cinder.volume.drivers.nfs.NfsDriver",
 		"nfs_shares_config": m.Path(file),
@@ -171,7 +171,7 @@ func (m *model) nfs(b *backend) {
 	b.flow = nfsTraffic
 }
 
-// share is a volume with a share of an NFS server, where Cinder would mount it.
+// share returns a volume with a share of an NFS server, at the path where Cinder would mount it.
 func share(name string, address cinderv1.NFSShare) service.Volume {
 	hash := md5.Sum([]byte(address)) //nolint:gosec // See above.
 	source := &corev1.NFSVolumeSource{Server: strings.Trim(volume.Server(address), "[]"), Path: volume.Folder(address)}
@@ -180,10 +180,10 @@ func share(name string, address cinderv1.NFSShare) service.Volume {
 	}}
 }
 
-// nfsTraffic is none: the node asks the server, and a pod's policy does not hold for it.
+// nfsTraffic is empty: the node connects to the server, and network policies of a pod do not apply to it.
 var nfsTraffic = workload.Flow{}
 
-// nfsPrivilege is why a pod mounts a volume that the restricted Pod Security Standard does not allow.
+// nfsPrivilege returns the reason for a volume type that the restricted Pod Security Standard does not allow.
 func nfsPrivilege() []workload.Privilege {
 	return []workload.Privilege{{
 		Container: cinderv1.ServiceName,
@@ -191,8 +191,7 @@ func nfsPrivilege() []workload.Privilege {
 	}}
 }
 
-// manager is the process that looks after the volumes of a backend: a single one, or as many as there are to be where they share its
-// volumes.
+// manager returns the manager process of a backend: a single one, or the requested number if they share its volumes.
 func (m *model) manager(observed observe.State, b backend) service.Process {
 	name := b.process()
 	requested := ptr.Deref(b.Volume, m.spec.Volume)
@@ -211,7 +210,7 @@ func (m *model) manager(observed observe.State, b backend) service.Process {
 	return p
 }
 
-// attach gives a process what it reaches backends with.
+// attach adds files, mounts and egress for some backends to a process.
 func (m *model) attach(p *service.Process, observed observe.State, backends ...backend) {
 	p.Mounts = append(p.Mounts, m.programsVolume(), service.Volume{
 		Folder: scratchPath, Writable: true, Volume: workload.Scratch("conversion", m.conversion),
@@ -242,14 +241,14 @@ func (m *model) attach(p *service.Process, observed observe.State, backends ...b
 	p.Annotations = service.StartupAnnotations(observed, p.Name, reads...)
 }
 
-// readAtStart is a Secret that pods read as they start.
+// readAtStart returns the startup input of a Secret that pods read at startup.
 func readAtStart(resource string) service.StartupInput {
 	return service.StartupInput{Resource: resource, Path: []string{"status", "contentHash"}, Annotation: cinderv1.Group + "/" + resource}
 }
 
 func backendResource(b backend) string { return "backend-" + b.name }
 
-// storage is what volumes and backups are reached with, or kept on. A volume stays, whatever becomes of the Cinder.
+// storage builds the Secrets and volumes for access to volumes and backups. Volumes outlive the Cinder.
 func storage(m *model) ([]compose.Stage, error) {
 	var stage compose.Stage
 	for _, b := range m.backends {
@@ -272,12 +271,12 @@ func storage(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// sudo takes the place of the program of that name.
+// sudo replaces the program of that name.
 //
 //go:embed sudo.sh
 var sudo string
 
-// programs are in a ConfigMap whose name changes with them.
+// programs returns the ConfigMap of the programs, named by the hash of its contents.
 func (m *model) programs() compose.Resource {
 	files := map[string]string{"sudo": sudo, typesFile: typesScript}
 	suffix := "programs-" + service.HashOf(files)
@@ -293,12 +292,12 @@ func (m *model) programsVolume() service.Volume {
 	}}}
 }
 
-// programsEnv is where programs are looked for: ours first, then the image's.
+// programsEnv is the search path: our programs first, then the image's.
 var programsEnv = corev1.EnvVar{
 	Name: "PATH", Value: programsPath + ":/opt/openstack/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 }
 
-// backendStates are what is known of the backends.
+// backendStates returns the reported state of the backends.
 func (m *model) backendStates(plan compose.Plan) []cinderv1.BackendStatus {
 	out := make([]cinderv1.BackendStatus, len(m.backends))
 	for i, b := range m.backends {
@@ -316,5 +315,5 @@ func (m *model) backendStates(plan compose.Plan) []cinderv1.BackendStatus {
 	return out
 }
 
-// publicEndpoint is the public address without the version.
+// publicEndpoint returns the public address without the version.
 func publicEndpoint(url string) string { return strings.TrimSuffix(url, cinderv1.Version) }

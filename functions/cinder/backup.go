@@ -18,18 +18,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
 )
 
-// targetName ends the names of the objects of where backups are kept, targetResource is what they are called among the resources, and
-// filesPath where pods have a folder for them.
+// targetName is the name suffix of the backup target's objects, targetResource their resource name, and filesPath the folder of backups in
+// pods.
 const (
 	targetName     = "backup-target"
 	targetResource = "backup-target"
 	filesPath      = "/var/lib/cinder/backup"
 )
 
-// publicCAs is the image's bundle of public authorities.
+// publicCAs is the image's bundle of public CAs.
 const publicCAs = "/etc/ssl/certs/ca-certificates.crt"
 
-// A target is where backups are kept, and how pods reach it.
+// A target is the place of backups, and the access of pods to it.
 type target struct {
 	secret     *c5c3v1.SecretAggregateSpec
 	mounts     []service.Volume
@@ -38,7 +38,7 @@ type target struct {
 	privileges []workload.Privilege
 }
 
-// findTarget derives where backups are kept.
+// findTarget derives the target of backups.
 // https://docs.openstack.org/cinder/latest/configuration/block-storage/backup-drivers.html
 func (m *model) findTarget() error {
 	b := m.spec.Backup
@@ -71,18 +71,18 @@ func (m *model) findTarget() error {
 	return nil
 }
 
-// backupToFiles keeps them in a folder that is mounted.
+// backupToFiles stores backups in a mounted folder.
 func (m *model) backupToFiles() {
 	m.target.set("backup_driver", "cinder.backup.drivers.posix.PosixBackupDriver")
 	m.target.set("backup_posix_path", filesPath+"/backups")
 }
 
-// set an option of the backup service's pods, which nothing else reads.
+// set sets an option for the pods of the backup service only.
 func (t *target) set(option, value string) {
 	t.env = append(t.env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", option), Value: value})
 }
 
-// backupToPool keeps them in a pool of a StorageCluster.
+// backupToPool stores backups in a pool of a StorageCluster.
 func (m *model) backupToPool() error {
 	c, err := service.StorageClient(m.spec.StorageClients, cinderv1.BackupPlace)
 	if err != nil {
@@ -94,7 +94,7 @@ func (m *model) backupToPool() error {
 	return nil
 }
 
-// backupToCeph keeps them in a pool, and returns the folder that the client's files are looked for in.
+// backupToCeph stores backups in a Ceph pool, and returns the folder of the client's files.
 func (m *model) backupToCeph(pool, user string) (folder string) {
 	folder = m.Path(targetName)
 	m.target.set("backup_driver", "cinder.backup.drivers.ceph.CephBackupDriver")
@@ -121,9 +121,9 @@ func (m *model) backupToS3(s *cinderv1.S3) error {
 	return m.objectStore(s.Endpoint, s.CASecretRef, "backup_s3_ca_cert_file")
 }
 
-// backupToSwift keeps backups of each project in its own account, by the token of whoever asks for one. By a single account for all, the
-// object store would see tokens of Cinder's own user, who may administrate the cloud; and the driver logs in to it with a password alone,
-// which would not be replaced. Where it is follows from the claim, and not from a catalog in which an administrator of the cloud writes.
+// backupToSwift stores backups of each project in its own account, with the token of the requesting user. With a single account for all,
+// the object store would receive tokens of Cinder's own user, which has administrative rights; and the driver would log in with a password,
+// which is not rotated. The URL is from the claim instead of the catalog, which administrators of the cloud can change.
 // https://docs.openstack.org/cinder/latest/configuration/block-storage/backup/swift-backup-driver.html
 func (m *model) backupToSwift(s *cinderv1.Swift) error {
 	m.target.set("backup_driver", "cinder.backup.drivers.swift.SwiftBackupDriver")
@@ -133,7 +133,7 @@ func (m *model) backupToSwift(s *cinderv1.Swift) error {
 	return m.objectStore(s.URL, s.CASecretRef, "backup_swift_ca_cert_file")
 }
 
-// objectStore lets pods reach an object store, and trust its authority, whose file an option names.
+// objectStore allows egress to an object store, and configures its CA with the given option.
 func (m *model) objectStore(endpoint string, ca *common.SecretKeyReference, option string) error {
 	authority := publicCAs
 	if ca != nil {
@@ -151,7 +151,7 @@ func (m *model) objectStore(endpoint string, ca *common.SecretKeyReference, opti
 	return nil
 }
 
-// tenantSecretSource puts what a Secret of the tenant's says into the target's own, under a key.
+// tenantSecretSource adds a value of a tenant's Secret to the target's Secret, under a key.
 func (m *model) tenantSecretSource(source c5c3v1.SecretSource, key string) {
 	if m.target.secret == nil {
 		m.target.secret = &c5c3v1.SecretAggregateSpec{
@@ -162,7 +162,7 @@ func (m *model) tenantSecretSource(source c5c3v1.SecretSource, key string) {
 	m.target.secret.Template[key] = c5c3v1.SecretTemplate("{{ ." + source.Name + " }}")
 }
 
-// backupService returns the process that makes backups of the volumes of a zone. It reads and writes the volumes of all backends itself.
+// backupService returns the process that backs up the volumes of a zone. It reads and writes the volumes of all backends itself.
 func (m *model) backupService(observed observe.State, zone string, isDefault bool) service.Process {
 	t := m.target
 	p := service.Process{

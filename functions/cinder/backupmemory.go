@@ -7,30 +7,29 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// Sizes of what the backup service has in memory. Cinder's defaults assume a server: 15 backups at once, and objects of 1.9 GiB for files
-// and shares, 50 MiB for buckets and Swift, and 128 MiB for Ceph, each read into memory as a whole.
+// Sizes of the backup service's data in memory. Cinder's defaults assume a large server: 15 concurrent backups, and objects of 1.9 GiB for
+// files and shares, 50 MiB for buckets and Swift, and 128 MiB for Ceph, each held in memory completely.
 const (
 	mib = 1 << 20
 	// idleBytes is the memory of the process without a backup: Python, Cinder, and librbd.
 	idleBytes = 192 * mib
-	// operationBytes is the least memory for which the service begins one more backup or restoration.
+	// operationBytes is the minimum of memory per concurrent backup or restoration.
 	operationBytes = 128 * mib
 	// mostOperations is Cinder's own limit (backup_max_operations).
 	mostOperations = 15
-	// objectShare is the part of an operation's memory that an object takes. It is there four times: as it was read, compressed, and where
-	// it is sent to an object store, in the writer and in the request (cinder.backup.chunkeddriver, cinder.backup.drivers.s3). The other
-	// half is for hashes.
+	// objectShare is the fraction of an operation's memory for one object. Four copies exist at a time: as read, compressed, and for an object
+	// store in the writer and in the request (cinder.backup.chunkeddriver, cinder.backup.drivers.s3). The other half is for hashes.
 	objectShare = 8
-	// Objects smaller than the least are too many for a large volume, and larger ones than the most need no fewer requests.
+	// Objects below the minimum are too many for a large volume; above the maximum, the number of requests hardly decreases.
 	leastObject, mostObject = 1 * mib, 48 * mib
-	// blockBytes is how much of a volume has one hash in an object that lists all of them, by which an incremental backup finds what has
-	// changed. The list is in memory, and once more as JSON. By Cinder's default of 32 KiB it has 9 MiB for each GiB of the volume, by this
-	// one 0.3 MiB. An object has to be a multiple of it.
+	// blockBytes is the block size of hashes, by which an incremental backup finds changes. An object lists all hashes; the list is in memory,
+	// and once more as JSON. With Cinder's default of 32 KiB it has 9 MiB for each GiB of the volume, with this one 0.3 MiB. The object size
+	// must be a multiple of it.
 	blockBytes = 1 * mib
 )
 
-// backupOptions fit the backup service into the memory of its pods. They are in the file, and not in the environment of its pods: a tenant
-// can set them otherwise.
+// backupOptions returns options that fit the backup service into the memory of its pods. They are in the file instead of the environment,
+// so that a tenant can override them.
 func backupOptions(b *cinderv1.Backup) oslo.Options {
 	operations, object := backupSizes(string(b.Memory))
 	out := oslo.Options{"backup_max_operations": operations}
@@ -47,11 +46,11 @@ func backupOptions(b *cinderv1.Backup) oslo.Options {
 	return out
 }
 
-// backupSizes returns how many backups a pod with a limit of memory makes at once, and the bytes of each object of one.
+// backupSizes returns the number of concurrent backups of a pod with a memory limit, and the object size in bytes.
 func backupSizes(memory string) (operations, object int64) {
 	limit, err := resource.ParseQuantity(memory)
 	if err != nil {
-		limit = resource.MustParse("512Mi") // That of the smallest size: without a limit, memory is the node's.
+		limit = resource.MustParse("512Mi") // The default of the smallest size; without a limit, the pod may use the node's memory.
 	}
 	room := limit.Value() - idleBytes
 	operations = min(max(room/operationBytes, 1), mostOperations)

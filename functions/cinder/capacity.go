@@ -15,13 +15,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// checkComponent asks how much room backends have, and which processes report. Its resource has the same name.
+// checkComponent checks the capacity of backends, and the reports of processes. Its resource has the same name.
 const checkComponent = "service-check"
 
-// checkEvery is how often the companion asks, in seconds.
+// checkEvery is the check interval of the companion, in seconds.
 const checkEvery = 60
 
-// check has the companion ask Cinder. Nobody waits for what it finds: that a Ceph is away is no state of what is composed.
+// check builds the companion's ServiceCheck of Cinder. No component depends on it: an unavailable Ceph cluster is not a state of composed
+// objects.
 func check(m *model) ([]compose.Stage, error) {
 	spec := openstackv1.ServiceCheckSpec{CloudCredentialsRef: m.Cloud(), Service: cinderv1.ServiceType, IntervalSeconds: checkEvery}
 	known := func(binary, process string) {
@@ -42,8 +43,8 @@ func check(m *model) ([]compose.Stage, error) {
 	}}}, nil
 }
 
-// capacityReportInterval is how often managers look how much room there is, in seconds: as the tenant says, or as Cinder does. They look when they do
-// everything that they do regularly, and not sooner.
+// capacityReportInterval returns the interval in seconds at which managers query capacity: the tenant's setting, or Cinder's default.
+// Managers query it in their periodic tasks.
 // https://docs.openstack.org/cinder/latest/configuration/block-storage/samples/cinder.conf.html
 func (m *model) capacityReportInterval() int32 {
 	const cinders, day = 60, 24 * 60 * 60
@@ -59,15 +60,15 @@ func (m *model) capacityReportInterval() int32 {
 	return int32(longest)
 }
 
-// backendReport is what the companion knows of a backend.
+// backendReport is the companion's report on a backend.
 type backendReport struct {
 	openstackv1.CheckedBackendState
 	reported bool
-	// since is when its managers have last looked how much room there is, where they have not lately.
+	// since is the time of the managers' last capacity query, if that is overdue.
 	since string
 }
 
-// backendReport is what the companion knows of a backend: nothing before it has looked.
+// backendReport returns the companion's report on a backend. It is empty before the first check.
 func (m *model) backendReport(name string) (out backendReport) {
 	for _, reported := range m.checked.List("status", "backends") {
 		b, _ := reported.(map[string]any)
@@ -84,7 +85,7 @@ func (m *model) backendReport(name string) (out backendReport) {
 	return out
 }
 
-// whole is a number that was reported, if there is one.
+// whole returns a reported number. Nil: there is none.
 func whole(reported any) *int64 {
 	n, ok := reported.(float64)
 	if !ok {
@@ -93,7 +94,7 @@ func whole(reported any) *int64 {
 	return new(int64(n))
 }
 
-// reportCapacity says how much room a backend has: what was known of it holds while the companion knows nothing of it.
+// reportCapacity sets the capacity of a backend. The last known capacity stays while the companion has no report.
 func (m *model) reportCapacity(out *cinderv1.BackendStatus) {
 	if at := m.backendReport(out.Name); at.reported {
 		out.TotalGiB, out.AvailableGiB = at.TotalGiB, at.AvailableGiB
@@ -105,8 +106,8 @@ func (m *model) reportCapacity(out *cinderv1.BackendStatus) {
 	}
 }
 
-// cephConnected is whether managers of each backend that is in a Ceph reach it. Without such a backend there is nothing to say, and nothing
-// before the companion has looked at all of them.
+// cephConnected reports whether managers of all backends in Ceph can access it. It is unset without such a backend, and before the
+// companion has checked all of them.
 func (m *model) cephConnected() ready.Result {
 	var missing []string
 	some := false
@@ -136,7 +137,7 @@ func (m *model) cephConnected() ready.Result {
 	return v
 }
 
-// cephHint says of a backend that does not reach its Ceph since when, and what to do.
+// cephHint returns since when a backend cannot access its Ceph cluster, and how to proceed.
 func (m *model) cephHint(b backend, at backendReport) string {
 	what := "its Ceph has not answered since " + at.since
 	switch {

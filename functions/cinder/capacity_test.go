@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// parsed reads an object from YAML.
+// parsed returns an object from YAML.
 func parsed(t *testing.T, text string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -26,7 +26,7 @@ func parsed(t *testing.T, text string) map[string]any {
 	return out
 }
 
-// finds puts something else into the place of what the companion says. Empty: its object is not there.
+// finds replaces the status of the companion's object. Empty: the object does not exist.
 func finds(t *testing.T, w *simulate.Cluster, status string) {
 	t.Helper()
 	if status == "" {
@@ -42,8 +42,8 @@ func finds(t *testing.T, w *simulate.Cluster, status string) {
 	w.Observed[checkComponent] = encoded.Of(changed)
 }
 
-// TestCapacity: what the companion knows of backends is repeated, and what was known is kept while it knows nothing. It is said which Ceph
-// does not answer, and whatever is found, the Cinder is as ready as it was.
+// TestCapacity verifies that the companion's report is copied, and that the last known one stays while there is none. The condition names
+// the Ceph clusters that do not respond, and does not affect the readiness of Cinder.
 func TestCapacity(t *testing.T) {
 	const (
 		first     = "{name: ceph-rbd, up: 2, totalGiB: 100, availableGiB: 60}"
@@ -62,7 +62,7 @@ func TestCapacity(t *testing.T) {
 	both := []string{"ceph-rbd 100 60", "ceph_2 10 0"}
 	for name, tc := range map[string]struct {
 		reason string
-		// check is the status of the ServiceCheck, and last the Cinder's own of before.
+		// check is the status of the ServiceCheck, and last the previous status of Cinder.
 		check, last string
 		want        []string
 		wantMessage string
@@ -152,7 +152,7 @@ func number(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
-// TestNoCeph: where no backend is in one, there is nothing to say of any.
+// TestNoCeph verifies that the condition is unset if no backend is in Ceph.
 func TestNoCeph(t *testing.T) {
 	w, _ := kind.Ready(t, "files")
 	for _, c := range New().Run(w.Request()).Conditions {
@@ -162,7 +162,7 @@ func TestNoCeph(t *testing.T) {
 	}
 }
 
-// TestCapacityReportInterval: who has managers look less often is not taken for one who does not answer.
+// TestCapacityReportInterval verifies that a longer interval of capacity queries is not reported as a failure.
 func TestCapacityReportInterval(t *testing.T) {
 	for _, tc := range []struct {
 		reason, periodic, polling string

@@ -1,5 +1,5 @@
-// Package cinder composes one Cinder: what every service has, the scheduler, the managers of each backend's volumes, the backup service,
-// and the volume types that users choose from.
+// Package cinder composes a Cinder: the components of every service, the scheduler, the managers of each backend's volumes, the backup
+// service, and the volume types that users choose from.
 package cinder
 
 import (
@@ -39,14 +39,14 @@ func New() function.Runner {
 	}
 }
 
-// How long a process may go on with what it does while a pod stops. What is cut off is an error of the volume or the backup.
+// Time for operations to complete while a pod stops. An interrupted operation sets its volume or backup to an error state.
 const (
 	terminationGracePeriod       = 60 * time.Second
 	volumeTerminationGracePeriod = 3 * time.Minute
 	backupTerminationGracePeriod = 10 * time.Minute
 )
 
-// definition is what is the same for every Cinder.
+// definition is the part that all Cinders have in common.
 var definition = service.Definition{
 	App:                    cinderv1.ServiceName,
 	Title:                  "Cinder",
@@ -74,15 +74,15 @@ var definition = service.Definition{
 	}},
 }
 
-// checkScript is cinder-status, without what it asks that no upgrade of ours is about.
+// checkScript is cinder-status without the checks that do not apply to our upgrades.
 //
 //go:embed check.py
 var checkScript string
 
-// sync only adds: a release that is older by one goes on with it.
+// sync only adds to the schema: the previous release keeps working with it.
 var sync = []openstackv1.Step{service.Step("db-sync", "cinder-manage", "db", "sync")}
 
-// Components, which are named as the processes are that run in them, and those of what they need.
+// Components. Those of processes have the name of their process.
 const (
 	scheduler = "scheduler"
 	volumes   = "volume"
@@ -93,10 +93,11 @@ const (
 	typesComponent   = "volume-types"
 )
 
-// graph is what a Cinder consists of besides what every service does, and what needs what. It is in the catalog when volumes can be made.
+// graph lists the components of a Cinder in addition to those of every service, and their dependencies. It is added to the catalog when
+// volumes can be created.
 //
-// New versions go from the scheduler to the API, which speaks to all others. None of the releases has other versions of calls or objects
-// than those before it, so that no process has to start a second time (cinder.volume.rpcapi, cinder.objects.base).
+// New versions are rolled out from the scheduler to the API, which calls all others. No supported release changes versions of RPC calls or
+// objects, so that no process needs a second restart (cinder.volume.rpcapi, cinder.objects.base).
 // https://docs.openstack.org/cinder/latest/admin/upgrades.html#upgrade-procedure
 var graph = service.Graph(
 	&definition,
@@ -119,22 +120,22 @@ var graph = service.Graph(
 	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
 
-// pods are what comes before those of each process, and withStorage before those that keep volumes or backups somewhere.
+// pods are the dependencies of each process, and storageRolloutOrder those of processes that store volumes or backups.
 var (
 	pods                = []string{"schema", "certificate", "identity", "queue"}
 	storageRolloutOrder = append([]string{storageComponent}, pods...)
 )
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	*service.Service
 	spec *cinderv1.CinderSpec
-	// backends are where volumes are kept, and target where backups are.
+	// backends are the backends of volumes, and target is the target of backups.
 	backends []backend
 	target   target
 	// conversion is the size of the directory in which a pod converts images.
 	conversion resource.Quantity
-	// previous are the backends as they were last reported, and checked is what the companion finds.
+	// previous are the last reported backends, and checked is the companion's ServiceCheck.
 	previous []cinderv1.BackendStatus
 	checked  *observe.Object
 }
@@ -165,7 +166,7 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 		return nil, invalid.Field("spec.conversionSize", "%q is no quantity; set one such as 50Gi", m.spec.ConversionSize)
 	}
 	m.Logins = m.logins()
-	// The file has another place in the image than where Cinder looks for it.
+	// The image has the file at another path than Cinder's default.
 	m.Env = append(m.coordinationEnv(), corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "api_paste_config"), Value: data + "api-paste.ini"})
 	if err := errors.Join(m.findBackends(), m.findTarget()); err != nil {
 		return nil, err
@@ -186,7 +187,7 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	return m, m.Render()
 }
 
-// setDefaults repeats the defaults of the schema, for callers that do not go through an API server.
+// setDefaults applies the defaults of the schema, for callers that bypass the API server.
 func setDefaults(s *cinderv1.CinderSpec) {
 	const month = 30
 	if s.Archive.Schedule == "" {
@@ -197,15 +198,15 @@ func setDefaults(s *cinderv1.CinderSpec) {
 	}
 }
 
-// Groups of options by which Cinder logs in: to Nova, which is told of volumes that have grown, and to Glance, where images lie in the same
-// Ceph; and for the token that is shown beside that of a user.
+// Option groups with logins of Cinder: to Nova, which is notified of extended volumes, to Glance, for images in the same Ceph cluster, and
+// for the service token that accompanies a user's token.
 const (
 	novaGroup    = "nova"
 	glanceGroup  = "glance"
 	serviceGroup = "service_user"
 )
 
-// logins are those of the release in effect: 2025.1 asks Glance as the user alone.
+// logins returns the logins of the effective release: 2025.1 uses only the user's token for Glance.
 func (m *model) logins() []string {
 	out := append([]string{serviceGroup, novaGroup}, keymanager.Logins(m.spec.KeyManager)...)
 	if m.HasOption(glanceGroup, "auth_type") {
@@ -214,10 +215,10 @@ func (m *model) logins() []string {
 	return out
 }
 
-// peers are the services that every process asks.
+// peers are the services that every process calls.
 var peers = []workload.Flow{{Ports: []int32{novav1.Port, glancev1.Port}}}
 
-// processes are those besides the API.
+// processes returns the processes in addition to the API.
 func (m *model) processes(observed observe.State) []service.Process {
 	out := []service.Process{m.daemon(service.Process{
 		Process: m.spec.Scheduler, Name: scheduler, Title: "Cinder's scheduler", Command: []string{"cinder-scheduler"},
@@ -234,8 +235,8 @@ func (m *model) processes(observed observe.State) []service.Process {
 	return out
 }
 
-// daemon completes a process, which takes what it does from the message queue, and is recorded by the name of its pod: that of a process
-// which has gone would stay behind, and volumes with it.
+// daemon completes a process that receives work from the message queue. It is a StatefulSet, because Cinder records a process by the name
+// of its pod: records of removed names would stay, and volumes with them.
 func (m *model) daemon(p service.Process) service.Process {
 	p.Stateful, p.Logins = true, m.Logins
 	p.Egress = append(p.Egress, peers...)
@@ -247,10 +248,10 @@ func (m *model) daemon(p service.Process) service.Process {
 	return p
 }
 
-// data is where the image has the files that come with Cinder.
+// data is the folder of Cinder's files in the image.
 const data = "/opt/openstack/etc/cinder/"
 
-// options are those of all processes. The catalog says where other services are; the cluster's own addresses are taken.
+// options returns the options of all processes. The catalog provides the addresses of other services; the internal interface is used.
 // https://docs.openstack.org/cinder/latest/configuration/block-storage/config-options.html
 func (m *model) options() oslo.Config {
 	ca := m.AuthOptions()["cafile"]
@@ -265,17 +266,17 @@ func (m *model) options() oslo.Config {
 			"glance_ca_certificates_file": ca,
 		},
 		serviceGroup: {"send_service_user_token": true},
-		// What would be done as root is done without any privilege: the helpers give up the capabilities that they have, and fail to keep others.
+		// Commands that would run as root run without privileges: the helpers drop their capabilities, and would fail to keep any.
 		// https://docs.openstack.org/oslo.privsep/latest/user/index.html
 		"cinder_sys_admin": {"capabilities": []string{}},
 		"privsep_osbrick":  {"capabilities": []string{}},
 		novaGroup:          {"region_name": m.Spec.Region, "interface": "internal"},
 	}
 	if e := m.spec.Exposure; e != nil && e.Path != "" {
-		// The Gateway takes the path away, so that Cinder cannot see it in requests.
+		// The Gateway strips the path, so that Cinder cannot derive the URL from requests.
 		c["DEFAULT"]["public_endpoint"] = publicEndpoint(string(m.spec.Endpoints.Public))
 	}
-	// Requests read it, and place volumes there that name neither a zone nor a volume type with one.
+	// The API uses it for volumes that set neither a zone nor a volume type with a zone.
 	if zone := volume.DefaultZone(&m.spec.Storage); zone != volume.NovaZone {
 		c["DEFAULT"]["default_availability_zone"] = zone
 	}
@@ -288,20 +289,19 @@ func (m *model) options() oslo.Config {
 	return c.Merge(keymanager.Options(m.spec.KeyManager, m.Spec.Region, string(m.Spec.Identity.InternalURL), m.TrustedFile()))
 }
 
-// coreProperties are those of an image that are no custom ones: Cinder's default, and what it takes down of each image that it reads. Where
-// that is the only other one, releases up to 2026.1 cannot make an image of the volume: they leave the name out, and send no properties as
-// a property, which Glance refuses (_translate_to_glance in cinder/image/glance.py).
+// coreProperties are the image properties that are not custom: Cinder's default, and signature_verified, which Cinder records for each
+// image that it reads. If that is the only custom property, releases up to 2026.1 cannot create an image of the volume: they drop it and
+// send an empty set of properties as a property, which Glance rejects (_translate_to_glance in cinder/image/glance.py).
 var coreProperties = []string{
 	"checksum", "container_format", "disk_format", "image_name", "image_id", "min_disk", "min_ram", "name", "size", "signature_verified",
 }
 
-// archiveScript is cinder-manage, which removes records of processes besides.
+// archiveScript is cinder-manage, extended to remove records of processes.
 //
 //go:embed archive.py
 var archiveScript string
 
-// archival removes from the database what was deleted, and what processes have left whose pods were scaled away: no request of the API
-// does.
+// archival purges deleted rows from the database, and records of processes whose pods were scaled down, which the API cannot delete.
 func archival(m *model) ([]compose.Stage, error) {
 	ordered, err := json.Marshal(m.managerReplicas())
 	if err != nil {
@@ -315,9 +315,9 @@ func archival(m *model) ([]compose.Stage, error) {
 	return service.SingleObjectComponent(archive, w.CronJob(pod, string(m.spec.Archive.Schedule), m.spec.Archive.Suspend)), nil
 }
 
-// managerReplicas are the pods that there are to be: their number by StatefulSet, by program.
+// managerReplicas returns the desired number of pods by program and StatefulSet.
 func (m *model) managerReplicas() map[string]map[string]int32 {
-	// A backup service that is taken away has no pods.
+	// A removed backup service has no pods.
 	out := map[string]map[string]int32{"cinder-backup": {m.Sub(backup): 0}}
 	for _, p := range m.Processes {
 		binary := p.Command[0]

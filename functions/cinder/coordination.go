@@ -11,10 +11,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// coordination is the volume with the authority of Valkey's certificate.
+// coordination is the volume with the CA of Valkey's certificate.
 const coordination = "coordination"
 
-// Environment variables with what Valkey's operator says of it.
+// Environment variables with the address that Valkey's operator publishes.
 const (
 	storeHost     = "COORDINATION_HOST"
 	storePort     = "COORDINATION_PORT"
@@ -22,8 +22,8 @@ const (
 	storePrimary  = "COORDINATION_PRIMARY"
 )
 
-// coordinationEnv is where locks are kept that hold across pods: in the primary of a Valkey, which sentinels are asked for if there are
-// some. https://docs.openstack.org/tooz/latest/user/drivers.html#redis
+// coordinationEnv returns the URL of the store of locks across pods: the primary of a Valkey, which sentinels resolve if they are enabled.
+// https://docs.openstack.org/tooz/latest/user/drivers.html#redis
 func (m *model) coordinationEnv() []corev1.EnvVar {
 	c := m.spec.Coordination
 	if c == nil {
@@ -54,7 +54,7 @@ const (
 	sentinelPort = 26379
 )
 
-// storePorts are those that pods reach a Valkey at.
+// storePorts returns the ports of a Valkey that pods use.
 func storePorts(c *cinderv1.Coordination) []int32 {
 	if c.Sentinel {
 		return []int32{valkeyPort, sentinelPort}

@@ -15,15 +15,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
 )
 
-// typesScript makes the volume types, by the API.
+// typesScript creates the volume types with the API.
 //
 //go:embed types.py
 var typesScript string
 
-// typesFile is its name among the programs.
+// typesFile is its file name among the programs.
 const typesFile = "volume-types.py"
 
-// volumeType is what the script reads of one.
+// volumeType is the script's input for one type.
 type volumeType struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description"`
@@ -31,8 +31,8 @@ type volumeType struct {
 	ExtraSpecs  map[string]string `json:"extra_specs"`
 }
 
-// volumeTypes are made by a Job, which runs again when they change. K-ORC's objects would do as well, but for their end: K-ORC asks Cinder
-// before it lets go of one, also of what it is to leave alone, and Cinder's API goes at the same time as they do
+// volumeTypes are created by a Job, which runs again when they change. K-ORC's objects are not used because of their deletion: K-ORC
+// queries Cinder before it releases one, even an unmanaged one, and Cinder's API is deleted at the same time as they are
 // (https://github.com/k-orc/openstack-resource-controller/blob/v2.6.0/internal/controllers/generic/reconciler/resource_actions.go).
 func volumeTypes(m *model) ([]compose.Stage, error) {
 	types := make([]volumeType, len(m.spec.VolumeTypes))
@@ -44,7 +44,7 @@ func volumeTypes(m *model) ([]compose.Stage, error) {
 		if t.Backend != "" {
 			types[i].ExtraSpecs[volume.BackendSpec] = t.Backend
 		}
-		// Volumes of other types go to the default zone unless they name one.
+		// Volumes of other types are created in the default zone unless they set one.
 		if zone := volume.ZoneOf(&m.spec.Storage, t.Backend); t.Backend != "" && zone != volume.DefaultZone(&m.spec.Storage) {
 			if _, ok := t.ExtraSpecs[volume.ZonesSpec]; !ok {
 				types[i].ExtraSpecs[volume.ZonesSpec] = zone

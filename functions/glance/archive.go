@@ -10,12 +10,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// archiveScript is glance-manage, which deletes tasks that have expired before it removes rows.
+// archiveScript is glance-manage, extended to delete expired tasks before it purges rows.
 //
 //go:embed archive.py
 var archiveScript string
 
-// archival removes rows of images and tasks that were deleted. The rows of images go last, and later: all others refer to them.
+// archival purges rows of deleted images and tasks. The rows of images are purged last, and later: all others reference them.
 // https://docs.openstack.org/glance/latest/cli/glancemanage.html
 func archival(m *model) ([]compose.Stage, error) {
 	a := m.spec.Archive

@@ -14,13 +14,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// Where the image has the files that come with Glance, and its Python.
+// Folder of Glance's files in the image, and its Python interpreter.
 const (
 	data   = "/opt/openstack/etc/glance/"
 	python = "/opt/openstack/bin/python"
 )
 
-// options are those of Glance besides those that every service has.
+// options returns the options of Glance in addition to those of every service.
 // https://docs.openstack.org/glance/latest/configuration/glance_api.html
 func (m *model) options() oslo.Config {
 	c := oslo.Config{
@@ -43,7 +43,7 @@ func (m *model) options() oslo.Config {
 		c["DEFAULT"]["show_image_direct_url"] = true
 	}
 	if e := m.spec.Exposure; e != nil && e.Path != "" {
-		// The Gateway takes the path away, so that Glance cannot see it in requests.
+		// The Gateway strips the path, so that Glance cannot derive the URL from requests.
 		c["DEFAULT"]["public_endpoint"] = string(m.spec.Endpoints.Public)
 	}
 	if v := m.spec.ImageCache; v != nil {
@@ -51,20 +51,20 @@ func (m *model) options() oslo.Config {
 		c["paste_deploy"]["flavor"] = "keystone+caching"
 		c["DEFAULT"]["image_cache_dir"] = cachePath
 		c["DEFAULT"]["image_cache_driver"] = "centralized_db"
-		// Until it is made smaller again, the cache needs more.
+		// The cache exceeds its maximum until it is pruned.
 		c["DEFAULT"]["image_cache_max_size"] = size.Value() / 10 * 8
 	}
 	if format := m.spec.Import.ConvertTo; format != "" {
 		c["image_import_opts"] = oslo.Options{"image_import_plugins": bracketed("image_conversion")}
 		c["image_conversion"] = oslo.Options{"output_format": format}
-		// qemu-img runs with limits that a Python sets. The program that runs here is uWSGI.
+		// qemu-img runs under a Python interpreter that sets limits. Here, the process executable is uWSGI.
 		c["wsgi"] = oslo.Options{"python_interpreter": python}
 	}
 	return c
 }
 
-// clonable reports whether everybody who sees an image is told where it is: Nova asks as whoever starts a virtual machine, and makes its
-// disk a copy of an image in the same Ceph without moving data. Addresses there have no key in them, as those of buckets have.
+// clonable reports whether Glance shows locations of images to users who can read the image: Nova requests them with the user's token, and
+// clones an image in the same Ceph cluster without copying data. Locations in Ceph contain no keys; locations in buckets do.
 // https://docs.openstack.org/glance/latest/configuration/glance_api.html#DEFAULT.show_image_direct_url
 func (m *model) clonable() bool {
 	pool := func(s store) bool { return s.Ceph != nil }
@@ -72,11 +72,12 @@ func (m *model) clonable() bool {
 	return slices.ContainsFunc(m.stores, pool) && !slices.ContainsFunc(m.stores, bucket)
 }
 
-// bracketed is a list of an option that wants brackets around it.
+// bracketed returns a list for an option that requires brackets.
 func bracketed(items ...string) string { return "[" + strings.Join(items, ",") + "]" }
 
-// download lets pods fetch what users name. Where that may be any host, pods reach none of private networks; what a pod says to itself, no
-// network policy sees. https://docs.openstack.org/glance/latest/admin/interoperable-image-import.html#configuring-the-web-download-method
+// download allows egress to URLs of users' imports. If any host is allowed, private networks are excluded; network policies do not apply to
+// a pod's traffic to itself.
+// https://docs.openstack.org/glance/latest/admin/interoperable-image-import.html#configuring-the-web-download-method
 func (m *model) download() {
 	w := m.spec.Import.WebDownload
 	if w == nil {
@@ -96,7 +97,7 @@ func (m *model) download() {
 	m.Egress = append(m.Egress, flow)
 }
 
-// watches are alerts on volumes without which no image is taken.
+// watches returns alerts on volumes that are required to store images.
 func (m *model) watches() []monitoring.Alert {
 	var volumes []string
 	for _, s := range m.stores {

@@ -1,4 +1,4 @@
-// Package glance composes one Glance: what every service has, its stores, and the room in which images come in.
+// Package glance composes a Glance: the components of every service, its stores, and its staging volumes.
 package glance
 
 import (
@@ -22,10 +22,10 @@ func New() function.Runner {
 	return function.Kind[glancev1.Glance, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
-// terminationGracePeriod is how long requests and imports may go on while a pod stops: an import that is cut off has to be asked for again.
+// terminationGracePeriod is the time for requests and imports to complete while a pod stops: an interrupted import must be requested again.
 const terminationGracePeriod = 5 * time.Minute
 
-// definition is what is the same for every Glance.
+// definition is the part that all Glances have in common.
 var definition = service.Definition{
 	App:                    glancev1.ServiceName,
 	Title:                  "Glance",
@@ -36,7 +36,7 @@ var definition = service.Definition{
 	Module:                 "glance.wsgi.api:application",
 	HealthPath:             "/healthcheck",
 	ConfigFile:             "glance-api.conf",
-	Stateful:               true, // What was uploaded to be imported is on one pod, which the others ask by its name.
+	Stateful:               true, // An image staged for import is on one pod, which the other pods address by name.
 	TerminationGracePeriod: terminationGracePeriod,
 	Databases: []service.Database{{
 		Group: "database",
@@ -46,7 +46,7 @@ var definition = service.Definition{
 			Expand:   []openstackv1.Step{manage("expand"), manage("migrate")},
 			Contract: []openstackv1.Step{manage("contract"), metadefs},
 			Check:    []openstackv1.Argument{"glance-status", "upgrade", "check"},
-			// It ends with 255 whatever it finds: it does not know the option enabled_backends.
+			// It always exits with 255: it does not support the option enabled_backends.
 			Unchecked: []release.Release{"2026.2"},
 			Version:   []openstackv1.Argument{"glance-manage", "db", "version"},
 			Empty: "Database is either not under migration control or under legacy migration control, please run " +
@@ -55,26 +55,26 @@ var definition = service.Definition{
 	}},
 }
 
-// metadefs are what properties of images may say, which users choose from. What is there already stays.
+// metadefs loads the metadata definitions of image properties. Existing ones are not changed.
 var metadefs = service.Step("metadefs", "glance-manage", "db", "load_metadefs")
 
 func manage(what openstackv1.Argument) openstackv1.Step {
 	return service.Step(string(what), "glance-manage", "db", what)
 }
 
-// Components besides those that every service has: the stores of images, and the removal of what was deleted.
+// Components in addition to those of every service: the stores of images, and the purge of deleted rows.
 const (
 	storesComponent = "stores"
 	archive         = "archive"
 )
 
-// graph is what a Glance consists of besides what every service does, and what needs what.
+// graph lists the components of a Glance in addition to those of every service, and their dependencies.
 var graph = service.Graph(&definition, service.ExtraComponent[*model]{
 	Component: compose.Component[*model]{Name: storesComponent, Needs: []string{"companion-access"}, Build: storage},
 	Before:    "api", NeededBy: "api",
 }, service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}})
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	*service.Service
 	spec   *glancev1.GlanceSpec
@@ -94,7 +94,7 @@ func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A location names what the service can read, whoever's it is.
+	// A location may point to any data that the service can read, regardless of its owner.
 	m.Rules = map[string]string{"add_image_location": "rule:service_api"}
 	if err := errors.Join(m.addUploadVolumes(in.Observed), m.findStores(in.Observed)); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Who has signed an image is found out by a certificate that is kept there.
+	// The certificates of image signatures are stored there.
 	m.Logins, m.Egress = keymanager.Logins(m.spec.KeyManager), append(m.Egress, reached...)
 	m.Options = m.options().Merge(
 		keymanager.Options(m.spec.KeyManager, m.Spec.Region, string(m.Spec.Identity.InternalURL), m.TrustedFile()))
@@ -115,7 +115,7 @@ func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	return m, m.Render()
 }
 
-// setDefaults repeats the defaults of the schema, for callers that do not go through an API server.
+// setDefaults applies the defaults of the schema, for callers that bypass the API server.
 func setDefaults(a *glancev1.Archive) {
 	const month, halfYear = 30, 180
 	a.Schedule = cmp.Or(a.Schedule, "30 3 * * *")

@@ -19,11 +19,11 @@ const (
 	cachePath   = "/var/lib/glance/" + cache
 )
 
-// scratch is how much of what comes in a pod may keep on its node. The kubelet replaces a pod that has more.
+// scratch is the limit of incoming data on a pod's node. The kubelet evicts a pod that exceeds it.
 var scratch = resource.MustParse("50Gi")
 
-// addUploadVolumes gives each pod room for images that come in, for those that it has a copy of, and a name: of what was uploaded to be imported, one
-// asks the other. That one's certificate is verified as the library requests does by default.
+// addUploadVolumes adds volumes for staged and cached images to each pod, and its host name: pods request staged images from each other.
+// They verify each other's certificate with the default CAs of the requests library.
 // https://docs.openstack.org/glance/latest/admin/interoperable-image-import.html#staging-directory-configuration
 func (m *model) addUploadVolumes(observed observe.State) error {
 	capacity := service.Volume{Volume: corev1.Volume{Name: staging}, Folder: stagingPath, Writable: true}
@@ -48,7 +48,7 @@ func (m *model) addUploadVolumes(observed observe.State) error {
 	return m.ClaimVolumes(observed, claims...)
 }
 
-// claim is a volume of each pod. What is staged has no other place yet.
+// claim returns a volume claim of each pod. Staged data has no other copy yet.
 func claim(name string, v *glancev1.Volume) workload.Claim {
 	return workload.Claim{
 		Name: name, Size: resource.MustParse(string(v.StorageSize)), Class: string(v.StorageClass), Disposable: name == cache,

@@ -21,22 +21,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// publicCAs is the image's bundle of public authorities. Stores that need no other name it: their default is what pods trust each other by.
+// publicCAs is the image's bundle of public CAs. Stores without their own CA set it explicitly, because the pods' default is the internal
+// CA.
 const publicCAs = "/etc/ssl/certs/ca-certificates.crt"
 
-// A store is a place for images, and what its section says.
+// A store stores images; options is its section of glance-api.conf.
 type store struct {
 	glancev1.Store
-	// name of its objects begins the same. The end is no hyphen, which the store's name may become.
+	// name is the name prefix of its objects. It does not end with a hyphen, which the store's name may.
 	name    string
 	options oslo.Options
-	// folder of its volume, or of the files of its Secret, which has keys for the environment, too.
+	// folder is the folder of its volume, or of the files of its Secret, which also has keys for environment variables.
 	folder string
 	files  []string
 	secret c5c3v1.SecretAggregateSpec
 }
 
-// findStores derives the stores, and what the pods have of them. What Secrets hold is read as pods start.
+// findStores derives the stores, and the pods' files and variables for them. Pods read Secrets at startup.
 func (m *model) findStores(observed observe.State) error {
 	for _, spec := range m.spec.Stores {
 		s := store{Store: spec, name: strings.ReplaceAll(string(spec.Name), "_", "-") + "-store", options: oslo.Options{}}
@@ -65,10 +66,10 @@ func (m *model) findStores(observed observe.State) error {
 	return nil
 }
 
-// drivers say of a store what its section and the pods have, and where its server is.
+// drivers add a store's section and the pods' files, and return the egress to its server.
 var drivers = map[string]func(*model, *store) (workload.Flow, error){"file": file, "s3": s3, "rbd": rbd, "swift": swift}
 
-func file(m *model, s *store) (workload.Flow, error) { //nolint:unparam // As every driver.
+func file(m *model, s *store) (workload.Flow, error) { //nolint:unparam // Same signature as the other drivers.
 	s.folder = "/var/lib/glance/stores/" + string(s.Name)
 	s.options["filesystem_store_datadir"] = s.folder + "/images" // The volume's root has folders of the file system.
 	m.Mounts = append(m.Mounts, service.Volume{Folder: s.folder, Writable: true, Volume: corev1.Volume{
@@ -99,7 +100,7 @@ func s3(m *model, s *store) (workload.Flow, error) {
 
 func rbd(m *model, s *store) (workload.Flow, error) {
 	s.set("rbd_store_ceph_conf", s.folder+"/"+glancev1.RBDConfigKey)
-	// Otherwise a pod would wait for its monitors for ever, and not start. Its other stores work without this one.
+	// Otherwise a pod would wait for its monitors forever, and not start. The other stores work without this one.
 	s.options["rados_connect_timeout"] = 5
 	s.files = []string{glancev1.RBDConfigKey, glancev1.RBDKeyringKey}
 	if s.Ceph != nil {
@@ -122,7 +123,7 @@ func rbd(m *model, s *store) (workload.Flow, error) {
 	return ceph.Traffic(r.Networks), nil
 }
 
-// swift writes the account into a file, in a section by the store's name: Glance reads all of them into one table.
+// swift writes the account into a file, in a section named after the store: Glance reads all sections into one table.
 // https://docs.openstack.org/glance/latest/configuration/configuring.html#configuring-multiple-swift-accounts-stores
 func swift(_ *model, s *store) (workload.Flow, error) {
 	const file = "swift.conf"
@@ -147,25 +148,25 @@ user_domain_name = "{{ .userDomain }}"
 project_domain_name = "{{ .projectDomain }}"
 `, s.Name, strings.ReplaceAll(string(w.AuthURL), "%", "%%")))
 	s.files = append(s.files, file)
-	// The catalog says where the objects are.
+	// The catalog contains the address of the object store.
 	return workload.ExternalEgress(string(w.AuthURL), "https://objects", "https://objects:8080")
 }
 
-// set an option, if the spec says something.
+// set sets an option, if the spec has a value.
 func (s *store) set(option, value string) {
 	if value != "" {
 		s.options[option] = value
 	}
 }
 
-// read a key of a Secret into the store's own.
+// read adds a key of a Secret to the store's own Secret.
 func (s *store) read(source string, ref common.SecretReference, key, escape string) {
 	from := service.Source(source, string(ref.Name), key)
 	from.Escape = escape
 	s.secret.Sources = append(s.secret.Sources, from)
 }
 
-// authority is the file by which a server's certificate is verified.
+// authority returns the file that verifies a server's certificate.
 func (s *store) authority(ref *common.SecretKeyReference) string {
 	const file = "ca.crt"
 	if ref == nil {
@@ -177,7 +178,7 @@ func (s *store) authority(ref *common.SecretKeyReference) string {
 	return s.folder + "/" + file
 }
 
-// storage is what images are kept on, or reached by. A volume stays, whatever becomes of the Glance.
+// storage builds the volumes and Secrets of stores. Volumes outlive the Glance.
 func storage(m *model) ([]compose.Stage, error) {
 	var stage compose.Stage
 	for _, s := range m.stores {

@@ -12,26 +12,26 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 )
 
-// The domain of stacks' users, who manages it, and the role that its users have
+// The domain of stacks' users, its administrator, and the role of its users
 // (https://docs.openstack.org/heat/latest/install/install-ubuntu.html).
 const (
 	domainName  = heatv1.ServiceName
 	domainAdmin = "heat_domain_admin"
 	stackUser   = "heat_stack_user"
-	// adminObject and roleObject are their objects' names: those of Kubernetes have no underscores.
+	// adminObject and roleObject are object names in Kubernetes, which have no underscores.
 	adminObject = "heat-domain-admin"
 	roleObject  = "heat-stack-user"
 )
 
-// domainName is what the domain is called in Keystone. One that others use, too, has their domains, of which each is a control plane's:
-// names of domains have 64 characters at most, which leaves none for a word before its own.
+// domainName returns the name of the domain in Keystone. In a shared Keystone, it is the name of the control plane: names of domains have
+// at most 64 characters, which leaves no space for a prefix.
 func (m *model) domainName() string { return cmp.Or(string(m.Spec.Identity.SharedAs), domainName) }
 
 func (m *model) adminSecret() string { return m.Sub("domain-admin") }
 func (m *model) keySecret() string   { return m.Sub("encryption-key") }
 
-// domain is that of the users that stacks make for virtual machines to report as, apart from everybody else. Domain and role stay in
-// Keystone, as what stacks have made hangs on them. Their administrator goes with Heat, and comes again with the same password.
+// domain builds the separate domain of the users that stacks create for servers' reports. Domain and role stay in Keystone, because
+// resources of stacks depend on them. Their administrator is deleted with Heat, and re-created with the same password.
 func domain(m *model) ([]compose.Stage, error) {
 	cloud := korc.Credentials(m.Spec.Identity.KORCCloudRef)
 	return []compose.Stage{

@@ -1,5 +1,5 @@
-// Package heat composes one Heat: what every service has, the engines that make what stacks say, the API by which virtual machines report,
-// and the domain of the users that stacks make.
+// Package heat composes a Heat: the components of every service, the engines that create the resources of stacks, the API for reports of
+// servers, and the domain of the users that stacks create.
 package heat
 
 import (
@@ -22,14 +22,14 @@ func New() function.Runner {
 	return function.Kind[heatv1.Heat, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
-// terminationGracePeriod is how long requests may go on while a pod of an API stops, engineMercy how long an engine may work on what it has begun. What it
-// has not finished by then stays in progress until somebody updates or deletes the stack.
+// terminationGracePeriod is the time for requests to complete while a pod of an API stops, engineTerminationGracePeriod the time for an
+// engine's operations. An operation that is interrupted stays in progress until a user updates or deletes the stack.
 const (
 	terminationGracePeriod       = 60 * time.Second
 	engineTerminationGracePeriod = 5 * time.Minute
 )
 
-// definition is what is the same for every Heat.
+// definition is the part that all Heats have in common.
 var definition = service.Definition{
 	App:         heatv1.ServiceName,
 	Title:       "Heat",
@@ -37,7 +37,7 @@ var definition = service.Definition{
 	CatalogType: heatv1.ServiceType,
 	Description: "Stacks of resources",
 	CatalogPath: "/%(project_id)s",
-	// Stacks are kept with trusts by which Heat acts for whoever made them.
+	// Stacks are stored with trusts by which Heat acts for their owner.
 	NeedsStableUserID:      true,
 	Port:                   heatv1.Port,
 	Module:                 "heat.wsgi.api:application",
@@ -46,7 +46,7 @@ var definition = service.Definition{
 	Queue:                  true,
 	Databases: []service.Database{{
 		Group: "database",
-		// Migrations rebuild tables that engines write (https://docs.openstack.org/heat/latest/operating_guides/upgrades_guide.html).
+		// Migrations rebuild tables that engines write to (https://docs.openstack.org/heat/latest/operating_guides/upgrades_guide.html).
 		Schema: service.Schema{
 			Sync:    []openstackv1.Step{quiesced(service.Step("db-sync", "heat-manage", "db_sync"))},
 			Check:   []openstackv1.Argument{"heat-status", "upgrade", "check"},
@@ -58,7 +58,7 @@ var definition = service.Definition{
 
 func quiesced(s openstackv1.Step) openstackv1.Step { s.Quiesced = true; return s }
 
-// Components, which are named as the processes are that run in them, and the domain of stacks' users.
+// Components: processes, by their names, and the domain of stacks' users.
 const (
 	domainComponent = "domain"
 	engine          = "engine"
@@ -66,11 +66,11 @@ const (
 	archive         = "archive"
 )
 
-// pods are what comes before those of each process.
+// pods are the dependencies of each process.
 var pods = []string{"schema", "certificate", "identity", "queue"}
 
-// graph is what a Heat consists of besides what every service does. It is in the catalog when it can do what it is asked for. Engines go
-// first: they understand what APIs of an earlier release ask.
+// graph lists the components of a Heat in addition to those of every service. It is added to the catalog when all processes are ready.
+// Engines are updated first: they support requests of APIs of the previous release.
 var graph = service.Graph(
 	&definition,
 	service.ExtraComponent[*model]{
@@ -84,7 +84,7 @@ var graph = service.Graph(
 	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	*service.Service
 	spec *heatv1.HeatSpec
@@ -107,7 +107,7 @@ func derive(in function.Input[heatv1.Heat]) (*model, error) {
 	}
 	m.Accounts = []service.Account{
 		{Resource: "domain-admin", Secret: m.adminSecret(), User: domainAdmin},
-		// What stacks keep of users is encrypted with it: who loses it loses that. Heat takes exactly 32 characters, as each password here has.
+		// It encrypts user data of stacks, which is lost with it. Heat requires exactly 32 characters, the length of generated passwords.
 		{Resource: "encryption-key", Secret: m.keySecret(), User: m.App},
 	}
 	m.Jobs = []string{archive}
@@ -122,7 +122,7 @@ func derive(in function.Input[heatv1.Heat]) (*model, error) {
 	return m, m.Render()
 }
 
-// setDefaults repeats the defaults of the schema, for callers that do not go through an API server.
+// setDefaults applies the defaults of the schema, for callers that bypass the API server.
 func setDefaults(s *heatv1.HeatSpec) {
 	const month = 30
 	if s.Archive.Schedule == "" {
@@ -133,7 +133,7 @@ func setDefaults(s *heatv1.HeatSpec) {
 	}
 }
 
-// checkProcesses refuses processes that have no room.
+// checkProcesses rejects processes with insufficient memory.
 func checkProcesses(s *heatv1.HeatSpec) error {
 	errs := []error{service.CheckAmounts("spec.api", s.API), service.CheckProcess("spec.engine", s.Engine)}
 	if s.CFN != nil {
@@ -142,11 +142,11 @@ func checkProcesses(s *heatv1.HeatSpec) error {
 	return errors.Join(errs...)
 }
 
-// files are where the image has Heat's own: pipelines of its APIs, and what its resources are called.
+// files is the folder of Heat's files in the image: pipelines of its APIs, and the names of its resource types.
 const files = "/opt/openstack/etc/heat/"
 
-// options are those of all processes. Services are asked as whoever made a stack, at the cluster's own addresses. Virtual machines are told
-// the public ones, also those of Heat itself, by the group of its own client.
+// options returns the options of all processes. Heat calls services with the token of the stack's owner, at internal addresses. Servers
+// receive the public addresses; for Heat itself, they are from the options of its own client.
 func (m *model) options() oslo.Config {
 	keystone := string(m.Spec.Identity.InternalURL)
 	out := oslo.Config{
@@ -163,7 +163,7 @@ func (m *model) options() oslo.Config {
 		"clients_heat":     {"endpoint_type": "publicURL"},
 		"clients_keystone": {"auth_uri": keystone},
 		"paste_deploy":     {"api_paste_config": files + "api-paste.ini"},
-		// Application credentials can neither make trusts nor log in by them
+		// Application credentials can neither create trusts nor authenticate with them
 		// (https://docs.openstack.org/keystone/latest/user/application_credentials.html).
 		trusteeGroup: {
 			"auth_type": "v3password", "auth_url": keystone, "username": m.Spec.Identity.NameOf(m.App), "user_domain_name": common.DefaultDomain,
@@ -179,7 +179,7 @@ func (m *model) options() oslo.Config {
 		secure = "1"
 	}
 	report := m.AuthOptions()
-	// It adds a version to the address of the catalog, which has one already.
+	// It appends a version to the address of the catalog, which already has one.
 	report["endpoint_override"] = strings.TrimSuffix(keystone, "/v3")
 	return out.Merge(oslo.Config{
 		"DEFAULT": {
@@ -191,7 +191,7 @@ func (m *model) options() oslo.Config {
 	})
 }
 
-// Groups of options by which Heat logs in: whoever delegated to it, and those who check what virtual machines sign.
+// Option groups with Heat's logins: for delegated trusts, and for verification of servers' signatures.
 const (
 	trusteeGroup = "trustee"
 	reportGroup  = "ec2authtoken"

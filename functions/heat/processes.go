@@ -18,19 +18,19 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// healthPath is where both APIs answer without a login.
+// healthPath responds without a login in both APIs.
 const healthPath = "/healthcheck"
 
 // blockStorage is Cinder's port (https://docs.openstack.org/install-guide/firewalls-default-ports.html).
 const blockStorage = 8776
 
-// asked is where engines make what stacks say.
+// asked is egress to the services of which engines create resources.
 var asked = workload.Flow{Ports: []int32{novav1.Port, blockStorage, glancev1.Port, barbicanv1.Port, neutronv1.Port}}
 
-// workers of an engine's pod.
+// workers returns the number of workers of an engine's pod.
 func (m *model) workers() int32 { return service.Processes(service.Resources(m.spec.Engine)) }
 
-// processes are those besides the API.
+// processes returns the processes in addition to the API.
 func (m *model) processes() []service.Process {
 	queue := m.Spec.Queue
 	out := []service.Process{{
@@ -39,7 +39,8 @@ func (m *model) processes() []service.Process {
 		TerminationGracePeriod: engineTerminationGracePeriod, Egress: []workload.Flow{asked}, Mounts: []service.Volume{m.IdentityCA()},
 		Ready: workload.Connected(queue.Port), Alive: workload.Attached(queue.Host, queue.Port),
 		Env: []corev1.EnvVar{
-			// Workers of one host share a queue, and what looks for one of them has its ID: with names that do not stay, queues would pile up.
+			// Workers of a host share a queue, and each worker also has a queue with its ID: with host names that change, unused queues would
+			// accumulate.
 			{Name: oslo.MustEnvName("DEFAULT", "host"), Value: m.Sub(engine)},
 			{Name: oslo.MustEnvName("DEFAULT", "graceful_shutdown_timeout"), Value: strconv.Itoa(int(engineTerminationGracePeriod.Seconds()))},
 			workload.SecretEnv(oslo.MustEnvName(trusteeGroup, "password"), m.Sub("user"), secret.PasswordKey),
@@ -60,7 +61,7 @@ func (m *model) processes() []service.Process {
 	return out
 }
 
-// archival removes what was deleted from the database, and engines that have not said for a while that they live.
+// archival purges deleted rows from the database, and records of engines without heartbeats.
 // https://docs.openstack.org/heat/latest/cli/heat-manage.html
 func archival(m *model) ([]compose.Stage, error) {
 	a := m.spec.Archive

@@ -8,8 +8,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// Style sheets, scripts, fonts and pictures are brought together and compressed as a pod starts, by the settings that it has, whatever is
-// in the image. uWSGI serves them.
+// Style sheets, scripts, fonts and pictures are collected and compressed at startup of a pod, because they depend on its settings, and not
+// only on the image. uWSGI serves them.
 const (
 	assetsVolumeName = "assets"
 	assetsFolder     = "/var/lib/horizon/assets"
@@ -17,7 +17,7 @@ const (
 	typesFile        = "mime.types"
 )
 
-// contentTypes are those of the files. A browser takes no style sheet of another type, and an image need not say any.
+// contentTypes are the media types of the files. Browsers reject a style sheet of another type, and the image may lack a list of types.
 const contentTypes = `text/css css
 text/html html
 text/javascript js
@@ -35,19 +35,19 @@ image/svg+xml svg
 image/vnd.microsoft.icon ico
 `
 
-// environment is how Python finds the settings.
+// environment points Python to the settings.
 var environment = []corev1.EnvVar{
 	{Name: "PYTHONPATH", Value: "/etc/" + definition.App},
 	{Name: "DJANGO_SETTINGS_MODULE", Value: "openstack_dashboard.settings"},
 }
 
-// assetsLimit is a multiple of what they are.
+// assetsLimit is a multiple of their size.
 var assetsLimit = resource.MustParse("512Mi")
 
-// assetsResources are enough to make them.
+// assetsResources are sufficient to build them.
 var assetsResources = workload.Resources("100m", "256Mi", "1Gi")
 
-// makeAssets is what makes them: https://docs.openstack.org/horizon/latest/install/from-source.html#static-assets
+// makeAssets builds them: https://docs.openstack.org/horizon/latest/install/from-source.html#static-assets
 const makeAssets = "python -m django collectstatic --noinput --verbosity 0 && python -m django compress --verbosity 0"
 
 func assetsVolume() service.Volume {
@@ -56,7 +56,7 @@ func assetsVolume() service.Volume {
 	}}}
 }
 
-// APIPod is a pod that makes its assets before it serves.
+// APIPod returns a pod that builds its assets before it serves requests.
 func (m *model) APIPod() workload.Pod {
 	p := m.Service.APIPod()
 	main := p.Containers[0]
@@ -78,8 +78,8 @@ func (m *model) APIPod() workload.Pod {
 	return p
 }
 
-// headers are those of every answer. What pages may load is what Horizon's do: scripts and styles in their text among it, and templates
-// that become code in the browser; consoles are frames of other hosts.
+// headers returns the headers of every response. The policy allows what Horizon's pages load, including inline scripts and styles, and
+// templates that are compiled in the browser; consoles are frames of other hosts.
 func (m *model) headers() []string {
 	out := []string{
 		"Content-Security-Policy: default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; " +

@@ -1,4 +1,4 @@
-// Package horizon composes one Horizon: a web site that is a client of the other services and keeps nothing itself.
+// Package horizon composes a Horizon: a stateless web site that is a client of the other services.
 package horizon
 
 import (
@@ -20,27 +20,27 @@ func New() function.Runner {
 	return function.Kind[horizonv1.Horizon, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
-// definition is what is the same for every Horizon. It has no database, no user and no entry in the catalog, and Django reads its settings.
+// definition is the part that all Horizons have in common. It has no database, no user and no catalog entry, and Django reads its settings.
 var definition = service.Definition{
 	App:    horizonv1.ServiceName,
 	Title:  "Horizon",
 	Outage: "nobody can use the dashboard; the APIs do without it",
 	Port:   horizonv1.Port,
 	Module: "openstack_dashboard.wsgi:application",
-	// The page asks no other service.
+	// The page calls no other service.
 	HealthPath:             "/auth/login/",
 	TerminationGracePeriod: 30 * time.Second,
 	RequiresHostHeader:     true,
 	WithoutOsloConfig:      true,
 }
 
-// graph is what every service consists of that is a client of others alone.
+// graph lists the components of a service that is only a client of others.
 var graph = service.Graph[*model](&definition)
 
-// keySecret is the Secret, and the volume, of the key that sessions and forms are signed with. One that is lost ends all sessions.
+// keySecret is the Secret, and the volume, of the key that signs sessions and forms. Losing it ends all sessions.
 const keySecret = "secret-key"
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	*service.Service
 	spec *horizonv1.HorizonSpec
@@ -77,7 +77,7 @@ func (m *model) keyVolume() service.Volume {
 	return m.SecretVolume(keySecret, m.Sub(keySecret), secret.PasswordKey)
 }
 
-// services is where the services are that are asked for users, by their ports. Keystone is reached by what all services reach.
+// services returns egress to the services that Horizon calls for users, by their ports. Egress to Keystone is common to all services.
 func (m *model) services() ([]workload.Flow, error) {
 	flow := workload.Flow{}
 	for i, s := range m.spec.Services {
@@ -89,7 +89,7 @@ func (m *model) services() ([]workload.Flow, error) {
 			flow.Ports = append(flow.Ports, port)
 		}
 	}
-	if len(flow.Ports) == 0 { // No ports would be all of them.
+	if len(flow.Ports) == 0 { // An empty list would allow all ports.
 		return nil, nil
 	}
 	return []workload.Flow{flow}, nil

@@ -15,9 +15,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// Files of the configuration. Horizon reads its settings as the module local.local_settings, which it has in its own folder
-// (https://opendev.org/openstack/horizon/src/branch/master/openstack_dashboard/settings.py): a module local of ours is found first, and is
-// the package that the settings are in.
+// Files of the configuration. Horizon reads its settings from the module local.local_settings in its own folder
+// (https://opendev.org/openstack/horizon/src/branch/master/openstack_dashboard/settings.py): our module local is found first, and serves as
+// the package of the settings.
 const (
 	settingsFile = "local_settings.py"
 	packageFile  = "local.py"
@@ -25,10 +25,10 @@ const (
 	customizationFile = "customization.py"
 )
 
-// defaultSession is the default of the schema, in seconds, for callers that do not go through an API server.
+// defaultSession is the default of the schema, in seconds, for callers that bypass the API server.
 const defaultSession = 3600
 
-// A session whose server of the cache is gone is lost, and no more than that: the others are asked in its place.
+// If a cache server is lost, only its sessions are lost: the other servers take over its keys.
 const (
 	cacheConnectTimeout = 1
 	cacheReadTimeout    = 3
@@ -36,10 +36,10 @@ const (
 	cacheDeadTimeout    = 30
 )
 
-// protocol of the federation in Keystone.
+// protocol is the name of the federation protocol in Keystone.
 const protocol = "openid"
 
-// extraFiles are the files that Horizon reads.
+// extraFiles returns the files that Horizon reads.
 func (m *model) extraFiles() ([]service.ExtraFile, error) {
 	settings, err := m.settings().Render()
 	if err != nil {
@@ -66,8 +66,8 @@ func (m *model) extraFiles() ([]service.ExtraFile, error) {
 	return out, nil
 }
 
-// firstPage is where users begin where there are no virtual machines: Horizon would begin with an overview of them, which it refuses to
-// show then. The setting is a part of one that is no literal.
+// firstPage is the landing page of users without a compute service: Horizon's default is an overview of servers, which then fails to
+// display. The setting is part of a dict that is not a literal.
 const firstPage = `
 from openstack_dashboard.settings import HORIZON_CONFIG
 
@@ -82,15 +82,15 @@ from openstack_dashboard.settings import HORIZON_CONFIG
 HORIZON_CONFIG["customization_module"] = "local.customization"
 `
 
-// customization corrects the permission of Admin > Snapshots. Up to 25.x Horizon asks for openstack.services/block-storage, which no user
-// has, and the catalog lists Cinder as block-storage alone. Releases with the correction are not changed by it.
+// customization corrects the permission of Admin > Snapshots. Up to 25.x Horizon requires openstack.services/block-storage, which no user
+// has, while the catalog lists Cinder as block-storage only. It has no effect on releases with the fix.
 const customization = `import horizon
 
 panel = horizon.get_dashboard("admin").get_panel("snapshots")
 panel.permissions = tuple(tuple(p.replace("services/", "services.") for p in group) for group in panel.permissions)
 `
 
-// local is the module that is the package of the settings.
+// local returns the module that is the package of the settings.
 func (m *model) local() string {
 	text := "__path__ = [\"" + m.Path() + "\"]\n"
 	if !m.showsServiceType(horizonv1.TypeCompute) {
@@ -105,8 +105,8 @@ func (m *model) local() string {
 	return text
 }
 
-// stackPanels adds the panels of Heat's plug-in, which Horizon looks for below its own folder, where nothing can be written. The rules that
-// Heat has by itself are files of the plug-in. An image without the plug-in has no such panels, and no rules of them.
+// stackPanels adds the panels of Heat's plug-in, which Horizon looks for in its own folder, which is read-only. The default policies of
+// Heat are files of the plug-in. An image without the plug-in has neither.
 const stackPanels = `
 from importlib.util import find_spec
 
@@ -122,7 +122,7 @@ if plugin:
 
 func rulesFile(t horizonv1.Type) string { return "policy-" + string(t) + ".yaml" }
 
-// settings are those that are not Horizon's own defaults.
+// settings returns the settings that differ from Horizon's defaults.
 // https://docs.openstack.org/horizon/latest/configuration/settings.html, https://docs.djangoproject.com/en/5.2/ref/settings/
 func (m *model) settings() python.Module {
 	hosts := python.List{m.InternalHost()}
@@ -154,11 +154,11 @@ func (m *model) settings() python.Module {
 		{Name: "OPENSTACK_KEYSTONE_MULTIDOMAIN_SUPPORT", Value: m.spec.MultiDomain},
 		{Name: "DEFAULT_SERVICE_REGIONS", Value: python.Dict{"*": m.spec.Region}},
 		{Name: "POLICY_FILES", Value: m.policyFiles()},
-		// A file would pass through these pods; Glance takes one from clients.
+		// Uploads would pass through these pods; clients upload directly to Glance.
 		{Name: "HORIZON_IMAGES_UPLOAD_MODE", Value: "off"},
 	}
 	if !secure {
-		// The pods speak https to a Gateway that its clients reach by http.
+		// The pods serve HTTPS to a Gateway, whose clients use HTTP.
 		out = append(out, python.Setting{Name: "SECURE_PROXY_SSL_HEADER", Value: python.Tuple{"HTTP_X_FORWARDED_PROTO", "https"}})
 	}
 	if m.spec.Title != "" {
@@ -176,8 +176,8 @@ func (m *model) settings() python.Module {
 	return append(out, m.webSSO()...)
 }
 
-// stacks are settings of Heat's plug-in, which has no defaults of its own for the last two: seconds until an API has to have answered the
-// generator of templates, and how many it asks at a time. Heat works with trusts, so that nobody is asked for a password.
+// stacks are settings of Heat's plug-in, which has no defaults for the last two: the timeout in seconds of the template generator's API
+// calls, and their concurrency. Heat uses trusts, so that users need not enter a password.
 // https://docs.openstack.org/heat-dashboard/latest/configuration/
 var stacks = python.Module{
 	{Name: "OPENSTACK_HEAT_STACK", Value: python.Dict{"enable_user_pass": false}},
@@ -185,12 +185,12 @@ var stacks = python.Module{
 	{Name: "HEAT_TEMPLATE_GENERATOR_API_PARALLEL", Value: 2},
 }
 
-// encrypted says that browsers come by https.
+// encrypted reports whether browsers use HTTPS.
 func (m *model) encrypted() bool {
 	return strings.HasPrefix(string(m.spec.Endpoints.Public), "https://")
 }
 
-// showsServiceType says that users are shown a service of a type.
+// showsServiceType reports whether users see a service of a type.
 func (m *model) showsServiceType(t horizonv1.Type) bool {
 	for _, s := range m.spec.Services {
 		if s.Type == t {
@@ -200,16 +200,16 @@ func (m *model) showsServiceType(t horizonv1.Type) bool {
 	return false
 }
 
-// makesBackups reports whether there is a backup service of volumes.
+// makesBackups reports whether a backup service of volumes exists.
 func (m *model) makesBackups() bool {
 	return slices.ContainsFunc(m.spec.Services, func(s horizonv1.Shown) bool { return s.Type == horizonv1.TypeVolume && s.Backups })
 }
 
-// sessionCache is the cache that sessions are in.
+// sessionCache is the cache of sessions.
 const sessionCache = "sessions"
 
-// caches is where sessions are, for all pods; other services use the same servers. Whatever else Horizon keeps, each process keeps by
-// itself: parts of pages that one release has left there would be found by another, whose assets do not fit them, and it would answer
+// caches returns the caches. Sessions are shared by all pods, on the servers that other services also use. All other data is cached per
+// process: a shared cache would serve page fragments of one release to another, whose assets do not match them, and requests would fail
 // with 500 (the tag cache in horizon/_scripts.html, https://docs.djangoproject.com/en/5.2/topics/cache/#template-fragment-caching).
 func (m *model) caches() python.Dict {
 	var servers python.List
@@ -229,32 +229,32 @@ func (m *model) caches() python.Dict {
 	}}
 }
 
-// logging is to the standard error.
+// logging writes to standard error.
 var logging = python.Dict{
 	"version": 1, "disable_existing_loggers": false,
 	"formatters": python.Dict{"plain": python.Dict{"format": "%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"}},
 	"handlers":   python.Dict{"console": python.Dict{"class": "logging.StreamHandler", "formatter": "plain"}},
 	"root":       python.Dict{"handlers": python.List{"console"}, "level": "WARNING"},
-	// Who has logged in, and who has failed to.
+	// Successful and failed logins.
 	"loggers": python.Dict{"openstack_auth": python.Dict{"level": "INFO"}},
 }
 
-// withoutVolumes is how virtual machines are started where there are none: Horizon would ask for a volume.
+// withoutVolumes are the defaults of launching a server if there is no block storage: otherwise Horizon would request a volume.
 var withoutVolumes = python.Dict{
 	"config_drive": false, "create_volume": false, "hide_create_volume": true, "disable_image": false, "disable_instance_snapshot": false,
 	"disable_volume": true, "disable_volume_snapshot": true, "enable_scheduler_hints": true, "enable_metadata": true, "enable_net_ports": true,
 }
 
-// horizonPolicyFiles are files of Horizon's own, which say that a service's own rules apply.
+// horizonPolicyFiles are Horizon's copies of services' default policies.
 var horizonPolicyFiles = map[horizonv1.Type]string{
 	horizonv1.TypeIdentity: "keystone_policy.yaml", horizonv1.TypeCompute: "nova_policy.yaml", horizonv1.TypeVolume: "cinder_policy.yaml",
 	horizonv1.TypeImage: "glance_policy.yaml", horizonv1.TypeNetwork: "neutron_policy.yaml",
 }
 
-// stackRules is the file of Heat's plug-in, from the folder that the others are in.
+// stackRules is the file of Heat's plug-in, relative to the folder of the others.
 const stackRules = "../../heat_dashboard/conf/heat_policy.yaml"
 
-// policyFiles say what users may do, so that they are offered nothing else.
+// policyFiles returns the policies of services, by which Horizon hides actions that users may not perform.
 func (m *model) policyFiles() python.Dict {
 	out := python.Dict{}
 	for t, file := range horizonPolicyFiles {
@@ -271,8 +271,8 @@ func (m *model) policyFiles() python.Dict {
 	return out
 }
 
-// webSSO is how users log in elsewhere: their browsers go to Keystone's public address, and come back with a token, which is shown to
-// Keystone at its internal one, and not at whatever address the browser says that it comes from.
+// webSSO configures the login at an identity provider: browsers are redirected to Keystone's public address, and return with a token, which
+// Horizon validates at Keystone's internal address, and not at the address in the browser's request.
 // https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html#configuring-horizon-as-a-websso-frontend
 func (m *model) webSSO() python.Module {
 	w := m.spec.WebSSO

@@ -17,22 +17,22 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// Components of a pool whose control plane's networks are made by agents. That of metadata is another process there.
+// Components of a pool whose control plane uses Neutron agents. The metadata component runs another process in that case.
 const (
 	openvswitchAgentComponent = "openvswitch-agent"
 	l3AgentComponent          = "l3-agent"
 	dhcpAgentComponent        = "dhcp-agent"
 )
 
-// usesAgents says that Neutron's agents make the networks, and byOVN that OVN does.
+// usesAgents reports whether Neutron agents configure the networks, and usesOVN whether OVN does.
 func (m *model) usesAgents() bool {
 	return m.known() && m.plane.access.Networks.Mechanism == string(neutronv1.ByOVS)
 }
 
 func (m *model) usesOVN() bool { return m.known() && !m.usesAgents() }
 
-// gatewayGroups are the nodes of each slice that connect routers to the outside. Where agents make the networks, these nodes have DHCP and
-// metadata, too.
+// gatewayGroups returns the groups whose nodes connect routers to external networks. With Neutron agents, these nodes also run DHCP and
+// metadata.
 func (m *model) gatewayGroups() []group {
 	var out []group
 	for i := range m.groups {
@@ -43,37 +43,38 @@ func (m *model) gatewayGroups() []group {
 	return out
 }
 
-// gatewayAgents says that there are agents on such nodes.
+// gatewayAgents reports whether Neutron agents run on gateway nodes.
 func (m *model) gatewayAgents() bool { return m.usesAgents() && len(m.gatewayGroups()) > 0 }
 
-// agentRun is a folder of the node in which agents keep what they know of what outlives them. It is empty when the node has restarted.
+// agentRun is the folder on the node for agent state that outlives the pod. A restart of the node empties it.
 const agentRun = "/run/neutron"
 
-// agentLogins is where they have the login of the queue.
+// agentLogins is the folder of the queue's login.
 const agentLogins = "/etc/neutron"
 
-// neutronAgents is what is known of the control plane's Neutron.
+// neutronAgents returns the settings of the control plane's Neutron that agents share.
 func (m *model) neutronAgents() neutron.Agents {
 	a := m.plane.access.Networks.Agents
 	return neutron.Agents{Tunnels: a.Tunnels, Plugins: a.ServicePlugins, Distributed: a.Distributed, DNSDomain: a.DNSDomain}
 }
 
-// An agent is one of Neutron's on nodes.
+// An agent is a Neutron agent on nodes.
 type agent struct {
 	component, program string
-	// options that it has besides those of all, and files besides its configuration.
+	// options and files are additional to the settings of all agents.
 	options oslo.Config
 	files   map[string]string
 	env     []corev1.EnvVar
-	// keeps says that it makes network namespaces, with processes in them, which outlive its pod.
+	// keeps reports whether the agent creates network namespaces with processes that outlive its pod.
 	keeps     bool
 	privilege workload.Privilege
-	// first runs before it. Nil: nothing does.
+	// first is an optional init container.
 	first          *corev1.Container
 	firstPrivilege workload.Privilege
 }
 
-// openvswitchAgent plugs in what is on a node, and makes flows of networks and security groups. They stay while it is replaced.
+// openvswitchAgent connects ports on a node and installs the flows of networks and security groups. The flows stay while the agent is
+// replaced.
 func openvswitchAgent(m *model) ([]compose.Stage, error) {
 	return m.agentPerGroup(openvswitchAgentComponent, m.groups, func(g *group) agent {
 		var bridges []neutron.Bridge
@@ -105,7 +106,7 @@ func openvswitchAgent(m *model) ([]compose.Stage, error) {
 	})
 }
 
-// l3Agent makes routers, each in a network namespace that packets pass without it.
+// l3Agent creates routers, one network namespace each. Packets pass through them even while the agent is down.
 func l3Agent(m *model) ([]compose.Stage, error) {
 	return m.agentPerGroup(l3AgentComponent, m.gatewayGroups(), func(g *group) agent {
 		return agent{
@@ -124,7 +125,7 @@ func l3Agent(m *model) ([]compose.Stage, error) {
 	})
 }
 
-// dhcpAgent gives virtual machines their addresses, by a dnsmasq for each network.
+// dhcpAgent assigns addresses to servers, with one dnsmasq per network.
 func dhcpAgent(m *model) ([]compose.Stage, error) {
 	return m.agentPerGroup(dhcpAgentComponent, m.gatewayGroups(), func(g *group) agent {
 		return agent{
@@ -145,8 +146,8 @@ func dhcpAgent(m *model) ([]compose.Stage, error) {
 	})
 }
 
-// vethOptions are the options of agents that plug in network namespaces. A switch in userspace loses a device of its own that goes into one, so
-// that it gets one end of a cable.
+// vethOptions returns the options of agents that connect network namespaces. A switch in userspace loses an internal port that moves into a
+// namespace, so that it gets one end of a veth pair instead.
 func (m *model) vethOptions(g *group) oslo.Config {
 	c := oslo.Config{
 		"DEFAULT": {"ovs_use_veth": g.network.Datapath == userspace}, "ovs": {"datapath_type": g.datapath()},
@@ -157,7 +158,7 @@ func (m *model) vethOptions(g *group) oslo.Config {
 	return c
 }
 
-// disabledAgents are the agents of Neutron's that the spec may have wanted before.
+// disabledAgents returns the Neutron agents that an earlier spec may have enabled.
 func (m *model) disabledAgents() []string {
 	var out []string
 	for _, a := range []struct {
@@ -174,7 +175,7 @@ func (m *model) disabledAgents() []string {
 	return out
 }
 
-// agentPerGroup is an agent on the nodes of each of some groups, after what it reads. Groups may read the same.
+// agentPerGroup builds an agent for each group, after its ConfigMaps. Groups may share a ConfigMap.
 func (m *model) agentPerGroup(component string, groups []group, of func(*group) agent) ([]compose.Stage, error) {
 	out := []compose.Stage{{}, {}}
 	known := map[string]bool{}
@@ -198,7 +199,7 @@ func (m *model) agentPerGroup(component string, groups []group, of func(*group) 
 	return out, nil
 }
 
-// metadataProxy answers what routers and networks pass on of virtual machines that ask for metadata. It signs that, and asks Nova.
+// metadataProxy forwards metadata requests of servers, received by routers and networks, to Nova, and signs them.
 func metadataProxy(m *model) ([]compose.Stage, error) {
 	return m.agentPerGroup(metadataComponent, m.gatewayGroups(), func(*group) agent {
 		return agent{
@@ -211,7 +212,7 @@ func metadataProxy(m *model) ([]compose.Stage, error) {
 	})
 }
 
-// agentOptions are those of all agents. Queues are as Neutron's own.
+// agentOptions returns the options of all agents. The queue is configured as in the Neutron API.
 func (m *model) agentOptions() oslo.Config {
 	return oslo.Config{
 		"DEFAULT":          {"use_stderr": true, "state_path": agentRun},
@@ -221,7 +222,7 @@ func (m *model) agentOptions() oslo.Config {
 	}.Merge(service.QueueOptions(&m.plane.access.Networks.Agents.Queue, neutronv1.ServiceName, m.plane.release))
 }
 
-// agentOf is an agent on nodes, and what it reads.
+// agentOf builds an agent and its configuration.
 func (m *model) agentOf(a agent) (daemon, files, error) {
 	c := m.agentOptions().Merge(a.options)
 	data := map[string]string{"neutron-agent.sh": neutronAgentScript}
@@ -231,7 +232,7 @@ func (m *model) agentOf(a agent) (daemon, files, error) {
 		data["outlive.sh"] = detachScript
 	}
 	for _, context := range privsepContexts {
-		if len(a.privilege.Capabilities) > 0 { // Without any it has no helper.
+		if len(a.privilege.Capabilities) > 0 { // Without capabilities, it has no privsep helper.
 			c[context] = oslo.Options{"helper_command": privsepCommand, "capabilities": numbers(a.privilege.Capabilities)}
 		}
 	}
@@ -291,9 +292,9 @@ func (m *model) agentPod(a *agent, config files) daemon {
 		_, authority, mount := m.authority()
 		c.Image = m.images.agent
 		c.VolumeMounts, d.pod.Volumes = append(c.VolumeMounts, mount...), append(d.pod.Volumes, authority...)
-		p.HostPaths = p.HostPaths[1:] // It has nothing to do with the switch.
+		p.HostPaths = p.HostPaths[1:] // It does not use the switch.
 	case sriovAgentComponent:
-		p.HostPaths = nil // Nor has this, which leaves nothing behind besides.
+		p.HostPaths = nil // It does not use the switch either, and leaves no state behind.
 	}
 	workload.Readiness(&c, workload.LightExec("sh", scripts+"/neutron-agent.sh", "ready"))
 	workload.Liveness(&c, workload.LightExec("sh", scripts+"/neutron-agent.sh", "alive"))
@@ -305,7 +306,7 @@ func (m *model) agentPod(a *agent, config files) daemon {
 	return d
 }
 
-// queueUsers are the components of nodes that log in to Neutron's virtual host, with the groups that each is on.
+// queueUsers returns the components on nodes that log in to Neutron's virtual host, with their groups.
 func (m *model) queueUsers() map[string][]group {
 	out := map[string][]group{sriovAgentComponent: m.cardGroups()}
 	if !m.usesAgents() {
@@ -320,7 +321,7 @@ func (m *model) queueUsers() map[string][]group {
 	return out
 }
 
-// capabilities have these numbers in the kernel, which oslo.privsep wants.
+// capabilities are the numbers of capabilities in the kernel, as oslo.privsep expects them.
 // https://github.com/torvalds/linux/blob/master/include/uapi/linux/capability.h
 var capabilities = map[corev1.Capability]int{
 	"DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "KILL": 5, "SETGID": 6, "SETUID": 7, "NET_BIND_SERVICE": 10, "NET_ADMIN": 12, "NET_RAW": 13,

@@ -15,10 +15,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// aggregatesComponent puts the nodes into host aggregates and availability zones.
+// aggregatesComponent adds the nodes to host aggregates and availability zones.
 const aggregatesComponent = "aggregates"
 
-// aggregates are the names of those that the nodes of a group are in: that of their zone, which is called as the zone, and others.
+// aggregates returns the names of the host aggregates of a group: the one of its zone, which has the name of the zone, and the others.
 func (g *group) aggregates() []string {
 	out := service.Strings(g.node.Aggregates)
 	if g.zone != "" && !slices.Contains(out, string(g.zone)) {
@@ -28,7 +28,7 @@ func (g *group) aggregates() []string {
 	return out
 }
 
-// field is the path of a field of the group's, where the pool and its slices have the same.
+// field returns the path of a field of the group, for fields that both the pool and its slices have.
 func (g *group) field(name string) string {
 	if g.slice == "" {
 		return "spec." + name
@@ -36,7 +36,7 @@ func (g *group) field(name string) string {
 	return fmt.Sprintf("spec.slices[%d].%s", g.index, name)
 }
 
-// checkAggregates refuses an aggregate that would put nodes into a zone that is not theirs.
+// checkAggregates rejects an aggregate that would add nodes to another zone.
 func checkAggregates(groups []group) error {
 	const most = 32 // in one object
 	zones, all := map[string]bool{}, map[string]bool{}
@@ -61,8 +61,8 @@ func checkAggregates(groups []group) error {
 	return nil
 }
 
-// hasAggregates says whether there is anything that nodes are put into. Once there was, the object stays, with nothing: what is taken out of
-// it is removed from Nova, and nothing is when it goes itself.
+// hasAggregates reports whether the pool sets or has set aggregates. The object stays once it exists, possibly with an empty list: removing
+// an aggregate from the list removes the nodes from it in Nova, and deleting the object does not.
 func (m *model) hasAggregates() bool {
 	if !m.sameCluster() {
 		return false
@@ -71,7 +71,7 @@ func (m *model) hasAggregates() bool {
 	return observed || slices.ContainsFunc(m.groups, func(g group) bool { return len(g.aggregates()) > 0 })
 }
 
-// aggregates tells the control plane's companion which DaemonSets' nodes are put into what.
+// aggregates builds the ComputeCatalog by which the control plane's companion adds the nodes of each DaemonSet to aggregates.
 func aggregates(m *model) ([]compose.Stage, error) {
 	spec := openstackv1.ComputeCatalogSpec{CloudCredentialsRef: compute.Cloud(novav1.ServiceName)}
 	desired := map[string]common.HostAggregate{}

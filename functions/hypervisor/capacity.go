@@ -10,13 +10,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
-// noVirtualMachines is the condition by which the policy cobaltcore-deletion of our chart refuses to delete a pool with virtual machines,
-// in its words. Admission knows what a Usage does not: the claim's own consent, which counts also where the pool cannot be composed any
-// more. And a Usage says its reason only in the namespace of the claim, with which it would go.
+// noVirtualMachines is the condition by which the policy cobaltcore-deletion of the chart rejects the deletion of a pool with servers. The
+// policy quotes its message. Unlike a Usage, admission can read the claim's own consent, which applies even if the pool can no longer be
+// composed. And a Usage reports its reason only in the namespace of the claim, which may be deleted along with it.
 const noVirtualMachines = "NoVirtualMachines"
 
-// reportCapacity repeats what the control plane's companion has counted. What was known holds while nobody can be asked, as Cluster API
-// keeps the numbers of a cluster that it does not reach; a number that was never known is left out, and never 0.
+// reportCapacity copies the counts of the control plane's companion. While Nova is unavailable, the last known counts stay, as Cluster API
+// does for a cluster that it cannot reach. A count that was never known is unset, not 0.
 func (m *model) reportCapacity(out *hypervisorv1.HypervisorClusterStatus) {
 	previous := m.previous
 	out.VirtualMachines, out.TotalVCPU, out.AvailableVCPU = previous.VirtualMachines, previous.TotalVCPU, previous.AvailableVCPU
@@ -39,7 +39,7 @@ func (m *model) reportCapacity(out *hypervisorv1.HypervisorClusterStatus) {
 	memory("availableMemoryMiB", &out.AvailableMemory)
 }
 
-// counted is a number of the companion's.
+// counted returns a number that the companion reports.
 func (m *model) counted(field string) (int64, bool) {
 	o, ok := m.seen.Get(checkComponent)
 	if !ok {
@@ -48,7 +48,7 @@ func (m *model) counted(field string) (int64, bool) {
 	return o.Int("status", "capacity", field)
 }
 
-// virtualMachines is how many there are, as far as anybody knows.
+// virtualMachines returns the last known number of servers.
 func (m *model) virtualMachines() (int64, bool) {
 	status := hypervisorv1.HypervisorClusterStatus{}
 	m.reportCapacity(&status)
@@ -58,7 +58,8 @@ func (m *model) virtualMachines() (int64, bool) {
 	return *status.VirtualMachines, true
 }
 
-// countUnknownReason is why nobody counts now, in one line, as admission wants it. Empty: somebody does.
+// countUnknownReason returns why the current number of servers is unknown, in one line as admission requires. Empty: the companion counts
+// them.
 func (m *model) countUnknownReason() string {
 	if o, ok := m.seen.Get(checkComponent); ok {
 		if c, ok := o.Condition("Ready"); ok && c.Status == "False" && c.Reason == "ServiceUnavailable" {
@@ -71,8 +72,8 @@ func (m *model) countUnknownReason() string {
 	return ""
 }
 
-// registered says that there have been nodes on which virtual machines may be: such as the companion remembers, or whose nova-compute is
-// ready and that it has not looked at yet.
+// registered reports whether the pool has had nodes that may run servers: nodes that the companion has recorded, or whose nova-compute is
+// ready and that the companion has not checked yet.
 func (m *model) registered() bool {
 	if o, ok := m.seen.Get(checkComponent); ok && len(o.List("status", "nodes")) > 0 {
 		return true
@@ -81,7 +82,7 @@ func (m *model) registered() bool {
 	return has > 0
 }
 
-// empty says whether virtual machines are on nodes of the pool, and what to do before the claim can be deleted.
+// empty reports whether servers are on nodes of the pool, and how to proceed before the claim can be deleted.
 func (m *model) empty() ready.Result {
 	const consent = "or say spec.allowDeletionWithVirtualMachines: true, and they go on without anybody who looks after them"
 	n, known := m.virtualMachines()

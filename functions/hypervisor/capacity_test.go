@@ -12,10 +12,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// capacityFields are those of the pool's status that the companion counts.
+// capacityFields are the status fields that the companion counts.
 var capacityFields = []string{"virtualMachines", "totalVCPU", "availableVCPU", "totalMemory", "availableMemory"}
 
-// reports puts something else into the place of what an observed object says of itself. Empty: the object is not there.
+// reports replaces the status of an observed object. Empty: the object does not exist.
 func reports(t *testing.T, w *simulate.Cluster, name, status string) {
 	t.Helper()
 	if status == "" {
@@ -31,8 +31,8 @@ func reports(t *testing.T, w *simulate.Cluster, name, status string) {
 	w.Observed[name] = encoded.Of(changed)
 }
 
-// TestCapacity: the claim repeats what the companion counts, keeps it while nobody can be asked, and takes no silence for none. Whether the
-// pool may be deleted it says in words that tell what to do.
+// TestCapacity verifies that the claim copies the companion's counts, and keeps them while Nova is unavailable, and that a missing count is
+// not treated as zero. The condition on deletion names the remedy.
 func TestCapacity(t *testing.T) {
 	const (
 		counts      = "capacity: {virtualMachines: %, totalVCPU: 64, availableVCPU: 60, totalMemoryMiB: 131072, availableMemoryMiB: 126976}\n"
@@ -64,7 +64,7 @@ func TestCapacity(t *testing.T) {
 	was0 := map[string]any{"virtualMachines": 0.0, "totalVCPU": 8.0, "availableVCPU": 8.0, "totalMemory": "4Gi", "availableMemory": "4Gi"}
 	for name, tc := range map[string]struct {
 		reason string
-		// check is the status of the ServiceCheck, pods that of nova-compute's DaemonSet, and last the pool's own of before.
+		// check is the status of the ServiceCheck, pods the status of nova-compute's DaemonSet, and last the previous status of the pool.
 		check, pods, last string
 		want              map[string]any
 		wantMessage       string

@@ -15,46 +15,46 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// Three clusters take part: that of the nodes, that of the control plane's workloads, and the management cluster. They may be one, or each
-// another (docs/design/0026-pools-in-clusters-of-their-own.md).
+// Three clusters are involved: the nodes' cluster, the cluster of the control plane's workloads, and the management cluster. Any of them
+// may be the same cluster (docs/design/0026-pools-in-clusters-of-their-own.md).
 
-// workloadNamespaceResource is the pool's namespace in its nodes' cluster, where that is not the management cluster.
+// workloadNamespaceResource is the pool's namespace in the nodes' cluster, if that is not the management cluster.
 const workloadNamespaceResource = "workload-namespace"
 
-// publicCAs is the images' bundle of public authorities, by which public addresses are verified.
+// publicCAs is the images' bundle of public authorities, which verifies public addresses.
 const publicCAs = "/etc/ssl/certs/ca-certificates.crt"
 
-// target finds the cluster of the nodes.
+// target resolves the nodes' cluster.
 func (m *model) target() error {
 	var err error
 	m.cluster, err = platform.Cluster(m.platform, m.claim.Namespace, m.spec.Cluster)
 	return err
 }
 
-// remote says that the nodes are in another cluster than the management cluster.
+// remote reports whether the nodes are in another cluster than the management cluster.
 func (m *model) remote() bool { return m.cluster != platform.Management(m.platform) }
 
-// isSeparateCluster says that the control plane's workloads are in another cluster than the nodes: there is no way from one to the other but that which
-// is exposed, and no Secret comes but through the platform's store.
+// isSeparateCluster reports whether the control plane's workloads are in another cluster than the nodes: only exposed addresses are
+// reachable, and Secrets are copied only through the platform's secret store.
 func (m *model) isSeparateCluster() bool { return m.known() && m.plane.providerConfig != m.cluster }
 
-// sameCluster says that they are in the same one.
+// sameCluster reports whether the control plane's workloads are in the nodes' cluster.
 func (m *model) sameCluster() bool { return m.known() && !m.isSeparateCluster() }
 
-// resolveCluster finds the cluster of a control plane.
+// resolveCluster resolves the cluster of a control plane.
 func (m *model) resolveCluster(p *controlPlaneInfo, name common.ObjectName) (err error) {
 	p.cluster = name
 	p.providerConfig, err = platform.ClusterOf(m.platform, "the control plane", name)
 	return err
 }
 
-// theirs is a resource in the control plane's namespace.
+// theirs places a resource in the control plane's cluster.
 func (m *model) theirs(r compose.Resource) compose.Resource {
 	r.Cluster = m.plane.providerConfig
 	return r
 }
 
-// controlPlaneSecrets is a set of Secrets of the control plane.
+// controlPlaneSecrets returns a set of Secrets of the control plane.
 func (m *model) controlPlaneSecrets(name, prefix string) tenantsecret.Set {
 	set := tenantsecret.Set{
 		Name: name, Prefix: prefix, Type: corev1.SecretTypeOpaque, From: m.plane.instance, Cluster: m.plane.providerConfig,
@@ -66,7 +66,7 @@ func (m *model) controlPlaneSecrets(name, prefix string) tenantsecret.Set {
 	return set
 }
 
-// withManagementSecrets adds to a set of Secrets of the management cluster how they come to the nodes.
+// withManagementSecrets adds to a set of Secrets of the management cluster the store through which they are copied to the nodes' cluster.
 func (m *model) withManagementSecrets(set tenantsecret.Set) tenantsecret.Set {
 	if m.remote() {
 		set.Via = tenantsecret.HypervisorStore(m.platform.SecretStore)
@@ -74,12 +74,12 @@ func (m *model) withManagementSecrets(set tenantsecret.Set) tenantsecret.Set {
 	return set
 }
 
-// disksInOtherCluster says that the Ceph of disks in a pool is in another cluster than the nodes.
+// disksInOtherCluster reports whether the Ceph cluster of the disks is in another cluster than the nodes.
 func (m *model) disksInOtherCluster() bool {
 	return m.disks.client != nil && m.disks.cluster != m.cluster
 }
 
-// clusterField is where the claim says that nodes and control plane are in different clusters.
+// clusterField returns the field that puts nodes and control plane into different clusters.
 func (m *model) clusterField() string {
 	if m.spec.Cluster != nil {
 		return "spec.cluster"
@@ -87,7 +87,7 @@ func (m *model) clusterField() string {
 	return "spec.controlPlaneRef"
 }
 
-// checkStore refuses Secrets that cannot come to the nodes.
+// checkStore rejects Secrets that cannot be copied to the nodes' cluster.
 func (m *model) checkStore() error {
 	const missing = "come to another cluster through the platform's secret store, and there is none; ask the platform team for one " +
 		"(secretStore of the PlatformConfig)"
@@ -109,7 +109,7 @@ func (m *model) checkStore() error {
 	return nil
 }
 
-// checkPodNetwork refuses a Ceph whose daemons nodes of another cluster do not reach.
+// checkPodNetwork rejects a Ceph cluster whose daemons are unreachable from the nodes' cluster.
 func (m *model) checkPodNetwork() error {
 	if c := m.disks.client; c == nil || !c.PodNetwork || !m.disksInOtherCluster() {
 		return nil
@@ -118,7 +118,7 @@ func (m *model) checkPodNetwork() error {
 		"not reach; name a StorageCluster with network.host or one in the nodes' cluster, or leave storage out")
 }
 
-// checkSeparateCluster refuses what takes somebody who sees both clusters.
+// checkSeparateCluster rejects features that require a component with access to both clusters.
 func (m *model) checkSeparateCluster() error {
 	if !m.isSeparateCluster() {
 		return nil
@@ -147,7 +147,7 @@ func (m *model) checkSeparateCluster() error {
 	return errors.Join(errs...)
 }
 
-// checkQueue refuses a cell whose queue nodes of another cluster would not reach, whatever the control plane exposes.
+// checkQueue rejects a cell whose queue is unreachable from another cluster regardless of the control plane's exposure.
 func (m *model) checkQueue(at controlPlaneInfo, owner string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
 	n := theirs.Services.Nova
 	if n == nil || at.providerConfig == m.cluster {
@@ -162,8 +162,8 @@ func (m *model) checkQueue(at controlPlaneInfo, owner string, theirs *controlpla
 	return nil
 }
 
-// remoteAccess is a control plane as nodes of another cluster reach it: the addresses that it exposes. If it does not expose all that they need,
-// the sentence says which, and by which field.
+// remoteAccess returns the access to a control plane for nodes of another cluster: its exposed addresses. If a required address is not
+// exposed, waiting names it and the field that exposes it.
 func remoteAccess(a controlplanev1.HypervisorAccess, owner string) (out controlplanev1.HypervisorAccess, waiting string) {
 	cell, networks := &a.Cells[0], *a.Networks
 	missing := func(what, field string) (controlplanev1.HypervisorAccess, string) {
@@ -185,7 +185,7 @@ func remoteAccess(a controlplanev1.HypervisorAccess, owner string) (out controlp
 	return a, ""
 }
 
-// authority is the file by which what the control plane's services serve is verified, where there is a volume with it.
+// authority returns the CA file that verifies the control plane's services, and its volume if it is not part of the image.
 func (m *model) authority() (file string, volumes []corev1.Volume, mounts []corev1.VolumeMount) {
 	if m.isSeparateCluster() {
 		return publicCAs, nil, nil

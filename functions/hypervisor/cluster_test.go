@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// elsewhere is a spec in a cluster, and what cannot be said of nodes whose control plane is in another one.
+// elsewhere is a spec in a cluster, without fields that are rejected if the control plane is in another cluster.
 func elsewhere(spec, cluster string) string {
 	out := strings.TrimSuffix(spec, "}") + ", agents: {metadata: {enabled: false}}"
 	if cluster != "" {
@@ -25,7 +25,7 @@ func elsewhere(spec, cluster string) string {
 	return out + "}"
 }
 
-// theirsIn is the control plane in a cluster.
+// theirsIn returns the control plane in a cluster.
 func theirsIn(cluster string) string {
 	if cluster == "" {
 		return controlPlaneYAML
@@ -33,11 +33,11 @@ func theirsIn(cluster string) string {
 	return strings.Replace(controlPlaneYAML, "  openStackRelease", "  cluster: {ref: {name: "+cluster+"}}\n  openStackRelease", 1)
 }
 
-// providerConfigs are those of the clusters by the names that claims use.
+// providerConfigs maps the clusters' names in claims to their provider configs.
 var providerConfigs = map[string]string{"": "in-cluster", "here": "in-cluster", "east": "east-config", "west": "west-config"}
 
-// places are pairs of a cluster of nodes and one of a control plane: in make test one of each relation between them, the management
-// cluster included, and in make test-long all.
+// places are pairs of the nodes' cluster and the control plane's: in make test one of each relation between them, including the management
+// cluster, and in make test-long all.
 func places() (out [][2]string) {
 	if !effort.Long() {
 		return [][2]string{{"", ""}, {"here", "east"}, {"west", ""}, {"east", "west"}, {"west", "west"}}
@@ -70,7 +70,7 @@ func everywhere(t *testing.T, spec string, check func(t *testing.T, nodes, plane
 	}
 }
 
-// lives is the provider config of the cluster that a composed resource's object lives in, and the object.
+// lives returns the provider config of a composed resource's cluster, and its object.
 func lives(o encoded.Struct) (string, map[string]any) {
 	if !wrapper.IsObject(o) {
 		return "in-cluster", o.Map()
@@ -79,8 +79,8 @@ func lives(o encoded.Struct) (string, map[string]any) {
 	return wrapper.ProviderConfig(o), inside.Map()
 }
 
-// TestClusterPerClaim: what is in the control plane's namespace is in its cluster, what nodes run and read in theirs, and what people and
-// Crossplane look at in the management cluster; and all that runs in one cluster finds what it names there.
+// TestClusterPerClaim verifies that objects in the control plane's namespace are in its cluster, objects for nodes in the nodes' cluster,
+// and objects for users and Crossplane in the management cluster; and that all references resolve within a cluster.
 func TestClusterPerClaim(t *testing.T) {
 	const pool = "tenant-a-hypervisors-ed08c74e4294644ac141"
 	everywhere(t, inPool, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
@@ -128,7 +128,7 @@ func TestClusterPerClaim(t *testing.T) {
 	})
 }
 
-// named are the Secrets that a pod template names, anywhere.
+// named returns the Secrets that a pod template references.
 func named(v any) []string {
 	var out []string
 	switch v := v.(type) {
@@ -155,8 +155,8 @@ func named(v any) []string {
 	return out
 }
 
-// TestSecretStoreTransfer: between two clusters a Secret is pushed by its own name, from where it is, to an entry of this pool alone, and read
-// there: each of those that nodes need, and no others. Within one cluster nothing goes through the store.
+// TestSecretStoreTransfer verifies that, between two clusters, each Secret that nodes need, and no other, is pushed to an entry of this
+// pool and read from there. Within one cluster, the store is not used.
 func TestSecretStoreTransfer(t *testing.T) {
 	const below = "clouds/hypervisors/tenant-a-hypervisors-ed08c74e4294644ac141/"
 	everywhere(t, inPool, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
@@ -218,7 +218,7 @@ func TestSecretStoreTransfer(t *testing.T) {
 	})
 }
 
-// TestMarked: the store is open to the pool's namespaces exactly where something goes through it.
+// TestMarked verifies that the store is open to the pool's namespaces only if it is used.
 func TestMarked(t *testing.T) {
 	everywhere(t, mine, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
 		marked := nodes != plane || nodes != "in-cluster"
@@ -247,7 +247,7 @@ func TestMarked(t *testing.T) {
 	})
 }
 
-// TestEgress: nodes of another cluster are told the addresses that are exposed, and nothing that leads nowhere from there.
+// TestEgress verifies that nodes of another cluster use the exposed addresses, and no internal ones.
 func TestEgress(t *testing.T) {
 	everywhere(t, mine, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
 		inside, outside := []string{
@@ -278,12 +278,12 @@ func TestEgress(t *testing.T) {
 				t.Errorf("something says %q", words)
 			}
 		}
-		// Pods listen where they always do, whatever port of a node leads to them.
+		// Pods listen on their usual port, regardless of node ports.
 		_, policy := lives(all["queue-network-policy"])
 		if text := fmt.Sprint(policy["spec"]); !strings.Contains(text, "port:5671") || strings.Contains(text, "30567") {
 			t.Errorf("the queue is opened by %s", text)
 		}
-		// Whoever looks at pods looks at those of its own cluster.
+		// The companion watches pods of its own cluster only.
 		_, checked := all[checkComponent]
 		_, opened := all["apis-network-policy"]
 		if beside := nodes == plane; checked != beside || opened != beside {
@@ -292,8 +292,8 @@ func TestEgress(t *testing.T) {
 	})
 }
 
-// TestWaitsForExposure: what nodes of another cluster do not reach yet is said with the field that exposes it. Nothing of the pool runs
-// before, and what runs stays when an address is lost.
+// TestWaitsForExposure verifies that the message names each missing address with the field that exposes it. Workloads of the pool start
+// after that, and stay if an address is lost.
 func TestWaitsForExposure(t *testing.T) {
 	for name, tc := range map[string]struct{ excludedLabels, want string }{
 		"APIs": {
@@ -350,7 +350,7 @@ func TestWaitsForExposure(t *testing.T) {
 	}
 }
 
-// current is what the claim says of itself.
+// current returns the reported status of the claim.
 func current(w *simulate.Cluster) string {
 	for _, c := range New().Run(w.Request()).Conditions {
 		if c.GetType() == "Current" {
@@ -360,7 +360,8 @@ func current(w *simulate.Cluster) string {
 	return ""
 }
 
-// TestClusterValidation: a cluster that is not the tenant's, a Secret that nothing brings, and what takes somebody who sees both clusters.
+// TestClusterValidation verifies that these are rejected: a cluster of another tenant, Secrets that cannot be copied, and features that
+// require access to both clusters.
 func TestClusterValidation(t *testing.T) {
 	storeless := func(platform string) string {
 		return strings.Replace(platform, "secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1)
@@ -409,7 +410,7 @@ func TestClusterValidation(t *testing.T) {
 	}
 }
 
-// TestClusterIDMissing: what the platform takes away from under a pool changes nothing of it, and it is said whose that is.
+// TestClusterIDMissing verifies that a pool is unchanged if the platform removes its cluster, and that the message names the cause.
 func TestClusterIDMissing(t *testing.T) {
 	w := world(elsewhere(mine, "east"), "tenant-a", objects(theirClaim, theirsIn("west"))...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {

@@ -11,22 +11,22 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 )
 
-// Components by which the control plane's companion sees where hypervisors are, and removes what nodes that are gone have left.
+// Components by which the control plane's companion finds hypervisors and cleans up after removed nodes.
 const (
 	companionComponent = "companion"
 	checkComponent     = "service-check"
 )
 
-// Conditions that repeat the companion's: whether anything is left of nodes that have gone, and whether those that are cordoned are empty.
+// Conditions copied from the companion: whether the data of removed nodes has been cleaned up, and whether cordoned nodes are empty.
 const (
 	nodesCleared = "NodesCleared"
 	nodesEvicted = "NodesEvicted"
 )
 
-// checkEvery is how often the companion looks, in seconds.
+// checkEvery is the check interval of the companion, in seconds.
 const checkEvery = 60
 
-// computeSets are the DaemonSets whose pods' nodes are the hypervisors.
+// computeSets returns the DaemonSets of nova-compute. The nodes of their pods are the hypervisors.
 func (m *model) computeSets() []string {
 	var out []string
 	for i := range m.groups {
@@ -35,8 +35,8 @@ func (m *model) computeSets() []string {
 	return out
 }
 
-// companion lets the control plane's companion look where pods are: of nodes themselves nobody here knows, and nodes come and go. What is
-// to be done with a node that is cordoned, its Node alone says.
+// companion grants the control plane's companion access to pods and Nodes: this function does not know the nodes, and nodes come and go.
+// Whether a node is cordoned is recorded only in its Node object.
 func companion(m *model) ([]compose.Stage, error) {
 	role, binding := c5c3.PodReader(m.meta(companionComponent), m.plane.instance, m.computeSets())
 	stage := compose.Stage{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}
@@ -47,12 +47,12 @@ func companion(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// novaNamespaceMeta is the metadata of what the control plane's companion reconciles for the pool.
+// novaNamespaceMeta returns the metadata of the objects that the control plane's companion reconciles for the pool.
 func (m *model) novaNamespaceMeta(component string) object.Meta {
 	return object.Meta{Name: m.instance, Namespace: m.plane.instance, Labels: m.meta(component).Labels}
 }
 
-// check tells the companion which nodes it has to remember.
+// check builds the ServiceCheck by which the companion records the nodes of the pool.
 func check(m *model) ([]compose.Stage, error) {
 	spec := openstackv1.ServiceCheckSpec{
 		CloudCredentialsRef: compute.Cloud(novav1.ServiceName), Service: novav1.ServiceType, IntervalSeconds: checkEvery,
@@ -67,7 +67,8 @@ func check(m *model) ([]compose.Stage, error) {
 	})}}, nil
 }
 
-// said is a condition of the companion's on the pool's nodes. There is none before it has looked.
+// said returns a function that reads a condition of the pool's nodes from the companion's object. It is unset before the companion's first
+// check.
 func said(condition string) func(*model) ready.Result {
 	return func(m *model) ready.Result {
 		o, ok := m.seen.Get(checkComponent)

@@ -19,19 +19,19 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// libvirtURI is where libvirt answers on the node, whoever runs it.
+// libvirtURI is the address of libvirt on the node, for both libvirt modes.
 const libvirtURI = "qemu+unix:///system?socket=" + libvirtRun + "/libvirt-sock"
 
-// Folders of nova-compute. Logins are files, and not variables: those of a running container never change, and these do.
+// Folders of nova-compute. Logins are files instead of environment variables, because they change while the container runs.
 const (
 	loginsFolder  = "/etc/nova"
 	queueCAFolder = loginsFolder + "/queue-authority"
 )
 
-// novaCompute starts and ends virtual machines. They go on while it is replaced.
+// novaCompute starts and stops servers. Servers keep running while it is replaced.
 func novaCompute(m *model) ([]compose.Stage, error) {
 	configs, sets := compose.Stage{}, compose.Stage{}
-	for _, component := range m.disabledAgents() { // What its pods read that are about to go stays until they have.
+	for _, component := range m.disabledAgents() { // The configuration of disabled agents stays until their pods are gone.
 		configs = append(configs, compose.Resource{Revisions: component + "-config"})
 	}
 	known := map[string]bool{}
@@ -50,7 +50,7 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 		if len(g.node.Traits) > 0 {
 			config.data[providerFile] = providerConfig(g.node.Traits)
 		}
-		if r := m.revision(config); !known[r.Name] { // Slices may differ in labels alone.
+		if r := m.revision(config); !known[r.Name] { // Slices may differ in labels only.
 			r.After = m.disksFirst()
 			configs, known[r.Name] = append(configs, r), true
 		}
@@ -64,7 +64,7 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{configs, sets}, nil
 }
 
-// computeConfig is what it reads on the nodes of a group. It knows the queue of its cell, and no database.
+// computeConfig returns nova.conf for the nodes of a group. nova-compute uses the queue of its cell, and no database.
 // https://docs.openstack.org/nova/latest/configuration/config.html
 func (m *model) computeConfig(g *group) oslo.Config {
 	a, cell, at := m.plane.access, m.plane.cell, "internal"
@@ -74,7 +74,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 	ca, _, _ := m.authority()
 	login := oslo.Options{"auth_type": "v3applicationcredential", "auth_url": string(a.IdentityURL), "cafile": ca}
 	peer := oslo.Options{"region_name": a.Region, "valid_interfaces": at, "cafile": ca}
-	// A helper reads what it may do of the file that it is told of.
+	// The privsep helper reads its capabilities from the given file.
 	privsep := oslo.Options{"helper_command": privsepHelper + " --config-file " + scripts + "/nova.conf"}
 	c := oslo.Config{
 		"DEFAULT": {
@@ -94,26 +94,26 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"vnc":      {"enabled": cell.VNCURL != ""}, "spice": {"enabled": cell.SPICEURL != ""},
 		"serial_console": {"enabled": cell.SerialURL != ""},
 		"upgrade_levels": {"compute": "auto"},
-		// Server groups are in the database of Nova's API, which a cell's conductor does not know: a node that receives a virtual machine
-		// would ask it in vain (https://docs.openstack.org/nova/latest/admin/cells.html#operations-requiring-upcalls).
+		// Server groups are in the Nova API database, which a cell's conductor cannot access: the query by the destination of a server would fail
+		// (https://docs.openstack.org/nova/latest/admin/cells.html#operations-requiring-upcalls).
 		"workarounds": {"disable_group_policy_check_upcall": true},
-		// Nova has a group for each context of rights. Its own asks for SYS_ADMIN (21) by itself, for mounts that disks of the node
-		// do without: it gets CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER and NET_ADMIN.
+		// Nova has a group of options for each privsep context. Its own context requests SYS_ADMIN (21) by default, for mounts that local disks
+		// do not need: it gets CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER and NET_ADMIN.
 		"nova_sys_admin":          with(privsep, oslo.Options{"capabilities": []string{"0", "1", "2", "3", "12"}}),
 		"vif_plug_ovs_privileged": privsep,
-		// What attaches volumes asks for SYS_ADMIN, too. Of those in a Ceph there is nothing to attach but in QEMU.
+		// os-brick requests SYS_ADMIN, too. Volumes in Ceph are attached by QEMU only.
 		"privsep_osbrick": with(privsep, oslo.Options{"capabilities": []string{}}),
 	}.Merge(
 		service.QueueOptions(&cell.Queue, novav1.ServiceName, m.plane.release), m.processors(g), m.memory(g), m.migrationOptions(),
 		m.diskOptions(), provider(g), devices(g), compute.NoUpcalls(), guestOptions(), m.secretSecurity(), m.options)
 	if a.KeyManager != nil {
-		// Keys are fetched as whoever starts a virtual machine, or attaches a volume, alone: what begins with it is done within a token's life.
+		// Keys are fetched with the token of the user who starts a server or attaches a volume. Both complete within the life of a token.
 		c = c.Merge(
 			keymanager.Options(a.KeyManager, a.Region, string(a.IdentityURL), ca), oslo.Config{"barbican": {
 				"send_service_user_token": false, "barbican_endpoint_type": at,
 			}})
 	}
-	if m.isSeparateCluster() { // There is no metadata.
+	if m.isSeparateCluster() { // The metadata API is unreachable.
 		c["DEFAULT"]["force_config_drive"] = true
 	}
 	if cell.VNCURL != "" {
@@ -128,7 +128,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 	return c
 }
 
-// with are options of several, the last of a name.
+// with merges options; the last value of a name wins.
 func with(all ...oslo.Options) oslo.Options {
 	out := oslo.Options{}
 	for _, o := range all {
@@ -137,7 +137,7 @@ func with(all ...oslo.Options) oslo.Options {
 	return out
 }
 
-// processors are what virtual machines see and share.
+// processors returns the options of CPU models and shared CPUs.
 func (m *model) processors(g *group) oslo.Config {
 	p := g.node.CPU
 	if p == nil {
@@ -147,7 +147,7 @@ func (m *model) processors(g *group) oslo.Config {
 	if p.Mode != "" {
 		c["libvirt"]["cpu_mode"] = p.Mode
 	}
-	// A slice may say another mode than the pool, whose models Nova would refuse.
+	// A slice may set another mode than the pool. Nova rejects models with other modes.
 	if p.Mode == "custom" {
 		c["libvirt"]["cpu_models"] = service.Strings(p.Models)
 	}
@@ -165,7 +165,7 @@ func (m *model) processors(g *group) oslo.Config {
 
 const mebibyte = 1 << 20
 
-// memory returns the options of a node's memory. Nova itself keeps 512 MiB, less than its own pod and those beside it use.
+// memory returns the options of a node's memory. Nova's own default of 512 MiB is less than the pods on the node use.
 func (m *model) memory(g *group) oslo.Config {
 	c := oslo.Config{"DEFAULT": {"reserved_host_memory_mb": int((m.reservedMemory(g) + mebibyte - 1) / mebibyte)}}
 	if p := g.node.Memory; p != nil && p.AllocationRatio != nil {
@@ -174,9 +174,9 @@ func (m *model) memory(g *group) oslo.Config {
 	return c
 }
 
-// reserveDisk returns the variable by which nova-compute.sh keeps room on the node's disk, whose size only the node has. It is empty where
-// the claim sets reserved_host_disk_mb, which is in nova.conf then, and where disks of servers are in a Ceph: Nova counts room there, of
-// which the node needs none.
+// reserveDisk returns the variable by which nova-compute.sh reserves space on the node's disk, whose size is known on the node only. It is
+// empty if the claim sets reserved_host_disk_mb, which is in nova.conf then, and if disks of servers are in Ceph: Nova then reports the
+// capacity of Ceph, of which the node needs nothing.
 func (m *model) reserveDisk() string {
 	if _, set := m.options["DEFAULT"]["reserved_host_disk_mb"]; set || m.spec.Storage != nil {
 		return ""
@@ -184,9 +184,9 @@ func (m *model) reserveDisk() string {
 	return "yes"
 }
 
-// vtpm returns the file by which the node's libvirt offers TPMs for servers, and "" where servers have none: Nova keeps the passphrase of a
-// TPM in Barbican, and does not start with TPMs if libvirt cannot emulate them. Where the node's operating system runs libvirt, neither the
-// user of its swtpm nor the place of a TPM's state is known.
+// vtpm returns the file by which the node's libvirt offers TPMs for servers, and "" if servers have no TPMs: Nova stores the passphrase of
+// a TPM in Barbican, and does not start with TPMs if libvirt cannot emulate them. If the node's operating system runs libvirt, the user of
+// its swtpm and the location of TPM state are unknown.
 func (m *model) vtpm() string {
 	if m.plane.access.KeyManager == nil || !m.libvirtManaged() {
 		return ""
@@ -194,9 +194,9 @@ func (m *model) vtpm() string {
 	return vtpmOffered
 }
 
-// secretSecurity returns who may read the passphrase of a TPM (hw:tpm_secret_security), in releases that have a choice: the owner of the
-// server, or Nova. With "host" it would be on the node's disk. libvirt has secrets in memory here (libvirt.go), so that no server keeps
-// what "host" promises after its pod was replaced.
+// secretSecurity returns the allowed values of hw:tpm_secret_security, in releases that have the choice: who may read the passphrase of a
+// TPM, the owner of the server or Nova. With "host" it would be on the node's disk. libvirt stores secrets in memory (libvirt.go), so that
+// no server would keep the promise of "host" after its pod was replaced.
 func (m *model) secretSecurity() oslo.Config {
 	if m.vtpm() == "" || m.plane.release < "2026.1" {
 		return nil
@@ -204,7 +204,7 @@ func (m *model) secretSecurity() oslo.Config {
 	return oslo.Config{"libvirt": {"supported_tpm_secret_security": []string{"user", "deployment"}}}
 }
 
-// number is a ratio, whose form the schema holds.
+// number parses a ratio, which the schema has validated.
 func number(text string) float64 {
 	f, _ := strconv.ParseFloat(text, 64)
 	return f
@@ -244,7 +244,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			set("DEFAULT", "host", "$("+nodeEnv+")"), set("DEFAULT", "my_ip", address),
 			set("DEFAULT", "graceful_shutdown_timeout", strconv.Itoa(int(compute.TerminationGracePeriod.Seconds()))),
 			set("oslo_messaging_rabbit", "processname", computeComponent),
-			// Screens are reached from the console proxies, at the node.
+			// Consoles are reached by the console proxies at the node's address.
 			set("vnc", "server_listen", address), set("vnc", "server_proxyclient_address", address),
 			set("spice", "server_listen", address), set("spice", "server_proxyclient_address", address),
 			set("serial_console", "proxyclient_address", address),
@@ -254,9 +254,9 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 	c.VolumeMounts = slices.Insert(c.VolumeMounts, 1, mount...)
 	paths := []workload.HostPath{
 		folder("run", libvirtRun), folder("run-switch", switchRun), disks(), terminals(),
-		tunDevice(), // Neutron of 2026.2 asks Nova to make the device that a virtual machine is plugged in by.
+		tunDevice(), // Nova creates the tap device of a server since Neutron 2026.2.
 	}
-	if m.vtpm() != "" { // The state of a TPM goes to another node with a server that is resized or cold-migrated.
+	if m.vtpm() != "" { // The state of a TPM is copied to another node with a server that is resized or cold-migrated.
 		paths = append(paths, workload.HostPath{
 			Name: "vtpm", Path: nodeState + "/libvirt/swtpm", MountPath: vtpmState, Type: corev1.HostPathDirectoryOrCreate,
 		})

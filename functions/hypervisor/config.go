@@ -35,8 +35,8 @@ var (
 	diskTransferScript string
 )
 
-// Folders in containers and on nodes. Sockets are where every tool looks for them, on the node, too. What has to outlast a restart of the
-// node is ours alone.
+// Folders in containers and on nodes. Sockets are at their default locations, on the node as well. Data that must survive a restart of the
+// node is in our own folder.
 const (
 	scripts       = "/etc/cobaltcore"
 	switchRun     = "/run/openvswitch"
@@ -45,19 +45,19 @@ const (
 	nodeState     = "/var/lib/cobaltcore"
 )
 
-// files of a component.
+// files is the configuration of a component.
 type files struct {
 	component string
 	data      map[string]string
 }
 
-// hash changes with what they say.
+// hash returns a hash of the contents.
 func (f files) hash() string {
 	const digits = 10
 	return names.HashOf(digits, f.data)
 }
 
-// revision is a ConfigMap that is named by what it says. Pods of before read theirs until all are replaced.
+// revision returns a ConfigMap that is named by the hash of its contents. Old pods read the previous one until all are replaced.
 func (m *model) revision(f files) compose.Resource {
 	name := f.revision()
 	return compose.Resource{Name: name, Revisions: f.component + "-config", Object: m.workload(f.component, "").ConfigMap(name, f.data)}
@@ -65,12 +65,13 @@ func (m *model) revision(f files) compose.Resource {
 
 func (f files) revision() string { return f.component + "-config-" + f.hash() }
 
-// sharedConfigMap is a ConfigMap of one name, for pods that do not replace themselves: after a restart of the node, one of before would look for
-// what is not there any more. Its hash is an annotation of the pods, by which one sees who started with an older one.
+// sharedConfigMap returns a ConfigMap with a constant name, for pods that are not replaced automatically: after a restart of the node, an
+// old pod would look for a ConfigMap that no longer exists. Its hash is an annotation of the pods, which shows the pods that started with
+// older contents.
 func (m *model) sharedConfigMap(f files) compose.Resource {
 	name := f.component + "-config"
 	return compose.Resource{Name: name, Object: workload.ConfigMap(m.meta(name), f.data)}
 }
 
-// configAnnotation of a pod is the hash of what it reads, where its ConfigMap's name does not say it.
+// configAnnotation of a pod is the hash of its configuration, if the name of the ConfigMap does not contain it.
 const configAnnotation = "crossplane.c5c3.io/config"

@@ -12,18 +12,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// consumerResource is what the pool says to the control plane of the credentials that its pods have, and is told of those in use. Before
-// there are pods, it is there: whoever replaces a credential waits for those that it knows of.
+// consumerResource is the RemoteConsumer by which the pool reports the credentials of its pods to the control plane, and reads the current
+// ones. It is created before the pods, because a credential rotation waits for the consumers that exist.
 const consumerResource = "remote-consumer"
 
-// credentialAnnotation and the name of a Secret of the control plane make the annotation of the pods that have had the credential which is
-// its value, or a later one, since they are ready.
+// credentialAnnotation and the name of a Secret of the control plane form an annotation of pods. Its value is the ID of the credential, or
+// an earlier one, that the pods have used since they became ready.
 const credentialAnnotation = "credentials.c5c3.io/"
 
-// daemonSet is the kind of what runs on nodes.
+// daemonSet is the kind of workloads on nodes.
 var daemonSet = schema.GroupKind{Group: "apps", Kind: "DaemonSet"}
 
-// credentials are the Secrets of those that nova-compute logs in by, and Neutron's agents, and that the control plane replaces.
+// credentials returns the Secrets with the credentials of nova-compute and of Neutron agents, which the control plane rotates.
 func (m *model) credentials() []common.ObjectName {
 	out := m.computeCredentials()
 	if m.usesQueue() {
@@ -36,7 +36,7 @@ func (m *model) computeCredentials() []common.ObjectName {
 	return []common.ObjectName{m.plane.cell.QueueSecretRef.Name, m.plane.access.CredentialSecretRef.Name}
 }
 
-// usersOf are the DaemonSets, by their composed resources' names, whose pods have what is in a Secret.
+// usersOf returns the composed resource names of the DaemonSets whose pods read a Secret.
 func (m *model) usersOf(secret common.ObjectName) []string {
 	var out []string
 	if slices.Contains(m.computeCredentials(), secret) {
@@ -54,7 +54,8 @@ func (m *model) usersOf(secret common.ObjectName) []string {
 	return out
 }
 
-// remoteConsumer is the pool in the control plane's namespace. It says nothing of other pools, and no identity is a secret.
+// remoteConsumer returns the RemoteConsumer in the control plane's namespace. It contains nothing about other pools, and credential IDs are
+// not secret.
 func (m *model) remoteConsumer() compose.Resource {
 	var spec c5c3v1.RemoteConsumerSpec
 	for _, secret := range m.credentials() {
@@ -63,8 +64,8 @@ func (m *model) remoteConsumer() compose.Resource {
 	return m.theirs(compose.Resource{Name: consumerResource, Object: c5c3.RemoteConsumer(m.novaNamespaceMeta(loginsName), spec)})
 }
 
-// targetCredential is which credential of a Secret pods are to have: the one in use, or as long as nobody says, the one that its
-// pods were told before. Empty: none is known yet.
+// targetCredential returns the ID of the credential that pods must use: the current one or, while that is unknown, the one that the pods
+// were configured with. Empty: none is known yet.
 func (m *model) targetCredential(secret common.ObjectName) string {
 	if id := m.credentialIn(secret, "currentID", "status", "credentials"); id != "" {
 		return id
@@ -77,8 +78,8 @@ func (m *model) targetCredential(secret common.ObjectName) string {
 	return ""
 }
 
-// distributedCredential is the last one that all of its pods were known to have: that which the pods of all DaemonSets are told, when each node has
-// one of the present ones. Until the next one is known in the same way it stays. Empty: none was ever known.
+// distributedCredential returns the last credential that all pods of all DaemonSets had while each node had a pod of the current revision.
+// It stays until a later one is distributed in the same way. Empty: there was none.
 func (m *model) distributedCredential(secret common.ObjectName) string {
 	rule, _ := ready.For(daemonSet)
 	id, complete := "", true
@@ -94,7 +95,7 @@ func (m *model) distributedCredential(secret common.ObjectName) string {
 	return m.credentialIn(secret, "observedID", "spec", "credentials")
 }
 
-// credentialIn is a field of a list of the observed RemoteConsumer, which has an entry for each Secret.
+// credentialIn returns a field of a list of the observed RemoteConsumer, which has an entry for each Secret.
 func (m *model) credentialIn(secret common.ObjectName, field string, list ...string) string {
 	o, ok := m.seen.Get(consumerResource)
 	if !ok {
@@ -110,7 +111,7 @@ func (m *model) credentialIn(secret common.ObjectName, field string, list ...str
 	return ""
 }
 
-// currentCredential is what the pods of a DaemonSet are told now.
+// currentCredential returns the credential ID that the pods of a DaemonSet are annotated with.
 func (m *model) currentCredential(set string, secret common.ObjectName) string {
 	o, ok := m.seen.Get(set)
 	if !ok {
@@ -119,7 +120,7 @@ func (m *model) currentCredential(set string, secret common.ObjectName) string {
 	return o.String("spec", "template", "metadata", "annotations", credentialAnnotation+string(secret))
 }
 
-// credentialAnnotations of pods that have some credentials, which replace them when one has been replaced.
+// credentialAnnotations returns pod annotations that change, and thereby replace the pods, after a credential rotation.
 func (m *model) credentialAnnotations(secrets ...common.ObjectName) map[string]string {
 	out := map[string]string{}
 	for _, secret := range secrets {

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// inside is the object of a composed resource, as it is observed, and what puts a changed one into its place.
+// inside returns the observed object of a composed resource, and a function that replaces it.
 func inside(t *testing.T, w *simulate.Cluster, name string) (map[string]any, func()) {
 	t.Helper()
 	all := w.Observed[name].Map()
@@ -30,8 +30,8 @@ func inside(t *testing.T, w *simulate.Cluster, name string) (map[string]any, fun
 	}
 }
 
-// TestCredentials: pods are made for the credentials in use, and the control plane is told of one when every node has a pod that was, of
-// whatever slice and in whatever cluster. What was told once stays true while such pods come and go.
+// TestCredentials verifies that pods use the current credentials, and that a credential is reported once every node has a pod with it, in
+// all slices and clusters. A reported credential stays reported while such pods are replaced.
 func TestCredentials(t *testing.T) {
 	const queue, credential = "nova-cell1-queue", "nova-credential"
 	usual := map[string]string{queue: "id-of-nova-cell1-queue", credential: "id-of-nova-credential"}
@@ -40,14 +40,15 @@ func TestCredentials(t *testing.T) {
 	nobody := map[string]any{"desiredNumberScheduled": 0.0, "updatedNumberScheduled": 0.0, "numberAvailable": 0.0}
 	for name, tc := range map[string]struct {
 		reason string
-		// inUse is what the control plane says of the queue. Empty: it is not heard of.
+		// inUse is the control plane's current credential of the queue. Empty: it is unknown.
 		inUse string
-		// told is what the queue's pods are told, and later those of a slice, if another. Status is what their DaemonSets say.
+		// told is the credential in the queue's pod templates, and later in those of a slice if it differs. status is the status of their
+		// DaemonSets.
 		told, ofSlice string
 		status        map[string]any
-		// reported is what the pool said before.
+		// reported is the previously reported credential.
 		reported string
-		// wanted is what pods are made for, and has what is said.
+		// wanted is the expected credential in pod templates, and has the expected reported one.
 		wanted, has string
 	}{
 		"Same": {
@@ -130,7 +131,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// composed is what is composed now.
+// composed returns the composed objects.
 func composed(t *testing.T, w *simulate.Cluster, name string) map[string]any {
 	t.Helper()
 	r, ok := New().Run(w.Request()).Composed[name]

@@ -16,14 +16,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// gatewayComponent is the controller of a node that connects routers to the outside, which says so to OVN. It is the same process: a node
-// has one or the other.
+// gatewayComponent is the OVN controller of a gateway node, which registers as gateway in OVN. It runs the same process as ovn-controller:
+// a node has one or the other.
 const gatewayComponent = "ovn-gateway"
 
-// tlsFolder is where a container has the pool's certificate for OVN.
+// tlsFolder is the folder of the pool's certificate for OVN in containers.
 const tlsFolder = "/etc/ovn/tls"
 
-// ovnController makes flows of logical networks on each node. What runs goes on by the flows that are there while it is replaced.
+// ovnController installs the flows of logical networks on each node. The installed flows stay in effect while it is replaced.
 func ovnController(m *model) ([]compose.Stage, error) {
 	config := files{controllerComponent, map[string]string{"ovn-controller.sh": controllerScript, "address.sh": addressScript}}
 	stage := compose.Stage{}
@@ -90,7 +90,7 @@ func (m *model) controllerDaemon(g *group, config files, component, options stri
 	}
 }
 
-// datapath is what the switch calls it.
+// datapath returns the name of the datapath in Open vSwitch.
 func (g *group) datapath() string {
 	if g.network.Datapath == userspace {
 		return "netdev"
@@ -98,7 +98,7 @@ func (g *group) datapath() string {
 	return "system"
 }
 
-// bridges are the bridges of physical networks, each with the interface that is put into it.
+// bridges returns the bridges of physical networks with their interfaces.
 func (g *group) bridges() string {
 	var out []string
 	for _, b := range g.network.BridgeMappings {
@@ -107,7 +107,7 @@ func (g *group) bridges() string {
 	return strings.Join(out, " ")
 }
 
-// tunnelInterface is that at whose address tunnels end. Empty: at the node's own.
+// tunnelInterface returns the interface whose address is the tunnel endpoint. Empty: the address of the node.
 func (g *group) tunnelInterface() string {
 	return string(ptr.Deref(g.network.Encapsulation, hypervisorv1.Encapsulation{}).Interface)
 }

@@ -67,7 +67,7 @@ func diskTransferVolume() corev1.Volume {
 }
 
 func (m *model) diskTransferDaemon(g *group, config files) daemon {
-	// A transfer that is interrupted leaves a server in ERROR. A pod without transfers ends at once.
+	// An interrupted transfer leaves a server in ERROR. A pod without transfers stops immediately.
 	const longestTransfer = 3600
 	c := corev1.Container{
 		Name: diskTransferComponent, Image: m.images.compute, Command: []string{"sh", scripts + "/disk-transfer.sh"},
@@ -99,9 +99,9 @@ func (m *model) diskTransferDaemon(g *group, config files) daemon {
 	}
 }
 
-// nodeAuthority builds an authority of the pool's own, and the certificate of its nodes, in the Secret <component>-tls. All nodes have the
-// same one: whoever may connect to one node may connect to all, so that a key for each node would separate nothing. The authority signs
-// nothing else, and the common name is the only one that nodes accept.
+// nodeAuthority builds an authority of the pool and the certificate of its nodes, in the Secret <component>-tls. All nodes share one
+// certificate: a client that may connect to one node may connect to all, so that a key per node would not separate anything. The authority
+// signs nothing else, and its common name is the only one that nodes accept.
 func (m *model) nodeAuthority(component string) []compose.Stage {
 	selfSigned, ca, tls := component+"-self-signed", component+"-ca", component+"-tls"
 	issuer := common.IssuerReference{Name: common.ObjectName(ca), Kind: "Issuer"}

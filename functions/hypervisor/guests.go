@@ -2,10 +2,10 @@ package hypervisor
 
 import "github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 
-// pciePorts are the ports of a q35 machine for what is attached while it runs. QEMU gives it one by itself, which the first volume takes.
+// pciePorts is the number of PCIe ports of a q35 machine for hot-plugged devices. QEMU adds one by default, which the first volume uses.
 const pciePorts = 24
 
-// guestOptions are what virtual machines look like, and on what nodes they may move. A claim may set others (agents.novaCompute.config).
+// guestOptions returns the defaults of servers' hardware and of live migration. A claim may override them (agents.novaCompute.config).
 // docs/hypervisors.md compares them with kolla-ansible and RHOSO.
 func guestOptions() oslo.Config {
 	return oslo.Config{
@@ -15,8 +15,8 @@ func guestOptions() oslo.Config {
 			"hw_machine_type": []string{"x86_64=q35", "aarch64=virt"},
 			"num_pcie_ports":  pciePorts,
 		},
-		// libvirt compares processors itself when a migration starts. Nova's own comparison takes what the source has after its microcode and
-		// QEMU have changed it for a model of libvirt's, and refuses equal nodes.
+		// libvirt compares CPUs when a migration starts. Nova's own comparison uses the features that the source has after its microcode and QEMU
+		// have changed the CPU model, and rejects equal nodes.
 		"workarounds": {"skip_cpu_compare_on_dest": true},
 	}
 }

@@ -10,14 +10,14 @@ import (
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 )
 
-// pageSizes are those of huge pages, as the API has them and in KiB, as Linux and Nova have.
+// pageSizes lists the sizes of huge pages: the API name and KiB, the unit of Linux and Nova.
 var pageSizes = []struct {
 	size string
 	kib  int
 }{{"2Mi", 2 << 10}, {"1Gi", 1 << 20}}
 
-// pages says how many huge pages of each size virtual machines of a group get (nova-compute.sh). Those of a size that is not named are for
-// pods: libvirt's has none of them. Empty: all that the node's own libvirt has.
+// pages returns how many huge pages of each size servers of a group may use (nova-compute.sh). Pages of other sizes are for pods; the
+// libvirt pod has none of them. Empty: all pages that the node's own libvirt has.
 func (m *model) pages(g *group) string {
 	if !m.libvirtManaged() && len(g.node.HugePages) == 0 {
 		return ""
@@ -33,8 +33,8 @@ func (m *model) pages(g *group) string {
 	return strings.Join(out, " ")
 }
 
-// mountHugePages lets libvirt have huge pages of its node, by the first container. Kubernetes keeps them from other pods while this one has
-// them, and leaves it pending where there are fewer. Virtual machines that outlive the pod keep theirs: QEMU has them open.
+// mountHugePages mounts huge pages of the node into the first container. Kubernetes reserves them for this pod, and leaves the pod pending
+// if there are fewer. Servers that outlive the pod keep their pages, which QEMU has open.
 // https://kubernetes.io/docs/tasks/manage-hugepages/scheduling-hugepages/
 func mountHugePages(pod *corev1.PodSpec, pages []hypervisorv1.HugePages) {
 	c := &pod.Containers[0]

@@ -1,5 +1,5 @@
-// Package hypervisor composes a HypervisorCluster: what runs on each node of a pool, so that the virtual machines of one control plane run
-// there.
+// Package hypervisor composes a HypervisorCluster: the workloads on each node of a pool that run the servers (virtual machines) of one
+// control plane.
 package hypervisor
 
 import (
@@ -41,7 +41,7 @@ func New() function.Runner {
 	}
 }
 
-// Components. Those of nodes are named as what runs in them.
+// Names of components. Components on nodes have the name of their process.
 const (
 	namespaceComponent    = "namespace"
 	pullComponent         = "pull-secrets"
@@ -55,8 +55,8 @@ const (
 	computeComponent      = "nova-compute"
 )
 
-// graph is what a pool consists of, and what needs what. On a node each process waits for the one that it talks to; here, nova-compute
-// comes last, since a hypervisor that is known gets virtual machines.
+// graph lists the components of a pool and their dependencies. On a node, each process waits for the processes that it connects to.
+// nova-compute is composed last, because Nova schedules servers to a hypervisor as soon as it is registered.
 var graph = compose.Graph[*model]{
 	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
 	{
@@ -159,30 +159,30 @@ var graph = compose.Graph[*model]{
 	},
 }.MustValidate()
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	claim function.Claim
 	// instance is the namespace of the pool's workloads.
 	instance string
-	// cluster is the provider config of the one that the nodes belong to.
+	// cluster is the provider config of the nodes' cluster.
 	cluster string
 	spec    hypervisorv1.HypervisorClusterSpec
 	// previous is the status of the last call.
 	previous hypervisorv1.HypervisorClusterStatus
 	platform *platformv1.PlatformConfigSpec
 	plane    controlPlaneInfo
-	// disks are those of virtual machines, where they are in a pool.
+	// disks are the disks of servers in a Ceph pool. Empty if disks are on the nodes.
 	disks diskUse
-	// groups are the nodes of each slice, and the others.
+	// groups has one entry per slice, and one for the remaining nodes.
 	groups []group
 	images images
-	// logins are the Secrets of the control plane that are brought here, pulls those that images are pulled with.
+	// logins are the Secrets of the control plane that are copied to the pool; pulls are the image pull secrets.
 	logins tenantsecret.Set
 	pulls  struct{ ofPlatform, ofClaim tenantsecret.Set }
-	// pullSecrets are the copies that pods are pulled with, platformPulls those for pods with rights of the platform.
+	// pullSecrets are the image pull secrets of pods, platformPulls those of pods with rights of the platform.
 	pullSecrets, platformPulls []common.ObjectName
 	seen                       observe.State
-	// options of nova-compute that the spec has beside its fields.
+	// options are the settings of nova-compute that the spec sets as free-form configuration.
 	options oslo.Config
 }
 
@@ -196,7 +196,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	}
 	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Observed}
 	if m.claim.Name == "" {
-		// A composite resource without a claim is the platform team's own.
+		// A composite resource without a claim belongs to the platform team.
 		m.claim.Name = in.XR.Name
 	}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
@@ -229,7 +229,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	return m, errors.Join(err, m.findImages())
 }
 
-// setDefaults repeats the defaults of the schema, for callers that do not go through an API server.
+// setDefaults applies the defaults of the schema, for callers that bypass the API server.
 func setDefaults(s *hypervisorv1.HypervisorClusterSpec) {
 	s.Cell = cmp.Or(s.Cell, "cell1")
 	s.Virtualization.Driver = cmp.Or(s.Virtualization.Driver, kvm)
@@ -239,8 +239,8 @@ func setDefaults(s *hypervisorv1.HypervisorClusterSpec) {
 	}
 }
 
-// checkImplemented refuses what the API has and nothing composes yet. Admission refuses most of it, too; this holds where another definition is
-// installed beside the function.
+// checkImplemented rejects fields of the API that are not implemented. Admission rejects most of them; this check applies when a different
+// version of the XRD is installed.
 func checkImplemented(s *hypervisorv1.HypervisorClusterSpec) error {
 	var errs []error
 	limit.Walk("spec", s, func(field string, _ any) {
@@ -263,10 +263,11 @@ func checkImplemented(s *hypervisorv1.HypervisorClusterSpec) error {
 	return errors.Join(errs...)
 }
 
-// known says that enough is known of the control plane to say what runs on nodes.
+// known reports whether the pool has enough information about the control plane to compose workloads on nodes.
 func (m *model) known() bool { return m.plane.cell != nil }
 
-// checkInputsKnown refuses to compose a pool without its pods because nobody knows any more what they are made of: that would remove them.
+// checkInputsKnown returns an error if the recorded state of the control plane is missing although pods of the pool exist: composing
+// without it would remove the pods.
 func (m *model) checkInputsKnown() error {
 	for _, name := range []string{switchComponent, computeComponent} {
 		if _, ok := m.seen.Get(name); ok {
@@ -291,7 +292,7 @@ func (m *model) meta(name string) object.Meta {
 	return object.Meta{Name: name, Namespace: m.instance, Labels: m.workload(name, "").Labels()}
 }
 
-// workload is a part of the pool, on the nodes of a group where it is on nodes.
+// workload returns a workload of the pool, not yet bound to the nodes of a group.
 func (m *model) workload(app, component string) workload.Workload {
 	return workload.Workload{
 		Name: cmp.Or(component, app), Namespace: m.instance, App: app, Instance: m.instance, Component: component,
@@ -299,7 +300,7 @@ func (m *model) workload(app, component string) workload.Workload {
 	}
 }
 
-// place says where the objects live: in the nodes' cluster, but for those that say another one.
+// place returns the default target of objects: the nodes' cluster. Resources may set another cluster.
 func place(m *model) respond.Target {
 	return respond.Target{Prefix: m.instance, Management: platform.Management(m.platform), Workload: m.cluster, Remote: m.remote()}
 }
@@ -318,12 +319,12 @@ func status(m *model, plan compose.Plan) any {
 	}
 	out.Storage = m.disks.client
 	nodes, ready := m.nodesWith(computeComponent)
-	out.NodeCount, out.ReadyNodes = new(int32(nodes)), new(int32(ready)) //nolint:gosec // They are nodes.
+	out.NodeCount, out.ReadyNodes = new(int32(nodes)), new(int32(ready)) //nolint:gosec // Counts of nodes.
 	m.reportCapacity(&out)
 	return out
 }
 
-// localAccess is the access to a control plane without what other cells have.
+// localAccess returns the access to a control plane, reduced to the given cell.
 func localAccess(a controlplanev1.HypervisorAccess, cell controlplanev1.CellAccess) controlplanev1.HypervisorAccess {
 	a.Cells = []controlplanev1.CellAccess{cell}
 	return a

@@ -16,16 +16,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// images of what runs on nodes.
+// images are the images of workloads on nodes.
 type images struct{ openvswitch, controller, libvirt, compute, agent, agents, ovsAgent string }
 
-// registries are where images of nodes may come from. They are a list of their own: what a tenant runs in a control plane has no rights,
-// and what it runs here has the node.
+// registries limits the registries of images on nodes. It is separate from the control plane's list: workloads of a control plane have no
+// privileges, and workloads here control the node.
 var registries = limit.List{
 	Name: "hypervisorRegistries", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorRegistries) }, Allows: limit.Below,
 }
 
-// checkImages refuses images that the platform does not let pools of this namespace run. What the platform names itself may be repeated.
+// checkImages rejects images that the platform does not allow in pools of this namespace. The platform's own images are always allowed.
 func (m *model) checkImages(limits []platformv1.Limit) error {
 	var errs []error
 	check := func(field, value string) {
@@ -48,8 +48,8 @@ func (m *model) checkImages(limits []platformv1.Limit) error {
 
 func (m *model) platformImages() common.Images { return ptr.Deref(m.platform.Images, common.Images{}) }
 
-// findImages says where each image comes from: as the claim says, or else from the platform's registry, in the version of this function or
-// of the control plane's release.
+// findImages selects each image: from the claim, or else from the platform's registry, in the version of this function or of the control
+// plane's release.
 func (m *model) findImages() error {
 	registry := cmp.Or(ptr.Deref(m.spec.Images, common.Images{}).Registry, m.platformImages().Registry)
 	a, agents := &m.images, m.agents()
@@ -93,11 +93,10 @@ func (m *model) findImages() error {
 	return errors.Join(errs...)
 }
 
-// pullsField names the Secrets of the claim that images are pulled with.
+// pullsField is the path of the claim's image pull secrets.
 const pullsField = "spec.images.pullSecrets"
 
-// findPulls says which Secrets images are pulled with: the claim's, or else the platform's, and these alone where a pod has rights of the
-// platform.
+// findPulls selects the image pull secrets: the claim's, or else the platform's. Pods with rights of the platform use the platform's only.
 func (m *model) findPulls() {
 	labels := m.meta(pullComponent).Labels
 	names, ofPlatform := tenantsecret.PlatformPulls(m.platform, m.instance, labels)
@@ -105,7 +104,7 @@ func (m *model) findPulls() {
 	m.platformPulls = names
 	if len(own) > 0 {
 		names = own
-		if !m.labelsInjected() && !m.operatorEnabled() { // Copies of before stay while pods are pulled with them.
+		if !m.labelsInjected() && !m.operatorEnabled() { // Previous copies stay while pods use them.
 			ofPlatform.Requests = nil
 		}
 	}
@@ -116,14 +115,14 @@ func (m *model) pullSets() []tenantsecret.Set {
 	return []tenantsecret.Set{m.pulls.ofPlatform, m.pulls.ofClaim}
 }
 
-// hasPullSecrets reports whether there is anything to bring, or was.
+// hasPullSecrets reports whether pull secrets are or have been copied.
 func (m *model) hasPullSecrets() bool {
 	return slices.ContainsFunc(m.pullSets(), func(s tenantsecret.Set) bool {
 		return len(s.Requests) > 0 || slices.ContainsFunc(m.seen.Names(), s.Has)
 	})
 }
 
-// pullSecrets brings them.
+// pullSecrets copies the image pull secrets.
 func pullSecrets(m *model) ([]compose.Stage, error) {
 	return tenantsecret.Parallel(m.pullSets()), nil
 }

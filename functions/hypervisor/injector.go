@@ -15,19 +15,19 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
-// injectorComponent gives pods of the pool the labels of their nodes that say where these are: name, cluster and block of the machine
-// (kubernetes.metal.cloud.sap/…), region and zone. The program is somebody else's:
+// injectorComponent copies location labels of nodes to the pods of the pool: name, cluster and block of the machine
+// (kubernetes.metal.cloud.sap/…), region and zone. The program is external:
 // https://github.com/cobaltcore-dev/labels-injector/tree/v1.3.0
 const injectorComponent = "labels-injector"
 
-// ClusterRoles of the chart. The program reads all Nodes and Pods, because it keeps a copy of both; it may change pods of the pool alone,
-// and logs that it may not change the others.
+// ClusterRoles of the chart. The program caches and therefore reads all Nodes and Pods. It may change pods of the pool only, and logs an
+// error for each other pod.
 const (
 	injectorReads  = "cobaltcore:labels-injector"
 	injectorWrites = "cobaltcore:labels-injector-pods"
 )
 
-// Parts of the program, as its own chart has them.
+// Settings of the program, as in its upstream chart.
 const (
 	injectorUser        = 4200
 	injectorPort        = 9443
@@ -39,13 +39,13 @@ const (
 
 func (m *model) labelsInjected() bool { return ptr.Deref(m.agents().LabelsInjector.Enabled, false) }
 
-// bindingWebhookEnabled says that pods get their labels as they are bound.
+// bindingWebhookEnabled reports whether pods are labeled when they are bound to a node.
 func (m *model) bindingWebhookEnabled() bool {
 	return ptr.Deref(m.platform.LabelsInjector, platformv1.LabelsInjector{}).Webhook
 }
 
-// labelsInjector looks at all pods every five minutes and, with its webhook, at each one as it is bound to its node. Nothing waits for it:
-// pods that it does not see start without labels, and get them later.
+// labelsInjector checks all pods every five minutes and, with its webhook, each pod when it is bound to its node. Nothing depends on it:
+// pods that it misses start without labels, and are labeled later.
 func labelsInjector(m *model) ([]compose.Stage, error) {
 	image := ptr.Deref(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}).LabelsInjector, common.InfrastructureImage{})
 	reference, err := release.ImageFor(release.LabelsInjector, "", release.Override{
@@ -88,12 +88,12 @@ func labelsInjector(m *model) ([]compose.Stage, error) {
 				service.Name+"."+m.instance+".svc"),
 		}},
 		{deployment},
-		// Last, since whoever asks a webhook that nobody serves waits for nothing.
+		// Last, because a webhook without a server delays every binding until its timeout.
 		{{Name: injectorComponent + "-webhook", Object: m.bindingWebhook(service.Name)}},
 	}, nil
 }
 
-// injectorPod is the program without its webhook. One of it is enough, so that none leads and none needs a lease.
+// injectorPod returns the program without its webhook. It runs once, so that it needs no leader election and no lease.
 func injectorPod(image string) workload.Pod {
 	c := corev1.Container{
 		Name: injectorComponent, Image: image, Args: []string{"--health-probe-bind-address=:8081"},
@@ -107,8 +107,8 @@ func injectorPod(image string) workload.Pod {
 	}
 }
 
-// bindingWebhook has the API server tell of each pod of the pool that is bound to a node. It refuses nothing, and whatever becomes of it,
-// pods are bound. Nobody else's pods are told of. cert-manager writes by which authority the server is verified.
+// bindingWebhook registers the webhook that is called for each pod of the pool that is bound to a node, and for no other pods. It rejects
+// nothing, and its failures are ignored. cert-manager injects the CA bundle that verifies the server.
 func (m *model) bindingWebhook(service string) *unstructured.Unstructured {
 	const seconds = int64(2)
 	out := object.New("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", object.Meta{

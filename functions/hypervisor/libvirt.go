@@ -12,13 +12,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// What runs virtual machines, and where libvirt comes from.
+// Drivers of virtualization, and the mode in which libvirt is part of the pool.
 const (
 	kvm     = "kvm"
 	managed = "Managed"
 )
 
-// instances is where Nova keeps disks, for libvirt and for nova-compute at the same place: the one tells the other where they are.
+// instances is the folder of Nova's disks, at the same path for libvirt and nova-compute, which exchange paths.
 const instances = "/var/lib/nova"
 
 // Files of TPMs. The state of each is in libvirt's folder.
@@ -29,9 +29,9 @@ const (
 	vtpmState = "/var/lib/libvirt/swtpm"
 )
 
-// Configuration of the daemon and of its driver. It is reached by its socket, which is root's, and by other nodes of the pool, at the
-// address that libvirt.sh adds, by TLS: who has no certificate of that name is not let in. A node is known by its own ID, which the
-// hardware's is not where nodes are virtual machines themselves.
+// Configuration of the daemon and of its driver. It listens at its socket, which belongs to root, and for other nodes of the pool at the
+// address that libvirt.sh adds, with TLS: only clients with a certificate of that name are accepted. The host UUID is the node's machine
+// ID, because hardware UUIDs are not unique if nodes are virtual machines.
 const (
 	libvirtdConf = `listen_tls = 1
 listen_tcp = 0
@@ -42,9 +42,9 @@ unix_sock_rw_perms = "0700"
 unix_sock_ro_perms = "0700"
 host_uuid_source = "machine-id"
 `
-	// Virtual machines outlive the pod, so that nothing of them may belong to it: no control group, no mounts. virtlogd takes their
-	// output and outlives the pod, too (libvirt.sh): without it, a server fills the node's disk by its serial console. Without the marks
-	// of owners a disk can be given to another daemon. Memory and disks move by TLS alone, and both ends are asked who they are.
+	// Servers outlive the pod, so that they must not use its resources: no control group, no mounts. virtlogd receives their output and
+	// outlives the pod as well (libvirt.sh): without it, a server can fill the node's disk through its serial console. Without ownership
+	// labels, a disk can be passed to another daemon. Memory and disks are migrated with TLS only, and both ends are authenticated.
 	//
 	// max_files and max_processes stay unset. libvirtd and QEMU raise their limits of open files to the container's hard limit, which is
 	// 524288 or more by default, and libvirt starts no server whose max_files is above that. QEMU is root's and outside of the pod's
@@ -64,16 +64,17 @@ migrate_tls_force = 1
 swtpm_user = "+%[1]d"
 swtpm_group = "+%[1]d"
 `
-	// virtlogd has four files of 1 MiB for a server's console and as many for what its QEMU reports, of which those in libvirt's folder
-	// go 30 days after their last line. Nova shows the last 100 KiB of a console, and knows the names of earlier files.
+	// virtlogd keeps four files of 1 MiB for a server's console and as many for the messages of its QEMU; those in libvirt's folder are
+	// deleted 30 days after their last line. Nova shows the last 100 KiB of a console, and finds rotated files by name.
 	virtlogdConf = `max_size = 1048576
 max_backups = 3
 max_age_days = 30
 `
 )
 
-// libvirt is the daemon of each node. Nobody replaces its pods but whoever deletes them. Virtual machines go on meanwhile, as long as the
-// node lets the daemon leave the pod's control group (libvirt.sh); nobody should find out by an update of all nodes that one does not.
+// libvirt builds the daemon of each node. Its pods are replaced only after they are deleted manually. Meanwhile servers keep running,
+// provided the node lets the daemon leave the pod's control group (libvirt.sh); a rolling update must not be the way to find out that a
+// node does not.
 func libvirt(m *model) ([]compose.Stage, error) {
 	config := files{libvirtComponent, map[string]string{
 		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance),
@@ -109,14 +110,14 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 	workload.Liveness(&c, workload.Exec("sh", scripts+"/libvirt.sh", "alive"))
 	p := workload.Privilege{
 		Container: libvirtComponent, RunAsUser: root, HostNetwork: true, HostPID: true,
-		// By the facts of a real node: QEMU is probed as another user with fewer capabilities, for which the daemon needs SETUID, SETGID,
-		// SETPCAP and DAC_OVERRIDE; NET_ADMIN makes the devices that virtual machines are plugged in by; CHOWN, FOWNER and KILL are for disks
-		// and processes of machines that a daemon before it has started.
+		// Determined on a real node: QEMU is probed as another user with fewer capabilities, which requires SETUID, SETGID, SETPCAP and
+		// DAC_OVERRIDE; NET_ADMIN creates the tap devices of servers; CHOWN, FOWNER and KILL are for disks and processes of servers that an
+		// earlier daemon has started.
 		Capabilities: []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET_ADMIN", "SETGID", "SETPCAP", "SETUID"},
 		Reason: "virtual machines outlive the pod: they are processes of the node, outside of the pod's control group, with devices in the " +
 			"node's network and consoles that are the node's terminals; the capabilities start, plug and end them",
 		HostPaths: []workload.HostPath{
-			// What it says of processes holds until the node restarts, and so does this folder.
+			// The recorded state of processes is valid until the node restarts, and so is this folder.
 			folder("run", libvirtRun),
 			{Name: "cgroup", Path: "/sys/fs/cgroup", Type: corev1.HostPathDirectory}, tunDevice(),
 			{Name: "machine-id", Path: "/etc/machine-id", Type: corev1.HostPathFile, ReadOnly: true}, terminals(),
@@ -128,7 +129,7 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 		p.HostPaths = append(p.HostPaths, device("kvm", "/dev/kvm"))
 	}
 	if m.liveMigration().AllowPostCopy {
-		// The system call is refused to processes without rights, and by container runtimes to all.
+		// The userfaultfd system call is denied to unprivileged processes, and by container runtimes to all.
 		p.HostPaths = append(p.HostPaths, device("userfaultfd", "/dev/userfaultfd"))
 	}
 	return daemon{
@@ -137,7 +138,8 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 			UserID: nobody, Containers: []corev1.Container{c}, Annotations: map[string]string{configAnnotation: config.hash()},
 			Volumes: []corev1.Volume{
 				workload.ConfigVolume("config", libvirtComponent+"-config"), migrationVolume(), empty("cache"),
-				// What libvirt is not told to keep in memory, such as passphrases that Nova tells it of encrypted volumes, is in memory, too.
+				// Secrets that libvirt does not itself hold in memory only, such as passphrases that Nova passes for encrypted volumes, are in memory,
+				// too.
 				workload.MemoryScratch("secrets", resource.MustParse("64Mi")),
 			},
 		},
@@ -145,13 +147,14 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 	}
 }
 
-// terminals are the node's, of which each console of a virtual machine is one: nova-compute has no console's output while it does not see
-// the console's terminal (https://opendev.org/openstack/nova/src/branch/stable/2025.2/nova/virt/libvirt/driver.py, get_console_output).
+// terminals returns the pseudoterminals of the node. Each serial console of a server is one of them: nova-compute has no console output if
+// it cannot open the terminal (https://opendev.org/openstack/nova/src/branch/stable/2025.2/nova/virt/libvirt/driver.py,
+// get_console_output).
 func terminals() workload.HostPath {
 	return workload.HostPath{Name: "terminals", Path: "/dev/pts", Type: corev1.HostPathDirectory}
 }
 
-// disks are where virtual machines are kept. Mounts that come later, such as those of volumes, are seen.
+// disks returns the folder of servers' disks. Mounts that are added later, such as volumes, propagate to containers.
 func disks() workload.HostPath {
 	h := kept("nova", instances)
 	h.Propagation = corev1.MountPropagationHostToContainer

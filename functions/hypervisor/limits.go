@@ -7,8 +7,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// checkLimits refuses nodes that the platform does not leave to pools of this namespace, taints that they may not tolerate, and images that
-// they may not run, and agents with rights on what is of other nodes. Pods here have what the node has: who says which nodes has those.
+// checkLimits rejects nodes, tolerated taints and images that the platform does not allow in this namespace, and agents with rights on
+// objects of other nodes. Pods of a pool control their node: permission to select a node is control of it.
 func (m *model) checkLimits() error {
 	limits := limit.In(m.platform.Limits, m.claim.Namespace)
 	nodes := limit.List{

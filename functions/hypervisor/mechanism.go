@@ -9,7 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// checkAgents refuses what takes OVN, of a control plane whose networks agents make.
+// checkAgents rejects OVN features for a control plane whose networks use Neutron agents.
 func (m *model) checkAgents(at controlPlaneInfo, agents *controlplanev1.NetworkAgents) error {
 	const by = "networks of that control plane are made by agents (mechanism OVS), "
 	switch {
@@ -23,7 +23,7 @@ func (m *model) checkAgents(at controlPlaneInfo, agents *controlplanev1.NetworkA
 	return nil
 }
 
-// checkMechanism refuses what the other one that makes networks has, and the control plane's one has not.
+// checkMechanism rejects settings of the network mechanism that the control plane does not use.
 func (m *model) checkMechanism() error {
 	var errs []error
 	refuse := func(field, words string) { errs = append(errs, invalid.Field(field, "%s", words)) }
@@ -63,5 +63,5 @@ func (m *model) checkMechanism() error {
 	return errors.Join(errs...)
 }
 
-// tunnelBridge is the bridge of agents in which tunnels end.
+// tunnelBridge is the bridge of agents with the tunnel endpoints.
 const tunnelBridge = "br-tun"

@@ -17,14 +17,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// privsepHelper runs what needs capabilities, in place of sudo, which images do not have.
+// privsepHelper is the program that runs privileged commands. It replaces sudo, which images do not contain.
 const privsepHelper = "/opt/openstack/bin/privsep-helper"
 
-// switchSocket is that of the database of the node's switch.
+// switchSocket is the socket of the node's Open vSwitch database.
 const switchSocket = "unix:" + switchRun + "/db.sock"
 
-// metadataAgent answers virtual machines that ask for metadata: in a network namespace for each network, by haproxy. It signs what they
-// ask, and passes it on to Nova.
+// metadataAgent serves metadata to servers, with one haproxy in the namespace of each network. It signs requests and forwards them to Nova.
 func metadataAgent(m *model) ([]compose.Stage, error) {
 	if m.usesAgents() {
 		return metadataProxy(m)
@@ -45,7 +44,7 @@ func metadataAgent(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{m.revision(config)}, stage}, nil
 }
 
-// agentProgram is the agent of a release: the one that can do more than metadata is Neutron's choice since 2025.2
+// agentProgram returns the metadata agent of a release. Since 2025.2, Neutron prefers the agent with more functions than metadata
 // (https://docs.openstack.org/releasenotes/neutron/2025.2.html).
 func agentProgram(r release.Release) string {
 	const last = "2025.1"
@@ -55,7 +54,8 @@ func agentProgram(r release.Release) string {
 	return "neutron-ovn-agent"
 }
 
-// privsepContexts are Neutron's, and privsepCommand starts a helper of one. It reads what it may do of the file that it is told of.
+// privsepContexts are the privsep contexts of Neutron; privsepCommand starts the helper of one. The helper reads its capabilities from the
+// given file.
 var (
 	privsepContexts = []string{
 		"privsep", "privsep_dhcp_release", "privsep_ovs_vsctl", "privsep_namespace", "privsep_conntrack", "privsep_link",
@@ -63,7 +63,7 @@ var (
 	privsepCommand = privsepHelper + " --config-file " + scripts + "/neutron.conf"
 )
 
-// novaMetadata is where Nova answers.
+// novaMetadata returns the address of Nova's metadata API.
 func (m *model) novaMetadata() oslo.Config {
 	return oslo.Config{"DEFAULT": {
 		"nova_metadata_host": m.plane.cell.MetadataHost, "nova_metadata_port": novav1.MetadataPort, "nova_metadata_protocol": "https",
@@ -71,13 +71,13 @@ func (m *model) novaMetadata() oslo.Config {
 	}}
 }
 
-// metadataSecret is what it knows by that an agent asks.
+// metadataSecret returns the secret by which Nova authenticates requests of an agent.
 func (m *model) metadataSecret() corev1.EnvVar {
 	return workload.SecretEnv(oslo.MustEnvName("DEFAULT", "metadata_proxy_shared_secret"),
 		m.logins.Target(string(m.plane.access.MetadataSecretRef.Name)), secret.PasswordKey)
 }
 
-// agentConfig is its configuration. It knows no database and no message queue.
+// agentConfig returns the configuration of the metadata agent. The agent uses no database and no message queue.
 // https://docs.openstack.org/neutron/latest/configuration/ovn-agent.html
 func (m *model) agentConfig() oslo.Config {
 	c := oslo.Config{
@@ -93,12 +93,12 @@ func (m *model) agentConfig() oslo.Config {
 	if agentProgram(m.plane.release) == "neutron-ovn-agent" {
 		c["agent"]["extensions"] = "metadata"
 	}
-	// Each context of rights is a group of its own, and asks sudo where nothing is said.
+	// Each privsep context is a group of options, and uses sudo by default.
 	for _, context := range privsepContexts {
 		c[context] = oslo.Options{"helper_command": privsepCommand}
 	}
-	// Its own context asks for SYS_PTRACE (19) by itself, for processes of other pods: it gets DAC_OVERRIDE, DAC_READ_SEARCH,
-	// NET_BIND_SERVICE, which its haproxies have from it, NET_ADMIN and SYS_ADMIN.
+	// The default context requests SYS_PTRACE (19), for processes of other pods: it gets DAC_OVERRIDE, DAC_READ_SEARCH, NET_BIND_SERVICE,
+	// which its haproxies inherit, NET_ADMIN and SYS_ADMIN.
 	c["privsep"]["capabilities"] = []string{"1", "2", "10", "12", "21"}
 	return c
 }
@@ -141,15 +141,15 @@ func (m *model) agentDaemon(config files) daemon {
 	}
 }
 
-// authorityFolder is where containers have the authority of the control plane's services.
+// authorityFolder is the folder of the CA of the control plane's services in containers.
 const authorityFolder = "/etc/authority"
 
 func authorityFile(ref common.SecretKeyReference) string {
 	return authorityFolder + "/" + string(ref.Key)
 }
 
-// southboundPort is that of OVN's southbound database.
+// southboundPort is the port of OVN's southbound database.
 const southboundPort = 6642
 
-// empty is a directory for small files: configurations and sockets of each network, and what libvirt has found out about QEMU.
+// empty returns a directory for small files: configurations and sockets of each network, and libvirt's cache of QEMU capabilities.
 func empty(name string) corev1.Volume { return workload.Scratch(name, resource.MustParse("256Mi")) }

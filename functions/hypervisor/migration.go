@@ -13,22 +13,22 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// migrationComponent is what lets virtual machines move from node to node: the pool's own authority, and the certificate of its nodes.
+// migrationComponent is the PKI for live migration between nodes: the pool's own authority, and the certificate of its nodes.
 const migrationComponent = "live-migration"
 
-// migrationSecret has the certificate.
+// migrationSecret is the Secret of the certificate.
 const migrationSecret = migrationComponent + "-tls"
 
-// peers is the domain of the names by which nodes know each other, each of which follows from an address: 10-20-0-5.NAMESPACE.pod. Every
-// pod has such a name in Kubernetes, and so it leads to the address of a node without anybody who keeps a list.
+// peers returns the domain of the names by which nodes address each other. Each name is derived from an address: 10-20-0-5.NAMESPACE.pod.
+// Cluster DNS resolves such a name to its address, so that no list of nodes is needed.
 // https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
 func (m *model) peers() string { return m.instance + ".pod" }
 
 // migration builds the authority and the certificate of libvirt and QEMU.
 func migration(m *model) ([]compose.Stage, error) { return m.nodeAuthority(migrationComponent), nil }
 
-// migrationVolume has the certificate where libvirt looks for it as a server and as a client, and what is copied for QEMU, which knows it
-// by other names (libvirt.sh).
+// migrationVolume mounts the certificate where libvirt expects it as a server and as a client, and the files that libvirt.sh copies under
+// the names that QEMU expects.
 // https://libvirt.org/kbase/tlscerts.html, https://www.qemu.org/docs/master/system/tls.html
 func migrationVolume() corev1.Volume {
 	v := workload.SecretVolume("certificate", migrationSecret)
@@ -45,7 +45,7 @@ func migrationVolume() corev1.Volume {
 	return v
 }
 
-// migrationInterface of nodes of the group. Empty: they are reached at their own address.
+// migrationInterface returns the interface for live migration on nodes of the group. Empty: the address of the node is used.
 func (g *group) migrationInterface() string {
 	return string(ptr.Deref(g.network.LiveMigration, hypervisorv1.LiveMigrationNetwork{}).Interface)
 }
@@ -54,7 +54,8 @@ func (m *model) liveMigration() hypervisorv1.LiveMigration {
 	return ptr.Deref(m.spec.Virtualization.LiveMigration, hypervisorv1.LiveMigration{})
 }
 
-// migrationOptions are those of nova-compute, which says how. With libvirt of the node's operating system it is that which decides.
+// migrationOptions returns nova-compute's options of live migration. If the node's operating system runs libvirt, its configuration decides
+// instead.
 // https://docs.openstack.org/nova/latest/admin/secure-live-migration-with-qemu-native-tls.html
 func (m *model) migrationOptions() oslo.Config {
 	if !m.libvirtManaged() {

@@ -17,10 +17,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// networkComponent opens the control plane to the pool's nodes.
+// networkComponent allows ingress from the pool's nodes to the control plane.
 const networkComponent = "network"
 
-// networks are where the control plane says that hypervisors of the cell are. Without any, nothing is opened.
+// networks returns the CIDRs of the cell's hypervisors, from the control plane. If there are none, no ingress is allowed.
 func (m *model) networks() []string {
 	if !m.known() {
 		return nil
@@ -28,9 +28,9 @@ func (m *model) networks() []string {
 	return service.Strings(m.plane.cell.HypervisorNetworks)
 }
 
-// network lets the nodes reach what they talk to in the control plane's namespace, where nothing else does: the queue of their cell, OVN's
-// southbound database, the queue that Neutron's agents have, and the APIs that nova-compute asks. Pods here have their node's address,
-// so that policies name networks, and it is the control plane that says which. What the policies add goes with the pool.
+// network allows ingress from the nodes to the services in the control plane's namespace that they use: the queue of their cell, OVN's
+// southbound database, the queue of Neutron agents, and the APIs that nova-compute calls. Pods of the pool have their node's address, so
+// that policies select CIDRs, which the control plane sets. The policies are deleted with the pool.
 func network(m *model) ([]compose.Stage, error) {
 	apis := append([]string{keystonev1.ServiceName}, compute.APIEndpoints()...)
 	ports := append([]int32{keystonev1.Port}, compute.EndpointFlow(compute.APIEndpoints()).Ports...)
@@ -42,7 +42,7 @@ func network(m *model) ([]compose.Stage, error) {
 	const name, component = "app.kubernetes.io/name", "app.kubernetes.io/component"
 	var stage compose.Stage
 	queue := func(what string, q *common.Queue) {
-		if q.SharedAs == "" { // What somebody else runs is not ours to open.
+		if q.SharedAs == "" { // An external queue has no pods to select.
 			stage = append(stage, m.ingressForPool(what, metav1.LabelSelector{MatchLabels: rabbitmq.Pods(q.Name())}, common.QueuePort))
 		}
 	}
@@ -58,7 +58,7 @@ func network(m *model) ([]compose.Stage, error) {
 			queue("agents-queue", of)
 		}
 	}
-	if m.isSeparateCluster() { // A Gateway or an Ingress passes on what comes from elsewhere, and is let in itself.
+	if m.isSeparateCluster() { // Traffic from other clusters arrives through a Gateway or an Ingress, which has its own policy.
 		return []compose.Stage{stage}, nil
 	}
 	return []compose.Stage{append(stage,
@@ -68,7 +68,7 @@ func network(m *model) ([]compose.Stage, error) {
 	)}, nil
 }
 
-// ingressForPool lets the pool's networks in to some pods of the control plane. What these reach is said elsewhere.
+// ingressForPool allows ingress from the pool's networks to some pods of the control plane. Other policies define the egress of these pods.
 func (m *model) ingressForPool(what string, pods metav1.LabelSelector, ports ...int32) compose.Resource {
 	meta := object.Meta{Name: m.instance + "-" + what, Namespace: m.plane.instance, Labels: m.meta(networkComponent).Labels}
 	p := workload.NetworkPolicy(meta, pods, []workload.Flow{{Blocks: m.networks(), Ports: ports}}, nil)

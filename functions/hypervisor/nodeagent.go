@@ -16,24 +16,25 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
-// nodeAgentComponent reports what libvirt and systemd of each node say to its Hypervisor. The program is somebody else's:
+// nodeAgentComponent reports the state of libvirt and systemd of each node in its Hypervisor. The program is external:
 // https://github.com/cobaltcore-dev/kvm-node-agent/tree/v0.2.0
 const nodeAgentComponent = "kvm-node-agent"
 
 // nodeAgentRole is a ClusterRole of the chart, for the nodes that its value hypervisors.agentNodes names.
 const nodeAgentRole = "cobaltcore:kvm-node-agent"
 
-// nodeAgentUser is the user of the program's image. The node's bus knows who asks by it, and what it may do of systemd the node says.
+// nodeAgentUser is the user of the program's image. D-Bus authenticates the agent by it, and the node's policy defines its access to
+// systemd.
 const nodeAgentUser = 42438
 
 const nodeAgentField = "spec.agents.kvmNodeAgent.enabled"
 
-// on is a switch that is off where nothing is said.
+// on returns the value of a switch that is off by default.
 func on(enabled *bool) bool { return ptr.Deref(enabled, false) }
 
 func (m *model) nodeAgentEnabled() bool { return m.known() && on(m.agents().KVMNodeAgent.Enabled) }
 
-// checkNodeAgent refuses the agent where it would end as it starts, or see nothing.
+// checkNodeAgent rejects the agent where it would exit at startup or observe nothing.
 func (m *model) checkNodeAgent() error {
 	if !on(m.agents().KVMNodeAgent.Enabled) {
 		return nil
@@ -50,7 +51,7 @@ func (m *model) checkNodeAgent() error {
 	return errors.Join(errs...)
 }
 
-// nodeAgent is on every node. Nothing waits for it.
+// nodeAgent builds the agent on every node. Nothing depends on it.
 func nodeAgent(m *model) ([]compose.Stage, error) {
 	requested := ptr.Deref(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}).KVMNodeAgent, common.InfrastructureImage{})
 	image, err := release.ImageFor(release.KVMNodeAgent, "", release.Override{
@@ -77,9 +78,9 @@ func nodeAgent(m *model) ([]compose.Stage, error) {
 	}, sets}, nil
 }
 
-// nodeAgentDaemon is the program as its chart has it, with less of the node. It asks libvirt by the socket that changes nothing, and puts
-// certificates that it finds for its node where nobody reads them: those of the node's libvirt are whoever's the node is. The chart lets it
-// write below /etc/pki of the node, for which a container of root's looks at all of the node's files first.
+// nodeAgentDaemon is the DaemonSet of the upstream chart with less access to the node. It uses libvirt's read-only socket, and writes
+// certificates that it finds for its node to an unused folder: certificates of the node's libvirt belong to the operator of the node. The
+// chart lets it write below /etc/pki of the node, for which an init container of root first reads all files of the node.
 func (m *model) nodeAgentDaemon(image string) daemon {
 	const bus, port = "/run/dbus/system_bus_socket", 8081
 	run := folder("run", libvirtRun)

@@ -14,15 +14,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// reporting is a pool whose nodes have the KVM node agent, and what it takes.
+// reporting is a pool with the KVM node agent and its requirements.
 const reporting = operating + ", virtualization: {libvirt: {mode: Host}}"
 
-// withNodeAgent is such a pool that says more of its agents.
+// withNodeAgent returns such a pool with further settings of agents.
 func withNodeAgent(more string) string {
 	return strings.TrimSuffix(mine, "}") + ", " + reporting + ", agents: {kvmNodeAgent: {enabled: true}" + more + "}}"
 }
 
-// daemonOf are the pod's template and the first container of a DaemonSet among what is composed.
+// daemonOf returns the pod template and the first container of a composed DaemonSet.
 func daemonOf(t *testing.T, all map[string]encoded.Struct, name string) (template, container map[string]any) {
 	t.Helper()
 	_, object := lives(all[name])
@@ -33,7 +33,7 @@ func daemonOf(t *testing.T, all map[string]encoded.Struct, name string) (templat
 	return template, template["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)
 }
 
-// hostPaths are the paths of the node that a pod sees, and whether its first container may write below them.
+// hostPaths returns the host paths of a pod, and whether its first container may write to them.
 func hostPaths(template map[string]any) map[string]string {
 	out, spec := map[string]string{}, template["spec"].(map[string]any)
 	for _, v := range spec["volumes"].([]any) {
@@ -55,7 +55,7 @@ func hostPaths(template map[string]any) map[string]string {
 	return out
 }
 
-// kindsOf are the kinds of what is composed under names that begin alike, by name.
+// kindsOf returns the kinds of composed resources with a name prefix, by name.
 func kindsOf(all map[string]encoded.Struct, prefix string) map[string]string {
 	out := map[string]string{}
 	for name, o := range all {
@@ -67,7 +67,7 @@ func kindsOf(all map[string]encoded.Struct, prefix string) map[string]string {
 	return out
 }
 
-// TestAgentsAreOff: neither is there unless a claim says so, since their programs are not ours to try.
+// TestAgentsAreOff verifies that both agents are off by default, because their external programs are not tested here.
 func TestAgentsAreOff(t *testing.T) {
 	for _, spec := range []string{
 		mine, more("agents: {}"), more("agents: {kvmNodeAgent: {enabled: false}, ovsAgent: {enabled: false, image: {tag: '1'}}}"),
@@ -81,8 +81,8 @@ func TestAgentsAreOff(t *testing.T) {
 	}
 }
 
-// TestNodeAgent: what it is told, and what it sees of the node: libvirt by the socket that changes nothing, and systemd's bus, as a user who
-// is not root. It runs the platform's image, pulled by the platform's Secrets whatever the claim's are.
+// TestNodeAgent verifies the agent's configuration and its access to the node: libvirt's read-only socket, and systemd's bus, as a user
+// other than root. It runs the platform's image with the platform's pull secrets, regardless of the claim's.
 func TestNodeAgent(t *testing.T) {
 	spec := strings.TrimSuffix(withNodeAgent(""), "}") + ", images: {pullSecrets: [mine]}, slices: [{name: fast, nodeSelector: {disk: nvme}}]}"
 	all := composedOf(t, world(spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...))
@@ -136,7 +136,7 @@ func TestNodeAgent(t *testing.T) {
 			t.Errorf("%s is pulled with (-want +got):\n%s", name, diff)
 		}
 	}
-	// Its account has one role of the chart's, and so has nobody else.
+	// Its account is bound to one role of the chart, and no other account is.
 	_, binding := lives(all[nodeAgentComponent+"-rights"])
 	if diff := cmp.Diff([]any{map[string]any{
 		"kind": "ServiceAccount", "namespace": "tenant-a-hypervisors-ed08c74e4294644ac141", "name": "kvm-node-agent",
@@ -148,7 +148,7 @@ func TestNodeAgent(t *testing.T) {
 	}
 }
 
-// TestAgentsAreWithNodes: their objects are in the nodes' cluster, wherever the control plane is.
+// TestAgentsAreWithNodes verifies that their objects are in the nodes' cluster, regardless of the control plane's.
 func TestAgentsAreWithNodes(t *testing.T) {
 	spec := more(reporting)
 	for _, nodes := range []string{"", "east"} {
@@ -169,8 +169,8 @@ func TestAgentsAreWithNodes(t *testing.T) {
 	}
 }
 
-// TestNodeAgentRefused: it is not run where it would end, or see nothing, and by nobody to whom the platform does not leave what is of other
-// nodes.
+// TestNodeAgentRefused verifies that the agent is rejected where it would exit or observe nothing, and in namespaces for which the platform
+// does not allow access to objects of other nodes.
 func TestNodeAgentRefused(t *testing.T) {
 	closed := strings.Replace(open, `hypervisorAgents: ["*"]`, "hypervisorAgents: []", 1)
 	unsaid := strings.Replace(open, `hypervisorAgents: ["*"], `, "", 1)
@@ -196,7 +196,7 @@ func TestNodeAgentRefused(t *testing.T) {
 	}
 }
 
-// TestNoAgentsRequired: what carries virtual machines does not wait for programs that may not be there.
+// TestNoAgentsRequired verifies that workloads of servers do not wait for optional agents.
 func TestNoAgentsRequired(t *testing.T) {
 	for _, c := range graph {
 		for _, agent := range []string{nodeAgentComponent, ovsAgentComponent} {
@@ -207,8 +207,7 @@ func TestNoAgentsRequired(t *testing.T) {
 	}
 }
 
-// TestAgentThatDoesNotRun: the claim says of an agent that it does not run, and of nothing else: what carries virtual machines is there, and
-// is ready.
+// TestAgentThatDoesNotRun verifies that the claim reports an agent that does not run, and reports the workloads of servers as ready.
 func TestAgentThatDoesNotRun(t *testing.T) {
 	for _, agent := range []string{nodeAgentComponent, ovsAgentComponent} {
 		w := world(withNodeAgent(", ovsAgent: {enabled: true, image: {tag: '1'}}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)

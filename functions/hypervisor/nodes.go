@@ -18,32 +18,33 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 )
 
-// agentLabel is on every pod here, with the name of its component. By it the scheduler keeps a second one of a kind off a node: what two
-// pools, or a pool and one of its slices for a moment, would do to each other there is no error message but a lost virtual machine.
+// agentLabel is on every pod of a pool on nodes, with the name of its component. Anti-affinity on it prevents a second pod of the same kind
+// on a node. Two such pods, of two pools, or briefly of a pool and one of its slices, would fail without an error message and lose a
+// server.
 const agentLabel = "crossplane.c5c3.io/node-agent"
 
-// labels that a node has or has not.
+// labels are node labels to match or to exclude.
 type labels = map[string]common.LabelValue
 
-// group are the nodes of a slice, or those of the pool that no slice has.
+// group is the set of nodes of a slice, or of the pool's nodes outside of all slices.
 type group struct {
-	// slice is empty for those that no slice has. It is the index-th.
+	// slice is the name of the slice, and index its position. Empty: the nodes outside of all slices.
 	slice string
 	index int
-	// zone is their availability zone. Empty: none of their own.
+	// zone is their availability zone. Empty: none is set.
 	zone hypervisorv1.Zone
-	// with are labels that its nodes have, without are sets of labels that none of its nodes has all of.
+	// with are labels that the nodes have; no node has all labels of an entry of excludedLabels.
 	with           labels
 	excludedLabels []labels
 	node           hypervisorv1.Node
 	network        hypervisorv1.Networks
-	// own and ownNetwork are what the pool or the slice sets itself, without what a slice has from its pool.
+	// own and ownNetwork are the settings of the pool or slice itself, without those that a slice inherits from its pool.
 	own        hypervisorv1.Node
 	ownNetwork hypervisorv1.Networks
 }
 
-// name is what a component is called on the nodes of the group, which is the name of its composed resource, its DaemonSet and its
-// component's label.
+// name returns the name of a component on the nodes of the group. It is the name of its composed resource, its DaemonSet and its component
+// label.
 func (g *group) name(component string) string {
 	if g.slice == "" {
 		return component
@@ -51,7 +52,7 @@ func (g *group) name(component string) string {
 	return component + "-slice-" + g.slice
 }
 
-// assignNodeGroups makes groups of the pool and its slices. It refuses slices that could have a node in common.
+// assignNodeGroups derives groups from the pool and its slices. It rejects slices that could have a node in common.
 func (m *model) assignNodeGroups() ([]group, error) {
 	networks := ptr.Deref(m.spec.Networks, hypervisorv1.Networks{})
 	rest := group{with: m.spec.NodeSelector, zone: m.spec.AvailabilityZone, node: m.spec.Node, network: networks}
@@ -87,7 +88,7 @@ func (m *model) assignNodeGroups() ([]group, error) {
 	return out, checkAggregates(out)
 }
 
-// conflict is a label that both have, with another value each, the first by its name.
+// conflict returns the first label, by name, that both sets have with different values.
 func conflict(a, b labels) (key string, found bool) {
 	for _, k := range slices.Sorted(maps.Keys(a)) {
 		if v, ok := b[k]; ok && v != a[k] {
@@ -97,16 +98,16 @@ func conflict(a, b labels) (key string, found bool) {
 	return "", false
 }
 
-// negatedTermCount is how many terms say that a node has none of some sets of labels.
+// negatedTermCount returns the number of node selector terms that express the exclusion of some sets of labels.
 func negatedTermCount(without []labels) int {
 	out := 1
 	for _, w := range without {
-		out = min(out*max(len(w), 1), 1<<16) //nolint:mnd // enough to be too many
+		out = min(out*max(len(w), 1), 1<<16) //nolint:mnd // large enough to exceed any limit
 	}
 	return out
 }
 
-// gateway are the labels of those nodes of the group that connect routers to the outside. Nil: none does.
+// gateway returns the labels of those nodes of the group that connect routers to external networks. Nil: none does.
 func (g *group) gateway() labels {
 	if g.network.Gateway == nil {
 		return nil
@@ -114,7 +115,7 @@ func (g *group) gateway() labels {
 	return g.network.Gateway.NodeSelector
 }
 
-// gatewaySelector are the nodes of the group that are gateways, notGateways the others.
+// gatewaySelector returns the nodes of the group that are gateways, nonGatewaySelector the others.
 func (g *group) gatewaySelector() group {
 	out := *g
 	out.with = merge.Overlay(g.gateway(), g.with)
@@ -129,8 +130,8 @@ func (g *group) nonGatewaySelector() group {
 	return out
 }
 
-// affinity chooses the nodes of a group. A term holds if all of its expressions do, and one term is enough: that a node has not all of
-// several labels takes a term for each.
+// affinity selects the nodes of a group. A term matches if all of its expressions match, and one matching term is sufficient: excluding a
+// combination of labels requires a term for each label.
 func (m *model) affinity(g *group) *corev1.NodeAffinity {
 	in := func(key, value string) corev1.NodeSelectorRequirement {
 		return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}
@@ -156,19 +157,19 @@ func (m *model) affinity(g *group) *corev1.NodeAffinity {
 	return &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}
 }
 
-// A daemon is what runs on every node of a group.
+// A daemon is a workload on every node of a group.
 type daemon struct {
-	// app and component of its pods. Agent is what a node has one of; empty: of the component.
+	// app and component are labels of its pods. agent identifies the kind of which a node has at most one pod. Empty: the component.
 	app, component, agent string
 	pod                   workload.Pod
 	privileges            []workload.Privilege
-	// update of a node's pod, by itself or by whoever deletes it.
+	// update is the update strategy: rolling, or after manual deletion of pods.
 	update appsv1.DaemonSetUpdateStrategyType
-	// ofPlatform says that its image is the platform's, whatever the claim's are, since it has rights of the platform.
+	// ofPlatform reports whether its image is always the platform's, because the pod has rights of the platform.
 	ofPlatform bool
 }
 
-// on makes the daemon's DaemonSet on the nodes of a group.
+// on builds the daemon's DaemonSet on the nodes of a group.
 func (m *model) on(g *group, d daemon) (*appsv1.DaemonSet, error) {
 	w := m.workload(d.app, g.name(d.component))
 	w.Placement.Tolerations = m.spec.Tolerations
@@ -186,7 +187,7 @@ func (m *model) on(g *group, d daemon) (*appsv1.DaemonSet, error) {
 		return nil, err
 	}
 	pod.Labels[agentLabel] = agent
-	// When a node runs out of memory or room, what carries its virtual machines goes last.
+	// Under memory or disk pressure of the node, the pods that carry servers are evicted last.
 	pod.Spec.PriorityClassName = "system-node-critical"
 	pod.Spec.Affinity = &corev1.Affinity{
 		NodeAffinity: m.affinity(g),
@@ -199,13 +200,13 @@ func (m *model) on(g *group, d daemon) (*appsv1.DaemonSet, error) {
 	return set, nil
 }
 
-// Environment variables that tell a container its node: Nova, Neutron and OVN know it by its name in Kubernetes.
+// Environment variables with the node's name and address: Nova, Neutron and OVN use its name in Kubernetes.
 const (
 	nodeEnv    = "NODE_NAME"
 	addressEnv = "NODE_IP"
 )
 
-// nodeEnvVars are the environment variables by which a container knows its node.
+// nodeEnvVars returns the environment variables that identify the container's node.
 func nodeEnvVars() []corev1.EnvVar {
 	return []corev1.EnvVar{workload.FieldEnv(nodeEnv, "spec.nodeName"), workload.FieldEnv(addressEnv, "status.hostIP")}
 }

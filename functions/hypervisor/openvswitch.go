@@ -8,38 +8,38 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// switchDatabase is the container of the switch's database.
+// switchDatabase is the container of Open vSwitch's database server.
 const switchDatabase = "ovsdb-server"
 
-// userspace is the datapath inside of the daemon.
+// userspace is the datapath in the ovs-vswitchd process.
 const userspace = "Userspace"
 
-// root runs what has to open files and devices of the node that belong to it.
+// root is the user of containers that open files and devices of the node that belong to root.
 var root = new(int64(0))
 
-// nobody is the user of what is not said to run as root.
+// nobody is the user of containers that do not run as root.
 const nobody = 42424
 
-// folder is a folder of the node at the same place in a container, made where it is missing.
+// folder returns a folder of the node at the same path in a container. It is created if missing.
 func folder(name, path string) workload.HostPath {
 	return workload.HostPath{Name: name, Path: path, Type: corev1.HostPathDirectoryOrCreate}
 }
 
-// kept is a folder of the node that outlasts restarts, at another place in a container.
+// kept returns a folder of the node that survives restarts, at another path in a container.
 func kept(name, mountPath string) workload.HostPath {
 	return workload.HostPath{Name: name, Path: nodeState + "/" + name, MountPath: mountPath, Type: corev1.HostPathDirectoryOrCreate}
 }
 
-// device is a device of the node.
+// device returns a device of the node.
 func device(name, path string) workload.HostPath {
 	return workload.HostPath{Name: name, Path: path, Type: corev1.HostPathCharDev}
 }
 
-// tunDevice makes network devices of programs.
+// tunDevice returns the device that creates tap devices.
 func tunDevice() workload.HostPath { return device("tun", "/dev/net/tun") }
 
-// openVSwitch is the switch of each node, and its database. Nobody replaces their pods but whoever deletes them: with the datapath in
-// userspace, packets of all virtual machines wait for a new daemon for some seconds.
+// openVSwitch builds the switch and its database on each node. Their pods are replaced only after they are deleted manually: with the
+// datapath in userspace, packets of all servers are delayed by some seconds until the new daemon runs.
 func openVSwitch(m *model) ([]compose.Stage, error) {
 	config := files{switchComponent, map[string]string{"openvswitch.sh": switchScript}}
 	first, second := compose.Stage{m.sharedConfigMap(config)}, compose.Stage{}
@@ -59,7 +59,7 @@ func (m *model) switchDaemon(g *group, config files) daemon {
 			Name: container, Image: m.images.openvswitch, Command: []string{"sh", scripts + "/openvswitch.sh", container},
 			VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts)},
 		}
-		// Nothing restarts the switch but its own end: a probe that fails under load would take the network from virtual machines.
+		// The switch has no liveness probe: one that fails under load would disconnect servers.
 		workload.Readiness(&c, workload.Exec("sh", scripts+"/openvswitch.sh", container+"-ready"))
 		return c
 	}
@@ -69,7 +69,7 @@ func (m *model) switchDaemon(g *group, config files) daemon {
 		Capabilities: []corev1.Capability{"NET_ADMIN", "NET_RAW"},
 	}
 	if g.network.Datapath == userspace {
-		// Bridges have a device each, which the daemon makes.
+		// The daemon creates a tap device for each bridge.
 		vswitchd.HostPaths = append(vswitchd.HostPaths, tunDevice())
 	}
 	return daemon{

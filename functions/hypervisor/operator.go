@@ -31,13 +31,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// operatorComponent takes nodes into service and out of it. The program is somebody else's:
+// operatorComponent manages the lifecycle of nodes as hypervisors. The program is external:
 // https://github.com/cobaltcore-dev/openstack-hypervisor-operator/tree/v1.2.3
 const operatorComponent = "hypervisor-operator"
 
-// ClusterRoles of the chart. The first is for what no namespace has, its own kinds, and what the program keeps copies of. The second, which
-// is bound in the pool's namespace, is for certificates of nodes and the lease of its leader. Neither lets it make the pods and disruption
-// budgets in kube-system with which it holds nodes back: who may make pods there has the cluster.
+// ClusterRoles of the chart. The first covers cluster-scoped objects, the operator's own kinds, and objects that the program caches. The
+// second, bound in the pool's namespace, covers certificates of nodes and the leader election lease. Neither allows the pods and disruption
+// budgets in kube-system by which the operator delays the removal of nodes: permission to create pods there amounts to control of the
+// cluster.
 const (
 	operatorReads  = "cobaltcore:hypervisor-operator"
 	operatorWrites = "cobaltcore:hypervisor-operator-namespace"
@@ -51,7 +52,8 @@ func (m *model) lifecycle() hypervisorv1.Lifecycle {
 
 func (m *model) operatorEnabled() bool { return ptr.Deref(m.lifecycle().Enabled, false) }
 
-// checkLifecycle refuses an operator that cannot log in, and one beside the control plane's companion where both would empty nodes.
+// checkLifecycle rejects an operator without credentials, and one combined with evictOnCordon, because the control plane's companion would
+// also evacuate nodes.
 func (m *model) checkLifecycle() error {
 	if !m.operatorEnabled() {
 		return nil
@@ -68,8 +70,8 @@ func (m *model) checkLifecycle() error {
 	return errors.Join(errs...)
 }
 
-// checkNodeReports refuses what nodes themselves say to the operator: it puts a node into just the aggregates, and gives it just the traits of
-// its own, that its annotations say.
+// checkNodeReports rejects settings that the operator reads from nodes: it sets exactly the aggregates, and exactly the custom traits, of a
+// node's annotations.
 func (m *model) checkNodeReports() error {
 	if !m.operatorEnabled() {
 		return nil
@@ -94,7 +96,7 @@ func (m *model) checkNodeReports() error {
 	return errors.Join(errs...)
 }
 
-// operatorLogin brings what the operator logs in with.
+// operatorLogin returns the set with the operator's credentials.
 func (m *model) operatorLogin() tenantsecret.Set {
 	return m.withManagementSecrets(tenantsecret.Set{
 		Name: "operator-secrets", Prefix: "operator-login-", Type: corev1.SecretTypeOpaque,
@@ -106,7 +108,7 @@ func (m *model) operatorLogin() tenantsecret.Set {
 	})
 }
 
-// hypervisorOperator is one of its own for each pool: it knows one Keystone, and looks at nodes by their labels.
+// hypervisorOperator builds an operator for the pool: each instance uses one Keystone, and selects nodes by their labels.
 func hypervisorOperator(m *model) ([]compose.Stage, error) {
 	image := ptr.Deref(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}).HypervisorOperator, common.InfrastructureImage{})
 	reference, err := release.ImageFor(release.HypervisorOperator, "", release.Override{
@@ -123,8 +125,8 @@ func hypervisorOperator(m *model) ([]compose.Stage, error) {
 		return nil, err
 	}
 	reads, writes := m.nodeBindings(w, operatorReads, operatorWrites)
-	// Certificates that it orders of nodes are for a libvirt that it would configure itself: this authority is nobody's, so that they open
-	// nothing, and that of live migration signs none of them.
+	// The operator orders certificates of nodes for a libvirt that it would configure itself. They are issued by an unused authority, so that
+	// they grant no access, and the authority of live migration signs none of them.
 	stages := m.operatorLogin().Stages()
 	stages[0] = append(append(stages[0], policies...),
 		compose.Resource{Name: operatorComponent + "-account", Object: w.ServiceAccount()}, reads, writes,
@@ -132,7 +134,7 @@ func hypervisorOperator(m *model) ([]compose.Stage, error) {
 	return append(stages, compose.Stage{{Name: operatorComponent, Object: w.Deployment(m.operatorPod(reference))}}), nil
 }
 
-// nodeBindings gives a workload's account two ClusterRoles: one everywhere, and one in the pool's namespace.
+// nodeBindings binds two ClusterRoles to a workload's account: one in the whole cluster, and one in the pool's namespace.
 func (m *model) nodeBindings(w workload.Workload, everywhere, here string) (reads, writes compose.Resource) {
 	return m.clusterBinding(w, "-reads", everywhere), m.localBinding(w, "-writes", here)
 }
@@ -161,7 +163,7 @@ func (m *model) account(w workload.Workload) []rbacv1.Subject {
 	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: m.instance, Name: w.Name}}
 }
 
-// operatorPod is the program. It ends where it cannot log in to both projects as it starts.
+// operatorPod returns the pod of the operator. It exits if the login to either project fails at startup.
 func (m *model) operatorPod(image string) workload.Pod {
 	a, l := m.plane.access, m.lifecycle()
 	login := m.operatorLogin().Target(string(l.CredentialsSecretRef.Name))
@@ -181,7 +183,7 @@ func (m *model) operatorPod(image string) workload.Pod {
 		Ports: []corev1.ContainerPort{{Name: injectorHealth, ContainerPort: injectorHealthPort}},
 	}
 	_, volumes, mounts := m.authority()
-	if len(volumes) > 0 { // Beside the image's own public ones (https://pkg.go.dev/crypto/x509#SystemCertPool).
+	if len(volumes) > 0 { // In addition to the image's public CAs (https://pkg.go.dev/crypto/x509#SystemCertPool).
 		c.VolumeMounts = mounts
 		c.Env = append(c.Env, corev1.EnvVar{Name: "SSL_CERT_DIR", Value: "/etc/ssl/certs:" + authorityFolder})
 	}
@@ -192,7 +194,8 @@ func (m *model) operatorPod(image string) workload.Pod {
 	}
 }
 
-// selector are the labels of the pool's nodes. The operator copies them to what it makes of a node, and looks at nothing without them.
+// selector returns the label selector of the pool's nodes. The operator copies the labels to its Hypervisor objects, and ignores nodes
+// without them.
 func (m *model) selector() string {
 	terms := limit.LabelTerms(m.spec.NodeSelector)
 	if m.spec.Region != "" {
@@ -201,13 +204,14 @@ func (m *model) selector() string {
 	return strings.Join(terms, ",")
 }
 
-// operatorKeystone is the address of Keystone that goes with the catalog's public ones, which the operator asks.
+// operatorKeystone returns the public address of Keystone, because the operator uses the catalog's public endpoints. Without one, it is the
+// internal address.
 func (m *model) operatorKeystone() string {
 	return cmp.Or(string(m.plane.access.PublicIdentityURL), string(m.plane.access.IdentityURL))
 }
 
-// operatorNetwork lets the operator out to the API server and to the control plane's public addresses, and where these are in the control
-// plane's namespace, in there.
+// operatorNetwork allows egress of the operator to the API server and to the control plane's public addresses, and the corresponding
+// ingress if these are in the control plane's namespace.
 func (m *model) operatorNetwork(w workload.Workload) (compose.Stage, error) {
 	ports := slices.Clone(platform.APIServerPorts(m.platform.Network))
 	port, err := workload.PortOf(m.operatorKeystone())

@@ -12,10 +12,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// operating is what a claim says to have the hypervisor operator.
+// operating is the spec of a claim with the hypervisor operator.
 const operating = "lifecycle: {enabled: true, credentialsSecretRef: {name: operator}}"
 
-// operatorOf are the container and the pod of the operator among what is composed.
+// operatorOf returns the container and the pod of the operator.
 func operatorOf(t *testing.T, all map[string]encoded.Struct) (container, pod map[string]any) {
 	t.Helper()
 	_, object := lives(all[operatorComponent])
@@ -26,7 +26,7 @@ func operatorOf(t *testing.T, all map[string]encoded.Struct) (container, pod map
 	return pod["containers"].([]any)[0].(map[string]any), pod
 }
 
-// TestLifecycleIsOff: nothing of it is there unless a claim says so, since its program is not ours to try.
+// TestLifecycleIsOff verifies that the operator is off by default, because its external program is not tested here.
 func TestLifecycleIsOff(t *testing.T) {
 	for _, spec := range []string{mine, more("lifecycle: {}"), more("lifecycle: {enabled: false, credentialsSecretRef: {name: operator}}")} {
 		for name := range composedOf(t, world(spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)) {
@@ -37,7 +37,7 @@ func TestLifecycleIsOff(t *testing.T) {
 	}
 }
 
-// TestOperator: what it is told, wherever nodes and control plane are.
+// TestOperator verifies the operator's configuration for all places of nodes and control plane.
 func TestOperator(t *testing.T) {
 	everywhere(t, more(operating), func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
 		if at, _ := lives(all[operatorComponent]); at != nodes {
@@ -89,7 +89,7 @@ func TestOperator(t *testing.T) {
 	})
 }
 
-// TestNodesOfThePool: the operator looks at nodes with all labels of the pool, as Kubernetes reads them, and at no others.
+// TestNodesOfThePool verifies that the operator selects nodes with all labels of the pool, and no others.
 func TestNodesOfThePool(t *testing.T) {
 	c, _ := operatorOf(t, composedOf(t, world(more("region: eu, nodeSelector: {pool: blue, role: ''}, "+operating), "tenant-a", objects(theirClaim, controlPlaneYAML)...)))
 	text := c["args"].([]any)[2].(string)
@@ -111,8 +111,8 @@ func TestNodesOfThePool(t *testing.T) {
 	}
 }
 
-// TestOperatorsRights: it has two roles of the chart and no other, the second in the pool's namespace, and reads a Secret of the claim's own
-// namespace, whatever the platform's is called.
+// TestOperatorsRights verifies that it is bound to two roles of the chart only, the second in the pool's namespace, and that it reads a
+// Secret of the claim's own namespace, regardless of the platform's.
 func TestOperatorsRights(t *testing.T) {
 	w := world(more("lifecycle: {enabled: true, credentialsSecretRef: {name: registry}}, images: {pullSecrets: [mine]}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 	all := composedOf(t, w)
@@ -145,14 +145,14 @@ func TestOperatorsRights(t *testing.T) {
 	if diff := cmp.Diff([]any{map[string]any{"name": "platform-pull-registry"}}, pod["imagePullSecrets"]); diff != "" {
 		t.Errorf("it is pulled with (-want +got):\n%s", diff)
 	}
-	// Whatever it orders of certificates, none of them opens a libvirt.
+	// None of the certificates that it orders grants access to a libvirt.
 	_, issuer := lives(all[operatorComponent+"-issuer"])
 	if diff := cmp.Diff(map[string]any{"selfSigned": map[string]any{}}, issuer["spec"]); diff != "" {
 		t.Errorf("its certificates are signed by (-want +got):\n%s", diff)
 	}
 }
 
-// TestLifecycleRefused: no two take a node out of service, or say what it is in.
+// TestLifecycleRefused verifies that two components cannot both evacuate a node, or set its aggregates.
 func TestLifecycleRefused(t *testing.T) {
 	storeless := strings.Replace(strings.Replace(open, "secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1), "pullSecrets: [registry]", "", 1)
 	for name, tc := range map[string]struct{ reason, spec, platform, plane, field, words string }{
@@ -171,8 +171,8 @@ func TestLifecycleRefused(t *testing.T) {
 	}
 }
 
-// TestOperatorHoldsNothingUp: what runs on nodes does not wait for a program that may not be there, but for the agent that reports to what it
-// makes, for which nothing waits.
+// TestOperatorHoldsNothingUp verifies that workloads on nodes do not wait for the operator, except for the agent that reports to the
+// operator's objects.
 func TestOperatorHoldsNothingUp(t *testing.T) {
 	for _, c := range graph {
 		if c.Name == nodeAgentComponent {

@@ -8,17 +8,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// ovsAgentComponent reports what Open vSwitch of each node has and does, in an OVSNode. The program is somebody else's, and no version
-// of it is released:
+// ovsAgentComponent reports the state of Open vSwitch on each node in an OVSNode. The program is external and has no release:
 // https://github.com/C5C3/C5C3/blob/1a3f39c380b9f983f9eaf61138ae79c9c0a874a3/docs/03-components/02-hypervisor.md#ovs-agent
 const ovsAgentComponent = "ovs-agent"
 
-// ovsAgentRole is a ClusterRole of the chart, which is bound in the pool's namespace: it lets the program make OVSNodes there.
+// ovsAgentRole is a ClusterRole of the chart, bound in the pool's namespace: it lets the program create OVSNodes there.
 const ovsAgentRole = "cobaltcore:ovs-agent"
 
 func (m *model) ovsAgentEnabled() bool { return m.known() && on(m.agents().OVSAgent.Enabled) }
 
-// ovsAgent is on every node. Nothing waits for it.
+// ovsAgent builds the agent on every node. Nothing depends on it.
 func ovsAgent(m *model) ([]compose.Stage, error) {
 	w, sets := m.workload(ovsAgentComponent, ""), compose.Stage{}
 	for i := range m.groups {
@@ -34,8 +33,8 @@ func ovsAgent(m *model) ([]compose.Stage, error) {
 	}, sets}, nil
 }
 
-// ovsAgentDaemon is the documented one with less of the node: that is privileged, and sees all processes. No port, no probe and no
-// argument of the program is documented.
+// ovsAgentDaemon is the documented DaemonSet with less access to the node: the documented one is privileged, and shares the PID namespace
+// of the node. No port, no probe and no argument of the program is documented.
 func (m *model) ovsAgentDaemon() daemon {
 	run := folder("run", switchRun)
 	run.MountPath = "/var" + switchRun

@@ -12,16 +12,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// devices are those of a node that virtual machines get, and what flavors call them, as Nova reads it. Placement counts them on every node,
-// for Nova does not start without on one where it once did. https://docs.openstack.org/nova/latest/admin/pci-passthrough.html
-// Those of a physical network it does not count, and no flavor gets them: ports do, of networks there
-// (https://docs.openstack.org/neutron/latest/admin/config-sriov.html).
+// devices returns nova.conf's options of the PCI devices that servers may get, and their aliases in flavors. Devices are always reported to
+// Placement, because Nova does not start without that on a node that did so before
+// (https://docs.openstack.org/nova/latest/admin/pci-passthrough.html). Devices of a physical network are not reported, and flavors cannot
+// request them: they are for ports of networks there (https://docs.openstack.org/neutron/latest/admin/config-sriov.html).
 func devices(g *group) oslo.Config {
 	var specs, aliases oslo.Multi
 	for _, d := range g.node.PCIDevices {
 		where := []string{"address", d.Address}
 		kind := []string{"vendor_id", d.VendorID, "product_id", d.ProductID, "resource_class", d.ResourceClass}
-		if d.Address == "" { // Nova takes one of them.
+		if d.Address == "" { // Nova accepts only one of the two.
 			where = []string{"devname", string(d.Interface)}
 		}
 		specs = append(specs, jsonObject(slices.Concat(where, kind, []string{"physical_network", string(d.PhysicalNetwork)})...))
@@ -35,12 +35,12 @@ func devices(g *group) oslo.Config {
 	}
 	if len(aliases) > 0 {
 		c["pci"]["alias"] = aliases
-		c["filter_scheduler"] = oslo.Options{"pci_in_placement": true} // Nova refuses aliases without vendor and product otherwise.
+		c["filter_scheduler"] = oslo.Options{"pci_in_placement": true} // Otherwise Nova rejects aliases without vendor and product.
 	}
 	return c
 }
 
-// jsonObject is a JSON object of names and texts, without those that are empty.
+// jsonObject returns a JSON object of the given names and texts, without empty texts.
 func jsonObject(pairs ...string) string {
 	var out []string
 	for i := 0; i < len(pairs); i += 2 {
@@ -51,8 +51,8 @@ func jsonObject(pairs ...string) string {
 	return "{" + strings.Join(out, ", ") + "}"
 }
 
-// passThrough lets libvirt give devices of its node to virtual machines: it takes them from their drivers, by files of the kernel that a
-// container cannot write otherwise, and QEMU, which has no capabilities, keeps all memory of a machine in place for them.
+// passThrough adds the privileges for PCI passthrough: libvirt unbinds devices from their drivers, by kernel files that are read-only in
+// other containers, and QEMU, which has no capabilities, locks all memory of a server for them.
 // https://docs.kernel.org/driver-api/vfio.html
 func passThrough(p workload.Privilege, devices []hypervisorv1.PCIDevice) workload.Privilege {
 	if len(devices) == 0 {

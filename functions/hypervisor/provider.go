@@ -7,11 +7,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// providerFile says what Placement is told of a node besides what Nova finds. Nova reads all files of its folder that end like this.
+// providerFile is the file of additional traits that Nova reports to Placement. Nova reads all files of its folder with this suffix.
 // https://docs.openstack.org/nova/latest/admin/managing-resource-providers.html
 const providerFile = "provider.yaml"
 
-// provider tells Nova where to look for the file, if there is one.
+// provider returns the option with the folder of the file. Nil: the group has no traits.
 func provider(g *group) oslo.Config {
 	if len(g.node.Traits) == 0 {
 		return nil
@@ -19,7 +19,7 @@ func provider(g *group) oslo.Config {
 	return oslo.Config{"compute": {"provider_config_location": scripts}}
 }
 
-// providerConfig is the file. Nova stands for each node with one name: whoever it runs on.
+// providerConfig returns the contents of the file. Nova replaces $COMPUTE_NODE by the node on which it runs.
 func providerConfig(traits []hypervisorv1.Trait) string {
 	var out strings.Builder
 	out.WriteString("meta: {schema_version: \"1.0\"}\nproviders:\n- identification: {uuid: $COMPUTE_NODE}\n  traits:\n    additional:\n")

@@ -24,21 +24,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// Names under which the control plane's claim and its composite resource are asked for.
+// Names of the requirements for the control plane's claim and its composite resource.
 const (
 	claimRequirement     = "control-plane-claim"
 	compositeRequirement = "control-plane"
 )
 
-// controlPlaneOf is the reference to the control plane.
+// controlPlaneOf returns the reference to the control plane.
 func controlPlaneOf(namespace string, ref common.ClaimReference) reference.ClaimReference {
 	return reference.ClaimReference{
 		Kind: "ControlPlaneCluster", Ref: ref, Namespace: namespace, Claim: claimRequirement, Composite: compositeRequirement,
 	}
 }
 
-// requires are the claims of the control plane and of the storage, and then the composite resources that these name, if that is any
-// business of this claim.
+// requires returns selectors of the claims of the control plane and of the storage, and then of their composite resources, if these claims
+// allow this one.
 func requires(in function.Input[hypervisorv1.HypervisorCluster]) map[string]wire.Selector {
 	out := map[string]wire.Selector{}
 	controlPlaneOf(in.Claim.Namespace, in.XR.Spec.ControlPlaneRef).Requires(in.Required, out)
@@ -48,22 +48,22 @@ func requires(in function.Input[hypervisorv1.HypervisorCluster]) map[string]wire
 	return out
 }
 
-// controlPlaneInfo is what is known of the control plane.
+// controlPlaneInfo is the known state of the control plane.
 type controlPlaneInfo struct {
 	// instance is the namespace of its workloads.
 	instance string
-	// cluster is the one that they run in, by the platform's name and by its provider config. No name: the management cluster.
+	// cluster is the cluster of its workloads, by the platform's name and by its provider config. No name: the management cluster.
 	cluster        common.ObjectName
 	providerConfig string
 	release        release.Release
 	access         controlplanev1.HypervisorAccess
-	// cell is the pool's. Nil: it is not known.
+	// cell is the pool's cell. Nil: it is unknown.
 	cell *controlplanev1.CellAccess
-	// waits is what has to happen before pods are created, in a sentence. Empty: nothing.
+	// waits is the reason why pods cannot be created yet, in a sentence. Empty: none.
 	waits string
 }
 
-// resolveControlPlane reads the control plane. What was known of it holds while it says nothing.
+// resolveControlPlane reads the control plane. While the control plane does not publish its state, the last known state is used.
 func (m *model) resolveControlPlane(required map[string][]*structpb.Struct) (controlPlaneInfo, error) {
 	ref := m.spec.ControlPlaneRef
 	xr, ok := controlPlaneOf(m.claim.Namespace, ref).Find(required)
@@ -93,8 +93,8 @@ func (m *model) resolveControlPlane(required map[string][]*structpb.Struct) (con
 	return m.readControlPlane(at, owner, &c.Status)
 }
 
-// refused is the answer to a reference that leads nowhere, whether nobody is there, or somebody who does not consent: what others have is
-// nobody's business.
+// refused returns the error for a reference to a control plane that does not exist or does not allow this claim. Both cases have the same
+// text, so that it does not disclose whether an object exists.
 func (m *model) refused() error {
 	ref := m.spec.ControlPlaneRef
 	return invalid.Field("spec.controlPlaneRef", "there is no ControlPlaneCluster %s in namespace %s that claims of namespace %q may use; "+
@@ -102,7 +102,7 @@ func (m *model) refused() error {
 		m.claim.Namespace)
 }
 
-// clusterOf is the name of a claim's cluster. Empty: the management cluster.
+// clusterOf returns the name of a claim's cluster. Empty: the management cluster.
 func clusterOf(c *common.Cluster) common.ObjectName {
 	if c == nil || c.Ref == nil {
 		return ""
@@ -110,7 +110,7 @@ func clusterOf(c *common.Cluster) common.ObjectName {
 	return c.Ref.Name
 }
 
-// readControlPlane is what a control plane in a cluster says of itself.
+// readControlPlane reads the status of a control plane in the given cluster.
 func (m *model) readControlPlane(at controlPlaneInfo, owner string, status *controlplanev1.ControlPlaneClusterStatus) (controlPlaneInfo, error) {
 	access := *status.Hypervisors
 	i := slices.IndexFunc(access.Cells, func(c controlplanev1.CellAccess) bool { return c.Name == m.spec.Cell })
@@ -160,7 +160,7 @@ func (m *model) readControlPlane(at controlPlaneInfo, owner string, status *cont
 	return at, nil
 }
 
-// unready says what the cell lacks before hypervisors can register in it.
+// unready returns the reason why hypervisors cannot register in the cell yet.
 func unready(owner, cell string, status *controlplanev1.ControlPlaneClusterStatus) string {
 	for _, c := range status.Cells {
 		switch {
@@ -174,7 +174,7 @@ func unready(owner, cell string, status *controlplanev1.ControlPlaneClusterStatu
 	return fmt.Sprintf("waits for cell %s of %s, which Nova does not know yet", cell, owner)
 }
 
-// lastKnownControlPlane is what was known of the control plane, if anything was, and what is waited for.
+// lastKnownControlPlane returns the last known state of the control plane, if any, and the reason for waiting.
 func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
 	out := controlPlaneInfo{waits: waiting}
 	previous := m.previous.ControlPlane
@@ -185,7 +185,7 @@ func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
 	if err != nil {
 		return out
 	}
-	// Where the cluster has no name any more, nothing is known: forgotten says so, if there is anything.
+	// If the name of the cluster no longer resolves, the state is unknown. checkInputsKnown then returns an error if pods exist.
 	if m.resolveCluster(&out, previous.Cluster) != nil {
 		return out
 	}
@@ -194,7 +194,8 @@ func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
 	return out
 }
 
-// controlPlane says whose the pool is, for whoever looks at the namespace, and holds everything back that needs the control plane.
+// controlPlane records the control plane of the pool in a ConfigMap for readers of the namespace, and delays all components that depend on
+// the control plane.
 func controlPlane(m *model) ([]compose.Stage, error) {
 	ref := m.spec.ControlPlaneRef
 	data := map[string]string{"claim": string(ref.Namespace) + "/" + string(ref.Name), "cell": m.spec.Cell}

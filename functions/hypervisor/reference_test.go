@@ -12,13 +12,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// mine is the least that a pool says.
+// mine is the minimal spec of a pool.
 const mine = `{controlPlaneRef: {namespace: tenant-a, name: cloud}}`
 
-// more is a pool that says more.
+// more is a pool with further fields.
 func more(fields string) string { return strings.TrimSuffix(mine, "}") + ", " + fields + "}" }
 
-// reconcileUntil is what a text says before some words.
+// reconcileUntil returns the text before a given string.
 func reconcileUntil(text, words string) string {
 	head, _, found := strings.Cut(text, words)
 	if !found {
@@ -27,7 +27,7 @@ func reconcileUntil(text, words string) string {
 	return head
 }
 
-// numbered are some names of a list, of which each has another number.
+// numbered returns entries of a list with different numbers.
 func numbered(name string, count int) string {
 	all := make([]string, count)
 	for i := range all {
@@ -36,8 +36,8 @@ func numbered(name string, count int) string {
 	return strings.Join(all, ", ")
 }
 
-// TestConsent: a control plane is there for its own namespace and for those that it names. Whoever else refers to it is told what one is
-// told of none at all, whatever the claim says is its own.
+// TestConsent verifies that a control plane can be used from its own namespace and from the allowed ones. Other claims get the error of a
+// missing control plane, regardless of their claim reference.
 func TestConsent(t *testing.T) {
 	external := strings.Replace(controlPlaneYAML, "claimRef: {namespace: tenant-a, name: cloud}", "claimRef: {namespace: tenant-b, name: cloud}", 1)
 	for name, tc := range map[string]struct {
@@ -70,7 +70,7 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// TestRequirementsStable: of a control plane that does not consent not even the composite resource is asked for.
+// TestRequirementsStable verifies that the composite resource of a control plane without consent is not requested.
 func TestRequirementsStable(t *testing.T) {
 	w := world(mine, "tenant-b", objects(theirClaim, controlPlaneYAML)...)
 	if err := w.Run(func(simulate.Step) {}); err == nil {
@@ -81,7 +81,7 @@ func TestRequirementsStable(t *testing.T) {
 	}
 }
 
-// TestNextAttemptTime: nothing runs on a node before the control plane can take it, and the claim says for what it waits.
+// TestNextAttemptTime verifies that nodes run nothing before the control plane is ready for it, and that the claim reports the reason.
 func TestNextAttemptTime(t *testing.T) {
 	const owner = "control plane cloud of namespace tenant-a"
 	without := func(words string) string { return strings.Replace(controlPlaneYAML, words, "", 1) }
@@ -144,7 +144,7 @@ func TestNextAttemptTime(t *testing.T) {
 	}
 }
 
-// TestValidation: what cannot be is refused by the field that says it.
+// TestValidation verifies that each invalid field is reported by its path.
 func TestValidation(t *testing.T) {
 	somebody := strings.Replace(controlPlaneYAML, "      issuerRef: {name: ovn-ca, kind: Issuer}\n", "", 1)
 	for name, tc := range map[string]struct {
@@ -190,7 +190,8 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// TestForgetsRemovedObjects: what runs on nodes stays as it is while the control plane says nothing, and is not removed if even what was known is lost.
+// TestForgetsRemovedObjects verifies that workloads on nodes stay unchanged while the control plane publishes no state, and are not removed
+// if even the last known state is missing.
 func TestForgetsRemovedObjects(t *testing.T) {
 	w := world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -210,7 +211,7 @@ func TestForgetsRemovedObjects(t *testing.T) {
 	}
 }
 
-// TestLimits: whoever may say which nodes has them, so that only nodes are taken that the platform leaves to pools of the namespace.
+// TestLimits verifies that only nodes that the platform allows for the namespace can be selected: selecting a node is control of it.
 func TestLimits(t *testing.T) {
 	const some = `{name: some, namespaces: ["tenant-*"], hypervisorNodes: ["node-role.kubernetes.io/hypervisor", "pool={namespace}"], ` +
 		`tolerations: ["dedicated=hypervisor"]}`
@@ -246,7 +247,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestExternalQueue_Keystone: a queue that somebody else runs is not opened, and nova-compute uses the virtual host of its cell there.
+// TestExternalQueue_Keystone verifies that no ingress is allowed to an external queue, and that nova-compute uses the virtual host of its
+// cell there.
 func TestExternalQueue_Keystone(t *testing.T) {
 	existing := strings.NewReplacer("{rabbitMQRef: {name: rabbitmq}, host: rabbitmq."+cloud+".svc, port: 5671,",
 		"{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: "+cloud+", host: queue.example.com, port: 443,",
@@ -273,7 +275,7 @@ func TestExternalQueue_Keystone(t *testing.T) {
 	}
 }
 
-// TestQueueByName: what is on nodes looks at the name of a certificate of somebody else's queue, as services do.
+// TestQueueByName verifies that pods on nodes check the name in the certificate of an external queue, as services do.
 func TestQueueByName(t *testing.T) {
 	const reported = "ssl_enforce_hostname_verification = true"
 	for _, theirs := range []string{controlPlaneYAML, byAgents} {
@@ -298,7 +300,7 @@ func TestQueueByName(t *testing.T) {
 	}
 }
 
-// TestClosed: a control plane that does not say where its hypervisors are is not opened to anybody, and the pool is composed all the same.
+// TestClosed verifies that a control plane without hypervisor networks allows no ingress, and that the pool is composed nevertheless.
 func TestClosed(t *testing.T) {
 	w := world(mine, "tenant-a", objects(theirClaim, strings.Replace(controlPlaneYAML, "      hypervisorNetworks: [10.20.0.0/16]\n", "", 1))...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {

@@ -85,13 +85,13 @@ var nodePods = []nodePod{
 
 func onAllNodes(m *model, _ *group) bool { return m.known() }
 
-// agentsOn reports whether nodes of a group connect routers to the outside by Neutron's agents.
+// agentsOn reports whether nodes of a group connect routers to external networks with Neutron agents.
 func (m *model) agentsOn(g *group) bool { return m.usesAgents() && g.gateway() != nil }
 
 func neutronResources(m *model) *common.Resources { return m.agents().Neutron.Resources }
 
-// requests returns requests of CPU and memory without a limit: what is ended for want of memory takes the network or the care of servers
-// with it.
+// requests returns requests of CPU and memory without a limit: an out-of-memory kill would interrupt the network or the management of
+// servers.
 func requests(cpu, memory string) *common.Resources {
 	return &common.Resources{Requests: &common.ResourceAmounts{CPU: new(resource.MustParse(cpu)), Memory: new(resource.MustParse(memory))}}
 }
@@ -151,7 +151,7 @@ func (m *model) requestedMemory(g *group) int64 {
 // nodeOverhead is the memory of a node that neither flavors nor our pods' requests count, with libvirt as Nova drives it:
 //   - 1 GiB for the kernel, the kubelet, the container runtime and the pods that every node has (network, storage, monitoring). The kubelet
 //     evicts pods below 100 MiB free, and managed clusters reserve 1 GiB of a node with 4 GiB, and 2.6 GiB of one with 16 GiB.
-//   - 1 GiB for QEMU itself: a process has 60 to 110 MiB besides the memory of its server, which is 10 servers.
+//   - 1 GiB for QEMU itself: a process has 60 to 110 MiB in addition to the memory of its server, which is 10 servers.
 //
 // A node with many servers, or with pods of others, needs more: memory.reserved of the claim.
 const nodeOverhead = 2 << 30
@@ -168,8 +168,8 @@ func (m *model) reservedMemory(g *group) int64 {
 // reservedMemorySufficient is the condition that reports whether memory.reserved of the claim covers the pods of the pool.
 const reservedMemorySufficient = "ReservedMemorySufficient"
 
-// memorySufficient compares memory.reserved of the pool and its slices with what pods of the pool request. A smaller value is no error: a
-// pool that runs with it would not be composed any more. Where the claim sets none there is nothing to report.
+// memorySufficient compares memory.reserved of the pool and its slices with the memory requests of the pool's pods. A smaller value is not
+// an error: a running pool could then no longer be composed. If the claim sets none, there is nothing to report.
 func (m *model) memorySufficient() ready.Result {
 	set := false
 	for i := range m.groups {

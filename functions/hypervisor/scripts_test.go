@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestScripts: a shell reads each of them.
+// TestScripts verifies that a shell parses each script.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("*.sh")
 	if err != nil || len(scripts) != 11 {
@@ -27,7 +27,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// stubs are programs in a folder, each of a shell's commands. What they are called with is in the file "called" there.
+// stubs writes programs into a folder, each from shell commands. Their arguments are recorded in the file "called" there.
 func stubs(t *testing.T, programs map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +40,7 @@ func stubs(t *testing.T, programs map[string]string) string {
 	return dir
 }
 
-// script runs one of ours among stubs, with some variables. It returns what it says.
+// script runs one of our scripts with stubs and variables. It returns its output.
 func script(t *testing.T, dir string, env []string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", args...)
@@ -49,8 +49,8 @@ func script(t *testing.T, dir string, env []string, args ...string) (string, err
 	return string(out), err
 }
 
-// TestController: a node's switch is told its name, the address of the interface that is named, its bridges, and what the node is not any
-// more.
+// TestController verifies that the node's switch is configured with its name, the address of the selected interface and its bridges, and
+// that outdated settings are removed.
 func TestController(t *testing.T) {
 	const connect = "ovs-vsctl --timeout=10 --no-wait show\n"
 	const end = "ovn-controller unix:/run/openvswitch/db.sock --unixctl=/run/ovn/ovn-controller.ctl --pidfile=/run/ovn/ovn-controller.pid " +
@@ -116,7 +116,7 @@ func TestController(t *testing.T) {
 	}
 }
 
-// TestLogins: nova-compute starts with the logins that are there, and is restarted when there are others.
+// TestLogins verifies that nova-compute starts with the current logins, and is restarted when they change.
 func TestLogins(t *testing.T) {
 	dir := stubs(t, map[string]string{"nova-compute": "env | grep -E '^OS_(DEFAULT|PLACEMENT)__' | sort"})
 	login(t, dir)
@@ -140,13 +140,13 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// TestLoginsTaken: a pod is ready when its process has started with the logins that the pod was made for, and stays so when it has later ones:
-// what the control plane is told by a roll-out that has come to its end is true.
+// TestLoginsTaken verifies that a pod becomes ready when its process has started with the logins of its template, and stays ready with
+// later ones, so that a completed rollout proves that they are in use.
 func TestLoginsTaken(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason            string
 		queue, credential string
-		// again starts the process with other logins in the place of those.
+		// again starts the process again with other logins.
 		again bool
 		ready bool
 	}{
@@ -187,7 +187,7 @@ func TestLoginsTaken(t *testing.T) {
 	}
 }
 
-// login writes what nova-compute logs in by into a folder.
+// login writes the logins of nova-compute into a folder.
 func login(t *testing.T, dir string) {
 	t.Helper()
 	for file, text := range map[string]string{
@@ -198,7 +198,7 @@ func login(t *testing.T, dir string) {
 	}
 }
 
-// write makes a file, and its folder.
+// write creates a file and its folder.
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
@@ -206,7 +206,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestHugePages: of the huge pages of a node's cells, virtual machines get as many as are said, of each cell alike, and Nova reserves the
+// TestHugePages verifies that servers get the requested number of huge pages, the same number of each NUMA cell, and that Nova reserves the
 // others.
 func TestHugePages(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -251,7 +251,7 @@ func TestHugePages(t *testing.T) {
 	}
 }
 
-// TestReservedDisk: Nova keeps so much of the disk of servers that the kubelet does not evict pods for want of room.
+// TestReservedDisk verifies that Nova reserves enough of the disk to prevent evictions by the kubelet.
 func TestReservedDisk(t *testing.T) {
 	const gib = 1 << 20 // in KiB
 	for name, tc := range map[string]struct {
@@ -290,22 +290,23 @@ func TestReservedDisk(t *testing.T) {
 	}
 }
 
-// TestLibvirt_Logger: virtlogd is there before libvirt's daemon, outside of the pod's control group, and one that answers stays as it is.
+// TestLibvirt_Logger verifies that virtlogd starts before libvirt's daemon, outside of the pod's control group, and that a running one is
+// kept.
 func TestLibvirt_Logger(t *testing.T) {
 	const (
 		responses, silent = "", "exit 1"
-		// started is what virtlogd is called with, and that it is in the control group of servers by then.
+		// started is the expected arguments of virtlogd, after it was moved into the control group of servers.
 		started = "virtlogd --daemon --config DIR/cobaltcore/virtlogd.conf --pid-file DIR/run/virtlogd.pid\nin vms\n"
 		daemon  = "libvirtd --listen --config DIR/tmp/libvirtd.conf --pid-file DIR/run/libvirtd.pid\n"
 		ask     = "virt-admin --connect virtlogd:///system server-list\n"
 	)
 	for name, tc := range map[string]struct {
 		reason, admin string
-		// process is the name of a process whose number is in virtlogd's file. Empty: there is no file.
+		// process is the name of the process whose ID is in virtlogd's file. Empty: there is no file.
 		process string
 		missing bool
 		want    string
-		// ends reports whether the process is ended.
+		// ends reports whether the process is stopped.
 		ends, fails bool
 	}{
 		"first":   {reason: "There is none on the node.", admin: silent, want: ask + started + daemon},
@@ -367,7 +368,7 @@ func TestLibvirt_Logger(t *testing.T) {
 			for _, probe := range []string{"alive", "ready"} {
 				cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "libvirt.sh"), probe)
 				cmd.Env = []string{"PATH=" + dir + ":" + path, "URI=qemu:///system"}
-				// A pod that started without virtlogd, as those of earlier versions, does not need it.
+				// A pod that started without virtlogd, by an earlier version, does not need it.
 				if err := cmd.Run(); (err == nil) != (tc.admin == responses || tc.fails) {
 					t.Errorf("%s\nit is %s: %v", tc.reason, probe, err)
 				}
@@ -376,7 +377,7 @@ func TestLibvirt_Logger(t *testing.T) {
 	}
 }
 
-// nodeOf writes what libvirt.sh finds on a node into a folder, and the script, which looks for it there.
+// nodeOf writes the files of a node that libvirt.sh reads into a folder, and the script with paths in that folder.
 func nodeOf(t *testing.T, dir string) {
 	t.Helper()
 	for file, text := range map[string]string{
@@ -390,7 +391,7 @@ func nodeOf(t *testing.T, dir string) {
 	}
 }
 
-// withoutPrograms returns the folders of PATH that have none of some programs.
+// withoutPrograms returns the folders of PATH that contain none of the given programs.
 func withoutPrograms(t *testing.T, names ...string) string {
 	t.Helper()
 	return strings.Join(slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
@@ -401,7 +402,7 @@ func withoutPrograms(t *testing.T, names ...string) string {
 	}), ":")
 }
 
-// TestConsoleBounds: what a server prints is bounded, and enough is left for Nova, which shows the last 100 KiB of it.
+// TestConsoleBounds verifies that console output is bounded, and that enough remains for Nova, which shows the last 100 KiB.
 func TestConsoleBounds(t *testing.T) {
 	if !strings.Contains(qemuConf, "\nstdio_handler = \"logd\"\n") {
 		t.Errorf("QEMU writes output itself, without a bound:\n%s", qemuConf)
@@ -424,7 +425,7 @@ func TestConsoleBounds(t *testing.T) {
 	}
 }
 
-// TestPeer: nova-compute tells other nodes a name that leads to the node's address, or to that of an interface.
+// TestPeer verifies that nova-compute reports a name that resolves to the address of the node, or of an interface.
 func TestPeer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -453,7 +454,7 @@ func TestPeer(t *testing.T) {
 	}
 }
 
-// TestNovaCompute_Programs: Nova finds our client where it looks for ssh and scp, whatever else the image has by these names.
+// TestNovaCompute_Programs verifies that Nova finds our client as ssh and scp, regardless of the image's programs.
 func TestNovaCompute_Programs(t *testing.T) {
 	dir := stubs(t, map[string]string{
 		"nova-compute": "ssh -o BatchMode=yes node mkdir -p '/a b'\nscp -r /a node:/b", "python3": `printf '<%s>' "$@"; echo`,
@@ -471,7 +472,7 @@ func TestNovaCompute_Programs(t *testing.T) {
 	}
 }
 
-// TestMetadata: an agent starts in a switch without the devices of the one before it, and touches no others.
+// TestMetadata verifies that an agent starts after the devices of its predecessor are removed from the switch, and no others.
 func TestMetadata(t *testing.T) {
 	dir := stubs(t, map[string]string{
 		"ovsdb-client": `case "$*" in
@@ -502,7 +503,7 @@ esac`,
 	}
 }
 
-// TestSwitch: a switch fills in checksums that virtual machines leave to it, before it starts.
+// TestSwitch verifies that the switch is configured, before it starts, to fill in checksums that servers leave to it.
 func TestSwitch(t *testing.T) {
 	dir := stubs(t, map[string]string{"ovs-vsctl": "", "ovs-vswitchd": ""})
 	if out, err := script(t, dir, nil, "openvswitch.sh", "ovs-vswitchd"); err != nil {
@@ -522,7 +523,8 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// TestVolumeKeys: libvirt is told of a key once, again after a restart, and of another one by its number, never by a command line.
+// TestVolumeKeys verifies that a key is defined in libvirt once, again after a restart, and again when it changes, and never passed on a
+// command line.
 func TestVolumeKeys(t *testing.T) {
 	const uuid = "6f0d2c3a-1b4e-8a55-8c1f-0123456789ab"
 	dir := stubs(t, map[string]string{
@@ -534,7 +536,7 @@ func TestVolumeKeys(t *testing.T) {
 *"secret-set-value ` + uuid + ` --file /dev/stdin") cat >"$(dirname "$0")/key" ;;
 *) exit 1 ;;
 esac`,
-		// The second round ends it.
+		// The second round ends the script.
 		"sleep": `[ ! -e "$(dirname "$0")/slept" ] || kill -TERM "$PPID"; touch "$(dirname "$0")/slept"`,
 	})
 	file := func(name string) string {

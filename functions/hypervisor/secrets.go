@@ -15,7 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// configMap is a kind that becomes ready by being there.
+// configMap is a kind that is ready once it exists.
 var configMap = schema.GroupKind{Kind: "ConfigMap"}
 
 // Keys of the Secret of an application credential.
@@ -24,15 +24,15 @@ const (
 	credentialSecret = "application_credential_secret"
 )
 
-// loginsName begins the names of what brings the control plane's Secrets here, copyPrefix those of the copies.
+// loginsName is the name prefix of the objects that copy the control plane's Secrets, copyPrefix that of the copies.
 const (
 	loginsName = "control-plane-secrets"
 	copyPrefix = "control-plane-"
 )
 
-// namespace is that of the pool, in the management cluster and in that of the nodes. Its pods have the node's network and devices, which no
-// other level of Pod Security lets them have; each says why in an annotation. It has the label of control planes' namespaces, to which
-// the platform opens its secret store, only where something comes through that.
+// namespace builds the pool's namespace, in the management cluster and in the nodes' cluster. Its pods use the node's network and devices,
+// which requires Pod Security level privileged; an annotation of each pod states the reason. It has the label of control planes'
+// namespaces, for which the platform opens its secret store, only if Secrets are copied through the store.
 func namespace(m *model) ([]compose.Stage, error) {
 	deny := workload.DenyAll(m.meta("default-deny"))
 	labels := map[string]string{"pod-security.kubernetes.io/enforce": "privileged"}
@@ -54,15 +54,15 @@ func namespace(m *model) ([]compose.Stage, error) {
 	}
 	return []compose.Stage{
 		stage,
-		// It holds for pods with a network of their own, which speak to nobody; the others have the node's, where no policy holds.
+		// It applies to pods with their own network, which need no traffic; policies do not apply to the others, which use the node's network.
 		{{Name: "default-deny", Object: deny}},
 	}, nil
 }
 
-// clientSecret is where the pool's own certificate for OVN lies, in the control plane's namespace: its authority is there.
+// clientSecret returns the name of the pool's own certificate for OVN. The Secret is in the control plane's namespace, as is its authority.
 func (m *model) clientSecret() string { return m.instance + "-ovn" }
 
-// loginSet are the Secrets of the control plane that nodes need, and no others: whose rights bring them may read just these.
+// loginSet returns the Secrets of the control plane that nodes need, and no others: the account that copies them may read only these.
 func (m *model) loginSet() tenantsecret.Set {
 	a, cell, set := m.plane.access, m.plane.cell, m.controlPlaneSecrets(loginsName, copyPrefix)
 	desired := []tenantsecret.Request{
@@ -81,7 +81,7 @@ func (m *model) loginSet() tenantsecret.Set {
 			tenantsecret.Request{Name: string(agents.QueueSecretRef.Name), Keys: []string{secret.UsernameKey, secret.PasswordKey}},
 			tenantsecret.Request{Name: string(agents.Queue.CASecretRef.Name), Keys: []string{string(agents.Queue.CASecretRef.Key)}})
 	}
-	if m.sameCluster() { // Elsewhere there is no metadata, and what is public is verified by public authorities.
+	if m.sameCluster() { // In another cluster, metadata is not supported, and public authorities verify public addresses.
 		desired = append(desired,
 			tenantsecret.Request{Name: string(a.MetadataSecretRef.Name), Keys: []string{secret.PasswordKey}},
 			tenantsecret.Request{Name: string(a.CASecretRef.Name), Keys: []string{string(a.CASecretRef.Key)}})
@@ -90,8 +90,8 @@ func (m *model) loginSet() tenantsecret.Set {
 	return set
 }
 
-// logins brings them, and says which ones the pool has. It makes the pool's own certificate for OVN: one for each pool, so that it can be
-// told from others.
+// logins copies the Secrets, and records the ones that the pool has. It issues a certificate for OVN to each pool, so that pools are
+// distinguishable.
 func logins(m *model) ([]compose.Stage, error) {
 	stages := m.logins.Stages()
 	if m.usesOVN() {
@@ -104,7 +104,7 @@ func logins(m *model) ([]compose.Stage, error) {
 	return stages, nil
 }
 
-// secretVolume is a volume with some keys of a Secret of the control plane.
+// secretVolume returns a volume with some keys of a Secret of the control plane.
 func (m *model) secretVolume(volume string, of common.ObjectName, keys ...string) corev1.Volume {
 	return workload.SecretVolume(volume, m.logins.Target(string(of)), keys...)
 }

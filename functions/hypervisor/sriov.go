@@ -16,10 +16,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// sriovAgentComponent is Neutron's agent of network cards with virtual functions, whoever makes the networks.
+// sriovAgentComponent is Neutron's agent of network cards with virtual functions, for either network mechanism.
 const sriovAgentComponent = "sriov-agent"
 
-// cards are the network cards of a group's nodes, and the physical networks that they lead to.
+// cards returns the network cards of a group's nodes, and their physical networks.
 func (g *group) cards() []neutron.Card {
 	var out []neutron.Card
 	for _, d := range g.node.PCIDevices {
@@ -30,25 +30,24 @@ func (g *group) cards() []neutron.Card {
 	return out
 }
 
-// cardGroups are the groups whose nodes have any.
+// cardGroups returns the groups whose nodes have such cards.
 func (m *model) cardGroups() []group {
 	return slices.DeleteFunc(slices.Clone(m.groups), func(g group) bool { return len(g.cards()) == 0 })
 }
 
-// hasCards says that nodes have such cards, so that there are agents of them.
+// hasCards reports whether nodes have such cards, and thus run the agent.
 func (m *model) hasCards() bool { return m.known() && len(m.cardGroups()) > 0 }
 
-// usesQueue says that agents on nodes log in to Neutron's virtual host of the queue.
+// usesQueue reports whether agents on nodes log in to Neutron's virtual host of the queue.
 func (m *model) usesQueue() bool { return m.usesAgents() || m.hasCards() }
 
-// sriovAgent tells Neutron which cards a node has, and configures the virtual functions that virtual machines have: whether they are up,
-// may send by other addresses, and how fast. They keep that while it is replaced. It finds them in /sys, and passes over cards that are
-// not there.
+// sriovAgent reports the cards of a node to Neutron, and configures the virtual functions of servers: link state, spoof checking and rate.
+// Virtual functions keep their configuration while the agent is replaced. It finds the cards in /sys, and ignores missing ones.
 func sriovAgent(m *model) ([]compose.Stage, error) {
 	return m.agentPerGroup(sriovAgentComponent, m.cardGroups(), func(g *group) agent {
 		return agent{
 			program: "neutron-sriov-nic-agent",
-			// It has no files of its own, and nothing to do with the switch.
+			// It has no files, and does not use the switch.
 			options: m.neutronAgents().SRIOVOptions(g.cards()...).Merge(oslo.Config{"DEFAULT": {"state_path": "/tmp"}}),
 			privilege: workload.Privilege{
 				Reason:       "NET_ADMIN configures virtual functions of the node's network cards",
@@ -58,8 +57,8 @@ func sriovAgent(m *model) ([]compose.Stage, error) {
 	})
 }
 
-// checkCards refuses network cards that ports would never get: Neutron gives them to ports of its physical networks, and Nova knows each of
-// one.
+// checkCards rejects network cards that no port could use: Neutron assigns them to ports of its physical networks, and Nova assigns one
+// physical network to a card.
 func (m *model) checkCards() error {
 	if !m.hasCards() {
 		return nil
@@ -89,7 +88,7 @@ func checkDevices(m *model, path string, devices []hypervisorv1.PCIDevice) error
 	return errors.Join(errs...)
 }
 
-// checkPhysicalNetwork refuses a network of which the control plane gives nobody functions of cards.
+// checkPhysicalNetwork rejects a physical network for which the control plane does not enable SR-IOV ports.
 func (m *model) checkPhysicalNetwork(field, name string) error {
 	var known []string
 	if to := m.plane.access.Networks.Agents; to != nil {

@@ -24,13 +24,13 @@ import (
 )
 
 const (
-	// storageComponent is what disks of virtual machines in a pool of a StorageCluster need.
+	// storageComponent prepares nova-compute for disks of servers in a pool of a StorageCluster.
 	storageComponent = "storage"
-	// storageField is where the claim names the pool. No backend of Cinder is called so.
+	// storageField is the path of the claim's reference to the pool. No Cinder backend has this name.
 	storageField = "spec." + storageComponent
 )
 
-// What brings the key of the pool's user, and where nova-compute has it. A key that is replaced is read with the next connection.
+// Names of the copy of the pool user's key, and its folder in nova-compute. A rotated key is read with the next connection.
 const (
 	diskKeysName  = "storage-secrets"
 	diskKeyPrefix = "storage-key-"
@@ -40,18 +40,18 @@ const (
 	cephFile      = "ceph.conf"
 )
 
-// diskUse is what is known of the pool that disks of virtual machines are in.
+// diskUse is the known state of the Ceph pool with the disks of servers.
 type diskUse struct {
-	// client is how it is reached. Nil: there is none, or nobody knows yet, and nova-compute is not there.
+	// client describes access to the pool. Nil: no pool is used, or its state is unknown and nova-compute does not exist.
 	client *common.StorageClient
-	// cluster is the provider config of the one that it is in.
+	// cluster is the provider config of the Ceph cluster's cluster.
 	cluster string
-	// waits is what has to happen, in a sentence. Empty: nothing.
+	// waits is the reason for waiting, in a sentence. Empty: none.
 	waits string
 }
 
-// findDisks finds how the pool is reached, as the user that Nova of the control plane is: that has consented to this claim, or nothing
-// would be known of it. What was known of the pool holds while its cluster says nothing, or nothing more to this claim.
+// findDisks resolves access to the pool as the Ceph user of the control plane's Nova. The StorageCluster must allow the control plane, or
+// its state is not visible here. While the StorageCluster publishes no state, or no longer to this claim, the last known state is used.
 func (m *model) findDisks(required reference.Required) error {
 	existing, pooled := m.pooled()
 	pool := m.spec.Storage
@@ -91,13 +91,13 @@ func (m *model) findDisks(required reference.Required) error {
 	return err
 }
 
-// checkDisksUnmoved refuses to look for disks where they are not.
+// checkDisksUnmoved returns the error for a change of the location of disks.
 func (m *model) checkDisksUnmoved() error {
 	return invalid.Field(storageField, "it is not what pods of nova-compute were made with, and disks of virtual machines do not move; put "+
 		"it back, and make another pool of hypervisors beside this one")
 }
 
-// pooled reports whether there are pods of nova-compute, and whether these keep disks in a pool.
+// pooled reports whether pods of nova-compute exist, and whether their disks are in a Ceph pool.
 func (m *model) pooled() (existing, pooled bool) {
 	for _, name := range m.seen.Names() {
 		o, _ := m.seen.Get(name)
@@ -112,7 +112,7 @@ func (m *model) pooled() (existing, pooled bool) {
 	return false, false
 }
 
-// diskKeySet is the Secret with the key of the pool's user, and no other.
+// diskKeySet returns the Secret with the key of the pool's user, and no others.
 func (m *model) diskKeySet() tenantsecret.Set {
 	set := tenantsecret.Set{
 		Name: diskKeysName, Prefix: diskKeyPrefix, Type: corev1.SecretTypeOpaque, Instance: m.instance, Labels: m.meta(diskKeysName).Labels,
@@ -123,7 +123,7 @@ func (m *model) diskKeySet() tenantsecret.Set {
 	return set
 }
 
-// diskKeys are the resources that bring that key.
+// diskKeys returns the names of the resources that copy the key.
 func (m *model) diskKeys() []string {
 	c := m.disks.client
 	if c == nil {
@@ -133,7 +133,7 @@ func (m *model) diskKeys() []string {
 	return []string{set.Resource(set.Target(c.SecretName))}
 }
 
-// storage brings the key, says which pool disks are in, and keeps the StorageCluster while they are.
+// storage copies the key, records the pool of the disks, and protects the StorageCluster while it is in use.
 func storage(m *model) ([]compose.Stage, error) {
 	pool, c := m.spec.Storage, m.disks.client
 	data := map[string]string{"disks": storagepool.Ref(*pool)}
@@ -158,8 +158,8 @@ func storage(m *model) ([]compose.Stage, error) {
 	return append(m.diskKeySet().Stages(), requested), nil
 }
 
-// disksFirst are the resources that come before nova-compute where disks are in a pool: a hypervisor that is known gets virtual machines,
-// which libvirt starts with the pool's key. Where nova-compute is there nothing holds it up any more.
+// disksFirst returns the resources that must exist before nova-compute if disks are in a pool: servers are scheduled to a registered
+// hypervisor, and libvirt starts them with the pool's key. Once nova-compute exists, nothing delays it any more.
 func (m *model) disksFirst() []string {
 	if existing, _ := m.pooled(); existing || m.spec.Storage == nil {
 		return nil
@@ -173,8 +173,8 @@ func (m *model) disksFirst() []string {
 	return out
 }
 
-// diskOptions are those of nova-compute. Images that Glance keeps raw in the same Ceph are cloned, without moving data. What virtual
-// machines delete is deleted in the pool, and what they flush is written.
+// diskOptions returns the options of nova-compute. Raw images of Glance in the same Ceph cluster are cloned without copying data. Discards
+// and flushes of servers reach the pool.
 // https://docs.ceph.com/en/latest/rbd/rbd-openstack/#configuring-nova
 func (m *model) diskOptions() oslo.Config {
 	c := m.disks.client
@@ -188,7 +188,7 @@ func (m *model) diskOptions() oslo.Config {
 	}}
 }
 
-// mountDiskKey gives nova-compute the key of the pool's user.
+// mountDiskKey mounts the key of the pool's user into nova-compute.
 func (m *model) mountDiskKey(pod *corev1.PodSpec) {
 	c := m.disks.client
 	if c == nil {

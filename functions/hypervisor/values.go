@@ -25,7 +25,7 @@ func (m *model) checkValues() error {
 		g := &m.groups[i]
 		errs = append(errs, checkProcessors(g), m.checkEmulation(g), checkReserved(g), checkBridges(g), checkPCIDevices(g), checkGateway(g))
 	}
-	// A slice inherits what is wrong in the pool: one error is enough.
+	// A slice inherits errors of the pool: report each only once.
 	return invalid.Distinct(errs...)
 }
 
@@ -38,7 +38,7 @@ func (g *group) ownField(name string, set bool) string {
 	return "spec." + name
 }
 
-// checkProcessors returns an error for sets of processors that Nova does not accept: it exits if both have a processor in common
+// checkProcessors returns an error for CPU sets that Nova does not accept: it exits if both contain the same CPU
 // (nova.virt.libvirt.driver.LibvirtDriver.init_host).
 func checkProcessors(g *group) error {
 	cpu := g.node.CPU
@@ -112,7 +112,7 @@ func checkBridges(g *group) error {
 				"%s is the bridge of physical network %s already, and the VLANs of "+
 					"both would be the same; name another bridge", b.Bridge, b.PhysicalNetwork))
 		}
-		if b.Bridge == integrationBridge { // The schema refuses it, too.
+		if b.Bridge == integrationBridge { // The schema rejects it, too.
 			errs = append(errs, invalid.Field(at+".bridge", "cannot be %s, to which servers are connected; name another one, such as br-ex",
 				b.Bridge))
 		}
@@ -140,8 +140,8 @@ func checkBridges(g *group) error {
 	return errors.Join(append(errs, checkCardsOfBridges(g, interfaces))...)
 }
 
-// systemInterfaces are interfaces that a node has for itself, by the text that their names begin with. The kernel gives lo to every node;
-// the others are made by Open vSwitch, for its datapath and for tunnels (lib/dpif-netlink.c, lib/netdev-vport.c).
+// systemInterfaces are interfaces that a node reserves, by name or by the prefix of their names. The kernel creates lo on every node; Open
+// vSwitch creates the others for its datapath and for tunnels (lib/dpif-netlink.c, lib/netdev-vport.c).
 var systemInterfaces = []struct {
 	name, is string
 	prefix   bool
@@ -153,7 +153,7 @@ var systemInterfaces = []struct {
 	{"vxlan_sys_", "an interface that Open vSwitch makes for tunnels", true},
 }
 
-// checkReserved returns an error for a bridge, or an interface for any use, that the node or Open vSwitch has for itself.
+// checkReserved returns an error for a bridge, or an interface for any use, that the node or Open vSwitch reserves.
 func checkReserved(g *group) error {
 	var errs []error
 	check := func(field string, name hypervisorv1.Interface) {
@@ -174,7 +174,7 @@ func checkReserved(g *group) error {
 	for _, use := range endpoints(g) {
 		field := g.ownField(use.name, use.set)
 		check(field, use.of)
-		// Bridges of physical networks may have an address of the node; these have none.
+		// Bridges of physical networks may have an address of the node; these two have none.
 		if use.of == integrationBridge || use.of == tunnelBridge {
 			errs = append(errs, invalid.Field(field, "%s is a bridge of Neutron, which has no address, and %s; set an interface of the node",
 				use.of, use.is))
@@ -183,7 +183,7 @@ func checkReserved(g *group) error {
 	return errors.Join(errs...)
 }
 
-// checkGateway returns an error for gateways that no node of the group can be.
+// checkGateway returns an error for a gateway selector that matches no node of the group.
 func checkGateway(g *group) error {
 	key, other := conflict(g.gateway(), g.with)
 	if !other {
@@ -197,11 +197,11 @@ func checkGateway(g *group) error {
 		"or set another one", key, g.gateway()[key], g.with[key])
 }
 
-// An endpoint is an interface at whose address something of the node ends.
+// An endpoint is an interface whose address is used as an endpoint of the node.
 type endpoint struct {
 	name, is string
 	of       hypervisorv1.Interface
-	// set reports whether the group has it of its own.
+	// set reports whether the group sets it itself.
 	set bool
 }
 
@@ -236,9 +236,8 @@ func checkCardsOfBridges(g *group, interfaces map[hypervisorv1.Interface]int) er
 	return errors.Join(errs...)
 }
 
-// checkPCIDevices returns an error for a device that is in two entries which give it to different servers. Nova takes the first that
-// matches
-// (nova.pci.devspec.PciDeviceSpec), so that the other one never has any.
+// checkPCIDevices returns an error for a device that is in two entries for different servers. Nova uses the first entry that matches
+// (nova.pci.devspec.PciDeviceSpec), so that the second entry never has a device.
 func checkPCIDevices(g *group) error {
 	var errs []error
 	path := g.ownField("pciDevices", g.own.PCIDevices != nil)
@@ -257,8 +256,8 @@ func checkPCIDevices(g *group) error {
 	return errors.Join(errs...)
 }
 
-// sameDevices reports whether every device of one can match the other, as far as the claim shows it: what is at an address, or behind an
-// interface, is not known here.
+// sameDevices reports whether every device of one can match the other, as far as the claim shows it: the device at an address, or of an
+// interface, is unknown here.
 func sameDevices(a, b hypervisorv1.PCIDevice) bool {
 	if a.VendorID != b.VendorID || a.ProductID != b.ProductID || a.Interface != b.Interface && (a.Address == "" || b.Address == "") {
 		return false
@@ -275,7 +274,7 @@ func sameDevices(a, b hypervisorv1.PCIDevice) bool {
 	return true
 }
 
-// parts returns domain, bus, slot and function of an address, whose form the schema checks.
+// parts returns domain, bus, slot and function of an address, whose format the schema validates.
 func parts(address string) [4]string {
 	var out [4]string
 	fields := strings.FieldsFunc(address, func(r rune) bool { return r == ':' || r == '.' })
@@ -283,8 +282,8 @@ func parts(address string) [4]string {
 	return out
 }
 
-// checkMigrationNetwork returns an error for a network of live migrations that nothing uses: with libvirt of the node, its operating system
-// sets where others connect to.
+// checkMigrationNetwork returns an error for a migration network that is not used: if the node's operating system runs libvirt, its
+// configuration sets the address for migrations.
 func (m *model) checkMigrationNetwork() error {
 	if m.spec.Virtualization.Libvirt.Mode == managed {
 		return nil
@@ -316,8 +315,8 @@ func (m *model) checkMemory() error {
 	)
 }
 
-// checkPhysicalNetworks returns an error for physical networks that the control plane does not have: no network could be made in them, and
-// servers would have no way out.
+// checkPhysicalNetworks returns an error for physical networks that the control plane does not have: no network could be created in them,
+// and servers would have no external access.
 func (m *model) checkPhysicalNetworks(owner string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
 	n := theirs.Services.Neutron
 	if n == nil || !n.Enabled {
@@ -355,8 +354,8 @@ func (m *model) checkPhysicalNetworks(owner string, theirs *controlplanev1.Contr
 	return errors.Join(errs...)
 }
 
-// checkZones returns an error for nodes that would be in two availability zones: Nova refuses to put a host into an aggregate of another
-// zone than that of an aggregate that it is in (nova.compute.api.AggregateAPI.is_safe_to_update_az).
+// checkZones returns an error for nodes that would be in two availability zones: Nova does not add a host to an aggregate whose zone
+// differs from that of the host's other aggregates (nova.compute.api.AggregateAPI.is_safe_to_update_az).
 func (m *model) checkZones(owner string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
 	if theirs.Services.Nova == nil {
 		return nil

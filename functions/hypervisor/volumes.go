@@ -18,20 +18,20 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// volumesAttachable is the condition that says whether virtual machines of the pool get volumes, and of which backends they do not.
+// volumesAttachable is the condition that reports whether servers of the pool can use volumes, and the backends whose volumes they cannot.
 const volumesAttachable = "VolumesAttachable"
 
-// keysName begins the names of what brings the keys of volumes here, keyPrefix those of the copies. They are brought apart from what nodes
-// log in with: nothing but volumes waits for a key that is missing.
+// keysName is the name prefix of the objects that copy the keys of volumes, keyPrefix that of the copies. They are separate from the logins
+// of nodes: a missing key delays volumes only.
 const (
 	keysName  = "volume-secrets"
 	keyPrefix = "volume-key-"
 )
 
-// keysFolder is where a container has the keyring of each backend, by its name, and the key of virtual machines' disks.
+// keysFolder is the folder in containers with the keyring of each backend, by its name, and the key of servers' disks.
 const keysFolder = "/etc/keys"
 
-// inCeph are the backends whose disks are in a Ceph.
+// inCeph returns the backends whose volumes are in Ceph.
 func (m *model) inCeph() []controlplanev1.VolumeAccess {
 	var out []controlplanev1.VolumeAccess
 	if m.known() {
@@ -44,7 +44,7 @@ func (m *model) inCeph() []controlplanev1.VolumeAccess {
 	return out
 }
 
-// keySet are the Secrets with the keys of these backends, and no others.
+// keySet returns the Secrets with the keys of these backends, and no others.
 func (m *model) keySet() tenantsecret.Set {
 	set := m.controlPlaneSecrets(keysName, keyPrefix)
 	for _, v := range m.inCeph() {
@@ -54,14 +54,14 @@ func (m *model) keySet() tenantsecret.Set {
 	return set
 }
 
-// A toldKey is one that libvirt is told: what is opened by it, whose it is, and by what it is known.
+// A libvirtSecret is a Ceph key that is defined as a secret in libvirt: its purpose, its Ceph user, and its UUID.
 type libvirtSecret struct {
 	name, user, uuid string
-	// secret has it, in an entry.
+	// secret is the Secret with the key, under the key entry.
 	secret, entry string
 }
 
-// libvirtSecrets are those of backends, and of the pool that virtual machines' disks are in.
+// libvirtSecrets returns the secrets of the backends, and of the Ceph pool of servers' disks.
 func (m *model) libvirtSecrets() []libvirtSecret {
 	var out []libvirtSecret
 	keys := m.keySet()
@@ -74,8 +74,8 @@ func (m *model) libvirtSecrets() []libvirtSecret {
 	return out
 }
 
-// volumeKeys tells libvirt on each node of the keys by which QEMU opens volumes and disks: Cinder and Nova name a key by its UUID, and
-// nothing else.
+// volumeKeys defines on each node the libvirt secrets with which QEMU opens volumes and disks: Cinder and Nova reference a key only by its
+// UUID.
 func volumeKeys(m *model) ([]compose.Stage, error) {
 	config, sets := files{volumeKeysComponent, map[string]string{"volume-keys.sh": volumeKeysScript}}, compose.Stage{}
 	for i := range m.groups {
@@ -88,8 +88,8 @@ func volumeKeys(m *model) ([]compose.Stage, error) {
 	return append(m.keySet().Stages(), compose.Stage{m.revision(config)}, sets), nil
 }
 
-// keysDaemon is a pod of its own, since libvirt's is not replaced when there is another backend, and is not there where the node runs its
-// own. It speaks to libvirt's socket, and to nothing else: it has a network of its own, in which everything is denied.
+// keysDaemon runs in a separate pod, because libvirt's pod is not replaced for a new backend, and does not exist if the node runs libvirt.
+// It connects to libvirt's socket only: it has its own network, in which everything is denied.
 func (m *model) keysDaemon(config files) daemon {
 	var volumes []string
 	var keys []corev1.VolumeProjection
@@ -130,7 +130,7 @@ func (m *model) keysDaemon(config files) daemon {
 	}
 }
 
-// attachableBackends says of which backends virtual machines get no volumes, and why. Where there is no backend there is nothing to say.
+// attachableBackends reports the backends whose volumes servers cannot use, and why. Without backends, there is nothing to report.
 func (m *model) attachableBackends() ready.Result {
 	if !m.known() || len(m.plane.access.Volumes) == 0 {
 		return ready.Result{}
@@ -159,7 +159,7 @@ func (m *model) attachableBackends() ready.Result {
 	return ready.Result{Ready: true, Reason: "AllBackends", Message: "libvirt has the keys of all backends on all nodes"}
 }
 
-// nodesWith is how many nodes are to have a component, and on how many it is ready.
+// nodesWith returns the number of nodes that must run a component, and the number on which it is ready.
 func (m *model) nodesWith(component string) (desired, has int64) {
 	for _, g := range m.groups {
 		if set, ok := m.seen.Get(g.name(component)); ok {

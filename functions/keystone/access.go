@@ -10,10 +10,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// catalogAccess is what K-ORC logs in by: an application credential of the administrator's, and not the password. With it K-ORC
-// can do what it has to, but makes no other credential (https://docs.openstack.org/keystone/latest/user/application_credentials.html),
-// and it is replaced regularly. K-ORC reads the Secret for each login, so that nothing has to be rolled. The companion watches what an
-// aggregate is made of, so that this one waits for the credential itself.
+// catalogAccess builds K-ORC's credential: an application credential of the administrator instead of the password. It grants K-ORC the
+// required rights but cannot create further credentials (https://docs.openstack.org/keystone/latest/user/application_credentials.html), and
+// it is rotated regularly. K-ORC reads the Secret for each login, so that no pods must be restarted. The companion watches the sources of a
+// SecretAggregate, so that only the aggregate waits for the credential.
 func catalogAccess(m *model) ([]compose.Stage, error) {
 	name, cloud := m.Sub("korc"), keystonev1.KORCCloud(m.Name)
 	rotation := m.ApplicationCredential(name, m.administrator(), m.adminCloud(), m.spec.KORCCredential,

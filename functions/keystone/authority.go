@@ -16,17 +16,16 @@ import (
 
 const authorityResource = "authority"
 
-// authority is whose certificate the API has, for a Gateway, which verifies it.
+// authority is the CA of the API's certificate, published for a Gateway that verifies it.
 type authority struct {
-	// certificates in PEM, which are public. A function reads no Secret: the companion reports the authority by which it verifies Keystone
-	// itself.
+	// certificates are in PEM, and public. A function cannot read Secrets: the companion reports the CA with which it verifies Keystone.
 	certificates string
-	// wanted: there is something to publish, or there was. Published: it is there, and a policy may name it.
+	// wanted reports whether a CA is or was published, published whether the ConfigMap exists, so that a policy may reference it.
 	wanted, published bool
 }
 
-// findAuthority finds what the companion has reported, or what was published of it: a companion that has lost its word takes nothing
-// away, nor does a cluster that cannot be seen.
+// findAuthority returns the CA that the companion reports, or else the published one: a companion without status, or an unreachable
+// cluster, does not remove it.
 func findAuthority(seen observe.State) authority {
 	check, _ := seen.Get(loginResource)
 	existing, ok := seen.Get(authorityResource)
@@ -37,12 +36,12 @@ func findAuthority(seen observe.State) authority {
 	return a
 }
 
-// authorityMap is the ConfigMap with the authority. It changes when the authority is renewed, so it is not immutable.
+// authorityMap returns the ConfigMap with the CA. It changes when the CA is renewed, so it is not immutable.
 func (m *model) authorityMap() *corev1.ConfigMap {
 	return workload.ConfigMap(m.Meta(keystonev1.AuthorityName(m.Name)), map[string]string{certificate.CAKey: m.authority.certificates})
 }
 
-// exposed brings the API to the outside, and the authority to a Gateway, which verifies the others by it, too.
+// exposed exposes the API, and publishes the CA for a Gateway, which also verifies the other services with it.
 func exposed(m *model) ([]compose.Stage, error) {
 	stages, err := service.Exposure(m)
 	if err == nil && m.authority.wanted && m.spec.Exposure.Type == exposure.GatewayAPI {

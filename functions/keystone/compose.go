@@ -1,4 +1,4 @@
-// Package keystone composes one Keystone: what every service has, and its keys, its first user, its directories and its federation.
+// Package keystone composes a Keystone: the components of every service, and keys, bootstrap, domains of directories and federation.
 package keystone
 
 import (
@@ -15,7 +15,7 @@ func New() function.Runner {
 
 type component = compose.Component[*model]
 
-// graph is what a Keystone consists of besides what every service does, and what needs what.
+// graph lists the components of Keystone in addition to those of every service, and their dependencies.
 var graph = service.Graph(&definition,
 	service.ExtraComponent[*model]{
 		Component: component{Name: "keys", Needs: []string{"companion-access"}, Build: keys}, Before: "config", NeededBy: "schema",

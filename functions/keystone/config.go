@@ -7,7 +7,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// options are those of Keystone besides those that every service has.
+// options returns the options of Keystone in addition to those of every service.
 // https://docs.openstack.org/keystone/latest/configuration/config-options.html
 func (m *model) options() oslo.Config {
 	c := oslo.Config{
@@ -18,12 +18,12 @@ func (m *model) options() oslo.Config {
 			"allow_expired_window": int(*m.spec.Fernet.AllowExpiredWindowSeconds),
 		},
 		"fernet_tokens": {"key_repository": m.Path(fernetKeys)},
-		// Receipts load their own repository even where nobody uses them.
+		// The repository of receipts is loaded even if receipts are not used.
 		"fernet_receipts": {"key_repository": m.Path(fernetKeys)},
 		"credential":      {"key_repository": m.Path(credentialKeys)},
 	}
 	if m.spec.Exposure != nil && m.spec.Exposure.Path != "" {
-		// The Gateway takes the path away, so that Keystone cannot see it in requests.
+		// The Gateway strips the path, so that Keystone cannot derive the URL from requests.
 		c["DEFAULT"] = oslo.Options{"public_endpoint": strings.TrimSuffix(string(m.spec.Endpoints.Public), "/v3")}
 	}
 	if len(m.spec.IdentityBackends) > 0 {

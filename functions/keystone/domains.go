@@ -16,7 +16,7 @@ import (
 
 type backend = keystonev1.IdentityBackend
 
-// direct derives what a Keystone with directories has besides: a Secret with a configuration file for each.
+// direct derives the settings of identity backends: a Secret with a configuration file for each.
 func (m *model) direct(seen observe.State) error {
 	if len(m.spec.IdentityBackends) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (m *model) direct(seen observe.State) error {
 func passwordSource(i int) string { return fmt.Sprintf("password%d", i) }
 func caSource(i int) string       { return fmt.Sprintf("ca%d", i) }
 
-// domainConfig is keystone.<domain>.conf of an identity backend. The password is a placeholder, which the companion fills.
+// domainConfig returns keystone.<domain>.conf of an identity backend. The companion fills in the password.
 func (m *model) domainConfig(i int, b backend) (string, error) {
 	ldap := oslo.Options{
 		"url":           b.LDAP.URL,

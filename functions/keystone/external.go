@@ -14,13 +14,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// A Keystone that somebody else runs is what a Keystone of our own is for others, and nothing besides: the Secrets that they log in by,
-// under the same names, a regular login, and the authority that is published. What logs in does not see which of the two there is.
+// An external Keystone is represented by the same objects as our own, and no others: the Secrets with credentials, under the same names, a
+// periodic login check, and the published CA. Consumers do not distinguish the two.
 
-// internalCASuffix ends the name of the certificate whose Secret holds the control plane's own authority.
+// internalCASuffix is the name suffix of the certificate whose Secret holds the control plane's own CA.
 const internalCASuffix = "authority"
 
-// administrator is who looks after the catalog.
+// administrator returns the user that manages the catalog.
 func (m *model) administrator() string {
 	if e := m.spec.External; e != nil {
 		return string(e.User)
@@ -28,7 +28,8 @@ func (m *model) administrator() string {
 	return m.spec.Bootstrap.AdminUser
 }
 
-// korcInterface is the interface at which K-ORC uses Keystone. That of one elsewhere which is called internal may lead nowhere from here.
+// korcInterface returns the endpoint interface that K-ORC uses. The internal interface of an external Keystone may be unreachable from
+// here.
 func (m *model) korcInterface() string {
 	if m.spec.External != nil {
 		return "public"
@@ -36,8 +37,8 @@ func (m *model) korcInterface() string {
 	return "internal"
 }
 
-// certified is the certificate of the API. Where that is elsewhere, it is one that nobody serves: its Secret holds the authority of this
-// control plane, and no Secret has that without a key.
+// certified builds the certificate of the API. With an external Keystone, the certificate is unused: its Secret provides the control
+// plane's CA, and cert-manager issues a CA only together with a certificate and key.
 func certified(m *model) ([]compose.Stage, error) {
 	if !m.External {
 		return service.Certificate(m)
@@ -46,8 +47,8 @@ func certified(m *model) ([]compose.Stage, error) {
 		certificate.Server(m.Meta(m.Sub(internalCASuffix)), m.spec.IssuerRef, m.Sub(internalCASuffix))), nil
 }
 
-// externalClouds are the authorities by which services verify that Keystone, and each other, and the administrator's clouds.yaml. Services
-// have one file for both: it has the authority that the claim names, and the control plane's own.
+// externalClouds builds the CA bundle with which services verify the external Keystone and each other, and the administrator's clouds.yaml.
+// Services read one file for both: it has the claim's CA and the control plane's own.
 func (m *model) externalClouds() []compose.Stage {
 	e, cloud, authorities := m.spec.External, m.adminCloud(), m.ServerCA()
 	yaml := fmt.Sprintf(`clouds:
@@ -84,8 +85,8 @@ func (m *model) externalClouds() []compose.Stage {
 	}
 }
 
-// externalLogin is the companion's regular login, which changes nothing of the user, who is not ours, and then the authority that it
-// reports, for Gateways that verify the other services by it.
+// externalLogin builds the companion's periodic login, which does not change the external user, and then publishes the reported CA for
+// Gateways, which verify the other services with it.
 func (m *model) externalLogin() []compose.Stage {
 	spec := openstackv1.IdentityCheckSpec{CloudCredentialsRef: m.adminCloud()}
 	stages := service.SingleObjectComponent(loginResource, c5c3.IdentityCheck(m.Meta(m.Name), spec))

@@ -24,24 +24,24 @@ import (
 
 const (
 	httpdConf = "httpd.conf"
-	// ssoPage is where Keystone looks for the page by default.
+	// ssoPage is Keystone's default name of the page.
 	ssoPage         = "sso_callback_template.html"
 	providerCA      = "provider-ca"
 	federationIssue = "HTTP_OIDC_ISS"
-	// localPort is where uWSGI listens behind the proxy.
+	// localPort is the port of uWSGI behind the proxy.
 	localPort = keystonev1.Port + 1
-	// proxyHealth is the name of the port where the proxy answers probes, and proxyHealthPort its number.
+	// proxyHealth is the name of the port of the proxy's probes, and proxyHealthPort its number.
 	proxyHealth     = "proxy-health"
 	proxyHealthPort = workload.HealthPort + 1
-	// clientSecret is the key of the Secret of the client.
+	// clientSecret is the key of the client's Secret.
 	clientSecret = "client-secret"
-	// The variables that the proxy reads its client's secret and its sessions' passphrase from.
+	// Environment variables of the proxy with its client's secret and its sessions' passphrase.
 	clientSecretEnv = "OIDC_CLIENT_SECRET"     //nolint:gosec // the name of a variable, not a secret
 	passphraseEnv   = "OIDC_CRYPTO_PASSPHRASE" //nolint:gosec // the name of a variable, not a secret
 )
 
-// ssoForm is the page by which a user's browser brings a token to a dashboard; Keystone puts in $host and $token. The login of
-// a dashboard ends at it: https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html#configuring-keystone
+// ssoForm is the page by which a user's browser passes a token to a dashboard; Keystone substitutes $host and $token. The login of a
+// dashboard ends at it: https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html#configuring-keystone
 const ssoForm = `<!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"><title>Login</title></head>
@@ -54,10 +54,10 @@ const ssoForm = `<!DOCTYPE html>
 </html>
 `
 
-// proxyResources are enough for the hundred requests that the proxy takes at a time.
+// proxyResources are sufficient for the proxy's hundred concurrent requests.
 var proxyResources = workload.Resources("50m", "64Mi", "256Mi")
 
-// deriveFederation derives what a Keystone with a federation has besides.
+// deriveFederation derives the settings of federation.
 func (m *model) deriveFederation(seen observe.State) error {
 	if m.spec.Federation == nil {
 		return nil
@@ -69,7 +69,7 @@ func (m *model) deriveFederation(seen observe.State) error {
 	m.ExtraFiles = []service.ExtraFile{{Name: ssoPage, Text: ssoForm}, {Name: httpdConf, Text: m.httpd(), External: true}}
 	m.Server.Listen, m.Server.CertFile, m.Server.KeyFile = fmt.Sprintf("127.0.0.1:%d", localPort), "", ""
 	m.AnnotateStartupInputs(seen,
-		// Apache reads a certificate when it starts; uWSGI alone reads a renewed one by itself.
+		// Apache reads a certificate at startup only; uWSGI reloads a renewed one automatically.
 		// https://cert-manager.io/docs/reference/api-docs/#cert-manager.io/v1.CertificateStatus
 		service.StartupInput{
 			Resource: service.CertificateResource, Path: []string{"status", "revision"}, Annotation: keystonev1.Group + "/certificate",
@@ -80,8 +80,8 @@ func (m *model) deriveFederation(seen observe.State) error {
 	return err
 }
 
-// federationClient is the Secret of the federation's client, as the proxy reads it: a copy whose content the companion distinguishes,
-// which nobody does for the one that the claim names.
+// federationClient returns the Secret of the federation's client for the proxy: a copy whose versions the companion tracks, unlike those of
+// the Secret that the claim references.
 func (m *model) federationClient() runtime.Object {
 	ref := m.spec.Federation.ClientSecretRef
 	return c5c3.SecretAggregate(m.Meta(m.Sub(clientResource)), c5c3v1.SecretAggregateSpec{
@@ -91,8 +91,8 @@ func (m *model) federationClient() runtime.Object {
 	})
 }
 
-// APIPod is uWSGI with https, or uWSGI behind a proxy that logs users in at an OpenID Connect provider: Apache with mod_auth_openidc
-// (https://docs.openstack.org/keystone/latest/admin/federation/).
+// APIPod returns the pod of uWSGI with HTTPS, or of uWSGI behind a proxy that logs users in at an OpenID Connect provider: Apache with
+// mod_auth_openidc (https://docs.openstack.org/keystone/latest/admin/federation/).
 func (m *model) APIPod() workload.Pod {
 	f := m.spec.Federation
 	if f == nil {
@@ -120,15 +120,15 @@ func (m *model) APIPod() workload.Pod {
 	workload.ServerProbes(&proxy, m.Answers(), health, health)
 	back := &p.Containers[0]
 	workload.Drain(back)
-	// uWSGI listens for the proxy beside it alone, so that the request that proves its start comes through that.
+	// uWSGI listens on localhost for the proxy only, so that the startup probe goes through the proxy.
 	workload.Health(back, m.Answers())
 	back.StartupProbe.HTTPGet.Port = intstr.FromInt32(m.Port)
 	p.Containers = append(p.Containers, proxy)
 	return p
 }
 
-// httpd is the proxy's configuration: it logs users in where Keystone's federation asks for it, and hands every request on. Headers that
-// tell who a user is are removed from requests, so that only the proxy can set them.
+// httpd returns the configuration of the proxy: it logs users in on the paths of Keystone's federation, and forwards every request. It
+// removes identity headers from requests, so that only the proxy can set them.
 func (m *model) httpd() string {
 	return workload.HTTPD{
 		Name: m.InternalHost(), Port: m.Port, Backend: localPort, TerminationGracePeriod: terminationGracePeriod,
@@ -139,7 +139,7 @@ func (m *model) httpd() string {
 	}.Config()
 }
 
-// openID is how the proxy talks to the provider.
+// openID returns the directives for access to the provider.
 func (m *model) openID() []string {
 	f := m.spec.Federation
 	scopes := []string{"openid", "email", "profile"}
@@ -154,13 +154,13 @@ func (m *model) openID() []string {
 	}
 	if f.IntrospectionURL != "" {
 		lines = append(lines,
-			// Said here and not read from the metadata: with several threads the module mixes up the memory of what it has read there, up to
+			// The endpoint is set here and not read from the metadata: with several threads the module mixes up the memory of the metadata, up to
 			// 2.4.12.3 at least (https://github.com/OpenIDC/mod_auth_openidc/blob/v2.4.12.3/src/metadata.c, oidc_oauth_metadata_provider_parse).
 			"OIDCOAuthIntrospectionEndpoint "+string(f.IntrospectionURL),
 			"OIDCOAuthClientID "+id,
 			"OIDCOAuthClientSecret "+password,
 			"OIDCOAuthAcceptTokenAs header",
-			// Logins are rare, and one by a token that was revoked must not succeed.
+			// Logins are rare, and a login with a revoked token must not succeed.
 			"OIDCOAuthTokenIntrospectionInterval -1")
 	}
 	if f.CASecretRef != nil {
@@ -173,27 +173,27 @@ func (m *model) openID() []string {
 		"OIDCClaimPrefix OIDC-",
 		"OIDCSessionType client-cookie",
 		"OIDCPassClaimsAs headers",
-		// Whatever stands before the pods, users come by https, and to the port that their request names or the default one: without
-		// this the module takes the pod's own port for theirs, and sends them there after the login. Early: before it looks.
+		// Users connect with HTTPS through any load balancer, to the port in their request or to the default one: without this header the module
+		// redirects them to the pod's own port after the login. Early: before the module evaluates it.
 		"OIDCXForwardedHeaders X-Forwarded-Proto",
 		"RequestHeader set X-Forwarded-Proto https early")
 }
 
-// locations are where users log in.
+// locations returns the paths of logins.
 func (m *model) locations() []workload.Location {
 	f := m.spec.Federation
 	at := func(path, auth, action string, admitted ...string) workload.Location {
 		return workload.Location{Path: path, Directives: append([]string{"AuthType " + auth, "OIDCUnAuthAction " + action}, admitted...)}
 	}
 	const browser, anybody = "openid-connect", "Require valid-user"
-	// Whoever has a token of the provider's may log in by it where a command line does, and is looked at more closely there.
+	// On the path of command line clients, a token of the provider is sufficient; its claims are checked more strictly there.
 	auth, admitted := browser, []string{anybody}
 	if f.IntrospectionURL != "" {
 		auth, admitted = "auth-openidc", m.allowedOrigins()
 	}
 	return []workload.Location{
-		// Everywhere else the module only takes such headers out of requests. Keystone believes them on every path: also where it
-		// gives tokens, it maps whoever they name to a user.
+		// On other paths, the module only removes such headers from requests. Keystone trusts them on every path: the token API maps the user in
+		// the headers as well.
 		at("/", browser, "pass", anybody),
 		at(fmt.Sprintf("/v3/OS-FEDERATION/identity_providers/%s/protocols/openid/auth", f.Provider), auth, "auth", admitted...),
 		at(fmt.Sprintf("/v3/auth/OS-FEDERATION/identity_providers/%s/protocols/openid/websso", f.Provider), browser, "auth", anybody),
@@ -202,10 +202,10 @@ func (m *model) locations() []workload.Location {
 	}
 }
 
-// allowedOrigins are the rules for who logs in by a token: it has to be of this issuer, and this client's, or one for it. A provider says of a
-// token that another application got, and might replay here, that it is valid, too
-// (https://www.rfc-editor.org/rfc/rfc9700.html#name-access-token-privilege-restr). Who logs in by a browser is admitted by the same: his
-// identity token was issued for this client.
+// allowedOrigins returns the rules for logins with a token: it must be from this issuer, and issued to or for this client. A provider also
+// reports a token as valid that another application received and might replay here
+// (https://www.rfc-editor.org/rfc/rfc9700.html#name-access-token-privilege-restr). Browser logins satisfy the same rules: their ID token
+// was issued for this client.
 func (m *model) allowedOrigins() []string {
 	f := m.spec.Federation
 	return []string{

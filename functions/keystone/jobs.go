@@ -11,26 +11,26 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// What Jobs run, as components, and as suffixes of their names.
+// Commands of Jobs, as components and as suffixes of their names.
 const (
 	bootstrapName  = "bootstrap"
 	trustFlushName = "trust-flush"
 )
 
-// cacheEnv switches off the cache, which a command needs no configuration for then.
+// cacheEnv disables the cache, so that a command requires no configuration of it.
 var cacheEnv = oslo.MustEnvName("cache", "enabled")
 
-// bootstrapResources are enough for one command; they are not those of the API, whose change must not run it again.
+// bootstrapResources are sufficient for one command. They are independent of the API's resources, whose change must not run the Job again.
 var bootstrapResources = workload.Resources("100m", "256Mi", "1Gi")
 
-// bootstrap makes the first user, project and roles, and Keystone's own catalog entry. It runs again for a new image, which may bring new
-// roles, but not because of an option: it reads no configuration file, only what it needs. Running again is harmless, but sets the
-// administrator's password to that of its Secret. https://docs.openstack.org/keystone/latest/admin/bootstrap.html
+// bootstrap creates the first user, project and roles, and Keystone's own catalog entry. It runs again for a new image, which may add
+// roles, but not after a change of an option: it reads no configuration file, only what it needs. Running it again is harmless, but sets
+// the administrator's password to the one in its Secret. https://docs.openstack.org/keystone/latest/admin/bootstrap.html
 //
-// It gives the administrator none of the options that exempt a user from [security_compliance] (keystone/cmd/bootstrap.py of 27.1 to
-// 30.0). Two of its rules are looked at when a password is set, so that they do not meet one that is set here, without a configuration:
-// neither does it expire, nor has it to be changed. The two others are looked at when someone logs in: lockout_failure_attempts, by which
-// anybody locks the administrator out, and disable_user_account_days_inactive. No command sets the options; a call of the API does.
+// It sets none of the administrator's options that exempt a user from [security_compliance] (keystone/cmd/bootstrap.py of 27.1 to 30.0).
+// Two rules apply when a password is set, and have no effect on one that is set here, without a configuration: it neither expires nor must
+// be changed. The two others apply at login: lockout_failure_attempts, by which anyone can lock the administrator out, and
+// disable_user_account_days_inactive. The options can be set with the API only.
 func bootstrap(m *model) ([]compose.Stage, error) {
 	const attempts = 6
 	w := m.Workload.With(m.Sub(bootstrapName), bootstrapName)
@@ -51,7 +51,7 @@ func bootstrap(m *model) ([]compose.Stage, error) {
 	return service.Once(bootstrapName, w, pod, attempts)
 }
 
-// trustFlush removes trusts that have expired.
+// trustFlush removes expired trusts.
 func trustFlush(m *model) ([]compose.Stage, error) {
 	w := m.Workload.With(m.Sub(trustFlushName), trustFlushName)
 	pod := m.Pod(m.Image, m.Files, []string{"keystone-manage", "trust_flush"})

@@ -16,8 +16,8 @@ import (
 
 const loginResource = "login"
 
-// login is the companion's regular login at the internal address, by which the administrator's password, the certificate, the database
-// and the keys are proven. Nothing waits for it: Keystone is not ready while it fails, but goes on as it is.
+// login builds the companion's periodic login at the internal address, which tests the administrator's password, the certificate, the
+// database and the keys. No component depends on it: while it fails, Keystone is not ready, but its objects are still reconciled.
 func login(m *model) ([]compose.Stage, error) {
 	if m.spec.External != nil {
 		return m.externalLogin(), nil
@@ -32,7 +32,7 @@ func login(m *model) ([]compose.Stage, error) {
 	return service.SingleObjectComponent(loginResource, c5c3.IdentityCheck(m.Meta(m.Name), spec)), nil
 }
 
-// live is what the companion has found: nil if it has not looked yet.
+// live returns the result of the companion's check. Nil: it has not checked yet.
 func live(check *observe.Object) *common.Live {
 	c, ok := check.Condition("Reachable")
 	if !ok {
@@ -50,7 +50,7 @@ func live(check *observe.Object) *common.Live {
 	return l
 }
 
-// conditionIsTrue of a condition: what is not known is not so.
+// conditionIsTrue returns True or False for a condition. Unknown counts as False.
 func conditionIsTrue(c observe.Condition) string {
 	if c.Status == string(metav1.ConditionTrue) {
 		return c.Status

@@ -16,10 +16,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// terminationGracePeriod is how long requests may go on while a pod stops.
+// terminationGracePeriod is the time that requests have to complete while a pod stops.
 const terminationGracePeriod = 60 * time.Second
 
-// definition is what is the same for every Keystone. It keeps the catalog itself: bootstrap makes its entry.
+// definition is the part that all Keystones have in common. Bootstrap creates the catalog entry.
 var definition = service.Definition{
 	App:                    keystonev1.ServiceName,
 	Title:                  "Keystone",
@@ -44,22 +44,22 @@ var definition = service.Definition{
 	}},
 }
 
-// Resources whose content the API's pods read only as they start.
+// Resources whose content the API's pods read at startup only.
 const (
-	// domainsResource is the Secret of all identity backends. Keystone reads its files at its start:
+	// domainsResource is the Secret of all identity backends. Keystone reads its files at startup:
 	// https://docs.openstack.org/keystone/latest/admin/configuration.html#domain-specific-configuration
 	domainsResource = "domains"
 	// clientResource is the Secret of the federation's client, an environment variable of the proxy.
 	clientResource = "federation-client"
 )
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	*service.Service
 	spec keystonev1.KeystoneSpec
 	// proxyImage of the federation proxy.
 	proxyImage string
-	// live is what the running Keystone reports, authority whose certificate it has.
+	// live is the reported state of the running Keystone, authority the CA of its certificate.
 	live      *common.Live
 	authority authority
 }
@@ -102,11 +102,11 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	return m, m.Render()
 }
 
-// domainsAnnotation of the API's pods says which domains there were when they started.
+// domainsAnnotation of the API's pods records the domains that existed at their start.
 const domainsAnnotation = keystonev1.Group + "/domains"
 
-// externalEgress is where the directories and the provider are that the spec names, by their ports. What a provider's metadata name besides,
-// such as where it gives its keys, has to be at one of the same ports.
+// externalEgress returns egress to the ports of the directories and of the provider in the spec. Further addresses in a provider's
+// metadata, such as that of its keys, must use the same ports.
 func (m *model) externalEgress() ([]workload.Flow, error) {
 	var addresses []string
 	for _, b := range m.spec.IdentityBackends {
@@ -133,7 +133,7 @@ func status(m *model, plan compose.Plan) any {
 	s := keystonev1.KeystoneStatus{ServiceStatus: m.Status(plan)}
 	s.Live = m.live
 	if m.External {
-		s.Release = string(m.TargetRelease) // Nothing of it waits for a release.
+		s.Release = string(m.TargetRelease) // It does not depend on a release.
 		return s
 	}
 	s.Refs = &keystonev1.References{AdminSecret: m.adminSecret()}

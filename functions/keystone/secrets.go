@@ -10,13 +10,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// The key repositories: resources, suffixes of objects and Secrets, volumes and folders are called alike.
+// The key repositories. Resources, suffixes of objects and Secrets, volumes and folders have the same names.
 const (
 	fernetKeys     = "fernet-keys"
 	credentialKeys = "credential-keys" //nolint:gosec // a name, not a secret
 )
 
-// keys are the repositories that tokens and stored credentials are encrypted with.
+// keys builds the repositories of the keys that encrypt tokens and stored credentials.
 func keys(m *model) ([]compose.Stage, error) {
 	fernet := m.repository(fernetKeys, openstackv1.KeyRepositorySpec{
 		Type:             openstackv1.KeyTypeFernet,
@@ -37,7 +37,7 @@ func keys(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{fernet, credential}}, nil
 }
 
-// repository is a KeyRepository whose keys every pod reads.
+// repository returns a KeyRepository whose keys every pod reads.
 func (m *model) repository(name string, spec openstackv1.KeyRepositorySpec) compose.Resource {
 	spec.SecretName, spec.Consumers = common.ObjectName(m.Sub(name)), m.Consumers()
 	if s := m.spec.SecretStore; s != nil {
@@ -48,7 +48,7 @@ func (m *model) repository(name string, spec openstackv1.KeyRepositorySpec) comp
 
 func (m *model) keyVolume(name string) service.Volume { return m.SecretVolume(name, m.Sub(name)) }
 
-// clouds is the administrator's clouds.yaml.
+// clouds builds the administrator's clouds.yaml.
 func clouds(m *model) ([]compose.Stage, error) {
 	if m.spec.External != nil {
 		return m.externalClouds(), nil

@@ -24,7 +24,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// korcCloud is by what K-ORC logs in, adminCloud by what the companion does.
+// korcCloud returns the credentials of K-ORC, adminCloud those of the companion.
 func korcCloud() korc.Credentials {
 	return korc.Credentials(keystonev1.KORCCloud(keystonev1.ServiceName))
 }
@@ -33,13 +33,13 @@ func adminCloud() common.CloudCredentialsReference {
 	return keystonev1.AdminCloud(keystonev1.ServiceName)
 }
 
-// entryResource begins the names of resources that are read back.
+// entryResource is the name prefix of resources whose state is read.
 const entryResource = "catalog-service"
 
 func roleResource(role keystoneservicev1.Role) string { return "role-" + string(role) }
 
-// account is the service's user, its roles, and what it logs in by. The user is called as the claim's instance: K-ORC takes over a user
-// that exists, so that nobody may choose whose.
+// account builds the service's user, its roles, and its login. The user has the name of the claim's instance: K-ORC adopts an existing
+// user, so that tenants must not choose the name.
 func account(m *model) ([]compose.Stage, error) {
 	cloud, generated := korcCloud(), m.controlPlaneMeta(m.sub("user"))
 	first := compose.Stage{
@@ -63,7 +63,8 @@ func account(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{first, second, roles}, nil
 }
 
-// role is a role of the user in the project of the services. It is taken away with its object: of a user who stays, too.
+// role returns a role assignment of the user in the project of the services. It is revoked when its object is deleted, even if the user
+// remains.
 func (m *model) role(role keystoneservicev1.Role) *openstackv1.RoleAssignment {
 	return c5c3.RoleAssignment(m.controlPlaneMeta(m.sub(string(role))), openstackv1.RoleAssignmentSpec{
 		CloudCredentialsRef: adminCloud(),
@@ -74,11 +75,11 @@ func (m *model) role(role keystoneservicev1.Role) *openstackv1.RoleAssignment {
 	})
 }
 
-// loginSecret is what the service logs in by, in the control plane's namespace.
+// loginSecret returns the Secret of the service's login, in the control plane's namespace.
 func (m *model) loginSecret() string { return m.sub("login") }
 
-// login is that Secret: everything in one, so that a pod takes it as its environment, and a program as a file. Other services are asked at
-// their addresses from outside: of those inside, Keystone's alone is open to the namespace.
+// login returns that Secret. It contains everything, so that pods can use it as environment or as file. Other services are called at their
+// public addresses: of the internal addresses, only Keystone's is reachable from the namespace.
 func (m *model) login() *c5c3v1.SecretAggregate {
 	environment := map[string]string{
 		"OS_AUTH_TYPE": "password", "OS_IDENTITY_API_VERSION": "3", "OS_INTERFACE": "public", "OS_REGION_NAME": m.plane.region,
@@ -114,7 +115,7 @@ func (m *model) login() *c5c3v1.SecretAggregate {
 	})
 }
 
-// secretSet brings that Secret to the claim's namespace, with rights to get it and nothing else.
+// secretSet copies that Secret to the claim's namespace, with permission to get only this Secret.
 func (m *model) secretSet() tenantsecret.Set {
 	keys := append(keystoneservicev1.Variables(), keystoneservicev1.CloudsKey, keystoneservicev1.CAKey)
 	return tenantsecret.Set{
@@ -123,7 +124,7 @@ func (m *model) secretSet() tenantsecret.Set {
 	}
 }
 
-// companionAccess lets the companion read and write the Secrets of the account, and no others.
+// companionAccess grants the companion access to the Secrets of the account, and no others.
 func companionAccess(m *model) ([]compose.Stage, error) {
 	objects := []runtime.Object{m.login()}
 	for _, role := range m.spec.Account.Roles {
@@ -133,14 +134,14 @@ func companionAccess(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}}, nil
 }
 
-// catalogEntry is a place in the catalog.
+// catalogEntry is an entry of the catalog.
 type catalogEntry struct {
 	keystoneservicev1.Catalog
-	// field is where the spec has it, suffix what the names of its objects end with: nothing, for the first.
+	// field is its path in the spec, suffix the name suffix of its objects, which is empty for the first entry.
 	field, suffix string
 }
 
-// catalogEntries are all places that the spec asks for, the first one first.
+// catalogEntries returns all requested entries, in order.
 func (m *model) catalogEntries() []catalogEntry {
 	var out []catalogEntry
 	if c := m.spec.Catalog; c != nil {
@@ -152,8 +153,8 @@ func (m *model) catalogEntries() []catalogEntry {
 	return out
 }
 
-// catalog is the service's entries and its addresses, and in which region they are. Clients must not be sent to a service that is gone, so
-// that it goes with the claim.
+// catalog builds the service's catalog entries with their endpoints and regions. They are deleted with the claim, so that clients are not
+// directed to a service that no longer exists.
 func catalog(m *model) ([]compose.Stage, error) {
 	cloud := korcCloud()
 	var entries, regions compose.Stage
@@ -184,7 +185,8 @@ func catalog(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{entries, regions}, nil
 }
 
-// network lets pods of the claim's namespace, and of those that it names, reach Keystone, to log in and to check tokens, and nothing else.
+// network allows traffic from pods of the claim's namespace, and of the namespaces that it lists, to Keystone only, to log in and to
+// validate tokens.
 func network(m *model) ([]compose.Stage, error) {
 	pods := workload.ManagedPodLabels()
 	pods["app.kubernetes.io/name"], pods["app.kubernetes.io/component"] = keystonev1.ServiceName, "api"

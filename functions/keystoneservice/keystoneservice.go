@@ -1,5 +1,5 @@
-// Package keystoneservice composes a KeystoneService: what a service of somebody's own has in the Keystone of a control plane, and the
-// Secret that it logs in by.
+// Package keystoneservice composes a KeystoneService: the account and catalog entries of a custom service in the Keystone of a control
+// plane, and the Secret of its login.
 package keystoneservice
 
 import (
@@ -30,7 +30,7 @@ func New() function.Runner {
 	}
 }
 
-// Components.
+// Names of components.
 const (
 	controlPlaneComponent = "control-plane"
 	companionComponent    = "companion-access"
@@ -41,7 +41,8 @@ const (
 	inUseComponent        = "in-use"
 )
 
-// graph is what a service has in Keystone, and what needs what. All but the first goes when the control plane takes its consent back.
+// graph lists the components of a service in Keystone, and their dependencies. All but the first are deleted when the control plane revokes
+// its consent.
 var graph = compose.Graph[*model]{
 	{Name: controlPlaneComponent, Phase: common.PhasePending, Build: controlPlane},
 	{
@@ -70,10 +71,10 @@ var graph = compose.Graph[*model]{
 	},
 }.MustValidate()
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	claim function.Claim
-	// instance names what is this claim's in the control plane's namespace, and its user in Keystone: nobody else is called so.
+	// instance is the name prefix of this claim's objects in the control plane's namespace, and its user in Keystone. It is unique.
 	instance string
 	spec     keystoneservicev1.KeystoneServiceSpec
 	// previous is the status of the last call.
@@ -97,16 +98,16 @@ func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error
 			"XKeystoneService")
 	}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
-	if len(m.spec.Account.Roles) == 0 { // As the schema says, for callers that do not go through an API server.
+	if len(m.spec.Account.Roles) == 0 { // The schema's default, for callers that bypass the API server.
 		m.spec.Account.Roles = []keystoneservicev1.Role{keystoneservicev1.RoleService}
 	}
-	if ref := m.spec.ControlPlaneRef; ref.Namespace == "" || ref.Name == "" { // So does the schema.
+	if ref := m.spec.ControlPlaneRef; ref.Namespace == "" || ref.Name == "" { // The schema requires both.
 		return nil, invalid.Field("spec.controlPlaneRef", "it names no control plane; give its namespace and name")
 	}
 	if err := syntax.Check("spec", &m.spec); err != nil {
 		return nil, err
 	}
-	for _, e := range m.catalogEntries() { // Admission refuses this, too.
+	for _, e := range m.catalogEntries() { // Admission rejects this, too.
 		if e.Type.Reserved() {
 			return nil, invalid.Field(e.field+".type", "%q is the type of a service of OpenStack's own; choose another", e.Type)
 		}
@@ -115,13 +116,13 @@ func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error
 	return m, err
 }
 
-// name begins the names of what is in the claim's namespace.
+// name returns the name prefix of objects in the claim's namespace.
 func (m *model) name() string { return keystoneservicev1.SecretName(m.claim.Name) }
 
-// sub is the name of an object in the control plane's namespace.
+// sub returns the name of an object in the control plane's namespace.
 func (m *model) sub(part string) string { return m.instance + "-" + part }
 
-// claimMeta is the meta of an object in the claim's namespace, there of one in the control plane's.
+// claimMeta returns the metadata of an object in the claim's namespace, controlPlaneMeta of one in the control plane's.
 func (m *model) claimMeta(name string) object.Meta {
 	return object.Meta{Name: name, Namespace: m.claim.Namespace, Labels: m.labels()}
 }
@@ -135,7 +136,7 @@ func (m *model) labels() map[string]string {
 	return workload.Workload{Name: app, App: app, Instance: m.instance, Component: app}.Labels()
 }
 
-// place says where the objects live: in the management cluster.
+// place returns the default target of objects: the management cluster.
 func place(m *model) respond.Target {
 	config := cmp.Or(string(m.platform.ProviderConfig), "in-cluster")
 	return respond.Target{Prefix: m.instance, Management: config, Workload: config}
@@ -158,7 +159,7 @@ func status(m *model, plan compose.Plan) any {
 	return out
 }
 
-// whose names the control plane.
+// whose returns a description of the control plane for messages.
 func (m *model) whose() string {
 	return fmt.Sprintf("control plane %s of namespace %s", m.spec.ControlPlaneRef.Name, m.spec.ControlPlaneRef.Namespace)
 }

@@ -32,7 +32,7 @@ var kind = servicetest.Kind{
 	},
 }
 
-// controlPlaneYAML is the composite resource of the control plane; claimOf is its claim, with what it grants.
+// controlPlaneYAML is the composite resource of the control plane; claimOf returns its claim with some grants.
 const controlPlaneYAML = `
 apiVersion: crossplane.c5c3.io/v1alpha1
 kind: XControlPlaneCluster
@@ -51,7 +51,7 @@ func claimOf(grants string) string {
 
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }
 
-// around is the world of claim limes in namespace quotas, with what is there besides.
+// around adds further objects to the input of claim limes in namespace quotas.
 func around(w *simulate.Cluster, others ...string) {
 	w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed("{namespace: quotas, name: limes}"))
 	delete(w.XR.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
@@ -63,7 +63,7 @@ func around(w *simulate.Cluster, others ...string) {
 	}
 }
 
-// parsed is an object of YAML, which the test itself wrote.
+// parsed returns an object from YAML.
 func parsed(text string) *structpb.Struct {
 	m := map[string]any{}
 	if err := yaml.UnmarshalStrict([]byte(text), &m); err != nil {
@@ -92,11 +92,11 @@ const (
 		"join; correct the reference, or have its owner name this claim in spec.keystoneServices there"
 )
 
-// more is a claim that says more.
+// more returns a claim with further fields.
 func more(fields string) string { return strings.TrimSuffix(least, "}") + ", " + fields + "}" }
 
-// TestConsent: a control plane lets in the claims that it names, as far as it says. Whoever else refers to it is told what one is told of
-// none at all; that it lets in neighbours is another matter.
+// TestConsent verifies that a control plane allows the claims in its grants only. Other claims get the error of a missing control plane;
+// permission for a namespace is not sufficient.
 func TestConsent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -174,7 +174,7 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// TestRequirementsStable: of a control plane that does not consent not even the composite resource is asked for.
+// TestRequirementsStable verifies that the composite resource of a control plane without consent is not requested.
 func TestRequirementsStable(t *testing.T) {
 	w := world(least, claimOf(""), controlPlaneYAML)
 	if err := w.Run(func(simulate.Step) {}); err == nil {
@@ -185,7 +185,7 @@ func TestRequirementsStable(t *testing.T) {
 	}
 }
 
-// TestUnclaimed: without a claim there is no namespace that the Secret could be in.
+// TestUnclaimed verifies that a claim is required: without it, the Secret has no namespace.
 func TestUnclaimed(t *testing.T) {
 	w := world(least, claimOf(granted), controlPlaneYAML)
 	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "claimRef")
@@ -194,17 +194,17 @@ func TestUnclaimed(t *testing.T) {
 	}
 }
 
-// everything is a claim that has all that there is, and is let in so.
+// everything is a claim with all fields, all of which are granted.
 const everything = "{namespace: quotas, name: limes, type: resources, allowAdministration: true}"
 
-// TestReverted: what a control plane takes back goes, and nothing else of it; while it cannot be asked, what is there stays, and nothing
-// comes that nobody has granted.
+// TestReverted verifies that exactly the objects of a revoked grant are removed. While the control plane cannot be read, existing objects
+// stay, and no further ones are created.
 func TestReverted(t *testing.T) {
 	full := more(entry + ", account: {roles: [service, admin]}")
 	for name, tc := range map[string]struct {
 		reason, spec string
 		others       []string
-		// gone are the resources that go, waits is what is said.
+		// gone are the removed resources, waits is the message.
 		gone  []string
 		waits string
 	}{
@@ -241,13 +241,13 @@ func TestReverted(t *testing.T) {
 	}
 }
 
-// TestNoFurtherSteps: a claim that asks for more than it has while nobody can be asked gets no more rights.
+// TestNoFurtherSteps verifies that a claim gets no additional rights while the control plane cannot be read.
 func TestNoFurtherSteps(t *testing.T) {
 	w := world(least, claimOf(everything), controlPlaneYAML)
 	changed(t, w, "It has neither.", more(entry+", account: {roles: [service, admin]}"), nil, nil, "spec.catalog.type: ")
 }
 
-// TestAdditionalCatalogRemoved: of several places, the one goes that is taken back; while nobody can be asked, all stay.
+// TestAdditionalCatalogRemoved verifies that only the revoked catalog entry is removed, and none while the control plane cannot be read.
 func TestAdditionalCatalogRemoved(t *testing.T) {
 	const both = "{namespace: quotas, name: limes, type: resources, additionalTypes: [s3]}"
 	spec := more(entry + ", " + additional)
@@ -274,7 +274,8 @@ func TestAdditionalCatalogRemoved(t *testing.T) {
 	}
 }
 
-// changed lets a world be ready, then others be there and the spec be another one. It compares what goes and is said; nothing comes.
+// changed makes a claim ready, and then changes its spec and the required objects. It compares removed resources and the message; no
+// resource may be added.
 func changed(t *testing.T, w *simulate.Cluster, reason, spec string, others, removed []string, waiting string) {
 	t.Helper()
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -316,7 +317,7 @@ func changed(t *testing.T, w *simulate.Cluster, reason, spec string, others, rem
 	}
 }
 
-// named are resources without the claim's own name, which is long.
+// named returns resource names without the instance name.
 func named(all []string) []string {
 	const instance = "quotas-limes-f09386cc167a82ce6aae"
 	short := strings.NewReplacer(instance+"-limes-keystone", "secret", instance, "secret", "limes-keystone-in-use", "in-use")
@@ -332,7 +333,7 @@ func without(all, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(others, name) })
 }
 
-// TestNames: claims whose names run into one another have nothing in common in a control plane's namespace, nor in Keystone.
+// TestNames verifies that claims with similar names have no common object names in a control plane's namespace, or in Keystone.
 func TestNames(t *testing.T) {
 	of := func(namespace, name string) map[string]encoded.Struct {
 		w := world(least, claimOf(fmt.Sprintf("{namespace: %s, name: %s}", namespace, name)), controlPlaneYAML)

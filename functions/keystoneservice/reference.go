@@ -24,11 +24,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// controlPlaneKind is the kind of the claim that is referred to.
+// controlPlaneKind is the kind of the referenced claim.
 const controlPlaneKind = "ControlPlaneCluster"
 
-// controlPlaneOf is the reference to the control plane. Here it is not a namespace that it lets in, but each service by the name of its
-// claim: an account in a cloud is more than a neighbour.
+// controlPlaneOf returns the reference to the control plane. A control plane allows each service by the name of its claim instead of its
+// namespace, because an account in a cloud grants more than network access.
 func controlPlaneOf(claim function.Claim, ref common.ClaimReference) reference.ClaimReference {
 	return reference.ClaimReference{
 		Kind: controlPlaneKind, Ref: ref, Namespace: claim.Namespace, Claim: "control-plane-claim", Composite: "control-plane",
@@ -36,7 +36,7 @@ func controlPlaneOf(claim function.Claim, ref common.ClaimReference) reference.C
 	}
 }
 
-// grantOf is what a control plane's spec lets a claim have.
+// grantOf returns the permissions of a claim in the control plane's spec.
 func grantOf(spec *structpb.Struct, claim function.Claim) (controlplanev1.KeystoneServiceGrant, bool) {
 	requested := controlplanev1.ControlPlaneClusterSpec{}
 	part := &structpb.Struct{Fields: map[string]*structpb.Value{"keystoneServices": spec.GetFields()["keystoneServices"]}}
@@ -52,31 +52,31 @@ func grantOf(spec *structpb.Struct, claim function.Claim) (controlplanev1.Keysto
 	return requested.KeystoneServices[i], true
 }
 
-// requires are the claim of the control plane, and then the composite resource that it names, if that is any business of this claim.
+// requires returns selectors of the control plane's claim, and then of its composite resource, if that claim allows this one.
 func requires(in function.Input[keystoneservicev1.KeystoneService]) map[string]wire.Selector {
 	out := map[string]wire.Selector{}
 	controlPlaneOf(in.Claim, in.XR.Spec.ControlPlaneRef).Requires(in.Required, out)
 	return out
 }
 
-// controlPlaneInfo is what is known of the control plane.
+// controlPlaneInfo is the known state of the control plane.
 type controlPlaneInfo struct {
-	// instance is the namespace of its workloads. Empty: it is not known, or the control plane has taken its consent back.
+	// instance is the namespace of its workloads. Empty: it is unknown, or the control plane has revoked its consent.
 	instance    string
 	identityURL common.URL
 	region      string
-	// waits is what has to happen, in a sentence. Empty: nothing.
+	// waits is the reason for waiting, in a sentence. Empty: none.
 	waits string
 }
 
-// granted says that the control plane lets the service in, and that enough is known of it.
+// granted reports whether the control plane allows the service, and its state is sufficiently known.
 func (m *model) granted() bool { return m.plane.instance != "" }
 
 // resolveControlPlane reads the control plane.
 //
-// A claim that was never let in is refused. Of one that was, what is there goes as soon as the control plane is there and lets it in no
-// more, or not as it is: whoever gave consent must be able to end it, whatever the claim's owner does. What cannot be asked has taken
-// nothing back: then what was known of it holds.
+// A claim that was never allowed is rejected. Objects of a claim that was allowed are deleted when the control plane exists and no longer
+// allows it, or not in its present form: the owner of the control plane must be able to revoke consent regardless of the claim's owner. A
+// control plane that cannot be read has not revoked anything: the last known state stays.
 func (m *model) resolveControlPlane(required reference.Required) (controlPlaneInfo, error) {
 	to := controlPlaneOf(m.claim, m.spec.ControlPlaneRef)
 	grant, granted := m.observedGrant(), true
@@ -112,7 +112,7 @@ func (m *model) resolveControlPlane(required reference.Required) (controlPlaneIn
 	return out, err
 }
 
-// readControlPlane is what a control plane says of itself.
+// readControlPlane reads the state of a control plane.
 func (m *model) readControlPlane(xr *structpb.Struct) (controlPlaneInfo, error) {
 	c := controlplanev1.ControlPlaneCluster{}
 	if err := function.Decode(xr, &c); err != nil {
@@ -129,15 +129,15 @@ func (m *model) readControlPlane(xr *structpb.Struct) (controlPlaneInfo, error) 
 	return controlPlaneInfo{instance: c.Status.Instance, identityURL: c.Status.Endpoints[i].Internal, region: c.Spec.Global.Region}, nil
 }
 
-// there says that the control plane has a catalog, and with it the project of the services.
+// there reports whether the control plane's catalog exists, and with it the project of the services.
 func there(components []common.ComponentStatus) bool {
 	return slices.ContainsFunc(components, func(c common.ComponentStatus) bool {
 		return c.Name == catalogComponent && (c.Phase == common.ComponentReady || c.Phase == common.ComponentUpdating)
 	})
 }
 
-// refused is the answer to a reference that leads nowhere, whether nobody is there, or somebody who does not consent: what others have is
-// nobody's business.
+// refused returns the error for a reference to a control plane that does not exist or does not allow this claim. Both cases have the same
+// text, so that it does not disclose whether an object exists.
 func (m *model) refused() error {
 	ref := m.spec.ControlPlaneRef
 	return invalid.Field("spec.controlPlaneRef", "there is no ControlPlaneCluster %s in namespace %s that KeystoneService %s of namespace %s "+
@@ -145,7 +145,7 @@ func (m *model) refused() error {
 		m.claim.Name, m.claim.Namespace)
 }
 
-// checkGrant refuses what the control plane has not said.
+// checkGrant rejects requests that the control plane does not allow.
 func (m *model) checkGrant(grant controlplanev1.KeystoneServiceGrant) error {
 	for _, e := range m.catalogEntries() {
 		if slices.Contains(grant.Types(), string(e.Type)) {
@@ -165,7 +165,7 @@ func (m *model) checkGrant(grant controlplanev1.KeystoneServiceGrant) error {
 	return nil
 }
 
-// limit leaves nothing in the spec that is not granted.
+// limit removes everything from the spec that is not granted.
 func (m *model) limit(grant controlplanev1.KeystoneServiceGrant) {
 	granted := func(c keystoneservicev1.Catalog) bool { return slices.Contains(grant.Types(), string(c.Type)) }
 	if c := m.spec.Catalog; c != nil && !granted(*c) {
@@ -181,7 +181,7 @@ func (m *model) limit(grant controlplanev1.KeystoneServiceGrant) {
 	}
 }
 
-// observedGrant is what is there by an earlier consent: no more is made while nobody can be asked.
+// observedGrant returns the permissions that existing objects imply: no others are created while the control plane cannot be read.
 func (m *model) observedGrant() controlplanev1.KeystoneServiceGrant {
 	_, admin := m.seen.Get(roleResource(keystoneservicev1.RoleAdmin))
 	out := controlplanev1.KeystoneServiceGrant{AllowAdministration: admin}
@@ -193,13 +193,13 @@ func (m *model) observedGrant() controlplanev1.KeystoneServiceGrant {
 	return out
 }
 
-// admitted says that the control plane has let the service in before.
+// admitted reports whether the control plane has allowed the service before.
 func (m *model) admitted() bool {
 	_, ok := m.seen.Get(controlPlaneComponent)
 	return ok
 }
 
-// lastKnownControlPlane is what was known of the control plane, if anything was, and what is waited for.
+// lastKnownControlPlane returns the last known state of the control plane, if any, and the reason for waiting.
 func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
 	previous := m.previous.Account
 	if previous == nil {
@@ -208,7 +208,8 @@ func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
 	return controlPlaneInfo{instance: m.previous.ControlPlaneInstance, identityURL: previous.AuthURL, region: previous.Region, waits: waiting}
 }
 
-// controlPlane says in which cloud the service is, for whoever looks at the namespace, and holds everything back that needs it.
+// controlPlane records the control plane of the service in a ConfigMap for readers of the namespace, and delays all components that depend
+// on it.
 func controlPlane(m *model) ([]compose.Stage, error) {
 	ref := m.spec.ControlPlaneRef
 	rule, _ := ready.For(schema.GroupKind{Kind: "ConfigMap"})
@@ -224,9 +225,9 @@ func controlPlane(m *model) ([]compose.Stage, error) {
 	}}}, nil
 }
 
-// inUse keeps the control plane from being deleted by mistake while the service is in its Keystone, where K-ORC has to log in to remove it.
-// Its owner takes the service's name out of the claim first, and then nothing keeps it. The user is a ConfigMap that comes and goes with
-// the Usage: a Usage stays as long as its user does.
+// inUse protects the control plane from accidental deletion while the service is in its Keystone, where K-ORC must log in to remove it. The
+// owner of the control plane removes the service from its claim first, which ends the protection. The user of the Usage is a ConfigMap that
+// is created and deleted with the Usage, because a Usage stays as long as its user does.
 func inUse(m *model) ([]compose.Stage, error) {
 	user := m.name() + "-in-use"
 	return []compose.Stage{

@@ -1,4 +1,5 @@
-// Package neutron composes one Neutron: what every service has, and the workers that keep OVN as its database says, or answer agents.
+// Package neutron composes a Neutron: the components of every service, and the workers that synchronize OVN with its database, or that
+// serve agents.
 package neutron
 
 import (
@@ -31,10 +32,10 @@ func New() function.Runner {
 	}
 }
 
-// terminationGracePeriod is how long a process may go on with what it does while a pod stops.
+// terminationGracePeriod is the time for a process's operations to complete while a pod stops.
 const terminationGracePeriod = 60 * time.Second
 
-// definition is what is the same for every Neutron.
+// definition is the part that all Neutrons have in common.
 var definition = service.Definition{
 	App:                    neutronv1.ServiceName,
 	Title:                  "Neutron",
@@ -48,7 +49,7 @@ var definition = service.Definition{
 	Queue:                  true,
 	Databases: []service.Database{{
 		Group: "database",
-		// https://docs.openstack.org/neutron/latest/contributor/alembic_migrations.html. No release since 2025.1 brings anything to contract.
+		// https://docs.openstack.org/neutron/latest/contributor/alembic_migrations.html. No release since 2025.1 has contract migrations.
 		Schema: service.Schema{
 			Sync:     []openstackv1.Step{service.Step("upgrade", "neutron-db-manage", "upgrade", "heads")},
 			Expand:   []openstackv1.Step{service.Step("expand", "neutron-db-manage", "upgrade", "--expand")},
@@ -60,7 +61,7 @@ var definition = service.Definition{
 	}},
 }
 
-// Components, which are named as the processes are that run in them, and the client's certificate.
+// Components: processes, by their names, and the client's certificate.
 const (
 	certificateComponent = "ovn-certificate"
 	maintenance          = "maintenance"
@@ -68,8 +69,8 @@ const (
 	periodic             = "periodic"
 )
 
-// graph is what a Neutron consists of besides what every service does. It is in the catalog when OVN is kept as it says, or agents are
-// answered.
+// graph lists the components of a Neutron in addition to those of every service. It is added to the catalog when OVN is synchronized, or
+// agents are served.
 var graph = service.Graph(
 	&definition,
 	service.ExtraComponent[*model]{
@@ -85,16 +86,16 @@ var graph = service.Graph(
 	}},
 )
 
-// pods are what comes before those of each worker.
+// pods are the dependencies of each worker.
 var pods = []string{"schema", "certificate", "identity", "queue"}
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	*service.Service
 	spec *neutronv1.NeutronSpec
-	// north and south are members of OVN's databases.
+	// north and south are the first members of OVN's databases.
 	north, south member
-	// lastSync is what the companion says of the last comparison with OVN; nil if nobody has asked for one.
+	// lastSync is the companion's report on the last comparison with OVN. Nil: none was requested.
 	lastSync *observe.Object
 }
 
@@ -119,7 +120,7 @@ func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	); err != nil {
 		return nil, err
 	}
-	// By it a worker tells what it has left in the database before its last start from what others have.
+	// With it, a worker distinguishes its own database records from before its last start from those of others.
 	m.Server.StartTime = true
 	m.Logins = []string{novaGroup, placementGroup}
 	m.Env = append(m.env(), m.workers()...)
@@ -133,11 +134,11 @@ func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	return m, m.Render()
 }
 
-// pipelines is the file of Neutron's pipelines, which comes with the image. It is looked for where configuration files are.
+// pipelines is the image's file of Neutron's pipelines. Neutron looks for it in the folder of configuration files.
 const pipelines = "/opt/openstack/etc/neutron/api-paste.ini"
 
-// env is what every process needs besides: where its configuration is, a name that no other has, by which its workers share among each
-// other what OVN says, and an option that has another name in some releases.
+// env returns the variables of every process: the folder of its configuration, a unique host name, by which its workers distribute OVN
+// events, and an option that has another name in some releases.
 // https://docs.openstack.org/neutron/latest/contributor/internals/ovn/ovn_worker.html
 func (m *model) env() []corev1.EnvVar {
 	tenant := "project_network_types"
@@ -151,7 +152,7 @@ func (m *model) env() []corev1.EnvVar {
 	)
 }
 
-// workers are how many processes of a pod share what OVN says. Releases without the option ask uWSGI.
+// workers returns the number of a pod's processes that distribute OVN events. Releases without the option read it from uWSGI.
 func (m *model) workers() []corev1.EnvVar {
 	const option = "api_workers"
 	if !m.HasOption("DEFAULT", option) {
@@ -160,7 +161,8 @@ func (m *model) workers() []corev1.EnvVar {
 	return []corev1.EnvVar{{Name: oslo.MustEnvName("DEFAULT", option), Value: strconv.Itoa(int(m.Server.Processes))}}
 }
 
-// processes are those besides the API. Nothing calls them, but agents the one that answers agents, by the message queue.
+// processes returns the processes in addition to the API. They receive no requests, except that agents call the RPC server through the
+// message queue.
 func (m *model) processes() []service.Process {
 	var out []service.Process
 	if m.hasOVN() {
@@ -181,14 +183,14 @@ func (m *model) processes() []service.Process {
 	}, member{m.Spec.Database.Host, m.Spec.Database.Port}))
 }
 
-// daemon completes a worker, which keeps a connection to what it works with.
+// daemon completes a worker. Its probes check the connection to its server.
 func (m *model) daemon(p service.Process, with member) service.Process {
 	p.TerminationGracePeriod, p.Logins, p.Env, p.Egress = terminationGracePeriod, m.Logins, m.env(), m.APIEgress
 	p.Ready, p.Alive = workload.Connected(with.port), workload.Attached(with.host, with.port)
 	return p
 }
 
-// options are those of all processes.
+// options returns the options of all processes.
 func (m *model) options() oslo.Config {
 	return network.Options(m.spec.Mechanism, m.spec.Networks).Merge(oslo.Config{
 		"DEFAULT": {
@@ -201,7 +203,7 @@ func (m *model) options() oslo.Config {
 	}).Merge(m.mechanism())
 }
 
-// Groups of options by which other services are asked.
+// Option groups with the logins for other services.
 const (
 	novaGroup      = "nova"
 	placementGroup = "placement"

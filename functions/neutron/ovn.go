@@ -18,10 +18,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// ovnFolder is where pods have the certificate that they show to OVN's databases.
+// ovnFolder is the folder of the client certificate for OVN's databases in pods.
 const ovnFolder = "ovn"
 
-// clientSecret holds it: one that is made, or that somebody gave.
+// clientSecret returns the Secret of that certificate: a generated one, or one that the spec references.
 func (m *model) clientSecret() string {
 	if m.usesExternalOVN() {
 		return string(m.spec.OVN.ClientSecretRef.Name)
@@ -29,31 +29,31 @@ func (m *model) clientSecret() string {
 	return m.Sub("ovn-tls")
 }
 
-// usesExternalOVN says that OVN's databases are somebody else's.
+// usesExternalOVN reports whether OVN's databases are external.
 func (m *model) usesExternalOVN() bool { return m.hasOVN() && m.spec.OVN.ClientSecretRef != nil }
 
-// certified says that a certificate for them is made.
+// certified reports whether a client certificate is issued.
 func (m *model) certified() bool { return m.hasOVN() && !m.usesExternalOVN() }
 
-// clientCertificate is of OVN's own authority: who has one of it may write.
+// clientCertificate is issued by OVN's own CA, whose certificates grant write access.
 func clientCertificate(m *model) ([]compose.Stage, error) {
 	return service.SingleObjectComponent("ovn-client-certificate", certificate.Server(m.Meta(m.clientSecret()), *m.spec.OVN.IssuerRef, m.InternalHost())), nil
 }
 
-// jobs lets the check before an upgrade ask OVN what it has.
+// jobs allows egress of the upgrade check to OVN's databases.
 func jobs(m *model) ([]compose.Stage, error) {
 	pods := metav1.LabelSelector{MatchLabels: m.JobWorkload().Selector()}
 	reach := workload.NetworkPolicy(m.Meta(m.Sub("jobs")), pods, nil, []workload.Flow{m.databases()})
 	return service.SingleObjectComponent("jobs-network-policy", reach), nil
 }
 
-// A member is where a server of a database is reached.
+// A member is the address of a database server.
 type member struct {
 	host string
 	port int32
 }
 
-// memberOf is the first of the members that a field names: ssl:host:port,….
+// memberOf returns the first member of a list: ssl:host:port,….
 func memberOf(field, addresses string) (member, error) {
 	first, _, _ := strings.Cut(addresses, ",")
 	address, encrypted := strings.CutPrefix(first, "ssl:")
@@ -67,18 +67,18 @@ func memberOf(field, addresses string) (member, error) {
 	return member{}, invalid.Field(field, "%q names no member of a database; write ssl:host:port, one for each member, with commas", addresses)
 }
 
-// databases are where those of OVN are reached.
+// databases returns egress to OVN's databases.
 func (m *model) databases() workload.Flow {
 	return workload.Flow{Ports: []int32{m.north.port, m.south.port}, Blocks: service.Strings(m.spec.OVN.Networks)}
 }
 
-// hasOVN says that networks are made by OVN, and not by agents.
+// hasOVN reports whether OVN configures the networks instead of agents.
 func (m *model) hasOVN() bool { return m.spec.Mechanism != neutronv1.ByOVS }
 
-// hasAgents says that agents on nodes talk to it.
+// hasAgents reports whether agents on nodes use this Neutron.
 func (m *model) hasAgents() bool { return network.UsesAgents(m.spec.Mechanism, m.spec.Networks) }
 
-// checkMechanism refuses what does not go with what makes the networks, for callers that do not go through an API server, and finds OVN's
+// checkMechanism rejects settings that do not match the network mechanism, for callers that bypass the API server, and finds OVN's
 // databases.
 func (m *model) checkMechanism() error {
 	var errs []error
@@ -99,11 +99,11 @@ func (m *model) checkMechanism() error {
 	return errors.Join(errs...)
 }
 
-// agentWorkers is how many processes of each pod answer agents, besides one for what they report. The API has none of them, but has to know
-// that there are: without, it tells agents nothing (neutron.plugins.ml2.plugin.Ml2Plugin._start_rpc_notifiers).
+// agentWorkers is the number of RPC workers of each pod, in addition to one for agents' reports. The API runs none of them, but must be
+// configured with a nonzero number: otherwise it sends agents no notifications (neutron.plugins.ml2.plugin.Ml2Plugin._start_rpc_notifiers).
 const agentWorkers = 2
 
-// mechanism are the options by which what makes the networks is reached.
+// mechanism returns the options of the network mechanism.
 func (m *model) mechanism() oslo.Config {
 	called := oslo.Config{"DEFAULT": {"rpc_workers": 0, "rpc_state_report_workers": 0}}
 	if m.hasAgents() {

@@ -22,9 +22,10 @@ const (
 
 func (m *model) syncRequested() bool { return m.spec.OVN != nil && m.spec.OVN.Sync != nil }
 
-// sync asks the companion to compare. Nobody waits for the answer, which is no state of what is composed: it is in a condition of its own.
+// sync builds the companion's comparison request. No component depends on its result, which is not a state of composed objects: it is
+// reported in a separate condition.
 //
-// Neutron's tool loads the plugins, of which one is ready to ask Nova and Placement, so that it has what Neutron logs in by. It asks
+// Neutron's tool loads the plugins, one of which creates clients of Nova and Placement, so that it needs Neutron's logins. It calls
 // neither.
 func sync(m *model) ([]compose.Stage, error) {
 	pod := m.JobPod(m.Image, m.Files, nil)
@@ -38,7 +39,7 @@ func sync(m *model) ([]compose.Stage, error) {
 	}}}, nil
 }
 
-// inSync is the verdict on what the last comparison found. There is none where nobody has asked.
+// inSync reports the result of the last comparison. It is unset if none was requested.
 func (m *model) inSync() ready.Result {
 	if !m.syncRequested() {
 		return ready.Result{}
@@ -46,7 +47,7 @@ func (m *model) inSync() ready.Result {
 	queried, response := m.spec.OVN.Sync, m.answer()
 	if response == nil || response.Request != queried.Request || response.Mode != cmp.Or(queried.Mode, common.OVNSyncLog) {
 		c, _ := m.lastSync.Condition("Ready")
-		if c.Status == "True" { // It is about the request before.
+		if c.Status == "True" { // The message belongs to the previous request.
 			c.Message = ""
 		}
 		return ready.Wait("NotAnswered", "%s", cmp.Or(c.Message, fmt.Sprintf("request %q is not answered yet", queried.Request)))
@@ -55,7 +56,7 @@ func (m *model) inSync() ready.Result {
 	return ready.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }
 
-// answer is the last one, to whatever request.
+// answer returns the last result, of any request.
 func (m *model) answer() *common.OVNSyncAnswer {
 	return network.Answer(m.lastSync.Map("status", "answer"))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// archival removes what was deleted: first it goes to the shadow tables of its database, then from there. The first command ends with 1 if
-// it has moved something, the second with 3 if there is nothing to remove.
+// archival removes deleted rows: first they are moved to the shadow tables of their database, then purged. The first command exits with 1
+// if it has moved rows, the second with 3 if there are no rows to purge.
 // https://docs.openstack.org/nova/latest/cli/nova-manage.html#db-archive-deleted-rows
 func archival(m *model) ([]compose.Stage, error) {
 	script := fmt.Sprintf(`before=$(date -d '-%d days' +%%F)
@@ -24,7 +24,8 @@ nova-manage db purge --all-cells --before "$before" || [ $? -eq 3 ]
 	return service.SingleObjectComponent(archive, w.CronJob(pod, string(m.spec.Archive.Schedule), m.spec.Archive.Suspend)), nil
 }
 
-// jobs lets the check before an upgrade reach Keystone and what it looks up there, besides the databases, which all Jobs reach.
+// jobs allows egress of the upgrade check to Keystone and to the services that it looks up there, in addition to the databases, which all
+// Jobs reach.
 func jobs(m *model) ([]compose.Stage, error) {
 	keystone, err := service.ToKeystone(&m.Spec.Identity.KeystoneReference)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// cellResource is the resource of a cell. Its name begins so that no component's is the same.
+// cellResource returns the resource name of a cell. Its prefix keeps it distinct from component names.
 func cellResource(cell string) string { return "cell-" + cell }
 
-// cell0 is that Nova knows where to keep what was never placed.
+// cell0 maps cell0, in which Nova records servers that were never scheduled.
 func cell0(m *model) ([]compose.Stage, error) {
 	_, address := compute.CellCA(m.Service, compute.Cell0, m.spec.Database, m.spec.Database, m.spec.Queue, m.spec.Queue)
 	address.Queue = nil
@@ -29,7 +29,8 @@ func cell0(m *model) ([]compose.Stage, error) {
 	})), nil
 }
 
-// cells are the composite resources of the cells. They are told the wanted release: each brings its own schema there, and then its pods.
+// cells builds the composite resources of the cells. They receive the target release: each migrates its own schema, and then replaces its
+// pods.
 func cells(m *model) ([]compose.Stage, error) {
 	var stage compose.Stage
 	for i := range m.spec.Cells {
@@ -39,7 +40,7 @@ func cells(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// cell is the composite resource of a cell, with every field filled in.
+// cell returns the composite resource of a cell, with every field filled in.
 func (m *model) cell(c *novav1.Cell) *novacellv1.NovaCell {
 	s := m.spec.ServiceSpec
 	s.Exposure = nil
@@ -65,7 +66,7 @@ func (m *model) cellDatabase(c *novav1.Cell) common.Database {
 }
 func (m *model) cellQueue(c *novav1.Cell) common.Queue { return *cmp.Or(c.Queue, &m.spec.Queue) }
 
-// vhosts are those of the cells: whoever reads a cell's address fills in Nova's own user.
+// vhosts returns the permissions for the cells' virtual hosts: readers of a cell's address template fill in Nova's own user.
 func (m *model) vhosts() []c5c3v1.QueuePermission {
 	var out []c5c3v1.QueuePermission
 	for i := range m.spec.Cells {
@@ -76,7 +77,7 @@ func (m *model) vhosts() []c5c3v1.QueuePermission {
 	return out
 }
 
-// authorities are those of the cells' own servers, at which pods that read of a cell find it.
+// authorities returns the CA volumes of the cells' own servers, for pods that read a cell's database or queue.
 func (m *model) authorities() []service.Volume {
 	var out []service.Volume
 	for i := range m.spec.Cells {
@@ -87,7 +88,7 @@ func (m *model) authorities() []service.Volume {
 	return out
 }
 
-// cellWorkloads are those of the cells that log in.
+// cellWorkloads returns the workloads of the cells that log in.
 func (m *model) cellWorkloads() []openstackv1.Consumer {
 	var out []openstackv1.Consumer
 	for _, c := range m.spec.Cells {
@@ -100,8 +101,7 @@ func (m *model) cellWorkloads() []openstackv1.Consumer {
 	return out
 }
 
-// annotateStartupCells annotates pods with the cells as they know them since they started: another cell, and one that gets no more virtual
-// machines, replaces them.
+// annotateStartupCells annotates pods with the cells that they read at startup: a new cell, and a disabled one, replaces the pods.
 func (m *model) annotateStartupCells() {
 	pods, _ := m.seen.Get("deployment")
 	for _, c := range m.spec.Cells {
@@ -120,7 +120,7 @@ func (m *model) annotateStartupCells() {
 	}
 }
 
-// oldestCompute is the oldest of all cells.
+// oldestCompute returns the oldest nova-compute version of all cells.
 func (m *model) oldestCompute() compute.Oldest {
 	out := compute.Oldest{HostsListed: true}
 	for _, c := range m.spec.Cells {
@@ -129,7 +129,7 @@ func (m *model) oldestCompute() compute.Oldest {
 	return out
 }
 
-// upToDate says that Nova knows a cell as it is desired.
+// upToDate reports whether Nova's mapping of a cell matches the desired one.
 func (m *model) upToDate(c novav1.Cell) bool {
 	o, ok := m.seen.Get(cellResource(c.Name))
 	if !ok {
@@ -140,7 +140,7 @@ func (m *model) upToDate(c novav1.Cell) bool {
 	return disabled == c.Disabled && generation == o.Generation() && o.String("status", "phase") == common.ComponentReady
 }
 
-// cellStates are what the cells report.
+// cellStates returns the reported states of the cells.
 func (m *model) cellStates() []novav1.CellState {
 	out := make([]novav1.CellState, len(m.spec.Cells))
 	for i, c := range m.spec.Cells {
@@ -154,7 +154,7 @@ func (m *model) cellStates() []novav1.CellState {
 	return out
 }
 
-// services asks Nova which of its processes there are. What nobody waits for is not ready while it fails.
+// services builds the ServiceCheck of Nova's processes. No component depends on it while it fails.
 func services(m *model) ([]compose.Stage, error) {
 	known := []openstackv1.CheckedProcess{
 		{Binary: "nova-conductor", StatefulSetName: common.ObjectName(m.Sub(conductor))},

@@ -1,5 +1,5 @@
-// Package nova composes one Nova: what every service has, the daemons above the cells, a composite resource for each cell, and what keeps
-// books of them.
+// Package nova composes a Nova: the components of every service, the daemons above the cells, a composite resource for each cell, and the
+// mappings of cells.
 package nova
 
 import (
@@ -27,7 +27,7 @@ func New() function.Runner {
 	return function.Kind[novav1.Nova, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
-// definition is what is the same for every Nova.
+// definition is the part that all Novas have in common.
 var definition = service.Definition{
 	App:         compute.App,
 	Title:       "Nova",
@@ -36,17 +36,17 @@ var definition = service.Definition{
 	Description: "Virtual machines",
 	Port:        novav1.Port,
 	Module:      "nova.wsgi.osapi_compute:application",
-	// The list of its versions needs neither a login nor the database.
+	// The version list requires neither a login nor the database.
 	HealthPath:             "/",
 	TerminationGracePeriod: compute.TerminationGracePeriod,
-	// Properties of images, which requests of virtual machines hold, are read by no release before the one that wrote them.
+	// Image properties in servers' request specs can only be read by the release that wrote them, and later ones.
 	NeedsCutover: true,
 	Queue:        true,
 	Databases:    []service.Database{apiDatabase, compute.ManageDatabase(compute.Cell0Database)},
 }
 
-// apiDatabase is what cells have in common. Its upgrade is refused by what is found in all cells, before anything is changed: of the tables
-// that are read for that, no release that is supported has changed any.
+// apiDatabase is the database that cells have in common. Its upgrade check reads all cells, before anything is changed: no supported
+// release has changed the tables that it reads.
 var apiDatabase = service.Database{
 	Name: compute.APIDatabase, Group: "api_database",
 	Schema: service.Schema{
@@ -62,7 +62,7 @@ var apiDatabase = service.Database{
 
 var apiSync = []openstackv1.Step{service.Step("api-db-sync", "nova-manage", "api_db", "sync")}
 
-// Components, which are named as the processes are that run in them.
+// Components. Those of processes have the name of their process.
 const (
 	cell0Component = "cell0"
 	cellsComponent = "cells"
@@ -74,14 +74,14 @@ const (
 	computeCatalogComponent = "flavors-and-aggregates"
 )
 
-// pods are what comes before those of each process.
+// pods are the dependencies of each process.
 var pods = []string{"schema", "certificate", "identity", "queue", cellsComponent}
 
-// graph is what a Nova consists of besides what every service does, and what needs what. What has read which cells there are does not look
-// again, so the cells come first.
+// graph lists the components of a Nova in addition to those of every service, and their dependencies. Processes read the cells at startup
+// only, so the cells come first.
 //
-// It is in the catalog when it can do what it is asked for, which takes all of its processes. New versions go from the cells up: conductors
-// speak to the database for all others, and understand those that are a release behind.
+// It is added to the catalog when all of its processes are ready. New versions are rolled out from the cells up: conductors access the
+// database for all others, and support clients of the previous release.
 // https://docs.openstack.org/nova/latest/admin/upgrades.html
 var graph = service.Graph(
 	&definition,
@@ -113,11 +113,11 @@ var graph = service.Graph(
 	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	*service.Service
 	spec *novav1.NovaSpec
-	// uwsgi is what the spec says, without what follows from the API's memory.
+	// uwsgi are the settings of the spec, without values derived from the API's memory.
 	uwsgi common.UWSGI
 	seen  observe.State
 }
@@ -145,7 +145,7 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 	m.Env = compute.WSGIEnv(m.Service, m.Name)
 	m.Vhosts = m.vhosts()
 	m.Volumes = m.authorities()
-	// The API deletes keys of virtual machines that their hypervisor is not there to delete. Everything else is the hypervisors'.
+	// The API deletes secrets of servers whose hypervisor is gone. All other secrets are deleted by the hypervisors.
 	reached, err := keymanager.Reached(m.spec.KeyManager)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 	return m, m.Render()
 }
 
-// servers are the ports of the cells' own servers, where they are others than those of Nova's.
+// servers returns the ports of the cells' own servers that differ from Nova's.
 func (m *model) servers() []int32 {
 	var ports []int32
 	for i := range m.spec.Cells {
@@ -177,7 +177,7 @@ func (m *model) servers() []int32 {
 	return ports
 }
 
-// setDefaults repeats the defaults of the schema, for callers that do not go through an API server.
+// setDefaults applies the defaults of the schema, for callers that bypass the API server.
 func setDefaults(s *novav1.NovaSpec) {
 	const month = 30
 	if s.Consoles.Graphical == "" {
@@ -200,7 +200,7 @@ func setDefaults(s *novav1.NovaSpec) {
 	}
 }
 
-// checkProcesses refuses daemons that have no room.
+// checkProcesses rejects daemons with insufficient memory.
 func checkProcesses(s *novav1.NovaSpec) error {
 	errs := []error{
 		service.CheckAmounts("spec.api", s.API),
@@ -212,7 +212,7 @@ func checkProcesses(s *novav1.NovaSpec) error {
 	return errors.Join(errs...)
 }
 
-// processes are those besides the API.
+// processes returns the processes in addition to the API.
 func (m *model) processes() []service.Process {
 	out := []service.Process{
 		compute.Daemon(m.Service, service.Process{
@@ -233,7 +233,7 @@ func (m *model) processes() []service.Process {
 	return out
 }
 
-// hypervisors are the networks of all cells'.
+// hypervisors returns the hypervisor networks of all cells.
 func (m *model) hypervisors() []common.CIDR {
 	var out []common.CIDR
 	for _, c := range m.spec.Cells {
@@ -243,17 +243,17 @@ func (m *model) hypervisors() []common.CIDR {
 	return slices.Compact(out)
 }
 
-// options are those of what is above the cells.
+// options returns the options of the processes above the cells.
 func (m *model) options() oslo.Config {
 	c := compute.Options(m.Service, m.spec.Consoles).Merge(compute.SchedulerOptions()).Merge(oslo.Config{
-		// A server may be resized where it is: a pool of one node has no other, and nothing is copied. The API alone reads it; the scheduler
-		// still prefers the node with the most room, and a cold migration always leaves its node.
+		// A server may be resized on its host: a pool with one node has no other host, and nothing is copied. Only the API reads the option; the
+		// scheduler still prefers the node with the most free capacity, and a cold migration always changes the host.
 		"DEFAULT":   {"allow_resize_to_same_host": true},
 		"api":       {},
 		"conductor": {"workers": compute.Workers},
 		"scheduler": {
 			"workers": compute.Workers,
-			// Of those who look for hypervisors at once, all but one fail: the companion does, one search at a time.
+			// Concurrent discoveries of hosts fail except for one: the companion runs them, one at a time.
 			"discover_hosts_in_cells_interval": -1,
 		},
 	})
@@ -261,7 +261,7 @@ func (m *model) options() oslo.Config {
 		c = c.Merge(compute.MetadataOptions(false))
 	}
 	if e := m.spec.Exposure; e != nil && e.Path != "" {
-		// The Gateway takes the path away, so that Nova cannot see it in requests.
+		// The Gateway strips the path, so that Nova cannot derive the URL from requests.
 		c["api"]["compute_link_prefix"] = strings.TrimSuffix(string(m.spec.Endpoints.Public), novav1.Version)
 	}
 	if q := m.spec.Quotas; q != nil {
@@ -276,7 +276,7 @@ func (m *model) options() oslo.Config {
 	return c.Merge(keymanager.Options(m.spec.KeyManager, m.Spec.Region, string(m.Spec.Identity.InternalURL), m.TrustedFile()))
 }
 
-// checkEvery is how often Nova is asked for its processes.
+// checkEvery is the interval of checks of Nova's processes.
 const checkEvery = 60 * time.Second
 
 func status(m *model, plan compose.Plan) any {

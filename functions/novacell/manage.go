@@ -11,20 +11,20 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// Environment variables with Nova's accounts, whose user of the queue changes with its password.
+// Environment variables with Nova's accounts. Nova's queue user changes together with its password.
 const (
 	novaPassword      = "NOVA_DATABASE_PASSWORD"
 	novaQueueUser     = "NOVA_QUEUE_USERNAME"
 	novaQueuePassword = "NOVA_QUEUE_PASSWORD" //nolint:gosec // the name of a variable
 )
 
-// manage lets Jobs of the cell use Nova's accounts: nova-manage fills those of whoever runs it into the addresses of cells, and looks up in
-// the API's database what the cell's does not say. The authorities of the cell's own servers are where all of Nova finds them.
+// manage lets Jobs of the cell use Nova's accounts: nova-manage fills the credentials of its environment into cell addresses, and reads the
+// API database. The CAs of the cell's own servers are at the same paths as in all pods of Nova.
 func (m *model) manage() {
 	nova := m.spec.NovaDatabase
 	volumes, address := compute.CellCA(m.Service, m.spec.Cell, nova, m.spec.Database, m.spec.NovaQueue, m.spec.Queue)
 	m.address, m.JobVolumes = address, volumes
-	// That of Nova's own server is in the same place as in Nova's pods, where the cell's pods have that of the cell's.
+	// The CA of Nova's own server is at the path that it has in Nova's pods, at which the cell's pods have the CA of the cell's server.
 	apiCA := m.Path("database-ca", string(nova.CASecretRef.Key))
 	if len(volumes) > 0 {
 		v := m.SecretVolume("nova-database-ca", string(nova.CASecretRef.Name), string(nova.CASecretRef.Key))

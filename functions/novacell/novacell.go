@@ -1,5 +1,5 @@
-// Package novacell composes one cell of a Nova: its database, its part of the message queue, its conductor, its console proxies, and that
-// Nova knows it.
+// Package novacell composes a cell of a Nova: its database, its virtual host of the message queue, its conductor, its console proxies, and
+// its mapping in Nova.
 package novacell
 
 import (
@@ -26,14 +26,14 @@ func New() function.Runner {
 	return function.Kind[novacellv1.NovaCell, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
-// Components, which are named as the processes are that run in them, and the resource of the mapping.
+// Components, named by the processes that run in them, and the resource of the mapping.
 const (
 	conductor = "conductor"
 	metadata  = "metadata"
 	mapping   = "mapping"
 )
 
-// definition is what is the same for every cell of that name. A cell has neither an API nor a user of its own.
+// definition returns the part that all cells of a name have in common. A cell has neither an API nor its own Keystone user.
 func definition(cell string) *service.Definition {
 	return &service.Definition{
 		App:       compute.App,
@@ -45,11 +45,11 @@ func definition(cell string) *service.Definition {
 	}
 }
 
-// pods are what comes before those of each process.
+// pods are the dependencies of each process.
 var pods = []string{"schema", "certificate", "queue"}
 
-// graph is what a cell consists of, and what needs what. Its pods come after its conductor, which speaks to the database for hypervisors of
-// the release before, too.
+// graph lists the components of a cell and their dependencies. Other pods follow the conductor, which also serves hypervisors of the
+// previous release.
 var graph = service.Graph(
 	definition(""),
 	service.ExtraComponent[*model]{Before: "database", NeededBy: "database", Component: compose.Component[*model]{
@@ -76,17 +76,17 @@ var graph = service.Graph(
 	}},
 )
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	*service.Service
 	spec *novacellv1.NovaCellSpec
 	seen observe.State
-	// nova is the name of the Nova, and address what it records of the cell.
+	// nova is the name of the Nova, and address is its record of the cell.
 	nova    string
 	address compute.Address
 }
 
-// APIPod is a pod of the conductor: what the cell is, since it has no API.
+// APIPod returns a pod of the conductor, which represents the cell, because a cell has no API.
 func (m *model) APIPod() workload.Pod { return m.ProcessPod(m.Processes[0]) }
 
 func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
@@ -119,7 +119,7 @@ func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 	return m, m.Render()
 }
 
-// checkProcesses refuses those that have no room.
+// checkProcesses rejects processes with insufficient memory.
 func checkProcesses(s *novacellv1.NovaCellSpec) error {
 	errs := []error{service.CheckProcess("spec.conductor", s.Conductor), service.CheckProcess("spec.proxies", s.Proxies.Process)}
 	if s.Metadata != nil {
@@ -128,7 +128,7 @@ func checkProcesses(s *novacellv1.NovaCellSpec) error {
 	return errors.Join(errs...)
 }
 
-// setDefaults repeats the defaults of the schema, for callers that do not go through an API server.
+// setDefaults applies the defaults of the schema, for callers that bypass the API server.
 func setDefaults(s *novacellv1.NovaCellSpec) {
 	if s.Consoles.Graphical == "" {
 		s.Consoles.Graphical = novav1.VNC
@@ -141,7 +141,7 @@ func setDefaults(s *novacellv1.NovaCellSpec) {
 	}
 }
 
-// grantee is the user of Nova, who reads of every cell. A server of the cell's own does not have it yet.
+// grantee returns Nova's user, which reads the database of every cell. On the cell's own server it must be created.
 func (m *model) grantee() service.Grantee {
 	g := service.Grantee{User: compute.App}
 	if m.spec.Database.MariaDBRef != m.spec.NovaDatabase.MariaDBRef {
@@ -150,7 +150,7 @@ func (m *model) grantee() service.Grantee {
 	return g
 }
 
-// processes are all of the cell's.
+// processes returns all processes of the cell.
 func (m *model) processes() []service.Process {
 	out := []service.Process{compute.Daemon(m.Service, service.Process{
 		Process: m.spec.Conductor, Name: conductor, Title: "the conductor of Nova's cell " + m.spec.Cell,
@@ -170,8 +170,7 @@ func (m *model) processes() []service.Process {
 	return out
 }
 
-// options returns the options of the cell's file: those of the conductor, and those of the metadata API and of the console proxies that the
-// cell has.
+// options returns the options of the cell's file: for the conductor, the metadata API and the cell's console proxies.
 func (m *model) options() oslo.Config {
 	c := compute.Options(m.Service, m.spec.Consoles).Merge(oslo.Config{"conductor": {"workers": compute.Workers}})
 	if m.spec.Metadata != nil {
@@ -190,7 +189,7 @@ func (m *model) options() oslo.Config {
 	return c
 }
 
-// cellMappingStage is that Nova knows the cell, and the hypervisors that register in it.
+// cellMappingStage builds the CellMapping, by which the cell and its hypervisors are registered in Nova.
 func cellMappingStage(m *model) ([]compose.Stage, error) {
 	return service.SingleObjectComponent(mapping, c5c3.CellMapping(m.Meta(m.Name), openstackv1.CellMappingSpec{
 		NovaName: m.spec.NovaRef.Name, Cell: m.spec.Cell, Disabled: m.spec.Disabled,

@@ -14,17 +14,17 @@ const (
 	anyIPv6 = "::"
 )
 
-// console is a way to the screens of virtual machines: a browser is led to a proxy of their cell, which asks their hypervisor whether it
-// may connect. https://docs.openstack.org/nova/latest/admin/remote-console-access.html
+// console is a kind of access to servers' consoles: a browser connects to a proxy of the server's cell, which connects to the hypervisor.
+// https://docs.openstack.org/nova/latest/admin/remote-console-access.html
 type console struct {
 	name, program string
 	// group has the options of the proxy's address, whose names begin with option.
 	group, option string
 	port          int32
-	// ready is how a proxy is found to work. One that serves no pages answers no request without a token.
+	// ready is the readiness check of the proxy. One that serves no pages responds only to requests with a token.
 	ready workload.Check
-	// hypervisors are the ports that it connects to there: libvirt gives a screen the lowest that is free, so that these are enough for 1024
-	// virtual machines on one; serial ports are nova-compute's own ([serial_console] port_range).
+	// hypervisors are the ports on hypervisors to which it connects: libvirt assigns the lowest free port to a console, so that the range is
+	// sufficient for 1024 servers on a host; serial ports are assigned by nova-compute ([serial_console] port_range).
 	hypervisors workload.Range
 }
 
@@ -42,7 +42,7 @@ var (
 	}
 )
 
-// proxies are those of the cell.
+// proxies returns the console proxies of the cell.
 func (m *model) proxies() []console {
 	var out []console
 	switch m.spec.Consoles.Graphical {
@@ -57,7 +57,7 @@ func (m *model) proxies() []console {
 	return out
 }
 
-// proxy reaches the hypervisors in the networks that the cell names, and nobody else.
+// proxy returns the process of a console proxy. Its egress is limited to the hypervisor networks of the cell.
 func (m *model) proxy(c console) service.Process {
 	p := service.Process{
 		Process: m.spec.Proxies.Process, Name: c.name, Title: "the console proxy " + c.name + " of Nova's cell " + m.spec.Cell,

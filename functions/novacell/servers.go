@@ -15,8 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// Components of a cell's own servers, and the resources that are them. What they hold goes with them if data is to be deleted: operators
-// let databases, virtual hosts and users go whose server is gone, so that nothing here has to go first.
+// Components of a cell's own servers, and their resources. Their data is deleted with them if data is to be deleted: operators release
+// databases, virtual hosts and users whose server is gone, so that no deletion order is needed here.
 const (
 	databaseComponent   = "database-server"
 	backupComponent     = "database-server-backup"
@@ -38,12 +38,12 @@ func (m *model) queueServer() *common.QueueServer {
 	return m.spec.Infrastructure.Queue
 }
 
-// databaseName and queueName are what the cell's own servers are called.
+// databaseName and queueName return the names of the cell's own servers.
 func (m *model) databaseName() string { return string(m.spec.Database.MariaDBRef.Name) }
 func (m *model) queueName() string    { return m.spec.Queue.Name() }
 
-// databaseClients are the pods that use the cell's own servers: those of the cell, and of its Nova. Other services, and other cells, have no
-// business there.
+// databaseClients returns the pods that use the cell's own servers: those of the cell, and of its Nova. Other services and other cells have
+// no access.
 func (m *model) databaseClients() []map[string]string {
 	var out []map[string]string
 	for _, instance := range []string{m.nova, m.Name} {
@@ -54,7 +54,7 @@ func (m *model) databaseClients() []map[string]string {
 	return out
 }
 
-// databaseServer is the cell's MariaDB, and who reaches it.
+// databaseServer builds the cell's MariaDB and its network policies.
 func databaseServer(m *model) ([]compose.Stage, error) {
 	root := m.Meta(m.databaseName() + "-root")
 	first := compose.Stage{
@@ -62,7 +62,7 @@ func databaseServer(m *model) ([]compose.Stage, error) {
 		{Name: "root-secret", Object: secret.Generated(root, root.Name, "root", nil), Retain: true},
 	}
 	if store := m.Spec.SecretStore; store != nil {
-		// Backups of the database are opened by the password of their time: a new one does not take its place.
+		// The secret store keeps the password of each backup: a new password does not replace it.
 		first = append(first, compose.Resource{Name: "root-backup", Object: secret.BackupOnce(root, *store, m.Namespace)})
 	}
 	for _, p := range m.network().Policies(m.Meta) {
@@ -75,7 +75,7 @@ func databaseServer(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{first, {{Name: databaseComponent, Object: m.server(root.Name).Object(), Retain: true}}}, nil
 }
 
-// server is MariaDB, as the control plane's own is.
+// server returns the MariaDB, configured like the control plane's.
 func (m *model) server(root string) mariadb.Server {
 	own := m.databaseServer()
 	previous, _ := m.seen.Get(databaseComponent)
@@ -109,8 +109,8 @@ func (m *model) network() mariadb.Network {
 	return n
 }
 
-// databaseBackup is regular backups of the cell's database. Nothing waits for it. What their operator does not allow to change is part of
-// their name.
+// databaseBackup builds periodic backups of the cell's database. No component depends on it. The name contains a hash of fields that the
+// operator does not allow to change.
 func databaseBackup(m *model) ([]compose.Stage, error) {
 	own := m.databaseServer()
 	b := mariadb.Backup{
@@ -136,7 +136,7 @@ func (m *model) backupTimeout() time.Duration {
 	return mariadb.BackupTimeout(bytes(m.databaseServer().StorageSize))
 }
 
-// queueServer is the cell's RabbitMQ, and who reaches it.
+// queueServer builds the cell's RabbitMQ and its network policies.
 func queueServer(m *model) ([]compose.Stage, error) {
 	c := m.cluster()
 	policy := c.NetworkPolicy(m.databaseClients(), m.Monitored(), m.spec.Infrastructure.Neighbours)
@@ -156,7 +156,7 @@ func (m *model) cluster() rabbitmq.Cluster {
 	return rabbitmq.Cluster{Name: m.queueName(), Meta: m.Meta, QueueServer: *m.queueServer(), PullSecrets: m.Spec.Images.PullSecrets}
 }
 
-// serverMonitoring is alerts on the cell's own servers, and what brings their metrics to a Prometheus.
+// serverMonitoring builds alerts on the cell's own servers, and the ServiceMonitors of their metrics.
 func serverMonitoring(m *model) ([]compose.Stage, error) {
 	const field = "services.nova.cells[].infrastructure."
 	conf := m.Spec.Monitoring
@@ -186,7 +186,7 @@ func serverMonitoring(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// bytes is the size of a volume, whose form the claim's admission has checked.
+// bytes returns the size of a volume, whose format admission has validated.
 func bytes(size string) int64 {
 	q, err := resource.ParseQuantity(size)
 	if err != nil {

@@ -82,7 +82,7 @@ func (m *model) alerts() ([]compose.Stage, error) {
 	}}, nil
 }
 
-// relayAlerts are alerts on the copies that nodes read.
+// relayAlerts returns alerts on relays of the southbound database.
 func (m *model) relayAlerts() []monitoring.Alert {
 	if !m.relay.asked {
 		return nil
@@ -104,12 +104,12 @@ func (m *model) relayAlerts() []monitoring.Alert {
 	}
 }
 
-// snapshotAlerts are alerts on the Jobs of copies.
+// snapshotAlerts returns alerts on the Jobs of snapshots.
 func (m *model) snapshotAlerts() []monitoring.Alert {
 	if m.spec.Backup == nil {
 		return nil
 	}
-	// Once more than is due, and as long as one may take.
+	// The longest interval of the schedule, and the time that a snapshot may take.
 	age := (mariadb.LongestGap(m.schedule()) + time.Hour).Round(time.Hour)
 	jobs := fmt.Sprintf(`{namespace=%q,job_name=~"%s-[0-9]+"}`, m.namespace, m.sub(snapshot))
 	const action = "Read the log of the Job's pod; look at the object store and at its credentials."

@@ -34,13 +34,13 @@ var (
 )
 
 const (
-	// userID is that of the image.
+	// userID is the user of the image.
 	userID = 42424
-	// terminationGracePeriod is how long a member has to hand over and to end.
+	// terminationGracePeriod is the time in seconds that a member has to transfer leadership and stop.
 	terminationGracePeriod = 60
-	// leastMemory is below what a process does not start.
+	// leastMemory is the minimum of memory with which a process starts.
 	leastMemory = 64 << 20
-	// retries of the probe at the start, each of ten seconds: a large database is read for minutes.
+	// startRetries is the number of startup probes, ten seconds each: reading a large database takes minutes.
 	startRetries = 180
 )
 
@@ -52,7 +52,7 @@ const (
 	dataFolder    = "/var/lib/ovn"
 )
 
-// tls is the end of the name of a Secret with a certificate, client the part of what the companion asks by.
+// tls is the name suffix of Secrets with a certificate, client the part of the companion's client certificate.
 const (
 	tls    = "tls"
 	client = "client"
@@ -60,7 +60,7 @@ const (
 
 func (m *model) secret(part string) string { return m.sub(part + "-" + tls) }
 
-// companionAccess lets the companion read what it asks the members by, and reach them.
+// companionAccess grants the companion access to its client certificate, and network access to the members.
 func (m *model) companionAccess() ([]compose.Stage, error) {
 	role, binding := c5c3.Grant(m.meta(m.sub(c5c3.Name)), m.memory(&m.north), m.memory(&m.south))
 	pods := metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": c5c3.Name}}
@@ -73,7 +73,8 @@ func (m *model) companionAccess() ([]compose.Stage, error) {
 	}}, nil
 }
 
-// authority signs for members and clients of this OVNCluster, and for nobody else: who has a certificate of it may write.
+// authority builds the CA of members and clients of this OVNCluster. It issues no other certificates, because each of them grants write
+// access.
 func (m *model) authority() ([]compose.Stage, error) {
 	ca := m.sub("ca")
 	return []compose.Stage{
@@ -88,13 +89,13 @@ func (m *model) authority() ([]compose.Stage, error) {
 	}, nil
 }
 
-// leaf is a certificate of the authority.
+// leaf returns a certificate of the CA.
 func (m *model) leaf(part string, hosts ...string) compose.Resource {
 	issuer := common.IssuerReference{Name: common.ObjectName(m.sub("ca")), Kind: "Issuer"}
 	return compose.Resource{Name: part + "-certificate", Object: certificate.Server(m.meta(m.secret(part)), issuer, hosts...)}
 }
 
-// scripts are what pods run.
+// scripts returns the ConfigMap with the pods' scripts.
 func (m *model) scripts() ([]compose.Stage, error) {
 	return []compose.Stage{{{
 		Name: scriptsRevision(), Revisions: "scripts",
@@ -104,13 +105,13 @@ func (m *model) scripts() ([]compose.Stage, error) {
 	}}}, nil
 }
 
-// scriptsRevision changes with what they say.
+// scriptsRevision returns the name of the ConfigMap, a hash of its contents.
 func scriptsRevision() string {
 	const digits = 10
 	return "scripts-" + names.Hash(digits, memberScript, northdScript, relayScript, snapshotScript, bucketScript)
 }
 
-// memory is what remembers a database's cluster.
+// memory returns the RaftCluster that records the state of a database's cluster.
 func (m *model) memory(d *database) *c5c3v1.RaftCluster {
 	return c5c3.RaftCluster(m.meta(d.workload.Name), c5c3v1.RaftClusterSpec{
 		Database: d.schema, StatefulSetName: common.ObjectName(d.workload.Name), Domain: common.Hostname(d.domain), Port: d.port,
@@ -118,8 +119,7 @@ func (m *model) memory(d *database) *c5c3v1.RaftCluster {
 	})
 }
 
-// build is a database. What is known of its cluster comes before its pods: a StatefulSet that is made again finds the volumes that are
-// left.
+// build builds a database. The record of its cluster precedes its pods: a re-created StatefulSet finds the existing volumes.
 func (m *model) build(d *database) ([]compose.Stage, error) {
 	claims, err := d.claims()
 	if err != nil {
@@ -151,7 +151,7 @@ func (m *model) build(d *database) ([]compose.Stage, error) {
 	}, nil
 }
 
-// memberPod is a member.
+// memberPod returns the pod of a member.
 func (m *model) memberPod(d *database) workload.Pod {
 	value := func(name, text string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: text} }
 	number := func(name string, n int32) corev1.EnvVar { return value(name, strconv.Itoa(int(n))) }
@@ -175,7 +175,7 @@ func (m *model) memberPod(d *database) workload.Pod {
 	return p
 }
 
-// northd is what makes the one database of the other.
+// northd builds northd, which translates the northbound database into the southbound one.
 func (m *model) northd() ([]compose.Stage, error) {
 	w := m.workload(northd)
 	w.Replicas = ptr.Deref(m.spec.Northd.Replicas, 2) //nolint:mnd // one is active, one waits
@@ -197,7 +197,7 @@ func (m *model) northd() ([]compose.Stage, error) {
 	}}, nil
 }
 
-// pod is one that runs a script.
+// pod returns a pod that runs a script.
 func (m *model) pod(script, secret string) workload.Pod {
 	path := scriptsFolder + "/" + script
 	c := corev1.Container{
@@ -205,7 +205,7 @@ func (m *model) pod(script, secret string) workload.Pod {
 		VolumeMounts: []corev1.VolumeMount{workload.Mount("scripts", scriptsFolder), workload.Mount(tls, tlsFolder)},
 	}
 	workload.Probe(&c, workload.Exec("sh", path, "alive"))
-	// Whoever has no majority is not restarted: that helps nobody.
+	// A member without a majority is not restarted, because that does not help.
 	ready := *c.ReadinessProbe
 	ready.ProbeHandler = corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"sh", path, "ready"}}}
 	ready.PeriodSeconds = 10
@@ -216,7 +216,7 @@ func (m *model) pod(script, secret string) workload.Pod {
 	}
 }
 
-// resources are what a process gets. It is an error if that cannot hold it.
+// resources returns the resources of a process. It returns an error if its memory is insufficient.
 func resources(field string, p common.Process) (*common.Resources, error) {
 	if p.CPU == nil {
 		p.CPU = enough.CPU

@@ -7,17 +7,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
-// controllersReady is the type of the condition on the nodes. They are looked after with the hypervisors, and nothing here waits for them.
+// controllersReady is the type of the condition on the chassis. They belong to hypervisors, and no component here waits for them.
 const controllersReady = "ControllersReady"
 
-// chassis are the nodes that have registered in the southbound database, as the companion counts them. Known: it has.
+// chassis returns the number of nodes that have registered in the southbound database, as counted by the companion. known reports whether
+// it has counted them.
 func (m *model) chassis() (registered, active int32, known bool) {
 	n, known := m.south.cluster.Int("status", "chassis", "registered")
 	done, _ := m.south.cluster.Int("status", "chassis", "active")
 	return int32(n), int32(done), known //nolint:gosec // nodes
 }
 
-// controllers is the verdict on the nodes.
+// controllers reports the state of the chassis.
 func (m *model) controllers() ready.Result {
 	registered, active, known := m.chassis()
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 )
 
-// dashboard shows what the alerts are about.
+// dashboard builds the dashboard of the metrics that the alerts use.
 func (m *model) dashboard() (runtime.Object, error) {
 	in := fmt.Sprintf(`namespace=%q`, m.namespace)
 	of := func(metric string) string {
@@ -49,7 +49,7 @@ func (m *model) dashboard() (runtime.Object, error) {
 	return monitoring.Dashboard(m.meta(m.sub("dashboard")), m.spec.Monitoring, "OVN of "+m.namespace, panels...)
 }
 
-// memoryUsed is how much of its memory each pod uses.
+// memoryUsed returns the share of its memory limit that each pod uses.
 func (m *model) memoryUsed() string {
 	in := fmt.Sprintf(`namespace=%q,pod=~"%s-.+",container="ovn"`, m.namespace, m.name)
 	return fmt.Sprintf(`max by (namespace, pod) (container_memory_working_set_bytes{%[1]s}) / `+

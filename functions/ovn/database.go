@@ -20,31 +20,31 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// maxMembers is how many members a database has at most. Certificates name as many, so that none is renewed for another number.
+// maxMembers is the maximum number of members. Certificates contain the names of all, so that none is renewed when the number changes.
 const maxMembers = 5
 
-// database is one of the two, and how many members it has now.
+// database is the northbound or the southbound database, with its current members.
 type database struct {
-	// part is its component, schema the name of its schema, and file that of the schema's file.
+	// part is its component, schema the name of its schema, and file the file of the schema.
 	part, schema, file string
 	port, raft         int32
 	members            ovnv1.Members
 	workload           workload.Workload
-	// domain of its pods' names.
+	// domain is the DNS domain of its pods.
 	domain string
-	// id of its cluster, as far as it is known.
+	// id is the ID of its cluster. Empty: it is unknown.
 	id string
-	// targetMembers is the number of members that the spec says, and joined that of those which are to be members now: one that is beyond it leaves.
+	// targetMembers is the number of members in the spec, joined the number of pods that must be members now. A member beyond joined leaves.
 	targetMembers, joined int32
 	cluster, set          *observe.Object
-	// memberServices are where other clusters reach the members, and visitors who comes from there.
+	// memberServices expose the members to other clusters, and externalClients are the permitted clients there.
 	memberServices  []memberService
 	externalClients []workload.Flow
-	// restoring says where it starts from when it is created, if anywhere.
+	// restoring is the progress message of a database that is created from a snapshot. Empty: it is not restored.
 	restoring string
 }
 
-// enough is what a pod gets that the spec says nothing of.
+// enough is the default of a pod's resources.
 var enough = common.Process{CPU: new(intstr.FromString("100m")), Memory: "512Mi"}
 
 func (m *model) database(part string, members ovnv1.Members, observed observe.State) (database, error) {
@@ -68,13 +68,13 @@ func (m *model) database(part string, members ovnv1.Members, observed observe.St
 	d.cluster, _ = observed.Get(d.clusterResource())
 	d.set, _ = observed.Get(d.part)
 	state, _ := observed.Get(d.stateResource())
-	// What is known is not forgotten with the object that says so.
+	// The cluster ID stays known if the object that reports it is lost.
 	d.id = cmp.Or(d.cluster.String("status", "clusterID"), state.String("data", clusterIDFile))
 	d.workload.Replicas, d.joined = d.next(state.String("data", membersFile))
 	return d, nil
 }
 
-// Files of a member's state.
+// Files of a member's configuration.
 const (
 	clusterIDFile = "cluster-id"
 	membersFile   = "members"
@@ -84,27 +84,30 @@ const (
 
 const millisecondsPerSecond = 1000
 
-// electionTimerMilliseconds is after how many milliseconds without a word from the leader members elect another. It is long enough for one that writes its
-// whole database into a new file, and for a busy disk.
+// electionTimerMilliseconds returns the time in milliseconds without a heartbeat from the leader after which members elect another. The
+// default tolerates compaction of the whole database, and a busy disk.
 func (d *database) electionTimerMilliseconds() int32 {
-	return cmp.Or(d.members.ElectionTimerSeconds, 5) * millisecondsPerSecond //nolint:mnd // said above
+	return cmp.Or(d.members.ElectionTimerSeconds, 5) * millisecondsPerSecond //nolint:mnd // explained above
 }
 
-// probe is after how many milliseconds a client is asked whether it is there. Clients compute for long, and would all come back at once.
+// probe returns the idle time in milliseconds after which a server probes a client. Clients can be busy for long, and would all reconnect
+// at once.
 func (d *database) probe() int32 {
-	return cmp.Or(d.members.InactivityProbeSeconds, 60) * millisecondsPerSecond //nolint:mnd // said above
+	return cmp.Or(d.members.InactivityProbeSeconds, 60) * millisecondsPerSecond //nolint:mnd // the default
 }
 
-// maxBacklogBytes is how many bytes a member keeps at most for another one that does not take them: a quarter of its memory. By itself the server
-// keeps up to 4 GiB (cluster/set-backlog-threshold in ovsdb-server(1)), with which one slow member would end the others.
+// maxBacklogBytes returns the maximum number of bytes that a member buffers for another one that is slow: a quarter of its memory. The
+// server's default is 4 GiB (cluster/set-backlog-threshold in ovsdb-server(1)), with which one slow member could cause others to run out of
+// memory.
 func (d *database) maxBacklogBytes() int64 {
-	return d.workload.Resources.Limits.Memory.Value() / 4 //nolint:mnd // said above
+	return d.workload.Resources.Limits.Memory.Value() / 4 //nolint:mnd // explained above
 }
 
-// next is how many pods there are to be now, and how many of them are to be members.
+// next returns the desired number of pods, and how many of them must be members.
 //
-// As long as nobody knows of a cluster there is one pod, which creates it. Then all that are wanted join. Members leave one by one, those
-// with the highest numbers first, each while all others are in touch; its pod goes when it has left, since nobody else can let it leave.
+// While no cluster is recorded, there is one pod, which creates it. Then all desired members join. Members leave one by one, those with the
+// highest numbers first, each while all others are connected; a pod is deleted after its member has left, because only the pod itself can
+// leave.
 func (d *database) next(queried string) (pods, joined int32) {
 	now, _ := d.set.Int("spec", "replicas")
 	pods = int32(now) //nolint:gosec // a handful
@@ -125,7 +128,7 @@ func (d *database) next(queried string) (pods, joined int32) {
 	return pods, pods
 }
 
-// state is what the pod of a number says.
+// state returns the reported state of the pod with a number.
 func (d *database) state(number int32) string {
 	for _, v := range d.cluster.List("status", "members") {
 		if member, _ := v.(map[string]any); member["pod"] == d.pod(number) {
@@ -138,7 +141,7 @@ func (d *database) state(number int32) string {
 
 func (d *database) pod(number int32) string { return fmt.Sprintf("%s-%d", d.workload.Name, number) }
 
-// verdict is that on the cluster.
+// verdict reports the state of the cluster.
 func (d *database) verdict() ready.Result {
 	if !d.cluster.Exists() {
 		return ready.Wait("NotRemembered", "nobody knows of the cluster yet")
@@ -147,12 +150,12 @@ func (d *database) verdict() ready.Result {
 	return rule.Check(d.cluster)
 }
 
-// whole is the verdict on the StatefulSet: all pods are there, and members.
+// whole reports the state of the StatefulSet: whether all pods run and are members.
 func (d *database) whole(set *observe.Object) ready.Result {
 	rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "StatefulSet"})
 	switch v := rule.Check(set); {
 	case d.id != "" && d.workload.Replicas > d.targetMembers:
-		// One that is asked to leave is a member until the companion has seen that it is none.
+		// A leaving member counts until the companion has observed that it has left.
 		return ready.Wait("Leaving", "it has %d pods, whose members leave one by one until there are %d", d.workload.Replicas, d.targetMembers)
 	case !v.Ready && d.id == "" && d.restoring != "":
 		return ready.Wait("Restoring", "%s", d.restoring)
@@ -164,7 +167,7 @@ func (d *database) whole(set *observe.Object) ready.Result {
 	return d.verdict()
 }
 
-// seen is the verdict on the memory of the cluster, before there is one: the companion has looked.
+// looked reports whether the companion has observed the RaftCluster, before a cluster exists.
 func (d *database) looked(o *observe.Object) ready.Result {
 	if observed, ok := o.Int("status", "observedGeneration"); ok && observed == o.Generation() {
 		return ready.Yes
@@ -172,11 +175,11 @@ func (d *database) looked(o *observe.Object) ready.Result {
 	return ready.Wait("NotObserved", "the companion has not looked for a cluster yet")
 }
 
-// clusterResource and stateResource are the composed resources of what is known of the cluster, and of what its members are told.
+// clusterResource and stateResource return the composed resources of the RaftCluster, and of its members' configuration.
 func (d *database) clusterResource() string { return d.part + "-cluster" }
 func (d *database) stateResource() string   { return d.part + "-state" }
 
-// endpoint is the addresses of all members that are wanted.
+// endpoint returns the addresses of all desired members.
 func (d *database) endpoint() string {
 	var out []string
 	for i := range d.targetMembers {
@@ -185,7 +188,7 @@ func (d *database) endpoint() string {
 	return strings.Join(out, ",")
 }
 
-// names are those in the certificate of the members: all that there may be, and those that other clusters know them by.
+// names returns the names in the certificate of the members: all possible members, and their exposed names and addresses.
 func (d *database) names() []string {
 	var out []string
 	for i := range int32(maxMembers) {
@@ -206,7 +209,7 @@ func (d *database) status() ovnv1.DatabaseStatus {
 	return out
 }
 
-// claim is the volume of a member.
+// claims returns the volume claim of a member.
 func (d *database) claims() ([]workload.Claim, error) {
 	size, err := resource.ParseQuantity(cmp.Or(string(d.members.StorageSize), "5Gi"))
 	if err != nil {

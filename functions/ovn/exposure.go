@@ -18,23 +18,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// memberService is a Service by which other clusters reach a pod. It stays whatever becomes of the pod, and so does its address.
+// memberService is a Service that exposes a pod to other clusters. It and its address outlive the pod.
 //
-// Each member has one of its own: clients know all members, and look for the one that leads
-// (https://docs.openvswitch.org/en/latest/ref/ovsdb.7/#clustered-database-service-model). Behind one Service for all, they would find it by
-// chance.
+// Each member has its own Service: clients connect to all members to find the leader
+// (https://docs.openvswitch.org/en/latest/ref/ovsdb.7/#clustered-database-service-model). Behind a common Service, they would find it only
+// by chance.
 type memberService struct {
 	workload workload.Workload
 	exposure *common.MemberExposure
-	// resource is its composed resource, and port the one that clients reach it at.
+	// resource is its composed resource, and port its port for clients.
 	resource string
 	port     int32
-	// pods that it leads to, besides the workload's labels.
+	// pods are labels of the pods that it selects, in addition to the workload's labels.
 	pods map[string]string
 	seen *observe.Object
 }
 
-// buildMemberServices are those of a database's members: of all that are wanted, and of those that have not left yet.
+// buildMemberServices returns the Services of a database's members: of all desired ones, and of those that have not left yet.
 func (d *database) buildMemberServices(e *common.MemberExposure, observed observe.State) []memberService {
 	if !outside.IsExposed(e) {
 		return nil
@@ -52,7 +52,7 @@ func (d *database) buildMemberServices(e *common.MemberExposure, observed observ
 	return out
 }
 
-// service makes the Service.
+// service returns the Service.
 func (e *memberService) service() *corev1.Service {
 	s := e.workload.Service(workload.Port("database", e.port))
 	s.Spec.Selector = maps.Clone(s.Spec.Selector)
@@ -60,12 +60,12 @@ func (e *memberService) service() *corev1.Service {
 	return outside.Open(s, e.exposure)
 }
 
-// externalEndpoint is the host and the port at which other clusters reach it. No host: it has none yet.
+// externalEndpoint returns the host and the port for clients in other clusters. Empty host: it has no address yet.
 func (e *memberService) externalEndpoint() (host string, port int32) {
 	return outside.Address(e.seen, e.exposure, e.port)
 }
 
-// serviceReadiness is the verdict on the Service: it has an address.
+// serviceReadiness reports whether the Service has an address.
 func (e *memberService) serviceReadiness(o *observe.Object) ready.Result {
 	if !outside.HasAddress(o, e.exposure) {
 		return ready.Wait("NoAddress", "no load balancer has given Service %s an address yet", e.workload.Name)
@@ -73,7 +73,7 @@ func (e *memberService) serviceReadiness(o *observe.Object) ready.Result {
 	return ready.Yes
 }
 
-// external are the addresses of entrances, as clients take them.
+// external returns the addresses of Services in the format of OVN clients.
 func external(all []memberService) string {
 	var out []string
 	for i := range all {
@@ -84,7 +84,7 @@ func external(all []memberService) string {
 	return strings.Join(out, ",")
 }
 
-// hosts are the names and addresses of entrances, for certificates, each once.
+// hosts returns the names and addresses of Services for certificates, without duplicates.
 func hosts(all []memberService) []string {
 	var out []string
 	known := map[string]bool{"": true}
@@ -97,7 +97,7 @@ func hosts(all []memberService) []string {
 	return out
 }
 
-// exposed are the Services. They come before the pods: certificates carry their addresses.
+// exposed builds the Services. They precede the pods, because certificates contain their addresses.
 func (m *model) exposed() ([]compose.Stage, error) {
 	var out compose.Stage
 	for i := range m.south.memberServices {

@@ -1,5 +1,5 @@
-// Package ovn composes one OVNCluster: the two databases of virtual networks, each a cluster of members that agree by raft, and northd,
-// which makes the one of the other.
+// Package ovn composes an OVNCluster: the two databases of virtual networks, each a Raft cluster of members, and northd, which translates
+// the northbound database into the southbound one.
 package ovn
 
 import (
@@ -27,8 +27,8 @@ func New() function.Runner {
 	}
 }
 
-// graph is what an OVNCluster consists of, and what needs what. An upgrade goes from the databases to northd: what it writes into the
-// southbound one has to have a place there.
+// graph lists the components of an OVNCluster and their dependencies. Databases are upgraded before northd, because the southbound schema
+// must contain everything that northd writes.
 var graph = compose.Graph[*model]{
 	{Name: "companion-access", Build: (*model).companionAccess},
 	{Name: "authority", Build: (*model).authority},
@@ -57,7 +57,7 @@ var graph = compose.Graph[*model]{
 	{Name: "monitoring", Build: (*model).alerts, Enabled: func(m *model) bool { return m.spec.Monitoring.Enabled }},
 }.MustValidate()
 
-// Components, which are named as what runs in them.
+// Components, named by the processes that run in them.
 const (
 	northbound = "northbound"
 	southbound = "southbound"
@@ -65,7 +65,7 @@ const (
 	relay      = "relay"
 )
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	name, namespace string
 	generation      int64
@@ -105,7 +105,7 @@ func derive(in function.Input[ovnv1.OVNCluster]) (*model, error) {
 	return m, err
 }
 
-// version that runs, as its image says.
+// version returns the running version: the tag or digest of the image.
 func (m *model) version() string {
 	if _, digest, ok := strings.Cut(m.image, "@"); ok {
 		return digest
@@ -114,14 +114,14 @@ func (m *model) version() string {
 	return tag
 }
 
-// sub is the name of an object of a part.
+// sub returns the name of an object of a part.
 func (m *model) sub(part string) string { return m.name + "-" + part }
 
 func (m *model) meta(name string) object.Meta {
 	return object.Meta{Name: name, Namespace: m.namespace, Labels: m.workload("").Labels()}
 }
 
-// workload is that of a part.
+// workload returns the workload of a part.
 func (m *model) workload(part string) workload.Workload {
 	w := workload.Workload{
 		Name: m.name, Namespace: m.namespace, App: ovnv1.Name, Instance: m.name, Component: part,
@@ -133,7 +133,7 @@ func (m *model) workload(part string) workload.Workload {
 	return w
 }
 
-// place says where the objects live.
+// place returns the default target of objects.
 func place(m *model) respond.Target {
 	config := string(m.spec.Target.ProviderConfig)
 	return respond.Target{

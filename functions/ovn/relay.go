@@ -16,10 +16,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// relayService is the composed resource of the Service before relays.
+// relayService is the composed resource of the relays' Service.
 const relayService = relay + "-service"
 
-// relays are copies of the southbound database. All are equal, so one Service is in front of them: it needs no member that leads.
+// relays are read replicas of the southbound database. All are equal, so that one Service exposes all of them.
 type relays struct {
 	asked          bool
 	workload       workload.Workload
@@ -48,12 +48,12 @@ func (m *model) relays(observed observe.State) (relays, error) {
 	return out, nil
 }
 
-// host is the name of the relays' Service.
+// relayHost returns the host name of the relays' Service.
 func (m *model) relayHost() string {
 	return fmt.Sprintf("%s.%s.svc.%s", m.relay.workload.Name, m.namespace, m.spec.ClusterDomain)
 }
 
-// relayStatus is where nodes find them.
+// relayStatus returns the address of the relays for nodes.
 func (m *model) relayStatus() ovnv1.RelayStatus {
 	if !m.relay.asked {
 		return ovnv1.RelayStatus{}
@@ -64,7 +64,7 @@ func (m *model) relayStatus() ovnv1.RelayStatus {
 	}
 }
 
-// buildRelay is the relays.
+// buildRelay builds the relays.
 func (m *model) buildRelay() ([]compose.Stage, error) {
 	w := m.relay.workload
 	p := m.pod("relay.sh", m.secret(relay))

@@ -16,10 +16,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// snapshot is the name of the CronJob's component, and the end of its name.
+// snapshot is the CronJob's component, and its name suffix.
 const snapshot = "snapshot"
 
-// bucketFolder is where the authority of an object store lies.
+// bucketFolder is the folder of an object store's CA.
 const bucketFolder = "/etc/ovn/bucket"
 
 // Keys of the Secret with a bucket's credentials.
@@ -29,8 +29,8 @@ const (
 	bucketCAKey        = "ca.crt"
 )
 
-// snapshots copies both databases into a bucket, again and again. Whoever restores them takes what a moment has of each: northd makes the
-// southbound one as the northbound one says, so they need not be of the very same.
+// snapshots copies both databases into a bucket periodically. The snapshots of the two databases may be from different times: northd
+// updates the southbound one from the northbound one after a restore.
 func (m *model) snapshots() ([]compose.Stage, error) {
 	b := m.spec.Backup
 	w := m.workload(snapshot)
@@ -52,7 +52,7 @@ func (m *model) snapshots() ([]compose.Stage, error) {
 	reach(&p, b.Bucket)
 	c.Env = append(c.Env,
 		corev1.EnvVar{Name: "DATABASES", Value: m.north.schema + "=" + m.north.endpoint() + " " + m.south.schema + "=" + m.south.endpoint()},
-		corev1.EnvVar{Name: "DAYS", Value: strconv.Itoa(int(cmp.Or(b.RetentionDays, 30)))}, //nolint:mnd // as the schema says
+		corev1.EnvVar{Name: "DAYS", Value: strconv.Itoa(int(cmp.Or(b.RetentionDays, 30)))}, //nolint:mnd // the default of the schema
 		corev1.EnvVar{Name: "TLS", Value: tlsFolder})
 	members := []workload.Flow{
 		{Pods: m.north.workload.Selector(), Ports: []int32{m.north.port}},
@@ -64,8 +64,8 @@ func (m *model) snapshots() ([]compose.Stage, error) {
 	}}, nil
 }
 
-// copySize returns the size of a directory for the copy of one database and its compressed form: that of the larger volume, which holds a
-// database, its log, and a second database while the log is compacted.
+// copySize returns the size of a directory for the copy of one database and its compressed form: the size of the larger volume, which holds
+// a database, its log, and a second database during compaction.
 func (m *model) copySize() (*resource.Quantity, error) {
 	north, err := m.north.claims()
 	if err != nil {
@@ -84,10 +84,10 @@ func (m *model) copySize() (*resource.Quantity, error) {
 	return &size, nil
 }
 
-// schedule is when copies are made.
+// schedule returns the schedule of snapshots.
 func (m *model) schedule() common.Cron { return cmp.Or(m.spec.Backup.Schedule, "0 2 * * *") }
 
-// bucketFlow is the way to an object store.
+// bucketFlow returns egress to an object store.
 func bucketFlow(field string, b ovnv1.Bucket) (workload.Flow, error) {
 	f, err := workload.ExternalEgress("https://" + b.Endpoint)
 	if err != nil {
@@ -96,7 +96,7 @@ func bucketFlow(field string, b ovnv1.Bucket) (workload.Flow, error) {
 	return f, nil
 }
 
-// reach lets a pod's script reach a bucket.
+// reach gives a pod's script access to a bucket.
 func reach(p *workload.Pod, b ovnv1.Bucket) {
 	name, prefix := string(b.CredentialsSecretRef.Name), strings.Trim(b.Prefix, "/")
 	if prefix != "" {
@@ -114,7 +114,8 @@ func reach(p *workload.Pod, b ovnv1.Bucket) {
 	}
 }
 
-// withoutSecret lets a pod start without a Secret that its script may not need: a member whose database is there asks no bucket for it.
+// withoutSecret makes a Secret optional for a pod whose script may not need it: a member with an existing database does not read the
+// bucket.
 func withoutSecret(p *workload.Pod, name string) {
 	for _, e := range p.Containers[0].Env {
 		if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == name {
@@ -128,10 +129,10 @@ func withoutSecret(p *workload.Pod, name string) {
 	}
 }
 
-// snapshotTimestamp is a time as it stands in names of copies.
+// snapshotTimestamp converts a time to the format in names of snapshots.
 func snapshotTimestamp(t string) string { return strings.NewReplacer("-", "", ":", "").Replace(t) }
 
-// restoring says where a database that is created starts from, if anywhere.
+// restoring returns the progress message of a database that is created from a snapshot. Empty: it is not restored.
 func (m *model) restoring() string {
 	from := m.spec.RestoreFrom
 	if from == nil {

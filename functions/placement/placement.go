@@ -1,4 +1,4 @@
-// Package placement composes one Placement, which has nothing that other services have not.
+// Package placement composes a Placement, which has only the components of every service.
 package placement
 
 import (
@@ -17,7 +17,7 @@ func New() function.Runner {
 	}
 }
 
-// definition is what is the same for every Placement.
+// definition is the part that all Placements have in common.
 var definition = service.Definition{
 	App:         placementv1.ServiceName,
 	Title:       "Placement",
@@ -26,7 +26,7 @@ var definition = service.Definition{
 	Description: "Inventory of what virtual machines use",
 	Port:        placementv1.Port,
 	Module:      "placement.wsgi.api:application",
-	// It has no health check of its own; the list of its versions needs neither a login nor the database.
+	// It has no health check; the version list requires neither a login nor the database.
 	HealthPath:             "/",
 	TerminationGracePeriod: 60 * time.Second,
 	Databases: []service.Database{{
@@ -44,7 +44,7 @@ var definition = service.Definition{
 	}},
 }
 
-// graph is what every service consists of.
+// graph lists the components of every service.
 var graph = service.Graph[*service.Service](&definition)
 
 func derive(in function.Input[placementv1.Placement]) (*service.Service, error) {

@@ -19,14 +19,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// monitorsRequirement is the name under which it is asked which monitors there are: Rook says it nowhere else. An answer comes with the
-// next call, since nobody watches it.
+// monitorsRequirement is the name of the requirement for Rook's ConfigMap of monitors, their only source. Changes are seen with the next
+// call, because functions do not watch required resources.
 const monitorsRequirement = "monitors"
 
-// monitorsUnknown is the reason of what waits for Rook to say where monitors are.
+// monitorsUnknown is the reason of conditions that wait for Rook to publish the monitors.
 const monitorsUnknown = "MonitorsUnknown"
 
-// requires is where Rook writes which monitors there are. In another cluster nobody is asked: it is looked at there.
+// requires selects Rook's ConfigMap of monitors. If Ceph runs in another cluster, an Object observes it instead.
 func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selector {
 	if in.XR.Spec.External != nil || elsewhere(in) {
 		return nil
@@ -37,8 +37,8 @@ func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selec
 	}}
 }
 
-// findAccess reads what clients need to know. What was known holds while nobody says otherwise: clients that know one monitor that lives
-// find the others.
+// findAccess reads the access data of clients. If Rook publishes nothing, the last known data stays: a client that reaches one monitor
+// finds the others.
 func (m *model) findAccess(required map[string][]*structpb.Struct) {
 	if m.isExternal() {
 		m.clientAccess, m.peerKnown = m.externalAccess(), true
@@ -60,7 +60,7 @@ func (m *model) findAccess(required map[string][]*structpb.Struct) {
 	m.peerKnown = m.clientAccess.FSID != "" && len(m.clientAccess.Monitors) > 0
 }
 
-// monitorsData is what Rook says of monitors, in its own form.
+// monitorsData returns the monitors in Rook's format.
 func (m *model) monitorsData(required map[string][]*structpb.Struct) string {
 	if m.remote() {
 		seen, _ := m.seen.Get(monitorsResource)
@@ -70,7 +70,8 @@ func (m *model) monitorsData(required map[string][]*structpb.Struct) string {
 	return queried.GetFields()["data"].GetStructValue().GetFields()[rook.MonitorsKey].GetStringValue()
 }
 
-// published is what clients are told: pools and users as soon as they are there, and from then on. Nil: nothing is known yet.
+// published returns the access data for clients: pools and users once they are ready, and from then on permanently. Nil: nothing is known
+// yet.
 func (m *model) published() *storagev1.Access {
 	if !m.peerKnown {
 		return nil
@@ -115,7 +116,7 @@ func (m *model) userReady(u user) bool {
 	return m.isReady(userPrefix + u.User)
 }
 
-// observedConsumerAccess is what a consumer was told before.
+// observedConsumerAccess returns the access data published to a consumer before.
 func (m *model) observedConsumerAccess(name string) storagev1.ConsumerAccess {
 	if a := m.previous.Access; a != nil {
 		for _, c := range a.Consumers {
@@ -127,7 +128,7 @@ func (m *model) observedConsumerAccess(name string) storagev1.ConsumerAccess {
 	return storagev1.ConsumerAccess{}
 }
 
-// isReady reports whether a composed resource is there and reports success.
+// isReady reports whether a composed resource exists and reports success.
 func (m *model) isReady(resource string) bool {
 	o, ok := m.seen.Get(resource)
 	if !ok || !o.Exists() {
@@ -137,7 +138,7 @@ func (m *model) isReady(resource string) bool {
 	return known && rule.Check(o).Ready
 }
 
-// access says where the cluster is, for whoever looks at the namespace, and holds the claim back until that is known.
+// access records the access data in a ConfigMap for readers of the namespace, and keeps the claim unready until it is complete.
 func access(m *model) ([]compose.Stage, error) {
 	data := map[string]string{"claim": m.claim.Namespace + "/" + m.claim.Name}
 	if m.peerKnown {

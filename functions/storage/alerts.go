@@ -7,12 +7,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
-// of selects a metric of this cluster, by further labels. Prometheus adds the namespace of the Service that it asks.
+// of returns a selector of a metric of this cluster, with further labels. Prometheus adds the namespace label of the scraped Service.
 func (m *model) of(metric, more string) string {
 	return fmt.Sprintf("%s{namespace=%q%s}", metric, m.instance, more)
 }
 
-// healthCheckExpr selects health checks of Ceph that have found something, by a regular expression of their names
+// healthCheckExpr returns an expression of active health checks of Ceph, by a regular expression of their names
 // (https://docs.ceph.com/en/latest/rados/operations/health-checks/).
 func (m *model) healthCheckExpr(checks string) string {
 	return m.of("ceph_health_detail", fmt.Sprintf(",name=~%q", checks)) + " == 1"
@@ -37,7 +37,7 @@ func (m *model) alerts() []monitoring.Alert {
 	return out
 }
 
-// healthAlerts are on what Ceph says of itself. What it calls a warning wakes somebody where data is out of reach.
+// healthAlerts returns alerts on Ceph's own health. Warnings of Ceph are critical if data is unavailable.
 func (m *model) healthAlerts() []monitoring.Alert {
 	status := m.of("ceph_health_status", "")
 	return []monitoring.Alert{
@@ -80,7 +80,7 @@ func (m *model) healthAlerts() []monitoring.Alert {
 	}
 }
 
-// daemonAlerts are on who is away.
+// daemonAlerts returns alerts on unavailable daemons and nodes.
 func (m *model) daemonAlerts() []monitoring.Alert {
 	quorum := m.of("ceph_mon_quorum_status", "")
 	return []monitoring.Alert{
@@ -92,7 +92,7 @@ func (m *model) daemonAlerts() []monitoring.Alert {
 		},
 		{
 			Name: "CephQuorumAtRisk", Severity: monitoring.Critical, For: "15m",
-			// The monitors are a majority, and without one more they would be none.
+			// The monitors have a majority, and the loss of one more would end it.
 			Expr: fmt.Sprintf("sum by (namespace) (%[1]s) < count by (namespace) (%[1]s) / 2 + 1 and count by (namespace) (%[1]s) > 2",
 				quorum),
 			Summary: "If one more monitor is lost, nobody reads or writes any more.",
@@ -113,7 +113,7 @@ func (m *model) daemonAlerts() []monitoring.Alert {
 	}
 }
 
-// capacityAlerts are on what fills up. Devices take days to come, and data does not.
+// capacityAlerts returns alerts on used capacity. They fire early, because obtaining devices takes days.
 func (m *model) capacityAlerts() []monitoring.Alert {
 	const more = "Add devices, or remove data; do not raise Ceph's ratios."
 	return []monitoring.Alert{
@@ -144,7 +144,7 @@ func (m *model) capacityAlerts() []monitoring.Alert {
 	}
 }
 
-// objectAlerts are on gateways of object stores, which are no part of what Ceph calls its health.
+// objectAlerts returns alerts on gateways of object stores, which Ceph's health does not cover.
 func (m *model) objectAlerts() []monitoring.Alert {
 	gateways := fmt.Sprintf(",deployment=~%q", rook.GatewayName(".+"))
 	return []monitoring.Alert{
@@ -164,7 +164,7 @@ func (m *model) objectAlerts() []monitoring.Alert {
 	}
 }
 
-// nfsAlert is on servers of NFS, which are no part of what Ceph calls its health.
+// nfsAlert returns the alert on NFS servers, which Ceph's health does not cover.
 func (m *model) nfsAlert() monitoring.Alert {
 	return monitoring.Alert{
 		Name: "CephFileServerDown", Severity: monitoring.Critical, For: "5m",
@@ -174,7 +174,7 @@ func (m *model) nfsAlert() monitoring.Alert {
 	}
 }
 
-// zoneAlert is on two zones of which one is away.
+// zoneAlert returns the alert on an unavailable zone in stretch mode.
 func (m *model) zoneAlert() monitoring.Alert {
 	return monitoring.Alert{
 		Name: "CephZoneDown", Severity: monitoring.Critical, For: "5m",
@@ -184,8 +184,8 @@ func (m *model) zoneAlert() monitoring.Alert {
 	}
 }
 
-// mirrorAlert is on daemons that fetch from another cluster, which are no part of what Ceph calls its health. What is fetched from this
-// cluster is looked at there.
+// mirrorAlert returns the alert on the daemons that mirror from another cluster, which Ceph's health does not cover. The peer cluster
+// monitors the opposite direction.
 func (m *model) mirrorAlert() monitoring.Alert {
 	return monitoring.Alert{
 		Name: "CephMirrorDown", Severity: monitoring.Warning, For: "15m",
@@ -195,7 +195,7 @@ func (m *model) mirrorAlert() monitoring.Alert {
 	}
 }
 
-// userAlerts are those on a Ceph that somebody else runs: all that is known of it is whether users get what they are for.
+// userAlerts returns the alert on an external Ceph cluster, of which only the access of its users is observed.
 func (m *model) userAlerts() []monitoring.Alert {
 	return []monitoring.Alert{{
 		Name: "CephUserRefused", Severity: monitoring.Critical, For: "15m",
@@ -206,7 +206,7 @@ func (m *model) userAlerts() []monitoring.Alert {
 	}}
 }
 
-// programAlerts are on Ceph's containers, and on the nodes that they run on. Monitors keep their databases on the node's disk.
+// programAlerts returns alerts on Ceph's containers, and on their nodes. Monitors store their databases on the node's disk.
 func (m *model) programAlerts() []monitoring.Alert {
 	return append(monitoring.Containers("Ceph", m.instance), monitoring.Nodes("Ceph", m.instance, "rook-ceph-(mon|mgr|osd|mds|rgw)-.+",
 		"Remove images, logs and files that the node does not need, or give its file system more room.")...)

@@ -15,17 +15,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
-// How much of its devices Ceph lets be used, in percent: it warns from nearFull on, and refuses to write from full on
-// (mon_osd_nearfull_ratio and mon_osd_full_ratio, https://docs.ceph.com/en/latest/rados/configuration/mon-config-ref/#storage-capacity).
-// The claim says so earlier: devices take days to come, and data does not.
+// Limits of used capacity, in percent: Ceph warns at nearFull, and rejects writes at full (mon_osd_nearfull_ratio and mon_osd_full_ratio,
+// https://docs.ceph.com/en/latest/rados/configuration/mon-config-ref/#storage-capacity). The condition of the claim warns earlier, at
+// warnAt, because obtaining devices takes days.
 const (
 	warnAt   = 75
 	nearFull = 85
 	full     = 95
 )
 
-// checkRedundancy refuses copies and pieces for which there are not enough nodes or devices, as far as the claim names them: Ceph would
-// never find places for them.
+// checkRedundancy rejects copies and chunks for which the claim names too few nodes or devices: Ceph could never place them.
 func (m *model) checkRedundancy() error {
 	if len(m.spec.Nodes) == 0 || m.isStretched() {
 		return nil
@@ -67,8 +66,8 @@ func (m *model) checkRedundancy() error {
 	return errors.Join(errs...)
 }
 
-// domains are the sizes of what may fail alone, in bytes: of nodes, or of devices. Those of devices that say no size are 0, or known is
-// asked for, and one of them is enough for none at all. Other failure domains than a device are made of nodes, which nobody knows here.
+// domains returns the capacity of each failure domain, in bytes: of nodes, or of devices. A device without size counts as 0; with known,
+// one such device results in nil. For failure domains above nodes, the result is nil, because the topology of nodes is unknown here.
 func domains(nodes []storagev1.Node, r rook.Redundancy, known bool) []int64 {
 	var out []int64
 	for _, n := range nodes {
@@ -101,8 +100,8 @@ func bytes(s storagev1.Size) int64 {
 	return q.Value()
 }
 
-// holds is how much data fits, of which there are some copies, no two in one domain: with the largest domains full of one copy each, the
-// other copies have to fit into the rest.
+// holds returns how much data fits with some copies, no two in one domain: with the largest domains full of one copy each, the other copies
+// must fit into the rest.
 func holds(domains []int64, copies int) int64 {
 	sorted := slices.Sorted(slices.Values(domains))
 	if len(sorted) < copies || copies < 1 {
@@ -120,13 +119,13 @@ func holds(domains []int64, copies int) int64 {
 	return least
 }
 
-// usable is how much of an amount may be used before Ceph warns.
+// usable returns how much of an amount may be used before Ceph warns.
 func usable(amount int64) int64 {
 	const percent = 100
 	return amount/percent*nearFull + amount%percent*nearFull/percent
 }
 
-// checkCapacity refuses data that does not fit into the devices, where the claim says how large these are.
+// checkCapacity rejects data that does not fit into the devices, if the claim sets their sizes.
 func (m *model) checkCapacity() error {
 	r := m.metadata(storagev1.Redundancy{})
 	sizes := domains(m.spec.Nodes, r, true)
@@ -148,7 +147,7 @@ func (m *model) checkCapacity() error {
 		"nearly full (%d %%); name more devices, or want less", m.spec.TargetCapacity, amount(total), amount(fits), r.Copies, apart, nearFull)
 }
 
-// amount is a number of bytes for people.
+// amount formats a number of bytes for messages.
 func amount(n int64) string {
 	const unit = 1024
 	value, units := float64(n), []string{"bytes", "Ki", "Mi", "Gi", "Ti", "Pi"}
@@ -162,7 +161,7 @@ func amount(n int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", value), ".0") + units[i]
 }
 
-// capacity is what Ceph says of its devices, copies counted. Nil: nothing yet.
+// capacity returns the raw capacity that Ceph reports, including copies. Nil: it is not reported yet.
 func (m *model) capacity() *storagev1.Capacity {
 	of := func(field string) *resource.Quantity {
 		n, ok := m.ceph().Int("status", "ceph", "capacity", field)
@@ -178,7 +177,7 @@ func (m *model) capacity() *storagev1.Capacity {
 	return &out
 }
 
-// capacityCondition is the condition on room: that there is as much as the claim says, and that it is not used up yet.
+// capacityCondition returns the condition on capacity: the cluster has the capacity that the claim sets, and it is not used up yet.
 func (m *model) capacityCondition() ready.Result {
 	c := m.capacity()
 	if c == nil || c.Total.Value() == 0 || c.Used == nil {
@@ -199,19 +198,19 @@ func (m *model) capacityCondition() ready.Result {
 	return ready.Result{Ready: true, Reason: "Enough", Message: fmt.Sprintf("%d %% of %s are used", percent, amount(total))}
 }
 
-// Ceph's words for how it is.
+// Values of Ceph's health.
 const (
 	healthOK    = "HEALTH_OK"
 	healthError = "HEALTH_ERR"
 )
 
-// unreachable is Ceph's check that data can be read and written, by which it only warns
+// unreachable is Ceph's health check of inactive placement groups, which Ceph reports only as a warning
 // (https://docs.ceph.com/en/latest/rados/operations/health-checks/#pg-availability).
 const unreachable = "PG_AVAILABILITY"
 
-// withoutCopy is the check of Ceph by which there may be data of which no copy is left: as many devices are down, or whole nodes or what
-// else a copy shares with no other one, as there are copies. Whoever has a copy says that others are missing, which becomes unreachable in
-// a minute; where nobody has one, nobody says anything, and Ceph goes on calling that data clean.
+// withoutCopy returns the health check which shows that all copies of some data may be lost: as many devices, nodes or other failure
+// domains are down as there are copies. If an OSD with a copy is left, it reports missing copies, which becomes PG_AVAILABILITY within a
+// minute. If none is left, no OSD reports the placement group, and Ceph keeps its last state, clean.
 func (m *model) withoutCopy(o *observe.Object) string {
 	if m.isStretched() {
 		return m.zonesWithoutCopy(o)
@@ -228,7 +227,7 @@ func (m *model) withoutCopy(o *observe.Object) string {
 	return ""
 }
 
-// parseDownCount is how many a check of Ceph says to be down: 2 hosts (24 osds) down.
+// parseDownCount returns the number of failed items in the message of a health check: 2 hosts (24 osds) down.
 func parseDownCount(o *observe.Object, check string) int {
 	var n int
 	if _, err := fmt.Sscan(o.String("status", "ceph", "details", check, "message"), &n); err != nil {
@@ -237,7 +236,7 @@ func parseDownCount(o *observe.Object, check string) int {
 	return n
 }
 
-// healthy is the condition on what Ceph says of itself.
+// healthy returns the condition on Ceph's own health.
 func (m *model) healthy() ready.Result {
 	switch health := m.ceph().String("status", "ceph", "health"); health {
 	case "":
@@ -249,7 +248,7 @@ func (m *model) healthy() ready.Result {
 	}
 }
 
-// details are what Ceph finds wrong, by the names of its checks (https://docs.ceph.com/en/latest/rados/operations/health-checks/).
+// details returns the messages of active health checks, by name (https://docs.ceph.com/en/latest/rados/operations/health-checks/).
 func details(o *observe.Object) string {
 	const most = 1000
 	var out []string

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// clusterResource is the composed resource of the cluster, cephName its object. There is one in a namespace.
+	// clusterResource is the composed resource of the CephCluster, cephName its object name. A namespace has at most one.
 	clusterResource = "ceph"
 	cephName        = "ceph"
-	// hostDomain and osdDomain are the levels of Ceph's map that the spec itself tells apart.
+	// hostDomain and osdDomain are the CRUSH levels that the spec distinguishes.
 	hostDomain, osdDomain = "host", "osd"
 )
 
-// daemons are how many monitors and managers there are.
+// daemons returns the number of monitors and managers.
 func (m *model) daemons() (monitors, managers int32) {
 	monitors, managers = 3, 2
 	n := len(m.spec.Nodes)
@@ -49,14 +49,14 @@ func (m *model) daemons() (monitors, managers int32) {
 	return monitors, managers
 }
 
-// checkDaemons refuses more of them than there are nodes: Rook would wait for ever for a node that has none yet.
+// checkDaemons rejects more daemons than nodes: Rook would wait forever for a free node.
 func (m *model) checkDaemons() error {
 	monitors, managers := m.daemons()
 	nodes := len(m.spec.Nodes)
 	switch {
 	case nodes == 0:
-		return nil // Nobody knows how many have the label.
-	case m.isStretched(): // One monitor is elsewhere, and the others are not anywhere.
+		return nil // The number of labeled nodes is unknown.
+	case m.isStretched(): // The arbiter is on another node, and the other monitors follow the zones.
 	case int(monitors) > nodes:
 		return invalid.Field("spec.monitors.count", "a node has one monitor, and there are %s for %d of them; name more nodes, or want "+
 			"fewer monitors", countNoun(nodes, "node"), monitors)
@@ -67,7 +67,7 @@ func (m *model) checkDaemons() error {
 	return nil
 }
 
-// countNoun is a number of things.
+// countNoun returns a number with a noun.
 func countNoun(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -75,9 +75,9 @@ func countNoun(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// cluster is the CephCluster. Its rule is that of the kind, and that there is room and all data is within reach: Rook calls a cluster ready
-// before the first daemon keeps data, and one in which Ceph reports an error, too. Data that nobody can read is a warning to Ceph, and none
-// at all where nobody is left who has it.
+// cluster builds the CephCluster. It is ready if Rook's rule holds, capacity exists and all data is available: Rook reports a cluster ready
+// before the first OSD stores data, and even if Ceph reports an error. Ceph reports unavailable data as a warning, and reports nothing if
+// all copies are lost.
 func cluster(m *model) ([]compose.Stage, error) {
 	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephCluster"})
 	return []compose.Stage{{{
@@ -104,12 +104,12 @@ func cluster(m *model) ([]compose.Stage, error) {
 	}}}, nil
 }
 
-// cephSpec is what Rook is told. https://rook.io/docs/rook/latest/CRDs/Cluster/ceph-cluster-crd/
+// cephSpec returns the spec of the CephCluster. https://rook.io/docs/rook/latest/CRDs/Cluster/ceph-cluster-crd/
 func (m *model) cephSpec() object.Map {
 	monitors, managers := m.daemons()
 	return object.Map{
 		"cephVersion": object.Map{"image": m.image},
-		// Of two clusters on a node, each has a folder of its own.
+		// Two Ceph clusters on the same node use different folders.
 		"dataDirHostPath": "/var/lib/rook/" + m.instance,
 		"mon":             m.cephMonitors(monitors),
 		"mgr":             object.Map{"count": int64(managers), "allowMultiplePerNode": false},
@@ -119,15 +119,15 @@ func (m *model) cephSpec() object.Map {
 		"storage":         m.cephStorage(),
 		"placement":       object.WithOptional(object.Map{"all": m.placement()}, object.Map{"arbiter": m.arbiterPlacement()}),
 		"resources":       m.cephResources(),
-		// Rook upgrades daemon by daemon, monitors first, and stops where Ceph would not be healthy.
+		// Rook upgrades daemon by daemon, monitors first, and stops if Ceph would become unhealthy.
 		"skipUpgradeChecks": false, "continueUpgradeAfterChecksEvenIfNotHealthy": false, "upgradeOSDRequiresHealthyPGs": true,
 		"disruptionManagement": object.Map{"managePodBudgets": true},
 		"priorityClassNames": object.Map{
 			"mon": "system-node-critical", "osd": "system-node-critical", "mgr": "system-cluster-critical",
 		},
-		// Nothing is wiped: with a confirmation here, Rook stops looking after the cluster, and empties disks once it is deleted.
+		// Nothing is wiped: with a confirmation here, Rook stops reconciling the cluster, and wipes the disks once it is deleted.
 		"cleanupPolicy": object.Map{"confirmation": ""},
-		// What Rook removes by itself is a daemon whose data is elsewhere; a person decides.
+		// Otherwise Rook automatically removes an OSD whose data is on other devices; that decision is left to an administrator.
 		"removeOSDsIfOutAndSafeToRemove": false,
 		"cephConfig":                     m.cephConfig(),
 	}
@@ -137,9 +137,9 @@ func (m *model) cephMonitors(count int32) object.Map {
 	return object.WithOptional(object.Map{"count": int64(count), "allowMultiplePerNode": false}, object.Map{"stretchCluster": m.stretchCluster()})
 }
 
-// cephConfig are options of Ceph. Pools that it makes by itself have as many copies as the others, and without that it would warn for ever
-// that there are not enough devices for three. It would also warn for ever of pools with one copy, for which the claim had to say
-// allowDataLoss, and nobody would see by its health when something else is wrong
+// cephConfig returns options of Ceph. Pools that Ceph itself creates have as many copies as the others; otherwise Ceph would permanently
+// warn that there are too few devices for three. It would also warn permanently of pools with one copy, which the claim had to confirm with
+// allowDataLoss, and this would hide other problems in its health
 // (https://docs.ceph.com/en/latest/rados/operations/health-checks/#pool-no-redundancy).
 func (m *model) cephConfig() object.Map {
 	options := object.Map{"osd_pool_default_size": strconv.Itoa(int(m.spec.ReplicationFactor))}
@@ -165,7 +165,7 @@ func (m *model) cephNetwork() object.Map {
 		}
 		out["addressRanges"] = ranges
 	}
-	// Only the second protocol encrypts, so that the first is switched off with it.
+	// Only msgr2 encrypts, so that encryption disables msgr1.
 	out["connections"] = object.Map{
 		"encryption": object.Map{"enabled": n.Encryption}, "compression": object.Map{"enabled": false}, "requireMsgr2": n.Encryption,
 	}
@@ -197,7 +197,7 @@ func (m *model) cephStorage() object.Map {
 	return out
 }
 
-// placement keeps all daemons on the nodes that the claim may have.
+// placement restricts all daemons to the nodes that the claim selects.
 func (m *model) placement() object.Map {
 	var expressions object.List
 	if len(m.spec.Nodes) > 0 {
@@ -213,7 +213,7 @@ func (m *model) placement() object.Map {
 	return m.onNodes(expressions)
 }
 
-// onNodes is a place on nodes with the labels that the claim names, and others.
+// onNodes returns a placement on nodes with the claim's node labels, and with other expressions.
 func (m *model) onNodes(others object.List) object.Map {
 	var expressions object.List
 	for _, k := range slices.Sorted(maps.Keys(m.spec.NodeSelector)) {
@@ -229,9 +229,8 @@ func (m *model) onNodes(others object.List) object.Map {
 	}, object.Map{"tolerations": object.Tolerations(m.spec.Tolerations)})
 }
 
-// cephResources are what Rook's own chart gives its daemons where the claim says nothing
-// (https://github.com/rook/rook/blob/v1.20.6/deploy/charts/rook-ceph-cluster/values.yaml). A daemon that keeps data takes as much memory
-// for its cache as its limit leaves it.
+// cephResources returns the resources of daemons. The defaults are those of Rook's chart
+// (https://github.com/rook/rook/blob/v1.20.6/deploy/charts/rook-ceph-cluster/values.yaml). An OSD sizes its cache by its memory limit.
 func (m *model) cephResources() object.Map {
 	mon := ptr.Deref(m.spec.Monitors, storagev1.Monitors{}).Resources
 	mgr := ptr.Deref(m.spec.Managers, storagev1.Managers{}).Resources

@@ -9,11 +9,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
-// hasDashboard reports whether Ceph's own dashboard is wanted.
+// hasDashboard reports whether the claim enables Ceph's own dashboard.
 func (m *model) hasDashboard() bool { return m.spec.Dashboard != nil && m.spec.Dashboard.Enabled }
 
-// dashboardSpec is what Rook is told of Ceph's own dashboard: never without TLS, since a password goes there by which Ceph is
-// administrated. Rook has Ceph sign a certificate for itself: it takes none of ours.
+// dashboardSpec returns Rook's settings of Ceph's own dashboard. TLS is always on, because the login sends a password with administrative
+// rights. Rook has Ceph create a self-signed certificate; other certificates are not supported.
 func (m *model) dashboardSpec() object.Map {
 	if !m.hasDashboard() {
 		return object.Map{"enabled": false}
@@ -21,7 +21,7 @@ func (m *model) dashboardSpec() object.Map {
 	return object.Map{"enabled": true, "ssl": true}
 }
 
-// dashboardStatus is how it is reached, once there is a cluster.
+// dashboardStatus returns the address and credentials of the dashboard, once a cluster exists.
 func (m *model) dashboardStatus() *storagev1.DashboardStatus {
 	if !m.hasDashboard() || !m.ceph().Exists() {
 		return nil

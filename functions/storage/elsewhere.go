@@ -21,24 +21,24 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// Ceph may be in a cluster of its own: all of it lives there, and only what says something to people and to Crossplane is in the management
-// cluster (docs/design/0028-ceph-in-a-cluster-of-its-own.md).
+// Ceph may run in another cluster: all of its objects are there, and the management cluster has only objects for users and for Crossplane
+// (docs/design/0028-ceph-in-a-cluster-of-its-own.md).
 
 const (
-	// workloadNamespaceResource is the namespace in the cluster of the storage nodes, where that is not the management cluster.
+	// workloadNamespaceResource is the namespace in the cluster of the storage nodes, if that is not the management cluster.
 	workloadNamespaceResource = "workload-namespace"
-	// monitorsResource is what Rook says of monitors, where nobody can be asked for it by its name.
+	// monitorsResource observes Rook's ConfigMap of monitors in another cluster, where it cannot be a required resource.
 	monitorsResource = "monitors"
 )
 
-// target finds the cluster of the storage nodes.
+// target resolves the cluster of the storage nodes.
 func (m *model) target() error {
 	var err error
 	m.cluster, err = platform.Cluster(m.platform, m.claim.Namespace, m.spec.Cluster)
 	return err
 }
 
-// elsewhere says the same as remote of a claim of which nothing else is known yet.
+// elsewhere reports the same as remote, before the model is derived.
 func elsewhere(in function.Input[storagev1.StorageCluster]) bool {
 	p, err := platform.Read(in.Required)
 	if err != nil {
@@ -48,21 +48,21 @@ func elsewhere(in function.Input[storagev1.StorageCluster]) bool {
 	return err == nil && at != platform.Management(p)
 }
 
-// remote says that the nodes are in another cluster than the management cluster.
+// remote reports whether the nodes are in another cluster than the management cluster.
 func (m *model) remote() bool { return m.cluster != platform.Management(m.platform) }
 
-// storesSecrets says that Secrets come and go through the platform's store: keys of users, to those who keep something here, and the
-// platform's pull secrets. The store is open to namespaces that are marked for it.
+// storesSecrets reports whether Secrets are copied through the platform's store: keys of users to the clusters of consumers, and the
+// platform's pull secrets. The store accepts labeled namespaces only.
 func (m *model) storesSecrets() bool { return m.remote() && m.platform.SecretStore != nil }
 
-// withManagementSecrets adds to a set of Secrets of the management cluster how they come to the nodes.
+// withManagementSecrets adds to a set of Secrets of the management cluster the store through which they are copied to the nodes' cluster.
 func (m *model) withManagementSecrets(set tenantsecret.Set) tenantsecret.Set {
 	management := platform.Management(m.platform)
 	return set.ForClusters(management, m.cluster, management, tenantsecret.StorageStore(m.platform.SecretStore))
 }
 
-// checkExternalClient refuses what takes somebody who sees both clusters. Whether clients reach daemons is for those to say who know where the
-// clients are.
+// checkExternalClient rejects features that require a component with access to both clusters. Whether clients reach the daemons depends on
+// networks that are unknown here.
 func (m *model) checkExternalClient() error {
 	if m.spec.Cluster == nil {
 		return nil
@@ -93,7 +93,7 @@ func (m *model) checkExternalClient() error {
 	return errors.Join(errs...)
 }
 
-// observedMonitors looks at what Rook says of monitors.
+// observedMonitors observes Rook's ConfigMap of monitors in another cluster.
 func (m *model) observedMonitors() compose.Stage {
 	if !m.remote() || m.isExternal() {
 		return nil
@@ -110,12 +110,13 @@ func (m *model) observedMonitors() compose.Stage {
 	}}
 }
 
-// namespaces are the one of the cluster, and where its nodes are elsewhere one in the management cluster, too, which has no pods.
+// namespaces returns the namespace of the cluster and, if its nodes are in another cluster, an additional one in the management cluster,
+// which has no pods.
 func (m *model) namespaces(build func(level string) *corev1.Namespace) compose.Stage {
 	if !m.remote() {
 		level := "privileged"
 		if m.isExternal() {
-			level = "restricted" // No daemon runs here.
+			level = "restricted" // No Ceph daemon runs in it.
 		}
 		return compose.Stage{{Name: namespaceComponent, Retain: true, Object: build(level)}}
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// clusters are those of a platform with a store, with pull secrets.
+// clusters are the clusters of a platform with a secret store, and with pull secrets.
 const clusters = "{domain: example.com, images: {registry: registry.example.com, pullSecrets: [registry]}, secretStore: {name: openbao}, clusters: [" +
 	"{name: east, providerConfig: east-config, allowedNamespaces: [tenant-a]}, {name: here, providerConfig: in-cluster, allowedNamespaces: [tenant-a]}, " +
 	"{name: theirs, providerConfig: theirs, allowedNamespaces: [tenant-b]}], limits: [" + limittest.Everything + "]}"
 
-// in is a spec in a cluster, with an object store, a file system and consumers.
+// in returns a spec in a cluster, with an object store, a file system and consumers.
 func in(cluster, fields string) string {
 	spec := "objectStores: [{name: objects}], filesystems: [{name: shares}], network: {host: true, publicCIDRs: [10.0.0.0/24]}" + fields
 	if cluster != "" {
@@ -30,7 +30,7 @@ func in(cluster, fields string) string {
 	return with(spec)
 }
 
-// lives is the provider config of the cluster that a composed resource's object lives in, and the object.
+// lives returns the provider config of a composed resource's cluster, and its object.
 func lives(o encoded.Struct) (string, map[string]any) {
 	if !wrapper.IsObject(o) {
 		return "in-cluster", o.Map()
@@ -39,8 +39,8 @@ func lives(o encoded.Struct) (string, map[string]any) {
 	return wrapper.ProviderConfig(o), inside.Map()
 }
 
-// TestClusterPerClaim: Ceph and all that it needs is in the nodes' cluster, and in the management cluster is what Crossplane and the
-// platform's own Secrets need there. Nothing of it is a Secret.
+// TestClusterPerClaim verifies that Ceph and its dependencies are in the nodes' cluster, and that the management cluster has only the
+// objects that Crossplane and the platform's Secrets need. None of them is a Secret.
 func TestClusterPerClaim(t *testing.T) {
 	for cluster, config := range map[string]string{"": "in-cluster", "here": "in-cluster", "east": "east-config"} {
 		for _, policy := range []string{"Retain", "Delete"} {
@@ -90,10 +90,11 @@ func TestClusterPerClaim(t *testing.T) {
 	}
 }
 
-// TestMonitorsInOtherCluster: monitors are read where Rook writes them, the claim waits until it does, and what was known holds when it is gone.
+// TestMonitorsInOtherCluster verifies that Rook's ConfigMap of monitors is observed, that the claim waits for it, and that the last known
+// monitors stay if it is lost.
 func TestMonitorsInOtherCluster(t *testing.T) {
 	w := world(in("east", ""), clusters)
-	// Rook's ConfigMap in the management cluster, if there is one, is somebody else's.
+	// Rook's ConfigMap in the management cluster, if it exists, belongs to another Ceph cluster.
 	w.Required[monitorsRequirement] = []*structpb.Struct{parsed(`{data: {data: "a=10.9.9.9:6789"}}`)}
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
@@ -130,7 +131,8 @@ func TestMonitorsInOtherCluster(t *testing.T) {
 	}
 }
 
-// TestExternalValidation: what cannot be across clusters is refused by the field that says it, and what somebody else has is not told.
+// TestExternalValidation verifies that fields which are not supported across clusters are rejected by their path, without disclosing other
+// claims.
 func TestExternalValidation(t *testing.T) {
 	storeless := strings.Replace(clusters, "secretStore: {name: openbao}, ", "", 1)
 	const external = `{external: {fsid: 0f7a0b1c-0c1e-4a53-9d3f-7f6f1f0c5b1e, monitors: ["10.0.0.1:6789"], clients: [{service: glance, secretRef: {name: k}}]}, ` +
@@ -161,14 +163,15 @@ func TestExternalValidation(t *testing.T) {
 			refused(t, tc.reason, err, tc.field, tc.words)
 		})
 	}
-	// What the platform team has to mend is not the tenant's mistake.
+	// Errors that the platform team must fix are not reported as errors of the claim.
 	rsp := New().Run(world(in("east", ""), storeless).Request())
 	if got := rsp.Results; len(got) != 2 || !strings.Contains(got[0].GetMessage(), "images.pullSecrets cannot be brought to another cluster") {
 		t.Errorf("without a store it says %v", got)
 	}
 }
 
-// TestPullSecretsInOtherCluster: the platform's pull secrets come through the store, to entries of this cluster alone, and stay there with what runs.
+// TestPullSecretsInOtherCluster verifies that the platform's pull secrets are copied through the store, to entries of this cluster only,
+// and stay as long as its workloads.
 func TestPullSecretsInOtherCluster(t *testing.T) {
 	w := world(in("east", ""), clusters)
 	if err := w.Run(func(simulate.Step) {}); err != nil {

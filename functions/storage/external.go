@@ -21,23 +21,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// checkPrefix begins the names of the Deployments that look whether a user gets what it is for, keyPrefix those of copies of keys.
+// checkPrefix is the name prefix of the Deployments that check the access of users, keyPrefix that of copies of keys.
 const (
 	checkPrefix = checkComponent + "-"
 	keyPrefix   = "tenant-"
 )
 
-// isExternal reports whether somebody else runs Ceph, runsCeph whether this claim does.
+// isExternal reports whether the claim uses an external Ceph cluster, runsCeph whether it runs its own.
 func (m *model) isExternal() bool { return m.spec.External != nil }
 func (m *model) runsCeph() bool   { return m.spec.External == nil }
 
-// secretsNamespace has the Secrets that the claim names. A composite resource without a claim is the platform team's own, and so are its
-// Secrets.
+// secretsNamespace returns the namespace of the Secrets that the claim references. A composite resource without a claim belongs to the
+// platform team, and so do its Secrets.
 func (m *model) secretsNamespace() string {
 	return cmp.Or(m.claim.Namespace, string(m.platform.SecretsNamespace), "crossplane-system")
 }
 
-// keySet brings the keys that the claim names.
+// keySet copies the keys that the claim references.
 func (m *model) keySet() tenantsecret.Set {
 	set := tenantsecret.Set{
 		Name: keysComponent, Prefix: keyPrefix, Type: corev1.SecretTypeOpaque, From: m.secretsNamespace(), Instance: m.instance,
@@ -55,7 +55,7 @@ func (m *model) keySet() tenantsecret.Set {
 	return set
 }
 
-// checkExternal refuses users that are for no pool, and pools that only whoever runs Ceph could make so.
+// checkExternal rejects users without a pool, and pool settings that only the operator of an external Ceph cluster can apply.
 func (m *model) checkExternal() error {
 	if m.spec.External == nil {
 		return nil
@@ -79,12 +79,12 @@ func (m *model) checkExternal() error {
 	return errors.Join(errs...)
 }
 
-// serviceOf is a service by its name.
+// serviceOf returns a service by name.
 func serviceOf(name storagev1.Service) service {
 	return services[slices.IndexFunc(services, func(s service) bool { return s.name == name })]
 }
 
-// pools are the names of those that a service's user reads, or writes in, of some.
+// pools returns the names of those of the given pools that a service's user reads or writes.
 func (s service) pools(of []pool) []string {
 	var out []string
 	for _, p := range of {
@@ -95,7 +95,7 @@ func (s service) pools(of []pool) []string {
 	return out
 }
 
-// externalUsers are the users that the claim names.
+// externalUsers returns the users that the claim lists.
 func (m *model) externalUsers() []user {
 	var out []user
 	for _, c := range m.spec.External.Clients {
@@ -107,7 +107,7 @@ func (m *model) externalUsers() []user {
 	return out
 }
 
-// externalAccess is what the claim says of a Ceph that somebody else runs.
+// externalAccess returns the claim's access data of an external Ceph cluster.
 func (m *model) externalAccess() storagev1.Access {
 	x := m.spec.External
 	out := storagev1.Access{FSID: x.FSID, Networks: x.PublicCIDRs}
@@ -117,16 +117,15 @@ func (m *model) externalAccess() storagev1.Access {
 	return out
 }
 
-// checkScript is what a pod runs again and again.
+// checkScript is executed by a pod periodically.
 //
 //go:embed check.sh
 var checkScript string
 
-// cephUser is that of Ceph's images.
+// cephUser is the user of Ceph's images.
 const cephUser = 167
 
-// check looks from moment to moment whether each user gets what it is for, with its own key and no other right. Nobody restarts a pod that
-// finds something wrong.
+// check periodically verifies the access of each user, with its own key and no other rights. A failed check does not restart the pod.
 func check(m *model) ([]compose.Stage, error) {
 	all := m.workload(checkComponent)
 	all.Component = ""
@@ -157,7 +156,7 @@ func check(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// reachable is the rule of the kind, in words that a tenant can act on.
+// reachable returns the rule of Deployments, with a message that a tenant can act on.
 func reachable(u user) ready.Check {
 	rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
 	return func(o *observe.Object) ready.Result {

@@ -20,12 +20,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// hostDomains are the domains below which host names may lie.
+// hostDomains limits the domains of host names.
 var hostDomains = limit.List{
 	Name: "domains", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.Domains) }, Allows: limit.Domain,
 }
 
-// publicAddress of an object store. Empty: it has none.
+// publicAddress returns the public URL of an object store. Empty: it has none.
 func (m *model) publicAddress(o storagev1.ObjectStore) string {
 	switch {
 	case o.Hostname == "":
@@ -36,7 +36,7 @@ func (m *model) publicAddress(o storagev1.ObjectStore) string {
 	return "https://" + string(o.Hostname)
 }
 
-// publicTLS is the platform's. What is served without TLS has no certificate.
+// publicTLS returns the platform's TLS settings. Without TLS there is no certificate.
 func (m *model) publicTLS() common.TLS {
 	out := ptr.Deref(m.platform.TLS, common.TLS{})
 	if !ptr.Deref(out.Enabled, true) {
@@ -45,7 +45,7 @@ func (m *model) publicTLS() common.TLS {
 	return out
 }
 
-// checkHostnames refuses host names that nobody serves, that are not the claim's to take, or that two object stores want.
+// checkHostnames rejects host names that are not exposed, that the platform does not allow, or that two object stores use.
 func (m *model) checkHostnames() error {
 	var errs []error
 	limits := limit.In(m.platform.Limits, m.claim.Namespace)
@@ -75,7 +75,8 @@ func (m *model) checkHostnames() error {
 	return errors.Join(errs...)
 }
 
-// exposed is what brings object stores to the outside: from the Gateway or the Ingress controller on by https, which is verified.
+// exposed builds the objects that expose object stores through the Gateway or the Ingress controller, which connects to them with verified
+// HTTPS.
 func (m *model) exposed() compose.Stage {
 	var out compose.Stage
 	for _, o := range m.spec.ObjectStores {
@@ -97,7 +98,7 @@ func (m *model) exposed() compose.Stage {
 	return out
 }
 
-// exposureName begins the name of the composed resource of an object that exposes an object store.
+// exposureName returns the prefix of the composed resource name of an object that exposes an object store.
 func exposureName(o runtime.Object) string {
 	return map[string]string{
 		"HTTPRoute": "route", "BackendTLSPolicy": "backend-policy", "Ingress": "ingress", "Certificate": "public-certificate",

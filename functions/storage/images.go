@@ -16,13 +16,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// storageImages are images that claims may run on nodes of storage. Ceph's pods have the node.
+// storageImages limits the images that claims may run on storage nodes. Ceph's pods control the node.
 var storageImages = limit.List{
 	Name: "storageImages", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.StorageImages) }, Allows: limit.Match,
 }
 
-// findImage says which Ceph runs: the claim's, as far as a limit allows it, the platform's, or the one that this version names. A version
-// that runs is never replaced by an older one, which could not read what it has written.
+// findImage selects the image of Ceph: the claim's, as far as a limit allows it, the platform's, or the default of this version. A running
+// version is never replaced by an older one, which could not read its data.
 func (m *model) findImage() (string, error) {
 	o := release.Override{Registry: ptr.Deref(m.platform.Images, common.Images{}).Registry}
 	if i := ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}).Ceph; i != nil {
@@ -50,11 +50,11 @@ func (m *model) findImage() (string, error) {
 	return own, storageImages.CheckAny(limits, m.claim.Namespace, field, []string{own})
 }
 
-// ownImage is what the claim says over the platform, and the field that does. No field: it says nothing.
+// ownImage returns the platform's image with the claim's overrides, and the field of the override. Empty field: there is no override.
 func (m *model) ownImage(o release.Override) (string, release.Override) {
 	field := ""
 	if i := m.spec.Images; i != nil && i.Registry != "" {
-		// Another registry is in the place of every one, whatever the platform says of this image.
+		// The claim's registry replaces every registry, including the platform's registry and repository of this image.
 		field, o.Registry, o.Repository = "spec.images.registry", i.Registry, ""
 	}
 	if i := m.spec.Image; i != nil && *i != (common.InfrastructureImage{}) {
@@ -66,7 +66,7 @@ func (m *model) ownImage(o release.Override) (string, release.Override) {
 	return field, o
 }
 
-// imageFor is the image, in the version that runs where nobody names one and ours is older.
+// imageFor returns the image. Without a requested version, it keeps the running version if the default is older.
 func (m *model) imageFor(o release.Override) (string, error) {
 	image, err := release.ImageFor(release.Ceph, "", o)
 	if err != nil || o.Tag != "" || o.Digest != "" {
@@ -80,7 +80,7 @@ func (m *model) imageFor(o release.Override) (string, error) {
 	return image, nil
 }
 
-// isOlderVersion reports whether a version comes before another one. What is no version comes before nothing.
+// isOlderVersion reports whether a version precedes another one. It is false for invalid versions.
 func isOlderVersion(a, b string) bool {
 	numbers := func(v string) (out []int) {
 		for part := range strings.SplitSeq(v, ".") {

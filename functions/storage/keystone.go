@@ -22,18 +22,19 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// keystonePrefix begins the names of the resources that let an object store into a cloud, and of the copies of their Secrets.
+// keystonePrefix is the name prefix of the resources that register an object store in a cloud, and of the copies of their Secrets.
 const keystonePrefix = "keystone-"
 
-// serviceName is the KeystoneService of an object store. Who may be it is for the control plane to say, as of every other.
+// serviceName returns the name of the KeystoneService of an object store. The control plane decides which names it allows, as for any
+// KeystoneService.
 func (m *model) serviceName(store string) string { return m.claim.Name + "-" + store }
 
-// supportsKeystone reports whether users of Keystone come to an object store by a protocol.
+// supportsKeystone reports whether a protocol of an object store accepts users of Keystone.
 func supportsKeystone(k *storagev1.KeystoneAuth, p storagev1.Protocol) bool {
 	return len(k.Protocols) == 0 || slices.Contains(k.Protocols, p)
 }
 
-// checkKeystone refuses object stores that no control plane could let in.
+// checkKeystone rejects object stores that no control plane could allow.
 func (m *model) checkKeystone() error {
 	var errs []error
 	for i, o := range m.spec.ObjectStores {
@@ -54,14 +55,14 @@ func (m *model) checkKeystone() error {
 	return errors.Join(errs...)
 }
 
-// address of an object store inside the cluster.
+// address returns the URL of an object store inside the cluster.
 func (m *model) address(store string) string { return "https://" + m.host(store) }
 
 func (m *model) host(store string) string {
 	return fmt.Sprintf("%s.%s.svc", rook.GatewayName(store), m.instance)
 }
 
-// catalogEntries are those of an object store in the catalog, by the types under which clients look for them
+// catalogEntries returns an object store's entries in the service catalog, by the service types that clients look up
 // (https://specs.openstack.org/openstack/service-types-authority/, https://docs.openstack.org/devstack/latest/).
 func (m *model) catalogEntries(o storagev1.ObjectStore) object.List {
 	place := func(typ, name, path string) object.Map {
@@ -79,7 +80,7 @@ func (m *model) catalogEntries(o storagev1.ObjectStore) object.List {
 	return out
 }
 
-// keystoneService is what lets an object store into a cloud: its account, by which gateways check tokens, and its places in the catalog.
+// keystoneService registers an object store in a cloud: the account with which gateways validate tokens, and the catalog entries.
 func (m *model) keystoneService(o storagev1.ObjectStore) *unstructured.Unstructured {
 	name, ref, places := m.serviceName(o.Name), o.Keystone.ControlPlaneRef, m.catalogEntries(o)
 	spec := object.Map{
@@ -95,7 +96,7 @@ func (m *model) keystoneService(o storagev1.ObjectStore) *unstructured.Unstructu
 	return object.New("crossplane.c5c3.io/v1alpha1", "KeystoneService", meta, spec)
 }
 
-// loginSet brings the Secrets that gateways log in by beside them. They stay with the object stores.
+// loginSet copies the Secrets with the gateways' credentials. The copies are kept as long as the object stores.
 func (m *model) loginSet() tenantsecret.Set {
 	set := tenantsecret.Set{
 		Name: "keystone-logins", Prefix: keystonePrefix, Type: corev1.SecretTypeOpaque, Keep: true,
@@ -113,12 +114,12 @@ func (m *model) loginSet() tenantsecret.Set {
 	return set
 }
 
-// logsIn reports whether there is an object store that users of Keystone log in to, or was.
+// logsIn reports whether an object store accepts, or has accepted, users of Keystone.
 func (m *model) logsIn() bool {
 	return len(m.logins.Requests) > 0 || slices.ContainsFunc(m.seen.Names(), m.logins.Has)
 }
 
-// keystone lets object stores into clouds.
+// keystone registers object stores in clouds.
 func keystone(m *model) ([]compose.Stage, error) {
 	var services compose.Stage
 	for _, o := range m.spec.ObjectStores {
@@ -131,8 +132,8 @@ func keystone(m *model) ([]compose.Stage, error) {
 	return stages, nil
 }
 
-// keystoneURL is where the Keystone is that an object store is let into. Empty: it is not, or not any more. While the KeystoneService says
-// nothing, because somebody has deleted it and it is made again, what the gateways ask already holds.
+// keystoneURL returns the URL of the Keystone of an object store. Empty: it uses none, or no longer. While the KeystoneService has no
+// status, because it was deleted and is re-created, the gateways' configured URL stays.
 func (m *model) keystoneURL(store string) string {
 	if s, _ := m.seen.Get(keystonePrefix + store); s.String("status", "phase") != "" {
 		return s.String("status", "account", "authURL")
@@ -140,20 +141,20 @@ func (m *model) keystoneURL(store string) string {
 	return m.store(store).String("spec", "auth", "keystone", "url")
 }
 
-// store is an object store as it is.
+// store returns the observed object store.
 func (m *model) store(name string) *observe.Object {
 	o, _ := m.seen.Get(objectsPrefix + name)
 	return o
 }
 
-// keystoneWasEnabled reports whether users of a Keystone were let into an object store before.
+// keystoneWasEnabled reports whether the observed object store accepts users of a Keystone.
 func (m *model) keystoneWasEnabled(store string) bool {
 	_, once := m.store(store).Map("spec", "auth")["keystone"]
 	return once
 }
 
-// login is by what the gateways of an object store check tokens. Nil: they know no Keystone, or not yet: Rook does nothing for an object
-// store whose Secret is not there.
+// login returns the Keystone settings of an object store's gateways. Nil: no Keystone is configured, or not yet, because Rook does not
+// reconcile an object store whose Secret is missing.
 func (m *model) login(o storagev1.ObjectStore) *rook.Keystone {
 	if o.Keystone == nil {
 		return nil
@@ -175,7 +176,7 @@ func (m *model) login(o storagev1.ObjectStore) *rook.Keystone {
 	return out
 }
 
-// objectStoreStatus is what clients of object stores need to know.
+// objectStoreStatus returns the access data for clients of object stores.
 func (m *model) objectStoreStatus() []storagev1.ObjectStoreStatus {
 	var out []storagev1.ObjectStoreStatus
 	for _, o := range m.spec.ObjectStores {

@@ -17,7 +17,7 @@ const (
 	alone = "objectStores: [{name: objects}]"
 )
 
-// seen is a copy of what is observed of a world, with one object changed. A nil change takes it away.
+// seen returns a copy of the observed objects, with one object changed. A nil change removes it.
 func seen(t *testing.T, w *simulate.Cluster, resource string, change func(object map[string]any)) map[string]encoded.Struct {
 	t.Helper()
 	out := maps.Clone(w.Observed)
@@ -39,7 +39,7 @@ func seen(t *testing.T, w *simulate.Cluster, resource string, change func(object
 	return out
 }
 
-// asks is the Keystone that the gateways of a store ask, as the function desires it now; gone: there is no such store.
+// asks returns the desired Keystone of a store's gateways. gone reports that there is no such store.
 func asks(t *testing.T, w *simulate.Cluster, observed map[string]encoded.Struct) string {
 	t.Helper()
 	req := w.Request()
@@ -55,7 +55,7 @@ func asks(t *testing.T, w *simulate.Cluster, observed map[string]encoded.Struct)
 	return store.Object.At("spec", "forProvider", "manifest", "spec", "auth", "keystone", "url").Text()
 }
 
-// TestLogin: gateways ask the Keystone that lets them in, and go on doing so while nobody says otherwise.
+// TestLogin verifies that gateways use the Keystone that allows them, and keep it while the KeystoneService has no status.
 func TestLogin(t *testing.T) {
 	const existing, service, secret = "https://keystone.friends-x-cloud.svc:5000", "keystone-objects", "keystone-logins-keystone-objects"
 	w := complete(t, with(letIn))
@@ -79,8 +79,8 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestKeystoneRemoved: a Keystone that is removed from an object store is unset, and stays so: omitting it would be refused. A store that never
-// had one says nothing of any.
+// TestKeystoneRemoved verifies that a removed Keystone is explicitly unset, and stays so: omitting the field would be rejected. A store
+// that never had one does not set the field.
 func TestKeystoneRemoved(t *testing.T) {
 	removed := map[string]any{"auth": map[string]any{"keystone": nil}, "protocols": map[string]any{
 		"s3": map[string]any{"authUseKeystone": false}, "enableAPIs": []any{"s3", "s3website", "admin", "sts", "iam", "notifications"},
@@ -111,7 +111,8 @@ func TestKeystoneRemoved(t *testing.T) {
 	}
 }
 
-// TestCredentialsArrive: a new store is not made before the Secret is there that Rook reads; one that is there goes on without until then.
+// TestCredentialsArrive verifies that a new store is created after the Secret that Rook reads; an existing store stays unchanged until
+// then.
 func TestCredentialsArrive(t *testing.T) {
 	w, before := complete(t, with(letIn)), complete(t, with(alone))
 	unread := func(o map[string]any) { delete(o["status"].(map[string]any), "conditions") }
@@ -132,7 +133,8 @@ func TestCredentialsArrive(t *testing.T) {
 	}
 }
 
-// TestConsumerNotAllowed: who is not let in waits, in the words of the KeystoneService, and other object stores do not.
+// TestConsumerNotAllowed verifies that a store without permission waits, with the message of the KeystoneService, and that other stores do
+// not wait.
 func TestConsumerNotAllowed(t *testing.T) {
 	w := complete(t, with(strings.TrimSuffix(letIn, "]")+", {name: plain}]"))
 	const requested = "spec.controlPlaneRef: there is no ControlPlaneCluster cloud in namespace friends-x that may be joined"
@@ -161,7 +163,7 @@ func TestConsumerNotAllowed(t *testing.T) {
 	}
 }
 
-// TestStores: the claim says where its object stores are, and who has to be let in.
+// TestStores verifies that the claim reports the addresses of its object stores, and the required permissions.
 func TestStores(t *testing.T) {
 	w := complete(t, with(strings.TrimSuffix(letIn, "]")+", {name: plain}]"))
 	const namespace = ".tenant-a-storage-72da48a0ed7f612b5eac.svc"
@@ -180,7 +182,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestLoginRefused: what no control plane could let in.
+// TestLoginRefused verifies that stores which no control plane could allow are rejected.
 func TestLoginRefused(t *testing.T) {
 	w := world(with(letIn), open)
 	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "claimRef")

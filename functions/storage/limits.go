@@ -11,11 +11,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// hostLabel is by which a node is called in a claim and in Rook (https://kubernetes.io/docs/reference/labels-annotations-taints/).
+// hostLabel is the label by which claims and Rook identify a node (https://kubernetes.io/docs/reference/labels-annotations-taints/).
 const hostLabel = "kubernetes.io/hostname"
 
-// anyNetwork stands for networks that the claim leaves out, so that clients reach Ceph's ports anywhere. Only * allows it. allDevices
-// stands for every device.
+// anyNetwork represents unset networks, which make Ceph's ports reachable from anywhere. Only * allows it. allDevices represents every
+// device.
 const (
 	anyNetwork = "any network"
 	allDevices = "all devices"
@@ -28,7 +28,7 @@ var (
 	storageDevices = limit.List{
 		Name: "storageDevices", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.StorageDevices) }, Allows: limit.Match,
 	}
-	// devicePatterns is the same list for what is a pattern itself: which devices it stands for, nobody compares with another one.
+	// devicePatterns is the same list for values that are patterns themselves: patterns are compared literally.
 	devicePatterns = limit.List{
 		Name: storageDevices.Name, Of: storageDevices.Of,
 		Allows: func(entry, value string) bool { return entry == value || entry == "*" },
@@ -38,9 +38,9 @@ var (
 	}
 )
 
-// checkLimits refuses nodes, devices and networks that the platform does not leave to storage of this namespace, and taints that it may
-// not tolerate. Ceph has disks of the node, and mostly its network; who says which has those. Control planes that use the cluster let
-// their pods out to its networks.
+// checkLimits rejects nodes, devices, networks and tolerated taints that the platform does not allow for storage of this namespace. Ceph
+// controls disks of the node, and mostly its network: permission to select a node is control of it. Control planes that use the cluster
+// allow egress of their pods to its networks.
 func (m *model) checkLimits() error {
 	limits := limit.In(m.platform.Limits, m.claim.Namespace)
 	var errs []error

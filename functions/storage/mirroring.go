@@ -23,26 +23,26 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// Pools may be copied to another Ceph cluster, or from it. Whether that one is there is no part of whether this one is ready: on the day on
-// which a site is lost, the other one has to go on and to say so.
+// Pools may be mirrored to or from another Ceph cluster. The state of the peer does not affect the readiness of this cluster: when a site
+// is lost, the cluster of the other site must keep working and report it.
 
-// mirrorResource is the composed resource of the daemons, mirrorName its object. There is one in a namespace.
+// mirrorResource is the composed resource of the mirroring daemons, mirrorName its object name. A namespace has at most one.
 const (
 	mirrorResource = "mirror"
 	mirrorName     = "mirror"
 )
 
-// mirrored are the pools that are copied.
+// mirrored returns the mirrored pools.
 func (m *model) mirrored() []pool {
 	return slices.DeleteFunc(slices.Clone(m.pools), func(p pool) bool { return p.Mirroring == nil })
 }
 
-// peer is the other cluster. Nil: there is none.
+// peer returns the peer cluster. Nil: there is none.
 func (m *model) peer() *storagev1.MirrorPeer {
 	return ptr.Deref(m.spec.Mirroring, storagev1.Mirroring{}).Peer
 }
 
-// peerSet brings the token of the other cluster beside Rook, with which way to copy: Rook reads both from one Secret.
+// peerSet copies the peer's token to Rook, together with the direction of mirroring: Rook reads both from one Secret.
 func (m *model) peerSet() tenantsecret.Set {
 	set := tenantsecret.Set{
 		Name: mirrorPeerComponent, Prefix: "peer-", Type: corev1.SecretTypeOpaque, Keep: true,
@@ -57,7 +57,7 @@ func (m *model) peerSet() tenantsecret.Set {
 	return set
 }
 
-// tokenSet brings the token of this cluster to the claim, whose tenant takes it to the other one.
+// tokenSet copies the token of this cluster to the claim's namespace. The tenant passes it to the peer.
 func (m *model) tokenSet() tenantsecret.Set {
 	set := tenantsecret.Set{
 		Name: mirrorTokenComponent + "-" + m.instance, Prefix: m.claim.Name + "-mirror-", Type: corev1.SecretTypeOpaque,
@@ -71,13 +71,13 @@ func (m *model) tokenSet() tenantsecret.Set {
 	return set
 }
 
-// tokenName is the Secret of the claim's namespace with the token of this cluster.
+// tokenName returns the Secret in the claim's namespace with the token of this cluster.
 func (m *model) tokenName() string { return m.claim.Name + "-mirror-token" }
 
-// offersToken reports whether there is somebody to give the token of this cluster to.
+// offersToken reports whether the token of this cluster is published to a tenant.
 func (m *model) offersToken() bool { return len(m.mirrored()) > 0 && m.claim.Namespace != "" }
 
-// hasPeer reports whether there is another cluster, hasToken whether the token of this one is offered, or each was.
+// hasPeer reports whether a peer is configured or has been, hasToken whether the token of this cluster is published or has been.
 func (m *model) hasPeer() bool {
 	return m.peer() != nil || slices.ContainsFunc(m.seen.Names(), m.peerSecrets.Has)
 }
@@ -86,9 +86,9 @@ func (m *model) hasToken() bool {
 	return m.offersToken() || slices.ContainsFunc(m.seen.Names(), m.tokenSecrets.Has)
 }
 
-// checkMirroring refuses what nobody could copy, and another cluster that the platform does not leave to this namespace: daemons with the
-// node's network go wherever its token says, which nobody here reads, and whoever has the token of this one comes from anywhere, and opens
-// the pools of all consumers.
+// checkMirroring rejects pools that cannot be mirrored, and peers that the platform does not allow in this namespace: daemons with the
+// node's network connect to any address in the peer's token, which is not inspected here, and a client with the token of this cluster may
+// connect from anywhere and open the pools of all consumers.
 func (m *model) checkMirroring() error {
 	var errs []error
 	for _, p := range m.mirrored() {
@@ -117,8 +117,8 @@ func (m *model) checkMirroring() error {
 	return errors.Join(errs...)
 }
 
-// mirroringOf says how a pool is copied. Nil: it never was. The other cluster comes once its token is there: Rook fails without, and goes
-// on to be told where it was told once.
+// mirroringOf returns the mirroring settings of a pool. Nil: it was never mirrored. The peer is added once its token exists, because Rook
+// fails without it. A peer that was added once stays.
 func (m *model) mirroringOf(p pool) *rook.Mirroring {
 	o, _ := m.seen.Get(poolPrefix + p.name)
 	if p.Mirroring == nil {
@@ -137,19 +137,19 @@ func (m *model) mirroringOf(p pool) *rook.Mirroring {
 	return out
 }
 
-// hasPeerBootstrapped reports whether Rook was told of the other cluster of a pool.
+// hasPeerBootstrapped reports whether the peer of a pool is configured in Rook.
 func hasPeerBootstrapped(o *observe.Object) bool {
 	return len(o.List("spec", "mirroring", "peers", "secretNames")) > 0
 }
 
-// awaitsPeer reports whether a pool is as it should be, but for the other cluster, to which Rook does not get through (yet). Rook says the
-// generation of a pool that is copied before it goes there, and that it is ready after that (pool/controller.go of v1.18.8).
+// awaitsPeer reports whether a pool is reconciled except for the peer, which Rook cannot reach yet. Rook sets the observed generation of a
+// mirrored pool before it connects to the peer, and the phase Ready after that (pool/controller.go of v1.18.8).
 func awaitsPeer(o *observe.Object) bool {
 	seen, ok := o.Int("status", "observedGeneration")
 	return ok && seen == o.Generation() && o.String("status", "phase") == "Progressing"
 }
 
-// localPoolReady is the rule of pools, for those that are copied: what is kept here is no less there because the other cluster is not.
+// localPoolReady is the readiness rule of mirrored pools: an unreachable peer does not make local data unavailable.
 func localPoolReady(o *observe.Object) ready.Result {
 	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephBlockPool"})
 	if v := rule.Check(o); v.Ready || !awaitsPeer(o) {
@@ -158,7 +158,7 @@ func localPoolReady(o *observe.Object) ready.Result {
 	return ready.Yes
 }
 
-// mirror are the daemons that fetch from the other cluster. Who is fetched from needs none.
+// mirror builds the daemons that fetch images from the peer. The side that is fetched from needs none.
 func mirror(m *model) ([]compose.Stage, error) {
 	spec := m.spec.Mirroring
 	stage := compose.Stage{{Name: mirrorResource, Retain: true, Object: rook.Mirror(
@@ -168,7 +168,7 @@ func mirror(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage, m.deleteBeforeCluster(stage)}, nil
 }
 
-// mirroringStatus is how copying goes. Nil: nothing is copied.
+// mirroringStatus returns the progress of mirroring. Nil: no pool is mirrored.
 func (m *model) mirroringStatus() *storagev1.MirroringStatus {
 	pools := m.mirrored()
 	if len(pools) == 0 {
@@ -186,7 +186,7 @@ func (m *model) mirroringStatus() *storagev1.MirroringStatus {
 			Pool: p.name, Peer: peerName(o), Health: o.String(at("health")...), DaemonHealth: o.String(at("daemon_health")...),
 			ImageHealth: o.String(at("image_health")...),
 		}
-		// Ceph has called them image_states since block devices are copied in groups, too; Rook says them here in any case.
+		// Ceph has named them image_states since it mirrors groups of block devices, too; Rook reports them under this key in either case.
 		for state := range o.Map(at("states")...) {
 			if n, ok := o.Int(append(at("states"), state)...); ok && n > 0 {
 				if reported.Images == nil {
@@ -200,7 +200,7 @@ func (m *model) mirroringStatus() *storagev1.MirroringStatus {
 	return out
 }
 
-// peersOf are the other clusters of a pool, as Ceph knows them.
+// peersOf returns the peers of a pool, as Ceph reports them.
 func peersOf(o *observe.Object) []map[string]any {
 	var out []map[string]any
 	for _, p := range o.List("status", "mirroringInfo", "peers") {
@@ -211,7 +211,7 @@ func peersOf(o *observe.Object) []map[string]any {
 	return out
 }
 
-// peerName is what Ceph calls the other cluster of a pool. Ceph knows one.
+// peerName returns Ceph's name of the peer of a pool. Ceph supports one peer.
 func peerName(o *observe.Object) string {
 	for _, p := range peersOf(o) {
 		name, _ := p["site_name"].(string)
@@ -220,15 +220,15 @@ func peerName(o *observe.Object) string {
 	return ""
 }
 
-// isReceiveOnly reports whether the other cluster of a pool is one that only fetches from here. Ceph remembers it so where its daemons come
-// before its token does, and takes that without effect then (seen with 18.2.7).
+// isReceiveOnly reports whether the peer of a pool only fetches from this cluster. Ceph records it so if the peer's daemons connect before
+// its token is added, and then ignores the token (observed with 18.2.7).
 func isReceiveOnly(o *observe.Object) bool {
 	peers := peersOf(o)
 	return len(peers) > 0 && !slices.ContainsFunc(peers, func(p map[string]any) bool { return p["direction"] != "tx-only" })
 }
 
-// mirroringHealthy is the condition on pools that are copied. It is about the other cluster as much as about this one, so that nothing
-// waits for it. What this cluster fetches, it knows, once Rook has asked Ceph; what another one fetches from it is known there.
+// mirroringHealthy returns the condition on mirrored pools. No component waits for it, because it depends on the peer as much as on this
+// cluster. It reports images that this cluster fetches, once Rook has queried Ceph; the peer reports images that it fetches from here.
 func (m *model) mirroringHealthy() ready.Result {
 	pools := m.mirrored()
 	var waiting, giving, bad []string

@@ -11,11 +11,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// copied is a pool that is copied from another cluster, and one that is not.
+// copied is the spec of a mirrored pool with a peer, and a pool that is not mirrored.
 const copied = "pools: [{name: volumes, mirroring: {mode: image, snapshotSchedules: [{interval: 1h}]}}, {name: images}], " +
 	"mirroring: {peer: {secretRef: {name: other}}}"
 
-// TestMirroringValidation: what nobody could copy, and another cluster that the platform does not leave to the claim.
+// TestMirroringValidation verifies that pools which cannot be mirrored, and peers that the platform does not allow, are rejected.
 func TestMirroringValidation(t *testing.T) {
 	const some = "{domain: example.com, secretStore: {name: openbao}, clusters: [{name: east, providerConfig: east-config, " +
 		"allowedNamespaces: [tenant-a]}], limits: [{name: some, namespaces: [\"*\"], storageNodes: [\"*\"], storageDevices: [\"*\"], " +
@@ -53,7 +53,7 @@ func TestMirroringValidation(t *testing.T) {
 	}
 }
 
-// mirroringSpec is the spec of mirroring of a pool, as it is desired now.
+// mirroringSpec returns the desired mirroring settings of a pool.
 func mirroringSpec(t *testing.T, w *simulate.Cluster, pool string) map[string]any {
 	t.Helper()
 	spec, _ := kind.Desired(t, w)[poolPrefix+pool]["spec"].(map[string]any)
@@ -61,8 +61,9 @@ func mirroringSpec(t *testing.T, w *simulate.Cluster, pool string) map[string]an
 	return out
 }
 
-// TestPeerAddedLater: Rook fails while the other cluster's token is not there, so that it is told of it afterwards, and goes on to be told.
-// Meanwhile pools and users are made, and this cluster's own token is offered: both sites are set up at once, each with the other's token.
+// TestPeerAddedLater verifies that the peer is added after its token exists, because Rook fails without it, and that it stays. Meanwhile
+// pools and users are created, and this cluster's own token is published: both sites are set up at the same time, each with the token of
+// the other.
 func TestPeerAddedLater(t *testing.T) {
 	w := world(with(copied), open)
 	token, missing := "mirror-peer-"+rook.PeerSecret, true
@@ -141,7 +142,8 @@ func statusOf(w *simulate.Cluster) map[string]any {
 	return New().Run(w.Request()).Composite.Object.At("status", "mirroring").Map()
 }
 
-// TestPeerSiteLost: this one is ready and says what the other one lacks, in Rook's words, and its pools are offered as before.
+// TestPeerSiteLost verifies that this cluster is ready, that it reports the peer's problem with Rook's message, and that its pools stay
+// published.
 func TestPeerSiteLost(t *testing.T) {
 	summary := func(health, daemons, images string) map[string]any {
 		return map[string]any{"mirroringStatus": map[string]any{"summary": map[string]any{
@@ -210,7 +212,7 @@ func TestPeerSiteLost(t *testing.T) {
 	}
 }
 
-// TestMirroringStatus: how each pool fares, as Ceph says, with numbers of what there is.
+// TestMirroringStatus verifies the reported state of each pool, with its numbers of images.
 func TestMirroringStatus(t *testing.T) {
 	w := complete(t, with(copied))
 	w.Reports = func(kind, name string) map[string]any {

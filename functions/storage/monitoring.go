@@ -14,23 +14,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// monitoringSettings lays the claim's over the platform's.
+// monitoringSettings returns the platform's settings, overridden by the claim's.
 func (m *model) monitoringSettings() common.Monitoring {
 	s := ptr.Deref(merge.Overlay(m.spec.Monitoring, m.platform.Monitoring), common.MonitoringSettings{})
 	return common.Monitoring{Enabled: ptr.Deref(s.Enabled, false), Labels: s.Labels}
 }
 
-// isMonitored reports whether somebody has a Prometheus for it.
+// isMonitored reports whether monitoring with Prometheus is enabled.
 func (m *model) isMonitored() bool { return m.monitoring.Enabled }
 
-// ownMonitoringLabels are those that the claim itself names, and that the platform does not have anyway.
+// ownMonitoringLabels returns the claim's labels that the platform does not set.
 func (m *model) ownMonitoringLabels() []string {
 	offered := limit.LabelTerms(ptr.Deref(m.platform.Monitoring, common.MonitoringSettings{}).Labels)
 	named := limit.LabelTerms(ptr.Deref(m.spec.Monitoring, common.MonitoringSettings{}).Labels)
 	return slices.DeleteFunc(named, func(term string) bool { return slices.Contains(offered, term) })
 }
 
-// checkMonitoringLabels refuses labels that the platform does not leave to this namespace.
+// checkMonitoringLabels rejects labels that the platform does not allow in this namespace.
 func (m *model) checkMonitoringLabels() error {
 	limits := limit.In(m.platform.Limits, m.claim.Namespace)
 	var errs []error
@@ -40,8 +40,8 @@ func (m *model) checkMonitoringLabels() error {
 	return errors.Join(errs...)
 }
 
-// monitored is what brings Ceph's metrics to a Prometheus, alerts and a dashboard. It comes once the cluster was ready: nobody is alerted
-// to what is being installed. Rook would make monitors of its own, by rights that it is not given here, and without the platform's labels.
+// monitored builds the ServiceMonitors of Ceph's metrics, alerts and a dashboard. It follows the first readiness of the cluster, so that an
+// installation fires no alerts. Rook's own ServiceMonitors would require rights that it does not have here, and lack the platform's labels.
 func monitored(m *model) ([]compose.Stage, error) {
 	if m.isExternal() {
 		return []compose.Stage{{{Name: "alerts", Object: monitoring.Rules(m.meta(cephName), m.monitoring, m.userAlerts()...)}}}, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
-// alertsOf are those that a claim makes, once everything is ready.
+// alertsOf returns the alerts of a claim once everything is ready.
 func alertsOf(t *testing.T, spec string) map[string]monitoringtest.Alert {
 	t.Helper()
 	created := kind.Desired(t, complete(t, spec))["alerts"]
@@ -23,7 +23,7 @@ func alertsOf(t *testing.T, spec string) map[string]monitoringtest.Alert {
 	return monitoringtest.Alerts(t, &unstructured.Unstructured{Object: created})
 }
 
-// TestAlerts: who is woken, after how long, and what is asked for it. Somebody is where data is out of reach or cannot be written.
+// TestAlerts verifies severity, delay and action of alerts. Alerts on unavailable or unwritable data are critical.
 func TestAlerts(t *testing.T) {
 	const warning, critical = "warning", "critical"
 	asks := func(severity, wait string, asks ...string) monitoringtest.Alert {
@@ -76,7 +76,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// testProgramAlerts: containers of Ceph, and nodes that any of its programs is on, are watched.
+// testProgramAlerts verifies alerts on containers of Ceph, and on nodes of all its programs.
 func testProgramAlerts(t *testing.T) {
 	t.Helper()
 	queries := func(severity, wait string, queries ...string) monitoringtest.Alert {
@@ -105,11 +105,11 @@ func testProgramAlerts(t *testing.T) {
 	}
 }
 
-// externalCeph is a Ceph of somebody else's.
+// externalCeph is an external Ceph cluster.
 const externalCeph = `external: {fsid: 5b1a1b1e-0000-4000-8000-000000000001, monitors: ["[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"], ` +
 	`publicCIDRs: [10.0.0.0/24], clients: [{service: glance, secretRef: {name: a}}]}, pools: [{name: images}]`
 
-// TestMonitored: whether there is a Prometheus, and by which labels it finds what it is to ask, the claim says over the platform.
+// TestMonitored verifies that the claim overrides the platform's Prometheus settings and labels.
 func TestMonitored(t *testing.T) {
 	const theirs = ", monitoring: {enabled: true, labels: {prometheus: platform}}"
 	for name, tc := range map[string]struct {
@@ -142,7 +142,7 @@ func TestMonitored(t *testing.T) {
 	}
 }
 
-// TestMonitoredLater: nobody is alerted to what is being installed, and what is there goes on to be looked at when it is not ready.
+// TestMonitoredLater verifies that an installation fires no alerts, and that an existing cluster stays monitored while it is not ready.
 func TestMonitoredLater(t *testing.T) {
 	w := world(with("monitoring: {enabled: true}"), open)
 	for range 9 {
@@ -167,7 +167,7 @@ func TestMonitoredLater(t *testing.T) {
 	}
 }
 
-// TestMonitoringLabels: by whom a claim is looked at is for the platform to leave to it.
+// TestMonitoringLabels verifies that the platform limits the monitoring labels of claims.
 func TestMonitoringLabels(t *testing.T) {
 	const lets = `{name: some, namespaces: ["*"], storageNodes: ["*"], storageDevices: ["*"], storageNetworks: ["*"], monitoringLabels: ["team={namespace}"]}`
 	for name, tc := range map[string]struct{ reason, labels, field, words string }{
@@ -183,7 +183,7 @@ func TestMonitoringLabels(t *testing.T) {
 	}
 }
 
-// TestDashboard: every picture is of this cluster alone.
+// TestDashboard verifies that every panel selects this cluster only.
 func TestDashboard(t *testing.T) {
 	created := kind.Desired(t, complete(t, with("monitoring: {enabled: true}, objectStores: [{name: objects}]")))["dashboard"]
 	text := created["data"].(map[string]any)["ceph-dashboard.json"].(string)

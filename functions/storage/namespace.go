@@ -16,12 +16,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
 )
 
-// operatorResource lets Rook's operator work here.
+// operatorResource grants Rook's operator access to the namespace.
 const operatorResource = "rook-operator"
 
-// namespace is that of the cluster. Its pods have disks of the node, and mostly the node's network, which no other level of Pod Security
-// lets them have. It has the label of control planes' namespaces, to which the platform opens its secret store, only where something
-// comes or goes through that.
+// namespace builds the namespace of the cluster. Its pods use disks of the node, and mostly the node's network, which requires Pod Security
+// level privileged. It has the label of control planes' namespaces, for which the platform opens its secret store, only if Secrets are
+// copied through the store.
 func namespace(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{m.namespaces(func(level string) *corev1.Namespace {
 		labels := map[string]string{"pod-security.kubernetes.io/enforce": level}
@@ -38,11 +38,11 @@ func namespace(m *model) ([]compose.Stage, error) {
 	})}, nil
 }
 
-// pullsField names the Secrets of the claim that images are pulled with.
+// pullsField is the path of the claim's image pull secrets.
 const pullsField = "spec.images.pullSecrets"
 
-// findPulls says which Secrets images are pulled with: the claim's besides the platform's. Pods that prepare devices have the image of
-// Rook's operator beside Ceph's, which is the platform's own.
+// findPulls selects the image pull secrets: the claim's in addition to the platform's. Pods that prepare devices use the image of Rook's
+// operator, which belongs to the platform, as well as Ceph's.
 func (m *model) findPulls() {
 	labels := m.meta(pullComponent).Labels
 	own, ofClaim := tenantsecret.ClaimPulls(m.spec.Images, pullsField, m.secretsNamespace(), m.instance, labels)
@@ -51,17 +51,17 @@ func (m *model) findPulls() {
 	m.pulls = []tenantsecret.Set{m.withManagementSecrets(ofClaim), m.withManagementSecrets(ofPlatform)}
 }
 
-// hasPullSecrets reports whether there is anything to bring, or was.
+// hasPullSecrets reports whether pull secrets are or have been copied.
 func (m *model) hasPullSecrets() bool {
 	return slices.ContainsFunc(m.pulls, func(s tenantsecret.Set) bool {
 		return len(s.Requests) > 0 || slices.ContainsFunc(m.seen.Names(), s.Has)
 	})
 }
 
-// accounts are the service accounts of Rook's pods, and the ClusterRole that each is given in the namespace, if any. The chart makes these
-// roles of what Rook's own manifest for a second cluster says
-// (https://github.com/rook/rook/blob/v1.20.6/deploy/examples/common-second-cluster.yaml), without what its orchestrator's module, which is
-// off, and its job for a person to remove a daemon would need.
+// accounts are the service accounts of Rook's pods, with the ClusterRole that each is bound to in the namespace, if any. The chart derives
+// these roles from Rook's manifest for a second cluster
+// (https://github.com/rook/rook/blob/v1.20.6/deploy/examples/common-second-cluster.yaml), without the rules for its orchestrator module,
+// which is off, and for its manual job that removes an OSD.
 var accounts = []struct{ name, role string }{
 	{"rook-ceph-default", ""},
 	{"rook-ceph-cmd-reporter", "cobaltcore:rook-cmd-reporter"},
@@ -71,14 +71,14 @@ var accounts = []struct{ name, role string }{
 }
 
 const (
-	// osdAccount is that of the daemons that keep data. They read the node's labels, to say where in Ceph's map they are.
+	// osdAccount is the account of OSDs. They read the node's labels to determine their location in the CRUSH map.
 	osdAccount = "rook-ceph-osd"
 	nodesRole  = "cobaltcore:rook-nodes"
-	// operatorRole is Rook's own, by which its operator does what it does in a cluster's namespace.
+	// operatorRole is Rook's own role for the operator's work in the namespace of a cluster.
 	operatorRole = "rook-ceph-cluster-mgmt"
 )
 
-// identities are what Rook expects in the namespace of a cluster. They outlive the claim as the cluster does.
+// identities builds the accounts that Rook expects in the namespace of a cluster. They outlive the claim, as the cluster does.
 func identities(m *model) ([]compose.Stage, error) {
 	rook := ptr.Deref(m.platform.Rook, platformv1.Rook{})
 	operator := rbacv1.Subject{
@@ -125,7 +125,7 @@ func (m *model) binding(name, role string, subject rbacv1.Subject) *rbacv1.RoleB
 	}
 }
 
-// clusterBinding is the same of what no namespace has: nodes.
+// clusterBinding binds a role for cluster-scoped objects: nodes.
 func (m *model) clusterBinding(role string, subject rbacv1.Subject) *rbacv1.ClusterRoleBinding {
 	return &rbacv1.ClusterRoleBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
@@ -135,8 +135,9 @@ func (m *model) clusterBinding(role string, subject rbacv1.Subject) *rbacv1.Clus
 	}
 }
 
-// deletionOrder keeps what the operator needs to take a cluster down, and the namespace, which would take Ceph's daemons and keys along
-// while pools still hold images. Rook itself keeps a cluster until its pools, users, file systems and object stores are gone.
+// deletionOrder protects the operator's access, and the namespace, until the cluster is deleted: deleting the namespace would delete Ceph's
+// daemons and keys while pools still hold images. Rook itself retains a cluster until its pools, users, file systems and object stores are
+// gone.
 func deletionOrder(m *model) ([]compose.Stage, error) {
 	uses := func(of, reason string) compose.Resource {
 		return usage.Of(m.meta(clusterResource+"-uses-"+of), clusterResource, of, reason)

@@ -15,11 +15,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// nfsPrefix begins the names of composed resources of NFS.
+// nfsPrefix is the prefix of composed resource names of NFS.
 const nfsPrefix = "nfs-"
 
-// nfsPool is the pool in which servers of NFS have what they export; the name of its object cannot begin with a dot. Rook would make it by
-// Ceph's defaults, which know neither the claim's failure domain nor two sites.
+// nfsPool is the pool of the NFS servers' export configuration; an object name cannot begin with a dot. Rook would create it with Ceph's
+// defaults, which ignore the claim's failure domain and stretch mode.
 const (
 	nfsPool     = ".nfs"
 	nfsPoolName = "builtin-nfs"
@@ -27,7 +27,7 @@ const (
 
 func (m *model) hasNFS() bool { return len(m.spec.NFS) > 0 }
 
-// checkNFS refuses servers that would never run.
+// checkNFS rejects servers that could not start.
 func (m *model) checkNFS() error {
 	const longest = 63
 	var errs []error
@@ -40,7 +40,7 @@ func (m *model) checkNFS() error {
 		if len(m.spec.Filesystems) == 0 && m.runsCeph() {
 			errs = append(errs, invalid.Field(field, "there is no file system that it could serve; name one in spec.filesystems"))
 		}
-		// Rook calls each pod's host so, and Kubernetes takes no longer name.
+		// Rook sets the host name of each pod to this name, whose length Kubernetes limits.
 		if host := m.instance + "-" + n.Name; len(host) > longest {
 			errs = append(errs, invalid.Field(field+".name", "its servers would be called %s, which has %d characters of %d at most; choose a "+
 				"shorter name for them, or for the claim", host, len(host), longest))
@@ -55,7 +55,7 @@ func (m *model) checkNFS() error {
 	return errors.Join(errs...)
 }
 
-// nfs are the servers, after the pool that says what they export.
+// nfs builds the servers, after the pool with their export configuration.
 func nfs(m *model) ([]compose.Stage, error) {
 	pool := compose.Stage{{Name: nfsPrefix + "pool", Retain: true, Object: rook.Pool(
 		m.meta(nfsPoolName), nfsPool, "nfs", m.metadata(storagev1.Redundancy{}), rook.Quota{}, nil,
@@ -69,8 +69,9 @@ func nfs(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{pool, servers, m.deleteBeforeCluster(servers)}, nil
 }
 
-// inOtherCluster is a node for each server of NFS: with the node's network all listen at the same port, which Rook does not say of its pods, so that
-// nobody else keeps them apart. Where they have addresses of their own, a server that is replaced may share a node with the one that comes.
+// inOtherCluster places NFS servers on different nodes: with the node's network all listen on the same port, which Rook does not declare in
+// its pods, so that the scheduler does not separate them. With addresses of their own, a replaced server may share a node with its
+// successor.
 func (m *model) inOtherCluster() object.Map {
 	out := m.across(rook.NFSApp, "rook_cluster", m.instance)
 	term := object.Map{"topologyKey": hostLabel, "labelSelector": object.Map{"matchLabels": object.Map{"app": rook.NFSApp}}}
@@ -85,7 +86,7 @@ func (m *model) inOtherCluster() object.Map {
 	return out
 }
 
-// nfsStatus is what clients of NFS need to know.
+// nfsStatus returns the access data for NFS clients.
 func (m *model) nfsStatus() []storagev1.NFSStatus {
 	var out []storagev1.NFSStatus
 	for _, n := range m.spec.NFS {

@@ -8,12 +8,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 )
 
-// dashboard shows what the alerts are about.
+// dashboard builds the dashboard of the metrics that the alerts use.
 func (m *model) dashboard() (runtime.Object, error) {
 	line := func(metric, legend string) monitoring.Query {
 		return monitoring.Query{Expr: m.of(metric, ""), Legend: legend}
 	}
-	// named gives series of pools their names.
+	// named adds the names of pools to their series.
 	named := func(expr string) monitoring.Query {
 		return monitoring.Query{
 			Expr: fmt.Sprintf("%s * on (namespace, pool_id) group_left (name) %s", expr, m.of("ceph_pool_metadata", "")), Legend: "{{name}}",

@@ -4,17 +4,17 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// mostPlacementGroups is how many copies and pieces of placement groups Ceph lets an OSD have: it creates no more
-// (mon_max_pg_per_osd of Squid, https://docs.ceph.com/en/squid/rados/configuration/pool-pg-config-ref/). Later releases allow more.
+// mostPlacementGroups is the limit of placement group copies and chunks on an OSD, above which Ceph creates no more (mon_max_pg_per_osd of
+// Squid, https://docs.ceph.com/en/squid/rados/configuration/pool-pg-config-ref/). Later releases allow more.
 const mostPlacementGroups = 250
 
-// checkPlacementGroups returns an error if the claim asks for more placement groups than its devices may have, as far as it names them:
-// Rook would only log that Ceph refuses them.
+// checkPlacementGroups returns an error if the claim requests more placement groups than its devices may have, as far as it names them:
+// Rook would only log that Ceph rejects them.
 func (m *model) checkPlacementGroups() error {
 	osds := 0
 	for _, n := range m.spec.Nodes {
 		if len(n.Devices) == 0 {
-			return nil // Others choose them.
+			return nil // Devices are selected by pattern.
 		}
 		osds += len(n.Devices)
 	}

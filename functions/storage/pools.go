@@ -16,10 +16,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// blockDevices is the application of pools that OpenStack keeps something in.
+// blockDevices is the application of pools that OpenStack uses.
 const blockDevices = "rbd"
 
-// These begin the names of composed resources.
+// Prefixes of composed resource names.
 const (
 	poolPrefix       = "pool-"
 	userPrefix       = "user-"
@@ -27,8 +27,8 @@ const (
 	objectsPrefix    = "object-store-"
 )
 
-// mgrPool is the pool that Ceph's manager makes for itself, with three copies whatever the cluster is like; the name of its object cannot
-// begin with a dot. https://rook.io/docs/rook/latest/CRDs/Block-Storage/ceph-block-pool-crd/#built-in-pools
+// mgrPool is the pool that Ceph's manager creates, by default with three copies in every cluster; an object name cannot begin with a dot.
+// https://rook.io/docs/rook/latest/CRDs/Block-Storage/ceph-block-pool-crd/#built-in-pools
 const (
 	mgrPool     = ".mgr"
 	mgrPoolName = "builtin-mgr"
@@ -37,21 +37,21 @@ const (
 // pool is a pool of block devices.
 type pool struct {
 	storagev1.Pool
-	// field of the spec that orders it, name that it has in Ceph.
+	// field is the path of the pool in the spec, name its name in Ceph.
 	field, name string
 	redundancy  rook.Redundancy
 }
 
-// consumer is who has pools and users.
+// consumer is a claim that has its own pools and users.
 type consumer struct {
-	// name is empty where whoever may use the cluster shares them.
+	// name is empty if all permitted claims share the pools.
 	name string
 	ref  *common.ClaimReference
-	// pools are indices of the model's.
+	// pools are indices of model.pools.
 	pools []int
 }
 
-// purposeOf is what a pool is for that is called so.
+// purposeOf returns the purpose that a pool has by its name.
 func purposeOf(name string) storagev1.Purpose {
 	switch p := storagev1.Purpose(name); p {
 	case storagev1.PurposeImages, storagev1.PurposeVolumes, storagev1.PurposeVMs, storagev1.PurposeBackups:
@@ -61,7 +61,8 @@ func purposeOf(name string) storagev1.Purpose {
 	}
 }
 
-// assignPools makes the pools: one of each for all, or one of each for every consumer. Pools of other applications are nobody's.
+// assignPools derives the pools: one of each for all consumers, or one of each per consumer. Pools of other applications belong to no
+// consumer.
 func (m *model) assignPools() {
 	m.consumers = []consumer{{}}
 	if len(m.spec.Consumers) > 0 {
@@ -88,7 +89,7 @@ func (m *model) assignPools() {
 	}
 }
 
-// prefixed is the name of something of the consumer's.
+// prefixed returns the name of an object of the consumer.
 func (c *consumer) prefixed(name string) string {
 	if c.name == "" {
 		return name
@@ -105,7 +106,7 @@ func quotaOf(c *storagev1.Consumer, p storagev1.Pool) *storagev1.Quota {
 	return p.Quota
 }
 
-// redundancy is what the claim says of all pools, and a pool says otherwise.
+// redundancy returns the claim's redundancy, overridden by a pool's.
 func (m *model) redundancy(r storagev1.Redundancy) rook.Redundancy {
 	out := rook.Redundancy{
 		Copies: m.spec.ReplicationFactor, FailureDomain: string(cmp.Or(r.FailureDomain, m.spec.FailureDomain)),
@@ -126,13 +127,13 @@ func (m *model) redundancy(r storagev1.Redundancy) rook.Redundancy {
 	return out
 }
 
-// metadata is the redundancy of what an erasure-coded pool cannot hold.
+// metadata returns the redundancy of data that an erasure-coded pool cannot hold.
 func (m *model) metadata(r storagev1.Redundancy) rook.Redundancy {
 	r.Replicated, r.ErasureCoded, r.Bulk, r.MinPlacementGroups = nil, nil, nil, 0
 	return m.redundancy(r)
 }
 
-// redundancies are those of everything that is kept.
+// redundancies returns the redundancy of every pool, including pools of metadata.
 func (m *model) redundancies() []rook.Redundancy {
 	out := []rook.Redundancy{m.metadata(storagev1.Redundancy{})}
 	for _, p := range m.pools {
@@ -147,7 +148,7 @@ func (m *model) redundancies() []rook.Redundancy {
 	return out
 }
 
-// checkConsumers refuses a consumer that may not use the cluster, and quotas of pools that are not there.
+// checkConsumers rejects consumers that are not allowed to use the cluster, and quotas of missing pools.
 func (m *model) checkConsumers() error {
 	var errs []error
 	for i, c := range m.spec.Consumers {
@@ -172,7 +173,7 @@ func (m *model) checkConsumers() error {
 	return errors.Join(errs...)
 }
 
-// checkNames refuses two pools or two users that would be called alike, and pools that others make.
+// checkNames rejects duplicate names of pools or users, and names of pools that Rook or Ceph create.
 func (m *model) checkNames() error {
 	var errs []error
 	byName := map[string]string{mgrPoolName: "Ceph's manager", nfsPoolName: "servers of NFS"}
@@ -205,7 +206,8 @@ func (m *model) checkNames() error {
 	return errors.Join(errs...)
 }
 
-// checkRemoved refuses to take out of the claim what would be deleted with its data, now or because its Object does not keep it yet.
+// checkRemoved rejects the removal of a pool that would be deleted with its data, because of the deletion policy, or because its Object
+// does not retain it yet.
 func (m *model) checkRemoved() error {
 	desired := map[string]bool{}
 	for _, p := range m.pools {
@@ -248,7 +250,7 @@ func (m *model) checkRemoved() error {
 	return nil
 }
 
-// managerPool is the pool that Ceph's manager has.
+// managerPool returns the pool of Ceph's manager.
 func (m *model) managerPool() compose.Resource {
 	return compose.Resource{
 		Name: "mgr-pool", Retain: true,
@@ -256,7 +258,7 @@ func (m *model) managerPool() compose.Resource {
 	}
 }
 
-// pools are those of the spec, and the one that Ceph's manager has.
+// pools builds the pools of the spec, and the pool of Ceph's manager.
 func pools(m *model) ([]compose.Stage, error) {
 	var stage compose.Stage
 	if !m.isStretched() {

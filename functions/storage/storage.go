@@ -36,7 +36,7 @@ func New() function.Runner {
 	}
 }
 
-// Components.
+// Names of components.
 const (
 	namespaceComponent   = "namespace"
 	pullComponent        = "pull-secrets"
@@ -61,8 +61,8 @@ const (
 	monitoringComponent  = "monitoring"
 )
 
-// graph is what a cluster consists of, and what needs what. Pools come after a cluster with room for them: Rook makes pools before the
-// first daemon keeps data, in which nobody can write.
+// graph lists the components of a cluster and their dependencies. Pools follow a cluster with capacity: Rook creates pools before the first
+// OSD stores data, and such pools are not writable.
 var graph = compose.Graph[*model]{
 	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
 	{
@@ -140,34 +140,34 @@ var graph = compose.Graph[*model]{
 	},
 }.MustValidate()
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	claim function.Claim
 	// instance is the namespace of the cluster.
 	instance string
-	// cluster is the provider config of the one that the nodes belong to.
+	// cluster is the provider config of the nodes' cluster.
 	cluster string
 	spec    storagev1.StorageClusterSpec
 	// previous is the status of the last call.
 	previous storagev1.StorageClusterStatus
 	platform *platformv1.PlatformConfigSpec
-	// pools are all of them, consumers whose they are.
+	// pools are all pools, consumers their owners.
 	pools     []pool
 	consumers []consumer
 	image     string
-	// monitoring is the claim's, laid over the platform's.
+	// monitoring is the platform's configuration, overridden by the claim's.
 	monitoring common.Monitoring
-	// clientAccess is what clients need to know, as far as it is known; knows says that monitors answer.
+	// clientAccess is the access data of clients, as far as it is known. peerKnown reports whether the monitors are known.
 	clientAccess storagev1.Access
 	peerKnown    bool
-	// pulls are the Secrets of the claim and of the platform that images are pulled with, pullSecrets their copies.
+	// pulls are the image pull secrets of the claim and of the platform, pullSecrets their copies.
 	pulls       []tenantsecret.Set
 	pullSecrets []common.ObjectName
-	// keys are the Secrets of the claim's namespace with the keys of users of a Ceph that somebody else runs.
+	// keys are the Secrets of the claim's namespace with the keys of users of an external Ceph cluster.
 	keys tenantsecret.Set
-	// logins are those by which object stores check tokens.
+	// logins are the credentials with which object stores validate tokens.
 	logins tenantsecret.Set
-	// peerSecrets have the token of the other cluster, tokenSecrets that of this one.
+	// peerSecrets have the token of the peer cluster, tokenSecrets the token of this one.
 	peerSecrets, tokenSecrets tenantsecret.Set
 	seen                      observe.State
 }
@@ -205,12 +205,12 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	return m, nil
 }
 
-// claimOf is the claim. A composite resource without one is the platform team's own.
+// claimOf returns the claim. A composite resource without a claim belongs to the platform team.
 func claimOf(in function.Input[storagev1.StorageCluster]) function.Claim {
 	return function.Claim{Namespace: in.Claim.Namespace, Name: cmp.Or(in.Claim.Name, in.XR.Name)}
 }
 
-// setDefaults repeats the defaults of the schema, for callers that do not go through an API server, and adds those that no schema has.
+// setDefaults applies the defaults of the schema, for callers that bypass the API server, and further defaults.
 func setDefaults(s *storagev1.StorageClusterSpec) {
 	const copies = 3
 	s.ReplicationFactor = cmp.Or(s.ReplicationFactor, copies)
@@ -260,8 +260,8 @@ func setDefaults(s *storagev1.StorageClusterSpec) {
 	}
 }
 
-// checkBuilt refuses what the API has and nothing composes yet. Admission refuses it, too; this holds where another definition is
-// installed beside the function.
+// checkBuilt rejects fields of the API that are not implemented. Admission rejects them, too; this check applies when a different version
+// of the XRD is installed.
 func checkBuilt(s *storagev1.StorageClusterSpec) error {
 	var errs []error
 	limit.Walk("spec", s, func(field string, _ any) {
@@ -276,7 +276,7 @@ func checkBuilt(s *storagev1.StorageClusterSpec) error {
 	return errors.Join(errs...)
 }
 
-// meta is that of an object.
+// meta returns the metadata of an object.
 func (m *model) meta(name string) object.Meta {
 	return object.Meta{Name: name, Namespace: m.instance, Labels: m.workload(name).Labels()}
 }
@@ -287,7 +287,7 @@ func (m *model) workload(app string) workload.Workload {
 	}
 }
 
-// place says where the objects live: in the nodes' cluster, but for those that say another one.
+// place returns the default target of objects: the nodes' cluster. Resources may set another cluster.
 func place(m *model) respond.Target {
 	return respond.Target{
 		Prefix: m.instance, Management: platform.Management(m.platform), Workload: m.cluster, Remote: m.remote(),
@@ -313,13 +313,13 @@ func status(m *model, plan compose.Plan) any {
 	return out
 }
 
-// ceph is the cluster as Rook reports on it.
+// ceph returns the observed CephCluster.
 func (m *model) ceph() *observe.Object {
 	o, _ := m.seen.Get(clusterResource)
 	return o
 }
 
-// version of Ceph that runs, without the number of its build.
+// version returns the running version of Ceph, without its build number.
 func (m *model) version() string {
 	text := m.ceph().String("status", "version", "version")
 	for i, c := range text {
@@ -330,7 +330,7 @@ func (m *model) version() string {
 	return text
 }
 
-// found is a resource that was asked for, if it is there.
+// found returns the first object of a requirement. Nil: there is none.
 func found(required map[string][]*structpb.Struct, name string) *structpb.Struct {
 	if all := required[name]; len(all) > 0 {
 		return all[0]

@@ -36,7 +36,7 @@ const open = "{domain: example.com, secretStore: {name: openbao}, " +
 
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }
 
-// around is the world of a claim of namespace tenant-a on a platform.
+// around returns the input of a claim of namespace tenant-a on a platform.
 func around(w *simulate.Cluster, platform string) {
 	w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed(`{namespace: tenant-a, name: storage}`))
 	delete(w.XR.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
@@ -44,7 +44,7 @@ func around(w *simulate.Cluster, platform string) {
 	w.Required["platform"] = []*structpb.Struct{parsed(`{metadata: {name: default}, spec: ` + platform + `}`)}
 }
 
-// parsed is an object of YAML, which the test itself wrote.
+// parsed returns an object from YAML.
 func parsed(text string) *structpb.Struct {
 	m := map[string]any{}
 	if err := yaml.UnmarshalStrict([]byte(text), &m); err != nil {
@@ -73,12 +73,12 @@ func complete(t *testing.T, spec string) *simulate.Cluster {
 	return w
 }
 
-// three are nodes with a device each.
+// three are nodes with one device each.
 const three = `nodes: [{name: a, devices: [{name: sda}]}, {name: b, devices: [{name: sda}]}, {name: c, devices: [{name: sda}]}]`
 
 func with(fields string) string { return "{" + three + ", " + fields + "}" }
 
-// TestValidation: what cannot be is refused by the field that says it.
+// TestValidation verifies that each invalid field is reported by its path.
 func TestValidation(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, field, words string }{
 		"Unbuilt": {"The API has it.", with("prysm: {enabled: true}"), "spec.prysm", "not built yet"},
@@ -150,7 +150,7 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// refused fails unless the error begins with a field and has these words; without a field there has to be none.
+// refused fails unless the error begins with a field and contains the given text; without a field, no error is expected.
 func refused(t *testing.T, reason string, err error, field, words string) {
 	t.Helper()
 	switch {
@@ -161,7 +161,7 @@ func refused(t *testing.T, reason string, err error, field, words string) {
 	}
 }
 
-// TestLimits: whoever may say which devices of which nodes has both.
+// TestLimits verifies that nodes and devices must be allowed by the platform: selecting them is control of them.
 func TestLimits(t *testing.T) {
 	const (
 		some = `{name: some, namespaces: ["tenant-*"], storageNodes: ["kubernetes.io/hostname=s-*", "pool={namespace}"], ` +
@@ -197,7 +197,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestAccess: clients are told where the monitors are, which users there are and where their keys lie, and what they were told holds.
+// TestAccess verifies that clients receive the monitors, the users and the names of key Secrets, and that published data stays.
 func TestAccess(t *testing.T) {
 	const instance = "tenant-a-storage-72da48a0ed7f612b5eac"
 	w := complete(t, with("pools: [{name: images}, {name: backups}], network: {publicCIDRs: [10.0.0.0/8], host: true}"))
@@ -238,14 +238,14 @@ func accessOf(w *simulate.Cluster) map[string]any {
 	return w.XR.GetFields()["status"].GetStructValue().GetFields()["access"].GetStructValue().AsMap()
 }
 
-// TestUUID: it is one, and never changes.
+// TestUUID verifies the format, and that the result is stable.
 func TestUUID(t *testing.T) {
 	if got := uuid("a", "b"); got != "c14cddc0-33f6-8b9d-aa80-ea675cf280a0" {
 		t.Errorf("got %s", got)
 	}
 }
 
-// TestCaps: who may do what where (https://docs.ceph.com/en/latest/rbd/rbd-openstack/#setup-ceph-client-authentication).
+// TestCaps verifies the capabilities of each user (https://docs.ceph.com/en/latest/rbd/rbd-openstack/#setup-ceph-client-authentication).
 func TestCaps(t *testing.T) {
 	all := []pool{
 		{Pool: storagev1.Pool{Purpose: storagev1.PurposeImages}, name: "i"}, {Pool: storagev1.Pool{Purpose: storagev1.PurposeVolumes}, name: "v"},
@@ -273,7 +273,7 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-// TestRemoved: what is taken out of a claim is never deleted by it. With Delete it has to become Retain first.
+// TestRemoved verifies that removing a pool from the spec never deletes it. With Delete, the policy must become Retain first.
 func TestRemoved(t *testing.T) {
 	const both, one = "pools: [{name: images}, {name: volumes}]", "pools: [{name: images}]"
 	w := complete(t, with(both+", deletionPolicy: Delete"))
@@ -297,7 +297,7 @@ func TestRemoved(t *testing.T) {
 	refused(t, "It is kept.", edit(with(one)), "", "")
 }
 
-// TestOwnImage: what runs on nodes of storage the claim says as far as a limit allows the whole image.
+// TestOwnImage verifies that the claim may select an image of Ceph if a limit allows the complete image.
 func TestOwnImage(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, fields, allowed, running, want, field, words string }{
 		"Tag":      {reason: "A version of the platform's image.", fields: "image: {tag: v19.2.4}", allowed: `"quay.io/ceph/ceph:v19.*"`, want: "quay.io/ceph/ceph:v19.2.4"},
@@ -348,10 +348,10 @@ func TestOwnImage(t *testing.T) {
 	}
 }
 
-// digest of an image.
+// digest returns the digest of an image.
 const digest = "0000000000000000000000000000000000000000000000000000000000000000"
 
-// TestImage: the platform says which Ceph runs, or this version does; what runs is never replaced by an older one.
+// TestImage verifies that the platform or this version selects the image, and that a running version is never replaced by an older one.
 func TestImage(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, platform, running, want string }{
 		"Ours":     {"Nobody says anything.", "", "", "quay.io/ceph/ceph:v19.2.3"},

@@ -13,13 +13,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
-// classPrefix begins the names of composed resources of StorageClasses.
+// classPrefix is the prefix of composed resource names of StorageClasses.
 const classPrefix = "storage-class-"
 
-// csi are the drivers by which Kubernetes keeps volumes in Ceph. Nil: the platform has none.
+// csi returns the CSI drivers of the platform. Nil: it has none.
 func (m *model) csi() *platformv1.RookCSI { return ptr.Deref(m.platform.Rook, platformv1.Rook{}).CSI }
 
-// classed are the pools of which there are StorageClasses.
+// classed returns the pools with a StorageClass.
 func (m *model) classed() []pool {
 	var out []pool
 	for _, p := range m.pools {
@@ -32,10 +32,10 @@ func (m *model) classed() []pool {
 
 func (m *model) hasClasses() bool { return len(m.classed()) > 0 }
 
-// className is one that no other claim's can have, and none of the platform's: StorageClasses have no namespace.
+// className returns the name of a StorageClass, unique in the cluster: StorageClasses have no namespace.
 func (m *model) className(p pool) string { return m.instance + "-" + p.name }
 
-// checkClasses refuses volumes that nobody would make, and pools in which others write.
+// checkClasses rejects StorageClasses that no driver would serve, and pools that other services write to.
 func (m *model) checkClasses() error {
 	var errs []error
 	for _, p := range m.classed() {
@@ -56,7 +56,7 @@ func (m *model) checkClasses() error {
 	return errors.Join(errs...)
 }
 
-// storageClasses come once there are pools. They outlive the claim, as volumes do.
+// storageClasses follow the pools. They outlive the claim, as volumes do.
 func storageClasses(m *model) ([]compose.Stage, error) {
 	operator := cmp.Or(string(ptr.Deref(m.platform.Rook, platformv1.Rook{}).Namespace), "rook-ceph")
 	driver := rook.BlockDriver(cmp.Or(m.csi().DriverNamePrefix, operator))
@@ -65,7 +65,7 @@ func storageClasses(m *model) ([]compose.Stage, error) {
 		o, _ := m.seen.Get(classPrefix + p.name)
 		meta := m.meta(p.name)
 		meta.Name = m.className(p)
-		// Kubernetes changes nothing of a StorageClass, and volumes stay with their driver.
+		// StorageClasses are immutable, and volumes stay with their driver.
 		stage = append(stage, compose.Resource{Name: classPrefix + p.name, Retain: true, Object: rook.StorageClass(
 			meta, o.Keep(driver, "provisioner"), m.instance, p.name, p.StorageClass.ReclaimPolicy,
 		)})
@@ -73,7 +73,7 @@ func storageClasses(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// classStatus says how volumes are asked for.
+// classStatus returns the StorageClasses for which volumes may be requested.
 func (m *model) classStatus() []storagev1.StorageClassStatus {
 	var out []storagev1.StorageClassStatus
 	for _, p := range m.classed() {

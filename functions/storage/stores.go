@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
 )
 
-// ca names the cluster's own authority: its issuer, its certificate and their Secret.
+// ca is the name of the cluster's own authority: its issuer, its certificate and their Secret.
 const ca = "gateway-ca"
 
 func filesystems(m *model) ([]compose.Stage, error) {
@@ -23,8 +23,8 @@ func filesystems(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage, m.deleteBeforeCluster(stage)}, nil
 }
 
-// deleteBeforeCluster has what keeps data of its own deleted before the cluster is: Rook begins again with everything when it is to delete a
-// cluster, and cannot delete an object store any more in whose deletion that has interrupted it (seen with 1.18.8).
+// deleteBeforeCluster orders the deletion of objects with data before the deletion of the cluster: a request to delete the cluster restarts
+// Rook's reconciliation, and Rook cannot complete an object store whose deletion this has interrupted (observed with 1.18.8).
 func (m *model) deleteBeforeCluster(stage compose.Stage) compose.Stage {
 	var out compose.Stage
 	for _, r := range stage {
@@ -39,7 +39,7 @@ func (m *model) issuer() common.IssuerReference {
 	return common.IssuerReference{Name: ca, Kind: "Issuer"}
 }
 
-// authority signs what object stores are known by. It outlives the claim, as they do.
+// authority issues the certificates of object stores. It outlives the claim, as they do.
 func authority(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{
 		{{Name: "self-signed", Retain: true, Object: certificate.SelfSigned(m.meta("self-signed"))}},
@@ -48,7 +48,7 @@ func authority(m *model) ([]compose.Stage, error) {
 	}, nil
 }
 
-// objectStores are gateways with TLS. A new one that users of Keystone are to log in to comes once it may ask.
+// objectStores builds gateways with TLS. A new one with users of Keystone follows its Keystone credentials.
 func objectStores(m *model) ([]compose.Stage, error) {
 	var certificates, stores compose.Stage
 	for _, o := range m.spec.ObjectStores {

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// zoneLabel is by which Kubernetes and Rook know the zone of a node, zoneDomain what Ceph calls that level of its map.
+	// zoneLabel is the label by which Kubernetes and Rook identify the zone of a node, zoneDomain the corresponding CRUSH level.
 	zoneLabel  = "topology.kubernetes.io/zone"
 	zoneDomain = "zone"
-	// stretchCopies are those of everything in two zones, copiesInZone those of one
+	// stretchCopies is the number of copies in both zones, copiesInZone the number in one zone
 	// (https://docs.ceph.com/en/latest/rados/operations/stretch-mode/).
 	stretchCopies, copiesInZone = 4, 2
 )
 
-// Checks of Ceph in stretch mode: it goes on with one zone, and brings the other one up to date when it is back.
+// Health checks of Ceph in stretch mode: it continues with one zone, and resynchronizes the other one when it returns.
 const (
 	degradedZones   = "DEGRADED_STRETCH_MODE"
 	recoveringZones = "RECOVERING_STRETCH_MODE"
@@ -34,11 +34,11 @@ const (
 	monitorDown     = "MON_DOWN"
 )
 
-// isStretched reports whether two zones both hold all data.
+// isStretched reports whether each of two zones holds all data.
 func (m *model) isStretched() bool { return m.spec.Stretched != nil }
 
-// stretchCluster is what Rook is told of zones. It puts two monitors into each that holds data, and the one that decides into the third.
-// Rules of pools are its own: no pool has another one. https://rook.io/docs/rook/latest/CRDs/Cluster/stretch-cluster/
+// stretchCluster returns Rook's settings of zones. Rook runs two monitors in each zone with data, and the arbiter in the third. In stretch
+// mode all pools use the same CRUSH rule. https://rook.io/docs/rook/latest/CRDs/Cluster/stretch-cluster/
 func (m *model) stretchCluster() object.Map {
 	s := m.spec.Stretched
 	if s == nil {
@@ -51,7 +51,7 @@ func (m *model) stretchCluster() object.Map {
 	return object.Map{"failureDomainLabel": zoneLabel, "subFailureDomain": string(m.spec.FailureDomain), "zones": zones}
 }
 
-// arbiterPlacement is where the monitor runs that decides, on nodes that keep no data.
+// arbiterPlacement places the arbiter on nodes without OSDs.
 func (m *model) arbiterPlacement() object.Map {
 	s := m.spec.Stretched
 	if s == nil {
@@ -60,7 +60,7 @@ func (m *model) arbiterPlacement() object.Map {
 	return m.onNodes(object.List{object.Map{"key": zoneLabel, "operator": "In", "values": object.Array(s.Arbiter.Zone)}})
 }
 
-// checkArbiterNodes refuses an arbiter on nodes that the platform does not leave to this namespace.
+// checkArbiterNodes rejects an arbiter on nodes that the platform does not allow in this namespace.
 func (m *model) checkArbiterNodes() error {
 	s := m.spec.Stretched
 	if s == nil {
@@ -70,7 +70,7 @@ func (m *model) checkArbiterNodes() error {
 	return storageNodes.CheckAny(limit.In(m.platform.Limits, m.claim.Namespace), m.claim.Namespace, "spec.stretched.arbiter.zone", terms)
 }
 
-// across is where pods of a file system or an object store run: in both zones, so that one goes with a zone and others stay.
+// across spreads pods of a file system or an object store over both zones, so that some remain if a zone is lost.
 func (m *model) across(app, label, name string) object.Map {
 	out := m.placement()
 	if m.isStretched() {
@@ -82,12 +82,13 @@ func (m *model) across(app, label, name string) object.Map {
 	return out
 }
 
-// managerPool comes beside the cluster: Rook switches stretch mode on once that pool is there, and calls the cluster ready after that.
+// managerPool is built together with the cluster: Rook enables stretch mode once that pool exists, and reports the cluster ready after
+// that.
 func managerPool(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{m.managerPool()}}, nil
 }
 
-// inZone are the nodes of a zone, as the claim says.
+// inZone returns the nodes of a zone in the claim.
 func (m *model) inZone(zone storagev1.ZoneName) []storagev1.Node {
 	var out []storagev1.Node
 	for _, n := range m.spec.Nodes {
@@ -98,7 +99,7 @@ func (m *model) inZone(zone storagev1.ZoneName) []storagev1.Node {
 	return out
 }
 
-// zoneCapacity is how much data fits: each zone holds all of it, twice.
+// zoneCapacity returns how much data fits: each zone holds all of it, twice.
 func (m *model) zoneCapacity(r rook.Redundancy) int64 {
 	r.FailureDomain = r.Within
 	least := int64(-1)
@@ -110,12 +111,12 @@ func (m *model) zoneCapacity(r rook.Redundancy) int64 {
 	return least
 }
 
-// checkStretched refuses what Rook or Ceph refuse in stretch mode, or would wait for without an end.
+// checkStretched rejects settings that Rook or Ceph reject in stretch mode, or would wait for indefinitely.
 func (m *model) checkStretched() error {
 	if !m.isStretched() {
 		return m.checkNoZones()
 	}
-	if s := m.spec.Stretched; len(s.Zones) != 2 || s.Arbiter.Zone == "" { //nolint:mnd // the schema says so, too
+	if s := m.spec.Stretched; len(s.Zones) != 2 || s.Arbiter.Zone == "" { //nolint:mnd // the schema requires it, too
 		return invalid.Field("spec.stretched", "name two zones that hold data, and a third for the arbiter (arbiter.zone)")
 	}
 	var errs []error
@@ -147,7 +148,7 @@ func (m *model) checkStretched() error {
 	return errors.Join(append(errs, m.checkZones()...)...)
 }
 
-// forEachRedundancy calls a function with what each pool says of its own, by its field.
+// forEachRedundancy calls f with the redundancy settings of each pool and the path of their field.
 func (m *model) forEachRedundancy(f func(field string, r storagev1.Redundancy)) {
 	for i, p := range m.spec.Pools {
 		f(fmt.Sprintf("spec.pools[%d]", i), p.Redundancy)
@@ -160,7 +161,7 @@ func (m *model) forEachRedundancy(f func(field string, r storagev1.Redundancy)) 
 	}
 }
 
-// checkNoZones refuses zones that nobody reads.
+// checkNoZones rejects zones that are not used.
 func (m *model) checkNoZones() error {
 	for i, n := range m.spec.Nodes {
 		if n.Zone != "" {
@@ -171,7 +172,7 @@ func (m *model) checkNoZones() error {
 	return nil
 }
 
-// checkZones refuses zones that do not hold all data, or have no place for their monitors, as far as the claim names nodes.
+// checkZones rejects zones that cannot hold all data, or have too few nodes for their monitors, as far as the claim names nodes.
 func (m *model) checkZones() []error {
 	if len(m.spec.Nodes) == 0 {
 		return nil
@@ -214,8 +215,8 @@ func (m *model) checkZones() []error {
 	return errs
 }
 
-// zonesWithoutCopy is the check of Ceph by which there may be data of which no copy is left: where both zones are down, or two nodes of the
-// one that is left, or as many as there are copies.
+// zonesWithoutCopy returns the health check which shows that all copies of some data may be lost: both zones are down, or two nodes of the
+// remaining zone, or as many failure domains as there are copies.
 func (m *model) zonesWithoutCopy(o *observe.Object) string {
 	zones, hosts := parseDownCount(o, zoneDown), parseDownCount(o, hostDown)
 	check, parts := hostDown, hosts
@@ -230,7 +231,7 @@ func (m *model) zonesWithoutCopy(o *observe.Object) string {
 	case zones == 1 && len(m.spec.Nodes) > 0:
 		r := m.metadata(storagev1.Redundancy{})
 		r.FailureDomain = r.Within
-		most := -1 // that one zone has, whichever is down
+		most := -1 // the maximum of either zone
 		for _, z := range m.spec.Stretched.Zones {
 			if n := len(domains(m.inZone(z), r, false)); n > most {
 				most = n
@@ -243,7 +244,7 @@ func (m *model) zonesWithoutCopy(o *observe.Object) string {
 	return ""
 }
 
-// zonesIntact is the condition on zones and on the arbiter: whether one more may be lost.
+// zonesIntact returns the condition on zones and on the arbiter: whether the loss of one more is tolerated.
 func (m *model) zonesIntact() ready.Result {
 	if !m.isStretched() || m.ceph().String("status", "ceph", "health") == "" {
 		return ready.Result{}

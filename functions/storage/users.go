@@ -11,16 +11,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
-// A service of OpenStack has a user, who may write in pools of some purposes and read in those of others.
+// A service of OpenStack has a Ceph user, which may write to pools of some purposes and read pools of others.
 type service struct {
 	name         storagev1.Service
 	write, read  []storagev1.Purpose
 	managerWrite []storagev1.Purpose
 }
 
-// services are those whose users are made where there is a pool that they write in. Cinder and Nova make copies of images, and of each
-// other's disks; who may only read images cannot delete one. The profile of monitors lets a client shut out another one that died with a
-// lock, without which nobody writes there again.
+// services lists the OpenStack services. A user is created if a pool exists that it writes to. Cinder and Nova clone images, and each
+// other's disks; a user with read access to images only cannot delete a clone. The mon profile lets a client blocklist another one that
+// died with a lock; without that, the image stays locked.
 // https://docs.ceph.com/en/latest/rbd/rbd-openstack/#setup-ceph-client-authentication
 var services = []service{
 	{storagev1.ServiceGlance, of(storagev1.PurposeImages), nil, of(storagev1.PurposeImages)},
@@ -37,8 +37,7 @@ var services = []service{
 
 func of(p ...storagev1.Purpose) []storagev1.Purpose { return p }
 
-// caps are what the service's user may do in the pools of a consumer, by the kind of daemon that is asked. Nil: there is nothing for it to
-// write in.
+// caps returns the capabilities of the service's user in the pools of a consumer, by kind of daemon. Nil: no pool exists that it writes to.
 func (s service) caps(pools []pool) map[string]string {
 	profiles := func(profile string, purposes []storagev1.Purpose) (out []string) {
 		for _, purpose := range purposes {
@@ -63,13 +62,13 @@ func (s service) caps(pools []pool) map[string]string {
 	return out
 }
 
-// user is a user of a consumer.
+// user is a Ceph user of a consumer.
 type user struct {
 	storagev1.ClientAccess
 	caps map[string]string
 }
 
-// usersOf are those of a consumer.
+// usersOf returns the users of a consumer.
 func (m *model) usersOf(c *consumer) []user {
 	var pools []pool
 	for _, i := range c.pools {
@@ -90,7 +89,7 @@ func (m *model) usersOf(c *consumer) []user {
 	return out
 }
 
-// uuid is one that is the same again for the same user of the same cluster, of the form that is made of names (RFC 9562, version 8).
+// uuid returns a UUID derived from the names of the cluster and the user (RFC 9562, version 8). It is deterministic.
 func uuid(instance, user string) string {
 	h := sha256.Sum256([]byte(instance + "/" + user))
 	b := h[:16]
@@ -102,7 +101,7 @@ func (m *model) makesUsers() bool {
 	return m.runsCeph() && slices.ContainsFunc(m.consumers, func(c consumer) bool { return len(m.usersOf(&c)) > 0 })
 }
 
-// users are made once there are pools: what they may do names them.
+// users are created after the pools, because their capabilities name pools.
 func users(m *model) ([]compose.Stage, error) {
 	var stage compose.Stage
 	for i := range m.consumers {

@@ -16,9 +16,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
-// checkValues returns everything that Rook and Ceph would not parse, or with which a daemon would not start. The schema compares only
-// what a
-// claim sets.
+// checkValues returns errors for values that Rook and Ceph would not parse, or with which a daemon would not start. The schema compares
+// only fields that a claim sets.
 func (m *model) checkValues() error {
 	return errors.Join(
 		syntax.Check("spec", &m.spec), m.checkMemory(), m.checkDeviceNames(), m.checkDevicePatterns(), m.checkMonitorAddresses(),

@@ -41,28 +41,28 @@ const (
 )
 
 const (
-	// prefix begins the names of all that tests make, as far as they name it. Whatever is called so is removed.
+	// prefix is the name prefix of everything that tests create, as far as they set names. Resources with it are removed.
 	prefix = "c5c3-tempest"
-	// adminUser is the administrator by whom tests make their own users, adminProject where he is one.
+	// adminUser is the administrator with which tests create their own users, adminProject its project.
 	adminUser    = tempestv1.ServiceName
 	adminProject = tempestv1.ServiceName
-	// defaultDomainID is that of the domain that bootstrap makes.
+	// defaultDomainID is the ID of the domain that bootstrap creates.
 	defaultDomainID = "default"
-	// heatGroup is the section of tempest.conf by which the tests of Heat log in.
+	// heatGroup is the section of tempest.conf with the login of Heat's tests.
 	heatGroup = "heat_plugin"
-	// defaultConcurrency is the default of the schema, for callers that do not go through an API server.
+	// defaultConcurrency is the default of the schema, for callers that bypass the API server.
 	defaultConcurrency = 2
 )
 
-// A subject is a service as Tempest knows it.
+// A testedService is a service that Tempest supports.
 type testedService struct {
-	// available is the option of [service_available], group that of the options about how it is reached. Empty: there is none.
+	// available is the option of [service_available], group the option group of its endpoint. Empty: there is none.
 	available, group string
-	// modules are regular expressions of how the names of its tests begin. Empty: there are none.
+	// modules are regular expressions of the prefixes of its tests' names. Empty: it has no tests.
 	modules string
 }
 
-// subjects are the services that Tempest knows, with the tests of their own plugins.
+// subjects are the services that Tempest supports, including the tests of their plugins.
 var subjects = map[tempestv1.Type]testedService{
 	tempestv1.TypeIdentity:      {"", "", `tempest\.api\.identity\.|keystone_tempest_plugin\.`},
 	tempestv1.TypeImage:         {"glance", "image", `tempest\.api\.image\.`},
@@ -80,17 +80,17 @@ var scoped = map[tempestv1.Type]string{
 	tempestv1.TypeNetwork: "neutron", tempestv1.TypeVolume: "cinder", tempestv1.TypeKeyManager: "barbican",
 }
 
-// smoke are the tests that run where nobody says which: those that are marked so.
+// smoke matches the tests that run by default: those with the attribute smoke.
 const smoke = `\[.*\bsmoke\b.*\]`
 
-// settings are what the script is told besides tempest.conf.
+// settings are the script's settings in addition to tempest.conf.
 type settings struct {
 	Concurrency int32  `json:"concurrency"`
 	Include     string `json:"include"`
 	Exclude     string `json:"exclude"`
 }
 
-// extraFiles are the files that the pod reads.
+// extraFiles returns the files that the pod reads.
 func (m *model) extraFiles() (map[string]string, error) {
 	conf, err := m.options().Render()
 	if err != nil {
@@ -111,13 +111,13 @@ func (m *model) extraFiles() (map[string]string, error) {
 	return map[string]string{confFile: conf, excludeFile: excluded, scriptFile: runScript, settingsFile: string(requested) + "\n"}, nil
 }
 
-// there says that the cloud has a service.
+// there reports whether the cloud has a service.
 func (m *model) there(t tempestv1.Type) bool {
 	return slices.ContainsFunc(m.spec.Services, func(s tempestv1.Service) bool { return s.Type == t })
 }
 
-// options are those of tempest.conf. Services are tested at their internal addresses: those from outside are the Gateway's, which no pod
-// inside need reach. https://docs.openstack.org/tempest/latest/configuration.html
+// options returns tempest.conf. Services are tested at their internal addresses, because pods need not be able to reach the public ones,
+// which are served by the Gateway. https://docs.openstack.org/tempest/latest/configuration.html
 func (m *model) options() oslo.Config {
 	const internal = "internal"
 	out := oslo.Config{
@@ -134,7 +134,7 @@ func (m *model) options() oslo.Config {
 		},
 		"identity-feature-enabled": {"security_compliance": false, "external_idp": false},
 		"service_available":        {"swift": false, "horizon": false},
-		// To log in to virtual machines takes a way from the pod to the network outside, and an image with a user whom everybody knows.
+		// Logins to servers require a route from the pod to the external network, and an image with a known user.
 		"validation": {"run_validation": false},
 	}
 	if p := m.spec.Passwords; p != nil {
@@ -155,8 +155,8 @@ func (m *model) options() oslo.Config {
 	return out
 }
 
-// features enables the tests of features that every cloud of ours has and Tempest takes to be missing. Features that depend on nodes,
-// images or storage are found by the script.
+// features enables the tests of features that all our clouds have and Tempest disables by default. The script detects features that depend
+// on nodes, images or storage.
 func (m *model) features(out oslo.Config) {
 	set := func(group string, o oslo.Options) {
 		if out[group] == nil {
@@ -170,7 +170,7 @@ func (m *model) features(out oslo.Config) {
 			set("enforce_scope", oslo.Options{service: true})
 		}
 	}
-	// Without them Tempest skips the tests of every version of an API but the first.
+	// By default, Tempest only runs the tests of an API's first microversion.
 	for _, t := range []tempestv1.Type{tempestv1.TypePlacement, tempestv1.TypeCompute, tempestv1.TypeVolume, tempestv1.TypeKeyManager} {
 		if m.there(t) {
 			set(subjects[t].group, oslo.Options{"max_microversion": "latest"})
@@ -178,15 +178,15 @@ func (m *model) features(out oslo.Config) {
 	}
 	if m.there(tempestv1.TypeCompute) {
 		set("compute-feature-enabled", oslo.Options{
-			// Nova resizes a server on its node, too.
+			// Nova may also resize a server on its current node.
 			"resize": true,
 			// A shelved server has no disk on any node.
 			"shelve_migrate": true, "stable_rescue": true,
-			// Nova makes a host name of each name of a server.
+			// Nova derives a valid host name from each server name.
 			"hostname_fqdn_sanitization":   true,
 			"volume_backed_live_migration": m.there(tempestv1.TypeVolume),
 			"vnc_console":                  m.spec.Features.VNC,
-			// Keys of encrypted volumes are Barbican's.
+			// Barbican stores the keys of encrypted volumes.
 			"attach_encrypted_volume": m.there(tempestv1.TypeVolume) && m.there(tempestv1.TypeKeyManager),
 		})
 		if m.there(tempestv1.TypeVolume) {
@@ -196,7 +196,7 @@ func (m *model) features(out oslo.Config) {
 		}
 	}
 	if m.there(tempestv1.TypeVolume) {
-		// Every driver of ours reverts a volume, or Cinder does it by a copy.
+		// All our drivers support reverting a volume, or Cinder does it with a copy.
 		set("volume-feature-enabled", oslo.Options{"volume_revert": true})
 	}
 	if m.there(tempestv1.TypeImage) {
@@ -213,11 +213,11 @@ func (m *model) features(out oslo.Config) {
 	}
 	if m.there(tempestv1.TypeKeyManager) {
 		set("key_manager", oslo.Options{"region": m.spec.Region})
-		// No image of a cloud has to be signed.
+		// Images need not be signed.
 		set("image_signature_verification", oslo.Options{"enforced": false})
 	}
 	if m.there(tempestv1.TypeOrchestration) {
-		// The plugin makes no users. Passwords are in the environment.
+		// The plugin creates no users. Passwords are in the environment.
 		set(heatGroup, oslo.Options{
 			"auth_url": string(m.spec.Identity.InternalURL), "region": m.spec.Region,
 			"username": adminUser, "project_name": adminProject, "admin_username": adminUser, "admin_project_name": adminProject,
@@ -227,8 +227,8 @@ func (m *model) features(out oslo.Config) {
 	}
 }
 
-// include is a regular expression of the names of all tests that run: those of the tested services that are called as is said. Tempest
-// would take what follows a space for another one.
+// include returns a regular expression of the names of all tests that run: tests of the selected services that match the requested
+// expression. Tempest would treat text after a space as another expression.
 func (m *model) include() (string, error) {
 	tested := m.spec.Tests.Services
 	if tested == nil {
@@ -252,7 +252,7 @@ func (m *model) include() (string, error) {
 	return fmt.Sprintf("^(?=%s)(?=.*(?:%s))", strings.Join(modules, "|"), strings.ReplaceAll(named, " ", `\x20`)), nil
 }
 
-// reaches is the way to the services, by the ports of their internal addresses.
+// reaches returns egress to the services, by the ports of their internal addresses.
 func (m *model) reaches() (workload.Flow, error) {
 	flow := workload.Flow{}
 	for i, s := range m.spec.Services {
@@ -268,7 +268,7 @@ func (m *model) reaches() (workload.Flow, error) {
 	return flow, nil
 }
 
-// configName is that of the ConfigMap, which changes with its content.
+// configName returns the name of the ConfigMap, a hash of its contents.
 func (m *model) configName() string { return m.sub("config-" + service.HashOf(m.files)) }
 
 func (m *model) config() ([]compose.Stage, error) {

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// python is that of the image.
+	// python is the interpreter of the image.
 	python = "/opt/openstack/bin/python"
-	// deadline of a run, in seconds: all tests of a whole cloud take hours. One that takes longer is stuck.
+	// deadline is the maximum duration of a run, in seconds: all tests of a complete cloud take hours.
 	deadline = 8 * 60 * 60
-	// terminationGracePeriod is how long a run that is stopped has to remove what its tests have made.
+	// terminationGracePeriod is the time in seconds for a stopped run to remove the resources of its tests.
 	terminationGracePeriod = 300
 )
 
-// runs is the CronJob. A run is not repeated before its time: what failed once is to be seen, and not to be tried until it passes.
+// runs builds the CronJob. A failed run is not retried before its next schedule: a failure must stay visible.
 func (m *model) runs() ([]compose.Stage, error) {
 	w := m.workload()
 	cron := w.CronJob(m.pod(), string(m.schedule()), false)
@@ -38,7 +38,7 @@ func (m *model) runs() ([]compose.Stage, error) {
 	}}, nil
 }
 
-// schedule is when tests run.
+// schedule returns the schedule of runs.
 func (m *model) schedule() common.Cron {
 	if m.spec.Schedule == "" {
 		return "0 2 * * *"
@@ -46,10 +46,10 @@ func (m *model) schedule() common.Cron {
 	return m.spec.Schedule
 }
 
-// workspace is the size of the directory for logs, results, and images that tests make.
+// workspace is the size of the directory for logs, results, and images that tests create.
 var workspace = resource.MustParse("5Gi")
 
-// pod runs the tests once. Nobody reaches it.
+// pod returns the pod of one run. It accepts no connections.
 func (m *model) pod() workload.Pod {
 	ca := m.spec.Identity.CASecretRef
 	return workload.Pod{
@@ -58,7 +58,7 @@ func (m *model) pod() workload.Pod {
 			Name: tempestv1.ServiceName, Image: m.image,
 			Command: []string{python, configFolder + "/" + scriptFile, configFolder},
 			Env: append(m.passwords(),
-				// What tests keep in the home folder goes with the pod.
+				// Files that tests write to the home folder are deleted with the pod.
 				corev1.EnvVar{Name: "HOME", Value: "/tmp"},
 				// The HTTP client of Heat's API tests reads no option of tempest.conf.
 				corev1.EnvVar{Name: "SSL_CERT_FILE", Value: authorityFolder + "/" + string(ca.Key)},
@@ -72,12 +72,12 @@ func (m *model) pod() workload.Pod {
 	}
 }
 
-// reports is how tests ended.
+// reports builds the report on test results.
 func (m *model) reports() ([]compose.Stage, error) {
 	return service.SingleObjectComponent(report, c5c3.TestReport(m.meta(m.name), openstackv1.TestReportSpec{CronJobName: common.ObjectName(m.name)})), nil
 }
 
-// passed repeats what the report says.
+// passed copies the condition of the report.
 func (m *model) passed() ready.Result {
 	c, ok := m.report.Condition(tempestv1.TestsPassed)
 	if !ok || c.Reason == "" {
@@ -86,7 +86,7 @@ func (m *model) passed() ready.Result {
 	return ready.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }
 
-// alerts use metrics of kube-state-metrics. How tests ended is told by the companion.
+// alerts returns alerts on metrics of kube-state-metrics. The companion alerts on test results.
 func (m *model) alerts() ([]compose.Stage, error) {
 	return service.SingleObjectComponent("alerts", monitoring.Rules(m.meta(m.name), m.spec.Monitoring, monitoring.Alert{
 		Name: "TempestNotRun", Severity: monitoring.Warning, For: "1h",

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// modules stand for those that the image has: a cloud of files, and tests that report a line each. A user is one word, NAME@WHERE with a
-// role somewhere. A project and a domain are NAME:DESCRIPTION.
+// modules are stubs of the image's modules: a cloud in files, and tests that report a line each. A user is one word, NAME@WHERE with the
+// place of its role. A project and a domain are NAME:DESCRIPTION.
 const modules = `
 import pathlib, json
 
@@ -124,7 +124,7 @@ class Cloud:
     def project_cleanup(self, **_): pass
 `
 
-// stubs are those modules, a Tempest that runs a script, and the files of the pod.
+// stubs creates these modules, a Tempest that runs a script, and the files of the pod.
 func stubs(t *testing.T, tests string) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -166,7 +166,7 @@ func conf(t *testing.T) string {
 	return m.files[confFile]
 }
 
-// script is the script as a pod runs it.
+// script returns the script in the form that a pod runs.
 func script(folder string) *exec.Cmd {
 	c := exec.Command("python3", filepath.Join(folder, "config", scriptFile), filepath.Join(folder, "config"))
 	c.Env = append(os.Environ(), "PATH="+filepath.Join(folder, "bin")+":"+os.Getenv("PATH"), "PYTHONPATH="+folder, "STUB="+folder,
@@ -175,7 +175,7 @@ func script(folder string) *exec.Cmd {
 	return c
 }
 
-// TestScript: what tests say is what the message says, and before and after them nothing of theirs is left.
+// TestScript verifies that the message contains the results of tests, and that their resources are removed before and after them.
 func TestScript(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, tests string
@@ -228,7 +228,8 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestScriptStopped: a run that is stopped ends its tests, removes what they have made, and reports what had ended, which is no result.
+// TestScriptStopped verifies that a stopped run ends its tests, removes their resources, and reports the completed ones, which is no
+// result.
 func TestScriptStopped(t *testing.T) {
 	folder := stubs(t, "echo c5c3-tempest-1 somebody >$STUB/users\necho success a; echo skip b\nsleep 600")
 	c := script(folder)
@@ -261,7 +262,8 @@ func TestScriptStopped(t *testing.T) {
 	}
 }
 
-// TestScript_Lingers holds that a stack which Heat lists for a while after its deletion counts as removed, and one that stays does not.
+// TestScript_Lingers verifies that a stack which Heat lists for a while after its deletion counts as removed, and that one that stays does
+// not.
 func TestScript_Lingers(t *testing.T) {
 	for lists, want := range map[string]string{
 		"1 2": "", "1 2 3 4 5 6 7 8": "1 things could not be removed: stack lingering",
@@ -279,7 +281,8 @@ func TestScript_Lingers(t *testing.T) {
 	}
 }
 
-// TestScriptLogins: what tests log in by goes, although Tempest gives it a prefix of its own; what others have called so does not.
+// TestScriptLogins verifies that credentials of tests are removed, although Tempest gives them a different prefix; resources of users with
+// similar names are kept.
 func TestScriptLogins(t *testing.T) {
 	const (
 		project = "tempest-ImagesTest-108347469"
@@ -368,7 +371,7 @@ func text(t *testing.T, folder, name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// TestScriptFinds: what tests are told of a cloud that only the cloud knows. Of what is not there they are skipped, and do not fail.
+// TestScriptFinds verifies that features are detected in the cloud. Tests of missing features are skipped, and do not fail.
 func TestScriptFinds(t *testing.T) {
 	folder := stubs(t, "echo success a")
 	conf := filepath.Join(folder, "config", confFile)
@@ -413,8 +416,8 @@ func TestScriptFinds(t *testing.T) {
 	}
 }
 
-// TestScript_Stores holds that a copy of an image to another store is tested only if there is another store, and that the tests of
-// exclude.txt are left out in any case.
+// TestScript_Stores verifies that a copy of an image to another store is tested only if there is another store, and that the tests of
+// exclude.txt are always skipped.
 func TestScript_Stores(t *testing.T) {
 	const copies = `^tempest\.api\.image\.v2\.admin\.test_images\.ImportCopyImagesTest\.`
 	for stores, want := range map[string]bool{"files": true, "files pool": false} {
@@ -446,7 +449,7 @@ func TestScript_Stores(t *testing.T) {
 	}
 }
 
-// TestScriptHidden: what cannot be looked for keeps no test from running, and is said with what they found.
+// TestScriptHidden verifies that a failed detection skips no test, and is reported with the results.
 func TestScriptHidden(t *testing.T) {
 	folder := stubs(t, "echo fail a; exit 1")
 	if err := os.WriteFile(filepath.Join(folder, "hidden"), nil, 0o600); err != nil {

@@ -1,5 +1,5 @@
-// Package tempest composes one Tempest: a CronJob that tests a control plane, the user that its tests are made by, and the report of how
-// they ended.
+// Package tempest composes a Tempest: a CronJob that tests a control plane, the administrator that its tests use, and the report of their
+// results.
 package tempest
 
 import (
@@ -26,7 +26,7 @@ func New() function.Runner {
 	}
 }
 
-// graph is what a Tempest consists of. The user is there before the tests are, and goes after them.
+// graph lists the components of a Tempest. The user is created before the tests, and deleted after them.
 var graph = compose.Graph[*model]{
 	{Name: "companion-access", Build: (*model).access},
 	{Name: "credentials", Build: (*model).credentials},
@@ -37,13 +37,13 @@ var graph = compose.Graph[*model]{
 	{Name: "monitoring", Build: (*model).alerts, Enabled: func(m *model) bool { return m.spec.Monitoring.Enabled }},
 }.MustValidate()
 
-// Components, and resources, that others refer to.
+// Components, and resources, that others reference.
 const (
 	report = "report"
 	tests  = "tests"
 )
 
-// model is everything that builders read, derived once.
+// model is the input of all builders. derive computes it once per call.
 type model struct {
 	name, namespace string
 	generation      int64
@@ -51,11 +51,11 @@ type model struct {
 	// previous is the status of the last call.
 	previous tempestv1.TempestStatus
 	image    string
-	// flow is the way to the services.
+	// flow is egress to the services.
 	flow workload.Flow
-	// files are those that the pod reads.
+	// files are the files that the pod reads.
 	files map[string]string
-	// report is what is seen of how tests ended.
+	// report is the observed report of the results.
 	report *observe.Object
 }
 
@@ -83,17 +83,17 @@ func derive(in function.Input[tempestv1.Tempest]) (*model, error) {
 	return m, nil
 }
 
-// version that runs, as its image says.
+// version returns the running version: the tag or digest of the image.
 func (m *model) version() string { return m.image[strings.LastIndexAny(m.image, ":@")+1:] }
 
-// sub is the name of an object of a part.
+// sub returns the name of an object of a part.
 func (m *model) sub(part string) string { return m.name + "-" + part }
 
 func (m *model) meta(name string) object.Meta {
 	return object.Meta{Name: name, Namespace: m.namespace, Labels: m.workload().Labels()}
 }
 
-// workload is the pods that run tests.
+// workload returns the workload of the test pods.
 func (m *model) workload() workload.Workload {
 	return workload.Workload{
 		Name: m.name, Namespace: m.namespace, App: tempestv1.ServiceName, Instance: m.name, Component: tests,
@@ -101,7 +101,7 @@ func (m *model) workload() workload.Workload {
 	}
 }
 
-// place says where the objects live.
+// place returns the default target of objects.
 func place(m *model) respond.Target {
 	config := string(m.spec.Target.ProviderConfig)
 	return respond.Target{

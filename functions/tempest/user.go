@@ -17,7 +17,8 @@ import (
 
 func (m *model) secret() string { return m.sub("user") }
 
-// passwords returns how the pod gets it: Tempest knows no application credentials. The tests of Heat read options of their own.
+// passwords returns the variables with the administrator's password: Tempest does not support application credentials. The tests of Heat
+// read separate options.
 func (m *model) passwords() []corev1.EnvVar {
 	out := []corev1.EnvVar{workload.SecretEnv(oslo.MustEnvName("auth", "admin_password"), m.secret(), secret.PasswordKey)}
 	if m.there(tempestv1.TypeOrchestration) {
@@ -36,10 +37,9 @@ func (m *model) credentials() ([]compose.Stage, error) {
 	}}, nil
 }
 
-// user is the administrator by whom tests make their own users, in a project of its own. It is not the one that bootstrap made: it goes,
-// and can be locked, without anything else, what it does stands in logs under its own name, and nothing that a test does to it locks
-// anybody out. An administrator of a domain alone would not do: tests ask for users who administrate the cloud, and no other may make
-// those.
+// user is the administrator with which tests create their own users, in a separate project. It differs from bootstrap's: it can be deleted
+// or locked independently, its actions appear in logs under its own name, and a test cannot lock out the real administrator. A domain
+// administrator is insufficient: tests request users with rights on the whole cloud, which only a cloud administrator can create.
 func (m *model) user() ([]compose.Stage, error) {
 	c := korc.Credentials(m.spec.Identity.KORCCloudRef)
 	project := c.Owned("Project", m.meta(m.name), object.Map{
@@ -65,7 +65,7 @@ func (m *model) role() *openstackv1.RoleAssignment {
 	})
 }
 
-// access lets the companion log in to give the role.
+// access grants the companion the login with which it assigns the role.
 func (m *model) access() ([]compose.Stage, error) {
 	role, binding := c5c3.Grant(m.meta(m.sub(c5c3.Name)), m.role())
 	return []compose.Stage{{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}}, nil
