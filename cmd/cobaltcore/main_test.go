@@ -109,7 +109,7 @@ func TestExitCodes(t *testing.T) {
 		"no file":        {reason: "The file is named wrongly.", args: []string{"preview", "-f", "no-such.yaml"}, code: exitUsage, wantOutput: "no-such.yaml"},
 		"folder":         {reason: "A folder is no claim.", args: []string{"preview", "-f", used}, code: exitUsage, wantOutput: used},
 		"no platform":    {reason: "The file is named wrongly.", args: []string{"preview", "-e", "no-such.yaml"}, code: exitUsage, wantOutput: "no-such.yaml"},
-		"empty claim":    {reason: "Standard input holds nothing.", args: []string{"preview", "-f", "-"}, code: exitInvalid, wantOutput: "the claim: it is empty"},
+		"empty claim":    {reason: "Standard input holds nothing.", args: []string{"preview", "-f", "-"}, code: exitInvalid, wantOutput: "the claim: the file is empty"},
 		"bad platform": {
 			reason: "The PlatformConfig is refused by its own schema.", args: []string{"preview", "-e", "-"},
 			in:   "{apiVersion: crossplane.c5c3.io/v1alpha1, kind: PlatformConfig, metadata: {name: default}, spec: {}}",
@@ -126,7 +126,7 @@ func TestExitCodes(t *testing.T) {
 		},
 		"foreign folder": {
 			reason: "Files of others are not changed.", args: []string{"preview", "-o", used},
-			code: exitFailed, wantOutput: used + " holds files",
+			code: exitFailed, wantOutput: used + " contains files",
 		},
 		"file as folder": {
 			reason: "A file is no folder.", args: []string{"preview", "-o", filepath.Join(used, "mine.txt")},

@@ -29,8 +29,9 @@ var inside = map[string][]string{
 		"LDAP.User", "LDAP.Suffix", "LDAP.UserTreeDN", "LDAP.GroupTreeDN", "Federation.ClientID", "Federation.Scopes",
 		"ExternalMariaDB.User", "ExternalQueue.User", "ExternalKeystone.User", "ExternalKeystone.UserDomain", "ExternalKeystone.Project", "ExternalKeystone.ProjectDomain",
 	},
-	"users' browsers go there, with the user's own token, and nothing of the platform does": {"Federation.TrustedDashboards"},
-	"options and rules that reach outside are refused by internal/openstack/override":       {"Overrides.Config", "Overrides.Policy", "LDAP.Options"},
+	"users' browsers go there, with the user's own token, and nothing of the platform does":         {"Federation.TrustedDashboards"},
+	"tables of internal/kube/mariadb and internal/kube/rabbitmq allow numbers and fixed words only": {"MariaDB.Config", "RabbitMQ.Config"},
+	"options and rules that reach outside are refused by internal/openstack/override":               {"Overrides.Config", "Overrides.Policy", "LDAP.Options"},
 	"Secrets are found by code that knows whose they are": {
 		"SecretReference.Name", "SecretKeyReference.Name", "SecretKeyReference.Key", "Images.PullSecrets",
 	},

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
@@ -12,7 +13,7 @@ import (
 )
 
 // serverOptions are the options of the third-party servers, formatted as the servers read them, by name.
-type serverOptions struct{ database, queue map[string]string }
+type serverOptions struct{ database, queue map[string]common.ServerOption }
 
 // formatServerOptions returns the options that a claim sets. Errors are invalid.Spec errors, joined.
 //

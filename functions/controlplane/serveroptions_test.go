@@ -11,7 +11,7 @@ import (
 func TestServerOptionsReachServers(t *testing.T) {
 	const spec = `{infrastructure: {mariadb: {config: {innodb_io_capacity: 2000, innodb_log_file_size: 256M}}, rabbitmq: {config: {channel_max: 4095}}},
 services: {nova: {enabled: true, cells: [{name: a, infrastructure: {mariadb: {}, rabbitmq: {}}}]}, placement: {enabled: true}}}`
-	m := derived(t, spec, bare)
+	m := derived(t, spec, queued)
 	server, err := m.server()
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,10 @@ type Members struct {
 	Image string `json:"image,omitempty"`
 }
 
+// ServerOption is the value of an option, as the server reads it.
+// +kubebuilder:validation:MaxLength=64
+type ServerOption string
+
 // DatabaseServer is a MariaDB for one service: one server, or a Galera cluster.
 type DatabaseServer struct {
 	Members `json:",inline"`
@@ -33,7 +37,7 @@ type DatabaseServer struct {
 	// Options of the server.
 	// +kubebuilder:validation:MaxProperties=128
 	// +optional
-	Config map[string]string `json:"config,omitempty"`
+	Config map[string]ServerOption `json:"config,omitempty"`
 	// Serve Prometheus metrics.
 	// +optional
 	Metrics bool `json:"metrics,omitempty"`
@@ -90,7 +94,7 @@ type QueueServer struct {
 	// Options of the server.
 	// +kubebuilder:validation:MaxProperties=128
 	// +optional
-	Config map[string]string `json:"config,omitempty"`
+	Config map[string]ServerOption `json:"config,omitempty"`
 	// Issuer of its certificate. The operator of virtual hosts must trust its authority.
 	IssuerRef IssuerReference `json:"issuerRef"`
 	// DNS domain of its cluster.

@@ -287,7 +287,7 @@ func (in *DatabaseServer) DeepCopyInto(out *DatabaseServer) {
 	in.Members.DeepCopyInto(&out.Members)
 	if in.Config != nil {
 		in, out := &in.Config, &out.Config
-		*out = make(map[string]string, len(*in))
+		*out = make(map[string]ServerOption, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val
 		}
@@ -1018,7 +1018,7 @@ func (in *QueueServer) DeepCopyInto(out *QueueServer) {
 	in.Members.DeepCopyInto(&out.Members)
 	if in.Config != nil {
 		in, out := &in.Config, &out.Config
-		*out = make(map[string]string, len(*in))
+		*out = make(map[string]ServerOption, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val
 		}

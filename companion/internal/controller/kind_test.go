@@ -122,7 +122,7 @@ func TestReconcile(t *testing.T) {
 		"Warning": {
 			reason: "A warning is emitted when it becomes false.", before: with(up),
 			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, writes: 1,
-			events: []string{"Warning Down it is not there"}, state: "False Down",
+			events: []string{"Warning Down it does not exist"}, state: "False Down",
 		},
 		"WarnedAlready": {
 			reason: "The reason is unchanged.", before: with(condition.False("Down", "it did not exist")),
@@ -131,7 +131,7 @@ func TestReconcile(t *testing.T) {
 		"AnotherReason": {
 			reason: "A new reason emits a warning.", before: with(condition.False("Away", "it is external")),
 			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, writes: 1,
-			events: []string{"Warning Down it is not there"}, state: "False Down",
+			events: []string{"Warning Down it does not exist"}, state: "False Down",
 		},
 		"Expected": {
 			reason: "It is expected to be false.",

@@ -45,7 +45,7 @@ type Server struct {
 	// it: otherwise a new table could not refer to an existing one.
 	DefaultCollations bool
 	// Config has other options of the server by name, as Options formats them.
-	Config map[string]string
+	Config map[string]common.ServerOption
 	// Bootstrap is the source of a new server's data. Nil: it starts empty.
 	Bootstrap object.Map
 }

@@ -48,19 +48,19 @@ type Switch struct{ Off, On string }
 
 // Format returns the options of a claim as the server reads them, by name. The path is the one of the claim's field. Errors are
 // invalid.Spec errors, joined, one for each wrong option.
-func (t Table) Format(options common.Options, path string) (map[string]string, error) {
+func (t Table) Format(options common.Options, path string) (map[string]common.ServerOption, error) {
 	if len(options) == 0 {
 		return nil, nil
 	}
 	var errs []error
-	out := map[string]string{}
+	out := map[string]common.ServerOption{}
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		value, err := t.value(name, options[name].Raw)
 		if err != nil {
 			errs = append(errs, invalid.Field(invalid.Path(path, name), "%s", err))
 			continue
 		}
-		out[name] = value
+		out[name] = common.ServerOption(value)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

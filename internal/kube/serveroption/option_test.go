@@ -59,7 +59,7 @@ func TestFormat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := table.Format(common.Options{tc.option: apiextensionsv1.JSON{Raw: []byte(tc.value)}}, "spec.config")
-			if diff := cmp.Diff(tc.want, got[tc.option]); diff != "" {
+			if diff := cmp.Diff(tc.want, string(got[tc.option])); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if tc.wantErr == "" {
