@@ -37,12 +37,12 @@ var rolls = []struct{ reason, kind, component, after string }{
 	{"The conductor above the cells calls conductors of cells.", "Nova.nova.openstack.c5c3.io", "conductor", "cells"},
 }
 
-// graphOf returns RollsAfter of each component of a kind that has any.
+// graphOf returns RolloutAfter of each component of a kind that has any.
 func graphOf(r function.Runner) map[string][]string {
 	out := map[string][]string{}
 	graph := reflect.ValueOf(r).FieldByName("Graph")
 	for i := range graph.Len() {
-		if after := graph.Index(i).FieldByName("RollsAfter").Interface().([]string); len(after) > 0 {
+		if after := graph.Index(i).FieldByName("RolloutAfter").Interface().([]string); len(after) > 0 {
 			out[graph.Index(i).FieldByName("Name").String()] = slices.Sorted(slices.Values(after))
 		}
 	}
