@@ -69,7 +69,7 @@ func TestTemplates(t *testing.T) {
 		"Keyring": {reason: "Rook writes the key without a line end.", text: "[client.glance]\n\tkey = {{ .a | trim }}\n",
 			value: "AQB+/w==", want: "[client.glance]\n\tkey = AQB+/w==\n"},
 		"EscapeUnknown": {reason: "The CRD rejects it; so does the code.", text: "x", escape: "Shell",
-			wantErr: `spec.sources[a].escape: "Shell" is not known`},
+			wantErr: `spec.sources[a].escape: "Shell" is unknown`},
 		"NotATemplate": {reason: "The error contains the location.", text: "x\n{{ .a",
 			wantErr: "spec.template[out] cannot be parsed: template: out:2"},
 		"NoSource": {reason: "A misspelled name is not an empty value.", text: "{{ .b }}",
