@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// elsewhere is a spec in a cluster, without fields that are rejected if the control plane is in another cluster.
+// elsewhere returns a spec in a cluster, with the metadata agent disabled, which requires the control plane's cluster.
 func elsewhere(spec, cluster string) string {
 	out := strings.TrimSuffix(spec, "}") + ", agents: {metadata: {enabled: false}}"
 	if cluster != "" {

@@ -254,7 +254,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 	c.VolumeMounts = slices.Insert(c.VolumeMounts, 1, mount...)
 	paths := []workload.HostPath{
 		folder("run", libvirtRun), folder("run-switch", switchRun), disks(), terminals(),
-		tunDevice(), // Nova creates the tap device of a server since Neutron 2026.2.
+		tunDevice(), // With Neutron 2026.2, Nova creates the tap device of a server.
 	}
 	if m.vtpm() != "" { // The state of a TPM is copied to another node with a server that is resized or cold-migrated.
 		paths = append(paths, workload.HostPath{

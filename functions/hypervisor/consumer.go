@@ -16,8 +16,8 @@ import (
 // ones. It is created before the pods, because a credential rotation waits for the consumers that exist.
 const consumerResource = "remote-consumer"
 
-// credentialAnnotation and the name of a Secret of the control plane form an annotation of pods. Its value is the ID of the credential, or
-// an earlier one, that the pods have used since they became ready.
+// credentialAnnotation and the name of a Secret of the control plane form an annotation of pods. Its value is the ID of a credential: the
+// pods have had that credential, or a later one, since they became ready.
 const credentialAnnotation = "credentials.c5c3.io/"
 
 // daemonSet is the kind of workloads on nodes.

@@ -50,8 +50,8 @@ type diskUse struct {
 	waits string
 }
 
-// findDisks resolves access to the pool as the Ceph user of the control plane's Nova. The StorageCluster must allow the control plane, or
-// its state is not visible here. While the StorageCluster publishes no state, or no longer to this claim, the last known state is used.
+// findDisks resolves access to the pool as the Ceph user of the control plane's Nova. The control plane has allowed this claim; otherwise
+// its state would be unknown here. While the StorageCluster publishes no state, or no longer to this claim, the last known state is used.
 func (m *model) findDisks(required reference.Required) error {
 	existing, pooled := m.pooled()
 	pool := m.spec.Storage

@@ -13,7 +13,7 @@ import (
 // catalogAccess builds K-ORC's credential: an application credential of the administrator instead of the password. It grants K-ORC the
 // required rights but cannot create further credentials (https://docs.openstack.org/keystone/latest/user/application_credentials.html), and
 // it is rotated regularly. K-ORC reads the Secret for each login, so that no pods must be restarted. The companion watches the sources of a
-// SecretAggregate, so that only the aggregate waits for the credential.
+// SecretAggregate, so that the aggregate itself waits for the credential.
 func catalogAccess(m *model) ([]compose.Stage, error) {
 	name, cloud := m.Sub("korc"), keystonev1.KORCCloud(m.Name)
 	rotation := m.ApplicationCredential(name, m.administrator(), m.adminCloud(), m.spec.KORCCredential,

@@ -62,7 +62,7 @@ func databaseServer(m *model) ([]compose.Stage, error) {
 		{Name: "root-secret", Object: secret.Generated(root, root.Name, "root", nil), Retain: true},
 	}
 	if store := m.Spec.SecretStore; store != nil {
-		// The secret store keeps the password of each backup: a new password does not replace it.
+		// Backups of the database require the root password of their time: the stored one is not overwritten by a new password.
 		first = append(first, compose.Resource{Name: "root-backup", Object: secret.BackupOnce(root, *store, m.Namespace)})
 	}
 	for _, p := range m.network().Policies(m.Meta) {

@@ -66,8 +66,9 @@ func (m *model) checkRedundancy() error {
 	return errors.Join(errs...)
 }
 
-// domains returns the capacity of each failure domain, in bytes: of nodes, or of devices. A device without size counts as 0; with known,
-// one such device results in nil. For failure domains above nodes, the result is nil, because the topology of nodes is unknown here.
+// domains returns the capacity of each failure domain, in bytes: of devices, or of nodes. A device without size counts as 0; with known,
+// one such device results in nil. All failure domains other than devices are counted as nodes, because the topology above nodes is unknown
+// here.
 func domains(nodes []storagev1.Node, r rook.Redundancy, known bool) []int64 {
 	var out []int64
 	for _, n := range nodes {

@@ -73,7 +73,7 @@ func storageClasses(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// classStatus returns the StorageClasses for which volumes may be requested.
+// classStatus returns the StorageClasses that are ready.
 func (m *model) classStatus() []storagev1.StorageClassStatus {
 	var out []storagev1.StorageClassStatus
 	for _, p := range m.classed() {
