@@ -39,7 +39,7 @@ var (
 	correct = regexp.MustCompile(`(?i)\b(whatever|what)(\s*\?| (if|kind|type|version|happens|to do)\b)|` +
 		`\b(is|are|was|were) there (an?|any|no)\b`)
 	// emptyComment matches doc comments such as "told is what Nova was told".
-	emptyComment = regexp.MustCompile(`(?im)^//\s*\w+(?:\.\w+)? (is|are|was|were|says|reports|does|has) ` +
+	emptyComment = regexp.MustCompile(`(?im)^//\s*\w+(?:\.\w+)? (is|are|was|were|says|does|has) ` +
 		`(what|those|that|the same|one|how|where|who|whether|why|all that|whose|by what|of what|as)\b`)
 	directive  = regexp.MustCompile(`^//(go:|nolint| \+)`)
 	codeOrLink = regexp.MustCompile("(?s)```.*?```|<!--.*?-->|`[^`\n]*`|\\]\\([^)]*\\)")
