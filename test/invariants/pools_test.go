@@ -203,7 +203,7 @@ func TestRevoked(t *testing.T) {
 		"The claim is gone":   {"StorageCluster", nil, rejected + "there is no StorageCluster storage"},
 		"Nothing is composed": {"XStorageCluster", nil, "waits for storage cluster storage of namespace tenant-a, of which nothing is composed yet"},
 		"Without status": {
-			"XStorageCluster", func(o *structpb.Struct) { delete(o.Fields, "status") }, "waits for storage cluster storage of namespace tenant-a, which says nothing",
+			"XStorageCluster", func(o *structpb.Struct) { delete(o.Fields, "status") }, "waits for storage cluster storage of namespace tenant-a to publish its pools",
 		},
 		"Of another tenant": {
 			"XStorageCluster", func(o *structpb.Struct) {

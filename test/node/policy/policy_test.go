@@ -70,12 +70,12 @@ func TestValidation(t *testing.T) {
 		},
 		"NothingOut": {
 			"A policy without rules lets nothing out.", []string{selects + "policyTypes: [Egress]"}, tcp(api, database, 3306),
-			"the policies of cloud/api let no TCP 3306 out to cloud/database",
+			"the policies of cloud/api allow no egress by TCP 3306 to cloud/database",
 		},
 		"Node": {"The kubelet probes.", []string{selects + "policyTypes: [Ingress]"}, tcp(node, api, 5000), ""},
 		"ToNode": {
 			"An API server on the node is nothing special.", []string{selects + "policyTypes: [Egress]"}, tcp(api, node, 6443),
-			"the policies of cloud/api let no TCP 6443 out to the node",
+			"the policies of cloud/api allow no egress by TCP 6443 to the node",
 		},
 		"SamePods": {
 			"A peer without a namespace is of the policy's own.",
@@ -104,7 +104,7 @@ func TestValidation(t *testing.T) {
 		"OtherProtocol": {
 			"TCP is the default protocol.",
 			[]string{selects + "policyTypes: [Egress]\negress: [{ports: [{port: 53}]}]"}, Flow{api, gateway, corev1.ProtocolUDP, 53},
-			"the policies of cloud/api let no UDP 53 out to gateway/proxy",
+			"the policies of cloud/api allow no egress by UDP 53 to gateway/proxy",
 		},
 		"EveryPort": {"A rule without ports is for all.", []string{selects + "policyTypes: [Ingress]\ningress: [{}]"}, tcp(outside, api, 7), ""},
 		"NamedPort": {
@@ -131,12 +131,12 @@ func TestValidation(t *testing.T) {
 		"Except": {
 			"Without the listed exceptions.",
 			[]string{selects + "policyTypes: [Egress]\negress: [{to: [{ipBlock: {cidr: 192.0.2.0/24, except: [192.0.2.0/29]}}]}]"}, tcp(api, outside, 443),
-			"the policies of cloud/api let no TCP 443 out to 192.0.2.7",
+			"the policies of cloud/api allow no egress by TCP 443 to 192.0.2.7",
 		},
 		"NoPod": {
 			"A peer that is no pod has no labels.",
 			[]string{selects + "policyTypes: [Egress]\negress: [{to: [{namespaceSelector: {}}]}]"}, tcp(api, outside, 443),
-			"the policies of cloud/api let no TCP 443 out to 192.0.2.7",
+			"the policies of cloud/api allow no egress by TCP 443 to 192.0.2.7",
 		},
 	}
 	for name, tc := range cases {
