@@ -65,11 +65,15 @@ func clusters() ([]byte, error) {
 
 // clustersText introduces the tables.
 const clustersText = "Between the claims of the examples in `examples/hypervisor`, `examples/storage` and `examples/controlplane`" + `:
-Secrets, with who makes them, who has the copy, from which namespace to which it goes, and how it is renewed; connections, as far as
-configurations name them; and objects that one claim has in the other one's namespace. Status fields that a claim copies from another one
-are in the reference of its own. Between Kubernetes clusters, Secrets go through the platform's secret store, by a PushSecret next to each
-and a copy next to the pods that read it, and connections to addresses that are exposed. Secrets of a tenant for a control plane in another
-cluster than the claim go the same way; that is not shown here.
+
+- Secrets, with their producers, consumers, source and target namespaces, and renewal
+- connections, as far as configurations contain them
+- objects that one claim creates in the namespace of another claim
+
+The reference of each claim lists the status fields that it copies from another claim. Between Kubernetes clusters, Secrets are
+transferred through the platform's secret store, with a PushSecret next to each source and a copy next to the pods that read it.
+Connections between clusters use exposed addresses. A tenant's Secrets for a control plane in another cluster than the claim are
+transferred in the same way; this is not shown here.
 `
 
 // crossing are the Secrets that are copied from one place to another.
