@@ -55,7 +55,7 @@ func (versionCommand) Run(out io.Writer) error {
 }
 
 type previewCommand struct {
-	File     []string `help:"Claim file, or - for standard input. Repeat to preview several claims together." placeholder:"CLAIM" sep:"none" short:"f"`
+	File     []string `help:"Claim file, or - for standard input. Repeat it for several claims." placeholder:"CLAIM" sep:"none" short:"f"`
 	Old      []string `help:"Claim as it exists in the cluster; changes of immutable fields are reported." placeholder:"CLAIM" sep:"none"`
 	Platform []string `help:"PlatformConfig file. Default: an example." placeholder:"FILE" sep:"none" short:"e"`
 	Out      string   `help:"Directory to write every manifest to." placeholder:"DIR" short:"o"`
@@ -184,7 +184,8 @@ func (c *previewCommand) check() error {
 	case stdin > 1:
 		return errUsage("standard input can be read once; name a file for all but one of -f, --old and -e")
 	case slices.Contains(preview.Formats, c.Out):
-		return errUsage(fmt.Sprintf("-o requires a directory; use --format %[1]s to print %[1]s, or -o ./%[1]s for a directory of that name", c.Out))
+		return errUsage(fmt.Sprintf("-o requires a directory; use --format %[1]s to print %[1]s, or -o ./%[1]s for a directory of that "+
+			"name", c.Out))
 	}
 	return nil
 }

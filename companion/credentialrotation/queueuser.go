@@ -29,12 +29,12 @@ const (
 	queueUserLabel = "c5c3.io/queue-user"
 )
 
-// userSecretAnnotation of a User is the name of the Secret that was created for it.
-const userSecretAnnotation = "c5c3.io/supplied-secret"
+// suppliedAnnotation of a User is the name of the Secret that was created for it.
+const suppliedAnnotation = "c5c3.io/supplied-secret"
 
 // queue is a user of message queues. RabbitMQ's messaging topology operator creates it from objects: on each queue a User,
 // which owns the Secret with its password, and Permissions. They are deleted with the User. The Secret is not read: it exists
-// if the User has userSecretAnnotation, which is set after the Secret is created.
+// if the User has suppliedAnnotation, which is set after the Secret is created.
 //
 // A new User of the same name conflicts with leftovers of the previous one: when the Permission of that one is deleted, the
 // operator revokes the permission of the RabbitMQ user with the name. So a user that is missing on all queues is replaced by
@@ -229,7 +229,7 @@ func (q *queue) ensure(w *observation, id, password string) *controller.Decision
 			return &controller.Decision{Name: "QueueUserOwned", Action: func(ctx context.Context, env *controller.Env) error {
 				return env.Client.Update(ctx, own)
 			}}
-		case user.GetAnnotations()[userSecretAnnotation] == "":
+		case user.GetAnnotations()[suppliedAnnotation] == "":
 			return q.createUserSecret(w, id, password, user)
 		}
 		for _, p := range o.permissions {
@@ -318,7 +318,7 @@ func (q *queue) createUserSecret(w *observation, id, password string, user *unst
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[userSecretAnnotation] = name
+	annotations[suppliedAnnotation] = name
 	supplied.SetAnnotations(annotations)
 	return &controller.Decision{Name: "QueueUserSupplied", Action: func(ctx context.Context, env *controller.Env) error {
 		if err := createAll(secret)(ctx, env); err != nil {

@@ -75,7 +75,8 @@ var pods = []string{keysComponent, vaultComponent, "schema", "certificate", "ide
 var graph = service.Graph(
 	&definition,
 	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{Name: keysComponent, Needs: []string{"companion-access"}, Build: keys}, Before: "config", NeededBy: "api",
+		Component: compose.Component[*model]{Name: keysComponent, Needs: []string{"companion-access"},
+			Build: keys}, Before: "config", NeededBy: "api",
 	},
 	service.ExtraComponent[*model]{
 		Component: compose.Component[*model]{

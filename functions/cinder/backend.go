@@ -200,7 +200,8 @@ func (m *model) manager(observed observe.State, b backend) service.Process {
 	}
 	p := m.daemon(service.Process{
 		Process: requested, Name: name, Component: volumes, Title: "Cinder's manager of " + b.Name, Command: []string{"cinder-volume"},
-		Outage: "no volume is made, attached or detached there; virtual machines go on with theirs", TerminationGracePeriod: volumeTerminationGracePeriod,
+		Outage: "no volume is made, attached or detached there; virtual machines go on with " +
+			"theirs", TerminationGracePeriod: volumeTerminationGracePeriod,
 		Env: []corev1.EnvVar{{Name: oslo.MustEnvName("DEFAULT", "enabled_backends"), Value: b.Name}, programsEnv},
 	})
 	if b.shared {

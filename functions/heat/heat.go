@@ -78,7 +78,8 @@ var graph = service.Graph(
 		Before:    "schema",
 	},
 	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](engine, append([]string{domainComponent}, pods...)), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
+		Component: service.Daemon[*model](engine, append([]string{domainComponent},
+			pods...)), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
 	},
 	service.ExtraComponent[*model]{Component: service.Daemon[*model](cfn, pods, engine), Before: "catalog", NeededBy: "catalog"},
 	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},

@@ -52,7 +52,8 @@ func (m *model) processes() []service.Process {
 		p := service.Process{
 			Process: c.Process, Name: cfn, Title: "Heat's API of CloudFormation",
 			Outage: "virtual machines cannot report, and stacks that wait for them do not become complete",
-			Port:   heatv1.CFNPort, Exposure: c.Exposure, Shared: true, Logins: []string{tokenGroup, reportGroup}, TerminationGracePeriod: terminationGracePeriod,
+			Port:   heatv1.CFNPort, Exposure: c.Exposure, Shared: true, Logins: []string{tokenGroup,
+				reportGroup}, TerminationGracePeriod: terminationGracePeriod,
 			Ready: workload.HTTPS(service.ProcessPort, healthPath),
 		}
 		p.Server = m.Serve(m.seen, p, "heat.wsgi.cfn:application")

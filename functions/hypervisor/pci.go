@@ -26,7 +26,8 @@ func devices(g *group) oslo.Config {
 		}
 		specs = append(specs, jsonObject(slices.Concat(where, kind, []string{"physical_network", string(d.PhysicalNetwork)})...))
 		if d.PhysicalNetwork == "" {
-			aliases = append(aliases, jsonObject(append([]string{"name", d.Name, "device_type", d.DeviceType, "numa_policy", d.NUMAPolicy}, kind...)...))
+			aliases = append(aliases, jsonObject(append([]string{"name", d.Name, "device_type", d.DeviceType, "numa_policy", d.NUMAPolicy},
+				kind...)...))
 		}
 	}
 	c := oslo.Config{"pci": {"report_in_placement": true}}

@@ -111,7 +111,8 @@ func clusterOf(c *common.Cluster) common.ObjectName {
 }
 
 // readControlPlane reads the status of a control plane in the given cluster.
-func (m *model) readControlPlane(at controlPlaneInfo, owner string, status *controlplanev1.ControlPlaneClusterStatus) (controlPlaneInfo, error) {
+func (m *model) readControlPlane(at controlPlaneInfo, owner string,
+	status *controlplanev1.ControlPlaneClusterStatus) (controlPlaneInfo, error) {
 	access := *status.Hypervisors
 	i := slices.IndexFunc(access.Cells, func(c controlplanev1.CellAccess) bool { return c.Name == m.spec.Cell })
 	if i < 0 {
@@ -119,7 +120,8 @@ func (m *model) readControlPlane(at controlPlaneInfo, owner string, status *cont
 		for _, c := range access.Cells {
 			known = append(known, c.Name)
 		}
-		return controlPlaneInfo{}, invalid.Field("spec.cell", "the %s has no cell %q; choose one of %s", owner, m.spec.Cell, strings.Join(known, ", "))
+		return controlPlaneInfo{}, invalid.Field("spec.cell", "the %s has no cell %q; choose one of %s", owner, m.spec.Cell,
+			strings.Join(known, ", "))
 	}
 	n := access.Networks
 	switch {
@@ -136,7 +138,8 @@ func (m *model) readControlPlane(at controlPlaneInfo, owner string, status *cont
 	case n.Southbound == "":
 		return m.lastKnownControlPlane(fmt.Sprintf("waits for OVN's southbound database of %s, whose address is not known yet", owner)), nil
 	case n.IssuerRef == nil:
-		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "OVN of that control plane is somebody else's, who issues no certificates to "+
+		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "OVN of that control plane is somebody else's, who issues no "+
+			"certificates to "+
 			"pools; that is not built yet in this version")
 	}
 	if status.Release == "" {

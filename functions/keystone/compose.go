@@ -20,7 +20,8 @@ var graph = service.Graph(&definition,
 	service.ExtraComponent[*model]{
 		Component: component{Name: "keys", Needs: []string{"companion-access"}, Build: keys}, Before: "config", NeededBy: "schema",
 	},
-	service.ExtraComponent[*model]{Component: component{Name: "bootstrap", Needs: []string{"schema"}, Build: bootstrap}, Before: "api", NeededBy: "api"},
+	service.ExtraComponent[*model]{Component: component{Name: "bootstrap", Needs: []string{"schema"}, Build: bootstrap}, Before: "api",
+		NeededBy: "api"},
 	service.ExtraComponent[*model]{Component: component{Name: "certificate", Build: certified}},
 	service.ExtraComponent[*model]{Component: component{Name: "exposure", Build: exposed}},
 	service.ExtraComponent[*model]{Component: component{

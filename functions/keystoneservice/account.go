@@ -56,7 +56,8 @@ func account(m *model) ([]compose.Stage, error) {
 	var roles compose.Stage
 	for _, role := range m.spec.Account.Roles {
 		second = append(second, compose.Resource{
-			Name: "imported-" + string(role), Object: cloud.Import("Role", m.controlPlaneMeta(m.sub(string(role))), object.Map{"name": string(role)}),
+			Name: "imported-" + string(role), Object: cloud.Import("Role", m.controlPlaneMeta(m.sub(string(role))),
+				object.Map{"name": string(role)}),
 		})
 		roles = append(roles, compose.Resource{Name: roleResource(role), Object: m.role(role)})
 	}
@@ -164,7 +165,8 @@ func catalog(m *model) ([]compose.Stage, error) {
 		if c.Description != "" {
 			resource["description"] = c.Description
 		}
-		entries = append(entries, compose.Resource{Name: entryResource + c.suffix, Object: cloud.Owned("Service", m.controlPlaneMeta(name), resource)})
+		entries = append(entries, compose.Resource{Name: entryResource + c.suffix, Object: cloud.Owned("Service",
+			m.controlPlaneMeta(name), resource)})
 		for _, end := range []struct {
 			kind string
 			url  keystoneservicev1.EndpointURL

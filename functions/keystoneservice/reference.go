@@ -119,7 +119,8 @@ func (m *model) readControlPlane(xr *structpb.Struct) (controlPlaneInfo, error) 
 		return controlPlaneInfo{}, fmt.Errorf("cannot read the %s: %w", m.whose(), err)
 	}
 	if c.Spec.Cluster != nil && c.Spec.Cluster.Ref != nil {
-		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "that control plane runs in another cluster, and services of one's own are let "+
+		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "that control plane runs in another cluster, and services of "+
+			"one's own are let "+
 			"in here; those beside such a control plane are not built yet in this version")
 	}
 	i := slices.IndexFunc(c.Status.Endpoints, func(e common.Endpoint) bool { return e.Service == keystonev1.ServiceName })

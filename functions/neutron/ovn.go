@@ -37,7 +37,8 @@ func (m *model) certified() bool { return m.hasOVN() && !m.usesExternalOVN() }
 
 // clientCertificate is issued by OVN's own CA, whose certificates grant write access.
 func clientCertificate(m *model) ([]compose.Stage, error) {
-	return service.SingleObjectComponent("ovn-client-certificate", certificate.Server(m.Meta(m.clientSecret()), *m.spec.OVN.IssuerRef, m.InternalHost())), nil
+	return service.SingleObjectComponent("ovn-client-certificate", certificate.Server(m.Meta(m.clientSecret()), *m.spec.OVN.IssuerRef,
+		m.InternalHost())), nil
 }
 
 // jobs allows egress of the upgrade check to OVN's databases.

@@ -106,7 +106,8 @@ func (m *model) annotateStartupCells() {
 	pods, _ := m.seen.Get("deployment")
 	for _, c := range m.spec.Cells {
 		annotation := novav1.Group + "/" + c.Name
-		m.AnnotateStartupInputs(m.seen, service.StartupInput{Resource: cellResource(c.Name), Path: []string{"status", "uuid"}, Annotation: annotation})
+		m.AnnotateStartupInputs(m.seen, service.StartupInput{Resource: cellResource(c.Name), Path: []string{"status", "uuid"},
+			Annotation: annotation})
 		disabled := pods.String("spec", "template", "metadata", "annotations", annotation+"-disabled")
 		if m.upToDate(c) {
 			disabled = ""

@@ -34,7 +34,8 @@ var (
 		"vnc", "nova-novncproxy", "vnc", "novncproxy", novav1.VNCPort, workload.HTTPS(service.ProcessPort, compute.VNCPage), consolePortRange,
 	}
 	spice = console{
-		"spice", "nova-spicehtml5proxy", "spice", "html5proxy", novav1.SPICEPort, workload.HTTPS(service.ProcessPort, compute.SPICEPage), consolePortRange,
+		"spice", "nova-spicehtml5proxy", "spice", "html5proxy", novav1.SPICEPort, workload.HTTPS(service.ProcessPort,
+			compute.SPICEPage), consolePortRange,
 	}
 	serial = console{
 		"serial", "nova-serialproxy", "serial_console", "serialproxy", novav1.SerialPort, workload.TCP(service.ProcessPort),

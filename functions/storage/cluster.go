@@ -134,7 +134,8 @@ func (m *model) cephSpec() object.Map {
 }
 
 func (m *model) cephMonitors(count int32) object.Map {
-	return object.WithOptional(object.Map{"count": int64(count), "allowMultiplePerNode": false}, object.Map{"stretchCluster": m.stretchCluster()})
+	return object.WithOptional(object.Map{"count": int64(count), "allowMultiplePerNode": false},
+		object.Map{"stretchCluster": m.stretchCluster()})
 }
 
 // cephConfig returns options of Ceph. Pools that Ceph itself creates have as many copies as the others; otherwise Ceph would permanently

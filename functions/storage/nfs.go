@@ -49,7 +49,8 @@ func (m *model) checkNFS() error {
 	}
 	if nodes := len(m.spec.Nodes); m.spec.Network.Host && nodes > 0 && desired >= nodes {
 		errs = append(errs, invalid.Field("spec.nfs", "a node has one server, since all listen at the same port, and one is replaced by another "+
-			"that runs before it ends: %s for %d of them are too few by %d; name more nodes, or want fewer servers", countNoun(nodes, "node"), desired,
+			"that runs before it ends: %s for %d of them are too few by %d; name more nodes, or want fewer servers", countNoun(nodes,
+			"node"), desired,
 			desired+1-nodes))
 	}
 	return errors.Join(errs...)

@@ -263,7 +263,8 @@ func (m *model) zonesIntact() ready.Result {
 			"well: bring it back (%s)", m.spec.Stretched.Zones[0], m.spec.Stretched.Zones[1], requested)
 	}
 	if requested := found(recoveringZones); requested != "" {
-		return ready.Wait("Recovering", "the zone that was away gets what it has missed; until then the other one must not be lost (%s)", requested)
+		return ready.Wait("Recovering", "the zone that was away gets what it has missed; until then the other one must not be lost (%s)",
+			requested)
 	}
 	if requested := found(monitorDown); requested != "" {
 		return ready.Wait("MonitorDown", "a monitor is away: if it is the arbiter in zone %s, nobody reads or writes when a zone is lost "+

@@ -74,7 +74,8 @@ func (m *model) pod() workload.Pod {
 
 // reports builds the report on test results.
 func (m *model) reports() ([]compose.Stage, error) {
-	return service.SingleObjectComponent(report, c5c3.TestReport(m.meta(m.name), openstackv1.TestReportSpec{CronJobName: common.ObjectName(m.name)})), nil
+	return service.SingleObjectComponent(report, c5c3.TestReport(m.meta(m.name),
+		openstackv1.TestReportSpec{CronJobName: common.ObjectName(m.name)})), nil
 }
 
 // passed copies the condition of the report.

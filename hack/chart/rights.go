@@ -29,12 +29,14 @@ var reasons = map[string]string{
 	"k8s.mariadb.com":                "Databases, accounts and backups, by mariadb-operator.",
 	"monitoring.coreos.com":          "Targets and alerts of Prometheus.",
 	"networking.k8s.io":              "Network policies; public addresses of APIs by Ingress.",
-	"openstack.c5c3.io":              "Keys, database schemas and operations in Keystone that K-ORC does not support, which the companion reconciles.",
-	"openstack.k-orc.cloud":          "Objects in Keystone, by K-ORC.",
-	"policy":                         "How many pods of a service a drain may take at once.",
-	"rabbitmq.com":                   "Message queues and accounts on them, by RabbitMQ's operators.",
-	"storage.k8s.io":                 "How Kubernetes keeps volumes in pools of a Ceph cluster.",
-	"rbac.authorization.k8s.io":      "The companion's Role, also in the namespaces of the claim's Secrets that it reads, and Rook's bindings.",
+	"openstack.c5c3.io": "Keys, database schemas and operations in Keystone that K-ORC does not support, which the " +
+		"companion reconciles.",
+	"openstack.k-orc.cloud": "Objects in Keystone, by K-ORC.",
+	"policy":                "How many pods of a service a drain may take at once.",
+	"rabbitmq.com":          "Message queues and accounts on them, by RabbitMQ's operators.",
+	"storage.k8s.io":        "How Kubernetes keeps volumes in pools of a Ceph cluster.",
+	"rbac.authorization.k8s.io": "The companion's Role, also in the namespaces of the claim's Secrets that it reads, and Rook's " +
+		"bindings.",
 }
 
 // granted reports whether Crossplane grants itself permissions on a kind: on Usages by its own ClusterRole, on composite resources, claims
@@ -95,8 +97,8 @@ var (
 	change = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 )
 
-const whyVerbs = `# get: compare the existing object with the desired one. list, watch: observe changes immediately; without these two a claim
-# hangs without an error. create, patch: server-side apply. update: remove the label of an object before it is deleted.
+const whyVerbs = `# get: compare the existing object with the desired one. list, watch: observe changes immediately; without these two
+# a claim hangs without an error. create, patch: server-side apply. update: remove the label of an object before it is deleted.
 # delete: delete objects that are no longer desired.
 `
 

@@ -85,7 +85,8 @@ func reference(to string) error {
 		return err
 	}
 	var index bytes.Buffer
-	fmt.Fprintf(&index, "%s\n# Reference\n\nEvery kind, and every field of it.\n\n| Kind | Created by | Description |\n|---|---|---|\n", notice)
+	fmt.Fprintf(&index, "%s\n# Reference\n\nEvery kind, and every field of it.\n\n| Kind | Created by | Description "+
+		"|\n|---|---|---|\n", notice)
 	for _, folder := range apis.Folders() {
 		data, err := apis.Definition(folder)
 		if err != nil {

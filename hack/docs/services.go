@@ -65,8 +65,8 @@ func services() ([]byte, error) {
 // servicesText introduces the tables.
 const servicesText = `Workloads, connections and Secrets of a control plane with all implemented services: the examples
 ` + "`controlplane/full.yaml` and `controlplane/services.yaml`" + ` together.
-Each further cell of Nova has the same objects as ` + "`nova-cell1`" + `. Names are in the namespace of the control plane; ` + "`…`" + ` stands for
-a hash of the content. Ports are TCP.
+Each further cell of Nova has the same objects as ` + "`nova-cell1`" + `. Names are in the namespace of the control plane;
+` + "`…`" + ` stands for a hash of the content. Ports are TCP.
 
 - **TLS** names the issuer of the server's certificate. The client has the certificate of its authority in a Secret, in a ConfigMap or by
   an object. *Not said how*: no object here configures how the client verifies the server, because the client created the certificate itself

@@ -16,7 +16,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -126,18 +125,19 @@ func readBaseline() (map[string]int, error) {
 // readTree returns the sections of all Go and Markdown files below a folder by file and class, without test data and generated files.
 func readTree(root string) (map[string]section, error) {
 	out := map[string]section{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	tree := os.DirFS(root)
+	err := fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.IsDir() && slices.Contains([]string{".git", "testdata", "out", "bin", "language"}, d.Name()) {
-			return filepath.SkipDir
+			return fs.SkipDir
 		}
 		goFile := strings.HasSuffix(path, ".go") && !strings.HasPrefix(d.Name(), "zz_")
 		if d.IsDir() || !goFile && !strings.HasSuffix(path, ".md") {
 			return nil
 		}
-		data, err := os.ReadFile(path)
+		data, err := fs.ReadFile(tree, path)
 		if err != nil {
 			return fmt.Errorf("cannot read a file of the tree: %w", err)
 		}

@@ -116,10 +116,10 @@ func (f claimField) other(old any) any {
 	if old == nil && f.schema.Default != nil {
 		_ = json.Unmarshal(f.schema.Default.Raw, &old)
 	}
-	switch {
-	case f.schema.Type == "boolean":
+	switch f.schema.Type {
+	case "boolean":
 		return old != true
-	case f.schema.Type == "integer":
+	case "integer":
 		n, _ := old.(float64)
 		if f.schema.Minimum != nil {
 			n = max(n, *f.schema.Minimum)

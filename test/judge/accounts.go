@@ -77,7 +77,8 @@ func (w *inventory) checkRemoteConsumer(o object) {
 
 func (w *inventory) checkPasswordOf(o object, field, user string) {
 	ref, _ := at(o.manifest, "spec", field).(fields)
-	w.checkRead(o, configRead{secretName: secretName{o.namespaceRef, text(ref, "name")}, key: text(ref, "key"), as: field, means: password, of: user})
+	w.checkRead(o, configRead{secretName: secretName{o.namespaceRef, text(ref, "name")}, key: text(ref, "key"), as: field,
+		means: password, of: user})
 }
 
 // checkServerOf checks that the database server referenced by an object exists and is of the referenced kind.
@@ -216,7 +217,8 @@ func (w *inventory) checkCloudLogin(o object) {
 			for _, s := range list(o.manifest, "spec", "sources") {
 				if text(s, "name") == m[2] {
 					ref := at(s, "secretKeyRef")
-					w.checkRead(o, configRead{secretName: secretName{o.namespaceRef, text(ref, "name")}, key: text(ref, "key"), as: m[2], means: password, of: m[1]})
+					w.checkRead(o, configRead{secretName: secretName{o.namespaceRef, text(ref, "name")}, key: text(ref, "key"), as: m[2],
+						means: password, of: m[1]})
 				}
 			}
 		}

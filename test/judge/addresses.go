@@ -252,7 +252,8 @@ func (w *inventory) checkHosts(o object) {
 		}
 		for _, host := range texts(tls, "hosts") {
 			if !slices.ContainsFunc(w.objects, func(c object) bool {
-				return c.is("Certificate.cert-manager.io") && c.namespaceRef == o.namespaceRef && text(c.manifest, "spec", "secretName") == text(tls, "secretName") &&
+				return c.is("Certificate.cert-manager.io") && c.namespaceRef == o.namespaceRef && text(c.manifest, "spec",
+					"secretName") == text(tls, "secretName") &&
 					slices.ContainsFunc(texts(c.manifest, "spec", "dnsNames"), func(n string) bool { return covers(n, host) })
 			}) {
 				w.foundf("%s serves %s with Secret %s, whose certificate is not for that name.", o, host, text(tls, "secretName"))

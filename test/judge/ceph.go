@@ -28,7 +28,8 @@ func cephCluster(w *inventory, o object) {
 		"rook-ceph-mgr": {"http-metrics", 9283}, "rook-ceph-exporter": {"ceph-exporter-http-metrics", 9926},
 	} {
 		l := labels.Set{"app": app, "rook_cluster": o.namespace}
-		p := &pod{namespaceRef: o.namespaceRef, of: o, part: app, labels: l, replicas: new(int), ports: []port{metrics}, tls: map[int]servedCertificate{}}
+		p := &pod{namespaceRef: o.namespaceRef, of: o, part: app, labels: l, replicas: new(int), ports: []port{metrics},
+			tls: map[int]servedCertificate{}}
 		w.operatedService(o, p, app, false, l, metrics)
 	}
 }

@@ -298,7 +298,8 @@ func (w *inventory) needLocks(p *pod, c corev1.Container) {
 			continue
 		}
 		for _, q := range w.pods {
-			if q.namespaceRef == p.namespaceRef && q.of.kind == "Valkey" && text(q.of.manifest, "spec", "binding", "secretName") == e.ValueFrom.SecretKeyRef.Name {
+			if q.namespaceRef == p.namespaceRef && q.of.kind == "Valkey" && text(q.of.manifest, "spec", "binding",
+				"secretName") == e.ValueFrom.SecretKeyRef.Name {
 				w.need(p.String(), q.String(), port, "it keeps its locks there")
 			}
 		}

@@ -38,7 +38,8 @@ func mariaDB(w *inventory, o object) {
 		p.tls[3306] = servedCertificate{names, issuerOf(o, "serverCertIssuerRef")}
 	}
 	w.need(outsider(ofMariaDBOperator), p.String(), 3306, "the operator makes databases and users")
-	w.make(o.namespaceRef, o.name+"-ca-bundle", o.String(), map[string]value{"ca.crt": {is: authority, of: issuerOf(o, "serverCertIssuerRef")}})
+	w.make(o.namespaceRef, o.name+"-ca-bundle", o.String(), map[string]value{"ca.crt": {is: authority, of: issuerOf(o,
+		"serverCertIssuerRef")}})
 	if truth(o.manifest, "spec", "metrics", "enabled") {
 		exporter(w, o, p, 9104, 3306)
 	}
@@ -88,7 +89,8 @@ func maxScale(w *inventory, o object) {
 			p.tls[q.number] = servedCertificate{names, issuer}
 		}
 	}
-	w.make(o.namespaceRef, o.name+"-ca-bundle", o.String(), map[string]value{"ca.crt": {is: authority, of: issuerOf(o, "listenerCertIssuerRef")}})
+	w.make(o.namespaceRef, o.name+"-ca-bundle", o.String(), map[string]value{"ca.crt": {is: authority, of: issuerOf(o,
+		"listenerCertIssuerRef")}})
 	w.need(outsider(ofMariaDBOperator), p.String(), 8989, "the operator sets it up")
 	server := "MariaDB " + text(o.manifest, "spec", "mariaDbRef", "name")
 	w.need(p.String(), server, 3306, "it forwards queries")

@@ -18,7 +18,8 @@ func (w *inventory) addPods(o object) {
 		if containers, _ := at(m, "template", "spec", "containers").([]any); len(containers) == 0 { // A patch of pods has no containers.
 			return
 		}
-		p := &pod{namespaceRef: o.namespaceRef, of: o, labels: labels.Set(stringMap(m, "template", "metadata", "labels")), spec: &corev1.PodSpec{}}
+		p := &pod{namespaceRef: o.namespaceRef, of: o, labels: labels.Set(stringMap(m, "template", "metadata", "labels")),
+			spec: &corev1.PodSpec{}}
 		into(at(m, "template", "spec"), p.spec)
 		p.privileges = privileges(stringMap(m, "template", "metadata", "annotations")[privilegeAnnotation])
 		if ends := p.spec.RestartPolicy; ends == "" || ends == corev1.RestartPolicyAlways {
@@ -106,7 +107,10 @@ var podRules = []podRule{
 		return !ptr.Deref(security(c).RunAsNonRoot, ptr.Deref(podSecurity(p).RunAsNonRoot, false))
 	}},
 	{message: "runs as root", pod: func(p *pod) bool { return ptr.Deref(podSecurity(p).RunAsUser, 1) == 0 }},
-	{message: "is root", privilege: true, container: func(_ *pod, c corev1.Container) bool { return ptr.Deref(security(c).RunAsUser, 1) == 0 }},
+	{message: "is root", privilege: true, container: func(_ *pod, c corev1.Container) bool {
+		return ptr.Deref(security(c).RunAsUser,
+			1) == 0
+	}},
 	{message: "has no seccomp profile", container: func(p *pod, c corev1.Container) bool {
 		profile := security(c).SeccompProfile
 		if profile == nil {

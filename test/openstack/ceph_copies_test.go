@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 )
 
-// copies copies the scripts of examples/copies into the pod of a monitor, to be run as a user.
+// copies puts the scripts of examples/copies into the pod of a monitor, to be run as a user.
 func copies(t *testing.T, user string) (prefix string) {
 	t.Helper()
 	prefix = fmt.Sprintf("set -eu; export CEPH_ARGS='--id %[1]s --keyring /data/client.%[1]s.keyring'\n", user)

@@ -9,16 +9,16 @@ import (
 type DataPolicy int
 
 const (
-	// DataKept: no data exists, or it is retained.
+	// DataKept means that no data exists, or that it is retained.
 	DataKept DataPolicy = iota
-	// Unknown: a nested composite resource does not report its policy.
+	// Unknown means that a nested composite resource does not report its policy.
 	Unknown
-	// Deleted: data is deleted with the composite resource.
+	// Deleted means that data is deleted with the composite resource.
 	Deleted
 )
 
-// DataPolicy returns the worst data policy of all observed objects. It is based on the observed state because functions do not run while their
-// composite resource is deleted: desired changes that are not applied by then have no effect.
+// DataPolicy returns the worst data policy of all observed objects. It is based on the observed state because functions do not run while
+// their composite resource is deleted: desired changes that are not applied by then have no effect.
 func (p Plan) DataPolicy() DataPolicy {
 	worst := DataKept
 	for _, part := range p.Parts {

@@ -37,8 +37,8 @@ func New(resources map[string]encoded.Struct) (State, error) {
 	return s, nil
 }
 
-// Get returns a composed resource by name. It returns false if the name is unknown. A wrapped object may not exist in its own cluster yet: see
-// Object.Exists.
+// Get returns a composed resource by name. It returns false if the name is unknown. A wrapped object may not exist in its own cluster
+// yet: see Object.Exists.
 func (s State) Get(name string) (*Object, bool) {
 	o, ok := s.objects[name]
 	return o, ok

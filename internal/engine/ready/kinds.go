@@ -240,7 +240,8 @@ func job() Rule {
 			}
 			return Wait("JobRunning", "the Job has not finished yet")
 		},
-		CEL: hasConditions + "object.status.conditions.exists(c, c.type == 'Complete' && c.status == 'True') && " + celNoCondition("True", "Failed"),
+		CEL: hasConditions + "object.status.conditions.exists(c, c.type == 'Complete' && c.status == 'True') && " + celNoCondition("True",
+			"Failed"),
 	}
 }
 

@@ -45,8 +45,9 @@ type Wrapper struct {
 // https://docs.crossplane.io/latest/managed-resources/managed-resources/#managementpolicies
 var (
 	managementPoliciesAll      = encoded.List(encoded.Text("*"))
-	managementPoliciesNoDelete = encoded.List(encoded.Text("Observe"), encoded.Text("Create"), encoded.Text("Update"), encoded.Text("LateInitialize"))
-	managementPoliciesObserve  = encoded.List(encoded.Text("Observe"))
+	managementPoliciesNoDelete = encoded.List(encoded.Text("Observe"), encoded.Text("Create"), encoded.Text("Update"),
+		encoded.Text("LateInitialize"))
+	managementPoliciesObserve = encoded.List(encoded.Text("Observe"))
 )
 
 // Struct returns the desired Object.

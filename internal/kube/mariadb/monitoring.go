@@ -92,7 +92,8 @@ func (a Alerts) memberAlerts() []monitoring.Alert {
 			Name: "DatabaseDown", Severity: monitoring.Critical, For: "2m",
 			Expr:    ready + " == 0",
 			Summary: "No member of the database is ready: every service that needs it fails.",
-			Action:  "Check the conditions of the MariaDB object and the events and logs of its pods. The operator recovers the cluster automatically.",
+			Action: "Check the conditions of the MariaDB object and the events and logs of its pods. The operator recovers the cluster " +
+				"automatically.",
 		},
 		{
 			Name: "DatabaseDegraded", Severity: monitoring.Warning, For: "15m",

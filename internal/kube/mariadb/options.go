@@ -10,11 +10,11 @@ const (
 )
 
 // Options are the options that a claim may set. The bounds are those of MariaDB 11.8 (INFORMATION_SCHEMA.SYSTEM_VARIABLES), or narrower:
-// buffers and caches fit the smallest member, whose memory is derived from the claim; the redo log fits the smallest volume; wait_timeout is
-// longer than services keep idle connections.
+// buffers and caches fit the smallest member, whose memory is derived from the claim; the redo log fits the smallest volume; wait_timeout
+// is longer than services keep idle connections.
 //
-// The slow query log and the general log cannot be enabled: they are files, or tables, without a limit. performance_schema needs memory that
-// no other value accounts for.
+// The slow query log and the general log cannot be enabled: they are files, or tables, without a limit. performance_schema needs memory
+// that no other value accounts for.
 var Options = serveroption.Table{
 	Options: map[string]serveroption.Option{
 		"back_log":                             serveroption.Number{Min: 50, Max: 65535},

@@ -36,10 +36,11 @@ var Options = serveroption.Table{
 		"tcp_listen_options.sndbuf":                                  serveroption.Number{Min: 4 << 10, Max: 16 << 20},
 	},
 	Derived: map[string]string{
-		"cluster_partition_handling":        "a minority of members must pause, or queues diverge; remove it",
-		"default_queue_type":                "queues must survive the loss of a member; remove it",
-		"disk_free_limit.absolute":          "it follows the memory and the volume; set resources.limits.memory or storageSize",
-		"disk_free_limit.relative":          "disk_free_limit.absolute follows the memory and the volume; set resources.limits.memory or storageSize",
+		"cluster_partition_handling": "a minority of members must pause, or queues diverge; remove it",
+		"default_queue_type":         "queues must survive the loss of a member; remove it",
+		"disk_free_limit.absolute":   "it follows the memory and the volume; set resources.limits.memory or storageSize",
+		"disk_free_limit.relative": "disk_free_limit.absolute follows the memory and the volume; set resources.limits.memory or " +
+			"storageSize",
 		"raft.wal_max_size_bytes":           "it follows the memory and the volume; set resources.limits.memory or storageSize",
 		"vm_memory_high_watermark.absolute": memory,
 		"vm_memory_high_watermark.relative": memory,

@@ -55,7 +55,8 @@ func step(node *yaml.Node, path string) (next *yaml.Node, rest string, line int)
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key := node.Content[i].Value
 			for _, form := range []string{key, strconv.Quote(key), "[" + key + "]"} {
-				if remaining, ok := strings.CutPrefix(path, form); ok && len(form) > longest && (remaining == "" || remaining[0] == '.' || remaining[0] == '[') {
+				if remaining, ok := strings.CutPrefix(path, form); ok && len(form) > longest && (remaining == "" || remaining[0] == '.' ||
+					remaining[0] == '[') {
 					longest, next, rest, line = len(form), node.Content[i+1], strings.TrimPrefix(remaining, "."), node.Content[i].Line
 				}
 			}

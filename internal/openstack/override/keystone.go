@@ -2,7 +2,7 @@ package override
 
 const (
 	driver = "only the database of Keystone is backed up and upgraded"
-	tokens = "only keys of Fernet tokens are stored and rotated"
+	tokens = "only keys of Fernet tokens are stored and rotated" //nolint:gosec // It is a sentence.
 	noSAML = "it requires a signing key and programs that the pods do not have"
 	front  = "only headers set by the proxy can be trusted, because clients can send any other header"
 )

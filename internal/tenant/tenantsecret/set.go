@@ -131,7 +131,7 @@ func (s Set) revisions() (copies, pushes, arrivals string) {
 	return s.Name + "-" + strings.TrimSuffix(s.Prefix, "-"), s.Name + "-push", s.Name + "-workload"
 }
 
-// copies copies each Secret, and transfers it if the workloads are in another cluster.
+// copies composes a copy of each Secret, and transfers it if the workloads are in another cluster.
 func (s Set) copies() compose.Stage {
 	copies, pushes, arrivals := s.revisions()
 	var out compose.Stage

@@ -46,7 +46,8 @@ func (o *Operators) expired(r reconcile.Reconciler) reconcile.Reconciler {
 
 // scheduledOrTriggered runs a reconciler when it is due or triggered. Its delay counts from its start: if the clock is
 // set forward while it runs, it is due again, and sees the earlier changes.
-func (o *Operators) scheduledOrTriggered(r reconcile.Reconciler, woken func(context.Context, reconcile.Request) (bool, error)) reconcile.Reconciler {
+func (o *Operators) scheduledOrTriggered(r reconcile.Reconciler, woken func(context.Context, reconcile.Request) (bool,
+	error)) reconcile.Reconciler {
 	next := map[reconcile.Request]time.Time{}
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		wakes, err := woken(ctx, req)

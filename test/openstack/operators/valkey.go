@@ -49,7 +49,7 @@ const quorum, missed = 2, 5000
 
 // valkey runs the members of a Valkey object, with TLS and a password, and creates the Secret by which clients find the
 // primary. Without sentinels only the primary runs; with them three members run, which elect another primary when it is
-// stopped. https://github.com/SAP/valkey-operator, pkg/operator
+// stopped (https://github.com/SAP/valkey-operator, pkg/operator).
 func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) error {
 	namespace, name := u.GetNamespace(), "valkey-"+u.GetName()
 	ref := func(field string) string { return text(u, "spec", "tls", "certManager", "issuer", field) }
