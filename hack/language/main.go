@@ -33,7 +33,6 @@ var (
 	//
 	//go:embed identifiers.txt
 	identifiers string
-
 	// correct matches phrases that look private and are not: a question, and the existence of an object.
 	correct = regexp.MustCompile(`(?i)\b(whatever|what)(\s*\?| (if|kind|type|version|happens|to do)\b)|` +
 		`\b(is|are|was|were) there (an?|any|no)\b`)
