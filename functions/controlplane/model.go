@@ -109,15 +109,15 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := checkImplemented(&m.spec); err != nil {
 		return nil, err
 	}
-	var wrongOptions error
-	m.serverOptions, wrongOptions = formatServerOptions(m.spec.Infrastructure)
+	var optionsErr error
+	m.serverOptions, optionsErr = formatServerOptions(m.spec.Infrastructure)
 	m.global()
 	m.sortServices()
 	m.addresses()
 	if err := invalid.Distinct(
 		m.checkLimits(), m.target(), m.checkResources(), m.checkTLS(),
 		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostnames(),
-		m.checkServices(), m.checkTests(), m.checkServiceGrants(), m.checkValues(), wrongOptions,
+		m.checkServices(), m.checkTests(), m.checkServiceGrants(), m.checkValues(), optionsErr,
 	); err != nil {
 		return nil, err
 	}

@@ -32,8 +32,8 @@ func serverOptions() []byte {
 			fmt.Fprintf(&out, "| `%s` | %s |\n", name, server.options.Options[name].Accepts())
 		}
 		out.WriteString("\nThese options cannot be set:\n\n| Option | Reason and remedy |\n|---|---|\n")
-		for _, name := range slices.Sorted(maps.Keys(server.options.Derived)) {
-			fmt.Fprintf(&out, "| `%s` | %s |\n", name, server.options.Derived[name])
+		for _, name := range slices.Sorted(maps.Keys(server.options.Rejected)) {
+			fmt.Fprintf(&out, "| `%s` | %s |\n", name, server.options.Rejected[name])
 		}
 	}
 	return out.Bytes()

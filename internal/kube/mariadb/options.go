@@ -10,11 +10,13 @@ const (
 )
 
 // Options are the options that a claim may set. The bounds are those of MariaDB 11.8 (INFORMATION_SCHEMA.SYSTEM_VARIABLES), or narrower:
-// buffers and caches fit the smallest member, whose memory is derived from the claim; the redo log fits the smallest volume; wait_timeout
-// is longer than services keep idle connections.
 //
-// The slow query log and the general log cannot be enabled: they are files, or tables, without a limit. performance_schema needs memory
-// that no other value accounts for.
+//   - Buffers are at most four to eight times their defaults, because the buffer pool and the connections share the memory of a member.
+//   - The redo log is at most a quarter of the smallest volume, 1Gi.
+//   - wait_timeout is longer than services keep idle connections.
+//
+// The slow query log and the general log cannot be enabled: they are files, or tables, without a limit. performance_schema needs memory that
+// the buffer pool has.
 var Options = serveroption.Table{
 	Options: map[string]serveroption.Option{
 		"back_log":                             serveroption.Number{Min: 50, Max: 65535},
@@ -26,7 +28,7 @@ var Options = serveroption.Table{
 		"innodb_io_capacity_max":               serveroption.Number{Min: 100, Max: 1<<32 - 1},
 		"innodb_lock_wait_timeout":             serveroption.Number{Min: 1, Max: 3600},
 		"innodb_log_buffer_size":               serveroption.Size{Min: 2 << 20, Max: 64 << 20},
-		"innodb_log_file_size":                 serveroption.Size{Min: 4 << 20, Max: 512 << 20},
+		"innodb_log_file_size":                 serveroption.Size{Min: 4 << 20, Max: 256 << 20},
 		"innodb_lru_scan_depth":                serveroption.Number{Min: 100, Max: 1 << 20},
 		"innodb_max_dirty_pages_pct":           serveroption.Number{Min: 0, Max: 99},
 		"innodb_print_all_deadlocks":           onOff,
@@ -34,14 +36,14 @@ var Options = serveroption.Table{
 		"innodb_read_io_threads":               serveroption.Number{Min: 1, Max: 64},
 		"innodb_stats_persistent_sample_pages": serveroption.Number{Min: 1, Max: 10000},
 		"innodb_write_io_threads":              serveroption.Number{Min: 2, Max: 64},
-		"join_buffer_size":                     serveroption.Size{Min: 128, Max: 4 << 20},
+		"join_buffer_size":                     serveroption.Size{Min: 128, Max: 1 << 20},
 		"lock_wait_timeout":                    serveroption.Number{Min: 1, Max: year},
 		"log_warnings":                         serveroption.Number{Min: 0, Max: 9},
 		"max_connect_errors":                   serveroption.Number{Min: 1, Max: 1<<32 - 1},
 		"max_heap_table_size":                  serveroption.Size{Min: 16 << 10, Max: 64 << 20},
 		"net_read_timeout":                     serveroption.Number{Min: 30, Max: year},
 		"net_write_timeout":                    serveroption.Number{Min: 30, Max: year},
-		"read_buffer_size":                     serveroption.Size{Min: 8 << 10, Max: 4 << 20},
+		"read_buffer_size":                     serveroption.Size{Min: 8 << 10, Max: 1 << 20},
 		"sort_buffer_size":                     serveroption.Size{Min: 1 << 10, Max: 8 << 20},
 		"table_definition_cache":               serveroption.Number{Min: 400, Max: 16384},
 		"table_open_cache":                     serveroption.Number{Min: 10, Max: 8192},
@@ -53,7 +55,7 @@ var Options = serveroption.Table{
 		"userstat":                             onOff,
 		"wait_timeout":                         serveroption.Number{Min: recycle + 300, Max: year},
 	},
-	Derived: map[string]string{
+	Rejected: map[string]string{
 		"character_set_server":      schemas,
 		"collation_server":          schemas,
 		"general_log":               "its file has no limit; use userstat",

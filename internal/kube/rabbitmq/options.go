@@ -35,7 +35,7 @@ var Options = serveroption.Table{
 		"tcp_listen_options.recbuf":                                  serveroption.Number{Min: 4 << 10, Max: 16 << 20},
 		"tcp_listen_options.sndbuf":                                  serveroption.Number{Min: 4 << 10, Max: 16 << 20},
 	},
-	Derived: map[string]string{
+	Rejected: map[string]string{
 		"cluster_partition_handling": "a minority of members must pause, or queues diverge; remove it",
 		"default_queue_type":         "queues must survive the loss of a member; remove it",
 		"disk_free_limit.absolute":   "it follows the memory and the volume; set resources.limits.memory or storageSize",

@@ -22,8 +22,8 @@ import (
 type Table struct {
 	// Options are those that a claim may set.
 	Options map[string]Option
-	// Derived are options that a claim cannot set, each with the remedy.
-	Derived map[string]string
+	// Rejected are options that a claim cannot set, each with the reason and the remedy.
+	Rejected map[string]string
 }
 
 // An Option describes the values that an option accepts.
@@ -69,7 +69,7 @@ func (t Table) Format(options common.Options, path string) (map[string]common.Se
 }
 
 func (t Table) value(name string, raw []byte) (string, error) {
-	if remedy, ok := t.Derived[name]; ok {
+	if remedy, ok := t.Rejected[name]; ok {
 		return "", fmt.Errorf("cannot be set: %s", remedy)
 	}
 	option, ok := t.Options[name]

@@ -19,7 +19,7 @@ var table = serveroption.Table{
 		"method":  serveroption.Choice{"fsync", "O_DIRECT"},
 		"log":     serveroption.Switch{Off: "OFF", On: "ON"},
 	},
-	Derived: map[string]string{"connections": "it follows the memory; set resources.limits.memory"},
+	Rejected: map[string]string{"connections": "it follows the memory; set resources.limits.memory"},
 }
 
 func TestFormat(t *testing.T) {
