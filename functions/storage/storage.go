@@ -183,7 +183,8 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	m := &model{claim: claimOf(in), spec: *in.XR.Spec.DeepCopy(), previous: in.XR.Status, platform: p, seen: in.Observed}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
-	if err := errors.Join(checkImplemented(&m.spec), m.checkLimits(), m.target(), m.checkMonitoringLabels(), m.checkArbiterNodes()); err != nil {
+	if err := errors.Join(checkImplemented(&m.spec), m.checkLimits(), m.target(), m.checkMonitoringLabels(),
+		m.checkArbiterNodes()); err != nil {
 		return nil, err
 	}
 	m.monitoring = m.monitoringSettings()
@@ -260,8 +261,8 @@ func setDefaults(s *storagev1.StorageClusterSpec) {
 	}
 }
 
-// checkImplemented rejects fields of the API that are not implemented. Admission rejects them, too; this check applies when a different version
-// of the XRD is installed.
+// checkImplemented rejects fields of the API that are not implemented. Admission rejects them, too; this check applies
+// when a different version of the XRD is installed.
 func checkImplemented(s *storagev1.StorageClusterSpec) error {
 	var errs []error
 	limit.Walk("spec", s, func(field string, _ any) {

@@ -15,8 +15,8 @@ const (
 //   - The redo log is at most a quarter of the smallest volume, 1Gi.
 //   - wait_timeout is longer than services keep idle connections.
 //
-// The slow query log and the general log cannot be enabled: they are files, or tables, without a limit. performance_schema needs memory that
-// the buffer pool has.
+// The slow query log and the general log cannot be enabled: they are files, or tables, without a limit. performance_schema needs memory
+// that the buffer pool has.
 var Options = serveroption.Table{
 	Options: map[string]serveroption.Option{
 		"back_log":                             serveroption.Number{Min: 50, Max: 65535},
