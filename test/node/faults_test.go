@@ -26,7 +26,7 @@ import (
 
 // detection is the maximum time for which a claim may report that it is ready although clients get no token: the
 // companion logs in every minute, and after a failure every ten seconds; the third in a row counts
-// (docs/operations.md). Each may take half a minute.
+// (docs/how-to/monitor-a-claim.md). Each may take half a minute.
 const detection = 60*time.Second + 2*10*time.Second + 3*30*time.Second
 
 // steady is the time for which everything must be well before a fault counts as over.
