@@ -19,6 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
@@ -224,7 +225,7 @@ func (inf *Infrastructure) poolsConfigMap(service string, uses []poolUse) compos
 			data[p.Place] = fmt.Sprintf("%s: pool %s of Ceph %s, as user %s", c.Ref, c.Pool, c.FSID, c.User)
 		}
 	}
-	rule, _ := rules.For(schema.GroupKind{Kind: "ConfigMap"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Kind: "ConfigMap"})
 	return compose.Resource{
 		Name: poolsOf(service), Management: true, Object: workload.ConfigMap(inf.Meta(poolsOf(service)), data),
 		Ready: func(o *observe.Object) rules.Result {
