@@ -24,7 +24,7 @@ func TestBarbicanProcesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec := barbican(m, m.Services[len(m.Services)-1]).(*barbicanv1.Barbican).Spec
+		spec := xrOf[*barbicanv1.Barbican](t, m, barbicanv1.ServiceName).Spec
 		if diff := cmp.Diff(tc.want, []string{summary(&spec.API), summary(&spec.Worker)}); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
@@ -45,13 +45,8 @@ func TestKeyManager(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range m.Services {
-			if s.Name != cinderv1.ServiceName {
-				continue
-			}
-			if diff := cmp.Diff(tc.want, cinder(m, s).(*cinderv1.Cinder).Spec.KeyManager); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+		if diff := cmp.Diff(tc.want, xrOf[*cinderv1.Cinder](t, m, cinderv1.ServiceName).Spec.KeyManager); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 		}
 	}
 }

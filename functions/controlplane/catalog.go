@@ -25,7 +25,7 @@ func catalog(m *model) ([]compose.Stage, error) {
 			BootstrapResources: m.imports(),
 			Services:           len(m.Services) > 1 || m.tested() || m.hasServiceGrants(),
 			Shared:             m.sharedIdentity(),
-			Domains:            m.directories(),
+			Domains:            m.Directories(),
 		},
 	}
 	return []compose.Stage{{{Name: services.CatalogComponent, Object: xr, Management: true}}}, nil

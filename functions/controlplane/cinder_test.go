@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,17 +35,15 @@ func TestCinderManagers(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []int32
-			for _, b := range m.Spec.Services.Cinder.Backends {
-				got = append(got, *m.managersOf(b).Replicas)
+			for _, p := range stateOf(t, m, cinderv1.ServiceName).Model.Pods() {
+				if strings.HasSuffix(p.Field, ".volume") {
+					got = append(got, p.Replicas)
+				}
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			object, err := stateOf(t, m, cinderv1.ServiceName).Model.Object()
-			if err != nil {
-				t.Fatal(err)
-			}
-			xr := object.(*cinderv1.Cinder)
+			xr := xrOf[*cinderv1.Cinder](t, m, cinderv1.ServiceName)
 			if locks := xr.Spec.Coordination != nil; locks != tc.locks {
 				t.Errorf("%s locks are configured: %t", tc.reason, locks)
 			}
@@ -125,7 +124,7 @@ func TestCephConnected(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, verdict(t, m, cinderv1.CephConnected)); diff != "" {
+			if diff := cmp.Diff(tc.want, conditionOf(t, m, cinderv1.CephConnected)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

@@ -7,7 +7,6 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
@@ -43,14 +42,11 @@ func advisoryConditions() []function.AdvisoryCondition[*model] {
 	return out
 }
 
-// Names of components that are dependencies of others.
-const (
-	ovnComponent = ovnv1.Name
-)
-
 // graph contains all components of a control plane and their dependencies. Phases are visible to tenants. Services come from their own
 // table.
-var graph = slices.Concat(infrastructureGraph, components(serviceTable[:1]), identityGraph, components(serviceTable[1:]), postServiceGraph)
+var graph = slices.Concat(
+	infrastructureGraph, ovnGraph, components(serviceTable[:1]), identityGraph, components(serviceTable[1:]), postServiceGraph,
+)
 
 // infrastructureGraph contains the components that services share.
 var infrastructureGraph = compose.Graph[*model]{
@@ -100,14 +96,6 @@ var infrastructureGraph = compose.Graph[*model]{
 	{
 		Name: infrastructure.CacheComponent, Phase: common.PhaseInfrastructure,
 		Needs: []string{claim.NamespaceComponent, infrastructure.PullComponent}, Build: (*model).ComposeCache,
-	},
-	{
-		Name: ovnComponent, Phase: common.PhaseInfrastructure, Needs: []string{infrastructure.CompanionComponent, infrastructure.PullComponent},
-		Enabled: (*model).ownsOVN, Build: ovn,
-	},
-	{
-		Name: ovnComponent + "-deletion-order", Phase: common.PhaseInfrastructure, Follows: []string{ovnComponent},
-		Enabled: (*model).ownsOVN, Build: ovnDeletionOrder,
 	},
 }
 

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	identitycatalog "github.com/c5c3/crossplane-cobaltcore/functions/catalog"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/controlplanetest"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
@@ -127,8 +130,30 @@ func stateOf(t *testing.T, m *model, name string) *services.State {
 	return s
 }
 
-// verdict returns a condition of the claim.
-func verdict(t *testing.T, m *model, condition string) rules.Result {
+// xrOf returns the composite resource of a service.
+func xrOf[T runtime.Object](t *testing.T, m *model, name string) T {
+	t.Helper()
+	o, err := stateOf(t, m, name).Model.Object()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, ok := o.(T)
+	if !ok {
+		t.Fatalf("the object of %s is a %T", name, o)
+	}
+	return out
+}
+
+// statusOf returns the status that a service reports.
+func statusOf(t *testing.T, m *model, name string) controlplanev1.ControlPlaneClusterStatus {
+	t.Helper()
+	status := controlplanev1.ControlPlaneClusterStatus{}
+	stateOf(t, m, name).Model.Report(&status)
+	return status
+}
+
+// conditionOf returns a condition of the claim.
+func conditionOf(t *testing.T, m *model, condition string) rules.Result {
 	t.Helper()
 	for _, c := range advisoryConditions() {
 		if c.Type == condition {

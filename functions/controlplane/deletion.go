@@ -51,5 +51,6 @@ func (m *model) serviceDeletionOrder(s *services.State) []compose.Stage {
 
 // identityUsage keeps the identity service until an object is deleted whose catalog entries K-ORC has to delete.
 func (m *model) identityUsage(by string) []compose.Stage {
-	return []compose.Stage{{m.RestrictTo(by, services.IdentityService, "K-ORC logs in at "+m.Identity.Kind.Kind+" to delete its catalog entries")}}
+	reason := "K-ORC logs in at " + m.Identity.Kind.Kind + " to delete its catalog entries"
+	return []compose.Stage{{m.RestrictTo(by, services.IdentityService, reason)}}
 }

@@ -7,6 +7,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
@@ -153,10 +155,15 @@ func TestPodSecurity(t *testing.T) {
 		"MaxScale": {
 			"MaxScale is rejected.", "{size: development, infrastructure: {valkey: {enabled: false}, mariadb: {maxScale: {enabled: true}}}}", "baseline",
 		},
+		"NFS": {
+			"The node mounts the shares of volumes.",
+			`{size: development, infrastructure: {valkey: {enabled: false}}, services: {cinder: {enabled: true, backends: [{name: a, nfs: {shares: ["a:/b"]}}]},
+				glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}]}}}`, "baseline",
+		},
 		"Valkey": {"Its pods were not tested.", "{size: development}", "baseline"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := podSecurityOf(t, derived(t, tc.spec, bare)); got != tc.want {
+			if got := podSecurityOf(t, derived(t, tc.spec, queued)); got != tc.want {
 				t.Errorf("%s\ngot %s", tc.reason, got)
 			}
 		})
@@ -219,9 +226,8 @@ func TestNumbersOverrideSize(t *testing.T) {
 	if got := len(m.CacheServers()); got != 7 {
 		t.Errorf("%d members of the cache", got)
 	}
-	o, err := toMap(keystone(m, m.Identity))
-	if err != nil || at(o, "spec", "replicas") != float64(9) {
-		t.Errorf("%v pods of Keystone (%v)", at(o, "spec", "replicas"), err)
+	if got := xrOf[*keystonev1.Keystone](t, m, services.IdentityService).Spec.Replicas; got == nil || *got != 9 {
+		t.Errorf("%v pods of Keystone", got)
 	}
 }
 

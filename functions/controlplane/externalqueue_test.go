@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 )
 
 // aQueue contains an external queue, as part of a spec.
@@ -62,8 +61,7 @@ func TestExternalQueueCosts(t *testing.T) {
 func TestExternalQueueForHypervisors(t *testing.T) {
 	m := derived(t, "{"+aQueue+", services: {placement: {enabled: true}, nova: {enabled: true}}}", trusting)
 	to := &controlplanev1.HypervisorAccess{}
-	i := slices.IndexFunc(m.Services, func(s *services.State) bool { return s.Name == "nova" })
-	novaHypervisorAccess(m, m.Services[i], to)
+	stateOf(t, m, "nova").Model.Publish(to)
 	c := to.Cells[0]
 	if c.Queue.Host != "queue.example.org" || c.Queue.SharedAs != instance || c.VirtualHost != "nova_cell1-"+instance {
 		t.Errorf("they use %+v, and virtual host %s", c.Queue, c.VirtualHost)

@@ -19,7 +19,9 @@ func namespace(m *model) ([]compose.Stage, error) {
 
 // isUnrestricted reports whether pods of a service violate the restricted Pod Security Standard, as those of a Galera cluster do.
 func isUnrestricted(s *services.State) bool {
-	return s.Model.IsUnrestricted() || slices.ContainsFunc(s.Model.Databases(), func(d infrastructure.DatabaseServer) bool { return d.Members > 1 })
+	return s.Model.IsUnrestricted() || slices.ContainsFunc(s.Model.Databases(), func(d infrastructure.DatabaseServer) bool {
+		return d.Members > 1
+	})
 }
 
 // companion composes the companion with access to the services that it calls.

@@ -12,6 +12,8 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/neutron"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
@@ -25,7 +27,16 @@ func neutronOf(t *testing.T, spec string, observed map[string]*structpb.Struct) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &neutron(m, m.Services[len(m.Services)-1]).(*neutronv1.Neutron).Spec
+	return &xrOf[*neutronv1.Neutron](t, m, neutronv1.ServiceName).Spec
+}
+
+// ovn composes the OVN databases.
+func ovn(m *model) ([]compose.Stage, error) { return neutron.ComposeOVN(m.Cloud) }
+
+// ovnOf returns the composite resource of OVN.
+func ovnOf(t *testing.T, m *model) *ovnv1.OVNCluster {
+	t.Helper()
+	return composed(t, m, ovn)["ovn"].Object.(*ovnv1.OVNCluster)
 }
 
 // TestNeutronProcesses checks that unset fields of a process come from the size, and that singleton workers have two pods at most by
@@ -54,7 +65,7 @@ func TestNeutronProcesses(t *testing.T) {
 		},
 	} {
 		m := derived(t, tc.spec, queued)
-		n, o := neutronOf(t, tc.spec, nil), m.ovnSpec()
+		n, o := neutronOf(t, tc.spec, nil), ovnOf(t, m).Spec
 		got := []string{
 			"api " + summary(&n.API), "maintenance " + summary(n.Maintenance), "periodic " + summary(&n.Periodic),
 			"northbound " + summary(&o.Northbound.Process) + ", " + string(o.Northbound.StorageSize),
@@ -94,10 +105,10 @@ func TestNeutronHypervisorAccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&controlplanev1.OVNStatus{Northbound: north, Southbound: south, ChassisCount: 3, ActiveControllers: 2}, m.ovnStatus()); diff != "" {
+	if diff := cmp.Diff(&controlplanev1.OVNStatus{Northbound: north, Southbound: south, ChassisCount: 3, ActiveControllers: 2}, statusOf(t, m, neutronv1.ServiceName).OVN); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
-	if status := derived(t, virtual(""), queued).ovnStatus(); status != nil {
+	if status := statusOf(t, derived(t, virtual(""), queued), neutronv1.ServiceName).OVN; status != nil {
 		t.Errorf("there is no OVN yet: %v", status)
 	}
 }
@@ -105,7 +116,7 @@ func TestNeutronHypervisorAccess(t *testing.T) {
 // TestNetworksInSync checks that a requested comparison is passed to Neutron, and that its result is copied to the claim.
 func TestNetworksInSync(t *testing.T) {
 	const queries = ", ovn: {sync: {request: first, mode: Repair}}"
-	ovn := structOf(t, fields(t, "{status: {northbound: {endpoint: 'ssl:nb-0:6641'}}}"))
+	observedOVN := structOf(t, fields(t, "{status: {northbound: {endpoint: 'ssl:nb-0:6641'}}}"))
 	responses := structOf(t, fields(t, "{status: {sync: {request: first, mode: Repair, differences: 0, repaired: 2, found: [{kind: Port, missing: 2}]}, "+
 		"conditions: [{type: OVNInSync, status: 'True', reason: Repaired, message: all is well}]}}"))
 	response := &common.OVNSyncAnswer{
@@ -124,12 +135,12 @@ func TestNetworksInSync(t *testing.T) {
 			want: rules.Result{Reason: "NotAnswered", Message: `request "first" is pending`},
 		},
 		"Completed": {
-			reason: "It has.", spec: virtual(queries), observed: map[string]*structpb.Struct{"ovn": ovn, "neutron": responses},
+			reason: "It has.", spec: virtual(queries), observed: map[string]*structpb.Struct{"ovn": observedOVN, "neutron": responses},
 			want: rules.Result{Ready: true, Reason: "Repaired", Message: "all is well"}, answer: response,
 		},
 		"Unreadable": {
 			reason: "An invalid condition is ignored.", spec: virtual(queries),
-			observed: map[string]*structpb.Struct{"ovn": ovn, "neutron": structOf(t, fields(t, "{status: {sync: {request: [a]}}}"))},
+			observed: map[string]*structpb.Struct{"ovn": observedOVN, "neutron": structOf(t, fields(t, "{status: {sync: {request: [a]}}}"))},
 			want:     rules.Result{Reason: "NotAnswered", Message: `request "first" is pending`},
 		},
 	} {
@@ -138,13 +149,12 @@ func TestNetworksInSync(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, verdict(t, m, neutronv1.InSync)); diff != "" {
+			if diff := cmp.Diff(tc.want, conditionOf(t, m, neutronv1.InSync)); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 			status := &controlplanev1.ControlPlaneClusterStatus{}
-			if s := m.Services[len(m.Services)-1]; s.Name == neutronv1.ServiceName {
-				status.OVN = m.ovnStatus()
-				neutronReport(s, status)
+			if s := m.stateOf(neutronv1.ServiceName); s != nil {
+				s.Model.Report(status)
 			}
 			var got *common.OVNSyncAnswer
 			if status.OVN != nil {
@@ -168,7 +178,7 @@ func TestOVNStatus(t *testing.T) {
 		"relay: {replicas: 3, cpu: 2}, electionTimerSeconds: 9, inactivityProbeSeconds: 120, backup: {schedule: '0 4 * * *', retentionDays: 7, s3: "+s3+"}, "+
 		"restoreFrom: {targetRecoveryTime: '2026-05-01T03:00:00Z', s3: "+s3+"}}"), "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], "+
 		"s3Endpoints: ['*'], hypervisorNetworks: ['*'], domains: ['*']}]}")
-	got := m.ovnSpec()
+	got := ovnOf(t, m).Spec
 	bucket := ovnv1.Bucket{
 		Bucket: "copies", Endpoint: "s3.example.com:443", Region: "west", Prefix: "clouds/a", PrivateCA: true,
 		CredentialsSecretRef: common.SecretReference{Name: common.ObjectName(m.Secrets.Target("s3"))},
@@ -189,10 +199,10 @@ func TestOVNStatus(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{m.Secrets.Resource(m.Secrets.Target("s3"))}, slices.Compact(m.copiesOfOVN())); diff != "" {
+	if diff := cmp.Diff([]string{m.Secrets.Resource(m.Secrets.Target("s3"))}, slices.Compact(composed(t, m, ovn)["ovn"].After)); diff != "" {
 		t.Errorf("it waits for (-want +got):\n%s", diff)
 	}
-	if o := derived(t, virtual(""), queued).ovnSpec(); o.Relay != nil || o.Backup != nil || o.RestoreFrom != nil || o.Southbound.Exposure != nil {
+	if o := ovnOf(t, derived(t, virtual(""), queued)).Spec; o.Relay != nil || o.Backup != nil || o.RestoreFrom != nil || o.Southbound.Exposure != nil {
 		t.Errorf("unexpected defaults: %+v", o)
 	}
 }
@@ -205,7 +215,7 @@ func TestOVNVolumesImmutable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := m.ovnSpec()
+	o := ovnOf(t, m).Spec
 	got := []string{
 		string(o.ClusterDomain), string(o.Northbound.StorageSize), string(o.Northbound.StorageClass),
 		string(o.Southbound.StorageSize), string(o.Southbound.StorageClass),
@@ -218,7 +228,7 @@ func TestOVNVolumesImmutable(t *testing.T) {
 		"southbound: {storageClass: theirs}": "the cluster's default class",
 	} {
 		part, field := requested[:len("northbound")], "storageSize"
-		if part == southbound {
+		if part == neutron.Southbound {
 			field = "storageClass"
 		}
 		open := "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], storageClasses: ['*']}]}"
@@ -270,14 +280,14 @@ func TestExternalOVN(t *testing.T) {
 		Northbound: "ssl:10.20.0.11:6641", Southbound: "ssl:10.20.0.11:6642", Networks: []common.CIDR{"10.20.0.0/24"},
 		ClientSecretRef: &common.SecretReference{Name: common.ObjectName(m.Secrets.Target("theirs"))}, Sync: &common.OVNSyncRequest{Request: "a"},
 	}
-	n := neutron(m, s).(*neutronv1.Neutron).Spec
+	n := xrOf[*neutronv1.Neutron](t, m, neutronv1.ServiceName).Spec
 	if diff := cmp.Diff(want, n.OVN); diff != "" || n.Maintenance == nil || m.ownsOVN() {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if got := m.copiesFor(s); !slices.Equal(got, []string{m.Secrets.Resource(m.Secrets.Target("theirs"))}) {
 		t.Errorf("it comes after %v", got)
 	}
-	if diff := cmp.Diff(&controlplanev1.OVNStatus{Northbound: want.Northbound, Southbound: want.Southbound}, m.ovnStatus()); diff != "" {
+	if diff := cmp.Diff(&controlplanev1.OVNStatus{Northbound: want.Northbound, Southbound: want.Southbound}, statusOf(t, m, neutronv1.ServiceName).OVN); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 	_, err := derive(input(t, virtual(external), "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], domains: ['*']}]}", nil))
@@ -291,12 +301,12 @@ func TestExternalOVN(t *testing.T) {
 // and two processes in each worker.
 func TestNeutronConnections(t *testing.T) {
 	m := derived(t, virtual(", uwsgi: {processes: 3, threads: 2}"), queued)
-	if got, want := neutronConnections(m, m.Services[1]), int64(2*3*2+2*3*5+2*2*2*5); got != want {
+	if got, want := stateOf(t, m, neutronv1.ServiceName).Model.Connections(), int64(2*3*2+2*3*5+2*2*2*5); got != want {
 		t.Errorf("%d connections, want %d", got, want)
 	}
 	// With agents, there are periodic workers, and RPC workers with three processes below a parent.
 	m = derived(t, virtual(", mechanism: OVS, uwsgi: {processes: 3, threads: 2}"), queued)
-	if got, want := neutronConnections(m, m.Services[1]), int64(2*3*2+2*2*5+2*4*5); got != want {
+	if got, want := stateOf(t, m, neutronv1.ServiceName).Model.Connections(), int64(2*3*2+2*2*5+2*4*5); got != want {
 		t.Errorf("%d connections with agents, want %d", got, want)
 	}
 }
@@ -317,7 +327,7 @@ func TestNeutronAgents(t *testing.T) {
 		t.Errorf("OVN and cards: %+v", n)
 	}
 	m = derived(t, virtual(cards+", uwsgi: {processes: 3, threads: 2}"), queued)
-	if got, want := neutronConnections(m, m.Services[1]), int64(2*3*2+2*3*5+2*2*2*5+2*4*5); got != want {
+	if got, want := stateOf(t, m, neutronv1.ServiceName).Model.Connections(), int64(2*3*2+2*3*5+2*2*2*5+2*4*5); got != want {
 		t.Errorf("%d connections with cards, want %d", got, want)
 	}
 	previous := structOf(t, fields(t, "{spec: {mechanism: OVN}}"))

@@ -6,13 +6,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
-	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // queued is a platform with the issuer that services with a queue require.
@@ -26,14 +24,7 @@ func compute(more string) string {
 // novaOf returns the spec of Nova for a claim.
 func novaOf(t *testing.T, spec, platform string) *novav1.NovaSpec {
 	t.Helper()
-	m := derived(t, spec, platform)
-	for _, s := range m.Services {
-		if s.Name == novav1.ServiceName {
-			return &nova(m, s).(*novav1.Nova).Spec
-		}
-	}
-	t.Fatal("there is no Nova")
-	return nil
+	return &xrOf[*novav1.Nova](t, derived(t, spec, platform), novav1.ServiceName).Spec
 }
 
 // summary returns a process in one line.
@@ -242,14 +233,12 @@ func TestCellRetained(t *testing.T) {
 // TestCellsReported checks that the claim's status contains the cells that Nova reports.
 func TestCellsReported(t *testing.T) {
 	body := structOf(t, fields(t, "{status: {cells: [{name: cell1, phase: Ready, computeNodes: 3, uuid: x}, {name: cell2}]}}"))
-	state, err := observe.New(map[string]encoded.Struct{"nova": encoded.Of(body)})
+	m, err := derive(input(t, compute(""), queued, map[string]*structpb.Struct{novav1.ServiceName: body}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	observedState, _ := state.Get("nova")
-	var status controlplanev1.ControlPlaneClusterStatus
-	novaReport(&services.State{Observed: observedState}, &status)
-	if diff := cmp.Diff([]controlplanev1.CellStatus{{Name: "cell1", Phase: "Ready", ComputeNodes: 3}}, status.Cells); diff != "" {
+	got := statusOf(t, m, novav1.ServiceName).Cells
+	if diff := cmp.Diff([]controlplanev1.CellStatus{{Name: "cell1", Phase: "Ready", ComputeNodes: 3}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -257,8 +246,7 @@ func TestCellsReported(t *testing.T) {
 // TestNovaConnections checks that processes above the cells connect to all databases, and processes of a cell to its own.
 func TestNovaConnections(t *testing.T) {
 	of := func(more string) int64 {
-		m := derived(t, compute(more), queued)
-		return novaConnections(m, m.Services[2])
+		return stateOf(t, derived(t, compute(more), queued), novav1.ServiceName).Model.Connections()
 	}
 	const processes = ", uwsgi: {processes: 3, threads: 2}"
 	// Two pods each: six threads of both APIs, a pool of five for each of both daemons, in three databases; then one cell's conductors, and

@@ -81,7 +81,7 @@ func TestPools(t *testing.T) {
 	access := &controlplanev1.HypervisorAccess{}
 	for _, s := range m.Services {
 		if s.Name == cinderv1.ServiceName {
-			cinderHypervisorAccess(m, s, access)
+			s.Model.Publish(access)
 		}
 		for _, c := range m.StorageClients(s.Name) {
 			if !strings.HasPrefix(c.SecretName, "storage-b5f45374-key-") {

@@ -15,6 +15,7 @@ import (
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/keystone"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
@@ -24,7 +25,7 @@ import (
 func TestRows(t *testing.T) {
 	rows := []bounds.AllowList{
 		bounds.Registries, bounds.HostDomains, bounds.SecretStores, bounds.Gateways, bounds.IngressClasses, bounds.ExposureNamespaces, bounds.Annotations, bounds.Issuers, bounds.NodeSelectors, bounds.Tolerations,
-		bounds.StorageClasses, bounds.MonitoringLabels, bounds.S3Endpoints, bounds.DirectoryHosts, bounds.OpenIDHosts, identityHosts, infrastructure.DatabaseHosts, infrastructure.ExternalQueueHosts, bounds.DownloadHosts, bounds.StorageNetworks, bounds.NFSServers, bounds.VaultServers,
+		bounds.StorageClasses, bounds.MonitoringLabels, bounds.S3Endpoints, bounds.DirectoryHosts, bounds.OpenIDHosts, keystone.IdentityHosts, infrastructure.DatabaseHosts, infrastructure.ExternalQueueHosts, bounds.DownloadHosts, bounds.StorageNetworks, bounds.NFSServers, bounds.VaultServers,
 		bounds.HypervisorNetworks,
 	}
 	// Lists that functions/hypervisor and functions/storage read.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
@@ -20,20 +21,13 @@ services: {nova: {enabled: true, cells: [{name: a, infrastructure: {mariadb: {},
 	if want := "\nchannel_max = 4095\n"; !strings.HasSuffix(queue, want) {
 		t.Errorf("RabbitMQ has %q, want it to end with %q", queue, want)
 	}
-	for _, s := range m.Services {
-		if s.Name != "nova" {
-			continue
-		}
-		cell := m.novaSpec(s).Cells[0].Infrastructure
-		if got := cell.Database.Config["innodb_io_capacity"]; got != "2000" {
-			t.Errorf("the cell's database has innodb_io_capacity %q, want 2000", got)
-		}
-		if got := cell.Queue.Config["channel_max"]; got != "4095" {
-			t.Errorf("the cell's queue has channel_max %q, want 4095", got)
-		}
-		return
+	cell := xrOf[*novav1.Nova](t, m, novav1.ServiceName).Spec.Cells[0].Infrastructure
+	if got := cell.Database.Config["innodb_io_capacity"]; got != "2000" {
+		t.Errorf("the cell's database has innodb_io_capacity %q, want 2000", got)
 	}
-	t.Error("there is no Nova")
+	if got := cell.Queue.Config["channel_max"]; got != "4095" {
+		t.Errorf("the cell's queue has channel_max %q, want 4095", got)
+	}
 }
 
 // TestServerOptionsAreValidated proves that all wrong options of both servers are reported by their fields.

@@ -152,15 +152,10 @@ func TestCellServersImmutable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range m.Services {
-		if s.Name != novav1.ServiceName {
-			continue
-		}
-		own := m.novaSpec(s).Cells[1].Infrastructure
-		for name, got := range map[string]common.Members{"database": own.Database.Members, "queue": own.Queue.Members} {
-			if got.Replicas != 3 || got.StorageSize != "30Gi" || got.StorageClass != "fast" {
-				t.Errorf("%s: %+v", name, got)
-			}
+	own := xrOf[*novav1.Nova](t, m, novav1.ServiceName).Spec.Cells[1].Infrastructure
+	for name, got := range map[string]common.Members{"database": own.Database.Members, "queue": own.Queue.Members} {
+		if got.Replicas != 3 || got.StorageSize != "30Gi" || got.StorageClass != "fast" {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	const at = "spec.services.nova.cells[1].infrastructure."

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"errors"
 	"slices"
 
 	"k8s.io/utils/ptr"
@@ -84,4 +85,13 @@ func costsOf(s *services.State) []bounds.CostItem {
 		return nil
 	}
 	return append(s.Model.Pods(), s.Model.Volumes()...)
+}
+
+// checkServices returns the errors of all enabled services.
+func (m *model) checkServices() error {
+	var errs []error
+	for _, s := range m.Services {
+		errs = append(errs, s.Model.Check(m.Release))
+	}
+	return errors.Join(errs...)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -25,7 +26,7 @@ const all = `placement: {enabled: true}, glance: {enabled: true, stores: [{name:
 // pods matches identifiers in which placement means scheduling of pods.
 var pods = regexp.MustCompile(`^Placement$`)
 
-// TestTable checks that a service is named only in the table and in its own file or package, so that a new service changes no other file.
+// TestTable checks that a service is named only in the list and in its own file or package, so that a new service changes no other file.
 func TestTable(t *testing.T) {
 	names := release.Services()
 	word := regexp.MustCompile(`(?i)` + strings.Join(names, "|"))
@@ -74,7 +75,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestRowsOfServices checks that each service follows its dependencies in the table, and that names, kinds, paths and addresses are unique.
+// TestRowsOfServices checks that each service follows its dependencies in the list, and that names, kinds, paths and addresses are unique.
 func TestRowsOfServices(t *testing.T) {
 	if serviceTable[0].Info().Name != services.IdentityService {
 		t.Errorf("the first is %s", serviceTable[0].Info().Name)
@@ -242,7 +243,7 @@ func TestImageStorage(t *testing.T) {
 	const spec = `{services: {glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}, {name: b, file: {storageSize: 1Gi, storageClass: gold}}],
 		import: {staging: {storageSize: 1Gi}}, imageCache: {storageSize: 1Gi}}}}`
 	classes := func(m *model) []string {
-		s := m.imageStorage(m.Services[1])
+		s := xrOf[*glancev1.Glance](t, m, glancev1.ServiceName).Spec.Storage
 		return []string{
 			string(s.Stores[0].File.StorageClass), string(s.Stores[1].File.StorageClass), string(s.Import.Staging.StorageClass), string(s.ImageCache.StorageClass),
 		}

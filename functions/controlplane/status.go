@@ -30,7 +30,6 @@ func status(m *model, plan compose.Plan) any {
 		},
 		Instance: m.Instance,
 		Release:  m.oldest(),
-		OVN:      m.ovnStatus(),
 		Tests:    m.testStatus(),
 
 		Storage:     m.StorageStatus(),

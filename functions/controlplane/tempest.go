@@ -94,7 +94,8 @@ func tempest(m *model) ([]compose.Stage, error) {
 
 // testedTypes maps the services that Tempest supports to their types in Tempest.
 var testedTypes = map[string]tempestv1.Type{
-	services.IdentityService: tempestv1.TypeIdentity, placementv1.ServiceName: tempestv1.TypePlacement, glancev1.ServiceName: tempestv1.TypeImage,
+	services.IdentityService: tempestv1.TypeIdentity,
+	placementv1.ServiceName:  tempestv1.TypePlacement, glancev1.ServiceName: tempestv1.TypeImage,
 	novav1.ServiceName: tempestv1.TypeCompute, neutronv1.ServiceName: tempestv1.TypeNetwork, cinderv1.ServiceName: tempestv1.TypeVolume,
 	barbicanv1.ServiceName: tempestv1.TypeKeyManager, heatv1.ServiceName: tempestv1.TypeOrchestration,
 }

@@ -2,14 +2,11 @@ package controlplane
 
 import (
 	"errors"
-	"slices"
-	"strings"
 
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 )
@@ -71,9 +68,4 @@ func (m *model) checkUnexposed() error {
 		errs = append(errs, m.CheckExposed(s.FieldPath(".hostname"), s.Basics.Hostname))
 	}
 	return errors.Join(errs...)
-}
-
-// isServiceUser reports whether a user name belongs to a service in the identity service. Names are compared case-insensitively.
-func (m *model) isServiceUser(user string) bool {
-	return slices.ContainsFunc(m.Services[1:], func(s *services.State) bool { return strings.EqualFold(s.Name, user) })
 }

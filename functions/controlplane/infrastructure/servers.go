@@ -81,13 +81,12 @@ func (inf *Infrastructure) CellQueue(
 	return out, errors.Join(imageErr, err)
 }
 
-// CheckCellQueue returns an error for impossible changes of a queue, and for a cell's own queue with an external queue.
-func (inf *Infrastructure) CheckCellQueue(field string, requested *controlplanev1.Members, previous *common.QueueServer) error {
-	if inf.Spec.Infrastructure.RabbitMQ.External != nil {
-		return invalid.Field(field, "with an external queue, each cell uses its own virtual host of that queue; remove it")
+// CheckCellExternalQueue returns an error for a cell's own queue with an external queue.
+func (inf *Infrastructure) CheckCellExternalQueue(field string, requested *controlplanev1.CellInfrastructure) error {
+	if inf.Spec.Infrastructure.RabbitMQ.External == nil || requested == nil || requested.RabbitMQ == nil {
+		return nil
 	}
-	_, err := inf.CellQueue(field, requested, previous)
-	return err
+	return invalid.Field(field+".rabbitmq", "with an external queue, each cell uses its own virtual host of that queue; remove it")
 }
 
 func (inf *Infrastructure) cellMembers(

@@ -3,6 +3,7 @@ package services
 import (
 	"k8s.io/utils/ptr"
 
+	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -61,3 +62,12 @@ type DomainIDs = map[string]keystonev1.DomainID
 
 // IdentityService is the service that authenticates all others. It is the first row of the table and always enabled.
 const IdentityService = keystonev1.ServiceName
+
+// Directories returns the domains whose users are in a directory.
+func (c *Cloud) Directories() []catalogv1.DomainName {
+	var out []catalogv1.DomainName
+	for _, b := range c.Spec.Services.Keystone.IdentityBackends {
+		out = append(out, catalogv1.DomainName(b.Domain))
+	}
+	return out
+}

@@ -1,4 +1,5 @@
-package controlplane
+// Package horizon derives the composite resource of Horizon from a claim.
+package horizon
 
 import (
 	"cmp"
@@ -24,29 +25,62 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// horizon builds the composite resource of the dashboard.
-func horizon(m *model, s *services.State) runtime.Object {
+// Service is Horizon, the dashboard.
+type Service struct{ services.Defaults }
+
+// Info returns the properties that do not depend on a claim.
+func (Service) Info() services.Info {
+	return services.Info{
+		Name: horizonv1.ServiceName, Kind: horizonv1.GroupVersionKind, Phase: common.PhaseCoreServices,
+		Needs:    []string{services.CatalogComponent},
+		Internal: horizonv1.InternalURL,
+	}
+}
+
+// Requested returns the settings of a claim.
+func (Service) Requested(s *controlplanev1.Services) services.Requested {
+	h := s.Horizon
+	if h == nil || !h.Enabled {
+		return services.Requested{}
+	}
+	return services.Requested{
+		Enabled: true, Basics: common.Service{Served: h.Served}, Workload: podWorkload(h), UWSGI: withDefaultThreads(h.UWSGI),
+	}
+}
+
+// Derive returns the model of the enabled service.
+func (Service) Derive(m *services.Cloud, s *services.State) services.Model {
+	return model{services.Common{Cloud: m, State: s}}
+}
+
+// model is the derived state of Horizon.
+type model struct{ services.Common }
+
+// Object returns the composite resource of the dashboard.
+func (x model) Object() (runtime.Object, error) {
+	m, s := x.Cloud, x.State
 	spec := horizonv1.HorizonSpec{
 		ServiceBase: m.ServiceBase(s), Workload: s.Workload, Settings: *m.Spec.Services.Horizon.Settings.DeepCopy(),
-		Identity: m.KeystoneReference(), Services: m.dashboardServices(), UWSGI: s.Processes(),
+		Identity: m.KeystoneReference(), Services: dashboardServices(m), UWSGI: s.Processes(),
 	}
 	if w, f := spec.WebSSO, m.Spec.Services.Keystone.Federation; w != nil && f != nil {
 		for i := range w.Choices {
 			w.Choices[i].Provider = cmp.Or(w.Choices[i].Provider, f.Provider)
 		}
 	}
-	return &horizonv1.Horizon{TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name), Spec: spec}
+	return &horizonv1.Horizon{TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name), Spec: spec}, nil
 }
 
 // shownTypes maps the services that Horizon supports to their types in Horizon.
 var shownTypes = map[string]horizonv1.Type{
-	services.IdentityService: horizonv1.TypeIdentity, placementv1.ServiceName: horizonv1.TypePlacement, glancev1.ServiceName: horizonv1.TypeImage,
+	services.IdentityService: horizonv1.TypeIdentity,
+	placementv1.ServiceName:  horizonv1.TypePlacement, glancev1.ServiceName: horizonv1.TypeImage,
 	novav1.ServiceName: horizonv1.TypeCompute, neutronv1.ServiceName: horizonv1.TypeNetwork, cinderv1.ServiceName: horizonv1.TypeVolume,
 	heatv1.ServiceName: horizonv1.TypeOrchestration,
 }
 
 // dashboardServices returns the enabled services with their access rules.
-func (m *model) dashboardServices() []horizonv1.Shown {
+func dashboardServices(m *services.Cloud) []horizonv1.Shown {
 	var out []horizonv1.Shown
 	for _, s := range m.Services {
 		if t, ok := shownTypes[s.Name]; ok {
@@ -60,41 +94,44 @@ func (m *model) dashboardServices() []horizonv1.Shown {
 	return out
 }
 
-// horizonPods returns the settings of its pods as a Workload.
-func horizonPods(h *controlplanev1.Horizon) common.Workload {
+// podWorkload returns the settings of its pods as a Workload.
+func podWorkload(h *controlplanev1.Horizon) common.Workload {
 	return *openstack.PlacedWorkload(h.Process, h.Placement)
 }
 
-// horizonProcesses sets a default with more threads than other services: threads wait for other services, and browsers send many requests
+// withDefaultThreads sets a default with more threads than other services: threads wait for other services, and browsers send many requests
 // at a time.
-func horizonProcesses(u *common.UWSGI) *common.UWSGI {
+func withDefaultThreads(u *common.UWSGI) *common.UWSGI {
 	const threads = 8
 	out := ptr.Deref(u, common.UWSGI{})
 	out.Threads = cmp.Or(out.Threads, threads)
 	return &out
 }
 
-// horizonConnections returns 0, because Horizon has no database.
-func horizonConnections(*model, *services.State) int64 { return 0 }
+// Connections returns 0, because Horizon has no database.
+func (model) Connections() int64 { return 0 }
 
-// horizonSSOOrigins returns the address to which Keystone redirects users after login at an identity provider.
-func horizonSSOOrigins(m *model, s *services.State) []common.URL {
+// SSOOrigins returns the address to which Keystone redirects users after login at an identity provider.
+func (x model) SSOOrigins() []common.URL {
+	m, s := x.Cloud, x.State
 	if m.Spec.Services.Horizon.WebSSO == nil {
 		return nil
 	}
 	return []common.URL{horizonv1.TokenURL(common.URL(s.Endpoints.Public))}
 }
 
-func checkHorizon(m *model, s *services.State, r release.Release) error {
+// Check returns an error for settings that Horizon rejects in a release.
+func (x model) Check(r release.Release) error {
+	m, s := x.Cloud, x.State
 	h := m.Spec.Services.Horizon
 	spec := s.CheckedSpec()
 	spec.MemoryField = "memory"
 	errs := []error{spec.Check(s.FieldPath(""), s.Name, r), openstack.CheckAmounts(s.FieldPath(""), h.Process)}
-	return errors.Join(append(errs, m.checkWebSSO(s.FieldPath(".websso"), h.WebSSO))...)
+	return errors.Join(append(errs, checkWebSSO(m, s.FieldPath(".websso"), h.WebSSO))...)
 }
 
 // checkWebSSO returns an error for login choices that cannot work.
-func (m *model) checkWebSSO(field string, w *horizonv1.WebSSO) error {
+func checkWebSSO(m *services.Cloud, field string, w *horizonv1.WebSSO) error {
 	if w == nil {
 		return nil
 	}

@@ -1,8 +1,7 @@
-package controlplane
+package neutron
 
 import (
 	"cmp"
-	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -10,38 +9,81 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
-	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
+
+// ovnComponent is the component of the OVN databases, and its resource.
+const ovnComponent = ovnv1.Name
+
+// usesOVN reports whether OVN implements the virtual networks.
+func usesOVN(m *services.Cloud) bool {
+	n := m.Spec.Services.Neutron
+	return n != nil && n.Enabled && n.Mechanism != neutronv1.ByOVS
+}
+
+// OwnsOVN reports whether the control plane runs the OVN that implements its virtual networks.
+func OwnsOVN(m *services.Cloud) bool { return usesOVN(m) && ovnSpecFromClaim(m).External == nil }
+
+// ovnSpecFromClaim returns the OVN settings of the claim.
+func ovnSpecFromClaim(m *services.Cloud) controlplanev1.OVN {
+	return ptr.Deref(m.Spec.Services.Neutron.OVN, controlplanev1.OVN{})
+}
+
+// ovnNodes returns the placement of the OVN pods.
+func ovnNodes(m *services.Cloud) common.Placement { return m.Spec.Services.Neutron.Placement }
+
+// ovnAt returns the addresses of the OVN databases. The observed addresses of the network service are used while OVN reports none.
+func ovnAt(m *services.Cloud, s *services.State) *neutronv1.OVN {
+	if x := ovnSpecFromClaim(m).External; x != nil {
+		return &neutronv1.OVN{
+			Sync: ovnSpecFromClaim(m).Sync, Northbound: x.Northbound, Southbound: x.Southbound, Networks: x.Networks,
+			ClientSecretRef: &x.ClientSecretRef,
+		}
+	}
+	address := func(part string) string {
+		return cmp.Or(observedOVN(m).String("status", part, "endpoint"), s.Observed.String("spec", "ovn", part))
+	}
+	return &neutronv1.OVN{
+		Sync:       ovnSpecFromClaim(m).Sync,
+		Northbound: address(northbound), Southbound: address(Southbound),
+		IssuerRef: ovnIssuer(),
+	}
+}
+
+// ovnIssuer returns OVN's own issuer, because its certificates permit writing to the databases.
+func ovnIssuer() *common.IssuerReference {
+	return &common.IssuerReference{Name: ovnv1.Name + "-ca", Kind: "Issuer"}
+}
 
 // Fields of OVN's composite resource with the databases.
 const (
 	northbound = "northbound"
-	southbound = "southbound"
+	Southbound = "southbound"
 )
 
-// ovn composes the OVN databases. They are a separate composite resource, so that virtual networks do not depend on the state of the
+// ComposeOVN composes the OVN databases. They are a separate composite resource, so that virtual networks do not depend on the state of the
 // network service.
-func ovn(m *model) ([]compose.Stage, error) {
+func ComposeOVN(m *services.Cloud) ([]compose.Stage, error) {
 	apiVersion, kind := ovnv1.GroupVersionKind.ToAPIVersionAndKind()
 	xr := &ovnv1.OVNCluster{
-		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: m.ObjectMeta(ovnComponent), Spec: m.ovnSpec(),
+		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: m.ObjectMeta(ovnComponent), Spec: ovnSpec(m),
 	}
-	return []compose.Stage{{{Name: ovnComponent, Object: xr, Management: true, After: m.copiesOfOVN()}}}, nil
+	return []compose.Stage{{{Name: ovnComponent, Object: xr, Management: true, After: copiesOfOVN(m)}}}, nil
 }
 
 // copiesOfOVN returns the resources that copy the Secrets of its backups and pods.
-func (m *model) copiesOfOVN() []string {
+func copiesOfOVN(m *services.Cloud) []string {
 	var out []string
-	for _, n := range networkSecrets(&m.Spec.Services) {
+	for _, n := range (Service{}).Secrets(&m.Spec.Services) {
 		out = append(out, m.Secrets.Resource(string(*n.Name)))
 	}
 	return out
@@ -49,8 +91,8 @@ func (m *model) copiesOfOVN() []string {
 
 // ovnRelay returns the settings of the relays, which are copies of the southbound database, nil if none are requested. The default number
 // is the number of daemons.
-func (m *model) ovnRelay() *common.Process {
-	requested := m.ovnSpecFromClaim().Relay
+func ovnRelay(m *services.Cloud) *common.Process {
+	requested := ovnSpecFromClaim(m).Relay
 	if requested == nil {
 		return nil
 	}
@@ -82,8 +124,8 @@ func ovnBucket(s controlplanev1.S3) ovnv1.Bucket {
 	}
 }
 
-// ovnDeletionOrder keeps the namespaces until OVN is deleted.
-func ovnDeletionOrder(m *model) ([]compose.Stage, error) {
+// ComposeOVNDeletionOrder keeps the namespaces until OVN is deleted.
+func ComposeOVNDeletionOrder(m *services.Cloud) ([]compose.Stage, error) {
 	stage := compose.Stage{m.RestrictTo(ovnComponent, infrastructure.NamespaceResource, ovnv1.GroupVersionKind.Kind+" lives in the namespace")}
 	if m.Remote {
 		stage = append(stage, m.RestrictTo(ovnComponent, infrastructure.WorkloadNamespaceResource,
@@ -92,25 +134,25 @@ func ovnDeletionOrder(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-func (m *model) ovnSpec() ovnv1.OVNClusterSpec {
-	requested := m.ovnSpecFromClaim()
-	south := ovnv1.Southbound{Members: m.ovnMembers(southbound, southboundFromClaim(requested))}
+func ovnSpec(m *services.Cloud) ovnv1.OVNClusterSpec {
+	requested := ovnSpecFromClaim(m)
+	south := ovnv1.Southbound{Members: ovnMembers(m, Southbound, southboundFromClaim(requested))}
 	if requested.Southbound != nil {
 		south.Exposure = requested.Southbound.Exposure
 	}
 	return ovnv1.OVNClusterSpec{
 		Crossplane:     m.Crossplane(),
 		Target:         m.WorkloadCluster(),
-		Northbound:     m.ovnMembers(northbound, requested.Northbound),
+		Northbound:     ovnMembers(m, northbound, requested.Northbound),
 		Southbound:     south,
 		Northd:         m.Worker(requested.Northd),
-		Relay:          m.ovnRelay(),
+		Relay:          ovnRelay(m),
 		Backup:         ovnBackup(requested.Backup),
 		RestoreFrom:    ovnRestoreFrom(requested.RestoreFrom),
-		Placement:      m.ovnNodes(),
+		Placement:      ovnNodes(m),
 		Image:          requested.OVNImage,
 		Images:         m.Images,
-		ClusterDomain:  common.Hostname(m.observedOVN().Keep(m.ClusterDomain(), "spec", "clusterDomain")),
+		ClusterDomain:  common.Hostname(observedOVN(m).Keep(m.ClusterDomain(), "spec", "clusterDomain")),
 		Monitoring:     m.Monitoring,
 		DeletionPolicy: m.Spec.DeletionPolicy,
 	}
@@ -123,13 +165,13 @@ func southboundFromClaim(o controlplanev1.OVN) *controlplanev1.Members {
 	return &o.Southbound.Members
 }
 
-func (m *model) observedOVN() *observe.Object {
+func observedOVN(m *services.Cloud) *observe.Object {
 	observedState, _ := m.Observed.Get(ovnComponent)
 	return observedState
 }
 
 // ovnMembers returns the members of a database. Existing volumes keep their size and class.
-func (m *model) ovnMembers(part string, of *controlplanev1.Members) ovnv1.Members {
+func ovnMembers(m *services.Cloud, part string, of *controlplanev1.Members) ovnv1.Members {
 	requested, r := ptr.Deref(of, controlplanev1.Members{}), m.Size.NetworksResources.Requests
 	out := ovnv1.Members{
 		Process: claim.MergeProcess(common.Process{
@@ -138,60 +180,18 @@ func (m *model) ovnMembers(part string, of *controlplanev1.Members) ovnv1.Member
 		StorageSize:  ovnv1.StorageSize(ptr.Deref(requested.StorageSize, infrastructure.StorageSize(m.Size.NetworksStorage))),
 		StorageClass: cmp.Or(requested.StorageClass, m.Platform.StorageClass),
 
-		ElectionTimerSeconds: m.ovnSpecFromClaim().ElectionTimerSeconds, InactivityProbeSeconds: m.ovnSpecFromClaim().InactivityProbeSeconds,
+		ElectionTimerSeconds: ovnSpecFromClaim(m).ElectionTimerSeconds, InactivityProbeSeconds: ovnSpecFromClaim(m).InactivityProbeSeconds,
 	}
-	if observedState := m.observedOVN(); observedState.Map("spec", part) != nil {
+	if observedState := observedOVN(m); observedState.Map("spec", part) != nil {
 		out.StorageSize = ovnv1.StorageSize(observedState.String("spec", part, "storageSize"))
 		out.StorageClass = common.ObjectName(observedState.String("spec", part, "storageClass"))
 	}
 	return out
 }
 
-// maxOVNMembers is the maximum number of members of an OVN database.
-const maxOVNMembers = 5
-
-// checkOVN returns an error for processes with too few resources, invalid numbers of members, and changes of volumes.
-func (m *model) checkOVN(field string) error {
-	requested := m.ovnSpecFromClaim()
-	var errs []error
-	if requested.Northd != nil {
-		errs = append(errs, openstack.CheckProcess(field+".northd", *requested.Northd))
-	}
-	if requested.Relay != nil {
-		errs = append(errs, openstack.CheckProcess(field+".relay", *requested.Relay))
-	}
-	for _, d := range []struct {
-		part string
-		of   *controlplanev1.Members
-	}{{northbound, requested.Northbound}, {southbound, southboundFromClaim(requested)}} {
-		if d.of == nil {
-			continue
-		}
-		at, is := field+"."+d.part, m.ovnMembers(d.part, d.of)
-		errs = append(errs, openstack.CheckProcess(at, d.of.Process))
-		if n := *is.Replicas; n%2 == 0 || n > maxOVNMembers {
-			errs = append(errs, invalid.Field(at+".replicas", "a Raft cluster of %d members is not supported; set it to 1, 3 or 5", n))
-		}
-		if size := d.of.StorageSize; size != nil && !infrastructure.Same(string(*size), string(is.StorageSize)) {
-			errs = append(errs, invalid.Field(at+".storageSize", "is immutable: the volumes have %s; set it to %[1]s, or remove it",
-				is.StorageSize))
-		}
-		if d.of.StorageClass != "" && d.of.StorageClass != is.StorageClass {
-			errs = append(errs, infrastructure.CheckStorageClassUnchanged(at, string(is.StorageClass)))
-		}
-	}
-	if b := requested.Backup; b != nil && b.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(field+".backup.schedule", b.Schedule))
-	}
-	if r := requested.RestoreFrom; r != nil {
-		errs = append(errs, claim.CheckTime(field+".restoreFrom.targetRecoveryTime", r.TargetRecoveryTime))
-	}
-	return errors.Join(errs...)
-}
-
 // ovnParts returns the costs of the pods of OVN.
-func (m *model) ovnParts(field string) []bounds.CostItem {
-	spec := m.ovnSpec()
+func ovnParts(m *services.Cloud, field string) []bounds.CostItem {
+	spec := ovnSpec(m)
 	of := func(name string, p common.Process, storage ovnv1.StorageSize) bounds.CostItem {
 		out := bounds.CostItem{
 			Field: field + "." + name, Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true, Storage: string(storage),
@@ -203,31 +203,11 @@ func (m *model) ovnParts(field string) []bounds.CostItem {
 	}
 	out := []bounds.CostItem{
 		of(northbound, spec.Northbound.Process, spec.Northbound.StorageSize),
-		of(southbound, spec.Southbound.Process, spec.Southbound.StorageSize),
+		of(Southbound, spec.Southbound.Process, spec.Southbound.StorageSize),
 		of("northd", spec.Northd, ""),
 	}
 	if spec.Relay != nil {
 		out = append(out, of("relay", *spec.Relay, ""))
 	}
 	return out
-}
-
-// ovnStatus returns the state of OVN, nil without OVN.
-func (m *model) ovnStatus() *controlplanev1.OVNStatus {
-	if m.usesOVN() && m.ovnSpecFromClaim().External != nil {
-		x := m.ovnSpecFromClaim().External
-		return &controlplanev1.OVNStatus{Northbound: x.Northbound, Southbound: x.Southbound}
-	}
-	observedState := m.observedOVN()
-	if !m.ownsOVN() || !observedState.Exists() {
-		return nil
-	}
-	count := func(field string) int32 {
-		n, _ := observedState.Int("status", field)
-		return int32(n) //nolint:gosec // nodes
-	}
-	return &controlplanev1.OVNStatus{
-		Northbound: observedState.String("status", northbound, "endpoint"), Southbound: observedState.String("status", southbound, "endpoint"),
-		ChassisCount: count("chassisCount"), ActiveControllers: count("activeControllers"),
-	}
 }

@@ -1,4 +1,5 @@
-package controlplane
+// Package heat derives the composite resource of Heat from a claim.
+package heat
 
 import (
 	"errors"
@@ -11,6 +12,7 @@ import (
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
@@ -19,27 +21,58 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// heat builds the composite resource of the orchestration service.
-func heat(m *model, s *services.State) runtime.Object {
-	h := m.Spec.Services.Heat
-	return &heatv1.Heat{
-		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
-		Spec: heatv1.HeatSpec{
-			ServiceSpec: m.ServiceSpec(s), Placement: h.Placement, Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
-			API: m.Process(h.API), CFN: m.heatCFN(s), Engine: m.Daemon(h.Engine), UWSGI: s.Processes(),
-			Archive: ptr.Deref(h.Archive, common.Archive{}),
-		},
+// Service is Heat, the orchestration service.
+type Service struct{ services.Defaults }
+
+// Info returns the properties that do not depend on a claim.
+func (Service) Info() services.Info {
+	return services.Info{
+		Name: heatv1.ServiceName, Kind: heatv1.GroupVersionKind, Phase: common.PhaseCoreServices,
+		Needs:      []string{services.CatalogComponent, infrastructure.MessagingComponent},
+		PublicPath: "/orchestration", Version: heatv1.Version, Internal: heatv1.InternalURL,
 	}
 }
 
-// heatAPI returns the settings of the API's pods as a Workload.
-func heatAPI(h *controlplanev1.Heat) common.Workload {
+// Requested returns the settings of a claim.
+func (Service) Requested(s *controlplanev1.Services) services.Requested {
+	h := s.Heat
+	if h == nil || !h.Enabled {
+		return services.Requested{}
+	}
+	return services.Requested{Enabled: true, Basics: h.Service, Workload: apiWorkload(h), UWSGI: h.UWSGI}
+}
+
+// Derive returns the model of the enabled service.
+func (Service) Derive(m *services.Cloud, s *services.State) services.Model {
+	return model{services.Common{Cloud: m, State: s}}
+}
+
+// model is the derived state of Heat.
+type model struct{ services.Common }
+
+// Object returns the composite resource of the orchestration service.
+func (x model) Object() (runtime.Object, error) {
+	m, s := x.Cloud, x.State
+	h := m.Spec.Services.Heat
+	out := &heatv1.Heat{
+		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
+		Spec: heatv1.HeatSpec{
+			ServiceSpec: m.ServiceSpec(s), Placement: h.Placement, Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
+			API: m.Process(h.API), CFN: cloudFormation(m, s), Engine: m.Daemon(h.Engine), UWSGI: s.Processes(),
+			Archive: ptr.Deref(h.Archive, common.Archive{}),
+		},
+	}
+	return out, nil
+}
+
+// apiWorkload returns the settings of the API's pods as a Workload.
+func apiWorkload(h *controlplanev1.Heat) common.Workload {
 	return *openstack.PlacedWorkload(ptr.Deref(h.API, common.Process{}), h.Placement)
 }
 
-// heatCFN returns the settings of the CloudFormation API, which receives signals from servers, nil if it is disabled. It always has its own
-// host name: requests are signed with host name and path, and a Gateway removes the path.
-func (m *model) heatCFN(s *services.State) *heatv1.CFN {
+// cloudFormation returns the settings of the CloudFormation API, which receives signals from servers, nil if it is disabled. It always has
+// its own host name: requests are signed with host name and path, and a Gateway removes the path.
+func cloudFormation(m *services.Cloud, s *services.State) *heatv1.CFN {
 	requested := ptr.Deref(m.Spec.Services.Heat.CFN, controlplanev1.HeatCFN{})
 	if !ptr.Deref(requested.Enabled, true) {
 		return nil
@@ -53,7 +86,9 @@ func (m *model) heatCFN(s *services.State) *heatv1.CFN {
 	return out
 }
 
-func checkHeat(m *model, s *services.State, r release.Release) error {
+// Check returns an error for settings that Heat rejects in a release.
+func (x model) Check(r release.Release) error {
+	m, s := x.Cloud, x.State
 	h := m.Spec.Services.Heat
 	spec := s.CheckedSpec()
 	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(h.API), h.Placement), "api.memory"
@@ -69,7 +104,8 @@ func checkHeat(m *model, s *services.State, r release.Release) error {
 		errs = append(errs, openstack.CheckProcess(s.FieldPath(".engine"), *h.Engine))
 	}
 	if h.CFN != nil {
-		errs = append(errs, openstack.CheckProcess(s.FieldPath(".cfn"), h.CFN.Process), m.CheckExposed(s.FieldPath(".cfn.hostname"), h.CFN.Hostname))
+		errs = append(errs, openstack.CheckProcess(s.FieldPath(".cfn"), h.CFN.Process),
+			m.CheckExposed(s.FieldPath(".cfn.hostname"), h.CFN.Hostname))
 		if h.CFN.Hostname != "" && !ptr.Deref(h.CFN.Enabled, true) {
 			errs = append(errs, invalid.Field(s.FieldPath(".cfn.hostname"),
 				"requires the API of CloudFormation; set cfn.enabled to true, or remove the host name"))
@@ -81,33 +117,36 @@ func checkHeat(m *model, s *services.State, r release.Release) error {
 	return errors.Join(errs...)
 }
 
-// heatPods returns the costs of all processes.
-func heatPods(m *model, s *services.State) []bounds.CostItem {
+// Pods returns the costs of all processes.
+func (x model) Pods() []bounds.CostItem {
+	m, s := x.Cloud, x.State
 	h := m.Spec.Services.Heat
 	of := func(field string, p common.Process) bounds.CostItem {
 		return bounds.CostItem{Field: s.FieldPath(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
 	}
 	out := []bounds.CostItem{of(".api", m.Process(h.API)), of(".engine", m.Daemon(h.Engine))}
-	if c := m.heatCFN(s); c != nil {
+	if c := cloudFormation(m, s); c != nil {
 		out = append(out, of(".cfn", c.Process))
 	}
 	// All APIs use the same number of uWSGI processes, so it is listed once.
 	return append(out, bounds.CostItem{Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes})
 }
 
-// heatConnections returns the maximum number of database connections. Only engines use the database: the pool of each worker grows by its
+// Connections returns the maximum number of database connections. Only engines use the database: the pool of each worker grows by its
 // number of threads (heat.engine.service.EngineService._configure_db_conn_pool_size), by default 64.
-func heatConnections(m *model, _ *services.State) int64 {
+func (x model) Connections() int64 {
+	m := x.Cloud
 	const threads = 64
 	p := m.Daemon(m.Spec.Services.Heat.Engine)
 	return int64(*p.Replicas) * int64(openstack.Processes(openstack.Resources(p))) * (claim.PoolSize + threads)
 }
 
-// heatHosts lists the host name of the CloudFormation API.
-func heatHosts(m *model, s *services.State) []services.Host {
-	c := m.heatCFN(s)
+// Hosts lists the host name of the CloudFormation API.
+func (x model) Hosts() []services.Host {
+	m, s := x.Cloud, x.State
+	c := cloudFormation(m, s)
 	if c == nil {
 		return nil
 	}
-	return []services.Host{{s.Name + " as CloudFormation", s.FieldPath(".cfn.hostname"), c.Exposure}}
+	return []services.Host{{Owner: s.Name + " as CloudFormation", Field: s.FieldPath(".cfn.hostname"), Exposure: c.Exposure}}
 }

@@ -1,4 +1,5 @@
-package controlplane
+// Package barbican derives the composite resource of Barbican from a claim.
+package barbican
 
 import (
 	"errors"
@@ -11,30 +12,64 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// barbican builds the composite resource of the key manager.
-func barbican(m *model, s *services.State) runtime.Object {
+// Service is Barbican, the key manager.
+type Service struct{ services.Defaults }
+
+// Info returns the properties that do not depend on a claim.
+func (Service) Info() services.Info {
+	return services.Info{
+		Name: barbicanv1.ServiceName, Kind: barbicanv1.GroupVersionKind, Phase: common.PhaseCoreServices,
+		Needs:      []string{services.CatalogComponent, infrastructure.MessagingComponent},
+		PublicPath: "/key-manager", Internal: barbicanv1.InternalURL,
+	}
+}
+
+// Requested returns the settings of a claim.
+func (Service) Requested(s *controlplanev1.Services) services.Requested {
+	b := s.Barbican
+	if b == nil || !b.Enabled {
+		return services.Requested{}
+	}
+	return services.Requested{Enabled: true, Basics: b.Service, Workload: apiWorkload(b), UWSGI: b.UWSGI}
+}
+
+// Derive returns the model of the enabled service.
+func (Service) Derive(m *services.Cloud, s *services.State) services.Model {
+	return model{services.Common{Cloud: m, State: s}}
+}
+
+// model is the derived state of Barbican.
+type model struct{ services.Common }
+
+// Object returns the composite resource of the key manager.
+func (x model) Object() (runtime.Object, error) {
+	m, s := x.Cloud, x.State
 	b := m.Spec.Services.Barbican
-	return &barbicanv1.Barbican{
+	out := &barbicanv1.Barbican{
 		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: barbicanv1.BarbicanSpec{
 			ServiceSpec: m.ServiceSpec(s), Placement: b.Placement, Storage: *b.Storage.DeepCopy(), Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
 			API: m.Process(b.API), Worker: m.Worker(b.Worker), UWSGI: s.Processes(), Archive: ptr.Deref(b.Archive, common.Archive{}),
 		},
 	}
+	return out, nil
 }
 
-// barbicanAPI returns the settings of the API's pods as a Workload.
-func barbicanAPI(b *controlplanev1.Barbican) common.Workload {
+// apiWorkload returns the settings of the API's pods as a Workload.
+func apiWorkload(b *controlplanev1.Barbican) common.Workload {
 	return *openstack.PlacedWorkload(ptr.Deref(b.API, common.Process{}), b.Placement)
 }
 
-func checkBarbican(m *model, s *services.State, r release.Release) error {
+// Check returns an error for settings that Barbican rejects in a release.
+func (x model) Check(r release.Release) error {
+	m, s := x.Cloud, x.State
 	b := m.Spec.Services.Barbican
 	spec := s.CheckedSpec()
 	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(b.API), b.Placement), "api.memory"
@@ -54,8 +89,9 @@ func checkBarbican(m *model, s *services.State, r release.Release) error {
 	return errors.Join(errs...)
 }
 
-// barbicanPods returns the costs of both processes.
-func barbicanPods(m *model, s *services.State) []bounds.CostItem {
+// Pods returns the costs of both processes.
+func (x model) Pods() []bounds.CostItem {
+	m, s := x.Cloud, x.State
 	b := m.Spec.Services.Barbican
 	of := func(field string, p common.Process) bounds.CostItem {
 		return bounds.CostItem{Field: s.FieldPath(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
@@ -66,13 +102,14 @@ func barbicanPods(m *model, s *services.State) []bounds.CostItem {
 	}
 }
 
-// barbicanConnections returns the maximum number of database connections. The pool of a worker limits its connections.
-func barbicanConnections(m *model, s *services.State) int64 {
+// Connections returns the maximum number of database connections. The pool of a worker limits its connections.
+func (x model) Connections() int64 {
+	m, s := x.Cloud, x.State
 	return s.Threads() + claim.PoolConnections(m.Worker(m.Spec.Services.Barbican.Worker))
 }
 
-// barbicanSecrets lists the Secrets of a Vault.
-func barbicanSecrets(s *controlplanev1.Services) []claim.SecretReference {
+// Secrets lists the Secrets of a Vault.
+func (Service) Secrets(s *controlplanev1.Services) []claim.SecretReference {
 	if s.Barbican == nil || !s.Barbican.Enabled || s.Barbican.Vault == nil {
 		return nil // A disabled service needs no Secret.
 	}
@@ -86,7 +123,8 @@ func barbicanSecrets(s *controlplanev1.Services) []claim.SecretReference {
 	return out
 }
 
-func barbicanReferences(path string, value any) []bounds.ExternalReference {
+// ExternalReferences lists the references to external systems in a value of the service's types.
+func (Service) ExternalReferences(path string, value any) []bounds.ExternalReference {
 	if v, ok := value.(barbicanv1.Vault); ok {
 		return []bounds.ExternalReference{{List: &bounds.VaultServers, Field: path + ".url", Value: v.URL}}
 	}

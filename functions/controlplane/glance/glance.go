@@ -1,10 +1,10 @@
-package controlplane
+// Package glance derives the composite resource of Glance from a claim.
+package glance
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -12,10 +12,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
-	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
@@ -24,20 +22,53 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// glance builds the composite resource of the image service.
-func glance(m *model, s *services.State) runtime.Object {
+// Service is Glance, the image service.
+type Service struct{ services.Defaults }
+
+// Info returns the properties that do not depend on a claim.
+func (Service) Info() services.Info {
+	return services.Info{
+		Name: glancev1.ServiceName, Kind: glancev1.GroupVersionKind, Phase: common.PhaseCoreServices,
+		Needs:      []string{services.CatalogComponent},
+		PublicPath: "/image", Internal: glancev1.InternalURL,
+	}
+}
+
+// Requested returns the settings of a claim.
+func (Service) Requested(s *controlplanev1.Services) services.Requested {
+	g := s.Glance
+	if g == nil || !g.Enabled {
+		return services.Requested{}
+	}
+	return services.Requested{Enabled: true, Basics: g.Service, Workload: g.Workload, UWSGI: withDefaultThreads(g.UWSGI)}
+}
+
+// Derive returns the model of the enabled service.
+func (Service) Derive(m *services.Cloud, s *services.State) services.Model {
+	return model{services.Common{Cloud: m, State: s}}
+}
+
+// model is the derived state of Glance.
+type model struct{ services.Common }
+
+// Object returns the composite resource of the image service.
+func (x model) Object() (runtime.Object, error) {
+	m, s := x.Cloud, x.State
 	u := s.Processes()
-	return &glancev1.Glance{
+	out := &glancev1.Glance{
 		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: glancev1.GlanceSpec{
-			ServiceSpec: m.ServiceSpec(s), Workload: s.Workload, Identity: m.IdentitySpec(), KeyManager: m.KeyManager(), Storage: m.imageStorage(s),
+			ServiceSpec: m.ServiceSpec(s), Workload: s.Workload, Identity: m.IdentitySpec(), KeyManager: m.KeyManager(), Storage: imageStorage(m, s),
 			StorageClients: m.StorageClients(s.Name), Archive: ptr.Deref(m.Spec.Services.Glance.Archive, glancev1.Archive{}),
 			UWSGI: glancev1.UWSGI{Processes: u.Processes, Threads: u.Threads},
 		},
 	}
+	return out, nil
 }
 
-func checkGlance(m *model, s *services.State, r release.Release) error {
+// Check returns an error for settings that Glance rejects in a release.
+func (x model) Check(r release.Release) error {
+	m, s := x.Cloud, x.State
 	spec, storage := s.CheckedSpec(), m.Spec.Services.Glance.Storage
 	spec.Groups = image.Groups(storage.Stores)
 	errs := []error{image.Check(s.FieldPath(""), r, spec, &storage)}
@@ -53,9 +84,9 @@ func checkGlance(m *model, s *services.State, r release.Release) error {
 	return errors.Join(errs...)
 }
 
-// glanceProcesses returns Glance's uWSGI settings in the common form. Its default has more threads than other services, because threads
+// withDefaultThreads returns Glance's uWSGI settings in the common form. Its default has more threads than other services, because threads
 // wait for clients.
-func glanceProcesses(u *glancev1.UWSGI) *common.UWSGI {
+func withDefaultThreads(u *glancev1.UWSGI) *common.UWSGI {
 	const threads = 4
 	requested := ptr.Deref(u, glancev1.UWSGI{})
 	return &common.UWSGI{Processes: requested.Processes, Threads: cmp.Or(requested.Threads, threads)}
@@ -63,7 +94,7 @@ func glanceProcesses(u *glancev1.UWSGI) *common.UWSGI {
 
 // imageStorage returns the storage settings of images, with the platform's storage class where the claim sets none. An existing volume
 // keeps its class.
-func (m *model) imageStorage(s *services.State) glancev1.Storage {
+func imageStorage(m *services.Cloud, s *services.State) glancev1.Storage {
 	out := *m.Spec.Services.Glance.Storage.DeepCopy()
 	for i := range out.Stores {
 		if f := out.Stores[i].File; f != nil {
@@ -98,81 +129,9 @@ func storeClass(observedState *observe.Object, name glancev1.StoreName, storageC
 	return storageClass
 }
 
-func glanceSecrets(s *controlplanev1.Services) []claim.SecretReference {
-	if s.Glance == nil || !s.Glance.Enabled {
-		return nil // A disabled service needs no Secret.
-	}
-	var out []claim.SecretReference
-	for i := range s.Glance.Stores {
-		add := func(name *common.ObjectName, field string, keys ...string) {
-			out = append(out, claim.SecretReference{Name: name, Field: fmt.Sprintf("spec.services.glance.stores[%d].%s", i, field), Keys: keys})
-		}
-		authority := func(r *common.SecretKeyReference, field string) {
-			if r != nil {
-				add(&r.Name, field, string(r.Key))
-			}
-		}
-		store := &s.Glance.Stores[i]
-		if b := store.S3; b != nil {
-			add(&b.CredentialsSecretRef.Name, "s3.credentialsSecretRef", glancev1.S3AccessKeyIDKey, glancev1.S3SecretAccessKeyKey)
-			authority(b.CASecretRef, "s3.caSecretRef")
-		}
-		if r := store.RBD; r != nil {
-			add(&r.SecretRef.Name, "rbd.secretRef", glancev1.RBDConfigKey, glancev1.RBDKeyringKey)
-		}
-		if w := store.Swift; w != nil {
-			add(&w.CredentialsSecretRef.Name, "swift.credentialsSecretRef", glancev1.SwiftUsernameKey, glancev1.SwiftPasswordKey,
-				glancev1.SwiftProjectKey, glancev1.SwiftUserDomainKey, glancev1.SwiftProjectDomainKey)
-			authority(w.CASecretRef, "swift.caSecretRef")
-		}
-	}
-	return out
-}
-
-// glancePools lists the pools of stores.
-func glancePools(s *controlplanev1.Services) []infrastructure.PoolReference {
-	if s.Glance == nil || !s.Glance.Enabled {
-		return nil
-	}
-	var out []infrastructure.PoolReference
-	for i, store := range s.Glance.Stores {
-		if p := store.Ceph; p != nil {
-			out = append(out, infrastructure.PoolReference{
-				Place: glancev1.PlaceOf(store.Name), Field: fmt.Sprintf("spec.services.glance.stores[%d].ceph", i), Pool: *p,
-				User: storagev1.ServiceGlance,
-			})
-		}
-	}
-	return out
-}
-
-func glanceReferences(path string, value any) []bounds.ExternalReference {
-	switch v := value.(type) {
-	case glancev1.FileStore:
-		return []bounds.ExternalReference{{List: &bounds.StorageClasses, Field: path + ".storageClass", Value: string(v.StorageClass)}}
-	case glancev1.Volume:
-		return []bounds.ExternalReference{{List: &bounds.StorageClasses, Field: path + ".storageClass", Value: string(v.StorageClass)}}
-	case glancev1.S3Store:
-		return []bounds.ExternalReference{{List: &bounds.S3Endpoints, Field: path + ".endpoint", Value: v.Endpoint}}
-	case glancev1.SwiftStore:
-		return []bounds.ExternalReference{{List: &bounds.S3Endpoints, Field: path + ".authURL", Value: string(v.AuthURL)}}
-	case glancev1.RBDStore:
-		if len(v.Networks) == 0 {
-			return []bounds.ExternalReference{{List: &bounds.StorageNetworks, Field: path + ".networks", Value: bounds.AnyNetwork}}
-		}
-		return bounds.ListEntries(&bounds.StorageNetworks, path+".networks", v.Networks)
-	case glancev1.Import:
-		if slices.Contains(v.Methods, "web-download") && len(ptr.Deref(v.WebDownload, glancev1.WebDownload{}).AllowedHosts) == 0 {
-			return []bounds.ExternalReference{{List: &bounds.DownloadHosts, Field: path + ".webDownload.allowedHosts", Value: bounds.AnyHost}}
-		}
-	case glancev1.WebDownload:
-		return bounds.ListEntries(&bounds.DownloadHosts, path+".allowedHosts", v.AllowedHosts)
-	}
-	return nil
-}
-
-// glanceVolumes returns the costs of one volume for each file store, and of two volumes in each pod.
-func glanceVolumes(m *model, s *services.State) []bounds.CostItem {
+// Volumes returns the costs of one volume for each file store, and of two volumes in each pod.
+func (x model) Volumes() []bounds.CostItem {
+	m, s := x.Cloud, x.State
 	g := m.Spec.Services.Glance
 	var out []bounds.CostItem
 	for i, store := range g.Stores {
@@ -196,8 +155,9 @@ func glanceVolumes(m *model, s *services.State) []bounds.CostItem {
 	return out
 }
 
-// glanceLocations lists where stores keep images.
-func glanceLocations(m *model, s *services.State) []bounds.Location {
+// Locations lists where stores keep images.
+func (x model) Locations() []bounds.Location {
+	m, s := x.Cloud, x.State
 	var out []bounds.Location
 	for i, store := range m.Spec.Services.Glance.Stores {
 		field := s.FieldPath(fmt.Sprintf(".stores[%d]", i))

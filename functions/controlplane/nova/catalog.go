@@ -1,4 +1,4 @@
-package controlplane
+package nova
 
 import (
 	"cmp"
@@ -62,10 +62,10 @@ const aliasSpec = "pci_passthrough:alias"
 // checkFlavorSpecs returns an error for an extra spec of a flavor that the compute API rejects, or that references devices without an
 // alias. An invalid [pci] alias makes the API fail for every request, so it is checked even if no flavor requests devices.
 func checkFlavorSpecs(s *services.State, flavors []common.Flavor, r release.Release) error {
-	config, _ := override.Options(s.Name, string(r), s.CheckedSpec().Overrides, s.FieldPath("")) // Spec.Check returns its errors.
+	config, optionsErr := override.Options(s.Name, string(r), s.CheckedSpec().Overrides, s.FieldPath(""))
 	option := s.FieldPath(".config.pci.alias")
 	aliases, err := devices.DeviceAliases(option, config)
-	errs := []error{err}
+	errs := []error{optionsErr, err}
 	for i, f := range flavors {
 		for _, name := range slices.Sorted(maps.Keys(f.ExtraSpecs)) {
 			field, value := s.FieldPath(fmt.Sprintf(".flavors[%d].extraSpecs", i)), string(f.ExtraSpecs[name])
