@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestReleases: what may run now is not what is wanted while the schema is not there.
+// TestReleases verifies that the running release differs from the desired one until the schema is upgraded.
 func TestReleases(t *testing.T) {
 	type want struct{ Target, Effective, Image, SchemaImage, Proxy, Version, Err string }
 	const repository, proxy = "ghcr.io/c5c3/keystone:", "ghcr.io/c5c3/keystone-federation-proxy"
@@ -30,7 +30,7 @@ func TestReleases(t *testing.T) {
 			want: want{Target: "2025.2", Effective: "2025.2", Image: current, SchemaImage: current, Version: version},
 		},
 		"same": {
-			reason: "What is wanted is installed.", release: "2025.2", installed: "2025.2", running: current,
+			reason: "The desired release is installed.", release: "2025.2", installed: "2025.2", running: current,
 			want: want{Target: "2025.2", Effective: "2025.2", Image: current, SchemaImage: current, Version: version},
 		},
 		"upgrade": {
@@ -146,7 +146,7 @@ func requireFieldError(t *testing.T, reason string, err error, field string) {
 	}
 }
 
-// TestValidation: what is wrong in the spec is said of its field, whoever wrote the Keystone.
+// TestValidation verifies that errors name the field, with and without admission.
 func TestValidation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file   string
