@@ -8,8 +8,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestFits: ten claims whose data does not fit into the devices that they name, and the same with as much data as just does.
-func TestFits(t *testing.T) {
+// TestCapacityLimit verifies for ten claims that data above the capacity of their devices is rejected, and the largest fitting amount is
+// accepted.
+func TestCapacityLimit(t *testing.T) {
 	nodes := func(sizes ...string) string {
 		var out []string
 		for i, s := range sizes {
@@ -21,24 +22,24 @@ func TestFits(t *testing.T) {
 		}
 		return "nodes: [" + strings.Join(out, ", ") + "]"
 	}
-	for name, tc := range map[string]struct{ reason, spec, exceeded, fits string }{
+	for name, tc := range map[string]struct{ reason, spec, exceeded, accepted string }{
 		"OneCopy":     {"85 % of a device.", nodes("100Ti") + ", replicationFactor: 1, allowDataLoss: true", "86Ti", "85Ti"},
 		"ThreeEqual":  {"A copy on each.", nodes("100Ti", "100Ti", "100Ti"), "86Ti", "85Ti"},
-		"Largest":     {"What one node has more than the others is of no use.", nodes("10Ti", "10Ti", "100Ti"), "9Ti", "8Ti"},
+		"Largest":     {"Additional capacity of one node cannot be used.", nodes("10Ti", "10Ti", "100Ti"), "9Ti", "8Ti"},
 		"Spread":      {"Of four nodes, three at a time.", nodes("30Ti", "30Ti", "30Ti", "30Ti"), "35Ti", "34Ti"},
 		"LargestOf4":  {"Two copies are on three small nodes.", nodes("20Ti", "20Ti", "20Ti", "500Ti"), "26Ti", "25Ti"},
 		"TwoCopies":   {"Half of both.", nodes("20Ti", "20Ti", "20Ti", "20Ti") + ", replicationFactor: 2", "35Ti", "34Ti"},
 		"Devices":     {"All devices of a node are one failure domain.", nodes("10Ti+10Ti", "20Ti", "5Ti+15Ti"), "18Ti", "17Ti"},
 		"OSD":         {"Each device is one.", nodes("10Ti+10Ti+10Ti") + ", failureDomain: osd", "9Ti", "8Ti"},
-		"Zones":       {"Nodes bound what zones can hold.", nodes("100Ti", "100Ti", "100Ti") + ", failureDomain: zone", "86Ti", "85Ti"},
+		"Zones":       {"The nodes limit the capacity of zones.", nodes("100Ti", "100Ti", "100Ti") + ", failureDomain: zone", "86Ti", "85Ti"},
 		"ClassOfPool": {"Devices of the claim's class.", nodes("100Ti", "100Ti", "100Ti") + ", deviceClass: hdd", "86Ti", "85Ti"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := func(target string) error {
-				return world("{"+tc.spec+", targetCapacity: "+target+"}", open).Run(func(simulate.Step) {})
+				return newCluster("{"+tc.spec+", targetCapacity: "+target+"}", open).Run(func(simulate.Step) {})
 			}
-			refused(t, tc.reason, of(tc.exceeded), "spec.targetCapacity", tc.exceeded+" do not fit: devices of ")
-			refused(t, tc.reason, of(tc.fits), "", "")
+			wantError(t, tc.reason, of(tc.exceeded), "spec.targetCapacity", tc.exceeded+" do not fit: devices of ")
+			wantError(t, tc.reason, of(tc.accepted), "", "")
 		})
 	}
 	for name, spec := range map[string]string{
@@ -47,12 +48,12 @@ func TestFits(t *testing.T) {
 		"Pattern":      `deviceSelector: {all: true}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, "Nobody knows what there is.", world("{"+spec+", targetCapacity: 900Ti}", open).Run(func(simulate.Step) {}), "", "")
+			wantError(t, "The capacity is unknown.", newCluster("{"+spec+", targetCapacity: 900Ti}", open).Run(func(simulate.Step) {}), "", "")
 		})
 	}
 }
 
-// TestAdvisoryConditions: what Ceph says is on the claim before it hurts.
+// TestAdvisoryConditions verifies the conditions on Ceph's health and capacity.
 func TestAdvisoryConditions(t *testing.T) {
 	const ti = int64(1) << 40
 	for name, tc := range map[string]struct {
@@ -66,7 +67,7 @@ func TestAdvisoryConditions(t *testing.T) {
 			capacity: "True Enough 10 % of 100Ti are used", healthy: "True HEALTH_OK",
 		},
 		"TooSmall": {
-			reason: "There is less than the claim says.", target: "30Ti", health: "HEALTH_OK", total: 100 * ti,
+			reason: "The capacity is lower than in the claim.", target: "30Ti", health: "HEALTH_OK", total: 100 * ti,
 			capacity: "False TooSmall devices of 100Ti hold 28.3Ti of data in 3 copies before Ceph calls them nearly full (85 %), and " +
 				"targetCapacity is 30Ti: add devices, or want less", healthy: "True HEALTH_OK",
 		},
@@ -79,17 +80,17 @@ func TestAdvisoryConditions(t *testing.T) {
 			details: map[string]any{
 				"POOL_NEARFULL": map[string]any{"message": "1 pool(s) nearfull"}, "OSD_DOWN": map[string]any{"message": "1 osds down"},
 			},
-			capacity: "False NearFull 80 % of 100Ti are used; Ceph warns at 85 %, and refuses to write at 95 %: add devices, or remove data",
+			capacity: "False NearFull 80 % of 100Ti are used; Ceph warns at 85 %, and rejects writes at 95 %: add devices, or remove data",
 			healthy:  "False HEALTH_WARN OSD_DOWN: 1 osds down; POOL_NEARFULL: 1 pool(s) nearfull",
 		},
-		"Silent": {reason: "Nobody says why.", health: "HEALTH_WARN", total: ti, capacity: "True Enough 0 % of 1Ti are used", healthy: "False HEALTH_WARN Ceph does not say what is wrong"},
+		"NoReason": {reason: "Ceph has no details.", health: "HEALTH_WARN", total: ti, capacity: "True Enough 0 % of 1Ti are used", healthy: "False HEALTH_WARN Ceph reports no reason"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := "pools: [{name: images}]"
 			if tc.target != "" {
 				spec += ", targetCapacity: " + tc.target
 			}
-			w := world(with(spec), open)
+			w := newCluster(with(spec), open)
 			w.Reports = func(kind, _ string) map[string]any {
 				if kind != "CephCluster" {
 					return nil
@@ -115,8 +116,8 @@ func TestAdvisoryConditions(t *testing.T) {
 	}
 }
 
-// TestNotReady: Rook calls a cluster ready before it has room, while Ceph reports an error, and while there is data that nobody can reach. The
-// claim does not.
+// TestNotReady verifies that the claim is not ready without capacity, while Ceph reports an error, and while data is unavailable, although
+// Rook reports the cluster as ready.
 func TestNotReady(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, want string
@@ -124,7 +125,7 @@ func TestNotReady(t *testing.T) {
 	}{
 		"NoRoom": {"No device holds data.", "False NoDevices", map[string]any{"health": "HEALTH_WARN", "fsid": "f"}},
 		"Error": {
-			"Nobody can write.", "False HEALTH_ERR CephCluster ceph: OSD_FULL: 1 full osd(s)",
+			"Writes are blocked.", "False HEALTH_ERR CephCluster ceph: OSD_FULL: 1 full osd(s)",
 			map[string]any{
 				"health": "HEALTH_ERR", "fsid": "f", "capacity": map[string]any{"bytesTotal": int64(1)},
 				"details": map[string]any{"OSD_FULL": map[string]any{"message": "1 full osd(s)"}},
@@ -142,7 +143,7 @@ func TestNotReady(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world("{"+three+"}", open)
+			w := newCluster("{"+three+"}", open)
 			w.Reports = func(kind, _ string) map[string]any {
 				if kind != "CephCluster" {
 					return nil
@@ -159,14 +160,15 @@ func TestNotReady(t *testing.T) {
 			}
 			for name := range w.Observed {
 				if strings.HasPrefix(name, poolPrefix) {
-					t.Errorf("%s is there", name)
+					t.Errorf("%s exists", name)
 				}
 			}
 		})
 	}
 }
 
-// TestWithoutCopy: Ceph calls data clean of which nobody is left who has it. Where somebody is, Ceph itself says what cannot be reached.
+// TestWithoutCopy verifies that lost copies are reported although Ceph considers the data clean. If an OSD with a copy remains, Ceph
+// reports unavailable data.
 func TestWithoutCopy(t *testing.T) {
 	down := func(check, message string) map[string]any {
 		return map[string]any{check: map[string]any{"message": message}}
@@ -208,7 +210,7 @@ func TestWithoutCopy(t *testing.T) {
 	}
 }
 
-// conditions are what the function says now, as status, reason and message.
+// conditions returns the current conditions, as status, reason and message.
 func conditions(w *simulate.Cluster) map[string]string {
 	out := map[string]string{}
 	for _, c := range New().Run(w.Request()).Conditions {

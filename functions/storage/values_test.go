@@ -18,7 +18,7 @@ func TestValues(t *testing.T) {
 		"device twice":     {"sda is /dev/sda.", "{nodes: [{name: a, devices: [{name: sda}, {name: sdb}, {name: /dev/sda}]}]}", "spec.nodes[0].devices[2].name: /dev/sda is the device of devices[0] already; remove one of them"},
 		"partition":        {"An OSD takes the disk.", "{nodes: [{name: a, devices: [{name: sda}, {name: sda2}]}]}", "spec.nodes[0].devices[1].name: sda2 and devices[0] (sda) are a disk and a partition of it, and an OSD takes a whole device; remove one of them"},
 		"partition first":  {"So in the other order.", "{nodes: [{name: a, devices: [{name: nvme0n1p1}, {name: /dev/nvme0n1}]}]}", "spec.nodes[0].devices[1].name: /dev/nvme0n1 and devices[0] (nvme0n1p1) are a disk and a partition of it, and an OSD takes a whole device; remove one of them"},
-		"partition by ID":  {"Links say it in words.", "{nodes: [{name: a, devices: [{name: /dev/disk/by-id/wwn-0x5}, {name: /dev/disk/by-id/wwn-0x5-part1}]}]}", "spec.nodes[0].devices[1].name: /dev/disk/by-id/wwn-0x5-part1 and devices[0] (/dev/disk/by-id/wwn-0x5) are a disk and a partition of it, and an OSD takes a whole device; remove one of them"},
+		"partition by ID":  {"The names are links.", "{nodes: [{name: a, devices: [{name: /dev/disk/by-id/wwn-0x5}, {name: /dev/disk/by-id/wwn-0x5-part1}]}]}", "spec.nodes[0].devices[1].name: /dev/disk/by-id/wwn-0x5-part1 and devices[0] (/dev/disk/by-id/wwn-0x5) are a disk and a partition of it, and an OSD takes a whole device; remove one of them"},
 		"partitions":       {reason: "Each may be a device.", spec: "{nodes: [{name: a, devices: [{name: sda1}, {name: sda2}, {name: nvme0n1p1}, {name: nvme0n1p2}]}]}"},
 		"disks alike":      {reason: "Their names begin alike.", spec: "{nodes: [{name: a, devices: [{name: sda}, {name: sdaa}, {name: nvme0n1}, {name: nvme0n10}, {name: /dev/disk/by-id/wwn-0x5}, {name: /dev/disk/by-id/wwn-0x51}]}]}"},
 		"patterns":         {reason: "Rook compiles them.", spec: "{deviceSelector: {filter: '^nvme[0-9]n1$'}}"},
@@ -66,8 +66,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestValuesOfNothing checks that parts that the schema reports elsewhere cause no failure.
-func TestValuesOfNothing(t *testing.T) {
+// TestEmptyValues verifies that missing values, which the schema rejects, cause no failure.
+func TestEmptyValues(t *testing.T) {
 	m := &model{spec: storagev1.StorageClusterSpec{
 		Network: &storagev1.Network{PublicCIDRs: []common.CIDR{"a"}},
 		Pools:   []storagev1.Pool{{Mirroring: &storagev1.PoolMirroring{SnapshotSchedules: []storagev1.SnapshotSchedule{{}}}}},
