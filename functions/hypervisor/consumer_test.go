@@ -48,7 +48,7 @@ func TestCredentials(t *testing.T) {
 		status              map[string]any
 		// reported is the previously reported credential.
 		reported string
-		// wanted is the expected credential in pod templates, and has the expected reported one.
+		// want is the expected credential in pod templates, and has the expected reported one.
 		want, has string
 	}{
 		"Same": {

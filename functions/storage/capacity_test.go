@@ -69,7 +69,7 @@ func TestAdvisoryConditions(t *testing.T) {
 		"TooSmall": {
 			reason: "The capacity is lower than in the claim.", target: "30Ti", health: "HEALTH_OK", total: 100 * ti,
 			capacity: "False TooSmall devices of 100Ti hold 28.3Ti of data in 3 copies before Ceph calls them nearly full (85 %), and " +
-				"targetCapacity is 30Ti: add devices, or want less", healthy: "True HEALTH_OK",
+				"targetCapacity is 30Ti: add devices, or lower targetCapacity", healthy: "True HEALTH_OK",
 		},
 		"Almost": {
 			reason: "One percent before.", target: "20Ti", health: "HEALTH_OK", total: 100 * ti, used: 75*ti - 1,

@@ -142,8 +142,8 @@ func TestExternalValidation(t *testing.T) {
 		"Another's": {"It is not offered here.", in("theirs", ""), clusters, "spec.cluster.ref.name", `cluster "theirs" is not available`},
 		"None":      {"It does not exist; the error is the same.", in("none", ""), clusters, "spec.cluster.ref.name", `cluster "none" is not available`},
 		"Dedicated": {"Nothing makes it.", with("cluster: {gardener: {region: a}}"), clusters, "spec.cluster.gardener", "not built yet"},
-		"External":  {"It runs nowhere here.", external, clusters, "spec.cluster", "leave cluster out"},
-		"Keystone":  {"No user would reach it.", keystone, clusters, "spec.objectStores[0].keystone", "leave keystone out"},
+		"External":  {"It runs nowhere here.", external, clusters, "spec.cluster", "remove cluster"},
+		"Keystone":  {"No user would reach it.", keystone, clusters, "spec.objectStores[0].keystone", "remove keystone"},
 		"Beside":    {"They do in one cluster.", strings.Replace(keystone, "name: east", "name: here", 1), clusters, "", ""},
 		"Pods":      {"Clients check whether they can reach them.", with("cluster: {ref: {name: east}}, network: {host: false}"), clusters, "", ""},
 		"Pulls": {

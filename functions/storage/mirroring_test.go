@@ -32,7 +32,7 @@ func TestMirroringValidation(t *testing.T) {
 			`"any network" is not in the storageNetworks`,
 		},
 		"Nothing": {
-			"No pool is copied.", open, with("mirroring: {daemons: 2}"), "spec.mirroring", "no pool is copied",
+			"No pool is copied.", open, with("mirroring: {daemons: 2}"), "spec.mirroring", "no pool is mirrored",
 		},
 		"Objects": {
 			"It has no block devices.", open, with("pools: [{name: cold, application: rgw, mirroring: {}}]"), "spec.pools[0].mirroring",
@@ -40,7 +40,7 @@ func TestMirroringValidation(t *testing.T) {
 		},
 		"Elsewhere": {
 			"Tokens are not copied there.", some, with(here + "cluster: {ref: {name: east}}, pools: [{name: volumes, mirroring: {}}]"),
-			"spec.pools[0].mirroring", "tokens are not brought from and to another cluster",
+			"spec.pools[0].mirroring", "tokens are not copied from and to another cluster",
 		},
 		"Somebody's": {
 			"Its operator configures it.", open, "{" + strings.Replace(externalCeph, "{name: images}", "{name: images, mirroring: {}}", 1) + "}",

@@ -98,14 +98,14 @@ func TestValidation(t *testing.T) {
 		"Class": {
 			"Devices of another class do not count.",
 			`{nodes: [{name: a, devices: [{name: sda, deviceClass: hdd}]}, {name: b, devices: [{name: sdb, deviceClass: ssd}]}], replicationFactor: 2, deviceClass: hdd}`,
-			"spec.pools[0]", "there are devices of class hdd on 1 node",
+			"spec.pools[0]", "devices of class hdd are on 1 node",
 		},
 		"Pieces": {
-			"Nor for the sixth piece.", with("objectStores: [{name: s3, dataPool: {erasureCoded: {dataChunks: 4, codingChunks: 2}}}]"),
+			"There is no place for the sixth piece.", with("objectStores: [{name: s3, dataPool: {erasureCoded: {dataChunks: 4, codingChunks: 2}}}]"),
 			"spec.objectStores[0].dataPool", "6 pieces require as many failure domains (host)",
 		},
 		"Devices": {
-			"A device is less than a node.", with("replicationFactor: 4, failureDomain: osd"), "spec.pools[0]", "there are devices on 3 devices",
+			"A device is less than a node.", with("replicationFactor: 4, failureDomain: osd"), "spec.pools[0]", "devices are on 3 devices",
 		},
 		"Stranger": {
 			"It may not use the cluster.", with("consumers: [{name: a, controlPlaneRef: {namespace: b, name: c}}]"),
