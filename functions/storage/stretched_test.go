@@ -44,11 +44,7 @@ func TestStretchedValidation(t *testing.T) {
 		"Two":         {"Two nodes in each zone, and five monitors.", stretched(""), "", ""},
 		"Arbiterless": {"The arbiter has no zone.", strings.Replace(stretched(""), "zone: c", "", 1), "spec.stretched", "a third for the arbiter"},
 		"OneZone":     {"Two zones are required.", strings.Replace(stretched(""), "[a, b]", "[a]", 1), "spec.stretched", "set two zones"},
-		"Elsewhere": {
-			"Rook ignores its monitor in stretch mode.", strings.Replace(stretched(""), "zone: c", "clusterRef: {name: third}", 1),
-			"spec.stretched.arbiter.clusterRef", "not built yet",
-		},
-		"Copies": {"A zone would have one copy, or none.", strings.Replace(stretched(""), "Factor: 4", "Factor: 3", 1), "spec.replicationFactor", "must be 4 with stretched"},
+		"Copies":      {"A zone would have one copy, or none.", strings.Replace(stretched(""), "Factor: 4", "Factor: 3", 1), "spec.replicationFactor", "must be 4 with stretched"},
 		"Arbiter": {
 			"It would fail with the zone.", strings.Replace(stretched(""), "zone: c", "zone: b", 1), "spec.stretched.arbiter.zone",
 			"must differ from zone b",
