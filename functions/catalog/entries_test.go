@@ -33,11 +33,11 @@ func TestEntries(t *testing.T) {
 			entries: []string{"role-admin", "role-manager", "role-member", "role-reader", "role-service"},
 		},
 		"Users": {
-			reason: "They lie in a domain.", spec: catalogv1.IdentityCatalogSpec{BootstrapResources: groups{catalogv1.Users}},
+			reason: "Users belong to a domain.", spec: catalogv1.IdentityCatalogSpec{BootstrapResources: groups{catalogv1.Users}},
 			entries: []string{"domain-default", "user-admin"},
 		},
 		"Projects": {
-			reason: "So do they.", spec: catalogv1.IdentityCatalogSpec{BootstrapResources: groups{catalogv1.Projects}},
+			reason: "Projects belong to a domain.", spec: catalogv1.IdentityCatalogSpec{BootstrapResources: groups{catalogv1.Projects}},
 			entries: []string{"domain-default", "project-admin", "project-service"},
 		},
 		"Catalog": {

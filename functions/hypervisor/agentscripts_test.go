@@ -109,11 +109,11 @@ func TestNeutronAgentStarted(t *testing.T) {
 	const flow, none = "echo ' table=23, n_packets=0, n_bytes=0, priority=0 actions=drop'", "echo 'OFPST_FLOW reply (OF1.3) (xid=0x6):'"
 	const unwatched, unserved = "it does not watch the switch", "the switch has no flows of it"
 	for name, tc := range map[string]struct{ reason, watcher, processes, flows, started, alive string }{
-		"Watches": {"It does.", "ovsdb-client", "privsep-helper\\novsdb-client", flow, "", ""},
-		"Dead":    {"Its main thread has died before.", "ovsdb-client", "privsep-helper", flow, unwatched, ""},
+		"Watches": {"The agent monitors the switch.", "ovsdb-client", "privsep-helper\\novsdb-client", flow, "", ""},
+		"Dead":    {"The main thread exited earlier.", "ovsdb-client", "privsep-helper", flow, unwatched, ""},
 		"Hangs":   {"It waits for a switch that was restarted.", "ovsdb-client", "ovsdb-client", none, unserved, unserved},
-		"Away":    {"So is the switch.", "ovsdb-client", "privsep-helper", "exit 1", unwatched, ""},
-		"Other":   {"Agents of routers and networks do not.", "", "privsep-helper", none, "", ""},
+		"Away":    {"Agent and switch are down.", "ovsdb-client", "privsep-helper", "exit 1", unwatched, ""},
+		"Other":   {"Other agents do not monitor the switch.", "", "privsep-helper", none, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := stubs(t, map[string]string{

@@ -69,11 +69,11 @@ func TestCapacity(t *testing.T) {
 		want              map[string]any
 		wantMessage       string
 	}{
-		"Three":    {"They are on its nodes.", of("3") + responses + remembers, "", "", now(3), three + "; " + first},
-		"One":      {"So is one.", of("1") + responses + remembers, "", "", now(1), one + "; " + first},
-		"None":     {"It may go.", of("0") + responses + remembers, "", "", now(0), none},
+		"Three":    {"Three servers prevent the deletion.", of("3") + responses + remembers, "", "", now(3), three + "; " + first},
+		"One":      {"One server prevents the deletion.", of("1") + responses + remembers, "", "", now(1), one + "; " + first},
+		"None":     {"The claim can be deleted.", of("0") + responses + remembers, "", "", now(0), none},
 		"Gone":     {"The current count replaces the previous one.", of("0") + responses + remembers, "", last3, now(0), none},
-		"NodeDown": {"That a process is down hides no number.", of("0") + down + remembers, "", "", now(0), none},
+		"NodeDown": {"A failed process does not hide the count.", of("0") + down + remembers, "", "", now(0), none},
 		"Silent": {
 			"The companion retains the last count.", of("3") + unavailable + remembers, "", "", now(3),
 			three + whenKnown + unanswered + "); " + first,

@@ -64,7 +64,7 @@ func TestImages(t *testing.T) {
 			},
 		},
 		"Switch": {
-			"Of the same image, each process has its own.", more(`agents: {openvswitch: {image: {tag: "3.5"}}}`),
+			"Each process of an image can have a different version.", more(`agents: {openvswitch: {image: {tag: "3.5"}}}`),
 			map[string]string{"openvswitch": "registry.example.com/c5c3/ovn:3.5"},
 		},
 		"Controller": {
@@ -115,8 +115,8 @@ func TestImages_RejectsImages(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, limits, spec, field, message string
 	}{
-		"Repeated": {reason: "The platform's own.", limits: none, spec: more("images: {registry: registry.example.com}")},
-		"Tag":      {reason: "Another version of the platform's own.", limits: none, spec: more("agents: {openvswitch: {image: {tag: '3'}}}")},
+		"Repeated": {reason: "The platform's registry is allowed.", limits: none, spec: more("images: {registry: registry.example.com}")},
+		"Tag":      {reason: "Another version of the platform's image is allowed.", limits: none, spec: more("agents: {openvswitch: {image: {tag: '3'}}}")},
 		"Allowed":  {reason: "A limit allows it.", limits: some, spec: more("images: {registry: a.example.com/tenant-a}")},
 		"Below": {
 			reason: "The pattern includes paths below it.", limits: some,
@@ -127,15 +127,15 @@ func TestImages_RejectsImages(t *testing.T) {
 			"spec.images.registry", `no limit of the platform allows "a.example.com/tenant-a" in namespace "tenant-a"`,
 		},
 		"Neighbour": {
-			"Another tenant's.", some, more("agents: {novaCompute: {image: {repository: a.example.com/tenant-b/nova-compute}}}"),
+			"An image of another tenant is rejected.", some, more("agents: {novaCompute: {image: {repository: a.example.com/tenant-b/nova-compute}}}"),
 			"spec.agents.novaCompute.image.repository", "is not in the hypervisorRegistries that the platform's limit \"some\" allows",
 		},
 		"Alike": {
-			"One that begins alike.", some, more("agents: {metadata: {image: {repository: a.example.com/tenant-ab/agent}}}"),
+			"A path with the same prefix is rejected.", some, more("agents: {metadata: {image: {repository: a.example.com/tenant-ab/agent}}}"),
 			"spec.agents.metadata.image.repository", "is not in the hypervisorRegistries",
 		},
 		"Controller": {
-			"Every image is held to it.", some, more("agents: {ovnController: {image: {repository: b.example.com/ovn}}}"),
+			"The limit applies to all images.", some, more("agents: {ovnController: {image: {repository: b.example.com/ovn}}}"),
 			"spec.agents.ovnController.image.repository", "is not in the hypervisorRegistries",
 		},
 		"Release": {
@@ -143,7 +143,7 @@ func TestImages_RejectsImages(t *testing.T) {
 			"spec.agents.novaCompute.image.tag", "belongs to OpenStack 2026.1",
 		},
 		"Branch": {
-			"The agent's as well.", some, more("agents: {metadata: {image: {tag: stable-2026.1}}}"),
+			"The same applies to the agent.", some, more("agents: {metadata: {image: {tag: stable-2026.1}}}"),
 			"spec.agents.metadata.image.tag", "stable-2026.1 is the branch of another release",
 		},
 		"Both": {

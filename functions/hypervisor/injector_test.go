@@ -33,9 +33,9 @@ func TestInjector(t *testing.T) {
 		want       []string
 	}{
 		"No":  {"It is not enabled.", newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...), "", nil},
-		"Off": {"Nor here.", newCluster(more("agents: {labelsInjector: {enabled: false}}"), "tenant-a", objects(planeClaim, controlPlaneYAML)...), "", nil},
+		"Off": {"It is disabled.", newCluster(more("agents: {labelsInjector: {enabled: false}}"), "tenant-a", objects(planeClaim, controlPlaneYAML)...), "", nil},
 		"Yes": {
-			"Without a webhook it looks every five minutes.", newCluster(injecting, "tenant-a", objects(planeClaim, controlPlaneYAML)...),
+			"Without a webhook, it polls every five minutes.", newCluster(injecting, "tenant-a", objects(planeClaim, controlPlaneYAML)...),
 			"registry.example.com/cobaltcore-dev/labels-injector:sha-867137fb7b8efc99c5c5077705363d6b4ba89f52",
 			[]string{"ClusterRoleBinding", "Deployment", "NetworkPolicy", "RoleBinding", "ServiceAccount"},
 		},

@@ -59,9 +59,9 @@ func TestSwitchAgent(t *testing.T) {
 func TestSwitchAgent_RejectsImages(t *testing.T) {
 	closed := strings.Replace(open, `hypervisorRegistries: ["*"]`, "hypervisorRegistries: [a.example.com]", 1)
 	for name, tc := range map[string]struct{ reason, image, field, message string }{
-		"NoVersion": {"None is released.", "", "spec.agents.ovsAgent.image", "give the tag or the digest"},
+		"NoVersion": {"No version is released.", "", "spec.agents.ovsAgent.image", "give the tag or the digest"},
 		"Anywhere": {
-			"It has the node.", ", image: {repository: b.example.com/ovs-agent, tag: '1'}", "spec.agents.ovsAgent.image.repository",
+			"It controls the node.", ", image: {repository: b.example.com/ovs-agent, tag: '1'}", "spec.agents.ovsAgent.image.repository",
 			"is not in the hypervisorRegistries",
 		},
 	} {

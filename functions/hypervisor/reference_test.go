@@ -216,12 +216,12 @@ func TestLimits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, limits, spec, field, message string
 	}{
-		"Default":   {reason: "Nodes of hypervisors.", limits: some, spec: mine},
-		"Own":       {reason: "One label is enough.", limits: some, spec: more("nodeSelector: {pool: tenant-a, rack: r1}")},
-		"Others":    {"Nodes of another namespace.", some, more("nodeSelector: {pool: tenant-b}"), "spec.nodeSelector", `"pool=tenant-b" is not in`},
-		"All":       {"Nodes of everything.", some, more("nodeSelector: {kubernetes.io/os: linux}"), "spec.nodeSelector", "is not in the hypervisorNodes"},
+		"Default":   {reason: "The default label is allowed.", limits: some, spec: mine},
+		"Own":       {reason: "One allowed label is sufficient.", limits: some, spec: more("nodeSelector: {pool: tenant-a, rack: r1}")},
+		"Others":    {"The nodes belong to another namespace.", some, more("nodeSelector: {pool: tenant-b}"), "spec.nodeSelector", `"pool=tenant-b" is not in`},
+		"All":       {"The label matches all nodes.", some, more("nodeSelector: {kubernetes.io/os: linux}"), "spec.nodeSelector", "is not in the hypervisorNodes"},
 		"Unset":     {"No limit sets it.", `{name: none, namespaces: ["*"]}`, mine, "spec.nodeSelector", "no limit of the platform allows"},
-		"Elsewhere": {"Of others.", `{name: b, namespaces: [tenant-b], hypervisorNodes: ["*"]}`, mine, "spec.nodeSelector", "no limit of the platform"},
+		"Elsewhere": {"The limit is for another namespace.", `{name: b, namespaces: [tenant-b], hypervisorNodes: ["*"]}`, mine, "spec.nodeSelector", "no limit of the platform"},
 		"Tolerated": {
 			reason: "A taint of hypervisors.", limits: some,
 			spec: more("tolerations: [{key: dedicated, operator: Equal, value: hypervisor, effect: NoSchedule}]"),

@@ -177,8 +177,8 @@ func TestReservedMemory(t *testing.T) {
 			map[string]memoryPlan{"nova-compute": plus(320 + 256 + 512 + 256 + 64 + 512)},
 		},
 		"Volumes":         {"A backend in Ceph has volume-keys on each node.", mine, controlPlaneYAML, map[string]memoryPlan{"nova-compute": plus(1952)}},
-		"DisksInAPool":    {"So have disks in a pool.", withCephs, noVolumes, map[string]memoryPlan{"nova-compute": plus(1952)}},
-		"LibvirtOfNode":   {"libvirt is no pod of ours.", more("virtualization: {libvirt: {mode: Host}}"), noVolumes, map[string]memoryPlan{"nova-compute": plus(1664)}},
+		"DisksInAPool":    {"Disks in a pool also require volume-keys.", withCephs, noVolumes, map[string]memoryPlan{"nova-compute": plus(1952)}},
+		"LibvirtOfNode":   {"libvirt has no pod.", more("virtualization: {libvirt: {mode: Host}}"), noVolumes, map[string]memoryPlan{"nova-compute": plus(1664)}},
 		"WithoutMetadata": {"It is not there.", more("agents: {metadata: {enabled: false}}"), noVolumes, map[string]memoryPlan{"nova-compute": plus(1408)}},
 		"ClaimedRequests": {
 			"The claim's own requests count, and a limit lowers a request.",

@@ -28,11 +28,11 @@ func TestDisksConsent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, namespace, claim, xr, spec, wantError string
 	}{
-		"Own":      {"Both are of the control plane's namespace.", "tenant-a", storageClaim, storageXR, inPool, ""},
+		"Own":      {"Both are in the control plane's namespace.", "tenant-a", storageClaim, storageXR, inPool, ""},
 		"Friend":   {"Both owners consent.", "friends-x", friends, storageXR, inPool, ""},
-		"Stranger": {"The control plane may, and this namespace may not.", "friends-x", storageClaim, storageXR, inPool, none},
+		"Stranger": {"The control plane is allowed, and the namespace is not.", "friends-x", storageClaim, storageXR, inPool, none},
 		"Consumer": {
-			"The namespace may, and the control plane is none.", "tenant-a", storageClaim,
+			"The namespace is allowed, and the control plane is not a consumer.", "tenant-a", storageClaim,
 			strings.Replace(storageXR, "tenant-a, name: cloud}}, ", "tenant-a, name: third}}, ", 1), inPool,
 			"spec.storage.clusterRef: the storage cluster ceph of namespace storage has consumers, and control plane cloud of namespace " +
 				"tenant-a is not among them; have its owner add it to spec.consumers there",
@@ -74,10 +74,10 @@ func TestDisksUnknown(t *testing.T) {
 		others []*structpb.Struct
 		waits  string
 	}{
-		"Silent":  {"It begins again.", objects(storageClaim, withoutStatus), "waits for storage cluster ceph of namespace storage to publish its pools"},
-		"Revoked": {"It was allowed.", objects(strings.Replace(storageClaim, "[tenant-a]", "[]", 1), storageXR), "spec.storage.clusterRef: there is no StorageCluster"},
+		"Silent":  {"The StorageCluster has no status.", objects(storageClaim, withoutStatus), "waits for storage cluster ceph of namespace storage to publish its pools"},
+		"Revoked": {"The permission was revoked.", objects(strings.Replace(storageClaim, "[tenant-a]", "[]", 1), storageXR), "spec.storage.clusterRef: there is no StorageCluster"},
 		"Gone":    {"It was deleted.", nil, "spec.storage.clusterRef: there is no StorageCluster"},
-		"Pool":    {"It is not there any more.", objects(storageClaim, strings.Replace(storageXR, "name: vms, pool: cloud-vms", "name: disks, pool: d", 1)), "waits for pool vms"},
+		"Pool":    {"The pool was removed.", objects(storageClaim, strings.Replace(storageXR, "name: vms, pool: cloud-vms", "name: disks, pool: d", 1)), "waits for pool vms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := withStorage(inPool, "tenant-a", storageClaim, storageXR)

@@ -56,7 +56,7 @@ func TestValues(t *testing.T) {
 		"address and product":              {reason: "The device at the address is unknown.", spec: `pciDevices: [{name: a, address: "0000:3b:00.0", resourceClass: CUSTOM_A}, {name: b, vendorID: 10de, productID: 20b5, resourceClass: CUSTOM_B}]`},
 		"migrations of the node's libvirt": {"Its operating system configures it.", "virtualization: {libvirt: {mode: Host}}, networks: {liveMigration: {interface: bond0}}", "spec.networks.liveMigration.interface: requires virtualization.libvirt.mode Managed: with mode Host the operating system of the node configures its libvirt; remove it"},
 		"memory of every agent": {
-			"None starts with so little.",
+			"The processes cannot start with less.",
 			"virtualization: {libvirt: {resources: {limits: {memory: 8Mi}}}}, agents: {novaCompute: {resources: {limits: {memory: 8Mi}}}, ovnController: {resources: {limits: {memory: 8Mi}}}, " +
 				"openvswitch: {resources: {limits: {memory: 8Mi}}}, metadata: {resources: {limits: {memory: 8Mi}}}, labelsInjector: {resources: {limits: {memory: 8Mi}}}}",
 			"spec.agents.novaCompute.resources.limits.memory: must be at least 256Mi for nova-compute, not 8Mi: nova-compute and its privileged helper need as much; set 256Mi or more, or remove the field\n" +

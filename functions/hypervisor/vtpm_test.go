@@ -103,12 +103,12 @@ func TestLibvirt_VTPM(t *testing.T) {
 		before, want string
 	}{
 		{"complete", "The image has it.", all, "", "42424\n"},
-		{"again", "A pod before had it, too.", all, "42424\n", "42424\n"},
+		{"again", "The previous pod also had it.", all, "42424\n", "42424\n"},
 		{"none", "The image does not have it.", nil, "", ""},
-		{"no longer", "The image of a pod before had it.", nil, "42424\n", ""},
-		{"without swtpm", "Nothing emulates.", all[1:], "42424\n", ""},
-		{"without swtpm_setup", "Nothing makes the state.", []string{all[0], all[2]}, "42424\n", ""},
-		{"without swtpm_ioctl", "Nothing ends the emulator.", all[:2], "42424\n", ""},
+		{"no longer", "The previous image had it.", nil, "42424\n", ""},
+		{"without swtpm", "The emulator is missing.", all[1:], "42424\n", ""},
+		{"without swtpm_setup", "The program that creates the state is missing.", []string{all[0], all[2]}, "42424\n", ""},
+		{"without swtpm_ioctl", "The program that stops the emulator is missing.", all[:2], "42424\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			programs := map[string]string{"virt-admin": "", "libvirtd": "", "virsh": "", "chown": "", "chmod": "", "find": ""}

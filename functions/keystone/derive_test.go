@@ -27,7 +27,7 @@ func TestReleases(t *testing.T) {
 		want               want
 	}{
 		"new": {
-			reason: "Nothing is installed: the wanted release is the first.", release: "2025.2",
+			reason: "Nothing is installed: the desired release is the first.", release: "2025.2",
 			want: want{Target: "2025.2", Effective: "2025.2", Image: current, SchemaImage: current, Version: version},
 		},
 		"same": {
@@ -90,7 +90,7 @@ func TestReleases(t *testing.T) {
 			},
 		},
 		"bad image": {
-			reason: "Not by an API server, which refuses it.", release: "2025.2", change: set("Not an image", "image", "repository"),
+			reason: "An API server rejects it.", release: "2025.2", change: set("Not an image", "image", "repository"),
 			want: want{Err: "spec.image"},
 		},
 	}

@@ -444,7 +444,7 @@ target:
         k8s.mariadb.com/watch: "true"
 `,
 		},
-		"administrator": {reason: "So is his.", file: "small", resource: "admin-secret", path: []any{"spec", "target"}, want: `
+		"administrator": {reason: "The administrator's password is retained.", file: "small", resource: "admin-secret", path: []any{"spec", "target"}, want: `
 creationPolicy: Orphan
 name: keystone-admin
 template:
@@ -453,7 +453,7 @@ template:
     username: admin
   engineVersion: v2
 `},
-		"proxy's passphrase": {reason: "So is the proxy's.", file: "federation", resource: "federation-secret", path: []any{"spec", "target"}, want: `
+		"proxy's passphrase": {reason: "The proxy's passphrase is retained.", file: "federation", resource: "federation-secret", path: []any{"spec", "target"}, want: `
 creationPolicy: Orphan
 name: keystone-federation
 template:

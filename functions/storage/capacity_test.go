@@ -23,14 +23,14 @@ func TestCapacityLimit(t *testing.T) {
 		return "nodes: [" + strings.Join(out, ", ") + "]"
 	}
 	for name, tc := range map[string]struct{ reason, spec, exceeded, accepted string }{
-		"OneCopy":     {"85 % of a device.", nodes("100Ti") + ", replicationFactor: 1, allowDataLoss: true", "86Ti", "85Ti"},
-		"ThreeEqual":  {"A copy on each.", nodes("100Ti", "100Ti", "100Ti"), "86Ti", "85Ti"},
+		"OneCopy":     {"85 % of a device can be used.", nodes("100Ti") + ", replicationFactor: 1, allowDataLoss: true", "86Ti", "85Ti"},
+		"ThreeEqual":  {"Each node has one copy.", nodes("100Ti", "100Ti", "100Ti"), "86Ti", "85Ti"},
 		"Largest":     {"Additional capacity of one node cannot be used.", nodes("10Ti", "10Ti", "100Ti"), "9Ti", "8Ti"},
-		"Spread":      {"Of four nodes, three at a time.", nodes("30Ti", "30Ti", "30Ti", "30Ti"), "35Ti", "34Ti"},
+		"Spread":      {"Copies are on three of four nodes.", nodes("30Ti", "30Ti", "30Ti", "30Ti"), "35Ti", "34Ti"},
 		"LargestOf4":  {"Two copies are on three small nodes.", nodes("20Ti", "20Ti", "20Ti", "500Ti"), "26Ti", "25Ti"},
-		"TwoCopies":   {"Half of both.", nodes("20Ti", "20Ti", "20Ti", "20Ti") + ", replicationFactor: 2", "35Ti", "34Ti"},
+		"TwoCopies":   {"Half of the capacity can be used.", nodes("20Ti", "20Ti", "20Ti", "20Ti") + ", replicationFactor: 2", "35Ti", "34Ti"},
 		"Devices":     {"All devices of a node are one failure domain.", nodes("10Ti+10Ti", "20Ti", "5Ti+15Ti"), "18Ti", "17Ti"},
-		"OSD":         {"Each device is one.", nodes("10Ti+10Ti+10Ti") + ", failureDomain: osd", "9Ti", "8Ti"},
+		"OSD":         {"Each device is a failure domain.", nodes("10Ti+10Ti+10Ti") + ", failureDomain: osd", "9Ti", "8Ti"},
 		"Zones":       {"The nodes limit the capacity of zones.", nodes("100Ti", "100Ti", "100Ti") + ", failureDomain: zone", "86Ti", "85Ti"},
 		"ClassOfPool": {"Devices of the claim's class.", nodes("100Ti", "100Ti", "100Ti") + ", deviceClass: hdd", "86Ti", "85Ti"},
 	} {
@@ -187,10 +187,10 @@ func TestWithoutCopy(t *testing.T) {
 			"One pool has a single copy.", two + ", replicationFactor: 2, pools: [{name: images}, {name: vms, replicated: {size: 1, allowDataLoss: true}}]",
 			down("OSD_DOWN", "1 osds down"), "False OSD_DOWN",
 		},
-		"Devices": {"Both copies.", one + ", replicationFactor: 2, failureDomain: osd", down("OSD_DOWN", "2 osds down"), "False OSD_DOWN"},
-		"Device":  {"Another device has it.", one + ", replicationFactor: 2, failureDomain: osd", down("OSD_DOWN", "1 osds down"), "True"},
-		"Nodes":   {"Every node.", two + ", replicationFactor: 2", down("OSD_HOST_DOWN", "2 hosts (2 osds) down"), "False OSD_HOST_DOWN"},
-		"Node":    {"Devices of one node.", two + ", replicationFactor: 2", down("OSD_DOWN", "2 osds down"), "True"},
+		"Devices": {"Both copies are lost.", one + ", replicationFactor: 2, failureDomain: osd", down("OSD_DOWN", "2 osds down"), "False OSD_DOWN"},
+		"Device":  {"Another device has the copy.", one + ", replicationFactor: 2, failureDomain: osd", down("OSD_DOWN", "1 osds down"), "True"},
+		"Nodes":   {"All nodes are down.", two + ", replicationFactor: 2", down("OSD_HOST_DOWN", "2 hosts (2 osds) down"), "False OSD_HOST_DOWN"},
+		"Node":    {"The devices belong to one node.", two + ", replicationFactor: 2", down("OSD_DOWN", "2 osds down"), "True"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := complete(t, "{"+tc.spec+"}")

@@ -139,17 +139,17 @@ func TestExternalValidation(t *testing.T) {
 		`pools: [{name: images}], cluster: {ref: {name: east}}}`
 	keystone := strings.Replace(in("east", ""), "{name: objects}", "{name: objects, keystone: {controlPlaneRef: {namespace: a, name: b}}}", 1)
 	for name, tc := range map[string]struct{ reason, spec, platform, field, message string }{
-		"Another's": {"It is not offered here.", in("theirs", ""), clusters, "spec.cluster.ref.name", `cluster "theirs" is not available`},
+		"Another's": {"The namespace may not use it.", in("theirs", ""), clusters, "spec.cluster.ref.name", `cluster "theirs" is not available`},
 		"None":      {"It does not exist; the error is the same.", in("none", ""), clusters, "spec.cluster.ref.name", `cluster "none" is not available`},
-		"External":  {"It runs nowhere here.", external, clusters, "spec.cluster", "remove cluster"},
-		"Keystone":  {"No user would reach it.", keystone, clusters, "spec.objectStores[0].keystone", "remove keystone"},
-		"Beside":    {"They do in one cluster.", strings.Replace(keystone, "name: east", "name: here", 1), clusters, "", ""},
+		"External":  {"It does not run in a cluster of the platform.", external, clusters, "spec.cluster", "remove cluster"},
+		"Keystone":  {"Users cannot reach the gateways.", keystone, clusters, "spec.objectStores[0].keystone", "remove keystone"},
+		"Beside":    {"They can in one cluster.", strings.Replace(keystone, "name: east", "name: here", 1), clusters, "", ""},
 		"Pods":      {"Clients check whether they can reach them.", with("cluster: {ref: {name: east}}, network: {host: false}"), clusters, "", ""},
 		"Pulls": {
-			"Nor does the claim's own.", in("east", ", images: {pullSecrets: [own]}"), strings.Replace(storeless, "pullSecrets: [registry]", "pullSecrets: []", 1),
+			"The claim's pull secrets cannot be copied.", in("east", ", images: {pullSecrets: [own]}"), strings.Replace(storeless, "pullSecrets: [registry]", "pullSecrets: []", 1),
 			"spec.images.pullSecrets", "pull secrets require a secret store",
 		},
-		"Storeless": {"Nothing goes to another cluster.", in("east", ""), strings.Replace(storeless, "pullSecrets: [registry]", "pullSecrets: []", 1), "", ""},
+		"Storeless": {"No Secret is copied to another cluster.", in("east", ""), strings.Replace(storeless, "pullSecrets: [registry]", "pullSecrets: []", 1), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(tc.spec, tc.platform)

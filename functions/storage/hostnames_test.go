@@ -21,13 +21,13 @@ func TestHostnames(t *testing.T) {
 	)
 	limits := func(domains string) string { return ", limits: [" + fmt.Sprintf(nodes, domains) + "]" }
 	for name, tc := range map[string]struct{ reason, host, platform, field, message string }{
-		"Own":       {"It lies below the namespace's domain.", "s3.tenant-a.example.com", gateway + limits(""), "", ""},
-		"Others":    {"It lies below another namespace's.", "s3.tenant-b.example.com", gateway + limits(""), "spec.objectStores[0].hostname", "is not a subdomain of tenant-a.example.com"},
-		"Platform":  {"It would be the platform's.", "keystone.example.com", gateway + limits(""), "spec.objectStores[0].hostname", "is not a subdomain of"},
-		"Limit":     {"A limit has it.", "s3.tenant-a.example.org", gateway + limits(`, domains: ["{namespace}.example.org"]`), "", ""},
-		"Beside":    {"And no other one.", "s3.tenant-a.example.com", gateway + limits(`, domains: ["{namespace}.example.org"]`), "spec.objectStores[0].hostname", "is not in the domains"},
+		"Own":       {"It is below the namespace's domain.", "s3.tenant-a.example.com", gateway + limits(""), "", ""},
+		"Others":    {"It is below another namespace's domain.", "s3.tenant-b.example.com", gateway + limits(""), "spec.objectStores[0].hostname", "is not a subdomain of tenant-a.example.com"},
+		"Platform":  {"It is a name of the platform.", "keystone.example.com", gateway + limits(""), "spec.objectStores[0].hostname", "is not a subdomain of"},
+		"Limit":     {"A limit allows it.", "s3.tenant-a.example.org", gateway + limits(`, domains: ["{namespace}.example.org"]`), "", ""},
+		"Beside":    {"The domains of a limit replace the default.", "s3.tenant-a.example.com", gateway + limits(`, domains: ["{namespace}.example.org"]`), "spec.objectStores[0].hostname", "is not in the domains"},
 		"NoGateway": {"It would not be served.", "s3.tenant-a.example.com", all, "spec.objectStores[0].hostname", "the platform does not expose services"},
-		"None":      {"The same.", "s3.tenant-a.example.com", ", exposure: {type: None}" + all, "spec.objectStores[0].hostname", "the platform does not expose services"},
+		"None":      {"Exposure is disabled.", "s3.tenant-a.example.com", ", exposure: {type: None}" + all, "spec.objectStores[0].hostname", "the platform does not expose services"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(with("objectStores: [{name: objects, hostname: "+tc.host+"}]"), "{domain: example.com"+tc.platform+"}")

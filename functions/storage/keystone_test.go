@@ -66,10 +66,10 @@ func TestLogin(t *testing.T) {
 		want     string
 	}{
 		"In":          {"Access is granted.", w.Observed, existing},
-		"Taken back":  {"The control plane has taken its consent back, and the account is gone.", patchObserved(t, w, service, withoutAccount), ""},
+		"Taken back":  {"The control plane has revoked the grant, and the account is deleted.", patchObserved(t, w, service, withoutAccount), ""},
 		"Deleted":     {"The KeystoneService was deleted and is created again; access was not revoked.", patchObserved(t, w, service, nil), existing},
 		"NoStatus":    {"It exists again, without status.", patchObserved(t, w, service, func(o map[string]any) { delete(o, "status") }), existing},
-		"No password": {"Nor has who deleted the copy of the Secret, and Rook's gateways know the password.", patchObserved(t, w, secret, nil), existing},
+		"No password": {"The copy of the Secret was deleted; Rook's gateways already have the password.", patchObserved(t, w, secret, nil), existing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := keystoneOf(t, w, tc.observed); got != tc.want {

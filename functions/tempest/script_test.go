@@ -302,12 +302,12 @@ func TestScriptLogins(t *testing.T) {
 			[3]string{"somebody@project=" + project}, true,
 		},
 		"Undescribed": {
-			"A name alone is no mark, for a project as little as for the users that are called like it.",
+			"A name alone does not mark a project or its users.",
 			project + "-project@project=" + project, project + " " + project + "2:ours " + project + "3:" + project + "-desc", "",
 			[3]string{project + "-project@project=" + project, project + " " + project + "2:ours " + project + "3:" + project + "-desc"}, true,
 		},
 		"Unnumbered": {
-			"Nor is a description.", "", "tempest:tempest-desc tempest-nightly:tempest-nightly-desc tempest-a-0:tempest-a-0-desc tempest-a-1-b:tempest-a-1-b-desc", "",
+			"A description without a number does not mark it.", "", "tempest:tempest-desc tempest-nightly:tempest-nightly-desc tempest-a-0:tempest-a-0-desc tempest-a-1-b:tempest-a-1-b-desc", "",
 			[3]string{"", "tempest:tempest-desc tempest-nightly:tempest-nightly-desc tempest-a-0:tempest-a-0-desc tempest-a-1-b:tempest-a-1-b-desc"}, true,
 		},
 		"Elsewhere": {

@@ -407,7 +407,7 @@ var invalidHypervisors = map[string]invalidChange{
 		put(spec, object{"clusterRef": object{"namespace": "nobody", "name": "ceph"}, "pool": "vms"}, "storage")
 		w.require("storage-claim.nobody.ceph")
 	}},
-	"two who empty nodes": {typ: respond.SpecValid, wantMessage: "spec.virtualization.evictOnCordon: with lifecycle", make: func(_ *simulation, spec object) {
+	"two who empty nodes": {typ: respond.SpecValid, wantMessage: "spec.virtualization.evictOnCordon: cannot be set together with lifecycle", make: func(_ *simulation, spec object) {
 		put(spec, object{"enabled": true, "credentialsSecretRef": object{"name": "operator"}}, "lifecycle")
 		put(spec, true, "virtualization", "evictOnCordon")
 		put(spec, object{"mode": "Managed"}, "virtualization", "libvirt")
