@@ -122,16 +122,16 @@ func TestCompositesPolicy(t *testing.T) {
 		empty    = "metadata: {name: keystone, namespace: i}"
 	)
 	cases := map[string]struct{ reason, object, user, want string }{
-		"Claimed":             {"It would be made again.", claimed, "root", "delete the claim instead"},
+		"Claimed":             {"It would be made again.", claimed, "root", "cannot be deleted directly"},
 		"ClaimedByCrossplane": {"Crossplane deletes it when its claim goes.", claimed, crossplane, ""},
 		"ClaimedByCollector":  {"The garbage collector deletes the objects of a deleted owner.", claimed, collector, ""},
-		"Composed":            {"The same applies to objects of another composite resource.", composed, "root", "delete the claim instead"},
+		"Composed":            {"The same applies to objects of another composite resource.", composed, "root", "cannot be deleted directly"},
 		"ComposedByCollector": {"The garbage collector does it in the foreground.", composed, collector, ""},
 		"Namespace":           {"A namespace takes its contents along.", composed, "system:serviceaccount:kube-system:namespace-controller", ""},
 		"Alone":               {"Without a claim, it belongs to its creator.", alone, "root", ""},
 		"Owned":               {"An owner that does not control is no parent.", owned, "root", ""},
 		"NoSpec":              {"An object without a spec is no error.", empty, "root", ""},
-		"Function":            {"No other service account may.", claimed, "system:serviceaccount:crossplane-system:function", "delete the claim instead"},
+		"Function":            {"No other service account may.", claimed, "system:serviceaccount:crossplane-system:function", "cannot be deleted directly"},
 	}
 	p := policy(t, domain, "cobaltcore-composites")
 	for name, tc := range cases {

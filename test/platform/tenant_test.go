@@ -173,8 +173,8 @@ func TestTenant(t *testing.T) {
 		return func(c client.Client) error { return c.Delete(t.Context(), bare(kind, namespace, name)) }
 	}
 	try(t, administrator, map[string]attack{
-		"DeleteComposite": {"The claim makes it again.", remove(compositeKind, "", composite), "delete the claim instead"},
-		"DeleteKeystone":  {"So does the composite resource.", remove(keystoneKind, lives, "keystone"), "delete the claim instead"},
+		"DeleteComposite": {"The claim makes it again.", remove(compositeKind, "", composite), "cannot be deleted directly"},
+		"DeleteKeystone":  {"So does the composite resource.", remove(keystoneKind, lives, "keystone"), "cannot be deleted directly"},
 		"Pause":           {"A tenant's commit is no word of the platform's.", pause, "metadata.annotations of crossplane.io"},
 	})
 	operator, err := cloud.As("operator", platform.PlatformTeam, "system:masters")
