@@ -42,7 +42,7 @@ pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-generate: ## Generate deep copies, definitions, reference tables and the pictures of the README
+generate: ## Generate deep copies, definitions, reference tables, and the tables and pictures of other pages
 	$(call run,controller-gen) object paths=./apis/...
 	crds=$$(mktemp -d) && trap 'rm -r "$$crds"' EXIT && \
 	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis hack/xrd/testdata
@@ -91,9 +91,10 @@ crash: ## Fail each call of the companion's controllers to the API server, inste
 bench: ## Run the benchmarks COUNT (6) times, in the format of benchstat
 	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./...
 
-preview: ## Show all objects that a claim is composed into, without a cluster: CLAIM=file [OUT=folder] [FORMAT=tree|yaml|json|dot]
+preview: claims = $(or $(CLAIM),$(addprefix examples/complete/,storage.yaml control-plane.yaml hypervisors.yaml))
+preview: ## Show all objects that claims are composed into, without a cluster; by default a whole cloud: [CLAIM="file ..."] [OUT=folder] [FORMAT=tree|yaml|json|dot]
 	@hack/compile.sh -o "$(CACHE)/bin/cobaltcore" ./cmd/cobaltcore
-	@"$(CACHE)/bin/cobaltcore" preview $(if $(CLAIM),-f "$(CLAIM)") $(if $(OUT),--out "$(OUT)") $(if $(FORMAT),--format "$(FORMAT)")
+	@"$(CACHE)/bin/cobaltcore" preview $(foreach claim,$(claims),-f "$(claim)") $(if $(OUT),--out "$(OUT)") $(if $(FORMAT),--format "$(FORMAT)")
 
 demo: ## Create a claim in a real Crossplane on this machine, and run until stopped: [CLAIM=file] [ARGS=--remote]
 	@hack/compile.sh -o "$(CACHE)/bin/demo" ./test/platform/demo
