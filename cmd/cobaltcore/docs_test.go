@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,10 +16,26 @@ var (
 	fencedCode  = regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```$")
 	previewLine = regexp.MustCompile(`(?m)^\s*(?:cobaltcore|go run \./cmd/cobaltcore) (preview\b[^#|>&\n]*)`)
 	makePreview = regexp.MustCompile(`(?m)^\s*(?:time )?make preview CLAIM="?(examples/[^"#|>&\n]*\.yaml)"?`)
+	claimKind   = regexp.MustCompile(`(?m)^kind: (` + strings.Join(referencedKinds, "|") + `)$`)
 	exampleFile = regexp.MustCompile(`\bexamples/[A-Za-z0-9_/-]+\.yaml\b`)
 )
 
-// TestExamplesOfPages checks that every example that a page names exists, and that every preview of examples on a page succeeds.
+// withOthers are the examples of claims that refer to another claim, with the examples of those.
+var withOthers = map[string][]string{
+	"examples/complete/control-plane.yaml": {"examples/complete/storage.yaml"},
+	"examples/complete/hypervisors.yaml":   {"examples/complete/storage.yaml", "examples/complete/control-plane.yaml"},
+	"examples/hypervisor/agents.yaml":      {"examples/hypervisor/agents-control-plane.yaml"},
+	"examples/hypervisor/claim.yaml":       {"examples/hypervisor/control-plane.yaml"},
+	"examples/hypervisor/own-cluster.yaml": {"examples/hypervisor/exposed-control-plane.yaml"},
+	"examples/hypervisor/sriov.yaml":       {"examples/hypervisor/sriov-control-plane.yaml"},
+	"examples/keystoneservice/agent.yaml":  {"examples/keystoneservice/control-plane.yaml"},
+	"examples/keystoneservice/claim.yaml":  {"examples/keystoneservice/control-plane.yaml"},
+	"examples/storage/control-plane.yaml":  {"examples/storage/claim.yaml"},
+	"examples/storage/hypervisors.yaml":    {"examples/storage/claim.yaml", "examples/storage/control-plane.yaml"},
+}
+
+// TestExamplesOfPages checks that every example that a page names exists, that every claim among them can be previewed, and that every
+// preview of examples on a page succeeds.
 func TestExamplesOfPages(t *testing.T) {
 	t.Chdir("../..")
 	pages := []string{"README.md", "CONTRIBUTING.md"}
@@ -32,14 +49,19 @@ func TestExamplesOfPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands := map[string][]string{} // Pages by command.
+	claims := map[string][]string{}   // Pages by claim.
 	for _, page := range pages {
 		data, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, file := range exampleFile.FindAllString(string(data), -1) {
-			if _, err := os.Stat(file); err != nil {
+			example, err := os.ReadFile(file)
+			if err != nil {
 				t.Errorf("%s names %s, which does not exist", page, file)
+			}
+			if claimKind.Match(example) {
+				claims[file] = append(claims[file], page)
 			}
 		}
 		for _, command := range previewsOf(string(data)) {
@@ -48,6 +70,12 @@ func TestExamplesOfPages(t *testing.T) {
 	}
 	if len(commands) < 5 {
 		t.Fatalf("found %d previews only: %v", len(commands), commands)
+	}
+	for file, from := range claims {
+		covered := func(command string) bool { return strings.Contains(command, file) }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(commands)), covered) {
+			commands["preview -f "+strings.Join(append([]string{file}, withOthers[file]...), " -f ")] = from
+		}
 	}
 	for command, from := range commands {
 		t.Run(command, func(t *testing.T) {
