@@ -8,50 +8,31 @@ import (
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 )
 
-const routingPaths = "Paths"
-
-// addresses derives the endpoints of all services.
-func (m *model) addresses() {
-	for _, s := range m.services {
-		s.endpoints.internal = s.internal(s.name, m.instance)
-		s.endpoints.public = s.endpoints.internal
-		if s.externalURL != "" {
-			s.endpoints = endpoints{public: string(s.externalURL), internal: string(s.externalURL)}
-			continue
-		}
-		if m.exposure.Type != exposure.None {
-			m.expose(s)
-		}
+// addressesOf returns the addresses of a service, and its exposure, nil if it is not reachable from outside.
+func addressesOf(c *claim.Claim, s *serviceState) (endpoints, *common.ServiceExposure) {
+	if s.externalURL != "" {
+		return endpoints{public: string(s.externalURL), internal: string(s.externalURL)}, nil
 	}
-}
-
-// expose gives a service its public address.
-func (m *model) expose(s *serviceState) {
-	e := common.ServiceExposure{Exposure: m.exposure, TLS: m.tls, Hostname: s.basics.Hostname}
-	if m.exposure.Routing == routingPaths && s.path != "" {
+	internal := s.internal(s.name, c.Instance)
+	if c.Exposure.Type == exposure.None {
+		return endpoints{public: internal, internal: internal}, nil
+	}
+	e := common.ServiceExposure{Exposure: c.Exposure, TLS: c.TLS, Hostname: s.basics.Hostname}
+	if c.Exposure.Routing == claim.RoutingPaths && s.path != "" {
 		e.Path = s.path
-		e.Hostname = cmp.Or(e.Hostname, common.Hostname(m.domain))
+		e.Hostname = cmp.Or(e.Hostname, common.Hostname(c.Domain))
 	}
-	e.Hostname = cmp.Or(e.Hostname, common.Hostname(s.name+"."+m.domain))
+	e.Hostname = cmp.Or(e.Hostname, common.Hostname(s.name+"."+c.Domain))
 	scheme := "https"
-	if !ptr.Deref(m.tls.Enabled, true) {
+	if !ptr.Deref(c.TLS.Enabled, true) {
 		scheme = "http"
 	}
-	s.endpoints.public = fmt.Sprintf("%s://%s%s%s", scheme, e.Hostname, e.Path, s.version)
-	s.exposure = &e
-}
-
-// externalEndpoint returns the exposure of an endpoint with its own host name: the requested one, or a name below the domain of the claim.
-// It returns nil without exposure.
-func (m *model) externalEndpoint(requested common.Hostname, name string) *common.ServiceExposure {
-	if m.exposure.Type == exposure.None {
-		return nil
-	}
-	return &common.ServiceExposure{Exposure: m.exposure, TLS: m.tls, Hostname: cmp.Or(requested, common.Hostname(name+"."+m.domain))}
+	return endpoints{public: fmt.Sprintf("%s://%s%s%s", scheme, e.Hostname, e.Path, s.version), internal: internal}, &e
 }
 
 // host is a public host name with its owner and the field that sets it. A nil exposure means that it is not exposed.

@@ -9,6 +9,8 @@ import (
 	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -16,12 +18,12 @@ import (
 
 // barbican builds the composite resource of the key manager.
 func barbican(m *model, s *serviceState) runtime.Object {
-	b := m.spec.Services.Barbican
+	b := m.Spec.Services.Barbican
 	return &barbicanv1.Barbican{
-		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
+		TypeMeta: s.typeMeta(), ObjectMeta: m.ObjectMeta(s.name),
 		Spec: barbicanv1.BarbicanSpec{
-			ServiceSpec: m.serviceSpec(s), Placement: b.Placement, Storage: *b.Storage.DeepCopy(), Identity: m.identitySpec(), Queue: m.queueSpec(),
-			API: m.process(b.API), Worker: m.worker(b.Worker), UWSGI: s.processes(), Archive: ptr.Deref(b.Archive, common.Archive{}),
+			ServiceSpec: m.serviceSpec(s), Placement: b.Placement, Storage: *b.Storage.DeepCopy(), Identity: m.identitySpec(), Queue: m.QueueSpec(),
+			API: m.Process(b.API), Worker: m.Worker(b.Worker), UWSGI: s.processes(), Archive: ptr.Deref(b.Archive, common.Archive{}),
 		},
 	}
 }
@@ -32,9 +34,9 @@ func barbicanAPI(b *controlplanev1.Barbican) common.Workload {
 }
 
 func checkBarbican(m *model, s *serviceState, r release.Release) error {
-	b := m.spec.Services.Barbican
+	b := m.Spec.Services.Barbican
 	spec := s.spec()
-	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(b.API), b.Placement), "api.memory"
+	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(b.API), b.Placement), "api.memory"
 	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r)}
 	if b.API != nil { // All services check the memory themselves.
 		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *b.API))
@@ -52,48 +54,48 @@ func checkBarbican(m *model, s *serviceState, r release.Release) error {
 }
 
 // barbicanPods returns the costs of both processes.
-func barbicanPods(m *model, s *serviceState) []costItem {
-	b := m.spec.Services.Barbican
-	of := func(field string, p common.Process) costItem {
-		return costItem{field: s.field(field), replicas: *p.Replicas, resources: openstack.Resources(p), short: true}
+func barbicanPods(m *model, s *serviceState) []bounds.CostItem {
+	b := m.Spec.Services.Barbican
+	of := func(field string, p common.Process) bounds.CostItem {
+		return bounds.CostItem{Field: s.field(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
 	}
-	return []costItem{
-		of(".api", m.process(b.API)), of(".worker", m.worker(b.Worker)),
-		{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes},
+	return []bounds.CostItem{
+		of(".api", m.Process(b.API)), of(".worker", m.Worker(b.Worker)),
+		{Field: s.field(""), Processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes},
 	}
 }
 
 // barbicanConnections returns the maximum number of database connections. The pool of a worker limits its connections.
 func barbicanConnections(m *model, s *serviceState) int64 {
-	return s.threads() + daemonsOf(m.worker(m.spec.Services.Barbican.Worker))
+	return s.threads() + claim.PoolConnections(m.Worker(m.Spec.Services.Barbican.Worker))
 }
 
 // barbicanSecrets lists the Secrets of a Vault.
-func barbicanSecrets(s *controlplanev1.Services) []secretReference {
+func barbicanSecrets(s *controlplanev1.Services) []claim.SecretReference {
 	if s.Barbican == nil || !s.Barbican.Enabled || s.Barbican.Vault == nil {
 		return nil // A disabled service needs no Secret.
 	}
 	v := s.Barbican.Vault
 	const field = "spec.services.barbican.vault."
 	login := []string{barbicanv1.VaultRoleIDKey, barbicanv1.VaultSecretIDKey}
-	out := []secretReference{{name: &v.SecretRef.Name, field: field + "secretRef", keys: login}}
+	out := []claim.SecretReference{{Name: &v.SecretRef.Name, Field: field + "secretRef", Keys: login}}
 	if ca := v.CASecretRef; ca != nil {
-		out = append(out, secretReference{name: &ca.Name, field: field + "caSecretRef", keys: []string{string(ca.Key)}})
+		out = append(out, claim.SecretReference{Name: &ca.Name, Field: field + "caSecretRef", Keys: []string{string(ca.Key)}})
 	}
 	return out
 }
 
-func barbicanReferences(path string, value any) []externalReference {
+func barbicanReferences(path string, value any) []bounds.ExternalReference {
 	if v, ok := value.(barbicanv1.Vault); ok {
-		return []externalReference{{&vaultServers, path + ".url", v.URL}}
+		return []bounds.ExternalReference{{List: &bounds.VaultServers, Field: path + ".url", Value: v.URL}}
 	}
 	return nil
 }
 
 // keyManager returns the key manager settings of services that encrypt data, nil without a key manager.
 func (m *model) keyManager() *common.KeyManager {
-	if b := m.spec.Services.Barbican; b == nil || !b.Enabled {
+	if b := m.Spec.Services.Barbican; b == nil || !b.Enabled {
 		return nil
 	}
-	return &common.KeyManager{InternalURL: common.URL(barbicanv1.InternalURL(barbicanv1.ServiceName, m.instance))}
+	return &common.KeyManager{InternalURL: common.URL(barbicanv1.InternalURL(barbicanv1.ServiceName, m.Instance))}
 }

@@ -13,13 +13,13 @@ import (
 func catalog(m *model) ([]compose.Stage, error) {
 	apiVersion, kind := catalogv1.GroupVersionKind.ToAPIVersionAndKind()
 	xr := &catalogv1.IdentityCatalog{
-		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: m.objectMeta(catalogComponent),
+		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: m.ObjectMeta(catalogComponent),
 		Spec: catalogv1.IdentityCatalogSpec{
-			Crossplane:         m.crossplane(),
-			Target:             m.workloadCluster(),
+			Crossplane:         m.Crossplane(),
+			Target:             m.WorkloadCluster(),
 			AdminCloudRef:      adminCloud(),
 			KORCCloudRef:       korcCloud(),
-			Region:             m.spec.Global.Region,
+			Region:             m.Spec.Global.Region,
 			AdminUser:          m.adminUser(),
 			BootstrapResources: m.imports(),
 			Services:           len(m.services) > 1 || m.tested() || m.hasServiceGrants(),
@@ -36,8 +36,8 @@ func (m *model) imports() []catalogv1.BootstrapResource {
 	if m.identity.externalURL != "" {
 		return nil
 	}
-	if m.spec.KORC == nil || m.spec.KORC.BootstrapResources == nil {
+	if m.Spec.KORC == nil || m.Spec.KORC.BootstrapResources == nil {
 		return catalogv1.BootstrapResources()
 	}
-	return m.spec.KORC.BootstrapResources
+	return m.Spec.KORC.BootstrapResources
 }

@@ -35,7 +35,7 @@ func TestCinderManagers(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []int32
-			for _, b := range m.spec.Services.Cinder.Backends {
+			for _, b := range m.Spec.Services.Cinder.Backends {
 				got = append(got, *m.managersOf(b).Replicas)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -22,14 +22,7 @@ func ordered(t *testing.T, spec, platform, is string) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := m.server()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := toMap(server.Object().Object["spec"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	out, _ := at(object(t, composed(t, m, database)["database"]), "spec").(map[string]any)
 	return out
 }
 
@@ -120,7 +113,7 @@ func TestHostUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m.databaseHost()
+		return m.DatabaseSpec().Host
 	}
 	short := "mariadb-primary." + instance + ".svc"
 	for has, want := range map[string]string{short + ".cluster.local": short + ".cluster.local", short: short, "maxscale." + instance + ".svc.cluster.local": short} {
@@ -161,7 +154,7 @@ func TestBackups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stages, err := databaseBackup(m)
+		stages, err := m.ComposeBackup()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -13,15 +12,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
-
-func toMap(v any) (map[string]any, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]any{}
-	return out, json.Unmarshal(data, &out)
-}
 
 const remote = `{domain: example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}]}`
 

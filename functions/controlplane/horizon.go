@@ -26,15 +26,15 @@ import (
 // horizon builds the composite resource of the dashboard.
 func horizon(m *model, s *serviceState) runtime.Object {
 	spec := horizonv1.HorizonSpec{
-		ServiceBase: m.serviceBase(s), Workload: s.workload, Settings: *m.spec.Services.Horizon.Settings.DeepCopy(),
+		ServiceBase: m.serviceBase(s), Workload: s.workload, Settings: *m.Spec.Services.Horizon.Settings.DeepCopy(),
 		Identity: m.keystoneReference(), Services: m.dashboardServices(), UWSGI: s.processes(),
 	}
-	if w, f := spec.WebSSO, m.spec.Services.Keystone.Federation; w != nil && f != nil {
+	if w, f := spec.WebSSO, m.Spec.Services.Keystone.Federation; w != nil && f != nil {
 		for i := range w.Choices {
 			w.Choices[i].Provider = cmp.Or(w.Choices[i].Provider, f.Provider)
 		}
 	}
-	return &horizonv1.Horizon{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name), Spec: spec}
+	return &horizonv1.Horizon{TypeMeta: s.typeMeta(), ObjectMeta: m.ObjectMeta(s.name), Spec: spec}
 }
 
 // shownTypes maps the services that Horizon supports to their types in Horizon.
@@ -49,7 +49,7 @@ func (m *model) dashboardServices() []horizonv1.Shown {
 	var out []horizonv1.Shown
 	for _, s := range m.services {
 		if t, ok := shownTypes[s.name]; ok {
-			c := m.spec.Services.Cinder
+			c := m.Spec.Services.Cinder
 			out = append(out, horizonv1.Shown{
 				Type: t, InternalURL: common.URL(s.endpoints.internal), Policy: s.basics.Policy,
 				Backups: t == horizonv1.TypeVolume && c != nil && c.Backup != nil,
@@ -78,14 +78,14 @@ func horizonConnections(*model, *serviceState) int64 { return 0 }
 
 // horizonSSOOrigins returns the address to which Keystone redirects users after login at an identity provider.
 func horizonSSOOrigins(m *model, s *serviceState) []common.URL {
-	if m.spec.Services.Horizon.WebSSO == nil {
+	if m.Spec.Services.Horizon.WebSSO == nil {
 		return nil
 	}
 	return []common.URL{horizonv1.TokenURL(common.URL(s.endpoints.public))}
 }
 
 func checkHorizon(m *model, s *serviceState, r release.Release) error {
-	h := m.spec.Services.Horizon
+	h := m.Spec.Services.Horizon
 	spec := s.spec()
 	spec.MemoryField = "memory"
 	errs := []error{spec.Check(s.field(""), s.name, r), openstack.CheckAmounts(s.field(""), h.Process)}
@@ -97,7 +97,7 @@ func (m *model) checkWebSSO(field string, w *horizonv1.WebSSO) error {
 	if w == nil {
 		return nil
 	}
-	f := m.spec.Services.Keystone.Federation
+	f := m.Spec.Services.Keystone.Federation
 	if f == nil {
 		return invalid.Field(field, "Keystone has no identity provider; add one to services.keystone.federation, or remove websso")
 	}

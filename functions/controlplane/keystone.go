@@ -18,7 +18,8 @@ import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
@@ -31,7 +32,7 @@ import (
 
 // keystone builds the composite resource of the identity service.
 func keystone(m *model, s *serviceState) runtime.Object {
-	xr := &keystonev1.Keystone{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name), Spec: m.keystoneSpec(s)}
+	xr := &keystonev1.Keystone{TypeMeta: s.typeMeta(), ObjectMeta: m.ObjectMeta(s.name), Spec: m.keystoneSpec(s)}
 	xr.Spec.ServiceSpec = m.serviceSpec(s)
 	xr.Spec.DomainIDs = m.domainIDs
 	xr.Spec.Federation = m.federation()
@@ -43,7 +44,7 @@ func keystone(m *model, s *serviceState) runtime.Object {
 
 // federation returns the federation settings of the claim, with the control plane's own dashboards added to the trusted ones.
 func (m *model) federation() *keystonev1.Federation {
-	f := m.spec.Services.Keystone.Federation
+	f := m.Spec.Services.Keystone.Federation
 	if f == nil {
 		return nil
 	}
@@ -63,7 +64,7 @@ func (m *model) federation() *keystonev1.Federation {
 
 // keystoneSpec returns the Keystone settings of the claim. The caller adds the settings that all services share.
 func (m *model) keystoneSpec(s *serviceState) keystonev1.KeystoneSpec {
-	k := m.spec.Services.Keystone
+	k := m.Spec.Services.Keystone
 	return keystonev1.KeystoneSpec{
 		Workload:         s.workload,
 		External:         k.External,
@@ -100,17 +101,17 @@ func (m *model) checkExternal(s *serviceState) error {
 }
 
 func (m *model) adminUser() string {
-	if b := m.spec.Services.Keystone.Bootstrap; b != nil && b.AdminUser != "" {
+	if b := m.Spec.Services.Keystone.Bootstrap; b != nil && b.AdminUser != "" {
 		return b.AdminUser
 	}
 	return keystonev1.DefaultAdminUser
 }
 
 func (m *model) korcCredential() common.Rotation {
-	if m.spec.KORC == nil {
+	if m.Spec.KORC == nil {
 		return common.Rotation{}
 	}
-	return ptr.Deref(m.spec.KORC.CredentialRotation, common.Rotation{})
+	return ptr.Deref(m.Spec.KORC.CredentialRotation, common.Rotation{})
 }
 
 // visited returns Keystone's public address, which the companion requests like an external client. Nil: it has none.
@@ -137,11 +138,11 @@ func (m *model) keystoneReference() common.KeystoneReference {
 			Name: common.ObjectName(keystonev1.CertificateSecretName(identityService)), Key: certificate.CAKey,
 		},
 	}
-	if m.exposure.Type == exposure.GatewayAPI {
+	if m.Exposure.Type == exposure.GatewayAPI {
 		out.CAConfigMapRef = &common.LocalReference{Name: common.ObjectName(keystonev1.AuthorityName(identityService))}
 	}
 	if m.identity.externalURL != "" {
-		out.SharedAs = common.ObjectName(m.instance)
+		out.SharedAs = common.ObjectName(m.Instance)
 	}
 	return out
 }
@@ -151,11 +152,11 @@ func adminCloud() common.CloudCredentialsReference { return keystonev1.AdminClou
 
 func korcCloud() common.CloudCredentialsReference { return keystonev1.KORCCloud(identityService) }
 
-func keystoneSecrets(s *controlplanev1.Services) []secretReference {
-	var out []secretReference
+func keystoneSecrets(s *controlplanev1.Services) []claim.SecretReference {
+	var out []claim.SecretReference
 	key := func(r *common.SecretKeyReference, field string) {
 		if r != nil {
-			out = append(out, secretReference{name: &r.Name, field: "spec.services.keystone." + field, keys: []string{string(r.Key)}})
+			out = append(out, claim.SecretReference{Name: &r.Name, Field: "spec.services.keystone." + field, Keys: []string{string(r.Key)}})
 		}
 	}
 	if e := s.Keystone.External; e != nil {
@@ -175,19 +176,19 @@ func keystoneSecrets(s *controlplanev1.Services) []secretReference {
 }
 
 // identityHosts are the allowed hosts of external Keystones.
-var identityHosts = allowList{"keystoneHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.KeystoneHosts) }, limit.Hosts}
+var identityHosts = bounds.NewHostList("keystoneHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.KeystoneHosts) })
 
-func keystoneReferences(path string, value any) []externalReference {
+func keystoneReferences(path string, value any) []bounds.ExternalReference {
 	switch v := value.(type) {
 	case keystonev1.ExternalKeystone:
-		return []externalReference{{&identityHosts, path + ".authURL", string(v.AuthURL)}}
+		return []bounds.ExternalReference{{List: &identityHosts, Field: path + ".authURL", Value: string(v.AuthURL)}}
 	case keystonev1.LDAP:
-		return []externalReference{{&directoryHosts, path + ".url", v.URL}}
+		return []bounds.ExternalReference{{List: &bounds.DirectoryHosts, Field: path + ".url", Value: v.URL}}
 	case keystonev1.Federation:
-		return []externalReference{
-			{&openIDHosts, path + ".metadataURL", string(v.MetadataURL)},
-			{&openIDHosts, path + ".issuer", string(v.Issuer)},
-			{&openIDHosts, path + ".introspectionURL", string(v.IntrospectionURL)},
+		return []bounds.ExternalReference{
+			{List: &bounds.OpenIDHosts, Field: path + ".metadataURL", Value: string(v.MetadataURL)},
+			{List: &bounds.OpenIDHosts, Field: path + ".issuer", Value: string(v.Issuer)},
+			{List: &bounds.OpenIDHosts, Field: path + ".introspectionURL", Value: string(v.IntrospectionURL)},
 		}
 	}
 	return nil
@@ -198,13 +199,13 @@ func (m *model) sharedIdentity() *catalogv1.SharedKeystone {
 	if m.identity.externalURL == "" {
 		return nil
 	}
-	return &catalogv1.SharedKeystone{As: common.ObjectName(m.instance), URL: m.identity.externalURL}
+	return &catalogv1.SharedKeystone{As: common.ObjectName(m.Instance), URL: m.identity.externalURL}
 }
 
 // directories returns the domains whose users are in a directory.
 func (m *model) directories() []catalogv1.DomainName {
 	var out []catalogv1.DomainName
-	for _, b := range m.spec.Services.Keystone.IdentityBackends {
+	for _, b := range m.Spec.Services.Keystone.IdentityBackends {
 		out = append(out, catalogv1.DomainName(b.Domain))
 	}
 	return out
@@ -213,32 +214,34 @@ func (m *model) directories() []catalogv1.DomainName {
 // domainIDs maps names of domains to IDs.
 type domainIDs = map[string]keystonev1.DomainID
 
-// findDomains collects the IDs of the directories' domains. An ID that the catalog temporarily does not report is kept, because a change
+// existingDomains returns the IDs of the directories' domains. An ID that the catalog temporarily does not report is kept, because a change
 // replaces Keystone's pods.
-func (m *model) findDomains(observedState observe.State) {
-	catalog, _ := observedState.Get(catalogComponent)
+func (m *model) existingDomains() domainIDs {
+	var out domainIDs
+	catalog, _ := m.Observed.Get(catalogComponent)
 	for _, d := range m.directories() {
 		domain := string(d)
 		id := cmp.Or(catalog.String("status", "domainIDs", domain), m.identity.observed.String("spec", "domainIDs", domain))
 		if id == "" {
 			continue
 		}
-		if m.domainIDs == nil {
-			m.domainIDs = domainIDs{}
+		if out == nil {
+			out = domainIDs{}
 		}
-		m.domainIDs[domain] = keystonev1.DomainID(id)
+		out[domain] = keystonev1.DomainID(id)
 	}
+	return out
 }
 
 // hasServiceGrants reports whether other claims may register services in Keystone.
-func (m *model) hasServiceGrants() bool { return len(m.spec.KeystoneServices) > 0 }
+func (m *model) hasServiceGrants() bool { return len(m.Spec.KeystoneServices) > 0 }
 
 // checkServiceGrants returns an error for a service type of the catalog that another service uses. It checks only the permissions; the
 // function of KeystoneService checks the services themselves.
 func (m *model) checkServiceGrants() error {
 	var errs []error
 	indexes := map[string]int{}
-	for i, g := range m.spec.KeystoneServices {
+	for i, g := range m.Spec.KeystoneServices {
 		field := fmt.Sprintf("spec.keystoneServices[%d]", i)
 		for j, typ := range g.Types() {
 			at := field + ".additionalTypes"
@@ -269,7 +272,7 @@ func (m *model) checkIdentityNames(s *serviceState) error {
 				"whose password would be replaced; set another name, or disable services.%s", admin, strings.ToLower(admin)))
 	}
 	domains := map[string]int{}
-	backends := m.spec.Services.Keystone.IdentityBackends
+	backends := m.Spec.Services.Keystone.IdentityBackends
 	for i, b := range backends {
 		field, name := s.field(fmt.Sprintf(".identityBackends[%d].domain", i)), strings.ToLower(b.Domain)
 		if j, ok := domains[name]; ok {
@@ -287,13 +290,13 @@ func (m *model) checkIdentityNames(s *serviceState) error {
 
 // checkLogin returns an error for a proxy with too little memory, and for dashboards that would receive users' tokens unencrypted.
 func (m *model) checkLogin(s *serviceState) error {
-	f := m.spec.Services.Keystone.Federation
+	f := m.Spec.Services.Keystone.Federation
 	if f == nil {
 		return nil
 	}
 	errs := []error{minimum.CheckLimits(s.field(".federation.proxyResources"), minimum.FederationProxy, f.ProxyResources)}
 	for i, url := range f.TrustedDashboards {
-		if strings.HasPrefix(string(url), "http://") && ptr.Deref(m.tls.Enabled, true) {
+		if strings.HasPrefix(string(url), "http://") && ptr.Deref(m.TLS.Enabled, true) {
 			errs = append(errs, invalid.Field(s.field(fmt.Sprintf(".federation.trustedDashboards[%d]", i)),
 				"must begin with https://: users' tokens are "+
 					"sent there; use https, as in %s", horizonv1.TokenURL("https://dashboard.example.com")))

@@ -16,6 +16,8 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -28,14 +30,14 @@ import (
 
 // neutron builds the composite resource of the network service.
 func neutron(m *model, s *serviceState) runtime.Object {
-	n := m.spec.Services.Neutron
-	worker := m.worker(n.Workers)
+	n := m.Spec.Services.Neutron
+	worker := m.Worker(n.Workers)
 	out := &neutronv1.Neutron{
-		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
+		TypeMeta: s.typeMeta(), ObjectMeta: m.ObjectMeta(s.name),
 		Spec: neutronv1.NeutronSpec{
-			ServiceSpec: m.serviceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.identitySpec(), Queue: m.queueSpec(),
+			ServiceSpec: m.serviceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.identitySpec(), Queue: m.QueueSpec(),
 			Mechanism: cmp.Or(n.Mechanism, neutronv1.ByOVN), NotifiesNova: m.hasService(novav1.ServiceName),
-			API: m.process(n.API), Periodic: worker, UWSGI: s.processes(),
+			API: m.Process(n.API), Periodic: worker, UWSGI: s.processes(),
 		},
 	}
 	if m.usesOVN() {
@@ -49,9 +51,9 @@ func neutron(m *model, s *serviceState) runtime.Object {
 
 // rpcWorker returns the settings of the RPC workers that agents call. All of its pods work, each with three processes (functions/neutron).
 func (m *model) rpcWorker(requested *common.Process) common.Process {
-	r := m.size.apiResources.Requests
-	return mergeProcess(common.Process{
-		Replicas: new(m.size.daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
+	r := m.Size.APIResources.Requests
+	return claim.MergeProcess(common.Process{
+		Replicas: new(m.Size.Daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
 	}, []*common.Process{requested})
 }
 
@@ -60,19 +62,10 @@ func neutronAPI(n *controlplanev1.Neutron) common.Workload {
 	return *openstack.PlacedWorkload(ptr.Deref(n.API, common.Process{}), n.Placement)
 }
 
-// worker merges the settings of a process that runs one active and one standby pod with the daemon defaults of the size.
-func (m *model) worker(requested *common.Process) common.Process {
-	const onePlusOne = 2
-	r := m.size.daemonResources.Requests
-	return mergeProcess(common.Process{
-		Replicas: new(min(m.size.daemons, onePlusOne)), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
-	}, []*common.Process{requested})
-}
-
 func checkNeutron(m *model, s *serviceState, r release.Release) error {
-	n := m.spec.Services.Neutron
+	n := m.Spec.Services.Neutron
 	spec := s.spec()
-	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(n.API), n.Placement), "api.memory"
+	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(n.API), n.Placement), "api.memory"
 	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r), network.Check(s.field(""), n.Mechanism, n.Networks)}
 	switch {
 	case m.ownsOVN():
@@ -102,20 +95,20 @@ func checkNeutron(m *model, s *serviceState, r release.Release) error {
 }
 
 // neutronPods returns the costs of all processes and of the OVN databases.
-func neutronPods(m *model, s *serviceState) []costItem {
-	n := m.spec.Services.Neutron
+func neutronPods(m *model, s *serviceState) []bounds.CostItem {
+	n := m.Spec.Services.Neutron
 	const workers = 2 // maintenance and periodic
-	of := func(field string, p common.Process, times int32) costItem {
-		return costItem{field: s.field(field), replicas: *p.Replicas, times: times, resources: openstack.Resources(p), short: true}
+	of := func(field string, p common.Process, times int32) bounds.CostItem {
+		return bounds.CostItem{Field: s.field(field), Replicas: *p.Replicas, Times: times, Resources: openstack.Resources(p), Short: true}
 	}
-	out := []costItem{of(".api", m.process(n.API), 1), {field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes}}
+	out := []bounds.CostItem{of(".api", m.Process(n.API), 1), {Field: s.field(""), Processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes}}
 	if network.UsesAgents(n.Mechanism, n.Networks) {
 		out = append(out, of(".workers", m.rpcWorker(n.Workers), 1))
 	}
 	if !m.usesOVN() {
-		return append(out, of(".workers", m.worker(n.Workers), 1))
+		return append(out, of(".workers", m.Worker(n.Workers), 1))
 	}
-	out = append(out, of(".workers", m.worker(n.Workers), workers))
+	out = append(out, of(".workers", m.Worker(n.Workers), workers))
 	if m.ownsOVN() {
 		out = append(out, m.ovnParts(s.field(".ovn"))...)
 	}
@@ -123,21 +116,21 @@ func neutronPods(m *model, s *serviceState) []costItem {
 }
 
 // networkSecrets lists the Secrets of external OVN databases, and of object stores with backups of the control plane's own OVN databases.
-func networkSecrets(s *controlplanev1.Services) []secretReference {
+func networkSecrets(s *controlplanev1.Services) []claim.SecretReference {
 	if s.Neutron == nil || !s.Neutron.Enabled || s.Neutron.OVN == nil {
 		return nil // A disabled service needs no Secret.
 	}
-	var out []secretReference
+	var out []claim.SecretReference
 	add := func(b *controlplanev1.S3, part string) {
-		out = append(out, secretReference{
-			name: &b.CredentialsSecretRef.Name, field: "spec.services.neutron.ovn." + part + ".s3.credentialsSecretRef",
-			keys: mariadb.BucketKeys(b.PrivateCA),
+		out = append(out, claim.SecretReference{
+			Name: &b.CredentialsSecretRef.Name, Field: "spec.services.neutron.ovn." + part + ".s3.credentialsSecretRef",
+			Keys: mariadb.BucketKeys(b.PrivateCA),
 		})
 	}
 	if x := s.Neutron.OVN.External; x != nil {
-		out = append(out, secretReference{
-			name: &x.ClientSecretRef.Name, field: "spec.services.neutron.ovn.external.clientSecretRef",
-			keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey},
+		out = append(out, claim.SecretReference{
+			Name: &x.ClientSecretRef.Name, Field: "spec.services.neutron.ovn.external.clientSecretRef",
+			Keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey},
 		})
 	}
 	if b := s.Neutron.OVN.Backup; b != nil {
@@ -150,9 +143,9 @@ func networkSecrets(s *controlplanev1.Services) []secretReference {
 }
 
 // neutronReferences lists the networks of external OVN databases, which must be networks of hypervisors.
-func neutronReferences(path string, value any) []externalReference {
+func neutronReferences(path string, value any) []bounds.ExternalReference {
 	if v, ok := value.(controlplanev1.ExternalOVN); ok {
-		return listEntries(&hypervisorNetworks, path+".networks", v.Networks)
+		return bounds.ListEntries(&bounds.HypervisorNetworks, path+".networks", v.Networks)
 	}
 	return nil
 }
@@ -160,21 +153,21 @@ func neutronReferences(path string, value any) []externalReference {
 // neutronConnections returns the maximum number of database connections: in addition to requests, each API process handles OVN events, and
 // each worker has a parent process.
 func neutronConnections(m *model, s *serviceState) int64 {
-	n := m.spec.Services.Neutron
+	n := m.Spec.Services.Neutron
 	const processes, rpcProcesses = 2, 4 // An RPC worker has a parent and three processes.
-	out := s.threads() + processes*daemonsOf(m.worker(n.Workers))
+	out := s.threads() + processes*claim.PoolConnections(m.Worker(n.Workers))
 	if network.UsesAgents(n.Mechanism, n.Networks) {
-		out += rpcProcesses * daemonsOf(m.rpcWorker(n.Workers))
+		out += rpcProcesses * claim.PoolConnections(m.rpcWorker(n.Workers))
 	}
 	if m.usesOVN() {
-		out += int64(*s.workload.Replicas)*int64(s.processes().Processes)*pool + processes*daemonsOf(m.worker(n.Workers))
+		out += int64(*s.workload.Replicas)*int64(s.processes().Processes)*claim.PoolSize + processes*claim.PoolConnections(m.Worker(n.Workers))
 	}
 	return out
 }
 
 // usesOVN reports whether OVN implements the virtual networks, ownsOVN whether the control plane runs that OVN.
 func (m *model) usesOVN() bool {
-	n := m.spec.Services.Neutron
+	n := m.Spec.Services.Neutron
 	return n != nil && n.Enabled && n.Mechanism != neutronv1.ByOVS
 }
 
@@ -182,11 +175,11 @@ func (m *model) ownsOVN() bool { return m.usesOVN() && m.ovnSpecFromClaim().Exte
 
 // ovnSpecFromClaim returns the OVN settings of the claim.
 func (m *model) ovnSpecFromClaim() controlplanev1.OVN {
-	return ptr.Deref(m.spec.Services.Neutron.OVN, controlplanev1.OVN{})
+	return ptr.Deref(m.Spec.Services.Neutron.OVN, controlplanev1.OVN{})
 }
 
 // ovnNodes returns the placement of the OVN pods.
-func (m *model) ovnNodes() common.Placement { return m.spec.Services.Neutron.Placement }
+func (m *model) ovnNodes() common.Placement { return m.Spec.Services.Neutron.Placement }
 
 // ovnAt returns the addresses of the OVN databases. The observed addresses of the network service are used while OVN reports none.
 func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
@@ -231,17 +224,17 @@ func neutronHypervisorAccess(m *model, s *serviceState, to *controlplanev1.Hyper
 	if m.ownsOVN() {
 		to.Networks.IssuerRef, to.Networks.ExternalSouthbound = ovnIssuer(), m.externalSouthbound()
 	}
-	if n := m.spec.Services.Neutron; network.UsesAgents(n.Mechanism, n.Networks) {
+	if n := m.Spec.Services.Neutron; network.UsesAgents(n.Mechanism, n.Networks) {
 		to.Networks.Agents = m.networkAgents(s)
 	}
 }
 
 // networkAgents returns the settings of Neutron agents on nodes, including their own user of the queue.
 func (m *model) networkAgents(s *serviceState) *controlplanev1.NetworkAgents {
-	n, queue := m.spec.Services.Neutron, m.queueSpec()
+	n, queue := m.Spec.Services.Neutron, m.QueueSpec()
 	a := network.AgentsOf(n.Mechanism, n.Networks)
 	return &controlplanev1.NetworkAgents{
-		Queue: queue, VirtualHost: queue.VirtualHost(neutronv1.ServiceName), QueueSecretRef: local(openstack.QueueSecret(s.name)),
+		Queue: queue, VirtualHost: queue.VirtualHost(neutronv1.ServiceName), QueueSecretRef: claim.LocalReference(openstack.QueueSecret(s.name)),
 		Tunnels: a.Tunnels, SRIOVNetworks: a.Cards, ServicePlugins: a.Plugins, Distributed: a.Distributed, DNSDomain: a.DNSDomain,
 	}
 }
@@ -251,7 +244,7 @@ func (m *model) networksInSync() rules.Result {
 	if !m.usesOVN() || m.ovnSpecFromClaim().Sync == nil {
 		return rules.Result{}
 	}
-	observedState, _ := m.observed.Get(neutronv1.ServiceName)
+	observedState, _ := m.Observed.Get(neutronv1.ServiceName)
 	c, ok := observedState.Condition(neutronv1.InSync)
 	if !ok || c.Reason == "" {
 		return rules.Wait("NotAnswered", "request %q is pending", m.ovnSpecFromClaim().Sync.Request)
@@ -260,12 +253,12 @@ func (m *model) networksInSync() rules.Result {
 }
 
 // neutronLocations lists where backups of the OVN databases are stored.
-func neutronLocations(m *model, s *serviceState) []location {
+func neutronLocations(m *model, s *serviceState) []bounds.Location {
 	if !m.ownsOVN() || m.ovnSpecFromClaim().Backup == nil {
 		return nil
 	}
 	b := m.ovnSpecFromClaim().Backup.S3
-	return []location{bucketLocation(s.field(".ovn.backup.s3"), b.Endpoint, b.Bucket, b.Prefix)}
+	return []bounds.Location{bounds.BucketLocation(s.field(".ovn.backup.s3"), b.Endpoint, b.Bucket, b.Prefix)}
 }
 
 // checkExternalOVN returns an error for addresses of databases to which nothing connects.

@@ -171,7 +171,7 @@ func TestOVNStatus(t *testing.T) {
 	got := m.ovnSpec()
 	bucket := ovnv1.Bucket{
 		Bucket: "copies", Endpoint: "s3.example.com:443", Region: "west", Prefix: "clouds/a", PrivateCA: true,
-		CredentialsSecretRef: common.SecretReference{Name: common.ObjectName(m.secrets.Target("s3"))},
+		CredentialsSecretRef: common.SecretReference{Name: common.ObjectName(m.Secrets.Target("s3"))},
 	}
 	relay := common.Process{Replicas: new(int32(3)), CPU: new(intstr.FromInt32(2)), Memory: "512Mi"}
 	want := ovnv1.OVNClusterSpec{
@@ -189,7 +189,7 @@ func TestOVNStatus(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{m.secrets.Resource(m.secrets.Target("s3"))}, slices.Compact(m.copiesOfOVN())); diff != "" {
+	if diff := cmp.Diff([]string{m.Secrets.Resource(m.Secrets.Target("s3"))}, slices.Compact(m.copiesOfOVN())); diff != "" {
 		t.Errorf("it waits for (-want +got):\n%s", diff)
 	}
 	if o := derived(t, virtual(""), queued).ovnSpec(); o.Relay != nil || o.Backup != nil || o.RestoreFrom != nil || o.Southbound.Exposure != nil {
@@ -268,13 +268,13 @@ func TestExternalOVN(t *testing.T) {
 	s := m.services[1]
 	want := &neutronv1.OVN{
 		Northbound: "ssl:10.20.0.11:6641", Southbound: "ssl:10.20.0.11:6642", Networks: []common.CIDR{"10.20.0.0/24"},
-		ClientSecretRef: &common.SecretReference{Name: common.ObjectName(m.secrets.Target("theirs"))}, Sync: &common.OVNSyncRequest{Request: "a"},
+		ClientSecretRef: &common.SecretReference{Name: common.ObjectName(m.Secrets.Target("theirs"))}, Sync: &common.OVNSyncRequest{Request: "a"},
 	}
 	n := neutron(m, s).(*neutronv1.Neutron).Spec
 	if diff := cmp.Diff(want, n.OVN); diff != "" || n.Maintenance == nil || m.ownsOVN() {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got := m.copiesFor(s); !slices.Equal(got, []string{m.secrets.Resource(m.secrets.Target("theirs"))}) {
+	if got := m.copiesFor(s); !slices.Equal(got, []string{m.Secrets.Resource(m.Secrets.Target("theirs"))}) {
 		t.Errorf("it comes after %v", got)
 	}
 	if diff := cmp.Diff(&controlplanev1.OVNStatus{Northbound: want.Northbound, Southbound: want.Southbound}, m.ovnStatus()); diff != "" {

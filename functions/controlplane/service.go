@@ -11,6 +11,9 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -19,10 +22,6 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
-
-// foregroundFinalizer makes the garbage collector wait for a nested composite resource's children, also where the claim
-// was deleted in the background.
-const foregroundFinalizer = metav1.FinalizerDeleteDependents
 
 // service describes an OpenStack service to the control plane: a row of the table.
 type service struct {
@@ -46,23 +45,23 @@ type service struct {
 	// check returns an error for settings that the service rejects in a release, so that the claim reports it before anything is composed.
 	check func(*model, *serviceState, release.Release) error
 	// secrets lists the fields of the spec that name Secrets of the service. Nil: none.
-	secrets func(*controlplanev1.Services) []secretReference
+	secrets func(*controlplanev1.Services) []claim.SecretReference
 	// pools lists the fields of the spec that name pools of StorageClusters for the service. Nil: none.
-	pools func(*controlplanev1.Services) []poolReference
+	pools func(*controlplanev1.Services) []infrastructure.PoolReference
 	// externalReferences lists the references to external systems in a value of the service's types. Nil: none.
-	externalReferences func(path string, value any) []externalReference
+	externalReferences func(path string, value any) []bounds.ExternalReference
 	// pods returns the costs of its pods. Nil: its API is the only workload.
-	pods func(*model, *serviceState) []costItem
+	pods func(*model, *serviceState) []bounds.CostItem
 	// volumes returns the costs of its volumes, without the database. Nil: none.
-	volumes func(*model, *serviceState) []costItem
+	volumes func(*model, *serviceState) []bounds.CostItem
 	// locations lists where it stores data outside of the database, so that no two parts use the same location. Nil: none.
-	locations func(*model, *serviceState) []location
+	locations func(*model, *serviceState) []bounds.Location
 	// connections returns the maximum number of its database connections. Nil: one for each thread of its API.
 	connections func(*model, *serviceState) int64
 	// hosts lists the public host names in addition to the API's. Nil: none.
 	hosts func(*model, *serviceState) []host
 	// databases lists the database servers in addition to the control plane's. Nil: none.
-	databases func(*model, *serviceState) []databaseServer
+	databases func(*model, *serviceState) []infrastructure.DatabaseServer
 	// inspectors are the components of its Jobs that connect to all of these databases.
 	inspectors []string
 	// unrestricted reports whether pods violate the restricted Pod Security Standard. Nil: none do.
@@ -104,20 +103,23 @@ func (s *serviceState) public() bool { return s.exposure != nil || s.externalURL
 
 type endpoints struct{ public, internal string }
 
-// sortServices collects the enabled services and merges the settings of the claim with the defaults of the size.
-func (m *model) sortServices() {
+// enabledServices returns the enabled services in the order of the table, with the settings of the claim merged with the defaults of the
+// size.
+func enabledServices(c *claim.Claim) []*serviceState {
+	var out []*serviceState
 	for _, row := range services {
-		o := row.specOf(&m.spec.Services)
+		o := row.specOf(&c.Spec.Services)
 		if !o.enabled {
 			continue
 		}
-		o.workload.Replicas = new(ptr.Deref(o.workload.Replicas, m.size.api))
-		o.workload.Resources = merge.Overlay(o.workload.Resources, m.size.apiResources)
+		o.workload.Replicas = new(ptr.Deref(o.workload.Replicas, c.Size.API))
+		o.workload.Resources = merge.Overlay(o.workload.Resources, c.Size.APIResources)
 		s := &serviceState{service: row, serviceSpec: o}
-		s.observed, _ = m.observed.Get(row.name)
-		m.services = append(m.services, s)
+		s.observed, _ = c.Observed.Get(row.name)
+		s.endpoints, s.exposure = addressesOf(c, s)
+		out = append(out, s)
 	}
-	m.identity = m.services[0]
+	return out
 }
 
 // field returns the path of a field of the service in the claim.
@@ -162,54 +164,33 @@ func (s *serviceState) typeMeta() metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: s.kind.GroupVersion().String(), Kind: s.kind.Kind}
 }
 
-// objectMeta returns the metadata of a composite resource.
-func (m *model) objectMeta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{
-		Name: name, Namespace: m.instance, Labels: m.workload(name).Labels(), Finalizers: []string{foregroundFinalizer},
-	}
-}
-
 // serviceSpec returns the settings of the control plane for a service with a database.
 func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
 	return common.ServiceSpec{
 		ServiceBase: m.serviceBase(s),
 		Overrides:   s.basics.Overrides,
-		Database:    m.databaseSpec(),
+		Database:    m.DatabaseSpec(),
 	}
 }
 
 // serviceBase returns the settings of the control plane for any service.
 func (m *model) serviceBase(s *serviceState) common.ServiceBase {
 	return common.ServiceBase{
-		Crossplane:       m.crossplane(),
+		Crossplane:       m.Crossplane(),
 		OpenStackRelease: string(s.targetRelease),
-		Target:           m.workloadCluster(),
+		Target:           m.WorkloadCluster(),
 		Image:            s.basics.Image,
-		Images:           m.images,
-		Region:           m.spec.Global.Region,
-		Cache:            common.Cache{Servers: m.cacheServers()},
+		Images:           m.Images,
+		Region:           m.Spec.Global.Region,
+		Cache:            common.Cache{Servers: m.CacheServers()},
 		Endpoints:        common.Endpoints{Public: common.URL(s.endpoints.public), Internal: common.URL(s.endpoints.internal)},
 		Exposure:         s.exposure,
-		IssuerRef:        m.issuer(),
-		ClusterDomain:    m.otherDomain(),
-		Monitoring:       m.monitoring,
-		SecretStore:      m.secretStore,
-		DeletionPolicy:   m.spec.DeletionPolicy,
+		IssuerRef:        m.Issuer(),
+		ClusterDomain:    m.OtherDomain(),
+		Monitoring:       m.Monitoring,
+		SecretStore:      m.SecretStore,
+		DeletionPolicy:   m.Spec.DeletionPolicy,
 	}
-}
-
-// workloadCluster returns the target cluster of the workloads.
-func (m *model) workloadCluster() common.Target {
-	return common.Target{ProviderConfig: common.ObjectName(m.providerConfig), Remote: m.remote}
-}
-
-// crossplane binds a service to the channel of the control plane, so that a new function version can be tried for some control planes
-// without affecting others.
-func (m *model) crossplane() *common.Crossplane {
-	if len(m.channel) == 0 {
-		return nil
-	}
-	return &common.Crossplane{CompositionRevisionSelector: &metav1.LabelSelector{MatchLabels: m.channel}}
 }
 
 // processes returns the uWSGI settings of each pod. The number of processes is always set: an existing service would otherwise keep a
@@ -239,17 +220,17 @@ func (s *serviceState) threads() int64 {
 }
 
 // partsOf returns the costs of a service.
-func (m *model) partsOf(s *serviceState) []costItem {
-	var out []costItem
+func (m *model) partsOf(s *serviceState) []bounds.CostItem {
+	var out []bounds.CostItem
 	if s.externalURL != "" {
 		return nil
 	}
 	if s.pods != nil {
 		out = s.pods(m, s)
 	} else {
-		out = append(out, costItem{
-			field: s.field(""), replicas: *s.workload.Replicas, resources: s.workload.Resources,
-			processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes,
+		out = append(out, bounds.CostItem{
+			Field: s.field(""), Replicas: *s.workload.Replicas, Resources: s.workload.Resources,
+			Processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes,
 		})
 	}
 	if s.volumes != nil {

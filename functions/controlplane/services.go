@@ -14,6 +14,7 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
 
@@ -25,7 +26,7 @@ const identityService = keystonev1.ServiceName
 var services = []*service{
 	{
 		name: identityService, kind: keystonev1.GroupVersionKind, phase: common.PhaseIdentity,
-		needs: []string{databaseComponent, cacheComponent, companionComponent},
+		needs: []string{infrastructure.DatabaseComponent, infrastructure.CacheComponent, infrastructure.CompanionComponent},
 		path:  "/identity", version: "/v3", internal: keystonev1.InternalURL,
 		specOf: func(s *controlplanev1.Services) serviceSpec {
 			k := s.Keystone
@@ -51,7 +52,7 @@ var services = []*service{
 	},
 	{
 		name: barbicanv1.ServiceName, kind: barbicanv1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs: []string{catalogComponent, messagingComponent},
+		needs: []string{catalogComponent, infrastructure.MessagingComponent},
 		path:  "/key-manager", internal: barbicanv1.InternalURL,
 		specOf: func(s *controlplanev1.Services) serviceSpec {
 			b := s.Barbican
@@ -79,7 +80,7 @@ var services = []*service{
 	},
 	{
 		name: novav1.ServiceName, kind: novav1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs: []string{catalogComponent, messagingComponent, placementv1.ServiceName, glancev1.ServiceName},
+		needs: []string{catalogComponent, infrastructure.MessagingComponent, placementv1.ServiceName, glancev1.ServiceName},
 		path:  "/compute", version: novav1.Version, internal: novaURL,
 		specOf: func(s *controlplanev1.Services) serviceSpec {
 			n := s.Nova
@@ -94,7 +95,7 @@ var services = []*service{
 	},
 	{
 		name: neutronv1.ServiceName, kind: neutronv1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs: []string{catalogComponent, messagingComponent, ovnComponent},
+		needs: []string{catalogComponent, infrastructure.MessagingComponent, ovnComponent},
 		path:  "/networking", internal: neutronv1.InternalURL,
 		specOf: func(s *controlplanev1.Services) serviceSpec {
 			n := s.Neutron
@@ -124,7 +125,7 @@ var services = []*service{
 	},
 	{
 		name: heatv1.ServiceName, kind: heatv1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs: []string{catalogComponent, messagingComponent},
+		needs: []string{catalogComponent, infrastructure.MessagingComponent},
 		path:  "/orchestration", version: heatv1.Version, internal: heatv1.InternalURL,
 		specOf: func(s *controlplanev1.Services) serviceSpec {
 			h := s.Heat
@@ -137,7 +138,7 @@ var services = []*service{
 	},
 	{
 		name: cinderv1.ServiceName, kind: cinderv1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs: []string{catalogComponent, messagingComponent, locksComponent, glancev1.ServiceName},
+		needs: []string{catalogComponent, infrastructure.MessagingComponent, infrastructure.LocksComponent, glancev1.ServiceName},
 		path:  "/volume", version: cinderv1.Version, internal: cinderv1.InternalURL,
 		specOf: func(s *controlplanev1.Services) serviceSpec {
 			c := s.Cinder

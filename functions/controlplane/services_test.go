@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,19 +22,26 @@ import (
 const all = `placement: {enabled: true}, glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]}`
 
 // pods matches identifiers in which placement means scheduling of pods.
-var pods = regexp.MustCompile(`^(Placement|placementReferences)$`)
+var pods = regexp.MustCompile(`^Placement$`)
 
-// TestTable checks that a service is named only in the table and in its own file, so that a new service changes no other file.
+// TestTable checks that a service is named only in the table and in its own file or package, so that a new service changes no other file.
 func TestTable(t *testing.T) {
 	names := release.Services()
 	word := regexp.MustCompile(`(?i)` + strings.Join(names, "|"))
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, pattern := range []string{"*.go", "*/*.go"} {
+		matches, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, matches...)
 	}
 	read := 0
 	for _, file := range files {
-		name := strings.TrimSuffix(file, ".go")
+		name, _, isPackage := strings.Cut(filepath.ToSlash(file), "/")
+		if !isPackage {
+			name = strings.TrimSuffix(file, ".go")
+		}
 		if strings.HasSuffix(file, "_test.go") || name == "services" || slices.Contains(names, name) {
 			continue
 		}
@@ -60,7 +68,7 @@ func TestTable(t *testing.T) {
 			return true
 		})
 	}
-	if read < 20 {
+	if read < 40 {
 		t.Errorf("only %d files", read)
 	}
 }
@@ -250,11 +258,24 @@ func TestImageStorage(t *testing.T) {
 	}
 }
 
+// connectionLimit returns the connection limit of the composed database.
+func connectionLimit(t *testing.T, spec string) int64 {
+	t.Helper()
+	config, _ := ordered(t, spec, bare, "")["myCnf"].(string)
+	_, after, _ := strings.Cut(config, "max_connections=")
+	line, _, _ := strings.Cut(after, "\n")
+	n, err := strconv.ParseInt(line, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // TestConnections checks that the connection limit of the database covers all services.
 func TestConnections(t *testing.T) {
 	const many = "replicas: 9, uwsgi: {processes: 8, threads: 8}"
 	of := func(others string) int64 {
-		return derived(t, "{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}, services: {keystone: {"+many+"}"+others+"}}", bare).connections()
+		return connectionLimit(t, "{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}, services: {keystone: {"+many+"}"+others+"}}")
 	}
 	one, three := of(""), of(", placement: {enabled: true, "+many+"}, glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}], "+many+"}")
 	// Old and new pods run at the same time, and a hundred connections are reserved for other clients.

@@ -12,7 +12,10 @@ import (
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -42,12 +45,19 @@ func (r running) object(t rapid.TB, s *service) *structpb.Struct {
 
 // cloud returns a model with observed services and a target release.
 func cloud(t rapid.TB, target release.Release, observedState []running) *model {
-	m := &model{release: target, size: sizes[controlplanev1.SizeSmall], platform: &platformv1.PlatformConfigSpec{QueueIssuer: "queues"}}
-	m.spec.Services.Horizon = &controlplanev1.Horizon{}
-	m.spec.Services.Glance, m.spec.Services.Nova, m.spec.Services.Neutron = &controlplanev1.Glance{}, &controlplanev1.Nova{}, &controlplanev1.Neutron{}
-	m.spec.Services.Barbican = &controlplanev1.Barbican{}
-	m.spec.Services.Heat = &controlplanev1.Heat{}
-	m.spec.Services.Cinder = &controlplanev1.Cinder{}
+	m := &model{Infrastructure: &infrastructure.Infrastructure{Claim: &claim.Claim{
+		Release: target, Platform: &platformv1.PlatformConfigSpec{QueueIssuer: "queues"},
+		Size: claim.Size{
+			APIResources: workload.Resources("1", "1Gi", "1Gi"), DaemonResources: workload.Resources("1", "1Gi", "1Gi"),
+			MessagingResources: workload.Resources("1", "1Gi", "1Gi"), DatabaseResources: workload.Resources("1", "1Gi", "1Gi"),
+			NetworksResources: workload.Resources("1", "1Gi", "1Gi"),
+		},
+	}}}
+	m.Spec.Services.Horizon = &controlplanev1.Horizon{}
+	m.Spec.Services.Glance, m.Spec.Services.Nova, m.Spec.Services.Neutron = &controlplanev1.Glance{}, &controlplanev1.Nova{}, &controlplanev1.Neutron{}
+	m.Spec.Services.Barbican = &controlplanev1.Barbican{}
+	m.Spec.Services.Heat = &controlplanev1.Heat{}
+	m.Spec.Services.Cinder = &controlplanev1.Cinder{}
 	objects := map[string]encoded.Struct{}
 	for i, r := range observedState {
 		if r.targetRelease != "" {
@@ -63,7 +73,9 @@ func cloud(t rapid.TB, target release.Release, observedState []running) *model {
 		s.observed, _ = state.Get(services[i].name)
 		m.services = append(m.services, s)
 	}
-	m.assignReleases()
+	if m.services, err = m.assignReleases(); err != nil {
+		t.Fatal(err)
+	}
 	return m
 }
 

@@ -29,6 +29,7 @@ var furtherTests = []struct {
 	tests  []string
 }{
 	// A table in test/invariants covers the steps before composition, test/emitted covers the composed objects.
+	{prefix: "functions/controlplane/", tests: []string{"functions/controlplane", "test/composed", "test/invariants", "test/emitted"}},
 	{prefix: "functions/", tests: []string{"test/composed", "test/invariants", "test/emitted"}},
 	{prefix: "companion/internal/", tests: []string{
 		"companion/keyrepository", "companion/databasesync", "companion/credentialrotation", "companion/secretaggregate",
