@@ -274,7 +274,8 @@ func TestNextAttemptTime(t *testing.T) {
 			reason: "The Job of another cell runs.",
 			do: func(c *cluster, _ *openstackv1.CellMapping) {
 				other := mapping("cell9", func(o *openstackv1.CellMapping) { o.UID = types.UID("uid-of-cell9") })
-				c.must(c.api.Create(context.Background(), newJob(other, &run{Number: 1, Command: openstackv1.CellCommandListCells})))
+				list := &run{JobRun: openstackv1.JobRun{Number: 1}, Command: openstackv1.CellCommandListCells}
+				c.must(c.api.Create(context.Background(), newJob(other, list)))
 			},
 			want: "waiting for Job nova-cells of CellMapping nova-cell9 to end",
 		},
@@ -366,14 +367,4 @@ func TestNoCredentials(t *testing.T) {
 	}
 	c.web.SetDown(false)
 	c.reconcileUntil(r, "the host", func() bool { return len(c.nova.hosts) == 1 && c.ready() })
-}
-
-// TestPause: delays double up to a maximum.
-func TestPause(t *testing.T) {
-	for times, want := range map[int32]time.Duration{0: 0, 1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 5: 10 * time.Second,
-		1000: 10 * time.Second} {
-		if got := pause(time.Second, 10*time.Second, times); got != want {
-			t.Errorf("%d: %s, want %s", times, got, want)
-		}
-	}
 }

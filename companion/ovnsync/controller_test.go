@@ -198,7 +198,7 @@ func TestEarlierSpec(t *testing.T) {
 // TestJob: its pod is restricted, and it has one pod that runs once.
 func TestJob(t *testing.T) {
 	o := object()
-	job := newJob(o, &run{Number: 1, Request: "first", Mode: common.OVNSyncRepair})
+	job := newJob(o, &run{JobRun: openstackv1.JobRun{Number: 1}, Request: "first", Mode: common.OVNSyncRepair})
 	pod := job.Spec.Template.Spec
 	secured := pod.Containers[0].SecurityContext
 	switch {
