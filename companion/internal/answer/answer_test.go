@@ -35,7 +35,10 @@ func TestList(t *testing.T) {
 		wantErr  string
 		rejected bool
 	}{
-		"one page": {reason: "The list has no further pages.", bodies: []string{`{"flavors": [{"id": "1", "name": "small"}]}`}, want: []string{"small"}},
+		"one page": {
+			reason: "The list has no further pages.", bodies: []string{`{"flavors": [{"id": "1", "name": "small"}]}`},
+			want: []string{"small"},
+		},
 		"two pages": {
 			reason: "The second page follows the link of the first one.",
 			bodies: []string{`{"flavors": [{"id": "1", "name": "small"}], ` + more + `}`, `{"flavors": [{"id": "2", "name": "large"}]}`},
