@@ -14,10 +14,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
-	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // foregroundFinalizer makes the garbage collector wait for a nested composite resource's children, also where the claim
@@ -260,6 +260,6 @@ func (m *model) partsOf(s *serviceState) []costItem {
 
 // ready reports whether all pods of the service match its spec.
 func (s *serviceState) ready() bool {
-	rule, ok := rules.For(s.kind.GroupKind())
+	rule, ok := readiness.Rules.For(s.kind.GroupKind())
 	return ok && rule.Check(s.observed).Ready
 }

@@ -36,7 +36,7 @@ var furtherTests = []struct {
 	}},
 	{prefix: "companion", tests: []string{"test/companion"}},
 	{prefix: "internal/offline/preview", tests: []string{"cmd/cobaltcore"}},
-	{prefix: "internal/offline/fake", tests: []string{"internal/engine/ready", "internal/offline/simulate"}},
+	{prefix: "internal/offline/fake", tests: []string{"internal/readiness", "internal/offline/simulate"}},
 	// Composed objects cover the packages that build them.
 	{prefix: "internal/kube/certificate", tests: builders},
 	{prefix: "internal/kube/c5c3", tests: append([]string{"companion"}, builders...)},

@@ -1,4 +1,4 @@
-package ready_test
+package readiness_test
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // reports contains the final statuses of owners in their releases, independently of the table of rules: conditions that must be true,
@@ -95,7 +96,7 @@ func TestReports(t *testing.T) {
 			kind := schema.GroupKind{Group: group, Kind: tokens[0]}
 			known++
 			t.Run(kind.String(), func(t *testing.T) {
-				rule, ok := ready.For(kind)
+				rule, ok := readiness.Rules.For(kind)
 				if !ok {
 					t.Fatal("there is no rule")
 				}
@@ -120,7 +121,7 @@ func TestReports(t *testing.T) {
 			})
 		}
 	}
-	if n := len(ready.Kinds()); n != known {
+	if n := len(readiness.Rules.Kinds()); n != known {
 		t.Errorf("the table has %d kinds, and here are %d", n, known)
 	}
 }

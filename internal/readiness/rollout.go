@@ -1,28 +1,19 @@
-package ready
+package readiness
 
 import (
 	"maps"
 	"slices"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// Rollout distinguishes a new version of a workload from other changes of its object, and defines how it is delayed.
-type Rollout struct {
-	// NewVersion reports whether the desired object is another version than the last desired one.
-	NewVersion func(last, desired encoded.Struct) bool
-	// Fields keep their values while a new version is delayed. All other fields change.
-	Fields [][]string
-	// Serving reports whether the running version serves. A version that does not serve is not kept.
-	Serving func(o *observe.Object) bool
-}
-
 // podRollout returns the rollout of pods: their version is the images of their containers. The whole template is delayed, because its
 // configuration belongs to the version.
-func podRollout(available string) *Rollout {
+func podRollout(available string) *ready.Rollout {
 	template := []string{"spec", "template"}
-	return &Rollout{
+	return &ready.Rollout{
 		NewVersion: func(last, desired encoded.Struct) bool {
 			previous, is := images(last.At(template...)), images(desired.At(template...))
 			return slices.ContainsFunc(slices.Collect(maps.Keys(is)), func(container string) bool {
@@ -52,9 +43,9 @@ func images(template encoded.Value) map[string]string {
 
 // releaseRollout returns the rollout of a service's composite resource: its version is its release. The images of a release are delayed
 // with it.
-func releaseRollout() *Rollout {
+func releaseRollout() *ready.Rollout {
 	release := []string{"spec", "openStackRelease"}
-	return &Rollout{
+	return &ready.Rollout{
 		NewVersion: func(last, desired encoded.Struct) bool {
 			return last.At(release...).Text() != desired.At(release...).Text()
 		},

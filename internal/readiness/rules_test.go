@@ -1,4 +1,4 @@
-package ready_test
+package readiness_test
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
@@ -24,7 +24,7 @@ func TestGenerated(t *testing.T) {
 		map[string]any{"backoffLimit": 3.0, "selector": map[string]any{"matchLabels": map[string]any{"batch.kubernetes.io/controller-uid": "u"}}},
 		map[string]any{"app": "a", "controller-uid": "u", "job-name": "j", "batch.kubernetes.io/controller-uid": "u", "batch.kubernetes.io/job-name": "j"},
 	)
-	rule, ok := ready.For(schema.GroupKind{Group: "batch", Kind: "Job"})
+	rule, ok := readiness.Rules.For(schema.GroupKind{Group: "batch", Kind: "Job"})
 	if !ok {
 		t.Fatal("a Job has no rule")
 	}
@@ -51,22 +51,9 @@ func TestDefaultReplicas(t *testing.T) {
 			t.Fatal(err)
 		}
 		o, _ := observed.Get("a")
-		rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
+		rule, _ := readiness.Rules.For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
 		if got := rule.Check(o); got.Ready != want {
 			t.Errorf("%v pods: %+v, want ready %t", pods, got, want)
-		}
-	}
-}
-
-// TestReadiness tests that each result has a reason, because conditions require one.
-func TestReadiness(t *testing.T) {
-	for want, got := range map[ready.Result]ready.Result{
-		{Ready: true, Reason: "Ready"}:                            ready.Yes,
-		{Reason: "Later", Message: "it has 1 of 2"}:               ready.Wait("Later", "it has %d of %d", 1, 2),
-		{Failed: true, Reason: "Never", Message: "it has 1 of 2"}: ready.Fail("Never", "it has %d of %d", 1, 2),
-	} {
-		if got != want {
-			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 }

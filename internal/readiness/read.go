@@ -1,4 +1,4 @@
-package ready
+package readiness
 
 // Helpers that read the JSON form of an object, in which whole numbers are int64 or float64.
 

@@ -1,4 +1,4 @@
-package ready_test
+package readiness_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -41,7 +41,7 @@ func TestNewVersion(t *testing.T) {
 		"tag":       {"A new image of the same release is no new version.", keystone, release("2025.1", "1"), release("2025.1", "2"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rule, _ := ready.For(tc.kind)
+			rule, _ := readiness.Rules.For(tc.kind)
 			if got := rule.Rollout.NewVersion(structOf(t, tc.last), structOf(t, tc.now)); got != tc.want {
 				t.Errorf("%s\nNewVersion(...) = %t, want %t", tc.reason, got, tc.want)
 			}
@@ -61,7 +61,7 @@ func TestServing(t *testing.T) {
 		daemonSet:   {"none": {map[string]any{"availableReplicas": 1}, false}, "one": {map[string]any{"numberAvailable": 1}, true}},
 		keystone:    {"none": {}, "installed": {map[string]any{"release": "2025.1"}, true}},
 	} {
-		rule, _ := ready.For(kind)
+		rule, _ := readiness.Rules.For(kind)
 		for name, tc := range cases {
 			observed, err := observe.New(map[string]encoded.Struct{"o": structOf(t, map[string]any{"status": tc.status})})
 			if err != nil {
@@ -78,7 +78,7 @@ func TestServing(t *testing.T) {
 // TestRollouts tests that exactly the kinds with workloads have a rollout.
 func TestRollouts(t *testing.T) {
 	for _, kind := range kinds() {
-		rule, _ := ready.For(kind)
+		rule, _ := readiness.Rules.For(kind)
 		pods := kind.Group == "apps" // Deployments and their like
 		if got, want := rule.Rollout != nil, pods || rule.Composite; got != want {
 			t.Errorf("%s has a roll-out: %t, want %t", kind, got, want)

@@ -1,4 +1,4 @@
-package ready
+package readiness
 
 import (
 	"cmp"
@@ -8,22 +8,23 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
 // backups returns a rule that is ready unless the last backup failed. A backup that runs or is due does not block: that would be every
 // night, and the first backup of a large database takes hours.
-func backups() Rule {
+func backups() ready.Rule {
 	const typ, failed = "Complete", "JobFailed"
-	return Rule{
-		Check: func(o *observe.Object) Result {
+	return ready.Rule{
+		Check: func(o *observe.Object) ready.Result {
 			switch c, ok := o.Condition(typ); {
 			case !ok:
-				return Wait("Waiting", "it does not report %s yet", typ)
+				return ready.Wait("Waiting", "it does not report %s yet", typ)
 			case c.Reason == failed:
-				return Fail("BackupFailed", "the last backup failed, and its operator does not start another while its Job exists:  "+
+				return ready.Fail("BackupFailed", "the last backup failed, and its operator does not start another while its Job exists:  "+
 					"check the logs of the Job's pods; delete the Job to continue")
 			}
-			return Yes
+			return ready.Yes
 		},
 		CEL: hasConditions +
 			fmt.Sprintf("object.status.conditions.exists(c, c.type == '%s' && (!has(c.reason) || c.reason != '%s'))", typ, failed),
@@ -31,17 +32,17 @@ func backups() Rule {
 }
 
 // exists returns a rule that is ready as soon as the object exists.
-func exists() Rule {
-	return Rule{Check: func(*observe.Object) Result { return Yes }}
+func exists() ready.Rule {
+	return ready.Rule{Check: func(*observe.Object) ready.Result { return ready.Yes }}
 }
 
-func clusterScoped(r Rule) Rule {
+func clusterScoped(r ready.Rule) ready.Rule {
 	r.ClusterScoped = true
 	return r
 }
 
 // generated excludes the given fields, which the API server generates in the spec, when an observed object is applied again.
-func generated(r Rule, paths ...[]string) Rule {
+func generated(r ready.Rule, paths ...[]string) ready.Rule {
 	r.Generated = paths
 	return r
 }
@@ -58,14 +59,14 @@ var podSelector = [][]string{
 }
 
 // when returns a rule that is ready when a field has a value.
-func when(path, value string) Rule {
+func when(path, value string) ready.Rule {
 	fields := strings.Split(path, ".")
-	return Rule{
-		Check: func(o *observe.Object) Result {
+	return ready.Rule{
+		Check: func(o *observe.Object) ready.Result {
 			if got := o.String(fields...); got != value {
-				return Wait("NotReady", "%s is %q, expected %q", path, got, value)
+				return ready.Wait("NotReady", "%s is %q, expected %q", path, got, value)
 			}
-			return Yes
+			return ready.Yes
 		},
 		CEL: celHasPath(fields) + fmt.Sprintf(" && object.%s == '%s'", path, value),
 	}
@@ -73,14 +74,14 @@ func when(path, value string) Rule {
 
 // reached returns a rule that is ready when the phase is Ready for the current generation: while a controller works on the next generation,
 // or after it failed, it may leave the previous phase. Some controllers report progress in a message.
-func reached() Rule {
+func reached() ready.Rule {
 	const phase = "Ready"
 	r := atGeneration(when("status.phase", phase))
 	check := r.Check
-	r.Check = func(o *observe.Object) Result {
+	r.Check = func(o *observe.Object) ready.Result {
 		v := check(o)
 		if is := o.String("status", "phase"); !v.Ready && is != "" && is != phase {
-			return Wait(is, "%s", cmp.Or(o.String("status", "message"), fmt.Sprintf("its phase is %s, expected %s", is, phase)))
+			return ready.Wait(is, "%s", cmp.Or(o.String("status", "message"), fmt.Sprintf("its phase is %s, expected %s", is, phase)))
 		}
 		return v
 	}
@@ -97,11 +98,11 @@ func celHasPath(fields []string) string {
 }
 
 // atGeneration returns r with the requirement that status.observedGeneration, if reported, is the current generation.
-func atGeneration(r Rule) Rule {
+func atGeneration(r ready.Rule) ready.Rule {
 	check := r.Check
-	r.Check = func(o *observe.Object) Result {
+	r.Check = func(o *observe.Object) ready.Result {
 		if observed, ok := o.Int("status", "observedGeneration"); ok && observed != o.Generation() {
-			return Wait("Reconciling", "its controller has not seen the last change yet")
+			return ready.Wait("Reconciling", "its controller has not seen the last change yet")
 		}
 		return check(o)
 	}
@@ -125,50 +126,50 @@ func celNoCondition(status string, types ...string) string {
 
 // conditions returns a rule that is ready when each of the conditions is true and does not refer to an older generation. Several operators
 // never report observedGeneration (0), so that value is accepted.
-func conditions(types ...string) Rule {
+func conditions(types ...string) ready.Rule {
 	var cel []string
 	for _, t := range types {
 		cel = append(cel, fmt.Sprintf("object.status.conditions.exists(c, %s)", celConditionTrue(t)))
 	}
-	return Rule{
-		Check: func(o *observe.Object) Result {
+	return ready.Rule{
+		Check: func(o *observe.Object) ready.Result {
 			for _, t := range types {
 				if v := condition(o, t); !v.Ready {
 					return v
 				}
 			}
-			return Yes
+			return ready.Yes
 		},
 		CEL: hasConditions + strings.Join(cel, " && "),
 	}
 }
 
-func condition(o *observe.Object, typ string) Result {
+func condition(o *observe.Object, typ string) ready.Result {
 	c, ok := o.Condition(typ)
 	switch {
 	case !ok:
-		return Wait("Waiting", "it does not report %s yet", typ)
+		return ready.Wait("Waiting", "it does not report %s yet", typ)
 	case c.Status != "True":
-		return fromCondition(Wait, typ, c)
+		return fromCondition(ready.Wait, typ, c)
 	case c.ObservedGeneration != 0 && c.ObservedGeneration != o.Generation():
-		return Wait("Reconciling", "its controller has not seen the last change yet")
+		return ready.Wait("Reconciling", "its controller has not seen the last change yet")
 	}
-	return Yes
+	return ready.Yes
 }
 
 // fromCondition returns a result with the reason and message of a condition, or with defaults.
-func fromCondition(result func(reason, format string, args ...any) Result, typ string, c observe.Condition) Result {
+func fromCondition(result func(reason, format string, args ...any) ready.Result, typ string, c observe.Condition) ready.Result {
 	return result(cmp.Or(c.Reason, "NotReady"), "%s", cmp.Or(c.Message, fmt.Sprintf("%s is %s", typ, c.Status)))
 }
 
 // rollout returns a rule that is ready when every pod runs the current template and is available.
-func rollout() Rule {
+func rollout() ready.Rule {
 	cel := "has(object.status) && has(object.status.observedGeneration) && object.status.observedGeneration == object.metadata.generation" +
 		" && has(object.status.updatedReplicas) && object.status.updatedReplicas == object.spec.replicas" +
 		" && has(object.status.availableReplicas) && object.status.availableReplicas == object.spec.replicas" +
 		" && (!has(object.status.replicas) || object.status.replicas <= object.spec.replicas)"
-	return Rule{
-		Check: func(o *observe.Object) Result {
+	return ready.Rule{
+		Check: func(o *observe.Object) ready.Result {
 			want, ok := o.Int("spec", "replicas")
 			if !ok {
 				want = 1
@@ -179,15 +180,15 @@ func rollout() Rule {
 			total, _ := o.Int("status", "replicas")
 			switch {
 			case observed != o.Generation():
-				return Wait("Reconciling", "its controller has not seen the last change yet")
+				return ready.Wait("Reconciling", "its controller has not seen the last change yet")
 			case updated != want:
-				return Wait("RollingOut", "%d of %d pods run the current version", updated, want)
+				return ready.Wait("RollingOut", "%d of %d pods run the current version", updated, want)
 			case total > want:
-				return Wait("RollingOut", "%d old pods are still to be removed", total-want)
+				return ready.Wait("RollingOut", "%d old pods are still to be removed", total-want)
 			case available != want:
-				return Wait("PodsNotAvailable", "%d of %d pods are available", available, want)
+				return ready.Wait("PodsNotAvailable", "%d of %d pods are available", available, want)
 			}
-			return Yes
+			return ready.Yes
 		},
 		CEL:     cel,
 		Rollout: podRollout("availableReplicas"),
@@ -196,23 +197,23 @@ func rollout() Rule {
 
 // everyNode returns a rule that is ready when each eligible node has an available pod that runs the current template. With the update
 // strategy OnDelete, the template is not compared. No nodes at all is ready, because nodes are added and removed.
-func everyNode() Rule {
+func everyNode() ready.Rule {
 	const onDelete = "OnDelete"
-	return Rule{
-		Check: func(o *observe.Object) Result {
+	return ready.Rule{
+		Check: func(o *observe.Object) ready.Result {
 			observed, _ := o.Int("status", "observedGeneration")
 			want, _ := o.Int("status", "desiredNumberScheduled")
 			updated, _ := o.Int("status", "updatedNumberScheduled")
 			available, _ := o.Int("status", "numberAvailable")
 			switch {
 			case observed != o.Generation():
-				return Wait("Reconciling", "its controller has not seen the last change yet")
+				return ready.Wait("Reconciling", "its controller has not seen the last change yet")
 			case updated != want && o.String("spec", "updateStrategy", "type") != onDelete:
-				return Wait("RollingOut", "the pods of %d of %d nodes run the current version", updated, want)
+				return ready.Wait("RollingOut", "the pods of %d of %d nodes run the current version", updated, want)
 			case available != want:
-				return Wait("PodsNotAvailable", "the pods of %d of %d nodes are available", available, want)
+				return ready.Wait("PodsNotAvailable", "the pods of %d of %d nodes are available", available, want)
 			}
-			return Yes
+			return ready.Yes
 		},
 		CEL: "has(object.status) && has(object.status.observedGeneration) && object.status.observedGeneration == object.metadata.generation" +
 			" && has(object.status.desiredNumberScheduled)" +
@@ -229,16 +230,16 @@ func reported(field string) string {
 }
 
 // job returns a rule that is ready when the Job is complete.
-func job() Rule {
-	return Rule{
-		Check: func(o *observe.Object) Result {
+func job() ready.Rule {
+	return ready.Rule{
+		Check: func(o *observe.Object) ready.Result {
 			if c, ok := o.Condition("Failed"); ok && c.Status == "True" {
-				return Fail("JobFailed", "%s; check the logs of its pods; delete the Job to run it again", cmp.Or(c.Message, "the Job failed"))
+				return ready.Fail("JobFailed", "%s; check the logs of its pods; delete the Job to run it again", cmp.Or(c.Message, "the Job failed"))
 			}
 			if c, ok := o.Condition("Complete"); ok && c.Status == "True" {
-				return Yes
+				return ready.Yes
 			}
-			return Wait("JobRunning", "the Job has not finished yet")
+			return ready.Wait("JobRunning", "the Job has not finished yet")
 		},
 		CEL: hasConditions + "object.status.conditions.exists(c, c.type == 'Complete' && c.status == 'True') && " + celNoCondition("True",
 			"Failed"),
@@ -246,9 +247,9 @@ func job() Rule {
 }
 
 // accepted returns a rule that is ready when at least one Gateway has accepted the current generation of the route.
-func accepted() Rule {
-	return Rule{
-		Check: func(o *observe.Object) Result {
+func accepted() ready.Rule {
+	return ready.Rule{
+		Check: func(o *observe.Object) ready.Result {
 			for _, p := range o.List("status", "parents") {
 				parent, _ := p.(map[string]any)
 				conds, _ := parent["conditions"].([]any)
@@ -256,11 +257,11 @@ func accepted() Rule {
 					m, _ := c.(map[string]any)
 					observed := number(m, "observedGeneration")
 					if m["type"] == "Accepted" && m["status"] == "True" && (observed == 0 || observed == o.Generation()) {
-						return Yes
+						return ready.Yes
 					}
 				}
 			}
-			return Wait("NotAccepted", "no Gateway has accepted the route yet; check that the Gateway exists and allows routes from this namespace")
+			return ready.Wait("NotAccepted", "no Gateway has accepted the route yet; check that the Gateway exists and allows routes from this namespace")
 		},
 		CEL: "has(object.status) && has(object.status.parents) && " +
 			"object.status.parents.exists(p, p.conditions.exists(c, " + celConditionTrue("Accepted") + "))",
@@ -268,13 +269,13 @@ func accepted() Rule {
 }
 
 // databaseSync returns a rule that is ready when the schema serves the requested release. Contraction runs later and does not block.
-func databaseSync() Rule {
+func databaseSync() ready.Rule {
 	r := conditions("Ready")
 	check := r.Check
-	r.Check = func(o *observe.Object) Result {
+	r.Check = func(o *observe.Object) ready.Result {
 		if o.String("status", "phase") == "Failed" {
 			c, _ := o.Condition("Ready")
-			return Fail("SchemaFailed", "%s", cmp.Or(c.Message, "the schema Job failed"))
+			return ready.Fail("SchemaFailed", "%s", cmp.Or(c.Message, "the schema Job failed"))
 		}
 		return check(o)
 	}

@@ -1,4 +1,4 @@
-package ready_test
+package readiness_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // TestAgreement changes finished objects of every kind at random, as far as their servers would let such a change through.
@@ -16,7 +16,7 @@ import (
 // waits for it. A result that is not ready has a message.
 func TestAgreement(t *testing.T) {
 	for _, kind := range kinds() {
-		rule, _ := ready.For(kind)
+		rule, _ := readiness.Rules.For(kind)
 		t.Run(kind.String(), rapid.MakeCheck(func(t *rapid.T) {
 			o := asJSON(t, finished(t, kind))
 			for range rapid.IntRange(0, 3).Draw(t, "changes") {

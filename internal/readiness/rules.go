@@ -1,4 +1,9 @@
-package ready
+// Package readiness defines when an object of each composed kind is ready: one row of a table for each kind. Statuses of third-party objects
+// were read in the source of released operators. The statuses that owners write are in internal/offline/fake, which does not use this table.
+//
+// A check accepts a condition only for the object's current generation. It does not check whether the object is up to date and not being
+// deleted: internal/engine/compose does that first.
+package readiness
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,10 +19,11 @@ import (
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
-// rules contains the rule of each kind. Statuses of third-party objects were read in the source of released operators.
-var rules = table(
+// Rules contains the rule of each kind that a function of this project composes.
+var Rules = table(
 	// Kubernetes.
 	row("", "Namespace", clusterScoped(when("status.phase", "Active"))),
 	row("", "ConfigMap", exists()),
@@ -132,15 +138,15 @@ var rules = table(
 
 type entry struct {
 	kind schema.GroupKind
-	rule Rule
+	rule ready.Rule
 }
 
-func row(group, kind string, r Rule) entry {
+func row(group, kind string, r ready.Rule) entry {
 	return entry{kind: schema.GroupKind{Group: group, Kind: kind}, rule: r}
 }
 
-func table(rows ...entry) map[schema.GroupKind]Rule {
-	m := make(map[schema.GroupKind]Rule, len(rows))
+func table(rows ...entry) ready.Rules {
+	m := make(ready.Rules, len(rows))
 	for _, r := range rows {
 		if r.rule.CEL != "" {
 			r.rule.CEL = "!has(object.metadata.deletionTimestamp) && " + r.rule.CEL
