@@ -50,12 +50,7 @@ const (
 )
 
 var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme} {
-		if err := add(s); err != nil {
-			panic(err)
-		}
-	}
+	s := crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme)
 	for _, kind := range []string{"User", "Permission", "Vhost"} {
 		s.AddKnownTypeWithName(brokerKind(kind), &unstructured.Unstructured{})
 		s.AddKnownTypeWithName(brokerKind(kind+"List"), &unstructured.UnstructuredList{})

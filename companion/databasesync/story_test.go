@@ -43,7 +43,7 @@ func (s *timeline) watch(c *cluster) {
 // TestScenario: the visible behavior for a new database, and for an upgrade with a step that fails once.
 func TestScenario(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
-	r := c.reconciler(c.api)
+	r := c.reconciler(c.API)
 	got, failed := &timeline{}, value(t, "companion_database_sync_failures_total")
 	ran := 0.0
 	c.onPass = func() {

@@ -56,7 +56,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal("no metrics")
 	}
 	request := c.request()
-	c.must(c.api.Delete(context.Background(), &openstackv1.KeyRepository{ObjectMeta: c.repo().ObjectMeta}))
+	c.Must(c.API.Delete(context.Background(), &openstackv1.KeyRepository{ObjectMeta: c.repo().ObjectMeta}))
 	if _, err := r.Reconcile(context.Background(), request); err != nil {
 		t.Fatal(err)
 	}

@@ -126,15 +126,15 @@ func TestScenario(t *testing.T) {
 			c := newCluster(t, tc.repo, deployment())
 			got := &timeline{}
 			c.onPass = func() { got.watch(c) }
-			r := c.reconciler(c.api, c.api)
+			r := c.reconciler(c.API, c.API)
 			c.run(r)
 			before := value(t, tc.repo.Name, "rotations_total")
 			c.untilRotation(r)
 			c.jobFails = true
-			c.clock.SetTime(c.repo().Status.NextRotation.Time)
+			c.Clock.SetTime(c.repo().Status.NextRotation.Time)
 			c.reconcileN(r)
 			c.jobFails = false
-			c.clock.SetTime(c.clock.Now().Add(time.Hour))
+			c.Clock.SetTime(c.Clock.Now().Add(time.Hour))
 			c.reconcileN(r)
 			c.run(r)
 			if diff := cmp.Diff(tc.want, got.lines); diff != "" {
