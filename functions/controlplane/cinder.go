@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
@@ -26,15 +27,15 @@ import (
 )
 
 // cinder builds the composite resource of the block storage service.
-func cinder(m *model, s *serviceState) runtime.Object {
+func cinder(m *model, s *services.State) runtime.Object {
 	c := m.Spec.Services.Cinder
 	out := &cinderv1.Cinder{
-		TypeMeta: s.typeMeta(), ObjectMeta: m.ObjectMeta(s.name),
+		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: cinderv1.CinderSpec{
-			ServiceSpec: m.serviceSpec(s), Placement: c.Placement, Identity: m.identitySpec(), Queue: m.QueueSpec(), KeyManager: m.keyManager(),
-			Storage: m.volumeStorage(s), StorageClients: m.StorageClients(s.name),
+			ServiceSpec: m.ServiceSpec(s), Placement: c.Placement, Identity: m.IdentitySpec(), Queue: m.QueueSpec(), KeyManager: m.KeyManager(),
+			Storage: m.volumeStorage(s), StorageClients: m.StorageClients(s.Name),
 			API: m.Process(c.API), Scheduler: m.Daemon(c.Scheduler), Volume: m.manager(nil),
-			Archive: ptr.Deref(c.Archive, common.Archive{}), UWSGI: s.processes(),
+			Archive: ptr.Deref(c.Archive, common.Archive{}), UWSGI: s.Processes(),
 		},
 	}
 	if m.Locks() {
@@ -64,7 +65,7 @@ func (m *model) manager(own *common.Process) common.Process {
 
 // volumeStorage returns the settings of volumes and backups with defaults for every process. Backups use the platform's storage class if
 // the claim sets none; an existing volume keeps its class.
-func (m *model) volumeStorage(s *serviceState) cinderv1.Storage {
+func (m *model) volumeStorage(s *services.State) cinderv1.Storage {
 	out := *m.Spec.Services.Cinder.Storage.DeepCopy()
 	for i := range out.Backends {
 		if b := &out.Backends[i]; b.Volume != nil {
@@ -75,8 +76,8 @@ func (m *model) volumeStorage(s *serviceState) cinderv1.Storage {
 		b.Process = m.backupPods(b)
 		if f := b.File; f != nil {
 			class := string(m.Platform.StorageClass)
-			if s.observed.Map("spec", "backup", "file") != nil {
-				class = s.observed.String("spec", "backup", "file", "storageClass")
+			if s.Observed.Map("spec", "backup", "file") != nil {
+				class = s.Observed.String("spec", "backup", "file", "storageClass")
 			}
 			f.StorageClass = cmp.Or(f.StorageClass, common.ObjectName(class))
 		}
@@ -93,31 +94,31 @@ func (m *model) backupPods(b *cinderv1.Backup) common.Process {
 	return claim.MergeProcess(out, []*common.Process{&b.Process})
 }
 
-func checkCinder(m *model, s *serviceState, r release.Release) error {
+func checkCinder(m *model, s *services.State, r release.Release) error {
 	c := m.Spec.Services.Cinder
-	spec, storage := s.spec(), *c.Storage.DeepCopy()
+	spec, storage := s.CheckedSpec(), *c.Storage.DeepCopy()
 	volume.SetDefaults(&storage)
 	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(c.API), c.Placement), "api.memory"
 	spec.Groups = volume.Groups(storage.Backends)
-	errs := []error{m.checkQueue(s), volume.Check(s.field(""), r, spec, &storage, c.Volume, m.Locks())}
-	if s.observed.Map("spec", "coordination") != nil && !m.Locks() {
+	errs := []error{m.CheckQueue(s), volume.Check(s.FieldPath(""), r, spec, &storage, c.Volume, m.Locks())}
+	if s.Observed.Map("spec", "coordination") != nil && !m.Locks() {
 		errs = append(errs, invalid.Field("spec.infrastructure.valkey.enabled",
 			"cannot be disabled, because volume managers share its locks; keep it enabled"))
 	}
 	if c.API != nil { // All services check the memory themselves.
-		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *c.API))
+		errs = append(errs, openstack.CheckAmounts(s.FieldPath(".api"), *c.API))
 	}
 	for field, requested := range map[string]*common.Process{".scheduler": c.Scheduler, ".volume": c.Volume} {
 		if requested != nil {
-			errs = append(errs, openstack.CheckProcess(s.field(field), *requested))
+			errs = append(errs, openstack.CheckProcess(s.FieldPath(field), *requested))
 		}
 	}
 	if b := c.Backup; b != nil && b.S3 != nil {
-		errs = append(errs, claim.CheckObjectStore(s.field(".backup.s3"), b.S3.Endpoint, "", b.S3.Bucket, b.S3.CASecretRef != nil))
+		errs = append(errs, claim.CheckObjectStore(s.FieldPath(".backup.s3"), b.S3.Endpoint, "", b.S3.Bucket, b.S3.CASecretRef != nil))
 	}
-	errs = append(errs, minimum.CheckStorage(s.field(".conversionSize"), minimum.ImageConversion, c.ConversionSize))
+	errs = append(errs, minimum.CheckStorage(s.FieldPath(".conversionSize"), minimum.ImageConversion, c.ConversionSize))
 	if a := c.Archive; a != nil && a.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
+		errs = append(errs, identity.CheckSchedule(s.FieldPath(".archive.schedule"), a.Schedule))
 	}
 	return errors.Join(errs...)
 }
@@ -132,14 +133,14 @@ func (m *model) managersOf(b cinderv1.Backend) common.Process {
 }
 
 // cinderPods returns the costs of all processes.
-func cinderPods(m *model, s *serviceState) []bounds.CostItem {
+func cinderPods(m *model, s *services.State) []bounds.CostItem {
 	c := m.Spec.Services.Cinder
 	of := func(field string, p common.Process) bounds.CostItem {
-		return bounds.CostItem{Field: s.field(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
+		return bounds.CostItem{Field: s.FieldPath(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
 	}
 	out := []bounds.CostItem{
 		of(".api", m.Process(c.API)), of(".scheduler", m.Daemon(c.Scheduler)),
-		{Field: s.field(""), Processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes},
+		{Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes},
 	}
 	for i, b := range c.Backends {
 		field := ".volume"
@@ -157,20 +158,20 @@ func cinderPods(m *model, s *serviceState) []bounds.CostItem {
 }
 
 // cinderVolumes returns the costs of the volume for backups, if one is used.
-func cinderVolumes(m *model, s *serviceState) []bounds.CostItem {
+func cinderVolumes(m *model, s *services.State) []bounds.CostItem {
 	b := m.Spec.Services.Cinder.Backup
 	if b == nil || b.File == nil {
 		return nil
 	}
-	return []bounds.CostItem{{Field: s.field(".backup.file"), Replicas: 1, Storage: b.File.StorageSize, Program: minimum.VolumeBackup}}
+	return []bounds.CostItem{{Field: s.FieldPath(".backup.file"), Replicas: 1, Storage: b.File.StorageSize, Program: minimum.VolumeBackup}}
 }
 
 // cinderConnections returns the maximum number of database connections: in addition to the threads of the API, each daemon has a worker
 // process and a parent process.
-func cinderConnections(m *model, s *serviceState) int64 {
+func cinderConnections(m *model, s *services.State) int64 {
 	c := m.Spec.Services.Cinder
 	const processes = 2
-	out := s.threads() + processes*claim.PoolConnections(m.Daemon(c.Scheduler))
+	out := s.Threads() + processes*claim.PoolConnections(m.Daemon(c.Scheduler))
 	for _, b := range c.Backends {
 		out += processes * claim.PoolConnections(m.managersOf(b))
 	}
@@ -234,14 +235,14 @@ func cinderPools(s *controlplanev1.Services) []infrastructure.PoolReference {
 }
 
 // cinderHypervisorAccess adds the locations of volumes. A backend whose pool is not known yet is skipped.
-func cinderHypervisorAccess(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
-	storage, clients := *m.Spec.Services.Cinder.Storage.DeepCopy(), m.StorageClients(s.name)
+func cinderHypervisorAccess(m *model, s *services.State, to *controlplanev1.HypervisorAccess) {
+	storage, clients := *m.Spec.Services.Cinder.Storage.DeepCopy(), m.StorageClients(s.Name)
 	volume.SetDefaults(&storage)
 	for _, b := range storage.Backends {
 		access := controlplanev1.VolumeAccess{Backend: b.Name}
 		switch {
 		case b.RBD != nil:
-			access.User, access.SecretUUID = b.RBD.User, volume.SecretUUID(m.Instance, s.name, b.Name)
+			access.User, access.SecretUUID = b.RBD.User, volume.SecretUUID(m.Instance, s.Name, b.Name)
 		case b.Ceph != nil:
 			c, err := openstack.StorageClient(clients, cinderv1.PlaceOf(b.Name))
 			if err != nil {
@@ -250,7 +251,7 @@ func cinderHypervisorAccess(m *model, s *serviceState, to *controlplanev1.Hyperv
 			access.User, access.SecretUUID = c.User, c.SecretUUID
 		}
 		if access.User != "" {
-			access.SecretName = volume.ClientSecret(s.name, b.Name)
+			access.SecretName = volume.ClientSecret(s.Name, b.Name)
 		}
 		to.Volumes = append(to.Volumes, access)
 	}
@@ -294,8 +295,8 @@ func cinderShares(s *controlplanev1.Services) bool {
 }
 
 // cinderReport copies the state of the backends.
-func cinderReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatus) {
-	for _, reported := range s.observed.List("status", "backends") {
+func cinderReport(s *services.State, status *controlplanev1.ControlPlaneClusterStatus) {
+	for _, reported := range s.Observed.List("status", "backends") {
 		b, _ := reported.(map[string]any)
 		name, _ := b["name"].(string)
 		phase, _ := b["phase"].(string)
@@ -318,7 +319,7 @@ func gibibytes(reported any) *int64 {
 }
 
 // cephConnected copies the condition of the block storage service on its Ceph clusters.
-func (m *model) cephConnected() rules.Result {
+func cephConnected(m *services.Cloud) rules.Result {
 	if c := m.Spec.Services.Cinder; c == nil || !c.Enabled {
 		return rules.Result{}
 	}
@@ -331,10 +332,10 @@ func (m *model) cephConnected() rules.Result {
 }
 
 // cinderLocations lists where backends store volumes and where backups are stored.
-func cinderLocations(m *model, s *serviceState) []bounds.Location {
+func cinderLocations(m *model, s *services.State) []bounds.Location {
 	var out []bounds.Location
 	for i, b := range m.Spec.Services.Cinder.Backends {
-		field := s.field(fmt.Sprintf(".backends[%d]", i))
+		field := s.FieldPath(fmt.Sprintf(".backends[%d]", i))
 		switch {
 		case b.Ceph != nil:
 			out = append(out, bounds.PoolLocation(field+".ceph", b.Ceph))
@@ -348,13 +349,13 @@ func cinderLocations(m *model, s *serviceState) []bounds.Location {
 	}
 	switch b := ptr.Deref(m.Spec.Services.Cinder.Backup, cinderv1.Backup{}); {
 	case b.Ceph != nil:
-		out = append(out, bounds.PoolLocation(s.field(".backup.ceph"), b.Ceph))
+		out = append(out, bounds.PoolLocation(s.FieldPath(".backup.ceph"), b.Ceph))
 	case b.RBD != nil:
-		out = append(out, bounds.CephLocation(s.field(".backup.rbd"), b.RBD.Pool, "backups", b.RBD.SecretRef))
+		out = append(out, bounds.CephLocation(s.FieldPath(".backup.rbd"), b.RBD.Pool, "backups", b.RBD.SecretRef))
 	case b.S3 != nil:
-		out = append(out, bounds.BucketLocation(s.field(".backup.s3"), b.S3.Endpoint, b.S3.Bucket, ""))
+		out = append(out, bounds.BucketLocation(s.FieldPath(".backup.s3"), b.S3.Endpoint, b.S3.Bucket, ""))
 	case b.NFS != nil:
-		out = append(out, bounds.ShareLocation(s.field(".backup.nfs.share"), string(b.NFS.Share)))
+		out = append(out, bounds.ShareLocation(s.FieldPath(".backup.nfs.share"), string(b.NFS.Share)))
 	}
 	return out
 }

@@ -10,8 +10,10 @@ import (
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
@@ -31,21 +33,24 @@ func New() function.Runner {
 // advisoryConditions returns the conditions of all services and of tests.
 func advisoryConditions() []function.AdvisoryCondition[*model] {
 	out := []function.AdvisoryCondition[*model]{testsCondition}
-	for _, row := range services {
-		out = append(out, row.advisoryConditions...)
+	for _, each := range serviceTable {
+		for _, c := range each.Conditions() {
+			out = append(out, function.AdvisoryCondition[*model]{
+				Type: c.Type, Verdict: func(m *model) rules.Result { return c.Verdict(m.Cloud) },
+			})
+		}
 	}
 	return out
 }
 
 // Names of components that are dependencies of others.
 const (
-	catalogComponent = "catalog"
-	ovnComponent     = ovnv1.Name
+	ovnComponent = ovnv1.Name
 )
 
 // graph contains all components of a control plane and their dependencies. Phases are visible to tenants. Services come from their own
 // table.
-var graph = slices.Concat(infrastructureGraph, components(services[:1]), identityGraph, components(services[1:]), postServiceGraph)
+var graph = slices.Concat(infrastructureGraph, components(serviceTable[:1]), identityGraph, components(serviceTable[1:]), postServiceGraph)
 
 // infrastructureGraph contains the components that services share.
 var infrastructureGraph = compose.Graph[*model]{
@@ -108,21 +113,21 @@ var infrastructureGraph = compose.Graph[*model]{
 
 // identityGraph contains the components between the identity service and all other services.
 var identityGraph = compose.Graph[*model]{
-	{Name: catalogComponent, Phase: common.PhaseCatalog, Needs: []string{identityService}, Build: catalog},
+	{Name: services.CatalogComponent, Phase: common.PhaseCatalog, Needs: []string{services.IdentityService}, Build: catalog},
 	// Each dependency composes the network policies of its pods. Later services compose theirs with their pods.
 	{
 		Name: "isolation", Phase: common.PhaseCatalog,
-		Needs:   []string{"network", infrastructure.CompanionComponent, infrastructure.CacheComponent, identityService},
+		Needs:   []string{"network", infrastructure.CompanionComponent, infrastructure.CacheComponent, services.IdentityService},
 		Follows: []string{ovnComponent}, Build: (*model).ComposeIsolation,
 	},
 	// A Usage looks for its user with a growing backoff, so it is created after that user.
-	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{identityService}, Build: deletionOrder},
-	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{catalogComponent}, Build: catalogDeletionOrder},
+	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{services.IdentityService}, Build: deletionOrder},
+	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{services.CatalogComponent}, Build: catalogDeletionOrder},
 	{
 		Name: "monitoring", Phase: common.PhaseCatalog,
 		Follows: []string{
 			infrastructure.CompanionComponent, infrastructure.DatabaseComponent, infrastructure.MessagingComponent, infrastructure.LocksComponent,
-			catalogComponent,
+			services.CatalogComponent,
 		},
 		Enabled: (*model).Monitors, Build: (*model).ComposeMonitoring,
 	},

@@ -6,8 +6,10 @@ import (
 
 	identitycatalog "github.com/c5c3/crossplane-cobaltcore/functions/catalog"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/controlplanetest"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
@@ -61,8 +63,8 @@ func (s stub) Run(req *wire.Request) *wire.Response {
 	return &wire.Response{Composite: &wire.Resource{Object: o, Ready: true}}
 }
 
-// ready returns a control plane with all components ready.
-func ready(t *testing.T, spec, platform string) *simulate.Cluster {
+// readyCluster returns a control plane with all components ready.
+func readyCluster(t *testing.T, spec, platform string) *simulate.Cluster {
 	t.Helper()
 	w := newCluster(t, spec, platform)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -113,6 +115,28 @@ func composed(t *testing.T, m *model, build func(*model) ([]compose.Stage, error
 		out[r.Name] = r
 	}
 	return out
+}
+
+// stateOf returns the derived state of a service.
+func stateOf(t *testing.T, m *model, name string) *services.State {
+	t.Helper()
+	s := m.stateOf(name)
+	if s == nil {
+		t.Fatalf("service %s is disabled", name)
+	}
+	return s
+}
+
+// verdict returns a condition of the claim.
+func verdict(t *testing.T, m *model, condition string) rules.Result {
+	t.Helper()
+	for _, c := range advisoryConditions() {
+		if c.Type == condition {
+			return c.Verdict(m)
+		}
+	}
+	t.Fatalf("there is no condition %s", condition)
+	return rules.Result{}
 }
 
 // object returns a composed object.

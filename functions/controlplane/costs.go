@@ -29,15 +29,15 @@ func (m *model) parts() []bounds.CostItem {
 			Resources: infrastructure.CacheResources(m.CacheMemory()), Short: true,
 		},
 	}
-	for _, s := range m.services {
-		out = append(out, m.partsOf(s)...)
+	for _, s := range m.Services {
+		out = append(out, costsOf(s)...)
 	}
 	out = append(out, m.testParts()...)
 	if b := i.MariaDB.Backup; b != nil && b.StagingStorage != nil {
 		const field = "spec.infrastructure.mariadb.backup.stagingStorage"
 		databases := 1 // Each database is copied to a separate volume.
-		for _, s := range m.services {
-			databases += len(m.databasesOf(s))
+		for _, s := range m.Services {
+			databases += len(s.Model.Databases())
 		}
 		out = append(out, bounds.CostItem{
 			Field: field, Replicas: 1, Times: int32(databases), Storage: string(b.StagingStorage.StorageSize),

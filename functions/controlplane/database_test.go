@@ -203,7 +203,7 @@ func TestBackups(t *testing.T) {
 
 // TestBackupFailureDoesNotBlock checks that a failed backup is reported on the claim, and that Keystone does not wait for it.
 func TestBackupFailureDoesNotBlock(t *testing.T) {
-	w := ready(t, "{infrastructure: {mariadb: {"+backedUp+"}}}", bare)
+	w := readyCluster(t, "{infrastructure: {mariadb: {"+backedUp+"}}}", bare)
 	name := backupOf(t, desired(t, w))
 	failed := w.Observed[name].Map()
 	failed["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True", "reason": "JobFailed", "message": "Failed"}}}
@@ -225,7 +225,7 @@ func TestBackupFailureDoesNotBlock(t *testing.T) {
 // labels.
 func TestDatabaseMonitoring(t *testing.T) {
 	alerts := func(spec string) (names, resources []string) {
-		all := desired(t, ready(t, spec, bare))
+		all := desired(t, readyCluster(t, spec, bare))
 		for name, o := range all {
 			if !strings.HasPrefix(name, "database-") {
 				continue

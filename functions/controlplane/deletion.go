@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
@@ -21,34 +22,34 @@ import (
 //
 // The Usages do not depend on the deletion policy, so that the policy of an existing claim can be changed.
 func deletionOrder(m *model) ([]compose.Stage, error) {
-	s := m.identity
+	s := m.Identity
 	stage := compose.Stage{
-		m.RestrictTo(s.name, infrastructure.NamespaceResource, s.kind.Kind+" lives in the namespace"),
-		m.RestrictTo(s.name, infrastructure.DatabaseResource, s.kind.Kind+" needs the database until it is gone"),
+		m.RestrictTo(s.Name, infrastructure.NamespaceResource, s.Kind.Kind+" lives in the namespace"),
+		m.RestrictTo(s.Name, infrastructure.DatabaseResource, s.Kind.Kind+" needs the database until it is gone"),
 	}
 	if m.Remote {
-		stage = append(stage, m.RestrictTo(s.name, infrastructure.WorkloadNamespaceResource, s.kind.Kind+"'s pods live in the namespace"))
+		stage = append(stage, m.RestrictTo(s.Name, infrastructure.WorkloadNamespaceResource, s.Kind.Kind+"'s pods live in the namespace"))
 	}
 	return []compose.Stage{stage}, nil
 }
 
 // catalogDeletionOrder keeps the identity service until its catalog is deleted.
 func catalogDeletionOrder(m *model) ([]compose.Stage, error) {
-	return m.identityUsage(catalogComponent), nil
+	return m.identityUsage(services.CatalogComponent), nil
 }
 
 // serviceDeletionOrder keeps the identity service until another service is deleted, and the queue until the virtual hosts of that service
 // are deleted.
-func (m *model) serviceDeletionOrder(s *serviceState) []compose.Stage {
-	stages := m.identityUsage(s.name)
-	if m.RunsQueue() && slices.Contains(s.needs, infrastructure.MessagingComponent) {
-		reason := s.kind.Kind + " has virtual hosts and users there to delete"
-		stages[0] = append(stages[0], m.RestrictTo(s.name, infrastructure.MessagingResource, reason))
+func (m *model) serviceDeletionOrder(s *services.State) []compose.Stage {
+	stages := m.identityUsage(s.Name)
+	if m.RunsQueue() && slices.Contains(s.Needs, infrastructure.MessagingComponent) {
+		reason := s.Kind.Kind + " has virtual hosts and users there to delete"
+		stages[0] = append(stages[0], m.RestrictTo(s.Name, infrastructure.MessagingResource, reason))
 	}
 	return stages
 }
 
 // identityUsage keeps the identity service until an object is deleted whose catalog entries K-ORC has to delete.
 func (m *model) identityUsage(by string) []compose.Stage {
-	return []compose.Stage{{m.RestrictTo(by, identityService, "K-ORC logs in at "+m.identity.kind.Kind+" to delete its catalog entries")}}
+	return []compose.Stage{{m.RestrictTo(by, services.IdentityService, "K-ORC logs in at "+m.Identity.Kind.Kind+" to delete its catalog entries")}}
 }

@@ -92,15 +92,15 @@ func TestAddresses(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			m := derived(t, tc.spec, tc.platform)
-			got := want{Public: m.identity.endpoints.public}
-			if e := m.identity.exposure; e != nil {
+			got := want{Public: m.Identity.Endpoints.Public}
+			if e := m.Identity.Exposure; e != nil {
 				got.Hostname, got.Path = string(e.Hostname), e.Path
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
-			if m.identity.endpoints.internal != internal {
-				t.Errorf("%s\ninternal address %s, want %s", tc.reason, m.identity.endpoints.internal, internal)
+			if m.Identity.Endpoints.Internal != internal {
+				t.Errorf("%s\ninternal address %s, want %s", tc.reason, m.Identity.Endpoints.Internal, internal)
 			}
 		})
 	}
@@ -219,7 +219,7 @@ func TestNumbersOverrideSize(t *testing.T) {
 	if got := len(m.CacheServers()); got != 7 {
 		t.Errorf("%d members of the cache", got)
 	}
-	o, err := toMap(keystone(m, m.identity))
+	o, err := toMap(keystone(m, m.Identity))
 	if err != nil || at(o, "spec", "replicas") != float64(9) {
 		t.Errorf("%v pods of Keystone (%v)", at(o, "spec", "replicas"), err)
 	}

@@ -23,7 +23,7 @@ func TestOperatorImagesFromMirror(t *testing.T) {
 		release.MaxScale: "database-proxy spec.image", release.MaxScaleExporter: "database-proxy spec.metrics.exporter.image",
 		release.RabbitMQ: "messaging spec.image",
 	}
-	all := desired(t, ready(t, "{size: medium, global: {monitoring: {enabled: true}}}", open("{domain: a.b, images: {registry: r.example.com}}")))
+	all := desired(t, readyCluster(t, "{size: medium, global: {monitoring: {enabled: true}}}", open("{domain: a.b, images: {registry: r.example.com}}")))
 	for name, at := range where {
 		resource, field, _ := strings.Cut(at, " ")
 		if got, _ := find(inner(all[resource]), field).(string); !strings.HasPrefix(got, "r.example.com/") {
@@ -67,7 +67,7 @@ func TestRootSecretAfter(t *testing.T) {
 
 // TestMemcached checks that the server's port, the address in Keystone's settings and the probes match.
 func TestMemcached(t *testing.T) {
-	all := desired(t, ready(t, "{}", bare))
+	all := desired(t, readyCluster(t, "{}", bare))
 	set, service := inner(all["memcached"]), inner(all["memcached-service"])
 	c := containers(t, set)[0]
 	if len(c.Ports) != 1 || c.Ports[0].ContainerPort != 11211 {
@@ -110,7 +110,7 @@ func decode(t *testing.T, from, to any) {
 // TestPoliciesChoose checks that the selectors of policies are valid for the API server, and that no rule permits all ports by accident.
 func TestPoliciesChoose(t *testing.T) {
 	observedState := 0
-	for name, o := range desired(t, ready(t, "{size: large, global: {monitoring: {enabled: true}}, infrastructure: {mariadb: {"+backedUp+"}}}", bare)) {
+	for name, o := range desired(t, readyCluster(t, "{size: large, global: {monitoring: {enabled: true}}, infrastructure: {mariadb: {"+backedUp+"}}}", bare)) {
 		body := inner(o)
 		if body["kind"] != "NetworkPolicy" {
 			continue
@@ -149,7 +149,7 @@ func TestPoliciesChoose(t *testing.T) {
 
 // TestOwnLabels checks that the labels of objects distinguish control planes.
 func TestOwnLabels(t *testing.T) {
-	for name, o := range desired(t, ready(t, "{}", bare)) {
+	for name, o := range desired(t, readyCluster(t, "{}", bare)) {
 		labels, _ := at(inner(o), "metadata", "labels").(map[string]any)
 		if got, ok := labels["app.kubernetes.io/instance"]; ok && got != instance {
 			t.Errorf("%s is of instance %v", name, got)

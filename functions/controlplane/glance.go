@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
@@ -24,30 +25,30 @@ import (
 )
 
 // glance builds the composite resource of the image service.
-func glance(m *model, s *serviceState) runtime.Object {
-	u := s.processes()
+func glance(m *model, s *services.State) runtime.Object {
+	u := s.Processes()
 	return &glancev1.Glance{
-		TypeMeta: s.typeMeta(), ObjectMeta: m.ObjectMeta(s.name),
+		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: glancev1.GlanceSpec{
-			ServiceSpec: m.serviceSpec(s), Workload: s.workload, Identity: m.identitySpec(), KeyManager: m.keyManager(), Storage: m.imageStorage(s),
-			StorageClients: m.StorageClients(s.name), Archive: ptr.Deref(m.Spec.Services.Glance.Archive, glancev1.Archive{}),
+			ServiceSpec: m.ServiceSpec(s), Workload: s.Workload, Identity: m.IdentitySpec(), KeyManager: m.KeyManager(), Storage: m.imageStorage(s),
+			StorageClients: m.StorageClients(s.Name), Archive: ptr.Deref(m.Spec.Services.Glance.Archive, glancev1.Archive{}),
 			UWSGI: glancev1.UWSGI{Processes: u.Processes, Threads: u.Threads},
 		},
 	}
 }
 
-func checkGlance(m *model, s *serviceState, r release.Release) error {
-	spec, storage := s.spec(), m.Spec.Services.Glance.Storage
+func checkGlance(m *model, s *services.State, r release.Release) error {
+	spec, storage := s.CheckedSpec(), m.Spec.Services.Glance.Storage
 	spec.Groups = image.Groups(storage.Stores)
-	errs := []error{image.Check(s.field(""), r, spec, &storage)}
+	errs := []error{image.Check(s.FieldPath(""), r, spec, &storage)}
 	for i, store := range storage.Stores {
 		if o := store.S3; o != nil {
-			field := s.field(fmt.Sprintf(".stores[%d].s3", i))
+			field := s.FieldPath(fmt.Sprintf(".stores[%d].s3", i))
 			errs = append(errs, claim.CheckObjectStore(field, o.Endpoint, o.URLFormat, o.Bucket, o.CASecretRef != nil))
 		}
 	}
 	if a := m.Spec.Services.Glance.Archive; a != nil && a.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
+		errs = append(errs, identity.CheckSchedule(s.FieldPath(".archive.schedule"), a.Schedule))
 	}
 	return errors.Join(errs...)
 }
@@ -62,17 +63,17 @@ func glanceProcesses(u *glancev1.UWSGI) *common.UWSGI {
 
 // imageStorage returns the storage settings of images, with the platform's storage class where the claim sets none. An existing volume
 // keeps its class.
-func (m *model) imageStorage(s *serviceState) glancev1.Storage {
+func (m *model) imageStorage(s *services.State) glancev1.Storage {
 	out := *m.Spec.Services.Glance.Storage.DeepCopy()
 	for i := range out.Stores {
 		if f := out.Stores[i].File; f != nil {
-			f.StorageClass = cmp.Or(f.StorageClass, common.ObjectName(storeClass(s.observed, out.Stores[i].Name, string(m.Platform.StorageClass))))
+			f.StorageClass = cmp.Or(f.StorageClass, common.ObjectName(storeClass(s.Observed, out.Stores[i].Name, string(m.Platform.StorageClass))))
 		}
 	}
 	class := func(v *glancev1.Volume, path ...string) {
 		storageClass := string(m.Platform.StorageClass)
-		if s.observed.Map(path...) != nil {
-			storageClass = s.observed.String(append(path, "storageClass")...)
+		if s.Observed.Map(path...) != nil {
+			storageClass = s.Observed.String(append(path, "storageClass")...)
 		}
 		v.StorageClass = cmp.Or(v.StorageClass, common.ObjectName(storageClass))
 	}
@@ -171,35 +172,35 @@ func glanceReferences(path string, value any) []bounds.ExternalReference {
 }
 
 // glanceVolumes returns the costs of one volume for each file store, and of two volumes in each pod.
-func glanceVolumes(m *model, s *serviceState) []bounds.CostItem {
+func glanceVolumes(m *model, s *services.State) []bounds.CostItem {
 	g := m.Spec.Services.Glance
 	var out []bounds.CostItem
 	for i, store := range g.Stores {
 		if f := store.File; f != nil {
 			out = append(out, bounds.CostItem{
-				Field: s.field(fmt.Sprintf(".stores[%d].file", i)), Replicas: 1, Storage: string(f.StorageSize), Program: minimum.ImageStore,
+				Field: s.FieldPath(fmt.Sprintf(".stores[%d].file", i)), Replicas: 1, Storage: string(f.StorageSize), Program: minimum.ImageStore,
 			})
 		}
 	}
 	if g.Import != nil && g.Import.Staging != nil {
 		out = append(out, bounds.CostItem{
-			Field: s.field(".import.staging"), Replicas: *s.workload.Replicas, Storage: string(g.Import.Staging.StorageSize),
+			Field: s.FieldPath(".import.staging"), Replicas: *s.Workload.Replicas, Storage: string(g.Import.Staging.StorageSize),
 			Program: minimum.ImageStaging,
 		})
 	}
 	if c := g.ImageCache; c != nil {
 		out = append(out, bounds.CostItem{
-			Field: s.field(".imageCache"), Replicas: *s.workload.Replicas, Storage: string(c.StorageSize), Program: minimum.ImageCache,
+			Field: s.FieldPath(".imageCache"), Replicas: *s.Workload.Replicas, Storage: string(c.StorageSize), Program: minimum.ImageCache,
 		})
 	}
 	return out
 }
 
 // glanceLocations lists where stores keep images.
-func glanceLocations(m *model, s *serviceState) []bounds.Location {
+func glanceLocations(m *model, s *services.State) []bounds.Location {
 	var out []bounds.Location
 	for i, store := range m.Spec.Services.Glance.Stores {
-		field := s.field(fmt.Sprintf(".stores[%d]", i))
+		field := s.FieldPath(fmt.Sprintf(".stores[%d]", i))
 		switch {
 		case store.S3 != nil:
 			out = append(out, bounds.BucketLocation(field+".s3", store.S3.Endpoint, store.S3.Bucket, ""))

@@ -4,18 +4,16 @@ import controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v
 
 // hypervisorAccess returns the settings of pools of hypervisors, collected from the services. Nil: no service has cells.
 func (m *model) hypervisorAccess() *controlplanev1.HypervisorAccess {
-	identity := m.identitySpec()
+	identity := m.IdentitySpec()
 	out := &controlplanev1.HypervisorAccess{
 		Region: m.Spec.Global.Region, IdentityURL: identity.InternalURL, CASecretRef: identity.CASecretRef,
-		KeyManager: m.keyManager(),
+		KeyManager: m.KeyManager(),
 	}
-	if m.identity.exposure != nil {
+	if m.Identity.Exposure != nil {
 		out.PublicIdentityURL = identity.PublicURL
 	}
-	for _, s := range m.services {
-		if s.describeForHypervisors != nil {
-			s.describeForHypervisors(m, s, out)
-		}
+	for _, s := range m.Services {
+		s.Model.Publish(out)
 	}
 	if len(out.Cells) == 0 {
 		return nil

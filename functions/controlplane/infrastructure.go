@@ -3,19 +3,23 @@ package controlplane
 import (
 	"slices"
 
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 // namespace composes the namespace with the Pod Security Standard that all pods meet.
 func namespace(m *model) ([]compose.Stage, error) {
-	return m.ComposeNamespace(!slices.ContainsFunc(m.services, m.isUnrestricted))
+	return m.ComposeNamespace(!slices.ContainsFunc(m.Services, isUnrestricted))
 }
 
 // isUnrestricted reports whether pods of a service violate the restricted Pod Security Standard, as those of a Galera cluster do.
-func (m *model) isUnrestricted(s *serviceState) bool {
-	return s.unrestricted != nil && s.unrestricted(&m.Spec.Services) ||
-		slices.ContainsFunc(m.databasesOf(s), func(d infrastructure.DatabaseServer) bool { return d.Members > 1 })
+func isUnrestricted(s *services.State) bool {
+	return s.Model.IsUnrestricted() || slices.ContainsFunc(s.Model.Databases(), func(d infrastructure.DatabaseServer) bool { return d.Members > 1 })
 }
 
 // companion composes the companion with access to the services that it calls.
@@ -26,8 +30,41 @@ func companion(m *model) ([]compose.Stage, error) {
 // pools composes the access of services to pools of StorageClusters.
 func pools(m *model) ([]compose.Stage, error) {
 	var enabled []string
-	for _, s := range m.services {
-		enabled = append(enabled, s.name)
+	for _, s := range m.Services {
+		enabled = append(enabled, s.Name)
 	}
 	return m.ComposePools(enabled), nil
+}
+
+// policies composes the network policies of the shared infrastructure.
+func policies(m *model) ([]compose.Stage, error) {
+	// With an external identity service there may be no service with a database.
+	hasJobs := slices.ContainsFunc(m.Services, func(s *services.State) bool { return connectionsOf(s) > 0 })
+	var inspectors []infrastructure.DatabaseInspector
+	for _, s := range m.Services {
+		inspectors = append(inspectors, infrastructure.DatabaseInspector{
+			Service: s.Name, Components: s.Inspectors, Databases: s.Model.Databases(),
+		})
+	}
+	return m.ComposeNetworkPolicies(hasJobs, inspectors)
+}
+
+// database composes the database for the connections of all services.
+func database(m *model) ([]compose.Stage, error) {
+	open := int64(0)
+	for _, s := range m.Services {
+		open += connectionsOf(s)
+	}
+	return m.ComposeDatabase(open)
+}
+
+// requires selects the claims of the StorageClusters that services reference, and then the composite resources of these claims.
+func requires(in function.Input[controlplanev1.ControlPlaneCluster]) map[string]wire.Selector {
+	out := map[string]wire.Selector{}
+	for _, s := range serviceTable {
+		for _, p := range s.Pools(&in.XR.Spec.Services) {
+			storagepool.Requires(in.Required, in.Claim.Namespace, p.Pool, out)
+		}
+	}
+	return out
 }

@@ -55,11 +55,8 @@ func externalReferences(path string, value any) []bounds.ExternalReference {
 	case controlplanev1.S3:
 		return []bounds.ExternalReference{{List: &bounds.S3Endpoints, Field: path + ".endpoint", Value: v.Endpoint}}
 	}
-	for _, s := range services {
-		if s.externalReferences == nil {
-			continue
-		}
-		if out := s.externalReferences(path, value); out != nil {
+	for _, s := range serviceTable {
+		if out := s.ExternalReferences(path, value); out != nil {
 			return out
 		}
 	}

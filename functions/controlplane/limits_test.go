@@ -296,7 +296,7 @@ func TestRepeated(t *testing.T) {
 // show returns a Keystone, a database and a companion in their composed form.
 func show(t *testing.T, m *model) string {
 	t.Helper()
-	identity := func(m *model) ([]compose.Stage, error) { return m.compose(m.identity), nil }
+	identity := func(m *model) ([]compose.Stage, error) { return m.compose(m.Identity) }
 	return built(t, m, identity) + built(t, m, database) + built(t, m, companion)
 }
 
@@ -343,8 +343,8 @@ func TestAllowListClosed(t *testing.T) {
 // TestWithoutTLS checks that the platform's issuer is not used for a claim without certificates.
 func TestWithoutTLS(t *testing.T) {
 	m := derived(t, "{global: {tls: {enabled: false}}}", closed+"}")
-	if m.TLS.IssuerRef != nil || *m.TLS.Enabled || !strings.HasPrefix(m.identity.endpoints.public, "http://") {
-		t.Errorf("%+v at %s", m.TLS, m.identity.endpoints.public)
+	if m.TLS.IssuerRef != nil || *m.TLS.Enabled || !strings.HasPrefix(m.Identity.Endpoints.Public, "http://") {
+		t.Errorf("%+v at %s", m.TLS, m.Identity.Endpoints.Public)
 	}
 }
 

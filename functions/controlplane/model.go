@@ -6,18 +6,14 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
 // model holds the inputs of all builders, derived once.
 type model struct {
-	*infrastructure.Infrastructure
-	// services are the enabled services in the order of the table; identity is the one that authenticates the others.
-	services []*serviceState
-	identity *serviceState
-	// domainIDs are the IDs of the existing domains of directories.
-	domainIDs domainIDs
+	*services.Cloud
 }
 
 // derive goes from one value to the next: the claim, the services that it enables, the infrastructure that they share, and the services
@@ -32,7 +28,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := newModel(shared.WithClaim(read), enabled).checkClaim(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(read.CheckExposure(enabled[0].observed), sharedErr); err != nil {
+	if err := errors.Join(read.CheckExposure(enabled[0].Observed), sharedErr); err != nil {
 		return nil, err
 	}
 	released, err := newModel(shared, enabled).assignReleases()
@@ -43,11 +39,8 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	return m, errors.Join(m.checkUpgrade(), m.CheckChanges())
 }
 
-// newModel returns the model of services in an infrastructure.
-func newModel(shared *infrastructure.Infrastructure, enabled []*serviceState) *model {
-	m := &model{Infrastructure: shared, services: enabled, identity: enabled[0]}
-	m.domainIDs = m.existingDomains()
-	return m
+func newModel(shared *infrastructure.Infrastructure, enabled []*services.State) *model {
+	return &model{services.New(shared, enabled)}
 }
 
 // checkClaim returns the errors of the claim, each of them once.
@@ -59,19 +52,17 @@ func (m *model) checkClaim() error {
 }
 
 // demandOf returns the use of the infrastructure by services.
-func demandOf(c *claim.Claim, enabled []*serviceState) infrastructure.Demand {
+func demandOf(c *claim.Claim, enabled []*services.State) infrastructure.Demand {
 	out := infrastructure.Demand{Secrets: secretsNamed}
 	for _, s := range enabled {
-		if s.observed.Exists() {
+		if s.Observed.Exists() {
 			out.Databases = append(out.Databases, infrastructure.DatabaseUser{
-				Host: s.observed.String("spec", "database", "host"), Ready: s.ready(),
+				Host: s.Observed.String("spec", "database", "host"), Ready: s.Ready(),
 			})
 		}
-		if s.pools != nil {
-			out.Pools = append(out.Pools, infrastructure.PoolUser{
-				Service: s.name, Exists: s.observed.Exists(), Pools: s.pools(&c.Spec.Services),
-			})
-		}
+		out.Pools = append(out.Pools, infrastructure.PoolUser{
+			Service: s.Name, Exists: s.Observed.Exists(), Pools: s.Service.Pools(&c.Spec.Services),
+		})
 	}
 	return out
 }

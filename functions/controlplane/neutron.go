@@ -18,6 +18,7 @@ import (
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -29,15 +30,15 @@ import (
 )
 
 // neutron builds the composite resource of the network service.
-func neutron(m *model, s *serviceState) runtime.Object {
+func neutron(m *model, s *services.State) runtime.Object {
 	n := m.Spec.Services.Neutron
 	worker := m.Worker(n.Workers)
 	out := &neutronv1.Neutron{
-		TypeMeta: s.typeMeta(), ObjectMeta: m.ObjectMeta(s.name),
+		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: neutronv1.NeutronSpec{
-			ServiceSpec: m.serviceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.identitySpec(), Queue: m.QueueSpec(),
-			Mechanism: cmp.Or(n.Mechanism, neutronv1.ByOVN), NotifiesNova: m.hasService(novav1.ServiceName),
-			API: m.Process(n.API), Periodic: worker, UWSGI: s.processes(),
+			ServiceSpec: m.ServiceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
+			Mechanism: cmp.Or(n.Mechanism, neutronv1.ByOVN), NotifiesNova: m.HasService(novav1.ServiceName),
+			API: m.Process(n.API), Periodic: worker, UWSGI: s.Processes(),
 		},
 	}
 	if m.usesOVN() {
@@ -62,46 +63,46 @@ func neutronAPI(n *controlplanev1.Neutron) common.Workload {
 	return *openstack.PlacedWorkload(ptr.Deref(n.API, common.Process{}), n.Placement)
 }
 
-func checkNeutron(m *model, s *serviceState, r release.Release) error {
+func checkNeutron(m *model, s *services.State, r release.Release) error {
 	n := m.Spec.Services.Neutron
-	spec := s.spec()
+	spec := s.CheckedSpec()
 	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(n.API), n.Placement), "api.memory"
-	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r), network.Check(s.field(""), n.Mechanism, n.Networks)}
+	errs := []error{m.CheckQueue(s), spec.Check(s.FieldPath(""), s.Name, r), network.Check(s.FieldPath(""), n.Mechanism, n.Networks)}
 	switch {
 	case m.ownsOVN():
-		errs = append(errs, m.checkOVN(s.field(".ovn")))
+		errs = append(errs, m.checkOVN(s.FieldPath(".ovn")))
 	case !m.usesOVN() && n.OVN != nil: // Admission rejects it, too.
-		errs = append(errs, invalid.Field(s.field(".ovn"), "cannot be set with mechanism OVS; remove it"))
+		errs = append(errs, invalid.Field(s.FieldPath(".ovn"), "cannot be set with mechanism OVS; remove it"))
 	}
 	if x := ptr.Deref(n.OVN, controlplanev1.OVN{}).External; x != nil && m.usesOVN() {
-		errs = append(errs, checkExternalOVN(s.field(".ovn.external"), x))
+		errs = append(errs, checkExternalOVN(s.FieldPath(".ovn.external"), x))
 	}
-	previous := s.observed.Map("spec", "ovn")
+	previous := s.Observed.Map("spec", "ovn")
 	if previous != nil && m.usesOVN() && (previous["clientSecretRef"] != nil) != (m.ovnSpecFromClaim().External != nil) {
-		errs = append(errs, invalid.Field(s.field(".ovn.external"), "cannot be added or removed, because networks cannot be moved to "+
+		errs = append(errs, invalid.Field(s.FieldPath(".ovn.external"), "cannot be added or removed, because networks cannot be moved to "+
 			"another OVN; create another control plane"))
 	}
-	if previous := s.observed.String("spec", "mechanism"); previous != "" && previous != string(cmp.Or(n.Mechanism, neutronv1.ByOVN)) {
-		errs = append(errs, invalid.Field(s.field(".mechanism"), "is immutable: networks use %s; set it to %[1]s, "+
+	if previous := s.Observed.String("spec", "mechanism"); previous != "" && previous != string(cmp.Or(n.Mechanism, neutronv1.ByOVN)) {
+		errs = append(errs, invalid.Field(s.FieldPath(".mechanism"), "is immutable: networks use %s; set it to %[1]s, "+
 			"and create another control plane to use the other mechanism", previous))
 	}
 	if n.API != nil { // All services check the memory themselves.
-		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *n.API))
+		errs = append(errs, openstack.CheckAmounts(s.FieldPath(".api"), *n.API))
 	}
 	if n.Workers != nil {
-		errs = append(errs, openstack.CheckProcess(s.field(".workers"), *n.Workers))
+		errs = append(errs, openstack.CheckProcess(s.FieldPath(".workers"), *n.Workers))
 	}
 	return errors.Join(errs...)
 }
 
 // neutronPods returns the costs of all processes and of the OVN databases.
-func neutronPods(m *model, s *serviceState) []bounds.CostItem {
+func neutronPods(m *model, s *services.State) []bounds.CostItem {
 	n := m.Spec.Services.Neutron
 	const workers = 2 // maintenance and periodic
 	of := func(field string, p common.Process, times int32) bounds.CostItem {
-		return bounds.CostItem{Field: s.field(field), Replicas: *p.Replicas, Times: times, Resources: openstack.Resources(p), Short: true}
+		return bounds.CostItem{Field: s.FieldPath(field), Replicas: *p.Replicas, Times: times, Resources: openstack.Resources(p), Short: true}
 	}
-	out := []bounds.CostItem{of(".api", m.Process(n.API), 1), {Field: s.field(""), Processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes}}
+	out := []bounds.CostItem{of(".api", m.Process(n.API), 1), {Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes}}
 	if network.UsesAgents(n.Mechanism, n.Networks) {
 		out = append(out, of(".workers", m.rpcWorker(n.Workers), 1))
 	}
@@ -110,7 +111,7 @@ func neutronPods(m *model, s *serviceState) []bounds.CostItem {
 	}
 	out = append(out, of(".workers", m.Worker(n.Workers), workers))
 	if m.ownsOVN() {
-		out = append(out, m.ovnParts(s.field(".ovn"))...)
+		out = append(out, m.ovnParts(s.FieldPath(".ovn"))...)
 	}
 	return out
 }
@@ -152,15 +153,15 @@ func neutronReferences(path string, value any) []bounds.ExternalReference {
 
 // neutronConnections returns the maximum number of database connections: in addition to requests, each API process handles OVN events, and
 // each worker has a parent process.
-func neutronConnections(m *model, s *serviceState) int64 {
+func neutronConnections(m *model, s *services.State) int64 {
 	n := m.Spec.Services.Neutron
 	const processes, rpcProcesses = 2, 4 // An RPC worker has a parent and three processes.
-	out := s.threads() + processes*claim.PoolConnections(m.Worker(n.Workers))
+	out := s.Threads() + processes*claim.PoolConnections(m.Worker(n.Workers))
 	if network.UsesAgents(n.Mechanism, n.Networks) {
 		out += rpcProcesses * claim.PoolConnections(m.rpcWorker(n.Workers))
 	}
 	if m.usesOVN() {
-		out += int64(*s.workload.Replicas)*int64(s.processes().Processes)*claim.PoolSize + processes*claim.PoolConnections(m.Worker(n.Workers))
+		out += int64(*s.Workload.Replicas)*int64(s.Processes().Processes)*claim.PoolSize + processes*claim.PoolConnections(m.Worker(n.Workers))
 	}
 	return out
 }
@@ -182,7 +183,7 @@ func (m *model) ovnSpecFromClaim() controlplanev1.OVN {
 func (m *model) ovnNodes() common.Placement { return m.Spec.Services.Neutron.Placement }
 
 // ovnAt returns the addresses of the OVN databases. The observed addresses of the network service are used while OVN reports none.
-func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
+func (m *model) ovnAt(s *services.State) *neutronv1.OVN {
 	if x := m.ovnSpecFromClaim().External; x != nil {
 		return &neutronv1.OVN{
 			Sync: m.ovnSpecFromClaim().Sync, Northbound: x.Northbound, Southbound: x.Southbound, Networks: x.Networks,
@@ -190,7 +191,7 @@ func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
 		}
 	}
 	address := func(part string) string {
-		return cmp.Or(m.observedOVN().String("status", part, "endpoint"), s.observed.String("spec", "ovn", part))
+		return cmp.Or(m.observedOVN().String("status", part, "endpoint"), s.Observed.String("spec", "ovn", part))
 	}
 	return &neutronv1.OVN{
 		Sync:       m.ovnSpecFromClaim().Sync,
@@ -205,14 +206,14 @@ func ovnIssuer() *common.IssuerReference {
 }
 
 // neutronReport copies the result of the last comparison of Neutron's database with OVN.
-func neutronReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatus) {
+func neutronReport(s *services.State, status *controlplanev1.ControlPlaneClusterStatus) {
 	if status.OVN != nil {
-		status.OVN.Sync = network.Answer(s.observed.Map("status", "sync"))
+		status.OVN.Sync = network.Answer(s.Observed.Map("status", "sync"))
 	}
 }
 
 // neutronHypervisorAccess adds the source of the virtual networks for nodes: the relays, if there are any, or the southbound database.
-func neutronHypervisorAccess(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
+func neutronHypervisorAccess(m *model, s *services.State, to *controlplanev1.HypervisorAccess) {
 	if !m.usesOVN() {
 		to.Networks = &controlplanev1.NetworkAccess{Mechanism: string(neutronv1.ByOVS), Agents: m.networkAgents(s)}
 		return
@@ -230,17 +231,18 @@ func neutronHypervisorAccess(m *model, s *serviceState, to *controlplanev1.Hyper
 }
 
 // networkAgents returns the settings of Neutron agents on nodes, including their own user of the queue.
-func (m *model) networkAgents(s *serviceState) *controlplanev1.NetworkAgents {
+func (m *model) networkAgents(s *services.State) *controlplanev1.NetworkAgents {
 	n, queue := m.Spec.Services.Neutron, m.QueueSpec()
 	a := network.AgentsOf(n.Mechanism, n.Networks)
 	return &controlplanev1.NetworkAgents{
-		Queue: queue, VirtualHost: queue.VirtualHost(neutronv1.ServiceName), QueueSecretRef: claim.LocalReference(openstack.QueueSecret(s.name)),
+		Queue: queue, VirtualHost: queue.VirtualHost(neutronv1.ServiceName), QueueSecretRef: claim.LocalReference(openstack.QueueSecret(s.Name)),
 		Tunnels: a.Tunnels, SRIOVNetworks: a.Cards, ServicePlugins: a.Plugins, Distributed: a.Distributed, DNSDomain: a.DNSDomain,
 	}
 }
 
 // networksInSync copies the condition of the network service on OVN, if a comparison was requested.
-func (m *model) networksInSync() rules.Result {
+func networksInSync(cloud *services.Cloud) rules.Result {
+	m := &model{cloud}
 	if !m.usesOVN() || m.ovnSpecFromClaim().Sync == nil {
 		return rules.Result{}
 	}
@@ -253,12 +255,12 @@ func (m *model) networksInSync() rules.Result {
 }
 
 // neutronLocations lists where backups of the OVN databases are stored.
-func neutronLocations(m *model, s *serviceState) []bounds.Location {
+func neutronLocations(m *model, s *services.State) []bounds.Location {
 	if !m.ownsOVN() || m.ovnSpecFromClaim().Backup == nil {
 		return nil
 	}
 	b := m.ovnSpecFromClaim().Backup.S3
-	return []bounds.Location{bounds.BucketLocation(s.field(".ovn.backup.s3"), b.Endpoint, b.Bucket, b.Prefix)}
+	return []bounds.Location{bounds.BucketLocation(s.FieldPath(".ovn.backup.s3"), b.Endpoint, b.Bucket, b.Prefix)}
 }
 
 // checkExternalOVN returns an error for addresses of databases to which nothing connects.
@@ -299,4 +301,13 @@ func checkDatabaseAddresses(field, addresses string, networks []common.CIDR) err
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// externalSouthbound returns the address of the southbound database for other clusters. Empty: not assigned yet.
+func (m *model) externalSouthbound() string {
+	part := southbound
+	if m.ovnRelay() != nil {
+		part = "relay"
+	}
+	return m.observedOVN().String("status", part, "externalEndpoint")
 }

@@ -25,7 +25,7 @@ func neutronOf(t *testing.T, spec string, observed map[string]*structpb.Struct) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &neutron(m, m.services[len(m.services)-1]).(*neutronv1.Neutron).Spec
+	return &neutron(m, m.Services[len(m.Services)-1]).(*neutronv1.Neutron).Spec
 }
 
 // TestNeutronProcesses checks that unset fields of a process come from the size, and that singleton workers have two pods at most by
@@ -138,11 +138,11 @@ func TestNetworksInSync(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, m.networksInSync()); diff != "" {
+			if diff := cmp.Diff(tc.want, verdict(t, m, neutronv1.InSync)); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 			status := &controlplanev1.ControlPlaneClusterStatus{}
-			if s := m.services[len(m.services)-1]; s.name == neutronv1.ServiceName {
+			if s := m.Services[len(m.Services)-1]; s.Name == neutronv1.ServiceName {
 				status.OVN = m.ovnStatus()
 				neutronReport(s, status)
 			}
@@ -265,7 +265,7 @@ func TestExternalOVN(t *testing.T) {
 		"networks: [10.20.0.0/24], clientSecretRef: {name: theirs}}}"
 	const allowed = "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], hypervisorNetworks: [10.20.0.0/16], domains: ['*']}]}"
 	m := derived(t, virtual(external), allowed)
-	s := m.services[1]
+	s := m.Services[1]
 	want := &neutronv1.OVN{
 		Northbound: "ssl:10.20.0.11:6641", Southbound: "ssl:10.20.0.11:6642", Networks: []common.CIDR{"10.20.0.0/24"},
 		ClientSecretRef: &common.SecretReference{Name: common.ObjectName(m.Secrets.Target("theirs"))}, Sync: &common.OVNSyncRequest{Request: "a"},
@@ -291,12 +291,12 @@ func TestExternalOVN(t *testing.T) {
 // and two processes in each worker.
 func TestNeutronConnections(t *testing.T) {
 	m := derived(t, virtual(", uwsgi: {processes: 3, threads: 2}"), queued)
-	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*3*5+2*2*2*5); got != want {
+	if got, want := neutronConnections(m, m.Services[1]), int64(2*3*2+2*3*5+2*2*2*5); got != want {
 		t.Errorf("%d connections, want %d", got, want)
 	}
 	// With agents, there are periodic workers, and RPC workers with three processes below a parent.
 	m = derived(t, virtual(", mechanism: OVS, uwsgi: {processes: 3, threads: 2}"), queued)
-	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*2*5+2*4*5); got != want {
+	if got, want := neutronConnections(m, m.Services[1]), int64(2*3*2+2*2*5+2*4*5); got != want {
 		t.Errorf("%d connections with agents, want %d", got, want)
 	}
 }
@@ -317,7 +317,7 @@ func TestNeutronAgents(t *testing.T) {
 		t.Errorf("OVN and cards: %+v", n)
 	}
 	m = derived(t, virtual(cards+", uwsgi: {processes: 3, threads: 2}"), queued)
-	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*3*5+2*2*2*5+2*4*5); got != want {
+	if got, want := neutronConnections(m, m.Services[1]), int64(2*3*2+2*3*5+2*2*2*5+2*4*5); got != want {
 		t.Errorf("%d connections with cards, want %d", got, want)
 	}
 	previous := structOf(t, fields(t, "{spec: {mechanism: OVN}}"))

@@ -52,7 +52,7 @@ func TestQueueExposure(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := ready(t, tc.spec, platform)
+			w := readyCluster(t, tc.spec, platform)
 			if tc.address != nil {
 				service := w.Observed["messaging-external-service"].Map()
 				service["status"] = tc.address["status"]

@@ -79,13 +79,13 @@ func TestPools(t *testing.T) {
 		t.Errorf("the keys (-want +got):\n%s", diff)
 	}
 	access := &controlplanev1.HypervisorAccess{}
-	for _, s := range m.services {
-		if s.name == cinderv1.ServiceName {
+	for _, s := range m.Services {
+		if s.Name == cinderv1.ServiceName {
 			cinderHypervisorAccess(m, s, access)
 		}
-		for _, c := range m.StorageClients(s.name) {
+		for _, c := range m.StorageClients(s.Name) {
 			if !strings.HasPrefix(c.SecretName, "storage-b5f45374-key-") {
-				t.Errorf("%s reads %s", s.name, c.SecretName)
+				t.Errorf("%s reads %s", s.Name, c.SecretName)
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -104,7 +105,7 @@ func TestUpgradeChecked(t *testing.T) {
 	} {
 		observed := map[string]*structpb.Struct{}
 		if tc.runs != "" {
-			observed[identityService] = structOf(t, map[string]any{"status": map[string]any{"release": tc.runs, "previousRelease": tc.before}})
+			observed[services.IdentityService] = structOf(t, map[string]any{"status": map[string]any{"release": tc.runs, "previousRelease": tc.before}})
 		}
 		_, err := derive(input(t, `{openStackRelease: "`+tc.target+`"}`, bare, observed))
 		if tc.message == "" {

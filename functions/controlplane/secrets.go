@@ -4,6 +4,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 )
 
@@ -35,21 +36,16 @@ func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []claim.SecretRefer
 		key(&q.CASecretRef, "spec.infrastructure.rabbitmq.external.caSecretRef")
 		key(&q.PasswordSecretRef, "spec.infrastructure.rabbitmq.external.passwordSecretRef")
 	}
-	for _, service := range services {
-		if service.secrets != nil {
-			out = append(out, service.secrets(&s.Services)...)
-		}
+	for _, service := range serviceTable {
+		out = append(out, service.Secrets(&s.Services)...)
 	}
 	return out
 }
 
 // copiesFor returns the resources that copy the Secrets of a service.
-func (m *model) copiesFor(s *serviceState) []string {
-	out := m.PoolResources(s.name)
-	if s.secrets == nil {
-		return out
-	}
-	for _, n := range s.secrets(&m.Spec.Services) {
+func (m *model) copiesFor(s *services.State) []string {
+	out := m.PoolResources(s.Name)
+	for _, n := range s.Service.Secrets(&m.Spec.Services) {
 		out = append(out, m.Secrets.Resource(string(*n.Name)))
 	}
 	return out

@@ -230,7 +230,7 @@ func TestRootOfBackup(t *testing.T) {
 		"remote": {"cluster: {ref: {name: east}},", "openbao", instance + "/tenant-old"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := desired(t, ready(t, fmt.Sprintf(spec, tc.extraYAML), withStore))
+			all := desired(t, readyCluster(t, fmt.Sprintf(spec, tc.extraYAML), withStore))
 			root := at(inner(all["database-root-secret"]), "spec")
 			want := []any{map[string]any{"secretKey": "password", "remoteRef": map[string]any{"key": tc.key, "property": "root"}}}
 			if diff := cmp.Diff(want, at(root, "data")); diff != "" || at(root, "secretStoreRef", "name") != tc.store ||

@@ -20,8 +20,8 @@ services: {nova: {enabled: true, cells: [{name: a, infrastructure: {mariadb: {},
 	if want := "\nchannel_max = 4095\n"; !strings.HasSuffix(queue, want) {
 		t.Errorf("RabbitMQ has %q, want it to end with %q", queue, want)
 	}
-	for _, s := range m.services {
-		if s.name != "nova" {
+	for _, s := range m.Services {
+		if s.Name != "nova" {
 			continue
 		}
 		cell := m.novaSpec(s).Cells[0].Infrastructure

@@ -94,7 +94,7 @@ func TestCellServersCost(t *testing.T) {
 		}
 	}
 	shared, own := derived(t, compute(", cells: [{name: near}, {name: far}]"), queued), derived(t, ownServers("", ""), queued)
-	if a, b := shared.connectionsOf(shared.services[2]), own.connectionsOf(own.services[2]); b >= a {
+	if a, b := connectionsOf(shared.Services[2]), connectionsOf(own.Services[2]); b >= a {
 		t.Errorf("with its own database a cell opens %d connections to the shared one, without %d", b, a)
 	}
 }
@@ -152,8 +152,8 @@ func TestCellServersImmutable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range m.services {
-		if s.name != novav1.ServiceName {
+	for _, s := range m.Services {
+		if s.Name != novav1.ServiceName {
 			continue
 		}
 		own := m.novaSpec(s).Cells[1].Infrastructure

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
@@ -75,21 +76,22 @@ func TestTable(t *testing.T) {
 
 // TestRowsOfServices checks that each service follows its dependencies in the table, and that names, kinds, paths and addresses are unique.
 func TestRowsOfServices(t *testing.T) {
-	if services[0].name != identityService {
-		t.Errorf("the first is %s", services[0].name)
+	if serviceTable[0].Info().Name != services.IdentityService {
+		t.Errorf("the first is %s", serviceTable[0].Info().Name)
 	}
 	observedState := map[string]string{}
-	for _, s := range services {
+	for _, each := range serviceTable {
+		s := each.Info()
 		for property, value := range map[string]string{
-			"name": s.name, "kind": s.kind.String(), "path": s.path, "internal address": s.internal(s.name, "cloud"),
+			"name": s.Name, "kind": s.Kind.String(), "path": s.PublicPath, "internal address": s.Internal(s.Name, "cloud"),
 		} {
 			if other, exists := observedState[property+value]; exists && value != "" || value == "" && property != "path" {
-				t.Errorf("%s %q of %s is used by %s", property, value, s.name, other)
+				t.Errorf("%s %q of %s is used by %s", property, value, s.Name, other)
 			}
-			observedState[property+value] = s.name
+			observedState[property+value] = s.Name
 		}
-		if !strings.HasPrefix(s.kind.Group, s.name+".") || !strings.HasPrefix(s.internal(s.name, "cloud"), "https://"+s.name+".cloud.svc:") {
-			t.Errorf("%s is a %v at %s", s.name, s.kind, s.internal(s.name, "cloud"))
+		if !strings.HasPrefix(s.Kind.Group, s.Name+".") || !strings.HasPrefix(s.Internal(s.Name, "cloud"), "https://"+s.Name+".cloud.svc:") {
+			t.Errorf("%s is a %v at %s", s.Name, s.Kind, s.Internal(s.Name, "cloud"))
 		}
 	}
 }
@@ -101,7 +103,7 @@ func TestServices(t *testing.T) {
 		keystone = "https://keystone." + instance + ".svc:5000/v3"
 	)
 	spec := "{size: medium, services: {" + all + "}, korc: {credentialRotation: {intervalDays: 30}}, global: {region: eu, domain: a.org, exposure: " + gateway + "}}"
-	objects := desired(t, ready(t, spec, bare))
+	objects := desired(t, readyCluster(t, spec, bare))
 	identity := map[string]any{
 		"internalURL": keystone, "publicURL": "https://keystone.a.org/v3",
 		"caSecretRef":        map[string]any{"name": "keystone-tls", "key": "ca.crt"},
@@ -143,7 +145,7 @@ func TestServices(t *testing.T) {
 		}
 	}
 	var endpoints []string
-	_, status := answer(t, ready(t, spec, bare))
+	_, status := answer(t, readyCluster(t, spec, bare))
 	for _, e := range status["endpoints"].([]any) {
 		endpoints = append(endpoints, at(e, "service").(string)+" "+at(e, "public").(string))
 	}
@@ -158,8 +160,8 @@ func TestPaths(t *testing.T) {
 	m := derived(t, "{services: {"+all+"}, global: {domain: a.org, exposure: {type: GatewayAPI, routing: Paths, gateway: {name: a, namespace: b}}}}", bare)
 	want := []string{"https://a.org/identity/v3", "https://a.org/placement", "https://a.org/image"}
 	var got []string
-	for _, s := range m.services {
-		got = append(got, s.endpoints.public)
+	for _, s := range m.Services {
+		got = append(got, s.Endpoints.Public)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -205,7 +207,7 @@ func TestNeeds(t *testing.T) {
 
 // TestSwitchedOffService checks that a disabled service is removed with its Usage, and that no component waits for it.
 func TestSwitchedOffService(t *testing.T) {
-	w := edited(t, ready(t, "{services: {"+all+"}}", bare), "{services: {glance: {enabled: false}}}")
+	w := edited(t, readyCluster(t, "{services: {"+all+"}}", bare), "{services: {glance: {enabled: false}}}")
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +242,7 @@ func TestImageStorage(t *testing.T) {
 	const spec = `{services: {glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}, {name: b, file: {storageSize: 1Gi, storageClass: gold}}],
 		import: {staging: {storageSize: 1Gi}}, imageCache: {storageSize: 1Gi}}}}`
 	classes := func(m *model) []string {
-		s := m.imageStorage(m.services[1])
+		s := m.imageStorage(m.Services[1])
 		return []string{
 			string(s.Stores[0].File.StorageClass), string(s.Stores[1].File.StorageClass), string(s.Import.Staging.StorageClass), string(s.ImageCache.StorageClass),
 		}

@@ -36,15 +36,13 @@ func status(m *model, plan compose.Plan) any {
 		Storage:     m.StorageStatus(),
 		Hypervisors: m.hypervisorAccess(),
 	}
-	for _, service := range m.services {
-		e := common.Endpoint{Service: service.name, Internal: common.URL(service.endpoints.internal), Live: live(service.observed)}
-		if service.public() {
-			e.Public = common.URL(service.endpoints.public)
+	for _, service := range m.Services {
+		e := common.Endpoint{Service: service.Name, Internal: common.URL(service.Endpoints.Internal), Live: live(service.Observed)}
+		if service.IsPublic() {
+			e.Public = common.URL(service.Endpoints.Public)
 		}
 		s.Endpoints = append(s.Endpoints, e)
-		if service.report != nil {
-			service.report(service, &s)
-		}
+		service.Model.Report(&s)
 	}
 	return s
 }

@@ -23,6 +23,7 @@ import (
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
@@ -39,7 +40,7 @@ const tempestComponent = tempestv1.ServiceName
 // postServiceGraph contains the components after all services.
 var postServiceGraph = compose.Graph[*model]{
 	{
-		Name: tempestComponent, Phase: common.PhaseTesting, Needs: append([]string{catalogComponent}, servicesIn(services[1:])...),
+		Name: tempestComponent, Phase: common.PhaseTesting, Needs: append([]string{services.CatalogComponent}, servicesIn(serviceTable[1:])...),
 		Enabled: (*model).tested, Build: tempest,
 	},
 	{
@@ -48,11 +49,11 @@ var postServiceGraph = compose.Graph[*model]{
 	},
 }
 
-// servicesIn returns the names of rows of the table.
-func servicesIn(rows []*service) []string {
+// servicesIn returns the names of services.
+func servicesIn(all []services.Service) []string {
 	var out []string
-	for _, row := range rows {
-		out = append(out, row.name)
+	for _, each := range all {
+		out = append(out, each.Info().Name)
 	}
 	return out
 }
@@ -70,13 +71,13 @@ func tempest(m *model) ([]compose.Stage, error) {
 		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: m.ObjectMeta(tempestComponent),
 		Spec: tempestv1.TempestSpec{
 			Crossplane:       m.Crossplane(),
-			OpenStackRelease: string(m.identity.targetRelease),
+			OpenStackRelease: string(m.Identity.TargetRelease),
 			Target:           m.WorkloadCluster(),
 			Image:            requested.Image,
 			Images:           m.Images,
 			Region:           m.Spec.Global.Region,
 			Identity: tempestv1.Identity{
-				KeystoneReference: m.keystoneReference(), AdminCloudRef: adminCloud(), KORCCloudRef: korcCloud(),
+				KeystoneReference: m.KeystoneReference(), AdminCloudRef: services.AdminCloud(), KORCCloudRef: services.KORCCloud(),
 			},
 			Services:       m.testable(),
 			Schedule:       requested.Schedule,
@@ -93,7 +94,7 @@ func tempest(m *model) ([]compose.Stage, error) {
 
 // testedTypes maps the services that Tempest supports to their types in Tempest.
 var testedTypes = map[string]tempestv1.Type{
-	identityService: tempestv1.TypeIdentity, placementv1.ServiceName: tempestv1.TypePlacement, glancev1.ServiceName: tempestv1.TypeImage,
+	services.IdentityService: tempestv1.TypeIdentity, placementv1.ServiceName: tempestv1.TypePlacement, glancev1.ServiceName: tempestv1.TypeImage,
 	novav1.ServiceName: tempestv1.TypeCompute, neutronv1.ServiceName: tempestv1.TypeNetwork, cinderv1.ServiceName: tempestv1.TypeVolume,
 	barbicanv1.ServiceName: tempestv1.TypeKeyManager, heatv1.ServiceName: tempestv1.TypeOrchestration,
 }
@@ -101,9 +102,9 @@ var testedTypes = map[string]tempestv1.Type{
 // testable returns the enabled services that Tempest supports.
 func (m *model) testable() []tempestv1.Service {
 	var out []tempestv1.Service
-	for _, s := range m.services {
-		if t, ok := testedTypes[s.name]; ok {
-			out = append(out, tempestv1.Service{Type: t, InternalURL: common.URL(s.endpoints.internal)})
+	for _, s := range m.Services {
+		if t, ok := testedTypes[s.Name]; ok {
+			out = append(out, tempestv1.Service{Type: t, InternalURL: common.URL(s.Endpoints.Internal)})
 		}
 	}
 	return out

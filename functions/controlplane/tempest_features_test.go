@@ -9,6 +9,7 @@ import (
 	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 )
 
 // TestTestedFeatures checks that Tempest gets the options of services that determine which tests can pass, including defaults.
@@ -36,7 +37,7 @@ func TestTestedFeatures(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &model{Infrastructure: &infrastructure.Infrastructure{Claim: &claim.Claim{}}}
+			m := &model{&services.Cloud{Infrastructure: &infrastructure.Infrastructure{Claim: &claim.Claim{}}}}
 			if err := yaml.Unmarshal([]byte("services: {"+tc.services+"}"), &m.Spec); err != nil {
 				t.Fatal(err)
 			}

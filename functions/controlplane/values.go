@@ -9,6 +9,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 )
@@ -45,10 +46,8 @@ func (m *model) checkMinima() error {
 // to restore from is only read.
 func (m *model) checkLocations() error {
 	var all []bounds.Location
-	for _, s := range m.services {
-		if s.locations != nil {
-			all = append(all, s.locations(m, s)...)
-		}
+	for _, s := range m.Services {
+		all = append(all, s.Model.Locations()...)
 	}
 	if b := m.Spec.Infrastructure.MariaDB.Backup; b != nil {
 		all = append(all, bounds.BucketLocation("spec.infrastructure.mariadb.backup.s3", b.S3.Endpoint, b.S3.Bucket, b.S3.Prefix))
@@ -68,13 +67,13 @@ func (m *model) checkLocations() error {
 // checkUnexposed returns an error for public host names if neither the claim nor the platform sets an exposure.
 func (m *model) checkUnexposed() error {
 	var errs []error
-	for _, s := range m.services {
-		errs = append(errs, m.CheckExposed(s.field(".hostname"), s.basics.Hostname))
+	for _, s := range m.Services {
+		errs = append(errs, m.CheckExposed(s.FieldPath(".hostname"), s.Basics.Hostname))
 	}
 	return errors.Join(errs...)
 }
 
 // isServiceUser reports whether a user name belongs to a service in the identity service. Names are compared case-insensitively.
 func (m *model) isServiceUser(user string) bool {
-	return slices.ContainsFunc(m.services[1:], func(s *serviceState) bool { return strings.EqualFold(s.name, user) })
+	return slices.ContainsFunc(m.Services[1:], func(s *services.State) bool { return strings.EqualFold(s.Name, user) })
 }

@@ -1,5 +1,5 @@
-// Package bounds contains the forms in which limits of a platform apply to a claim: lists of allowed external references, costs, and locations
-// of data. It depends neither on claims nor on services.
+// Package bounds contains the forms in which limits of a platform apply to a claim: lists of allowed external references, costs, and
+// locations of data. It depends neither on claims nor on services.
 package bounds
 
 import (

@@ -1,5 +1,5 @@
-// Package infrastructure derives and composes the shared infrastructure of a control plane: database, message queue, key-value store, cache,
-// copies of Secrets, and pools of StorageClusters.
+// Package infrastructure derives and composes the shared infrastructure of a control plane: database, message queue, key-value store,
+// cache, copies of Secrets, and pools of StorageClusters.
 package infrastructure
 
 import (
@@ -44,8 +44,8 @@ type Demand struct {
 	Pools []PoolUser
 }
 
-// Derive derives the infrastructure of a claim. The error is about changes that are not possible, and about Secrets and pools that cannot be
-// used. The result is never nil, because the checks of the claim use it even with an error.
+// Derive derives the infrastructure of a claim. The error is about changes that are not possible, and about Secrets and pools that cannot
+// be used. The result is never nil, because the checks of the claim use it even with an error.
 func Derive(c *claim.Claim, demand Demand, required reference.Required) (*Infrastructure, error) {
 	queue, queueErr := deriveQueueMembers(c)
 	store, storeErr := deriveStoreMembers(c)
