@@ -11,11 +11,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of IdentityCatalog composite resources.
 func New() function.Runner {
-	return function.Kind[catalogv1.IdentityCatalog, *model]{Graph: graph.MustValidate(), Derive: derive, Target: place, Status: status}
+	return function.Kind[catalogv1.IdentityCatalog, *model]{
+		Graph: graph.MustValidate(), Rules: readiness.Rules, Derive: derive, Target: place, Status: status,
+	}
 }
 
 // graph lists the components of an IdentityCatalog.

@@ -8,8 +8,8 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // consumerResource is the RemoteConsumer by which the pool reports the credentials of its pods to the control plane, and reads the current
@@ -81,7 +81,7 @@ func (m *model) targetCredential(secret common.ObjectName) string {
 // distributedCredential returns the last credential that all pods of all DaemonSets had while each node had a pod of the current revision.
 // It stays until a later one is distributed in the same way. Empty: there was none.
 func (m *model) distributedCredential(secret common.ObjectName) string {
-	rule, _ := ready.For(daemonSet)
+	rule, _ := readiness.Rules.For(daemonSet)
 	id, complete := "", true
 	for _, set := range m.usersOf(secret) {
 		o, existing := m.seen.Get(set)

@@ -19,6 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
@@ -209,7 +210,7 @@ func controlPlane(m *model) ([]compose.Stage, error) {
 			data["southbound"] = m.plane.access.Networks.Southbound
 		}
 	}
-	rule, _ := ready.For(configMap)
+	rule, _ := readiness.Rules.For(configMap)
 	return []compose.Stage{{{
 		Name: controlPlaneComponent, Object: workload.ConfigMap(m.meta(controlPlaneComponent), data),
 		Ready: func(o *observe.Object) ready.Result {

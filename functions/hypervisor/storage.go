@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
@@ -140,7 +141,7 @@ func storage(m *model) ([]compose.Stage, error) {
 	if c != nil {
 		data["disks"] = fmt.Sprintf("%s: pool %s of Ceph %s, as user %s", c.Ref, c.Pool, c.FSID, c.User)
 	}
-	rule, _ := ready.For(configMap)
+	rule, _ := readiness.Rules.For(configMap)
 	requested := compose.Stage{{
 		Name: storageComponent, Management: true, Object: workload.ConfigMap(m.meta(storageComponent), data),
 		Ready: func(o *observe.Object) ready.Result {

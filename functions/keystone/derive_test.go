@@ -10,6 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // TestReleases: what may run now is not what is wanted while the schema is not there.
@@ -163,7 +164,7 @@ func TestValidation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, xr(t, tc.file, tc.change), nil))
 			if err == nil {
-				_, err = graph.Compute(m, input(t, xr(t, tc.file), nil).Observed, compose.Item.Reference)
+				_, err = graph.Compute(m, input(t, xr(t, tc.file), nil).Observed, readiness.Rules, compose.Item.Reference)
 			}
 			if err == nil || !invalid.Is(err) {
 				t.Fatalf("error %v", err)

@@ -8,6 +8,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // TestStatus: what others read of a Keystone, when nothing is there, when all is, and while it changes.
@@ -38,7 +39,7 @@ func TestStatus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := graph.Compute(m, in.Observed, compose.Item.Reference)
+		plan, err := graph.Compute(m, in.Observed, readiness.Rules, compose.Item.Reference)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
@@ -26,7 +27,7 @@ import (
 // New returns the function of XKeystoneService composite resources.
 func New() function.Runner {
 	return function.Kind[keystoneservicev1.KeystoneService, *model]{
-		Graph: graph, Requires: requires, Derive: derive, Target: place, Status: status,
+		Graph: graph, Rules: readiness.Rules, Requires: requires, Derive: derive, Target: place, Status: status,
 	}
 }
 

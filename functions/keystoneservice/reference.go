@@ -19,6 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
 	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
@@ -213,7 +214,7 @@ func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
 // on it.
 func controlPlane(m *model) ([]compose.Stage, error) {
 	ref := m.spec.ControlPlaneRef
-	rule, _ := ready.For(schema.GroupKind{Kind: "ConfigMap"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Kind: "ConfigMap"})
 	return []compose.Stage{{{
 		Name:   controlPlaneComponent,
 		Object: workload.ConfigMap(m.claimMeta(m.name()), map[string]string{"controlPlane": string(ref.Namespace) + "/" + string(ref.Name)}),

@@ -22,12 +22,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of Neutron composite resources.
 func New() function.Runner {
 	return function.Kind[neutronv1.Neutron, *model]{
-		Graph: graph, Derive: derive, Target: service.Target[*model], Status: status,
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: service.Target[*model], Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{{Type: neutronv1.InSync, Verdict: (*model).inSync}},
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // maxMembers is the maximum number of members. Certificates contain the names of all, so that none is renewed when the number changes.
@@ -146,13 +147,13 @@ func (d *database) verdict() ready.Result {
 	if !d.cluster.Exists() {
 		return ready.Wait("NotRemembered", "nobody knows of the cluster yet")
 	}
-	rule, _ := ready.For(schema.GroupKind{Group: "c5c3.io", Kind: "RaftCluster"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: "c5c3.io", Kind: "RaftCluster"})
 	return rule.Check(d.cluster)
 }
 
 // whole reports the state of the StatefulSet: whether all pods run and are members.
 func (d *database) whole(set *observe.Object) ready.Result {
-	rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "StatefulSet"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: "apps", Kind: "StatefulSet"})
 	switch v := rule.Check(set); {
 	case d.id != "" && d.workload.Replicas > d.targetMembers:
 		// A leaving member counts until the companion has observed that it has left.

@@ -17,12 +17,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of OVNCluster composite resources.
 func New() function.Runner {
 	return function.Kind[ovnv1.OVNCluster, *model]{
-		Graph: graph, Derive: derive, Target: place, Status: status,
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: place, Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{{Type: controllersReady, Verdict: (*model).controllers}},
 	}
 }

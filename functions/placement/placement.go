@@ -8,12 +8,13 @@ import (
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of Placement composite resources.
 func New() function.Runner {
 	return function.Kind[placementv1.Placement, *service.Service]{
-		Graph: graph, Derive: derive, Target: service.Target[*service.Service], Status: service.Status[*service.Service],
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: service.Target[*service.Service], Status: service.Status[*service.Service],
 	}
 }
 

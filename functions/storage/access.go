@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
@@ -134,7 +135,7 @@ func (m *model) isReady(resource string) bool {
 	if !ok || !o.Exists() {
 		return false
 	}
-	rule, known := ready.For(schema.FromAPIVersionAndKind(o.APIVersion(), o.Kind()).GroupKind())
+	rule, known := readiness.Rules.For(schema.FromAPIVersionAndKind(o.APIVersion(), o.Kind()).GroupKind())
 	return known && rule.Check(o).Ready
 }
 
@@ -148,7 +149,7 @@ func access(m *model) ([]compose.Stage, error) {
 		}
 		data["ceph.conf"] = "[global]\nfsid = " + m.clientAccess.FSID + "\nmon_host = " + strings.Join(monitors, ",") + "\n"
 	}
-	rule, _ := ready.For(schema.GroupKind{Kind: "ConfigMap"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Kind: "ConfigMap"})
 	requested := compose.Stage{{
 		Name: accessComponent, Object: workload.ConfigMap(m.meta(accessComponent), data),
 		Ready: func(o *observe.Object) ready.Result {

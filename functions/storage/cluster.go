@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 const (
@@ -79,7 +80,7 @@ func countNoun(n int, what string) string {
 // before the first OSD stores data, and even if Ceph reports an error. Ceph reports unavailable data as a warning, and reports nothing if
 // all copies are lost.
 func cluster(m *model) ([]compose.Stage, error) {
-	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephCluster"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: rook.Group, Kind: "CephCluster"})
 	return []compose.Stage{{{
 		Name: clusterResource, Retain: true, Object: rook.Cluster(m.meta(cephName), m.cephSpec()),
 		Ready: func(o *observe.Object) ready.Result {

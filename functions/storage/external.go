@@ -18,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/ceph"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
@@ -158,7 +159,7 @@ func check(m *model) ([]compose.Stage, error) {
 
 // reachable returns the rule of Deployments, with a message that a tenant can act on.
 func reachable(u user) ready.Check {
-	rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
 	return func(o *observe.Object) ready.Result {
 		v := rule.Check(o)
 		if v.Ready {

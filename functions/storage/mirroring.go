@@ -19,6 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
@@ -151,7 +152,7 @@ func awaitsPeer(o *observe.Object) bool {
 
 // localPoolReady is the readiness rule of mirrored pools: an unreachable peer does not make local data unavailable.
 func localPoolReady(o *observe.Object) ready.Result {
-	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephBlockPool"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: rook.Group, Kind: "CephBlockPool"})
 	if v := rule.Check(o); v.Ready || !awaitsPeer(o) {
 		return v
 	}

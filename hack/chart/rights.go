@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // reasons are the composed objects of every API group, which justify the permission to create them.
@@ -42,7 +42,7 @@ var reasons = map[string]string{
 // granted reports whether Crossplane grants itself permissions on a kind: on Usages by its own ClusterRole, on composite resources, claims
 // and Objects by its RBAC manager. All of them are in the management cluster.
 func granted(k schema.GroupKind) bool {
-	rule, _ := ready.For(k)
+	rule, _ := readiness.Rules.For(k)
 	return k.Group == "protection.crossplane.io" || k.Group == "crossplane.c5c3.io" || rule.Composite
 }
 
@@ -143,11 +143,11 @@ func workloads() ([]rule, error) {
 	return append(rules, mark), err
 }
 
-// ordered returns the permissions for the selected kinds of internal/engine/ready, one rule for each API group. It returns an error for a
+// ordered returns the permissions for the selected kinds of internal/readiness, one rule for each API group. It returns an error for a
 // group without an entry in reasons.
 func ordered(choose func(schema.GroupKind) bool) ([]rule, error) {
 	groups := map[string][]string{}
-	for _, k := range ready.Kinds() {
+	for _, k := range readiness.Rules.Kinds() {
 		if !granted(k) && !chosen[k] && choose(k) {
 			groups[k.Group] = append(groups[k.Group], plural(k))
 		}

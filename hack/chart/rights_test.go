@@ -22,8 +22,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/hack/crds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // west is a cluster of the example PlatformConfig.
@@ -230,7 +230,7 @@ func TestPlurals(t *testing.T) {
 		t.Fatal(err)
 	}
 	checked := 0
-	for _, kind := range ready.Kinds() {
+	for _, kind := range readiness.Rules.Kinds() {
 		data, err := os.ReadFile(filepath.Join(dir, crds.FileName(kind)))
 		if os.IsNotExist(err) {
 			continue

@@ -494,7 +494,6 @@ var (
 	novas = &definedKind{
 		folder: "nova", apiVersion: "nova.openstack.c5c3.io/v1alpha1", kind: "Nova",
 		new: func() any { return &novav1.Nova{} },
-		fix: novaLimits,
 	}
 	novacells = &definedKind{
 		folder: "novacell", apiVersion: "nova.openstack.c5c3.io/v1alpha1", kind: "NovaCell", service: "nova",
@@ -636,13 +635,6 @@ func databases(spec object) {
 	delete(ovn, "issuerRef")
 	if sync, ok := ovn["sync"].(object); ok {
 		delete(sync, "mode")
-	}
-}
-
-// novaLimits keeps limits in Nova: limits in Keystone are rejected.
-func novaLimits(spec object) {
-	if quotas, ok := spec["quotas"].(object); ok {
-		delete(quotas, "unifiedLimits")
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 const (
@@ -46,6 +47,7 @@ func toyThat(response func(spec map[string]any) error) map[string]function.Runne
 		return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: kind}, ObjectMeta: meta}
 	}
 	return map[string]function.Runner{"XControlPlaneCluster.crossplane.c5c3.io": function.Kind[model, *model]{
+		Rules: readiness.Rules,
 		Graph: compose.Graph[*model]{
 			{Name: "first", Build: func(m *model) ([]compose.Stage, error) {
 				c := object("ConfigMap", "c", m.providerConfig).(*corev1.ConfigMap)
