@@ -45,7 +45,7 @@ help: ## Show this help
 generate: ## Generate deep copies, definitions, reference tables and the pictures of the README
 	$(call run,controller-gen) object paths=./apis/...
 	crds=$$(mktemp -d) && trap 'rm -r "$$crds"' EXIT && \
-	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis hack/xrd/testdata
+	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis
 	go run ./hack/docs
 	go run ./hack/chart package/chart
 

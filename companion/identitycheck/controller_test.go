@@ -127,7 +127,7 @@ func TestOutage(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	c.keystone.SetDown(true)
-	const three = 3 // As in the status, the metric and docs/reliability.md.
+	const three = 3 // As in the status, the metric and docs/explanation/companion.md.
 	for failed := range three + 2 {
 		if got := c.reachable().Status; (got == metav1.ConditionTrue) != (failed < three) {
 			t.Errorf("it is %s after %d failures", got, failed)

@@ -106,9 +106,6 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if m.release, err = release.Parse(m.spec.OpenStackRelease); err != nil {
 		return nil, invalid.Field("spec.openStackRelease", "%s", err)
 	}
-	if err := checkImplemented(&m.spec); err != nil {
-		return nil, err
-	}
 	var optionsErr error
 	m.serverOptions, optionsErr = formatServerOptions(m.spec.Infrastructure)
 	m.global()

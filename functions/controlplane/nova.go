@@ -51,14 +51,14 @@ func novaAPI(n *controlplanev1.Nova) common.Workload {
 // novaSpec merges the Nova settings of the claim with the defaults of the size. The caller adds the settings that all services share.
 func (m *model) novaSpec(s *serviceState) novav1.NovaSpec {
 	n := m.spec.Services.Nova
-	scheduler, metadata := ptr.Deref(n.Scheduler, controlplanev1.NovaScheduler{}), ptr.Deref(n.Metadata, controlplanev1.NovaMetadata{})
+	metadata := ptr.Deref(n.Metadata, controlplanev1.NovaMetadata{})
 	consoles := ptr.Deref(n.Consoles, controlplanev1.NovaConsoles{})
 	consoles.Graphical = cmp.Or(consoles.Graphical, novav1.VNC)
 	out := novav1.NovaSpec{
 		Placement: n.Placement,
 		Queue:     m.queueSpec(), KeyManager: m.keyManager(),
 		API:       m.process(n.API),
-		Scheduler: m.daemon(&scheduler.Process),
+		Scheduler: m.daemon(n.Scheduler),
 		Conductor: m.daemon(n.Conductor),
 		UWSGI:     s.processes(),
 		Consoles:  consoles.Consoles,
@@ -297,9 +297,7 @@ func checkProcesses(s *serviceState, n *controlplanev1.Nova) error {
 		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *n.API))
 	}
 	check(".conductor", n.Conductor)
-	if n.Scheduler != nil {
-		check(".scheduler", &n.Scheduler.Process)
-	}
+	check(".scheduler", n.Scheduler)
 	if n.Metadata != nil {
 		check(".metadata", &n.Metadata.Process)
 	}

@@ -376,7 +376,6 @@ func TestClusterValidation(t *testing.T) {
 	}{
 		"Another's": {"It is not offered here.", more("cluster: {ref: {name: theirs}}"), open, controlPlaneYAML, storageXR, "spec.cluster.ref.name", `cluster "theirs" is not available`},
 		"None":      {"There is none; the answer is the same.", more("cluster: {ref: {name: none}}"), open, controlPlaneYAML, storageXR, "spec.cluster.ref.name", `cluster "none" is not available`},
-		"Dedicated": {"Nothing makes it.", more("cluster: {gardener: {region: a}}"), open, controlPlaneYAML, storageXR, "spec.cluster.gardener", "not built yet"},
 		"No store": {
 			"Logins would not come.", apart, storeless(public), controlPlaneYAML, storageXR, "spec.cluster", "logins come to another cluster through the platform's secret store",
 		},

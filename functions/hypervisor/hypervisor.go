@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"github.com/c5c3/crossplane-cobaltcore/apis"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
@@ -25,7 +24,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
@@ -202,7 +200,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
-	if err := errors.Join(checkImplemented(&m.spec), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target()); err != nil {
+	if err := errors.Join(m.checkVirtualization(), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target()); err != nil {
 		return nil, err
 	}
 	if m.groups, err = m.assignNodeGroups(); err != nil {
@@ -240,26 +238,17 @@ func setDefaults(s *hypervisorv1.HypervisorClusterSpec) {
 	}
 }
 
-// checkImplemented rejects fields of the API that are not implemented. Admission rejects most of them; this check applies when a different
-// version of the XRD is installed.
-func checkImplemented(s *hypervisorv1.HypervisorClusterSpec) error {
+// checkVirtualization validates the hypervisor software. Admission rejects evictOnCordon without libvirt of the pool, too.
+func (m *model) checkVirtualization() error {
 	var errs []error
-	limit.Walk("spec", s, func(field string, _ any) {
-		if apis.IsUnimplemented("HypervisorCluster", field) && field != "spec.deletionPolicy" {
-			errs = append(errs, invalid.Field(field, "this is not built yet in this version; leave it out"))
-		}
-	})
-	if s.DeletionPolicy == common.DeletionPolicyDelete {
-		errs = append(errs, invalid.Field("spec.deletionPolicy",
-			"what virtual machines leave on nodes is not removed yet in this version; say Retain"))
+	v := m.spec.Virtualization
+	if v.EvictOnCordon && v.Libvirt.Mode != managed {
+		errs = append(errs, invalid.Field("spec.virtualization.evictOnCordon", "requires libvirt.mode Managed: with mode Host it is unknown "+
+			"whether servers can be live-migrated; set libvirt.mode to Managed, or remove evictOnCordon"))
 	}
-	if s.Virtualization.EvictOnCordon && s.Virtualization.Libvirt.Mode != managed {
-		errs = append(errs, invalid.Field("spec.virtualization.evictOnCordon", "with libvirt.mode Host nobody here knows whether virtual "+
-			"machines move; say Managed, or leave it out"))
-	}
-	if s.Virtualization.Driver == "cloud-hypervisor" {
-		errs = append(errs, invalid.Field("spec.virtualization.driver", "Nova as it is released does not drive Cloud Hypervisor, and how "+
-			"one that does is told to is not known in this version; say kvm or qemu"))
+	if v.Driver == "cloud-hypervisor" {
+		errs = append(errs, invalid.Field("spec.virtualization.driver",
+			"no released version of Nova supports Cloud Hypervisor; set driver to kvm or qemu"))
 	}
 	return errors.Join(errs...)
 }

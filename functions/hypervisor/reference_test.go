@@ -169,18 +169,16 @@ func TestValidation(t *testing.T) {
 			"One object has them.", more("aggregates: [" + numbered("a", 16) + "], slices: [{name: s, nodeSelector: {rack: b}, aggregates: [" +
 				numbered("b", 16) + "], availabilityZone: z}]"), controlPlaneYAML, "spec.aggregates", "name 33 aggregates and availability zones, and may name 32",
 		},
-		"Unbuilt": {"The API has it.", more("allowedNamespaces: [b]"), controlPlaneYAML, "spec.allowedNamespaces", "not built yet"},
-		"Delete":  {"Nobody removes it.", more("deletionPolicy: Delete"), controlPlaneYAML, "spec.deletionPolicy", "say Retain"},
 		"Option": {
 			"nova-compute would read a file of the node.", more("agents: {novaCompute: {config: {libvirt: {rng_dev_path: /etc/shadow}}}}"), controlPlaneYAML,
 			"spec.agents.novaCompute.config.libvirt.rng_dev_path", "has privileges on its node",
 		},
 		"Driver": {
-			"Nova does not drive it.", more("virtualization: {driver: cloud-hypervisor}"), controlPlaneYAML, "spec.virtualization.driver", "say kvm or qemu",
+			"Nova does not drive it.", more("virtualization: {driver: cloud-hypervisor}"), controlPlaneYAML, "spec.virtualization.driver", "set driver to kvm or qemu",
 		},
 		"Evict": {
 			"How its libvirt is reached, the node says.", more("virtualization: {evictOnCordon: true, libvirt: {mode: Host}}"), controlPlaneYAML,
-			"spec.virtualization.evictOnCordon", "say Managed",
+			"spec.virtualization.evictOnCordon", "set libvirt.mode to Managed",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

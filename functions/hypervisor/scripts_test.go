@@ -421,7 +421,7 @@ func TestConsoleBounds(t *testing.T) {
 		t.Errorf("a console has %d files of %d bytes", got["max_backups"]+1, size)
 	}
 	if diff := cmp.Diff(map[string]int{"max_size": 1 << 20, "max_backups": 3, "max_age_days": 30}, got); diff != "" {
-		t.Errorf("docs/hypervisors.md has these values (-want +got):\n%s", diff)
+		t.Errorf("docs/how-to/hypervisors-settings.md has these values (-want +got):\n%s", diff)
 	}
 }
 

@@ -4,10 +4,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
@@ -15,6 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/golden"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -148,12 +148,9 @@ func at(v any, path ...any) any {
 
 // TestFiles compares the files that pods read with goldens: testdata/<spec>/<file>.
 func TestFiles(t *testing.T) {
-	specs, err := filepath.Glob("testdata/*.yaml")
-	if err != nil || len(specs) == 0 {
-		t.Fatalf("no specs: %v", err)
-	}
-	for _, path := range specs {
-		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+	specs := servicetest.Specs(t)
+	cases := golden.In("testdata", specs)
+	for _, name := range cases.Order(specs) {
 		t.Run(name, func(t *testing.T) {
 			m := derived(t, xr(t, name))
 			files := m.Files.Data
@@ -164,30 +161,7 @@ func TestFiles(t *testing.T) {
 				}
 				files["keystone."+b.Domain+".conf"] = text
 			}
-			dir := filepath.Join("testdata", name)
-			if *update {
-				if err := os.RemoveAll(dir); err != nil {
-					t.Fatal(err)
-				}
-				for file, text := range files {
-					write(t, filepath.Join(dir, file), text)
-				}
-			}
-			want := map[string]string{}
-			goldens, err := os.ReadDir(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, g := range goldens {
-				data, err := os.ReadFile(filepath.Join(dir, g.Name()))
-				if err != nil {
-					t.Fatal(err)
-				}
-				want[g.Name()] = string(data)
-			}
-			if diff := cmp.Diff(want, files); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			cases.Compare(t, name, files, *update)
 		})
 	}
 }

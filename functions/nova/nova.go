@@ -14,7 +14,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
-	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
@@ -127,9 +126,6 @@ type model struct {
 
 func derive(in function.Input[novav1.Nova]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, uwsgi: in.XR.Spec.UWSGI, seen: in.Observed}
-	if q := m.spec.Quotas; q != nil && q.UnifiedLimits {
-		return nil, invalid.Field("spec.quotas.unifiedLimits", "limits in Keystone are not built yet; leave it out, and Nova keeps them itself")
-	}
 	setDefaults(m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{

@@ -141,7 +141,6 @@ func TestExternalValidation(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, platform, field, words string }{
 		"Another's": {"It is not offered here.", in("theirs", ""), clusters, "spec.cluster.ref.name", `cluster "theirs" is not available`},
 		"None":      {"There is none; the answer is the same.", in("none", ""), clusters, "spec.cluster.ref.name", `cluster "none" is not available`},
-		"Dedicated": {"Nothing makes it.", with("cluster: {gardener: {region: a}}"), clusters, "spec.cluster.gardener", "not built yet"},
 		"External":  {"It runs nowhere here.", external, clusters, "spec.cluster", "leave cluster out"},
 		"Keystone":  {"No user would reach it.", keystone, clusters, "spec.objectStores[0].keystone", "leave keystone out"},
 		"Beside":    {"They do in one cluster.", strings.Replace(keystone, "name: east", "name: here", 1), clusters, "", ""},

@@ -80,7 +80,6 @@ func with(fields string) string { return "{" + three + ", " + fields + "}" }
 // TestValidation verifies that each invalid field is reported by its path.
 func TestValidation(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, field, words string }{
-		"Unbuilt": {"The API has it.", with("prysm: {enabled: true}"), "spec.prysm", "not built yet"},
 		"Monitors": {
 			"A node that is lost would take two along.", with("monitors: {count: 5}"), "spec.monitors.count", "there are 3 nodes for 5 of them",
 		},
@@ -140,7 +139,7 @@ func TestValidation(t *testing.T) {
 			`{nodes: [{name: a, devices: [{name: disk/by-id/../../sda}]}], replicationFactor: 1, allowDataLoss: true}`,
 			"spec.nodes[0].devices[0].name", "is a way to a device",
 		},
-		"Nothing": {"Data is somewhere.", "{}", "spec", "say where data is kept"},
+		"Nothing": {"Data is somewhere.", "{}", "spec", "set exactly one of nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := world(tc.spec, open).Run(func(simulate.Step) {})

@@ -44,11 +44,7 @@ func TestStretchedValidation(t *testing.T) {
 		"Two":         {"Two nodes in each zone, and five monitors.", stretched(""), "", ""},
 		"Arbiterless": {"Nobody would decide.", strings.Replace(stretched(""), "zone: c", "", 1), "spec.stretched", "a third for the arbiter"},
 		"OneZone":     {"There is nothing to stretch.", strings.Replace(stretched(""), "[a, b]", "[a]", 1), "spec.stretched", "name two zones"},
-		"Elsewhere": {
-			"Rook ignores its monitor in stretch mode.", strings.Replace(stretched(""), "zone: c", "clusterRef: {name: third}", 1),
-			"spec.stretched.arbiter.clusterRef", "not built yet",
-		},
-		"Copies": {"A zone would have one copy, or none.", strings.Replace(stretched(""), "Factor: 4", "Factor: 3", 1), "spec.replicationFactor", "stretched needs 4"},
+		"Copies":      {"A zone would have one copy, or none.", strings.Replace(stretched(""), "Factor: 4", "Factor: 3", 1), "spec.replicationFactor", "stretched needs 4"},
 		"Arbiter": {
 			"It would go with the zone.", strings.Replace(stretched(""), "zone: c", "zone: b", 1), "spec.stretched.arbiter.zone",
 			"the arbiter would fail along with zone b",

@@ -137,7 +137,7 @@ is the form of the spec. An editor completes and checks a claim whose first line
 ` + "`# yaml-language-server: $schema=<address of the file>`" + `.
 
 Amounts that may be a number or a string are strings in the schema: ` + "`cpu: \"2\"`" + `. Rules for several fields are only in the
-definition, and the API server and ` + "`cobaltcore preview`" + ` check them. Neither contains fields that are not implemented yet.
+definition, and the API server and ` + "`cobaltcore preview`" + ` check them.
 `
 
 // writeForm writes the JSON Schema of a kind that is claimed.

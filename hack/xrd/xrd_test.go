@@ -187,7 +187,7 @@ func TestFolders(t *testing.T) {
 		}
 	}
 	add("other.yaml", "example.org", "Other")
-	if _, err := folders(from); err == nil || !strings.Contains(err.Error(), "Other.example.org is in other.yaml, but not registered") {
+	if _, err := folders(from); err == nil || !strings.Contains(err.Error(), "other.yaml: the kind is not registered; add it to internal/kindregistry") {
 		t.Errorf("with the CRD of a kind that is not registered: %v", err)
 	}
 }
@@ -195,7 +195,7 @@ func TestFolders(t *testing.T) {
 func TestGenerate(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	f := folder{"c5c3", crdDocument, "crd.yaml", []string{"a.yaml", "a.yaml"}}
-	if err := generate(f, from, to, t.TempDir()); err == nil {
+	if err := generate(f, from, to); err == nil {
 		t.Error("a CRD that is not there must be an error")
 	}
 	in := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.org}\nspec: {group: example.org, names: {kind: Thing, plural: things}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n"
@@ -205,7 +205,7 @@ func TestGenerate(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(to, "c5c3"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := generate(f, from, to, t.TempDir()); err != nil {
+	if err := generate(f, from, to); err != nil {
 		t.Fatal(err)
 	}
 	out, err := os.ReadFile(filepath.Join(to, "c5c3", "crd.yaml"))
@@ -215,78 +215,6 @@ func TestGenerate(t *testing.T) {
 	for want, n := range map[string]int{"do not edit.\n---\n": 1, "\n---\n": 2, "name: things.example.org": 2, "status:": 0} {
 		if got := strings.Count(string(out), want); got != n {
 			t.Errorf("%d times %q, want %d, in:\n%s", got, want, n, out)
-		}
-	}
-}
-
-// TestRemoveFields checks that unimplemented fields are removed, and that rules treat them as unset.
-func TestRemoveFields(t *testing.T) {
-	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
-	store := apiextensionsv1.JSONSchemaProps{
-		Type: "object", Required: []string{"ceph", "name"}, Properties: map[string]apiextensionsv1.JSONSchemaProps{"name": text, "file": text, "ceph": text},
-		XValidations: apiextensionsv1.ValidationRules{
-			{Rule: "has(self.file) != has(self.ceph)"}, {Rule: "has(self.ceph) == has(oldSelf.ceph)"}, {Rule: "self.ceph != ''"}, {Rule: "has(self.cephalopod)"},
-			{Rule: "has(self.ceph)", FieldPath: ".ceph"},
-		},
-	}
-	got := crd(func(spec, _ *apiextensionsv1.JSONSchemaProps) {
-		spec.Properties["stores"] = apiextensionsv1.JSONSchemaProps{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &store}}
-		spec.Properties["cluster"] = apiextensionsv1.JSONSchemaProps{
-			Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"ref": text, "gardener": text},
-		}
-		spec.XValidations = apiextensionsv1.ValidationRules{{Rule: "!has(self.cluster.gardener) || has(self.size)"}, {Rule: "self.cluster.gardener == ''"}}
-	})
-	if err := removeFields(got, []string{"spec.stores[].ceph", "spec.cluster.gardener", "spec.name"}); err != nil {
-		t.Fatal(err)
-	}
-	want := crd(func(spec, _ *apiextensionsv1.JSONSchemaProps) {
-		delete(spec.Properties, "name")
-		spec.Properties["stores"] = apiextensionsv1.JSONSchemaProps{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{
-			Type: "object", Required: []string{"name"}, Properties: map[string]apiextensionsv1.JSONSchemaProps{"name": text, "file": text},
-			XValidations: apiextensionsv1.ValidationRules{{Rule: "has(self.file) != false"}, {Rule: "false == false"}, {Rule: "has(self.cephalopod)"}},
-		}}}
-		spec.Properties["cluster"] = apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"ref": text}}
-		spec.XValidations = apiextensionsv1.ValidationRules{{Rule: "!false || has(self.size)"}}
-	})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	for _, path := range []string{"spec.nothing", "spec.size.more", "spec.cluster.gardener"} {
-		if err := removeFields(got, []string{path}); err == nil || !strings.Contains(err.Error(), path+": there is no field ") {
-			t.Errorf("%s: got %v", path, err)
-		}
-	}
-}
-
-// TestGenerateComplete checks that a definition with unimplemented fields is also written completely, for tests.
-func TestGenerateComplete(t *testing.T) {
-	from, to, complete := t.TempDir(), t.TempDir(), t.TempDir()
-	in := crd(func(spec, _ *apiextensionsv1.JSONSchemaProps) {
-		spec.Properties["quotas"] = apiextensionsv1.JSONSchemaProps{
-			Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"unifiedLimits": {Type: "string"}},
-		}
-	})
-	in.Name, in.Spec.Names.Kind = "novas.example.org", "Nova"
-	data, err := yaml.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(from, "a.yaml"), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(to, "nova"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := generate(folder{"nova", namespaced, "definition.yaml", []string{"a.yaml"}}, from, to, complete); err != nil {
-		t.Fatal(err)
-	}
-	for file, want := range map[string]bool{filepath.Join(to, "nova", "definition.yaml"): false, filepath.Join(complete, "nova.yaml"): true} {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Contains(string(data), "unifiedLimits:"); got != want || !strings.Contains(string(data), "do not edit.\n---\n") {
-			t.Errorf("%s: has it: %v, want %v, in\n%s", file, got, want, data)
 		}
 	}
 }

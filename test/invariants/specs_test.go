@@ -462,7 +462,6 @@ var particulars = map[string]definedKind{
 	"hypervisor":      hypervisorSettings,
 	"keystoneservice": keystoneServiceSettings,
 	"neutron":         {fix: databases},
-	"nova":            {fix: novaLimits},
 	"novacell":        {service: "nova"},
 	"ovn":             {fix: majorities},
 	"storage":         storageSettings,
@@ -595,13 +594,6 @@ func databases(spec object) {
 	delete(ovn, "issuerRef")
 	if sync, ok := ovn["sync"].(object); ok {
 		delete(sync, "mode")
-	}
-}
-
-// novaLimits keeps limits in Nova: limits in Keystone are rejected.
-func novaLimits(spec object) {
-	if quotas, ok := spec["quotas"].(object); ok {
-		delete(quotas, "unifiedLimits")
 	}
 }
 
