@@ -35,7 +35,7 @@ tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git
 pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
 
 .DEFAULT_GOAL := help
-.PHONY: help generate verify-generated docs lint test test-long fuzz crash bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
+.PHONY: help generate scaffold verify-generated docs lint test test-long fuzz crash bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
   bench-platform images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
   node-up node-down test-e2e mutation mutation-literals mutation-conditions
 
@@ -48,6 +48,9 @@ generate: ## Generate deep copies, definitions, reference tables, and the tables
 	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis
 	go run ./hack/docs
 	go run ./hack/chart package/chart
+
+scaffold: ## Write the first version of a service from Placement's files. SERVICE=, PORT= and TYPE= are required; MODULE= is optional
+	go run ./hack/scaffold -port "$(PORT)" -type "$(TYPE)" $(if $(MODULE),-module "$(MODULE)") "$(SERVICE)"
 
 verify-generated: ## Fail if a generated file differs from the result of `make generate`
 	@$(call tree,before) && $(MAKE) --no-print-directory generate && $(call tree,after) && git diff --stat --exit-code "$$before" "$$after" || \

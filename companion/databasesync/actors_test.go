@@ -13,6 +13,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer/consumertest"
 )
 
 // tick executes one step of each part of the simulation.
@@ -149,44 +150,9 @@ func (c *cluster) scale(replicas int32) {
 
 // deployments replace one pod at a time, the new one first.
 func (c *cluster) deployments() {
-	ctx := context.Background()
-	d := &appsv1.Deployment{}
-	if c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "keystone"}, d) != nil {
-		return
-	}
-	want := d.Spec.Template.Spec.Containers[0].Image
-	var updated, old []corev1.Pod
-	for _, p := range c.servicePods() {
-		if p.Spec.Containers[0].Image == want {
-			updated = append(updated, p)
-		} else {
-			old = append(old, p)
-		}
-	}
-	switch {
-	case len(updated)+len(old) > int(*d.Spec.Replicas) && len(old) > 0:
-		c.Must(c.API.Delete(ctx, &old[0]))
-		old = old[1:]
-	case len(updated) > int(*d.Spec.Replicas):
-		c.Must(c.API.Delete(ctx, &updated[0]))
-		updated = updated[1:]
-	case len(updated) < int(*d.Spec.Replicas):
-		c.podCount++
-		pod := corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("keystone-%03d", c.podCount), Namespace: namespace, Labels: d.Spec.Template.Labels},
-			Spec:       d.Spec.Template.Spec,
-			Status:     corev1.PodStatus{Phase: corev1.PodRunning},
-		}
-		c.Must(c.API.Create(ctx, &pod))
-		updated = append(updated, pod)
-	}
-	status := appsv1.DeploymentStatus{
-		ObservedGeneration: d.Generation, Replicas: int32(len(updated) + len(old)),
-		UpdatedReplicas: int32(len(updated)), AvailableReplicas: int32(len(updated) + len(old)),
-	}
-	if d.Status.ObservedGeneration != status.ObservedGeneration || d.Status.Replicas != status.Replicas ||
-		d.Status.UpdatedReplicas != status.UpdatedReplicas {
-		d.Status = status
-		c.Must(c.API.Status().Update(ctx, d))
-	}
+	c.Must((&consumertest.Rollout{
+		API: c.API, CanStart: true, PodCount: &c.podCount, IsUpdated: func(d *appsv1.Deployment, p *corev1.Pod) bool {
+			return p.Spec.Containers[0].Image == d.Spec.Template.Spec.Containers[0].Image
+		},
+	}).Step(context.Background(), client.ObjectKey{Namespace: namespace, Name: "keystone"}))
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +23,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 )
 
 // noted returns the events so far.
@@ -152,7 +152,7 @@ func TestDeletion(t *testing.T) {
 	c = newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.API)
 	c.reconcileUntil(r, "the end", finished)
-	if series(t) == 0 {
+	if len(controllertest.Series(t, metrics, "")) == 0 {
 		t.Fatal("no metrics")
 	}
 	c.Must(c.API.Delete(context.Background(), c.sync()))
@@ -160,26 +160,9 @@ func TestDeletion(t *testing.T) {
 		Name: "keystone"}}); err != nil {
 		t.Fatal(err)
 	}
-	if n := series(t); n != 0 {
-		t.Errorf("%d series are left", n)
+	if left := controllertest.Series(t, metrics, ""); len(left) != 0 {
+		t.Errorf("series are left: %v", left)
 	}
-}
-
-func series(t *testing.T) int {
-	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	if err := metrics.Register(registry); err != nil {
-		t.Fatal(err)
-	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, f := range families {
-		n += len(f.GetMetric())
-	}
-	return n
 }
 
 // TestAdd wires the controller to a manager without connections.

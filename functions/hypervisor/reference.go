@@ -34,7 +34,7 @@ const (
 // controlPlaneOf returns the reference to the control plane.
 func controlPlaneOf(namespace string, ref common.ClaimReference) reference.ClaimReference {
 	return reference.ClaimReference{
-		Kind: "ControlPlaneCluster", Ref: ref, Namespace: namespace, Claim: claimRequirement, Composite: compositeRequirement,
+		Kind: controlplanev1.GroupVersionKind.Kind, Ref: ref, Namespace: namespace, Claim: claimRequirement, Composite: compositeRequirement,
 	}
 }
 

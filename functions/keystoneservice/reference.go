@@ -26,7 +26,7 @@ import (
 )
 
 // controlPlaneKind is the kind of the referenced claim.
-const controlPlaneKind = "ControlPlaneCluster"
+var controlPlaneKind = controlplanev1.GroupVersionKind.Kind
 
 // controlPlaneOf returns the reference to the control plane. A control plane allows each service by the name of its claim instead of its
 // namespace, because an account in a cloud grants more than network access.

@@ -138,6 +138,7 @@ func rules(w *runner) controller.Decision {
 // TestSteps: each state of the record, the Job and its pods has one step. A Job is released only after it was recorded, and a
 // name is free only when nothing can write any more.
 func TestSteps(t *testing.T) {
+	const neverStarted, nameRequired = "it never started and is no longer needed", "it has ended, and the next Job requires its name"
 	recorded := &openstackv1.JobRun{Number: 1, Generation: 2, JobUID: "job-uid"}
 	earlier := &openstackv1.JobRun{Number: 1, Generation: 1, JobUID: "job-uid"}
 	failed := &openstackv1.JobRun{
@@ -150,7 +151,7 @@ func TestSteps(t *testing.T) {
 		reason string
 		last   *openstackv1.JobRun
 		do     func(*runner)
-		// want is the name of the step. wait is the reported reason for waiting.
+		// want is the name of the step. wait is the reported reason for waiting, or the reason of the step.
 		want, wait string
 		after      time.Duration
 	}{
@@ -178,23 +179,37 @@ func TestSteps(t *testing.T) {
 			want: "Recorded", wait: "creating the Job", after: controller.MinRequeueInterval,
 		},
 		"created for another run": {
-			reason: "It would run for an earlier spec.", do: func(w *runner) { w.Job = w.ownJob(); w.sync.Generation = 3 }, want: "Cleared",
+			reason: "It would run for an earlier spec.", do: func(w *runner) { w.Job = w.ownJob(); w.sync.Generation = 3 },
+			want: "Cleared", wait: neverStarted,
 		},
 		"created without a run": {
-			reason: "Its run is unknown.", do: func(w *runner) { w.Job = w.ownJob(); w.Job.Annotations["run"] = `{"number": 0}` }, want: "Cleared",
+			reason: "Its run is unknown.", do: func(w *runner) { w.Job = w.ownJob(); w.Job.Annotations["run"] = `{"number": 0}` },
+			want: "Cleared", wait: neverStarted,
 		},
 		"rejected": {
-			reason: "It is not needed.", do: func(w *runner) { w.Job, w.rejected = w.ownJob(), "no" }, want: "Cleared",
+			reason: "It is not needed.", do: func(w *runner) { w.Job, w.rejected = w.ownJob(), "no" }, want: "Cleared", wait: neverStarted,
 		},
 		"not needed": {reason: "The run has succeeded.", last: succeeded, do: func(w *runner) {
 			w.Job = w.NewJob(&run{JobRun: openstackv1.JobRun{Number: 2, Generation: 2}})
-		}, want: "Cleared"},
+		}, want: "Cleared", wait: neverStarted},
 		"created and being deleted": {
 			reason: "Its name is not free.", do: func(w *runner) { w.Job = w.ownJob(deleting) },
 			wait: "waiting for another owner", after: controller.Poll,
 		},
 		"ended without a record": {
-			reason: "Its effect is unknown.", do: func(w *runner) { w.Job = w.ownJob(ended(batchv1.JobComplete)) }, want: "Cleared",
+			reason: "Its effect is unknown.", do: func(w *runner) { w.Job = w.ownJob(ended(batchv1.JobComplete)) },
+			want: "Cleared", wait: "it ended and was not recorded",
+		},
+		"ended without a record, during a delay": {
+			reason: "The record is of another Job.", last: failed, do: func(w *runner) { w.Job = w.ownJob(ended(batchv1.JobComplete)) },
+			want: "Cleared", wait: "it ended and was not recorded",
+		},
+		"ended with a record": {
+			reason: "The result is recorded.", last: failed, do: func(w *runner) {
+				w.Job, w.Now = w.ownJob(ended(batchv1.JobFailed)), now.Add(time.Minute)
+				w.sync.Status.Run.JobUID = "job-uid"
+			},
+			want: "Cleared", wait: nameRequired,
 		},
 		"name of another owner": {
 			reason: "Objects of others are not changed.", do: func(w *runner) { w.Job = w.ownJob(ownedBy("CronJob", "x")) },
@@ -222,11 +237,24 @@ func TestSteps(t *testing.T) {
 			reason: "The Job is no longer needed.", do: func(w *runner) {
 				w.Job = w.ownJob(ownedBy("OVNSync", "sibling"), ended(batchv1.JobComplete))
 				w.Siblings = map[types.UID]*openstackv1.JobRun{"sibling": {JobUID: "job-uid", Result: openstackv1.JobRunFailed}}
-			}, want: "Cleared",
+			}, want: "Cleared", wait: nameRequired,
+		},
+		"name of a sibling that has recorded the end of an earlier Job": {
+			reason: "The result would be lost.", do: func(w *runner) {
+				w.Job = w.ownJob(ownedBy("OVNSync", "sibling"), ended(batchv1.JobComplete))
+				w.Siblings = map[types.UID]*openstackv1.JobRun{"sibling": {JobUID: "earlier", Result: openstackv1.JobRunFailed}}
+			},
+			wait: "waiting for another owner", after: controller.Poll,
 		},
 		"name of a deleted owner": {
 			reason: "Its result will not be recorded.",
-			do:     func(w *runner) { w.Job = w.ownJob(ownedBy("OVNSync", "gone"), ended(batchv1.JobComplete)) }, want: "Cleared",
+			do:     func(w *runner) { w.Job = w.ownJob(ownedBy("OVNSync", "gone"), ended(batchv1.JobComplete)) },
+			want:   "Cleared", wait: nameRequired,
+		},
+		"name of a deleted owner, being deleted": {
+			reason: "It is deleted once.",
+			do:     func(w *runner) { w.Job = w.ownJob(ownedBy("OVNSync", "gone"), ended(batchv1.JobComplete), deleting) },
+			wait:   "waiting for another owner", after: controller.Poll,
 		},
 		"ended with a pod that runs": {
 			reason: "It may still write.", do: func(w *runner) {
@@ -242,8 +270,13 @@ func TestSteps(t *testing.T) {
 			do:   func(w *runner) { w.Job, w.Pods = w.ownJob(), []corev1.Pod{orphan} },
 			wait: "waiting for Pod pod to end", after: controller.Poll,
 		},
+		"recorded and being deleted": {
+			reason: "It is lost once it is deleted.", last: recorded, do: func(w *runner) { w.Job = w.ownJob(deleting) },
+			wait: "waiting for Job job to be deleted", after: controller.Poll,
+		},
 		"recorded for an earlier spec": {
-			reason: "It has not started.", last: earlier, do: func(w *runner) { w.Job = w.ownJob(released) }, want: "Cleared",
+			reason: "It has not started.", last: earlier, do: func(w *runner) { w.Job = w.ownJob(released) },
+			want: "Cleared", wait: "it was created for an earlier spec and has not started",
 		},
 		"runs for an earlier spec": {
 			reason: "It has started, and is completed first.", last: earlier,
@@ -294,8 +327,8 @@ func TestSteps(t *testing.T) {
 			if d.Status != nil {
 				d.Status()
 			}
-			wait := ""
-			if len(w.reported) > 0 {
+			wait := d.Wait
+			if len(w.reported) > 0 && wait == "" {
 				wait = w.reported[0]
 			}
 			if d.Name != tc.want || wait != tc.wait || d.RequeueAfter != tc.after {

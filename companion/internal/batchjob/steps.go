@@ -31,8 +31,10 @@ func FinishRun[W Runner[R], R comparable](w W) *controller.Decision {
 		return remove(w, "it was created for an earlier spec and has not started")
 	case o.Job.DeletionTimestamp == nil && IsSuspended(o.Job) && o.orphanedPod() == "":
 		return &controller.Decision{Name: "Released", Action: Suspend(o.Job, false)}
-	case IsSuspended(o.Job):
+	case IsSuspended(o.Job) && o.orphanedPod() != "":
 		return wait(w, "waiting for "+o.orphanedPod()+" to end")
+	case IsSuspended(o.Job):
+		return wait(w, fmt.Sprintf("waiting for Job %s to be deleted", o.Name))
 	}
 	return wait(w, o.progress(w.Title()))
 }
