@@ -32,7 +32,7 @@ var definition = service.Definition{
 	TerminationGracePeriod: 60 * time.Second,
 	Databases: []service.Database{{
 		Group: "placement_database", NoWsrepSyncWait: true,
-		// https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add; there is nothing to contract.
+		// https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add, so no contraction is required.
 		Schema: service.Schema{
 			Sync: []openstackv1.Step{service.Step("db-sync", "placement-manage", "db", "sync")},
 			OnlineMigrations: []openstackv1.Step{
