@@ -35,7 +35,7 @@ var templates = []template{
 	{from: "functions/placement/placement.go", todo: []string{
 		"no virtual machine can be started, moved or resized", "Inventory of what virtual machines use",
 		"It has no health check; the version list requires neither a login nor the database.",
-		"https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add; there is nothing to contract.",
+		"https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add, so no contraction is required.",
 	}},
 	{from: "functions/placement/placement_test.go"},
 	{from: "functions/placement/owner_test.go"},
