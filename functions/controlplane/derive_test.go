@@ -268,8 +268,6 @@ func TestRefusals(t *testing.T) {
 		"domain's child":   {reason: "Host names may be below an allowed domain, or equal to it.", spec: "{global: {domain: a.example.org}, services: {keystone: {hostname: example.com}}}"},
 		"hostname":         {reason: "Limits apply to host names, too.", spec: "{services: {keystone: {hostname: login.example.net}}}", field: "spec.services.keystone.hostname"},
 		"schedule":         {reason: "There is no 13th month.", spec: "{services: {keystone: {fernet: {rotationSchedule: '0 0 1 13 *'}}}}", field: "spec.services.keystone.fernet.rotationSchedule", message: "13"},
-		"not built":        {reason: "It is not implemented.", spec: "{cortex: {enabled: true}}", field: "spec.cortex.enabled", message: "not implemented"},
-		"dedicated":        {reason: "It is not implemented.", spec: "{cluster: {gardener: {region: a}}}", field: "spec.cluster.gardener", message: "not implemented"},
 		"option":           {reason: "The claim reports the error before Keystone is composed.", spec: "{services: {keystone: {config: {token: {cache_time: x}}}}}", field: "spec.services.keystone.config.token.cache_time"},
 		"ldap option": {
 			reason: "The same for a directory.",

@@ -59,29 +59,6 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestNotImplemented checks that fields that are not implemented are rejected, and may be present if disabled.
-func TestNotImplemented(t *testing.T) {
-	for _, path := range []string{
-		"cortex",
-	} {
-		open, end := "", ""
-		for part := range strings.SplitSeq(path, ".") {
-			open, end = open+"{"+part+": ", end+"}"
-		}
-		_, err := derive(input(t, open+"{enabled: true}"+end, bare, nil))
-		requireFieldError(t, path, err, "spec."+path+".enabled", "not implemented")
-		if _, err := derive(input(t, open+"{enabled: false}"+end, bare, nil)); err != nil {
-			t.Errorf("%s is off: %v", path, err)
-		}
-	}
-	for field, requested := range map[string]string{
-		"scheduler.externalScheduler.enabled": "scheduler: {externalScheduler: {enabled: true}}",
-	} {
-		_, err := derive(input(t, "{services: {nova: {enabled: true, "+requested+"}}}", bare, nil))
-		requireFieldError(t, requested, err, "spec.services.nova."+field, "not implemented")
-	}
-}
-
 // TestLiveRepeated checks that the claim's status contains the reachability of Keystone as the companion reports it, and nothing without a
 // report.
 func TestLiveRepeated(t *testing.T) {

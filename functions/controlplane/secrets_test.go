@@ -24,12 +24,9 @@ import (
 // naming are the types of references to Secrets.
 var naming = []reflect.Type{reflect.TypeFor[common.SecretReference](), reflect.TypeFor[common.SecretKeyReference]()}
 
-// everySecret sets every implemented reference to a Secret in a value, and returns the names by path.
+// everySecret sets every reference to a Secret in a value, and returns the names by path.
 func everySecret(v reflect.Value, path string) map[string]string {
 	out := map[string]string{}
-	if isUnimplemented(path) {
-		return nil
-	}
 	add := func(more map[string]string) { maps.Copy(out, more) }
 	switch {
 	case slices.Contains(naming, v.Type()):

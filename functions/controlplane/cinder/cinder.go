@@ -43,7 +43,7 @@ func (Service) Requested(s *controlplanev1.Services) services.Requested {
 	return services.Requested{Enabled: true, Basics: c.Service, Workload: apiWorkload(c), UWSGI: c.UWSGI}
 }
 
-// Conditions are conditions of the claim that do not affect its readiness.
+// Conditions lists conditions of the claim that do not affect its readiness.
 func (Service) Conditions() []services.Condition {
 	return []services.Condition{{Type: cinderv1.CephConnected, Verdict: cephConnected}}
 }

@@ -90,9 +90,6 @@ func Read(in function.Input[controlplanev1.ControlPlaneCluster]) (*Claim, error)
 	if c.Release, err = release.Parse(c.Spec.OpenStackRelease); err != nil {
 		return nil, invalid.Field("spec.openStackRelease", "%s", err)
 	}
-	if err := checkImplemented(&c.Spec); err != nil {
-		return nil, err
-	}
 	c.ProviderConfig, c.clusterErr = platform.Cluster(p, c.Ref.Namespace, c.Spec.Cluster)
 	c.Remote = c.clusterErr == nil && c.ProviderConfig != platform.Management(p)
 	c.Settings = c.mergedSettings()

@@ -44,7 +44,7 @@ func (Service) Requested(s *controlplanev1.Services) services.Requested {
 	return services.Requested{Enabled: true, Basics: n.Service, Workload: apiWorkload(n), UWSGI: n.UWSGI}
 }
 
-// Conditions are conditions of the claim that do not affect its readiness.
+// Conditions lists conditions of the claim that do not affect its readiness.
 func (Service) Conditions() []services.Condition {
 	return []services.Condition{{Type: neutronv1.InSync, Verdict: networksInSync}}
 }

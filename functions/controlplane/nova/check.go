@@ -84,9 +84,7 @@ func checkProcesses(s *services.State, n *controlplanev1.Nova) error {
 		errs = append(errs, openstack.CheckAmounts(s.FieldPath(".api"), *n.API))
 	}
 	check(".conductor", n.Conductor)
-	if n.Scheduler != nil {
-		check(".scheduler", &n.Scheduler.Process)
-	}
+	check(".scheduler", n.Scheduler)
 	if n.Metadata != nil {
 		check(".metadata", &n.Metadata.Process)
 	}

@@ -15,14 +15,14 @@ import (
 // error is about impossible servers of cells; the spec is complete in any case.
 func specOf(m *services.Cloud, s *services.State) (novav1.NovaSpec, error) {
 	n := m.Spec.Services.Nova
-	scheduler, metadata := ptr.Deref(n.Scheduler, controlplanev1.NovaScheduler{}), ptr.Deref(n.Metadata, controlplanev1.NovaMetadata{})
+	metadata := ptr.Deref(n.Metadata, controlplanev1.NovaMetadata{})
 	consoles := ptr.Deref(n.Consoles, controlplanev1.NovaConsoles{})
 	consoles.Graphical = cmp.Or(consoles.Graphical, novav1.VNC)
 	out := novav1.NovaSpec{
 		Placement: n.Placement,
 		Queue:     m.QueueSpec(), KeyManager: m.KeyManager(),
 		API:       m.Process(n.API),
-		Scheduler: m.Daemon(&scheduler.Process),
+		Scheduler: m.Daemon(n.Scheduler),
 		Conductor: m.Daemon(n.Conductor),
 		UWSGI:     s.Processes(),
 		Consoles:  consoles.Consoles,

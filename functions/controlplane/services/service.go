@@ -27,7 +27,7 @@ type Service interface {
 	Pools(s *controlplanev1.Services) []infrastructure.PoolReference
 	// ExternalReferences lists the references to external systems in a value of the service's types, nil for other types.
 	ExternalReferences(path string, value any) []bounds.ExternalReference
-	// Conditions are conditions of the claim that do not affect its readiness.
+	// Conditions lists conditions of the claim that do not affect its readiness.
 	Conditions() []Condition
 	// Derive returns the model of an enabled service, once for each call.
 	Derive(c *Cloud, s *State) Model
@@ -39,7 +39,7 @@ type Model interface {
 	Object() (runtime.Object, error)
 	// Check returns an error for settings that the service rejects in a release, so that the claim reports it before anything is composed.
 	Check(r release.Release) error
-	// Pods returns the costs of the pods, Volumes those of the volumes without the database.
+	// Pods returns the costs of the pods, Volumes the costs of the volumes without the database.
 	Pods() []bounds.CostItem
 	Volumes() []bounds.CostItem
 	// Locations lists where it stores data outside of the database, so that no two parts use the same location.
