@@ -23,6 +23,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
@@ -43,7 +44,7 @@ func New() function.Runner {
 const (
 	namespaceComponent    = "namespace"
 	pullComponent         = "pull-secrets"
-	controlPlaneComponent = "control-plane"
+	controlPlaneComponent = controlplane.Component
 	loginsComponent       = "logins"
 	switchComponent       = "openvswitch"
 	controllerComponent   = "ovn-controller"

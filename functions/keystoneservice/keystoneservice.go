@@ -5,7 +5,6 @@ package keystoneservice
 import (
 	"cmp"
 	"errors"
-	"fmt"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
@@ -19,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
@@ -31,7 +31,7 @@ func New() function.Runner {
 
 // Names of components.
 const (
-	controlPlaneComponent = "control-plane"
+	controlPlaneComponent = controlplane.Component
 	companionComponent    = "companion-access"
 	networkComponent      = "network"
 	accountComponent      = "account"
@@ -157,6 +157,4 @@ func status(m *model, plan compose.Plan) any {
 }
 
 // whose returns a description of the control plane for messages.
-func (m *model) whose() string {
-	return fmt.Sprintf("control plane %s of namespace %s", m.spec.ControlPlaneRef.Name, m.spec.ControlPlaneRef.Namespace)
-}
+func (m *model) whose() string { return controlPlaneOf(m.claim, m.spec.ControlPlaneRef).String() }

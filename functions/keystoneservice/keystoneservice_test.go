@@ -227,7 +227,7 @@ func TestReverted(t *testing.T) {
 			[]string{"imported-admin", "role-admin"}, "spec.account.roles: ",
 		},
 		"Gone":     {"It is not there, and has taken nothing back.", full, nil, nil, nobody},
-		"Unbound":  {"Nothing is composed of it.", full, []string{strings.Replace(claimOf(everything), "resourceRef: {name: cloud-abcde}, ", "", 1)}, nil, "waits for the control plane cloud of namespace tenant-a, of which nothing is composed yet"},
+		"Unbound":  {"Nothing is composed of it.", full, []string{strings.Replace(claimOf(everything), "resourceRef: {name: cloud-abcde}, ", "", 1)}, nil, "waits for control plane cloud of namespace tenant-a, of which nothing is composed yet"},
 		"Silent":   {"It says nothing.", full, []string{claimOf(everything), strings.Split(controlPlaneYAML, "status:")[0]}, nil, "waits for the control plane cloud of namespace tenant-a, whose catalog is not there yet"},
 		"Not back": {"It is bound to somebody else's.", full, []string{claimOf(everything), strings.Replace(controlPlaneYAML, "namespace: tenant-a", "namespace: tenant-c", 1)}, nil, nobody},
 		"More": {
