@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,15 +34,7 @@ const (
 
 var (
 	start  = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
-	scheme = func() *runtime.Scheme {
-		s := runtime.NewScheme()
-		for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, openstackv1.AddToScheme} {
-			if err := add(s); err != nil {
-				panic(err)
-			}
-		}
-		return s
-	}()
+	scheme = crash.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme)
 )
 
 // cluster is the environment of the controller, with all of its output.

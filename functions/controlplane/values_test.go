@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 )
 
 // TestValues checks values of a claim after applying the defaults of its size and of the platform.
@@ -155,21 +153,5 @@ func TestValues(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestSizesSuffice checks that the defaults of each size meet the minimums of programs.
-func TestSizesSuffice(t *testing.T) {
-	for name, s := range sizes {
-		for p, storage := range map[minimum.Program]string{
-			minimum.MariaDB: s.databaseStorage, minimum.RabbitMQ: s.messagingStorage, minimum.Valkey: s.locksStorage, minimum.OVNDatabase: s.networksStorage,
-		} {
-			if bytes(storageSize(storage)) < minimum.Storage(p) {
-				t.Errorf("size %s gives %s %s", name, p, storage)
-			}
-		}
-		if quantity(s.cacheMemory).Value() < minimum.Memory(minimum.Memcached) {
-			t.Errorf("size %s gives memcached %s", name, s.cacheMemory)
-		}
 	}
 }

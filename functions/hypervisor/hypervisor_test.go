@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 var kind = servicetest.Kind{
 	KeepsNoData:      true,
-	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XHypervisorCluster"},
+	GroupVersionKind: hypervisorv1.CompositeGroupVersionKind,
 	Runner:           New(), Name: "hypervisors-x7d2f",
 	Cluster: func(w *simulate.Cluster) {
 		around(w, "tenant-a", objects(theirClaim, controlPlaneYAML, storageClaim, storageXR, agentsClaim, agentsXR, cardsClaim, cardsXR)...)

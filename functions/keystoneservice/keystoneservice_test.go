@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 var kind = servicetest.Kind{
 	KeepsNoData:      true,
-	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XKeystoneService"},
+	GroupVersionKind: keystoneservicev1.CompositeGroupVersionKind,
 	Runner:           New(), Name: "limes-x7d2f",
 	Cluster: func(w *simulate.Cluster) {
 		around(w, claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [s3], allowAdministration: true}"), controlPlaneYAML)

@@ -215,7 +215,7 @@ func inUse(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{
 		{{Name: "user-of-control-plane", Object: workload.ConfigMap(m.claimMeta(user), map[string]string{"user": m.instance})}},
 		{usage.OfClaim(object.Meta{Name: user, Namespace: m.claim.Namespace, Labels: m.labels()}, "user-of-control-plane", reference.APIVersion,
-			controlplane.Kind, m.spec.ControlPlaneRef, fmt.Sprintf("KeystoneService %s of namespace %s is in its catalog; delete that claim, or "+
+			controlplanev1.GroupVersionKind.Kind, m.spec.ControlPlaneRef, fmt.Sprintf("KeystoneService %s of namespace %s is in its catalog; "+
 				"take it out of spec.keystoneServices", m.claim.Name, m.claim.Namespace))},
 	}, nil
 }

@@ -1,15 +1,31 @@
 package kinds
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 )
+
+// TestConstructors tests that each registered composite resource has a function, and that each function has a registered kind.
+func TestConstructors(t *testing.T) {
+	var want []string
+	for _, k := range kindregistry.Composites() {
+		want = append(want, k.Folder)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(constructors))); diff != "" {
+		t.Errorf("folders: -registry, +functions:\n%s", diff)
+	}
+}
 
 // TestRunners: every function composes a kind that exists, by a Composition that names it; and every Composition finds its function.
 func TestRunners(t *testing.T) {

@@ -93,7 +93,8 @@ func (m *model) keystoneService(o storagev1.ObjectStore) *unstructured.Unstructu
 	}
 	meta := m.meta(name)
 	meta.Namespace = m.claim.Namespace
-	return object.New("crossplane.c5c3.io/v1alpha1", "KeystoneService", meta, spec)
+	apiVersion, kind := keystoneservicev1.GroupVersionKind.ToAPIVersionAndKind()
+	return object.New(apiVersion, kind, meta, spec)
 }
 
 // loginSet copies the Secrets with the gateways' credentials. The copies are kept as long as the object stores.

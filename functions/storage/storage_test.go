@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
@@ -23,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files again")
 
 var kind = servicetest.Kind{
-	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XStorageCluster"},
+	GroupVersionKind: storagev1.CompositeGroupVersionKind,
 	Runner:           New(), Name: "storage-x7d2f",
 	Cluster: func(w *simulate.Cluster) { around(w, open) },
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
@@ -43,7 +44,7 @@ var reasons = map[string]string{
 // and Objects by its RBAC manager. All of them are in the management cluster.
 func granted(k schema.GroupKind) bool {
 	rule, _ := readiness.Rules.For(k)
-	return k.Group == "protection.crossplane.io" || k.Group == "crossplane.c5c3.io" || rule.Composite
+	return k.Group == "protection.crossplane.io" || k.Group == common.GroupVersion.Group || rule.Composite
 }
 
 // inObjects are the kinds that are composed as Objects wherever they live, because they are cluster-scoped or outlive their
@@ -113,7 +114,7 @@ type rule struct {
 // administrators have it implicitly.
 var mark = rule{
 	"Namespaces of control planes are marked as such; the admission policy cobaltcore-namespaces checks this permission.",
-	rbacv1.PolicyRule{APIGroups: []string{"crossplane.c5c3.io"}, Resources: []string{"instances"}, Verbs: []string{"mark"}},
+	rbacv1.PolicyRule{APIGroups: []string{common.GroupVersion.Group}, Resources: []string{"instances"}, Verbs: []string{"mark"}},
 }
 
 // compose returns Crossplane's permissions: on objects that it composes directly, and on required resources of Compositions.
@@ -121,7 +122,7 @@ func compose() ([]rule, error) {
 	rules, err := ordered(func(k schema.GroupKind) bool { return !inObjects[k] })
 	return append(rules, rule{
 		"Compositions read the platform's settings, which only users write.",
-		rbacv1.PolicyRule{APIGroups: []string{"crossplane.c5c3.io"}, Resources: []string{"platformconfigs"}, Verbs: read},
+		rbacv1.PolicyRule{APIGroups: []string{common.GroupVersion.Group}, Resources: []string{"platformconfigs"}, Verbs: read},
 	}, rule{
 		"Compositions check that the admission policies are installed; otherwise nothing is composed.",
 		rbacv1.PolicyRule{

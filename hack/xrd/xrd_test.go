@@ -8,6 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
 func TestTitle(t *testing.T) {
@@ -142,6 +145,50 @@ func TestValidation(t *testing.T) {
 				t.Errorf("%s\ngot  %v\nwant %s", tc.reason, err, tc.want)
 			}
 		})
+	}
+}
+
+// TestFolders tests that registered kinds and generated CRDs must match.
+func TestFolders(t *testing.T) {
+	from := t.TempDir()
+	add := func(file, group, kind string) {
+		crd := crd(func(_, _ *apiextensionsv1.JSONSchemaProps) {})
+		crd.Spec.Group, crd.Spec.Names.Kind = group, kind
+		data, err := yaml.Marshal(crd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(from, file), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := kindregistry.All()
+	for _, k := range all[1:] {
+		add(k.Kind+".yaml", k.Group, k.Kind)
+	}
+	if _, err := folders(from); err == nil || !strings.Contains(err.Error(), "cannot find the CRD of "+all[0].GroupKind().String()) {
+		t.Errorf("without the CRD of a registered kind: %v", err)
+	}
+	add("first.yaml", all[0].Group, all[0].Kind)
+	got, err := folders(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range got {
+		files[f.name] = f.file + " " + strings.Join(f.crds, " ")
+	}
+	for folder, want := range map[string]string{
+		"controlplane": "definition.yaml first.yaml", "nova": "definition.yaml Nova.yaml", "platform": "crd.yaml PlatformConfig.yaml",
+		"c5c3": "crd.yaml CredentialRotation.yaml RaftCluster.yaml RemoteConsumer.yaml SecretAggregate.yaml",
+	} {
+		if files[folder] != want {
+			t.Errorf("%s: %s, want %s", folder, files[folder], want)
+		}
+	}
+	add("other.yaml", "example.org", "Other")
+	if _, err := folders(from); err == nil || !strings.Contains(err.Error(), "other.yaml: the kind is not registered; add it to internal/kindregistry") {
+		t.Errorf("with the CRD of a kind that is not registered: %v", err)
 	}
 }
 

@@ -8,18 +8,11 @@ package readiness
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
-	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
-	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
-	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
-	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
-	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
-	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
-	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
-	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
-	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
 // Rules contains the rule of each kind that a function of this project composes.
@@ -103,37 +96,24 @@ var Rules = table(
 	row("openstack.k-orc.cloud", "Service", conditions("Available")),
 	row("openstack.k-orc.cloud", "Endpoint", conditions("Available")),
 
-	// Composite resources of this project, and objects that the companion reconciles.
-	row("crossplane.c5c3.io", "KeystoneService", claim()),
-	row(keystonev1.Group, "Keystone", composite()),
-	row(keystonev1.Group, "IdentityCatalog", composite()),
-	row(placementv1.Group, "Placement", composite()),
-	row(glancev1.Group, "Glance", composite()),
-	row(horizonv1.Group, "Horizon", composite()),
-	row(neutronv1.Group, "Neutron", composite()),
-	row(barbicanv1.Group, "Barbican", composite()),
-	row(heatv1.Group, "Heat", composite()),
-	row(cinderv1.Group, "Cinder", composite()),
-	row(novav1.Group, "Nova", composite()),
-	row(novav1.Group, "NovaCell", composite()),
-	row(ovnv1.Group, "OVNCluster", composite()),
-	row(tempestv1.Group, "Tempest", composite()),
-	row("openstack.c5c3.io", "CellMapping", conditions("Ready")),
-	row("openstack.c5c3.io", "ComputeCatalog", conditions("Ready")),
-	row("openstack.c5c3.io", "OVNSync", conditions("Ready")),
-	row("openstack.c5c3.io", "ServiceCheck", conditions("Ready")),
+	// A claim that functions create, and objects that the companion reconciles. Rules of composite resources follow from kindregistry.
+	row(keystoneservicev1.GroupVersionKind.Group, keystoneservicev1.GroupVersionKind.Kind, claim()),
+	row(openstackv1.GroupVersion.Group, "CellMapping", conditions("Ready")),
+	row(openstackv1.GroupVersion.Group, "ComputeCatalog", conditions("Ready")),
+	row(openstackv1.GroupVersion.Group, "OVNSync", conditions("Ready")),
+	row(openstackv1.GroupVersion.Group, "ServiceCheck", conditions("Ready")),
 	// Test results are reported in a condition of their own and do not affect the readiness of the cloud.
-	row("openstack.c5c3.io", "TestReport", exists()),
-	row("openstack.c5c3.io", "KeyRepository", conditions("Ready")),
-	row("openstack.c5c3.io", "DatabaseSync", databaseSync()),
-	row("openstack.c5c3.io", "EndpointRegion", conditions("Available")),
-	row("openstack.c5c3.io", "IdentityCheck", conditions("Reachable")),
-	row("openstack.c5c3.io", "RoleAssignment", conditions("Available")),
-	row("c5c3.io", "CredentialRotation", conditions("Ready")),
-	row("c5c3.io", "RaftCluster", conditions("Ready")),
+	row(openstackv1.GroupVersion.Group, "TestReport", exists()),
+	row(openstackv1.GroupVersion.Group, "KeyRepository", conditions("Ready")),
+	row(openstackv1.GroupVersion.Group, "DatabaseSync", databaseSync()),
+	row(openstackv1.GroupVersion.Group, "EndpointRegion", conditions("Available")),
+	row(openstackv1.GroupVersion.Group, "IdentityCheck", conditions("Reachable")),
+	row(openstackv1.GroupVersion.Group, "RoleAssignment", conditions("Available")),
+	row(c5c3v1.GroupVersion.Group, "CredentialRotation", conditions("Ready")),
+	row(c5c3v1.GroupVersion.Group, "RaftCluster", conditions("Ready")),
 	// A consumer reports its credentials in its own status. It is ready when it is awaited.
-	row("c5c3.io", "RemoteConsumer", conditions("Ready")),
-	row("c5c3.io", "SecretAggregate", conditions("Ready")),
+	row(c5c3v1.GroupVersion.Group, "RemoteConsumer", conditions("Ready")),
+	row(c5c3v1.GroupVersion.Group, "SecretAggregate", conditions("Ready")),
 )
 
 type entry struct {
@@ -145,7 +125,11 @@ func row(group, kind string, r ready.Rule) entry {
 	return entry{kind: schema.GroupKind{Group: group, Kind: kind}, rule: r}
 }
 
+// table returns the rules of composite resources and of other kinds.
 func table(rows ...entry) ready.Rules {
+	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
+		rows = append(rows, row(k.Group, k.Kind, composite()))
+	}
 	m := make(ready.Rules, len(rows))
 	for _, r := range rows {
 		if r.rule.CEL != "" {

@@ -9,17 +9,14 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
-	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
-// hypervisors are pools of them.
-var hypervisors = &definedKind{
-	folder: "hypervisor", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "HypervisorCluster",
-	new: func() any { return &hypervisorv1.HypervisorCluster{} },
+// hypervisorSettings apply to the specs of pools of hypervisors.
+var hypervisorSettings = definedKind{
 	fix: ofPool,
 	own: map[string]constraint{
 		"spec.memory": {}, "slices[].memory": {}, "allocationRatio": sample(int64(4), "1.5"), "reserved": sample("16Gi", "512Mi"),
@@ -290,7 +287,7 @@ func genHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 		}
 	}
 	return object{
-		"apiVersion": hypervisors.apiVersion, "kind": "X" + hypervisors.kind, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
+		"apiVersion": hypervisors.apiVersion, "kind": hypervisors.composite, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
 	}, required
 }
 
@@ -355,7 +352,7 @@ func cardPool(t *testing.T) *simulate.Cluster {
 // poolOf returns a pool from its function's tests on a platform, with additional fields in its spec.
 func poolOf(t *testing.T, file string, platform, more object) *simulate.Cluster {
 	t.Helper()
-	xr := composite(t, hypervisors.apiVersion, "XHypervisorCluster", "pool", file)
+	xr := composite(t, hypervisors, "pool", file)
 	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
 	more["claimRef"] = object{"namespace": "tenant-a", "name": "pool"}
 	for field, value := range more {

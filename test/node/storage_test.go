@@ -679,7 +679,7 @@ for n in range(120):
     time.sleep(0.5)
 `
 
-// testKey replaces a user's key as described in docs/storage.md. Connected clients continue, clients with the old key
+// testKey replaces a user's key as described in docs/how-to/storage-changes.md. Connected clients continue, clients with the old key
 // are rejected, and Rook replaces the old key in its Secret.
 func (s *stored) testKey(ctx context.Context, t *testing.T) {
 	secretName := ""

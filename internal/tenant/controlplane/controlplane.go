@@ -19,9 +19,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
 )
 
-// Kind of the claims.
-const Kind = "ControlPlaneCluster"
-
 // Component is the name of the component that Record builds, and of its resource.
 const Component = "control-plane"
 
@@ -34,7 +31,8 @@ type Reference struct {
 // Nil: it allows claims of its own namespace and of spec.allowedNamespaces.
 func To(namespace string, ref common.ClaimReference, consents func(spec *structpb.Struct) bool) Reference {
 	return Reference{reference.ClaimReference{
-		Kind: Kind, Ref: ref, Namespace: namespace, Claim: "control-plane-claim", Composite: Component, Consents: consents,
+		Kind: controlplanev1.GroupVersionKind.Kind, Ref: ref, Namespace: namespace, Claim: "control-plane-claim", Composite: Component,
+		Consents: consents,
 	}}
 }
 
