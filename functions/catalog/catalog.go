@@ -31,8 +31,8 @@ type model struct {
 	spec            catalogv1.IdentityCatalogSpec
 	// previous is the status of the last call.
 	previous catalogv1.IdentityCatalogStatus
-	// wanted are the objects of K-ORC.
-	wanted []entry
+	// desired are the objects of K-ORC.
+	desired []entry
 	// domainIDs are the IDs of the directories' domains that exist.
 	domainIDs map[string]keystonev1.DomainID
 }
@@ -43,7 +43,7 @@ func derive(in function.Input[catalogv1.IdentityCatalog]) (*model, error) {
 	if m.spec.AdminUser == "" {
 		m.spec.AdminUser = keystonev1.DefaultAdminUser
 	}
-	m.wanted = desiredEntries(&m.spec)
+	m.desired = desiredEntries(&m.spec)
 	m.domainIDs = m.findDomains(in.Observed)
 	return m, nil
 }

@@ -51,8 +51,8 @@ def main():
 `,
 }
 
-// TestArchiveScript proves that expired tasks of all owners are deleted before rows are purged, that running, unexpired and deleted tasks
-// keep their state, and that rows of images are purged last and by an age of their own.
+// TestArchiveScript verifies that expired tasks of all owners are deleted before rows are purged, that running, unexpired and deleted tasks
+// are not changed, and that rows of images are purged last and with a separate age.
 func TestArchiveScript(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range fakeGlance {
@@ -75,8 +75,8 @@ purge_images_table 180 -1
 	}
 }
 
-// TestArchiveDefaults proves that a Glance without an archive has the ages of the schema, and that rows of images never go before those that
-// refer to them.
+// TestArchiveDefaults verifies that a Glance without archive settings has the ages of the schema, and that rows of images are not removed
+// before rows that refer to them.
 func TestArchiveDefaults(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason             string

@@ -27,7 +27,7 @@ func New() function.Runner {
 var definition = service.Definition{
 	App:    horizonv1.ServiceName,
 	Title:  "Horizon",
-	Outage: "nobody can use the dashboard; the APIs do without it",
+	Outage: "the dashboard is unavailable; the APIs are not affected",
 	Port:   horizonv1.Port,
 	Module: "openstack_dashboard.wsgi:application",
 	// The page calls no other service.

@@ -33,8 +33,8 @@ func New() function.Runner {
 	return function.Kind[hypervisorv1.HypervisorCluster, *model]{
 		Graph: graph, Rules: readiness.Rules, Requires: requires, Derive: derive, Target: place, Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{
-			{Type: volumesAttachable, Verdict: (*model).attachableBackends}, {Type: nodesCleared, Verdict: said("Cleared")},
-			{Type: nodesEvicted, Verdict: said("Evicted")}, {Type: noVirtualMachines, Verdict: (*model).empty},
+			{Type: volumesAttachable, Verdict: (*model).attachableBackends}, {Type: nodesCleared, Verdict: nodesCondition("Cleared")},
+			{Type: nodesEvicted, Verdict: nodesCondition("Evicted")}, {Type: noVirtualMachines, Verdict: (*model).empty},
 			{Type: reservedMemorySufficient, Verdict: (*model).memorySufficient},
 		},
 	}
@@ -172,15 +172,15 @@ type model struct {
 	plane    controlPlaneInfo
 	// disks are the disks of servers in a Ceph pool. Empty if disks are on the nodes.
 	disks diskUse
-	// groups has one entry per slice, and one for the remaining nodes.
+	// groups lists the slices, and the group of the remaining nodes.
 	groups []group
 	images images
 	// logins are the Secrets of the control plane that are copied to the pool; pulls are the image pull secrets.
 	logins tenantsecret.Set
 	pulls  struct{ ofPlatform, ofClaim tenantsecret.Set }
-	// pullSecrets are the image pull secrets of pods, platformPulls those of pods with rights of the platform.
+	// pullSecrets are the image pull secrets of pods, platformPulls the secrets of pods with rights of the platform.
 	pullSecrets, platformPulls []common.ObjectName
-	seen                       observe.State
+	observed                   observe.State
 	// options are the settings of nova-compute that the spec sets as free-form configuration.
 	options oslo.Config
 }
@@ -191,7 +191,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 		return nil, err
 	}
 	m := &model{
-		claim: base.Claim, instance: base.Instance, platform: base.Platform, spec: in.XR.Spec, previous: in.XR.Status, seen: in.Observed,
+		claim: base.Claim, instance: base.Instance, platform: base.Platform, spec: in.XR.Spec, previous: in.XR.Status, observed: in.Observed,
 	}
 	setDefaults(&m.spec)
 	if err := errors.Join(m.checkVirtualization(), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target()); err != nil {
@@ -254,8 +254,8 @@ func (m *model) known() bool { return m.plane.cell != nil }
 // without it would remove the pods.
 func (m *model) checkInputsKnown() error {
 	for _, name := range []string{switchComponent, computeComponent} {
-		if _, ok := m.seen.Get(name); ok {
-			return errors.New("what was known of the control plane is lost, and pods of the pool are there; nothing is changed until the " +
+		if _, ok := m.observed.Get(name); ok {
+			return errors.New("the recorded state of the control plane is missing although pods of the pool exist; no changes are made until the " +
 				"control plane reports again: " + m.plane.waits)
 		}
 	}

@@ -65,9 +65,9 @@ func (m *model) resolveControlPlane(required map[string][]*structpb.Struct) (con
 		return controlPlaneInfo{}, err
 	}
 	if c.Status.Hypervisors == nil || c.Status.Instance == "" {
-		waiting := fmt.Sprintf("waits for %s, which says nothing of its hypervisors yet", owner)
+		waiting := fmt.Sprintf("waiting for %s to publish its hypervisor access", owner)
 		if n := c.Spec.Services.Nova; n == nil || !n.Enabled {
-			waiting = fmt.Sprintf("waits for %s, which has no Nova: services.nova.enabled has to be true there", owner)
+			waiting = fmt.Sprintf("%s has no Nova; set services.nova.enabled to true there", owner)
 		}
 		return m.lastKnownControlPlane(waiting), nil
 	}
@@ -90,28 +90,26 @@ func (m *model) readControlPlane(at controlPlaneInfo, owner string,
 	n := access.Networks
 	switch {
 	case n == nil:
-		return m.lastKnownControlPlane(fmt.Sprintf("waits for %s, which has no Neutron: services.neutron.enabled has to be true there",
-			owner)), nil
+		return m.lastKnownControlPlane(fmt.Sprintf("%s has no Neutron; set services.neutron.enabled to true there", owner)), nil
 	case n.Mechanism == string(neutronv1.ByOVS):
 		if err := m.checkAgents(at, n.Agents); err != nil {
 			return controlPlaneInfo{}, err
 		}
 		if n.Agents == nil {
-			return m.lastKnownControlPlane(fmt.Sprintf("waits for %s, which does not say yet how agents reach its Neutron", owner)), nil
+			return m.lastKnownControlPlane(fmt.Sprintf("waiting for %s to publish how agents connect to its Neutron", owner)), nil
 		}
 	case n.Southbound == "":
-		return m.lastKnownControlPlane(fmt.Sprintf("waits for OVN's southbound database of %s, whose address is not known yet", owner)), nil
+		return m.lastKnownControlPlane(fmt.Sprintf("waiting for the address of OVN's southbound database of %s", owner)), nil
 	case n.IssuerRef == nil:
-		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "OVN of that control plane is somebody else's, who issues no "+
-			"certificates to "+
-			"pools; that is not built yet in this version")
+		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "a HypervisorCluster of a control plane with external OVN "+
+			"databases is not implemented in this version: their operator does not issue certificates for it; select another control plane")
 	}
 	if status.Release == "" {
-		return m.lastKnownControlPlane(fmt.Sprintf("waits for %s, which does not run yet", owner)), nil
+		return m.lastKnownControlPlane(fmt.Sprintf("waiting for %s to start", owner)), nil
 	}
 	r, err := release.Parse(status.Release)
 	if err != nil {
-		return controlPlaneInfo{}, fmt.Errorf("cannot tell what the pool has to run: %w", err)
+		return controlPlaneInfo{}, fmt.Errorf("cannot determine the components of the pool: %w", err)
 	}
 	at.instance, at.release, at.access = status.Instance, r, localAccess(access, access.Cells[i])
 	at.cell = &at.access.Cells[0]
@@ -135,10 +133,10 @@ func unready(owner, cell string, status *controlplanev1.ControlPlaneClusterStatu
 		case c.Phase == common.ComponentReady, c.Phase == common.ComponentUpdating:
 			return ""
 		default:
-			return fmt.Sprintf("waits for cell %s of %s, which is in phase %s", cell, owner, c.Phase)
+			return fmt.Sprintf("waiting for cell %s of %s, which is in phase %s", cell, owner, c.Phase)
 		}
 	}
-	return fmt.Sprintf("waits for cell %s of %s, which Nova does not know yet", cell, owner)
+	return fmt.Sprintf("waiting for cell %s of %s, which is not registered in Nova yet", cell, owner)
 }
 
 // lastKnownControlPlane returns the last known state of the control plane, if any, and the reason for waiting.

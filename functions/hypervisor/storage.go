@@ -82,7 +82,7 @@ func (m *model) findDisks(required reference.Required) error {
 	case err != nil:
 		return err
 	case existing:
-		return invalid.Field(storageField, "%s; until then what was there before goes on", waiting)
+		return invalid.Field(storageField, "%s; the previous configuration stays in effect until then", waiting)
 	}
 	m.disks = diskUse{client: client, waits: waiting}
 	if client == nil {
@@ -94,14 +94,14 @@ func (m *model) findDisks(required reference.Required) error {
 
 // checkDisksUnmoved returns the error for a change of the location of disks.
 func (m *model) checkDisksUnmoved() error {
-	return invalid.Field(storageField, "it is not what pods of nova-compute were made with, and disks of virtual machines do not move; put "+
-		"it back, and make another pool of hypervisors beside this one")
+	return invalid.Field(storageField, "storage is immutable: existing disks of servers cannot be moved; restore "+
+		"the previous value, and create another HypervisorCluster")
 }
 
 // pooled reports whether pods of nova-compute exist, and whether their disks are in a Ceph pool.
 func (m *model) pooled() (existing, pooled bool) {
-	for _, name := range m.seen.Names() {
-		o, _ := m.seen.Get(name)
+	for _, name := range m.observed.Names() {
+		o, _ := m.observed.Get(name)
 		if o.Kind() != "DaemonSet" || !strings.HasPrefix(name, computeComponent) {
 			continue
 		}

@@ -18,7 +18,7 @@ func New() function.Runner {
 
 type component = compose.Component[*model]
 
-// graph lists the components of Keystone in addition to those of every service, and their dependencies.
+// graph lists the components of Keystone in addition to the common ones, and their dependencies.
 var graph = service.Graph(&definition,
 	service.ExtraComponent[*model]{
 		Component: component{Name: "keys", Needs: []string{"companion-access"}, Build: keys}, Before: "config", NeededBy: "schema",

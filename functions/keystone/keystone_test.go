@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// kind is how a composition function names our composite resource.
+// kind is the name by which functions refer to the composite resource.
 const kind = "Keystone.keystone.openstack.c5c3.io"
 
 // xr is the Keystone of a control plane with the spec of a file in testdata, after some changes to it.
@@ -68,18 +68,18 @@ func set(value any, path ...string) func(map[string]any) {
 	}
 }
 
-// input is what derive gets of a Keystone, when these resources are observed.
+// input returns the input of derive for a Keystone with observed resources.
 func input(t *testing.T, xr *structpb.Struct, observed map[string]*structpb.Struct) function.Input[keystonev1.Keystone] {
 	t.Helper()
 	objects := map[string]encoded.Struct{}
 	for name, o := range observed {
 		objects[name] = encoded.Of(o)
 	}
-	seen, err := observe.New(objects)
+	state, err := observe.New(objects)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := function.Input[keystonev1.Keystone]{Observed: seen}
+	in := function.Input[keystonev1.Keystone]{Observed: state}
 	if err := function.Decode(xr, &in.XR); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func derived(t *testing.T, xr *structpb.Struct) *model {
 	return m
 }
 
-// ready is a Keystone of which everything is there and ready.
+// ready returns a Keystone whose resources all exist and are ready.
 func ready(t *testing.T, xr *structpb.Struct) *simulate.Cluster {
 	t.Helper()
 	w := &simulate.Cluster{XR: xr, Kinds: map[string]function.Runner{kind: New()}}

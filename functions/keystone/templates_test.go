@@ -16,8 +16,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 )
 
-// TestPodTemplates: a change of a pod template replaces the pods of every Keystone that runs, and runs its Jobs again. A version that does
-// so on purpose writes the golden again (-update), and its commit says why.
+// TestPodTemplates verifies pod templates: a change replaces the pods of every running Keystone, and runs its Jobs again. An intended
+// change updates the golden file (-update) and explains it in the commit.
 func TestPodTemplates(t *testing.T) {
 	const golden = "testdata/templates.golden"
 	var got bytes.Buffer

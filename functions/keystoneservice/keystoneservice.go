@@ -80,7 +80,7 @@ type model struct {
 	previous keystoneservicev1.KeystoneServiceStatus
 	platform *platformv1.PlatformConfigSpec
 	plane    controlPlaneInfo
-	seen     observe.State
+	observed observe.State
 }
 
 func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error) {
@@ -93,7 +93,7 @@ func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error
 			"XKeystoneService")
 	}
 	m := &model{
-		claim: base.Claim, instance: base.Instance, platform: base.Platform, spec: in.XR.Spec, previous: in.XR.Status, seen: in.Observed,
+		claim: base.Claim, instance: base.Instance, platform: base.Platform, spec: in.XR.Spec, previous: in.XR.Status, observed: in.Observed,
 	}
 	if len(m.spec.Account.Roles) == 0 { // The schema's default, for callers that bypass the API server.
 		m.spec.Account.Roles = []keystoneservicev1.Role{keystoneservicev1.RoleService}
@@ -156,5 +156,7 @@ func status(m *model, plan compose.Plan) any {
 	return out
 }
 
-// whose returns a description of the control plane for messages.
-func (m *model) whose() string { return controlPlaneOf(m.claim, m.spec.ControlPlaneRef).String() }
+// controlPlane returns a description of the control plane for messages.
+func (m *model) controlPlane() string {
+	return controlPlaneOf(m.claim, m.spec.ControlPlaneRef).String()
+}

@@ -27,7 +27,8 @@ func TestConstructors(t *testing.T) {
 	}
 }
 
-// TestRunners: every function composes a kind that exists, by a Composition that names it; and every Composition finds its function.
+// TestRunners verifies that every function composes an existing kind with a Composition that references it, and that every Composition has
+// its function.
 func TestRunners(t *testing.T) {
 	runners := Runners()
 	composed := map[string]bool{}
@@ -53,7 +54,7 @@ func TestRunners(t *testing.T) {
 		kind := ref.Kind + "." + group
 		composed[kind] = true
 		if runners[kind] == nil {
-			t.Errorf("%s asks for %s, which has no function", f, kind)
+			t.Errorf("%s references %s, which has no function", f, kind)
 		}
 		if _, _, err := definition.For(ref.APIVersion, ref.Kind); err != nil {
 			t.Errorf("%s: %v", f, err)
@@ -61,7 +62,7 @@ func TestRunners(t *testing.T) {
 	}
 	for kind := range runners {
 		if !composed[kind] {
-			t.Errorf("no Composition asks for %s", kind)
+			t.Errorf("no Composition references %s", kind)
 		}
 	}
 }

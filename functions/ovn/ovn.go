@@ -49,7 +49,7 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: relay, Needs: []string{"authority", "scripts", southbound}, RolloutAfter: []string{southbound},
-		Version: (*model).version, Build: (*model).buildRelay, Enabled: func(m *model) bool { return m.relay.asked },
+		Version: (*model).version, Build: (*model).buildRelay, Enabled: func(m *model) bool { return m.relay.enabled },
 	},
 	{
 		Name: snapshot, Needs: []string{"authority", "scripts", northbound, southbound}, Build: (*model).snapshots,

@@ -90,7 +90,7 @@ var graph = compose.Graph[*model]{
 	{
 		Name: poolsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Enabled: (*model).runsCeph, Build: pools,
 	},
-	{Name: usersComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).makesUsers, Build: users},
+	{Name: usersComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).createsUsers, Build: users},
 	{
 		Name: classesComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).hasClasses,
 		Build: storageClasses,
@@ -155,7 +155,7 @@ type model struct {
 	image     string
 	// monitoring is the platform's configuration, overridden by the claim's.
 	monitoring common.Monitoring
-	// clientAccess is the access data of clients, as far as it is known. peerKnown reports whether the monitors are known.
+	// clientAccess is the available access data of clients. peerKnown reports whether it has the monitors.
 	clientAccess storagev1.Access
 	peerKnown    bool
 	// pulls are the image pull secrets of the claim and of the platform, pullSecrets their copies.
@@ -167,7 +167,7 @@ type model struct {
 	logins tenantsecret.Set
 	// peerSecrets have the token of the peer cluster, tokenSecrets the token of this one.
 	peerSecrets, tokenSecrets tenantsecret.Set
-	seen                      observe.State
+	observed                  observe.State
 }
 
 func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
@@ -177,7 +177,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	}
 	m := &model{
 		claim: base.Claim, instance: base.Instance, platform: base.Platform, spec: *in.XR.Spec.DeepCopy(), previous: in.XR.Status,
-		seen: in.Observed,
+		observed: in.Observed,
 	}
 	setDefaults(&m.spec)
 	if err := errors.Join(m.checkDevices(), m.checkLimits(), m.target(), m.checkMonitoringLabels(),
@@ -301,7 +301,7 @@ func status(m *model, plan compose.Plan) any {
 
 // ceph returns the observed CephCluster.
 func (m *model) ceph() *observe.Object {
-	o, _ := m.seen.Get(clusterResource)
+	o, _ := m.observed.Get(clusterResource)
 	return o
 }
 
@@ -316,7 +316,7 @@ func (m *model) version() string {
 	return text
 }
 
-// found returns the first object of a requirement. Nil: there is none.
+// found returns the first object of a requirement, or nil.
 func found(required map[string][]*structpb.Struct, name string) *structpb.Struct {
 	if all := required[name]; len(all) > 0 {
 		return all[0]

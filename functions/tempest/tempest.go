@@ -74,7 +74,7 @@ func derive(in function.Input[tempestv1.Tempest]) (*model, error) {
 	if m.image, err = release.ImageFor(tempestv1.ServiceName, r, o); err != nil {
 		return nil, invalid.Field("spec.image", "%s", err)
 	}
-	if m.flow, err = m.reaches(); err != nil {
+	if m.flow, err = m.servicesEgress(); err != nil {
 		return nil, err
 	}
 	if m.files, err = m.extraFiles(); err != nil {

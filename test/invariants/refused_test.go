@@ -144,7 +144,7 @@ var invalidChanges = map[string]map[string]invalidChange{
 	"Tempest": {
 		"a release that is not supported": in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 		"an image that is none":           in(object{"tag": "latest"}, "spec.image: ", "image"),
-		"tests of a missing service": {typ: respond.SpecValid, wantMessage: "spec.tests.services[0]: there is no service volume", edit: true,
+		"tests of a missing service": {typ: respond.SpecValid, wantMessage: "spec.tests.services[0]: service volume is not enabled", edit: true,
 			make: func(_ *simulation, spec object) {
 				spec["services"] = list{object{"type": "identity", "internalURL": "https://keystone:5000/v3"}}
 				put(spec, list{"volume"}, "tests", "services")

@@ -236,7 +236,7 @@ var invalidStorage = map[string]invalidChange{
 	"nodes that are not left to it": {typ: respond.SpecValid, wantMessage: "no limit of the platform allows", make: func(w *simulation, _ object) {
 		w.require("platform", platformWith(object{"domain": "example.com"}))
 	}},
-	"more monitors than nodes": {typ: respond.SpecValid, wantMessage: "spec.monitors.count: a node has one monitor", make: func(_ *simulation, spec object) {
+	"more monitors than nodes": {typ: respond.SpecValid, wantMessage: "spec.monitors.count: a node runs one monitor", make: func(_ *simulation, spec object) {
 		delete(spec, "deviceSelector")
 		delete(spec, "stretched") // whose zones one node does not have
 		spec["nodes"] = list{object{"name": "a", "devices": list{object{"name": "sda"}}}}

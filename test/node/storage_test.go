@@ -621,7 +621,7 @@ func (s *stored) testExternal(ctx context.Context, t *testing.T) {
 	apply(ctx, t, other.claim)
 	eventually(ctx, t, 3*time.Minute, func() error {
 		u, err := other.now(ctx)
-		if err == nil && !strings.Contains(untrue(u), "client.cinder does not open its pools") {
+		if err == nil && !strings.Contains(untrue(u), "client.cinder cannot open its pools") {
 			err = fmt.Errorf("the claim does not report the wrong key:%s", untrue(u))
 		}
 		return err

@@ -357,7 +357,7 @@ func keyRepository(v view) status {
 		"observedGeneration": v.generation(), "keys": []any{int64(0), int64(1)}, "primary": int64(1), "lastRotation": v.first("lastRotation"),
 		"conditions": []any{
 			v.current("Distributed", "EveryPod", "every pod was started after the keys with primary 1 were written"),
-			v.current("Ready", "KeysReady", "there are keys [0 1]: 0 is staged, 1 is primary"),
+			v.current("Ready", "KeysReady", "keys [0 1] exist: 0 is staged, 1 is primary"),
 		},
 	}
 }
@@ -464,8 +464,8 @@ func raftCluster(v view) status {
 	out := status{
 		"observedGeneration": v.generation(), "clusterID": id, "leader": leader,
 		"conditions": []any{
-			v.current("Ready", "InQuorum", "every pod is a member, and "+leader+" leads"),
-			v.current("SameCluster", "SameCluster", "every pod is of cluster "+id),
+			v.current("Ready", "InQuorum", "all pods are members, and "+leader+" is the leader"),
+			v.current("SameCluster", "SameCluster", "no pod is a member of another cluster"),
 		},
 	}
 	if v.get("spec", "countChassis") == true {

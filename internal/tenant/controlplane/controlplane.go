@@ -57,7 +57,7 @@ func (r Reference) Read(required reference.Required) (c *controlplanev1.ControlP
 
 // NotComposed returns the reason for waiting while Read returns nil.
 func (r Reference) NotComposed() string {
-	return fmt.Sprintf("waits for %s, of which nothing is composed yet", r)
+	return fmt.Sprintf("waiting for %s, for which no objects are composed yet", r)
 }
 
 // Cluster returns the name of the cluster of a control plane's workloads. Empty: the management cluster.

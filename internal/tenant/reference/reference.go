@@ -67,8 +67,8 @@ func (t ClaimReference) Find(required Required) (composite *structpb.Struct, ok 
 // NotFound returns the error of a field for a reference that Find does not resolve. A claim that does not exist and one that does not allow
 // the namespace have the same error, so that it does not disclose whether a claim exists.
 func (t ClaimReference) NotFound(field string) error {
-	return invalid.Field(field, "there is no %s %s in namespace %s that claims of namespace %q may use; correct the reference, or have its "+
-		"owner name this namespace in spec.allowedNamespaces there", t.Kind, t.Ref.Name, t.Ref.Namespace, t.Namespace)
+	return invalid.Field(field, "there is no %s %s in namespace %s that claims of namespace %q may use; correct the reference, or ask its "+
+		"owner to add this namespace to spec.allowedNamespaces", t.Kind, t.Ref.Name, t.Ref.Namespace, t.Namespace)
 }
 
 // Exists reports whether the claim exists, even if it does not allow the reference. Only claims that were allowed before
