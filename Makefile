@@ -98,7 +98,7 @@ bench: ## Run the benchmarks COUNT (6) times, in the format of benchstat
 	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./...
 
 preview: claims = $(or $(CLAIM),$(addprefix examples/complete/,storage.yaml control-plane.yaml hypervisors.yaml))
-preview: ## Show all objects that claims are composed into, without a cluster; by default a whole cloud: [CLAIM="file ..."] [OUT=folder] [FORMAT=tree|yaml|json|dot]
+preview: ## Show all objects that claims are composed into, without a cluster; by default a whole cloud: [CLAIM="file ..."] [FORMAT=tree|yaml]; with one claim: [OUT=folder] [FORMAT=json|dot]
 	@hack/compile.sh -o "$(CACHE)/bin/cobaltcore" ./cmd/cobaltcore
 	@"$(CACHE)/bin/cobaltcore" preview $(foreach claim,$(claims),-f "$(claim)") $(if $(OUT),--out "$(OUT)") $(if $(FORMAT),--format "$(FORMAT)")
 

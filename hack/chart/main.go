@@ -64,7 +64,7 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	files["generated/admission.yaml"] = append([]byte(header), data...)
-	for _, k := range kindregistry.WithForm(kindregistry.Plain) {
+	for _, k := range kindregistry.WithForm(kindregistry.CustomResource) {
 		if files["crds/"+k.Folder+".yaml"], err = apis.Definition(k.Folder); err != nil {
 			return nil, err
 		}

@@ -33,9 +33,9 @@ var templates = []template{
 	{from: "apis/controlplane/v1alpha1/services.go", part: section, todo: []string{"the resource inventory"}},
 	{from: "compositions/placement.yaml"},
 	{from: "functions/placement/placement.go", todo: []string{
-		"no virtual machine can be started, moved or resized", "Inventory of what virtual machines use",
+		"servers cannot be created, migrated or resized", "Inventory of what virtual machines use",
 		"It has no health check; the version list requires neither a login nor the database.",
-		"https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add; there is nothing to contract.",
+		"https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add columns, so no contract step is required.",
 	}},
 	{from: "functions/placement/placement_test.go"},
 	{from: "functions/placement/owner_test.go"},

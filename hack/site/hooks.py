@@ -10,7 +10,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\((?P<path>[^)\s#:]+)(?P<fragment>#[^)\s]*)?\)")
 CODE = re.compile(r"^ *(```|~~~)")
-ITEM = re.compile(r"^ *([-*]|1\.) ")
+ITEM = re.compile(r"^ *([-*]|\d+\.) ")
 INDENT = re.compile(r"^ {2,3}(?=\S)")
 MERMAID = "assets/javascripts/mermaid.min.js"
 
@@ -33,16 +33,16 @@ def on_page_markdown(markdown, page, config, files):
         kind = "tree" if (ROOT / target).is_dir() else "blob"
         return f"]({config.repo_url}/{kind}/main/{target}{match['fragment'] or ''})"
 
-    lines, code, listed = [], False, False
+    lines, code, listed = [""], False, False
     for line in markdown.split("\n"):
-        code ^= bool(CODE.match(line))
+        fence, item = CODE.match(line), ITEM.match(line)
         if not code:
-            if not (lines and lines[-1].strip()):
-                listed = bool(ITEM.match(line))
-            elif ITEM.match(line) and not listed:  # A list that follows text without an empty line.
-                lines, listed = [*lines, ""], True
-            line = LINK.sub(rewrite, INDENT.sub("    ", line))
-        lines.append(line)
+            starts = item and not listed and (lines[-1].startswith(" ") or item[1] in "-*1.")
+            if lines[-1].strip() and (fence or starts):
+                lines.append("")  # Python's Markdown needs an empty line before a list and before code.
+            listed = bool(item) if not lines[-1].strip() else listed
+        code ^= bool(fence)
+        lines.append(line if code else LINK.sub(rewrite, INDENT.sub("    ", line)))
     return "\n".join(lines)
 
 

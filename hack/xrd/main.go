@@ -48,7 +48,7 @@ func folders(from string) ([]folder, error) {
 			switch k.Form {
 			case kindregistry.Claimed:
 				f.render = claimable
-			case kindregistry.Plain:
+			case kindregistry.CustomResource:
 				f.render, f.file = crdDocument, "crd.yaml"
 			}
 			i, out = len(out), append(out, f)

@@ -40,8 +40,8 @@ const (
 	Claimed Form = iota + 1
 	// Composed: functions create namespaced composite resources of the kind.
 	Composed
-	// Plain: the kind has a CustomResourceDefinition of its own, and no function composes it.
-	Plain
+	// CustomResource: the kind has a CustomResourceDefinition, and no function composes it.
+	CustomResource
 )
 
 // Kind is a kind that this project defines.
@@ -86,34 +86,34 @@ var all = []Kind{
 	of[tempestv1.Tempest]("tempest", tempestv1.GroupVersionKind, Composed),
 	of[ovnv1.OVNCluster]("ovn", ovnv1.GroupVersionKind, Composed),
 
-	of[platformv1.PlatformConfig]("platform", platformv1.GroupVersionKind, Plain),
-	plain[openstackv1.CellMapping]("openstack", openstackv1.GroupVersion),
-	plain[openstackv1.ComputeCatalog]("openstack", openstackv1.GroupVersion),
-	plain[openstackv1.DatabaseSync]("openstack", openstackv1.GroupVersion),
-	plain[openstackv1.EndpointRegion]("openstack", openstackv1.GroupVersion),
-	plain[openstackv1.IdentityCheck]("openstack", openstackv1.GroupVersion),
-	plain[openstackv1.KeyRepository]("openstack", openstackv1.GroupVersion),
-	plain[openstackv1.OVNSync]("openstack", openstackv1.GroupVersion),
-	plain[openstackv1.RoleAssignment]("openstack", openstackv1.GroupVersion),
-	plain[openstackv1.ServiceCheck]("openstack", openstackv1.GroupVersion),
-	plain[openstackv1.TestReport]("openstack", openstackv1.GroupVersion),
-	plain[ovnchassisv1.OVNChassis]("ovnchassis", ovnchassisv1.GroupVersion),
-	plain[c5c3v1.CredentialRotation]("c5c3", c5c3v1.GroupVersion),
-	plain[c5c3v1.RaftCluster]("c5c3", c5c3v1.GroupVersion),
-	plain[c5c3v1.RemoteConsumer]("c5c3", c5c3v1.GroupVersion),
-	plain[c5c3v1.SecretAggregate]("c5c3", c5c3v1.GroupVersion),
+	of[platformv1.PlatformConfig]("platform", platformv1.GroupVersionKind, CustomResource),
+	customResource[openstackv1.CellMapping]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.ComputeCatalog]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.DatabaseSync]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.EndpointRegion]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.IdentityCheck]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.KeyRepository]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.OVNSync]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.RoleAssignment]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.ServiceCheck]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.TestReport]("openstack", openstackv1.GroupVersion),
+	customResource[ovnchassisv1.OVNChassis]("ovnchassis", ovnchassisv1.GroupVersion),
+	customResource[c5c3v1.CredentialRotation]("c5c3", c5c3v1.GroupVersion),
+	customResource[c5c3v1.RaftCluster]("c5c3", c5c3v1.GroupVersion),
+	customResource[c5c3v1.RemoteConsumer]("c5c3", c5c3v1.GroupVersion),
+	customResource[c5c3v1.SecretAggregate]("c5c3", c5c3v1.GroupVersion),
 }
 
 func of[T any](folder string, kind schema.GroupVersionKind, form Form) Kind {
 	return Kind{Folder: folder, GroupVersionKind: kind, Form: form, Type: reflect.TypeFor[T]()}
 }
 
-// plain returns a kind that the scheme of its group names after its Go type.
-func plain[T any](folder string, version schema.GroupVersion) Kind {
-	return of[T](folder, version.WithKind(reflect.TypeFor[T]().Name()), Plain)
+// customResource returns a kind that the scheme of its group names after its Go type.
+func customResource[T any](folder string, version schema.GroupVersion) Kind {
+	return of[T](folder, version.WithKind(reflect.TypeFor[T]().Name()), CustomResource)
 }
 
-// All returns all kinds, those of a folder in the order of its definition.
+// All returns all kinds. The kinds of a folder have the order of its definition.
 func All() []Kind { return slices.Clone(all) }
 
 // WithForm returns the kinds of the given forms.

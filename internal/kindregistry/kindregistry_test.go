@@ -35,7 +35,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestComposite tests that the composite resource of a claim has a kind of its own.
+// TestComposite tests that the composite resource of a claim has another kind.
 func TestComposite(t *testing.T) {
 	for _, k := range All() {
 		want := k.GroupVersionKind
@@ -46,8 +46,8 @@ func TestComposite(t *testing.T) {
 			t.Errorf("%s: -want, +got:\n%s", k.Kind, diff)
 		}
 	}
-	if composites, plain := len(Composites()), len(WithForm(Plain)); composites == 0 || plain == 0 || composites+plain != len(All()) {
-		t.Errorf("%d composites and %d plain kinds of %d kinds", composites, plain, len(All()))
+	if composites, others := len(Composites()), len(WithForm(CustomResource)); composites == 0 || others == 0 || composites+others != len(All()) {
+		t.Errorf("%d composites and %d custom resources of %d kinds", composites, others, len(All()))
 	}
 }
 
@@ -60,7 +60,7 @@ func TestSchemes(t *testing.T) {
 		}
 	}
 	known := map[string]bool{}
-	for _, k := range WithForm(Plain) {
+	for _, k := range WithForm(CustomResource) {
 		known[k.GroupVersionKind.String()] = true
 	}
 	for kind, typ := range s.AllKnownTypes() {

@@ -268,7 +268,7 @@ var clientOrders = []order{
 	{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
 }
 
-// ownOrders returns the orders of a kind without those of all services. A service that is not in the table logs in to Keystone.
+// ownOrders returns the orders that are specific to a kind. A service that is not in the table logs in to Keystone.
 func ownOrders(subject string) []order {
 	if own, ok := orders[subject]; ok {
 		return own

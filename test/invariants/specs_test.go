@@ -474,7 +474,7 @@ var definedKinds = defineKinds()
 func defineKinds() map[string]*definedKind {
 	out := map[string]*definedKind{}
 	for _, k := range kindregistry.All() {
-		if k.Form == kindregistry.Plain && k.GroupVersionKind != platformv1.GroupVersionKind {
+		if k.Form == kindregistry.CustomResource && k.GroupVersionKind != platformv1.GroupVersionKind {
 			continue
 		}
 		d := particulars[k.Folder]
