@@ -67,7 +67,6 @@ const (
 	keysComponent  = "keys"
 	vaultComponent = "vault"
 	worker         = "worker"
-	archive        = "archive"
 )
 
 // pods are the dependencies of each process.
@@ -89,7 +88,7 @@ var graph = service.Graph(
 		Before: "config", NeededBy: "api",
 	},
 	service.ExtraComponent[*model]{Component: service.Daemon[*model](worker, pods), Before: "api", NeededBy: "catalog", RolloutBefore: "api"},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
+	service.Archival(archive),
 )
 
 // model is the input of all builders. derive computes it once per call.
@@ -119,7 +118,7 @@ func derive(in function.Input[barbicanv1.Barbican]) (*model, error) {
 	if err := m.keepInVault(); err != nil {
 		return nil, err
 	}
-	m.Jobs = []string{archive}
+	m.Jobs = []string{service.ArchiveJob}
 	m.Processes = []service.Process{m.worker()}
 	return m, m.Render()
 }
@@ -185,15 +184,13 @@ func (m *model) APIPod() workload.Pod {
 	return p
 }
 
-// archival purges deleted rows from the database, and deletes expired secrets.
+// archive purges deleted rows from the database, and deletes expired secrets.
 // https://docs.openstack.org/barbican/latest/admin/database_cleaning.html
-func archival(m *model) ([]compose.Stage, error) {
+func archive(m *model) (service.Archive, error) {
 	a := m.spec.Archive
-	w := m.Workload.With(m.Sub(archive), archive)
-	pod := m.JobPod(m.Image, m.Files, []string{
+	return service.Archive{Archive: a, Command: []string{
 		"barbican-manage", "db", "clean", "--min-days", strconv.Itoa(int(a.AfterDays)), "--soft-delete-expired-secrets",
-	})
-	return service.SingleObjectComponent(archive, w.CronJob(pod, string(a.Schedule), a.Suspend)), nil
+	}}, nil
 }
 
 func status(m *model, plan compose.Plan) any {

@@ -88,7 +88,6 @@ const (
 	scheduler = "scheduler"
 	volumes   = "volume"
 	backup    = "backup"
-	archive   = "archive"
 
 	storageComponent = "storage"
 	typesComponent   = "volume-types"
@@ -118,7 +117,7 @@ var graph = service.Graph(
 	service.ExtraComponent[*model]{Component: compose.Component[*model]{
 		Name: checkComponent, Needs: []string{"api", "catalog"}, Build: check,
 	}},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
+	service.Archival(archive),
 )
 
 // pods are the dependencies of each process, and storageRolloutOrder the dependencies of processes that store volumes or backups.
@@ -182,7 +181,7 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	}
 	m.APIEgress, m.Egress = serviceEgress, append(m.Egress, reached...)
 	m.Content = compose.Stage{m.programs()}
-	m.Jobs = []string{archive, typesComponent}
+	m.Jobs = []string{service.ArchiveJob, typesComponent}
 	m.Processes = m.processes(in.Observed)
 	m.Options = m.options()
 	return m, m.Render()
@@ -302,18 +301,18 @@ var coreProperties = []string{
 //go:embed archive.py
 var archiveScript string
 
-// archival purges deleted rows from the database, and records of processes whose pods were scaled down, which the API cannot delete.
-func archival(m *model) ([]compose.Stage, error) {
+// archive purges deleted rows from the database, and records of processes whose pods were scaled down, which the API cannot delete.
+func archive(m *model) (service.Archive, error) {
 	ordered, err := json.Marshal(m.managerReplicas())
 	if err != nil {
-		return nil, fmt.Errorf("cannot write down the processes: %w", err)
+		return service.Archive{}, fmt.Errorf("cannot write down the processes: %w", err)
 	}
-	w := m.Workload.With(m.Sub(archive), archive)
-	pod := m.JobPod(m.Image, m.Files, []string{
-		"/opt/openstack/bin/python", "-c", archiveScript, "db", "purge", fmt.Sprint(m.spec.Archive.AfterDays),
-	})
-	pod.Containers[0].Env = append(pod.Containers[0].Env, corev1.EnvVar{Name: "ORDERED", Value: string(ordered)})
-	return service.SingleObjectComponent(archive, w.CronJob(pod, string(m.spec.Archive.Schedule), m.spec.Archive.Suspend)), nil
+	a := m.spec.Archive
+	return service.Archive{
+		Archive: a,
+		Command: []string{"/opt/openstack/bin/python", "-c", archiveScript, "db", "purge", fmt.Sprint(a.AfterDays)},
+		Env:     []corev1.EnvVar{{Name: "ORDERED", Value: string(ordered)}},
+	}, nil
 }
 
 // managerReplicas returns the desired number of pods by program and StatefulSet.

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
@@ -15,15 +14,15 @@ import (
 //go:embed archive.py
 var archiveScript string
 
-// archival purges rows of deleted images and tasks. The rows of images are purged last, and later: all others reference them.
+// archive purges rows of deleted images and tasks. The rows of images are purged last, and later: all others reference them.
 // https://docs.openstack.org/glance/latest/cli/glancemanage.html
-func archival(m *model) ([]compose.Stage, error) {
+func archive(m *model) (service.Archive, error) {
 	a := m.spec.Archive
-	w := m.Workload.With(m.Sub(archive), archive)
-	pod := m.JobPod(m.Image, m.Files, []string{
-		python, "-c", archiveScript, "db", "purge", fmt.Sprintf("--age_in_days=%d", a.AfterDays), "--max_rows=-1", // All of them.
-	})
-	c := &pod.Containers[0]
-	c.Env = append(c.Env, corev1.EnvVar{Name: "IMAGES_AFTER_DAYS", Value: fmt.Sprint(a.ImagesAfterDays)})
-	return service.SingleObjectComponent(archive, w.CronJob(pod, string(a.Schedule), a.Suspend)), nil
+	return service.Archive{
+		Archive: a.Archive,
+		Command: []string{
+			python, "-c", archiveScript, "db", "purge", fmt.Sprintf("--age_in_days=%d", a.AfterDays), "--max_rows=-1", // All of them.
+		},
+		Env: []corev1.EnvVar{{Name: "IMAGES_AFTER_DAYS", Value: fmt.Sprint(a.ImagesAfterDays)}},
+	}, nil
 }

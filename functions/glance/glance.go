@@ -68,14 +68,13 @@ func manage(command openstackv1.Argument) openstackv1.Step {
 // Components in addition to the common ones: the stores of images, and the purge of deleted rows.
 const (
 	storesComponent = "stores"
-	archive         = "archive"
 )
 
 // graph lists the components of a Glance in addition to the common ones, and their dependencies.
 var graph = service.Graph(&definition, service.ExtraComponent[*model]{
 	Component: compose.Component[*model]{Name: storesComponent, Needs: []string{"companion-access"}, Build: storage},
 	Before:    "api", NeededBy: "api",
-}, service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}})
+}, service.Archival(archive))
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
@@ -113,7 +112,7 @@ func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	m.ExtraFiles = []service.ExtraFile{{Name: workload.ChunksFile, Text: workload.Chunks}}
 	m.Server.Import = m.Path(workload.ChunksFile)
 	m.download()
-	m.Jobs = []string{archive}
+	m.Jobs = []string{service.ArchiveJob}
 	m.ExtraAlerts = m.watches()
 	return m, m.Render()
 }

@@ -66,7 +66,6 @@ const (
 	domainComponent = "domain"
 	engine          = "engine"
 	cfn             = heatv1.CFNName
-	archive         = "archive"
 )
 
 // pods are the dependencies of each process.
@@ -85,7 +84,7 @@ var graph = service.Graph(
 			pods...)), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
 	},
 	service.ExtraComponent[*model]{Component: service.Daemon[*model](cfn, pods, engine), Before: "catalog", NeededBy: "catalog"},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
+	service.Archival(archive),
 )
 
 // model is the input of all builders. derive computes it once per call.
@@ -114,7 +113,7 @@ func derive(in function.Input[heatv1.Heat]) (*model, error) {
 		// It encrypts user data of stacks, which is lost with it. Heat requires exactly 32 characters, the length of generated passwords.
 		{Resource: "encryption-key", Secret: m.keySecret(), User: m.App},
 	}
-	m.Jobs = []string{archive}
+	m.Jobs = []string{service.ArchiveJob}
 	m.Processes = m.processes()
 	if m.spec.CFN != nil {
 		m.Entries = []service.Entry{{

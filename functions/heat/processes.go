@@ -11,7 +11,6 @@ import (
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
@@ -62,12 +61,11 @@ func (m *model) processes() []service.Process {
 	return out
 }
 
-// archival purges deleted rows from the database, and records of engines without heartbeats.
+// archive purges deleted rows from the database, and records of engines without heartbeats.
 // https://docs.openstack.org/heat/latest/cli/heat-manage.html
-func archival(m *model) ([]compose.Stage, error) {
+func archive(m *model) (service.Archive, error) {
 	a := m.spec.Archive
+	a.Suspend = a.Suspend || m.Quiesced
 	script := fmt.Sprintf("heat-manage purge_deleted --granularity days %d && heat-manage service clean\n", a.AfterDays)
-	w := m.Workload.With(m.Sub(archive), archive)
-	pod := m.JobPod(m.Image, m.Files, []string{"sh", "-c", script})
-	return service.SingleObjectComponent(archive, w.CronJob(pod, string(a.Schedule), a.Suspend || m.Quiesced)), nil
+	return service.Archive{Archive: a, Command: []string{"sh", "-c", script}}, nil
 }

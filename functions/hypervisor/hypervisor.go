@@ -17,13 +17,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
@@ -44,7 +44,7 @@ func New() function.Runner {
 const (
 	namespaceComponent    = "namespace"
 	pullComponent         = "pull-secrets"
-	controlPlaneComponent = "control-plane"
+	controlPlaneComponent = controlplane.Component
 	loginsComponent       = "logins"
 	switchComponent       = "openvswitch"
 	controllerComponent   = "ovn-controller"
@@ -186,19 +186,13 @@ type model struct {
 }
 
 func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
-	p, err := platform.Read(in.Required)
+	base, err := claimed.Read(in.Required, in.Claim, in.XR.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := admission.Check(in.Required); err != nil {
-		return nil, err
+	m := &model{
+		claim: base.Claim, instance: base.Instance, platform: base.Platform, spec: in.XR.Spec, previous: in.XR.Status, observed: in.Observed,
 	}
-	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, observed: in.Observed}
-	if m.claim.Name == "" {
-		// A composite resource without a claim belongs to the platform team.
-		m.claim.Name = in.XR.Name
-	}
-	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
 	if err := errors.Join(m.checkVirtualization(), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target()); err != nil {
 		return nil, err

@@ -14,35 +14,18 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
-	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
-
-// Names of the requirements for the control plane's claim and its composite resource.
-const (
-	claimRequirement     = "control-plane-claim"
-	compositeRequirement = "control-plane"
-)
-
-// controlPlaneOf returns the reference to the control plane.
-func controlPlaneOf(namespace string, ref common.ClaimReference) reference.ClaimReference {
-	return reference.ClaimReference{
-		Kind: controlplanev1.GroupVersionKind.Kind, Ref: ref, Namespace: namespace, Claim: claimRequirement, Composite: compositeRequirement,
-	}
-}
 
 // requires returns selectors of the claims of the control plane and of the storage, and then of their composite resources, if these claims
 // allow this one.
 func requires(in function.Input[hypervisorv1.HypervisorCluster]) map[string]wire.Selector {
 	out := map[string]wire.Selector{}
-	controlPlaneOf(in.Claim.Namespace, in.XR.Spec.ControlPlaneRef).Requires(in.Required, out)
+	controlplane.To(in.Claim.Namespace, in.XR.Spec.ControlPlaneRef, nil).Requires(in.Required, out)
 	if pool := in.XR.Spec.Storage; pool != nil {
 		storagepool.Requires(in.Required, in.Claim.Namespace, *pool, out)
 	}
@@ -66,21 +49,18 @@ type controlPlaneInfo struct {
 
 // resolveControlPlane reads the control plane. While the control plane does not publish its state, the last known state is used.
 func (m *model) resolveControlPlane(required map[string][]*structpb.Struct) (controlPlaneInfo, error) {
-	ref := m.spec.ControlPlaneRef
-	xr, ok := controlPlaneOf(m.claim.Namespace, ref).Find(required)
-	if !ok {
-		return controlPlaneInfo{}, m.notAllowed()
+	to := controlplane.To(m.claim.Namespace, m.spec.ControlPlaneRef, nil)
+	c, ok, err := to.Read(required)
+	switch {
+	case err != nil:
+		return controlPlaneInfo{}, err
+	case !ok:
+		return controlPlaneInfo{}, to.NotFound("spec.controlPlaneRef")
+	case c == nil:
+		return m.lastKnownControlPlane(to.NotComposed()), nil
 	}
-	owner := fmt.Sprintf("control plane %s of namespace %s", ref.Name, ref.Namespace)
-	if xr == nil {
-		return m.lastKnownControlPlane(fmt.Sprintf("waiting for %s, for which no objects are composed yet", owner)), nil
-	}
-	c := controlplanev1.ControlPlaneCluster{}
-	if err := function.Decode(xr, &c); err != nil {
-		return controlPlaneInfo{}, fmt.Errorf("cannot read the %s: %w", owner, err)
-	}
-	at := controlPlaneInfo{}
-	if err := errors.Join(m.resolveCluster(&at, clusterOf(c.Spec.Cluster)), m.checkQueue(at, owner, &c.Spec), m.checkPhysicalNetworks(owner,
+	owner, at := to.String(), controlPlaneInfo{}
+	if err := errors.Join(m.resolveCluster(&at, controlplane.Cluster(c)), m.checkQueue(at, owner, &c.Spec), m.checkPhysicalNetworks(owner,
 		&c.Spec), m.checkZones(owner, &c.Spec)); err != nil {
 		return controlPlaneInfo{}, err
 	}
@@ -92,23 +72,6 @@ func (m *model) resolveControlPlane(required map[string][]*structpb.Struct) (con
 		return m.lastKnownControlPlane(waiting), nil
 	}
 	return m.readControlPlane(at, owner, &c.Status)
-}
-
-// notAllowed returns the error for a reference to a control plane that does not exist or does not allow this claim. Both cases have the
-// same text, so that it does not disclose whether an object exists.
-func (m *model) notAllowed() error {
-	ref := m.spec.ControlPlaneRef
-	return invalid.Field("spec.controlPlaneRef", "there is no ControlPlaneCluster %s in namespace %s that claims of namespace %q may use; "+
-		"correct the reference, or ask its owner to add this namespace to spec.allowedNamespaces", ref.Name, ref.Namespace,
-		m.claim.Namespace)
-}
-
-// clusterOf returns the name of a claim's cluster. Empty: the management cluster.
-func clusterOf(c *common.Cluster) common.ObjectName {
-	if c == nil || c.Ref == nil {
-		return ""
-	}
-	return c.Ref.Name
 }
 
 // readControlPlane reads the status of a control plane in the given cluster.
@@ -208,14 +171,5 @@ func controlPlane(m *model) ([]compose.Stage, error) {
 			data["southbound"] = m.plane.access.Networks.Southbound
 		}
 	}
-	rule, _ := readiness.Rules.For(configMap)
-	return []compose.Stage{{{
-		Name: controlPlaneComponent, Object: workload.ConfigMap(m.meta(controlPlaneComponent), data),
-		Ready: func(o *observe.Object) ready.Result {
-			if m.plane.waits != "" {
-				return ready.Wait("ControlPlaneNotReady", "%s", m.plane.waits)
-			}
-			return rule.Check(o)
-		},
-	}}}, nil
+	return controlplane.Record(m.meta(controlPlaneComponent), data, m.plane.waits), nil
 }

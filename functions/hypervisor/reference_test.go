@@ -10,6 +10,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/controlplane"
 )
 
 // mine is the minimal spec of a pool.
@@ -76,7 +77,7 @@ func TestRequirementsStable(t *testing.T) {
 	if err := w.Run(func(simulate.Step) {}); err == nil {
 		t.Fatal("it is not refused")
 	}
-	if got := w.Request().Required; got[compositeRequirement] != nil || len(got[claimRequirement]) != 1 {
+	if got := w.Request().Required; got[controlplane.Component] != nil || len(got["control-plane-claim"]) != 1 {
 		t.Errorf("it requires %v", got)
 	}
 }

@@ -23,7 +23,7 @@ func withStorage(spec, namespace, claim, xr string) *simulate.Cluster {
 // consumer.
 func TestDisksConsent(t *testing.T) {
 	const none = `spec.storage.clusterRef: there is no StorageCluster ceph in namespace storage that claims of namespace "friends-x" may use; ` +
-		`correct the reference, or have its owner name this namespace in spec.allowedNamespaces there`
+		`correct the reference, or ask its owner to add this namespace to spec.allowedNamespaces`
 	friends := strings.Replace(storageClaim, "[tenant-a]", "[tenant-a, friends-x]", 1)
 	for name, tc := range map[string]struct {
 		reason, namespace, claim, xr, spec, wantError string

@@ -5,7 +5,6 @@ package keystoneservice
 import (
 	"cmp"
 	"errors"
-	"fmt"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
@@ -15,12 +14,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
@@ -33,7 +31,7 @@ func New() function.Runner {
 
 // Names of components.
 const (
-	controlPlaneComponent = "control-plane"
+	controlPlaneComponent = controlplane.Component
 	companionComponent    = "companion-access"
 	networkComponent      = "network"
 	accountComponent      = "account"
@@ -86,19 +84,17 @@ type model struct {
 }
 
 func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error) {
-	p, err := platform.Read(in.Required)
+	base, err := claimed.Read(in.Required, in.Claim, in.XR.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := admission.Check(in.Required); err != nil {
-		return nil, err
-	}
-	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, observed: in.Observed}
-	if m.claim.Name == "" {
+	if in.Claim.Name == "" {
 		return nil, errors.New("a KeystoneService has its Secret in the namespace of its claim; make a claim (KeystoneService), and not an " +
 			"XKeystoneService")
 	}
-	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
+	m := &model{
+		claim: base.Claim, instance: base.Instance, platform: base.Platform, spec: in.XR.Spec, previous: in.XR.Status, observed: in.Observed,
+	}
 	if len(m.spec.Account.Roles) == 0 { // The schema's default, for callers that bypass the API server.
 		m.spec.Account.Roles = []keystoneservicev1.Role{keystoneservicev1.RoleService}
 	}
@@ -162,5 +158,5 @@ func status(m *model, plan compose.Plan) any {
 
 // controlPlane returns a description of the control plane for messages.
 func (m *model) controlPlane() string {
-	return fmt.Sprintf("control plane %s of namespace %s", m.spec.ControlPlaneRef.Name, m.spec.ControlPlaneRef.Namespace)
+	return controlPlaneOf(m.claim, m.spec.ControlPlaneRef).String()
 }

@@ -227,7 +227,7 @@ func TestReverted(t *testing.T) {
 			[]string{"imported-admin", "role-admin"}, "spec.account.roles: ",
 		},
 		"Gone":     {"It is not there, and has taken nothing back.", full, nil, nil, notAllowed},
-		"Unbound":  {"Nothing is composed of it.", full, []string{strings.Replace(claimOf(fullGrant), "resourceRef: {name: cloud-abcde}, ", "", 1)}, nil, "waiting for the control plane cloud of namespace tenant-a, for which no objects are composed yet"},
+		"Unbound":  {"Nothing is composed of it.", full, []string{strings.Replace(claimOf(fullGrant), "resourceRef: {name: cloud-abcde}, ", "", 1)}, nil, "waiting for control plane cloud of namespace tenant-a, for which no objects are composed yet"},
 		"NoStatus": {"It has no status.", full, []string{claimOf(fullGrant), strings.Split(controlPlaneYAML, "status:")[0]}, nil, "waiting for the catalog of the control plane cloud of namespace tenant-a"},
 		"Not back": {"It is bound to another claim's resource.", full, []string{claimOf(fullGrant), strings.Replace(controlPlaneYAML, "namespace: tenant-a", "namespace: tenant-c", 1)}, nil, notAllowed},
 		"More": {

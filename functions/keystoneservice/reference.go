@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
@@ -14,27 +13,19 @@ import (
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
-	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
 	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// controlPlaneKind is the kind of the referenced claim.
-var controlPlaneKind = controlplanev1.GroupVersionKind.Kind
-
 // controlPlaneOf returns the reference to the control plane. A control plane allows each service by the name of its claim instead of its
 // namespace, because an account in a cloud grants more than network access.
-func controlPlaneOf(claim function.Claim, ref common.ClaimReference) reference.ClaimReference {
-	return reference.ClaimReference{
-		Kind: controlPlaneKind, Ref: ref, Namespace: claim.Namespace, Claim: "control-plane-claim", Composite: "control-plane",
-		Consents: func(spec *structpb.Struct) bool { _, ok := grantOf(spec, claim); return ok },
-	}
+func controlPlaneOf(claim function.Claim, ref common.ClaimReference) controlplane.Reference {
+	return controlplane.To(claim.Namespace, ref, func(spec *structpb.Struct) bool { _, ok := grantOf(spec, claim); return ok })
 }
 
 // grantOf returns the permissions of a claim in the control plane's spec.
@@ -84,7 +75,7 @@ func (m *model) resolveControlPlane(required reference.Required) (controlPlaneIn
 	if to.Exists(required) {
 		grant, granted = grantOf(required[to.Claim][0].GetFields()["spec"].GetStructValue(), m.claim)
 	}
-	xr, ok := to.Find(required)
+	c, ok, unreadable := to.Read(required)
 	rejected := m.notAllowed()
 	switch {
 	case !ok && !m.admitted():
@@ -102,10 +93,12 @@ func (m *model) resolveControlPlane(required reference.Required) (controlPlaneIn
 	switch {
 	case !ok:
 		out = m.lastKnownControlPlane(rejected.Error())
-	case xr == nil:
-		out = m.lastKnownControlPlane(fmt.Sprintf("waiting for the %s, for which no objects are composed yet", m.controlPlane()))
+	case unreadable != nil:
+		err = unreadable
+	case c == nil:
+		out = m.lastKnownControlPlane(to.NotComposed())
 	default:
-		out, err = m.readControlPlane(xr)
+		out, err = m.readControlPlane(c)
 	}
 	if err == nil && wrong != nil {
 		out.waits = wrong.Error()
@@ -114,12 +107,8 @@ func (m *model) resolveControlPlane(required reference.Required) (controlPlaneIn
 }
 
 // readControlPlane reads the state of a control plane.
-func (m *model) readControlPlane(xr *structpb.Struct) (controlPlaneInfo, error) {
-	c := controlplanev1.ControlPlaneCluster{}
-	if err := function.Decode(xr, &c); err != nil {
-		return controlPlaneInfo{}, fmt.Errorf("cannot read the %s: %w", m.controlPlane(), err)
-	}
-	if c.Spec.Cluster != nil && c.Spec.Cluster.Ref != nil {
+func (m *model) readControlPlane(c *controlplanev1.ControlPlaneCluster) (controlPlaneInfo, error) {
+	if controlplane.Cluster(c) != "" {
 		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "the control plane runs in another cluster; a KeystoneService for such "+
 			"a control plane is not implemented in this version; select another control plane")
 	}
@@ -213,17 +202,8 @@ func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
 // on it.
 func controlPlane(m *model) ([]compose.Stage, error) {
 	ref := m.spec.ControlPlaneRef
-	rule, _ := readiness.Rules.For(schema.GroupKind{Kind: "ConfigMap"})
-	return []compose.Stage{{{
-		Name:   controlPlaneComponent,
-		Object: workload.ConfigMap(m.claimMeta(m.name()), map[string]string{"controlPlane": string(ref.Namespace) + "/" + string(ref.Name)}),
-		Ready: func(o *observe.Object) ready.Result {
-			if m.plane.waits != "" {
-				return ready.Wait("ControlPlaneNotReady", "%s", m.plane.waits)
-			}
-			return rule.Check(o)
-		},
-	}}}, nil
+	data := map[string]string{"controlPlane": string(ref.Namespace) + "/" + string(ref.Name)}
+	return controlplane.Record(m.claimMeta(m.name()), data, m.plane.waits), nil
 }
 
 // inUse protects the control plane from accidental deletion while the service is in its Keystone, where K-ORC must log in to remove it. The
@@ -234,7 +214,7 @@ func inUse(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{
 		{{Name: "user-of-control-plane", Object: workload.ConfigMap(m.claimMeta(user), map[string]string{"user": m.instance})}},
 		{usage.OfClaim(object.Meta{Name: user, Namespace: m.claim.Namespace, Labels: m.labels()}, "user-of-control-plane", reference.APIVersion,
-			controlPlaneKind, m.spec.ControlPlaneRef, fmt.Sprintf("KeystoneService %s of namespace %s is in its catalog; delete that claim, or "+
-				"take it out of spec.keystoneServices", m.claim.Name, m.claim.Namespace))},
+			controlplanev1.GroupVersionKind.Kind, m.spec.ControlPlaneRef, fmt.Sprintf("KeystoneService %s of namespace %s is in its catalog; "+
+				"delete that claim, or take it out of spec.keystoneServices", m.claim.Name, m.claim.Namespace))},
 	}, nil
 }

@@ -11,17 +11,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// archival removes deleted rows: first they are moved to the shadow tables of their database, then purged. The first command exits with 1
+// archive removes deleted rows: first they are moved to the shadow tables of their database, then purged. The first command exits with 1
 // if it has moved rows, the second with 3 if there are no rows to purge.
 // https://docs.openstack.org/nova/latest/cli/nova-manage.html#db-archive-deleted-rows
-func archival(m *model) ([]compose.Stage, error) {
+func archive(m *model) (service.Archive, error) {
 	script := fmt.Sprintf(`before=$(date -d '-%d days' +%%F)
 nova-manage db archive_deleted_rows --all-cells --until-complete --before "$before" || [ $? -eq 1 ] || exit 1
 nova-manage db purge --all-cells --before "$before" || [ $? -eq 3 ]
 `, m.spec.Archive.AfterDays)
-	w := m.Workload.With(m.Sub(archive), archive)
-	pod := m.JobPod(m.Image, m.Files, []string{"sh", "-c", script})
-	return service.SingleObjectComponent(archive, w.CronJob(pod, string(m.spec.Archive.Schedule), m.spec.Archive.Suspend)), nil
+	return service.Archive{Archive: m.spec.Archive, Command: []string{"sh", "-c", script}}, nil
 }
 
 // jobs allows egress of the upgrade check to Keystone and to the services that it looks up there, in addition to the databases, which all

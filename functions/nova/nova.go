@@ -71,7 +71,6 @@ const (
 	conductor      = "conductor"
 	scheduler      = "scheduler"
 	metadata       = "metadata"
-	archive        = "archive"
 
 	computeCatalogComponent = "flavors-and-aggregates"
 )
@@ -112,7 +111,7 @@ var graph = service.Graph(
 	service.ExtraComponent[*model]{Component: compose.Component[*model]{
 		Name: computeCatalogComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).hasComputeCatalog, Build: computeCatalog,
 	}},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
+	service.Archival(archive),
 )
 
 // model is the input of all builders. derive computes it once per call.
@@ -153,7 +152,7 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 	if ports := m.servers(); len(ports) > 0 {
 		m.Egress = []workload.Flow{{Ports: ports}}
 	}
-	m.Jobs = []string{archive}
+	m.Jobs = []string{service.ArchiveJob}
 	m.Processes = m.processes()
 	m.Options = m.options()
 	m.annotateStartupCells()

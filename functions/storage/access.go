@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
@@ -32,7 +33,7 @@ func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selec
 	if in.XR.Spec.External != nil || inOtherCluster(in) {
 		return nil
 	}
-	claim := claimOf(in)
+	claim := claimed.Of(in.Claim, in.XR.Name)
 	return map[string]wire.Selector{monitorsRequirement: {
 		APIVersion: "v1", Kind: "ConfigMap", Namespace: names.Instance(claim.Namespace, claim.Name), Name: rook.MonitorsName,
 	}}

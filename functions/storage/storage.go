@@ -15,11 +15,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
@@ -172,15 +171,14 @@ type model struct {
 }
 
 func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
-	p, err := platform.Read(in.Required)
+	base, err := claimed.Read(in.Required, in.Claim, in.XR.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := admission.Check(in.Required); err != nil {
-		return nil, err
+	m := &model{
+		claim: base.Claim, instance: base.Instance, platform: base.Platform, spec: *in.XR.Spec.DeepCopy(), previous: in.XR.Status,
+		observed: in.Observed,
 	}
-	m := &model{claim: claimOf(in), spec: *in.XR.Spec.DeepCopy(), previous: in.XR.Status, platform: p, observed: in.Observed}
-	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
 	if err := errors.Join(m.checkDevices(), m.checkLimits(), m.target(), m.checkMonitoringLabels(),
 		m.checkArbiterNodes()); err != nil {
@@ -203,11 +201,6 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	}
 	m.findAccess(in.Required)
 	return m, nil
-}
-
-// claimOf returns the claim. A composite resource without a claim belongs to the platform team.
-func claimOf(in function.Input[storagev1.StorageCluster]) function.Claim {
-	return function.Claim{Namespace: in.Claim.Namespace, Name: cmp.Or(in.Claim.Name, in.XR.Name)}
 }
 
 // setDefaults applies the defaults of the schema, for callers that bypass the API server, and further defaults.

@@ -12,6 +12,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
@@ -61,6 +62,13 @@ func (t ClaimReference) Find(required Required) (composite *structpb.Struct, ok 
 		return nil, false
 	}
 	return found, true
+}
+
+// NotFound returns the error of a field for a reference that Find does not resolve. A claim that does not exist and one that does not allow
+// the namespace have the same error, so that it does not disclose whether a claim exists.
+func (t ClaimReference) NotFound(field string) error {
+	return invalid.Field(field, "there is no %s %s in namespace %s that claims of namespace %q may use; correct the reference, or ask its "+
+		"owner to add this namespace to spec.allowedNamespaces", t.Kind, t.Ref.Name, t.Ref.Namespace, t.Namespace)
 }
 
 // Exists reports whether the claim exists, even if it does not allow the reference. Only claims that were allowed before

@@ -54,11 +54,10 @@ func Find(
 	required reference.Required, user User, field string, pool common.StoragePool,
 ) (client *common.StorageClient, waiting string, err error) {
 	ref := pool.ClusterRef
-	xr, ok := to(user.Namespace, ref).Find(required)
+	cluster := to(user.Namespace, ref)
+	xr, ok := cluster.Find(required)
 	if !ok {
-		return nil, "", invalid.Field(field+".clusterRef", "there is no StorageCluster %s in namespace %s that claims of namespace %q may use; "+
-			"correct the reference, or have its owner name this namespace in spec.allowedNamespaces there", ref.Name, ref.Namespace,
-			user.Namespace)
+		return nil, "", cluster.NotFound(field + ".clusterRef")
 	}
 	owner := fmt.Sprintf("storage cluster %s of namespace %s", ref.Name, ref.Namespace)
 	if xr == nil {

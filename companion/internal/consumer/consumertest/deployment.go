@@ -69,7 +69,9 @@ func (r *Rollout) Step(ctx context.Context, key client.ObjectKey) error {
 }
 
 // replace creates or deletes at most one pod.
-func (r *Rollout) replace(ctx context.Context, d *appsv1.Deployment, updated, old []corev1.Pod) (newUpdated, newOld []corev1.Pod, err error) {
+func (r *Rollout) replace(
+	ctx context.Context, d *appsv1.Deployment, updated, old []corev1.Pod,
+) (nowUpdated, nowOld []corev1.Pod, err error) {
 	want := int(*d.Spec.Replicas)
 	switch {
 	case len(updated)+len(old) > want && len(old) > 0:
