@@ -36,9 +36,13 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 		return nil, err
 	}
 	m := newModel(shared, released)
-	return m, errors.Join(m.checkUpgrade(), m.CheckChanges())
+	if err := errors.Join(m.checkUpgrade(), m.CheckChanges()); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
+// newModel returns the model of services in an infrastructure.
 func newModel(shared *infrastructure.Infrastructure, enabled []*services.State) *model {
 	return &model{services.New(shared, enabled)}
 }
