@@ -20,7 +20,7 @@ func barbican(m *model, s *serviceState) runtime.Object {
 	return &barbicanv1.Barbican{
 		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
 		Spec: barbicanv1.BarbicanSpec{
-			ServiceSpec: m.serviceSpec(s), Placement: b.Placement, Storage: *b.Storage.DeepCopy(), Identity: m.identitySpec(), Queue: m.queueSpec(),
+			ServiceSpec: m.queuedServiceSpec(s), Placement: b.Placement, Storage: *b.Storage.DeepCopy(), Identity: m.identitySpec(), Queue: m.queueSpec(),
 			API: m.process(b.API), Worker: m.worker(b.Worker), UWSGI: s.processes(), Archive: ptr.Deref(b.Archive, common.Archive{}),
 		},
 	}

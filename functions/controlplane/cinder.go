@@ -28,7 +28,7 @@ func cinder(m *model, s *serviceState) runtime.Object {
 	out := &cinderv1.Cinder{
 		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
 		Spec: cinderv1.CinderSpec{
-			ServiceSpec: m.serviceSpec(s), Placement: c.Placement, Identity: m.identitySpec(), Queue: m.queueSpec(), KeyManager: m.keyManager(),
+			ServiceSpec: m.queuedServiceSpec(s), Placement: c.Placement, Identity: m.identitySpec(), Queue: m.queueSpec(), KeyManager: m.keyManager(),
 			Storage: m.volumeStorage(s), StorageClients: m.storageClients(s),
 			API: m.process(c.API), Scheduler: m.daemon(c.Scheduler), Volume: m.manager(nil),
 			Archive: ptr.Deref(c.Archive, common.Archive{}), UWSGI: s.processes(),

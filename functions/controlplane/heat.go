@@ -22,7 +22,7 @@ func heat(m *model, s *serviceState) runtime.Object {
 	return &heatv1.Heat{
 		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
 		Spec: heatv1.HeatSpec{
-			ServiceSpec: m.serviceSpec(s), Placement: h.Placement, Identity: m.identitySpec(), Queue: m.queueSpec(),
+			ServiceSpec: m.queuedServiceSpec(s), Placement: h.Placement, Identity: m.identitySpec(), Queue: m.queueSpec(),
 			API: m.process(h.API), CFN: m.heatCFN(s), Engine: m.daemon(h.Engine), UWSGI: s.processes(),
 			Archive: ptr.Deref(h.Archive, common.Archive{}),
 		},

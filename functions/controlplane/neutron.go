@@ -33,7 +33,7 @@ func neutron(m *model, s *serviceState) runtime.Object {
 	out := &neutronv1.Neutron{
 		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
 		Spec: neutronv1.NeutronSpec{
-			ServiceSpec: m.serviceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.identitySpec(), Queue: m.queueSpec(),
+			ServiceSpec: m.queuedServiceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.identitySpec(), Queue: m.queueSpec(),
 			Mechanism: cmp.Or(n.Mechanism, neutronv1.ByOVN), NotifiesNova: m.hasService(novav1.ServiceName),
 			API: m.process(n.API), Periodic: worker, UWSGI: s.processes(),
 		},

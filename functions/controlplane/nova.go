@@ -34,7 +34,7 @@ const firstCell = "cell1"
 // nova builds the composite resource of the compute service.
 func nova(m *model, s *serviceState) runtime.Object {
 	xr := &novav1.Nova{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name), Spec: m.novaSpec(s)}
-	xr.Spec.ServiceSpec, xr.Spec.Identity = m.serviceSpec(s), m.identitySpec()
+	xr.Spec.ServiceSpec, xr.Spec.Identity = m.queuedServiceSpec(s), m.identitySpec()
 	return xr
 }
 

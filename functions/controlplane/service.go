@@ -15,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -176,6 +177,15 @@ func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
 		Overrides:   s.basics.Overrides,
 		Database:    m.databaseSpec(),
 	}
+}
+
+// queuedServiceSpec is serviceSpec for a service with a message queue.
+func (m *model) queuedServiceSpec(s *serviceState) common.ServiceSpec {
+	out := m.serviceSpec(s)
+	if m.runsQueue() {
+		out.StreamBytes = rabbitmq.StreamLimit(m.queue.storage)
+	}
+	return out
 }
 
 // serviceBase returns the settings of the control plane for any service.
