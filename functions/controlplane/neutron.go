@@ -202,7 +202,7 @@ func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
 	return &neutronv1.OVN{
 		Sync:       m.ovnSpecFromClaim().Sync,
 		Northbound: address(northbound), Southbound: address(southbound),
-		IssuerRef: ovnIssuer(),
+		IssuerRef: ovnIssuer(), InactivityProbeSeconds: m.ovnSpecFromClaim().InactivityProbeSeconds,
 	}
 }
 
@@ -227,6 +227,8 @@ func neutronHypervisorAccess(m *model, s *serviceState, to *controlplanev1.Hyper
 	to.Networks = &controlplanev1.NetworkAccess{
 		Mechanism:  string(neutronv1.ByOVN),
 		Southbound: cmp.Or(m.observedOVN().String("status", "relay", "endpoint"), m.ovnAt(s).Southbound),
+
+		InactivityProbeSeconds: m.ovnSpecFromClaim().InactivityProbeSeconds,
 	}
 	if m.ownsOVN() {
 		to.Networks.IssuerRef, to.Networks.ExternalSouthbound = ovnIssuer(), m.externalSouthbound()
