@@ -150,6 +150,9 @@ const maxOVNMembers = 5
 func (m *model) checkOVN(field string) error {
 	requested := m.ovnSpecFromClaim()
 	var errs []error
+	if s := requested.Southbound; s != nil {
+		errs = append(errs, membersNotExposed(field+".southbound.exposure", s.Exposure))
+	}
 	if requested.Northd != nil {
 		errs = append(errs, openstack.CheckProcess(field+".northd", *requested.Northd))
 	}

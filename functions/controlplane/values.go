@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ import (
 func (m *model) checkValues() error {
 	return errors.Join(
 		syntax.Check("spec", &m.spec), m.checkMinima(), m.checkLocations(), m.checkUnexposed(), m.checkExternalPorts(), m.checkForms(),
+		m.checkNotExposed(), m.checkQueueRequest(),
 	)
 }
 
@@ -148,4 +150,47 @@ func (m *model) checkExternalPorts() error {
 // isServiceUser reports whether a user name belongs to a service in the identity service. Names are compared case-insensitively.
 func (m *model) isServiceUser(user string) bool {
 	return slices.ContainsFunc(m.services[1:], func(s *serviceState) bool { return strings.EqualFold(s.name, user) })
+}
+
+// checkNotExposed returns an error for fields of an exposure of type None, which have no effect.
+func (m *model) checkNotExposed() error {
+	var errs []error
+	if e := m.spec.Global.Exposure; e != nil && e.Type == exposure.None {
+		errs = append(errs, unread("spec.global.exposure", map[string]bool{
+			"gateway": e.Gateway != nil, "ingressClassName": e.IngressClassName != "", "ingressController": e.IngressController != "",
+			"allowedNamespaces": len(e.AllowedNamespaces) > 0, "annotations": len(e.Annotations) > 0, "routing": e.Routing != "",
+		}))
+	}
+	return errors.Join(append(errs, membersNotExposed("spec.infrastructure.rabbitmq.exposure", m.spec.Infrastructure.RabbitMQ.Exposure))...)
+}
+
+// membersNotExposed is checkNotExposed for the members of a server.
+func membersNotExposed(field string, e *common.MemberExposure) error {
+	if e == nil || e.Type != common.ExposureNone {
+		return nil
+	}
+	return unread(field, map[string]bool{"annotations": len(e.Annotations) > 0, "networks": len(e.Networks) > 0})
+}
+
+// unread returns an error for each field that is set in addition to type None.
+func unread(field string, set map[string]bool) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if set[name] {
+			errs = append(errs, invalid.Field(field+"."+name, "has no effect with type None, which exposes nothing; remove it, or set another type"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkQueueRequest returns an error for a memory request of RabbitMQ that is not its limit: RabbitMQ sizes itself by the limit, which the
+// pod requests.
+func (m *model) checkQueueRequest() error {
+	requests := ptr.Deref(m.spec.Infrastructure.RabbitMQ.Resources, common.Resources{}).Requests
+	limits := ptr.Deref(m.queueResources(), common.Resources{}).Limits
+	if requests == nil || requests.Memory == nil || limits == nil || limits.Memory == nil || requests.Memory.Cmp(*limits.Memory) == 0 {
+		return nil
+	}
+	return invalid.Field("spec.infrastructure.rabbitmq.resources.requests.memory",
+		"must equal the memory limit, which is %s: RabbitMQ uses memory by its limit; remove it, or set limits.memory", limits.Memory)
 }
