@@ -89,6 +89,10 @@ func checkHorizon(m *model, s *serviceState, r release.Release) error {
 	spec := s.spec()
 	spec.MemoryField = "memory"
 	errs := []error{spec.Check(s.field(""), s.name, r), openstack.CheckAmounts(s.field(""), h.Process)}
+	if h.BootFromVolume != nil && !m.hasService(cinderv1.ServiceName) {
+		errs = append(errs, invalid.Field(s.field(".bootFromVolume"), "requires Cinder, which creates the volumes; set "+
+			"services.cinder.enabled to true, or remove it"))
+	}
 	return errors.Join(append(errs, m.checkWebSSO(s.field(".websso"), h.WebSSO))...)
 }
 
