@@ -1,5 +1,5 @@
-# Targets for developers. All tools except Go (and Python for `registry`) are built once from pinned Go modules into a cache outside the
-# tree; `make test` requires Go only.
+# Targets for developers. All tools except Go (and Python for `registry` and `docs`) are built once from pinned Go modules into a cache
+# outside the tree; `make test` requires Go only.
 
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -35,23 +35,29 @@ tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git
 pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
 
 .DEFAULT_GOAL := help
-.PHONY: help generate verify-generated lint test test-long fuzz crash bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
+.PHONY: help generate scaffold verify-generated docs lint test test-long fuzz crash bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
   bench-platform images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
   node-up node-down test-e2e mutation mutation-literals mutation-conditions
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-generate: ## Generate deep copies, definitions, reference tables and the pictures of the README
+generate: ## Generate deep copies, definitions, reference tables, and the tables and pictures of other pages
 	$(call run,controller-gen) object paths=./apis/...
 	crds=$$(mktemp -d) && trap 'rm -r "$$crds"' EXIT && \
-	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis hack/xrd/testdata
+	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis
 	go run ./hack/docs
 	go run ./hack/chart package/chart
+
+scaffold: ## Write the first version of a service from Placement's files. SERVICE=, PORT= and TYPE= are required; MODULE= is optional
+	go run ./hack/scaffold -port "$(PORT)" -type "$(TYPE)" $(if $(MODULE),-module "$(MODULE)") "$(SERVICE)"
 
 verify-generated: ## Fail if a generated file differs from the result of `make generate`
 	@$(call tree,before) && $(MAKE) --no-print-directory generate && $(call tree,after) && git diff --stat --exit-code "$$before" "$$after" || \
 	  { echo "The files above are outdated, or could not be generated. Run 'make generate' and commit them." >&2; exit 1; }
+
+docs: ## Build the site of the documentation into out/site (requires Python 3.11)
+	hack/site/build.sh out/site
 
 # A cache for each tree: cached results contain paths of another tree, which no exclusion matches.
 lint: export GOLANGCI_LINT_CACHE := $(CACHE)/lint$(subst /,-,$(CURDIR))
@@ -91,9 +97,10 @@ crash: ## Fail each call of the companion's controllers to the API server, inste
 bench: ## Run the benchmarks COUNT (6) times, in the format of benchstat
 	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./...
 
-preview: ## Show all objects that a claim is composed into, without a cluster: CLAIM=file [OUT=folder] [FORMAT=tree|yaml|json|dot]
+preview: claims = $(or $(CLAIM),$(addprefix examples/complete/,storage.yaml control-plane.yaml hypervisors.yaml))
+preview: ## Show all objects that claims are composed into, without a cluster; by default a whole cloud: [CLAIM="file ..."] [FORMAT=tree|yaml]; with one claim: [OUT=folder] [FORMAT=json|dot]
 	@hack/compile.sh -o "$(CACHE)/bin/cobaltcore" ./cmd/cobaltcore
-	@"$(CACHE)/bin/cobaltcore" preview $(if $(CLAIM),-f "$(CLAIM)") $(if $(OUT),--out "$(OUT)") $(if $(FORMAT),--format "$(FORMAT)")
+	@"$(CACHE)/bin/cobaltcore" preview $(foreach claim,$(claims),-f "$(claim)") $(if $(OUT),--out "$(OUT)") $(if $(FORMAT),--format "$(FORMAT)")
 
 demo: ## Create a claim in a real Crossplane on this machine, and run until stopped: [CLAIM=file] [ARGS=--remote]
 	@hack/compile.sh -o "$(CACHE)/bin/demo" ./test/platform/demo
@@ -181,4 +188,4 @@ tools: ## Build all developer tools into the cache
 	hack/tools/build.sh $(notdir $(patsubst %/go.mod,%,$(wildcard hack/tools/*/go.mod)))
 
 clean: ## Remove build results: tools and caches outside the tree, and out/
-	rm -rf "$(CACHE)"/{bin,crds,images,node,registry,openstack} out
+	rm -rf "$(CACHE)"/{bin,crds,images,node,registry,openstack,site} out

@@ -62,11 +62,29 @@ var controlPlaneCases = kindCases{
 			field:   "spec.services.keystone.replicas",
 			message: "should be less than or equal to 32",
 		},
-		"ServiceNotBuilt": {
-			reason:  "A service without a function is not offered.",
-			spec:    `cortex: {enabled: true}`,
-			field:   "spec.cortex",
-			message: "unknown field",
+		"Seed": {
+			reason: "The example of CobaltCore's control plane, without the platform's fields and Cortex.",
+			spec: `
+infrastructure:
+  mariadb: {replicas: 3, storageSize: 100Gi, storageClass: ceph-rbd}
+  rabbitmq: {replicas: 3, storageSize: 20Gi}
+  valkey: {replicas: 3, sentinel: {enabled: true}}
+  memcached: {replicas: 3, memory: 1Gi}
+services:
+  keystone: {enabled: true, replicas: 3}
+  glance: {enabled: true, replicas: 2, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]}
+  placement: {enabled: true, replicas: 2}
+  nova: {enabled: true, api: {replicas: 3}, scheduler: {replicas: 2}, conductor: {replicas: 2}, cells: [{name: cell1}]}
+  neutron: {enabled: true, api: {replicas: 3}, ml2: {typeDrivers: [geneve, vlan, flat], tenantNetworkTypes: [geneve], extensionDrivers: [port_security]}}
+  cinder:
+    enabled: true
+    api: {replicas: 2}
+    scheduler: {replicas: 2}
+    backends: [{name: ceph-rbd, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: volumes}}]
+    defaultVolumeType: ceph-rbd
+tempest: {enabled: false, schedule: "0 2 * * *", tests: {services: [compute], concurrency: 4, includeRegex: "tempest\\.(api|scenario)"}}
+korc: {enabled: true, bootstrapResources: [domains, projects]}
+global: {region: RegionOne, tls: {enabled: true, issuerRef: {name: letsencrypt-prod, kind: ClusterIssuer}}, monitoring: {enabled: true}}`,
 		},
 		"Cells": {
 			reason: "Each cell may have its own settings.",
@@ -80,7 +98,53 @@ services:
     cells:
     - name: cell1
       consoles: {hostname: vnc.example.com, serialHostname: serial.example.com}
-    - {name: cell2, disabled: true, conductor: {replicas: 4, cpu: 2, memory: 1Gi}}`,
+    - name: cell2
+      disabled: true
+      conductor: {replicas: 4, cpu: 2, memory: 1Gi}
+      infrastructure: {mariadb: {replicas: 3, storageSize: 50Gi}, rabbitmq: {replicas: 3, memory: 2Gi}}`,
+		},
+		"Networks": {
+			reason: "All of it.",
+			spec: `
+services:
+  neutron:
+    ml2:
+      typeDrivers: [geneve, vlan, flat]
+      tenantNetworkTypes: [geneve, vlan]
+      physicalNetworks: [{name: physnet1, flat: true, vlanRanges: ["100:199", "300:399"], mtu: 9000}]
+      mtu: 9000
+      vniRange: "1:65536"
+    dnsServers: [10.0.0.53, "fd00::53"]
+    servicePlugins: [ovn-router, qos]
+    ovn:
+      northbound: {replicas: 3, storageSize: 10Gi, storageClass: local-path, memory: 512Mi, cpu: 250m}
+      southbound: {replicas: 3, exposure: {type: LoadBalancer, networks: [10.0.0.0/8]}}
+      northd: {replicas: 2}
+      relay: {replicas: 3}
+      ovnImage: {tag: 24.03.4}
+infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}}}`,
+		},
+		"ProcessCPUs": {
+			reason: "Whole cores need no quotes.",
+			spec:   `services: {heat: {api: {cpu: 2, memory: 1Gi}, engine: {cpu: 500m}, cfn: {cpu: "0.25", hostname: cfn.example.com}}}`,
+		},
+		"ProcessNoCPU": {
+			reason:  "No process runs without a processor.",
+			spec:    `services: {heat: {api: {cpu: 0}}}`,
+			field:   "spec.services.heat.api.cpu",
+			message: "must be more than 0 cores, such as 500m or 2",
+		},
+		"ProcessCPUUnit": {
+			reason:  "Mi is a unit of bytes.",
+			spec:    `services: {heat: {api: {cpu: 500Mi}}}`,
+			field:   "spec.services.heat.api.cpu",
+			message: "must be more than 0 cores, such as 500m or 2",
+		},
+		"ProcessMemoryWithoutUnit": {
+			reason:  "512 bytes are never meant.",
+			spec:    `services: {heat: {api: {memory: "512"}}}`,
+			field:   "spec.services.heat.api.memory",
+			message: "should match",
 		},
 		"HypervisorOfNoNetwork": {
 			reason:  "There is no such network.",
@@ -148,17 +212,11 @@ services:
 			field:   "spec.services.nova.cells[0].infrastructure.mariadb",
 			message: "storageSize cannot shrink",
 		},
-		"DedicatedCluster": {
-			reason:  "Nothing makes one yet.",
-			spec:    `cluster: {ref: {name: west}, gardener: {region: eu}}`,
-			field:   "spec.cluster.gardener",
-			message: "unknown field",
-		},
 		"ClusterWithoutName": {
 			reason:  "A cluster requires a name.",
 			spec:    `cluster: {}`,
 			field:   "spec.cluster",
-			message: "set exactly one of ref and gardener; ref names a cluster that the platform provides",
+			message: "ref is required: set the name of a cluster that the platform provides, or remove cluster",
 		},
 		"KORC": {
 			reason: "Fixed values may be set explicitly.",

@@ -244,34 +244,3 @@ var hypervisorCases = kindCases{
 		},
 	},
 }
-
-// hypervisorUnimplementedCases are about fields that only a definition with everything has.
-var hypervisorUnimplementedCases = kindCases{
-	base: hypervisorCases.base,
-	cases: map[string]specCase{
-		"ClusterBothKinds": {
-			reason:  "The workloads run in one cluster.",
-			spec:    `cluster: {ref: {name: west}, gardener: {region: eu}}`,
-			field:   "spec.cluster",
-			message: "set exactly one of ref and gardener; ref names a cluster that the platform provides",
-		},
-		"ClusterRegionChanged": {
-			reason:  "Another region is another cluster.",
-			old:     new(`cluster: {gardener: {region: eu}}`),
-			spec:    `cluster: {gardener: {region: us}}`,
-			field:   "spec.cluster.gardener",
-			message: "gardener.region is immutable: data cannot be moved; delete the claim and create it in the other region",
-		},
-		"ClusterGrows": {
-			reason: "A dedicated cluster can be enlarged and brought to a newer Kubernetes.",
-			old:    new(`cluster: {gardener: {region: eu, kubernetesVersion: "1.34"}}`),
-			spec:   `cluster: {gardener: {region: eu, kubernetesVersion: "1.35", workers: {minimum: 3, maximum: 9}}}`,
-		},
-		"WorkersReversed": {
-			reason:  "A range has a lower and an upper end.",
-			spec:    `cluster: {gardener: {region: eu, workers: {minimum: 5, maximum: 3}}}`,
-			field:   "spec.cluster.gardener.workers",
-			message: "workers.minimum must not exceed workers.maximum",
-		},
-	},
-}

@@ -320,29 +320,12 @@ var storageCases = kindCases{
 			field:   "spec.stretched.arbiter",
 			message: "zone is required: set a third zone of the same cluster",
 		},
-	},
-}
-
-// storageUnimplementedCases are about fields that only a definition with everything has.
-var storageUnimplementedCases = kindCases{
-	base: storageCases.base,
-	cases: map[string]specCase{
 		"ClusterSet": {
 			reason:  "Data does not move.",
 			old:     new(`{}`),
 			spec:    `cluster: {ref: {name: metal}}`,
 			field:   "spec",
 			message: "cluster cannot be added or removed: data cannot be moved; delete the claim and create it again",
-		},
-		"Stretched": {
-			reason: "Two zones and an arbiter in another cluster.",
-			spec:   `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {clusterRef: {name: third}}}, monitors: {count: 5}}`,
-		},
-		"ArbiterTwice": {
-			reason:  "One monitor decides.",
-			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c, clusterRef: {name: third}}}}`,
-			field:   "spec.stretched.arbiter",
-			message: "zone is required: set a third zone of the same cluster",
 		},
 	},
 }

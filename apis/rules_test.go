@@ -64,9 +64,6 @@ func TestSpecs(t *testing.T) {
 	for kind, k := range allCases {
 		k.test(t, all[kind])
 	}
-	for folder, k := range unimplementedCases {
-		k.test(t, complete(t, folder))
-	}
 }
 
 func (k kindCases) test(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
@@ -104,23 +101,17 @@ func (k kindCases) test(t *testing.T, crd *apiextensionsv1.CustomResourceDefinit
 // TestEveryRuleHasACase holds that each CEL rule refuses something, and that its message belongs to it alone.
 func TestEveryRuleHasACase(t *testing.T) {
 	tried := map[string]bool{}
-	for _, kinds := range []map[string]kindCases{allCases, unimplementedCases} {
-		for _, k := range kinds {
-			for _, c := range k.cases {
-				tried[c.message] = true
-			}
+	for _, k := range allCases {
+		for _, c := range k.cases {
+			tried[c.message] = true
 		}
 	}
-	all := maps.Clone(crds(t))
-	for folder := range unimplementedCases {
-		all[folder+" with everything"] = complete(t, folder)
-	}
 	rules := map[string]string{} // message to rule
-	for kind, crd := range all {
+	for kind, crd := range crds(t) {
 		root := *crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 		note := func(path string, p apiextensionsv1.JSONSchemaProps, _ bool) bool {
 			for _, r := range p.XValidations {
-				if other, ok := rules[r.Message]; ok && other != r.Rule && !differOnlyByUnimplemented(other, r.Rule) {
+				if other, ok := rules[r.Message]; ok && other != r.Rule {
 					t.Errorf("%s: two rules have the message %q", path, r.Message)
 				}
 				rules[r.Message] = r.Rule

@@ -15,19 +15,19 @@ import (
 
 // cli are the flags; the names are those that Crossplane's package manager starts a function with.
 type cli struct {
-	Debug              bool   `help:"Log every call." short:"d"`
+	Debug              bool   `help:"Enable debug logging." short:"d"`
 	Network            string `default:"tcp" help:"Network to listen on."`
 	Address            string `default:":9443" help:"Address to listen on."`
 	TLSCertsDir        string `env:"TLS_SERVER_CERTS_DIR" help:"Directory with tls.crt, tls.key, and ca.crt of the clients."`
-	Insecure           bool   `help:"Serve without TLS, for rendering on one's own machine."`
-	MaxRecvMessageSize int    `default:"64" help:"Largest request, in MiB. It carries everything that is observed."`
+	Insecure           bool   `help:"Serve without TLS, for local rendering only."`
+	MaxRecvMessageSize int    `default:"64" help:"Maximum size of a request, with all observed objects, in MiB."`
 	MetricsAddress     string `default:":8080" help:"Address of the Prometheus metrics. Empty: none."`
 }
 
 func (c *cli) Run() error {
 	log, err := sdk.NewLogger(c.Debug)
 	if err != nil {
-		return fmt.Errorf("cannot make a logger: %w", err)
+		return fmt.Errorf("cannot create a logger: %w", err)
 	}
 	wire.Register()
 	function.TuneMemory()

@@ -17,6 +17,10 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
@@ -103,7 +107,10 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 }
 
 // referencedKinds are the kinds of claims that others refer to, each before the kinds that refer to it.
-var referencedKinds = []string{"StorageCluster", "ControlPlaneCluster", "HypervisorCluster", "KeystoneService"}
+var referencedKinds = []string{
+	storagev1.GroupVersionKind.Kind, controlplanev1.GroupVersionKind.Kind, hypervisorv1.GroupVersionKind.Kind,
+	keystoneservicev1.GroupVersionKind.Kind,
+}
 
 // runAll previews claims one after the other, in the order of references, independent of the order of the arguments.
 func (c *previewCommand) runAll(platform []byte, in io.Reader, out io.Writer) error {

@@ -2,7 +2,6 @@ package cellmapping
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,20 +13,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob/batchjobtest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
@@ -40,36 +35,21 @@ const (
 // start is the time at which a simulation starts.
 var start = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 
-var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme} {
-		if err := add(s); err != nil {
-			panic(err)
-		}
-	}
-	return s
-}()
+var scheme = crash.NewScheme(batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
 
-// cluster simulates the environment of the controller: the Job controller, kubelets, the garbage collector, and Nova.
+// cluster simulates the environment of the controller: a cluster that runs its Jobs, and Nova.
 type cluster struct {
-	t      testing.TB
-	api    client.WithWatch
-	clock  *clocktesting.FakePassiveClock
+	*batchjobtest.Cluster
+
 	events *events.FakeRecorder
 	nova   *nova
 	web    *computetest.Nova
 
 	// exits returns the exit code of a command before it has any effect; 0 lets it run.
 	exits func(command []string) int32
-	// logsUnavailable is set if the output of pods cannot be read.
-	logsUnavailable bool
-	// outputs of pods by name.
-	outputs  map[string]string
-	podCount int
 	// commands that have started, in order: create_cell cell1.
-	commands   []string
-	violations []string
-	onPass     func()
+	commands []string
+	onPass   func()
 	// rests is the time until which a CellMapping is not reconciled, and seen is its watched state at that time.
 	rests         map[string]time.Time
 	observedState map[string]string
@@ -109,53 +89,43 @@ func clouds() client.Object { return identitytest.Clouds(namespace, "clouds", pa
 
 func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	t.Helper()
-	return &cluster{
-		t: t, clock: clocktesting.NewFakePassiveClock(start), events: events.NewFakeRecorder(100000), nova: &nova{},
-		web:     computetest.New(identitytest.New(map[string]string{"admin": password})),
-		outputs: map[string]string{}, rests: map[string]time.Time{}, observedState: map[string]string{}, onPass: func() {},
+	api := crash.NewServer(scheme, []client.Object{&openstackv1.CellMapping{}, &batchv1.Job{}, &corev1.Pod{}}, objects...)
+	c := &cluster{
+		Cluster: batchjobtest.New(t, api, start), events: events.NewFakeRecorder(100000), nova: &nova{},
+		web:   computetest.New(identitytest.New(map[string]string{"admin": password})),
+		rests: map[string]time.Time{}, observedState: map[string]string{}, onPass: func() {},
 		exits: func([]string) int32 { return 0 },
-		api:   crash.NewServer(scheme, []client.Object{&openstackv1.CellMapping{}, &batchv1.Job{}, &corev1.Pod{}}, objects...),
 	}
+	c.Run, c.Owners = c.run, func() (out []types.UID) {
+		for _, o := range c.cells() {
+			out = append(out, o.UID)
+		}
+		return out
+	}
+	return c
 }
 
 // reconciler returns a Reconciler with a client and a transport to Keystone and Nova. All objects are reconciled first.
 func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconciler {
 	clear(c.rests)
 	return &Reconciler{
-		Client: api, Reader: api, Events: c.events, Clock: c.clock, Started: c.clock.Now(),
+		Client: api, Reader: api, Events: c.events, Clock: c.Clock, Started: c.Clock.Now(),
 		Transport: func([]byte) (http.RoundTripper, error) { return way, nil },
-		Output: func(_ context.Context, p *corev1.Pod, _ string) (string, error) {
-			text, ok := c.outputs[p.Name]
-			if c.logsUnavailable || !ok {
-				return "", errors.New("the node is gone")
-			}
-			return text, nil
-		},
+		Output:    c.Output,
 	}
 }
 
-func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.web) }
-
-func (c *cluster) must(err error) {
-	c.t.Helper()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-func (c *cluster) violatedf(format string, args ...any) {
-	c.violations = append(c.violations, fmt.Sprintf(format, args...))
-}
+func (c *cluster) sound() *Reconciler { return c.reconciler(c.API, c.web) }
 
 func (c *cluster) cells() []openstackv1.CellMapping {
 	list := &openstackv1.CellMappingList{}
-	c.must(c.api.List(context.Background(), list))
+	c.Must(c.API.List(context.Background(), list))
 	return list.Items
 }
 
 func (c *cluster) cell(name string) *openstackv1.CellMapping {
 	o := &openstackv1.CellMapping{}
-	c.must(c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: "nova-" + name}, o))
+	c.Must(c.API.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: "nova-" + name}, o))
 	return o
 }
 
@@ -164,25 +134,13 @@ func (c *cluster) edit(name string, do func(*openstackv1.CellMapping)) {
 	o := c.cell(name)
 	do(o)
 	o.Generation++
-	c.must(c.api.Update(context.Background(), o))
-}
-
-func (c *cluster) jobs() []batchv1.Job {
-	list := &batchv1.JobList{}
-	c.must(c.api.List(context.Background(), list))
-	return list.Items
-}
-
-func (c *cluster) pods() []corev1.Pod {
-	list := &corev1.PodList{}
-	c.must(c.api.List(context.Background(), list))
-	return list.Items
+	c.Must(c.API.Update(context.Background(), o))
 }
 
 // watched returns the state that triggers the controller: the spec and the Job.
 func (c *cluster) watched(o *openstackv1.CellMapping) string {
 	all := []string{fmt.Sprint(o.Generation)}
-	for _, j := range c.jobs() {
+	for _, j := range c.Jobs() {
 		if metav1.IsControlledBy(&j, o) {
 			all = append(all, string(j.UID)+j.ResourceVersion)
 		}
@@ -192,33 +150,33 @@ func (c *cluster) watched(o *openstackv1.CellMapping) string {
 
 // pass reconciles all due CellMappings once, and runs the simulation.
 func (c *cluster) pass(r *Reconciler) {
-	c.t.Helper()
+	c.T.Helper()
 	for _, o := range c.cells() {
-		if c.clock.Now().Before(c.rests[o.Name]) && c.observedState[o.Name] == c.watched(&o) {
+		if c.Clock.Now().Before(c.rests[o.Name]) && c.observedState[o.Name] == c.watched(&o) {
 			continue
 		}
 		c.observedState[o.Name] = c.watched(&o)
 		result, err := r.Reconcile(context.Background(), reconcileRequest(&o))
 		c.onPass()
-		c.rests[o.Name] = c.clock.Now().Add(result.RequeueAfter)
+		c.rests[o.Name] = c.Clock.Now().Add(result.RequeueAfter)
 		if err == nil && result.RequeueAfter == 0 {
-			c.violatedf("CellMapping %s is never looked at again", o.Name)
+			c.Violatedf("CellMapping %s is never looked at again", o.Name)
 		}
 	}
-	c.clock.SetTime(c.clock.Now().Add(5 * time.Second))
+	c.Clock.SetTime(c.Clock.Now().Add(5 * time.Second))
 	c.tick()
 }
 
 // reconcileUntil reconciles until the condition holds. It fails the test if that does not happen.
 func (c *cluster) reconcileUntil(r *Reconciler, goal string, holds func() bool) {
-	c.t.Helper()
+	c.T.Helper()
 	for range 600 {
 		if holds() {
 			return
 		}
 		c.pass(r)
 	}
-	c.t.Fatalf("does not come to %s: %s\n%s", goal, c.recordedText(), strings.Join(c.commands, "\n"))
+	c.T.Fatalf("does not come to %s: %s\n%s", goal, c.recordedText(), strings.Join(c.commands, "\n"))
 }
 
 // ready reports whether all cells and all hosts are recorded.
@@ -263,78 +221,12 @@ func (c *cluster) noted() string {
 
 // tick executes one step of each part of the simulation.
 func (c *cluster) tick() {
-	c.garbage()
-	c.jobController()
-	c.kubelets()
-	c.jobController()
+	c.Tick()
 	c.web.Set(c.nova.services()...)
 }
 
-// jobController creates the pod of each released Job, and finishes the Job when the pod has ended.
-func (c *cluster) jobController() {
-	ctx := context.Background()
-	for _, j := range c.jobs() {
-		own := batchjob.ListPods(&j, c.pods())
-		switch end := condition.FinishedCondition(&j); {
-		case end.Type != "":
-			if c.clock.Now().Sub(end.LastTransitionTime.Time) >= time.Duration(*j.Spec.TTLSecondsAfterFinished)*time.Second {
-				c.must(c.api.Delete(ctx, &j))
-			}
-		case *j.Spec.Suspend:
-		case len(own) == 0:
-			pod := &corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%03d", c.podCount), Namespace: namespace, Labels: j.Spec.Template.Labels},
-				Spec:       j.Spec.Template.Spec,
-			}
-			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&j, batchv1.SchemeGroupVersion.WithKind("Job"))}
-			c.podCount++
-			c.must(c.api.Create(ctx, pod))
-		case !consumer.Running(&own[0]):
-			end := batchv1.JobComplete
-			if own[0].Status.Phase == corev1.PodFailed {
-				end = batchv1.JobFailed
-			}
-			j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{
-				Type: end, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Time{Time: c.clock.Now()}, Reason: "Ended",
-			})
-			c.must(c.api.Status().Update(ctx, &j))
-		}
-	}
-}
-
-// kubelets start pods, which run their command immediately, and end them a step later.
-func (c *cluster) kubelets() {
-	ctx := context.Background()
-	var at []string
-	for _, p := range c.pods() {
-		status := corev1.ContainerStatus{Name: "nova"}
-		switch {
-		case !consumer.Running(&p):
-			continue
-		case p.Status.Phase == corev1.PodRunning:
-			code := c.run(&p)
-			p.Status.Phase = map[bool]corev1.PodPhase{true: corev1.PodSucceeded, false: corev1.PodFailed}[code == 0]
-			status.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code}
-		case p.Spec.Containers[0].Image == "unpullable":
-			p.Status.Phase = corev1.PodPending
-			status.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}
-		default:
-			p.Status.Phase = corev1.PodRunning
-			status.State.Running = &corev1.ContainerStateRunning{}
-		}
-		if p.Status.Phase == corev1.PodRunning {
-			at = append(at, p.Name)
-		}
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{status}
-		c.must(c.api.Status().Update(ctx, &p))
-	}
-	if len(at) > 1 {
-		c.violatedf("at a time run %v", at)
-	}
-}
-
 // run executes the command of a pod.
-func (c *cluster) run(p *corev1.Pod) int32 {
+func (c *cluster) run(p *corev1.Pod) (code int32, message string) {
 	command := slices.Clone(p.Spec.Containers[0].Command)
 	for i := range command {
 		command[i] = strings.ReplaceAll(command[i], "$$", "$") // As the kubelet does.
@@ -344,42 +236,12 @@ func (c *cluster) run(p *corev1.Pod) int32 {
 	}
 	c.commands = append(c.commands, command[2]+c.nova.about(command))
 	if code := c.exits(command); code != 0 {
-		c.outputs[p.Name] = "An error has occurred:\nmysql+pymysql://nova:hunter2@mariadb refused\nlast line\n"
-		return code
+		c.Outputs[p.Name] = "An error has occurred:\nmysql+pymysql://nova:hunter2@mariadb refused\nlast line\n"
+		return code, ""
 	}
 	code, text := c.nova.manage(command)
-	c.outputs[p.Name] = "2026-03-02 12:00:00.000 8 WARNING oslo_config [-] | something |\n" + text
-	return code
-}
-
-// garbage ends the pods of deleted Jobs: running ones complete their command first.
-func (c *cluster) garbage() {
-	ctx := context.Background()
-	alive := map[types.UID]bool{}
-	for _, o := range c.cells() {
-		alive[o.UID] = true
-	}
-	for _, j := range c.jobs() {
-		if owner := metav1.GetControllerOf(&j); owner != nil && !alive[owner.UID] {
-			c.must(c.api.Delete(ctx, &j))
-			continue
-		}
-		alive[j.UID] = true
-	}
-	for _, p := range c.pods() {
-		owner := metav1.GetControllerOf(&p)
-		switch {
-		case owner == nil || alive[owner.UID]:
-		case p.Status.Phase == corev1.PodRunning && p.Annotations["stopping"] == "":
-			metav1.SetMetaDataAnnotation(&p.ObjectMeta, "stopping", "true")
-			c.must(c.api.Update(ctx, &p))
-		default:
-			if p.Status.Phase == corev1.PodRunning {
-				c.run(&p)
-			}
-			c.must(c.api.Delete(ctx, &p))
-		}
-	}
+	c.Outputs[p.Name] = "2026-03-02 12:00:00.000 8 WARNING oslo_config [-] | something |\n" + text
+	return code, ""
 }
 
 func reconcileRequest(o client.Object) reconcile.Request {

@@ -17,13 +17,6 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-func (c *cluster) verified() {
-	c.t.Helper()
-	for _, v := range c.violations {
-		c.t.Error(v)
-	}
-}
-
 // count returns the number of commands with the prefix.
 func (c *cluster) count(startRun string) int {
 	n := 0
@@ -59,7 +52,7 @@ func TestOrder(t *testing.T) {
 	if ready := c.condition("cell1", conditionReady); ready.Message != "cell1 is registered in Nova as 00000000-0000-4000-8000-000000000001" {
 		t.Error(ready.Message)
 	}
-	c.verified()
+	c.Verify()
 }
 
 // TestRest: without changes, only the hosts are listed periodically.
@@ -69,8 +62,8 @@ func TestRest(t *testing.T) {
 	r := c.sound()
 	c.reconcileUntil(r, "a host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
 	c.commands = nil
-	for end := c.clock.Now().Add(150 * time.Minute); c.clock.Now().Before(end); {
-		c.clock.SetTime(c.clock.Now().Add(25 * time.Second))
+	for end := c.Clock.Now().Add(150 * time.Minute); c.Clock.Now().Before(end); {
+		c.Clock.SetTime(c.Clock.Now().Add(25 * time.Second))
 		c.pass(r)
 	}
 	if diff := cmp.Diff([]string{"list_hosts cell1", "list_hosts cell1"}, c.commands); diff != "" {
@@ -100,13 +93,13 @@ func TestNoFault(t *testing.T) {
 		}
 	}
 	c.nova.register("found", "cell2") // A search starts immediately.
-	before := c.clock.Now()
+	before := c.Clock.Now()
 	c.tick()
 	c.reconcileUntil(r, "the other one", func() bool { return slices.Contains(c.cell("cell2").Status.Hosts, "found") })
-	if waited := c.clock.Now().Sub(before); waited > 5*time.Minute {
+	if waited := c.Clock.Now().Sub(before); waited > 5*time.Minute {
 		t.Errorf("it was found after %s", waited)
 	}
-	c.verified()
+	c.Verify()
 }
 
 // TestDuplicateCells: none of several cells with the same name is changed; the last remaining one is adopted.
@@ -156,12 +149,12 @@ func TestTwoMappings(t *testing.T) {
 		"and is older: delete one of the two" {
 		t.Errorf("%+v", got)
 	}
-	c.must(c.api.Delete(context.Background(), mapping("cell1")))
+	c.Must(c.API.Delete(context.Background(), mapping("cell1")))
 	c.reconcileUntil(r, "the other one", c.ready)
 	if len(c.nova.cells) != 1 {
 		t.Errorf("%v", c.nova.cells)
 	}
-	c.verified()
+	c.Verify()
 }
 
 // TestFailure: the status contains the end of the output, without passwords; the run is retried with an increasing delay,
@@ -190,9 +183,9 @@ func TestFailure(t *testing.T) {
 	}
 	c.exits = func([]string) int32 { return 0 }
 	c.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Disabled = true })
-	before := c.clock.Now()
+	before := c.Clock.Now()
 	c.reconcileUntil(r, "the cell", c.ready)
-	if waited := c.clock.Now().Sub(before); waited > 3*time.Minute {
+	if waited := c.Clock.Now().Sub(before); waited > 3*time.Minute {
 		t.Errorf("a changed spec was tried after %s", waited)
 	}
 	if noted := c.noted(); !strings.Contains(noted, "CreateCell of cell1 failed: exit code 255, last line") {
@@ -203,7 +196,7 @@ func TestFailure(t *testing.T) {
 // TestUnreadableOutput: nothing is created without a readable list.
 func TestUnreadableOutput(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
-	c.logsUnavailable = true
+	c.LogsUnavailable = true
 	r := c.sound()
 	c.reconcileUntil(r, "a failure", func() bool { return c.condition("cell1", conditionReady).Reason == "CommandFailed" })
 	if got := c.condition("cell1", conditionReady).Message; got != "ListCells failed and is retried: its output cannot be read" {
@@ -212,7 +205,7 @@ func TestUnreadableOutput(t *testing.T) {
 	if len(c.nova.cells) > 0 {
 		t.Errorf("%v", c.nova.cells)
 	}
-	c.logsUnavailable = false
+	c.LogsUnavailable = false
 	c.reconcileUntil(r, "the cell", c.ready)
 }
 
@@ -246,7 +239,7 @@ func TestNextAttemptTime(t *testing.T) {
 		"Secret": {
 			reason: "The Secret is created with the database.", do: func(c *cluster,
 				_ *openstackv1.CellMapping) {
-				c.must(c.api.Delete(context.Background(), secret()))
+				c.Must(c.API.Delete(context.Background(), secret()))
 			},
 			want: "spec.template refers to Secret database, which does not exist",
 		},
@@ -264,7 +257,7 @@ func TestNextAttemptTime(t *testing.T) {
 		"Foreign": {
 			reason: "The name is in use.",
 			do: func(c *cluster, _ *openstackv1.CellMapping) {
-				c.must(c.api.Create(context.Background(), &batchv1.Job{
+				c.Must(c.API.Create(context.Background(), &batchv1.Job{
 					ObjectMeta: metav1.ObjectMeta{Name: "nova-cells", Namespace: namespace}, Spec: batchv1.JobSpec{Suspend: new(true)},
 				}))
 			},
@@ -274,14 +267,15 @@ func TestNextAttemptTime(t *testing.T) {
 			reason: "The Job of another cell runs.",
 			do: func(c *cluster, _ *openstackv1.CellMapping) {
 				other := mapping("cell9", func(o *openstackv1.CellMapping) { o.UID = types.UID("uid-of-cell9") })
-				c.must(c.api.Create(context.Background(), newJob(other, &run{Number: 1, Command: openstackv1.CellCommandListCells})))
+				list := &run{JobRun: openstackv1.JobRun{Number: 1}, Command: openstackv1.CellCommandListCells}
+				c.Must(c.API.Create(context.Background(), newJob(other, list)))
 			},
 			want: "waiting for Job nova-cells of CellMapping nova-cell9 to end",
 		},
 		"Orphan": {
 			reason: "A pod of a deleted Job may still write.",
 			do: func(c *cluster, _ *openstackv1.CellMapping) {
-				c.must(c.api.Create(context.Background(), &corev1.Pod{
+				c.Must(c.API.Create(context.Background(), &corev1.Pod{
 					ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: namespace, Labels: map[string]string{novaLabel: "nova"}},
 					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Image: "unpullable"}}},
 				}))
@@ -293,14 +287,14 @@ func TestNextAttemptTime(t *testing.T) {
 			cell := mapping("cell1")
 			c := newCluster(t, clouds(), secret())
 			tc.do(c, cell)
-			c.must(c.api.Create(context.Background(), cell))
+			c.Must(c.API.Create(context.Background(), cell))
 			r := c.sound()
 			for range 6 {
 				for _, o := range c.cells() {
 					_, _ = r.Reconcile(context.Background(), reconcileRequest(&o))
 				}
-				c.jobController()
-				c.kubelets()
+				c.RunJobController()
+				c.RunKubelets()
 			}
 			if got := c.condition("cell1", conditionReady); got.Message != tc.want || got.Status != metav1.ConditionFalse {
 				t.Errorf("%s %s: %q, want %q", tc.reason, got.Status, got.Message, tc.want)
@@ -314,11 +308,11 @@ func TestStuck(t *testing.T) {
 	c := newCluster(t, mapping("cell1", func(o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" }),
 		clouds(), secret())
 	r := c.sound()
-	c.reconcileUntil(r, "a pod", func() bool { return len(c.pods()) == 1 })
+	c.reconcileUntil(r, "a pod", func() bool { return len(c.Pods(nil)) == 1 })
 	c.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers[0].Image = "nova" })
-	before := c.clock.Now()
+	before := c.Clock.Now()
 	c.reconcileUntil(r, "the cell", c.ready)
-	if waited := c.clock.Now().Sub(before); waited > 5*time.Minute {
+	if waited := c.Clock.Now().Sub(before); waited > 5*time.Minute {
 		t.Errorf("it took %s", waited)
 	}
 }
@@ -366,14 +360,4 @@ func TestNoCredentials(t *testing.T) {
 	}
 	c.web.SetDown(false)
 	c.reconcileUntil(r, "the host", func() bool { return len(c.nova.hosts) == 1 && c.ready() })
-}
-
-// TestPause: delays double up to a maximum.
-func TestPause(t *testing.T) {
-	for times, want := range map[int32]time.Duration{0: 0, 1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 5: 10 * time.Second,
-		1000: 10 * time.Second} {
-		if got := pause(time.Second, 10*time.Second, times); got != want {
-			t.Errorf("%d: %s, want %s", times, got, want)
-		}
-	}
 }

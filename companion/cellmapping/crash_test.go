@@ -45,11 +45,11 @@ type timeline struct {
 
 // lose deletes the Job of a command while it runs.
 func (s *timeline) lose(command openstackv1.CellCommand, until func() bool) {
-	s.t.Helper()
+	s.T.Helper()
 	at := len(s.commands)
 	runs := func() bool {
-		jobs := s.jobs()
-		return len(jobs) > 0 && jobs[0].Labels[commandLabel] == string(command) && len(s.pods()) > 0 && len(s.commands) == at
+		jobs := s.Jobs()
+		return len(jobs) > 0 && jobs[0].Labels[commandLabel] == string(command) && len(s.Pods(nil)) > 0 && len(s.commands) == at
 	}
 	s.reconcileUntil(s.r, string(command), func() bool {
 		if !runs() {
@@ -57,7 +57,7 @@ func (s *timeline) lose(command openstackv1.CellCommand, until func() bool) {
 		}
 		return runs() || until()
 	})
-	s.must(s.api.DeleteAllOf(context.Background(), &batchv1.Job{}))
+	s.Must(s.API.DeleteAllOf(context.Background(), &batchv1.Job{}))
 }
 
 func recorded(name string, change ...func(*stored)) stored {
@@ -85,7 +85,7 @@ var lives = map[string]lifecycleCase{
 			for range 2 {
 				s.pass(s.r)
 			}
-			s.must(s.api.Create(context.Background(), secret()))
+			s.Must(s.API.Create(context.Background(), secret()))
 			s.lose(openstackv1.CellCommandCreateCell, s.ready)
 			s.reconcileUntil(s.r, "the cells", s.ready)
 		},
@@ -94,9 +94,9 @@ var lives = map[string]lifecycleCase{
 	},
 	"an existing cell": {
 		live: func(s *timeline) {
-			s.must(s.api.Create(context.Background(), secret()))
-			s.must(s.api.Delete(context.Background(), mapping("cell1")))
-			s.must(s.api.Create(context.Background(), mapping("cell2")))
+			s.Must(s.API.Create(context.Background(), secret()))
+			s.Must(s.API.Delete(context.Background(), mapping("cell1")))
+			s.Must(s.API.Create(context.Background(), mapping("cell2")))
 			s.nova.cells = []stored{earlier2}
 			s.nova.register("compute-2", "cell2")
 			s.lose(openstackv1.CellCommandUpdateCell, s.ready)
@@ -144,7 +144,7 @@ var lives = map[string]lifecycleCase{
 			s.nova.cells, s.nova.hosts = []stored{{
 				uuid: s.cell("cell2").Status.UUID, name: "cell2", database: earlier2.database, transport: earlier2.transport,
 			}}, nil
-			s.clock.SetTime(s.clock.Now().Add(time.Minute))
+			s.Clock.SetTime(s.Clock.Now().Add(time.Minute))
 			s.r = s.startRun()
 			s.reconcileUntil(s.r, "the cells again", func() bool { return len(s.nova.cells) == 2 && len(s.nova.hosts) == 2 && s.ready() })
 		},
@@ -156,11 +156,11 @@ var lives = map[string]lifecycleCase{
 		live: func(s *timeline) {
 			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.TransportURL += second })
 			s.lose(openstackv1.CellCommandUpdateCell, s.ready)
-			s.must(s.api.Delete(context.Background(), mapping("cell1")))
+			s.Must(s.API.Delete(context.Background(), mapping("cell1")))
 			s.nova.cells = slices.DeleteFunc(s.nova.cells, func(c stored) bool { return c.name == "cell1" })
 			delete(s.nova.hosts, "compute-1")
 			recreated := mapping("cell1", func(o *openstackv1.CellMapping) { o.UID = "another" })
-			s.must(s.api.Create(context.Background(), recreated))
+			s.Must(s.API.Create(context.Background(), recreated))
 			s.reconcileUntil(s.r, "the cell again", func() bool { return len(s.nova.hosts) == 2 && s.ready() })
 		},
 		want:  map[string]stored{"cell1": recorded("cell1"), "cell2": recorded("cell2")},
@@ -198,9 +198,9 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 	c := newCluster(t, copies...)
 	*c.nova = nova{createdCount: existing.createdCount, cells: slices.Clone(existing.cells), hosts: maps.Clone(existing.hosts),
 		registered: maps.Clone(existing.registered)}
-	c.clock.SetTime(start.Add(30 * time.Minute))
+	c.Clock.SetTime(start.Add(30 * time.Minute))
 	c.tick()
-	a := crash.New(c.api, at)
+	a := crash.New(c.API, at)
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.sound()
@@ -208,7 +208,7 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 			c.pass(other)
 		}
 		if at.Call%3 == 0 { // Finished Jobs are deleted.
-			c.clock.SetTime(c.clock.Now().Add(25 * time.Hour))
+			c.Clock.SetTime(c.Clock.Now().Add(25 * time.Hour))
 			c.tick()
 		}
 	}
@@ -222,9 +222,7 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 // verify checks the invariants at the end.
 func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 	t.Helper()
-	for _, v := range c.violations {
-		t.Error(v)
-	}
+	c.Verify()
 	names, got := map[string]string{}, map[string]stored{}
 	for _, cell := range c.nova.cells {
 		if _, duplicate := got[cell.name]; duplicate {

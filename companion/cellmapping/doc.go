@@ -10,10 +10,7 @@
 //	that needs the next Job deletes a finished one, once its owner has recorded the result.
 //	Every change directly follows a list of the cells. That list was started when the previous change had ended without
 //	remaining pods, so it includes the effect of that change.
-//	A Job is created suspended, then it is recorded in status.run by its UID, then it is released, then its result is recorded. Nothing
-//	runs without a record, and a Job is released only with the version that was read between two reads of the same record: a delayed
-//	leader cannot release a Job whose result another leader has recorded. A record without a Job means that the Job may have run: the
-//	cells are listed again.
+//	Nothing runs without a record in status.run, and a lost Job may have run: the cells are listed again. See package batchjob.
 //
 // Life cycle of a cell:
 //

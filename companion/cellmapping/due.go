@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
@@ -16,8 +14,8 @@ import (
 // for hours.
 const listCacheTTL = time.Hour
 
-// nextRun returns the next run; nil if nothing is to be done. It does not consider the time.
-func (obs *observation) nextRun() *run {
+// NextRun returns the next run; nil if nothing is to be done. It does not consider the time.
+func (obs *observation) NextRun() *run {
 	s := &obs.cell.Status
 	switch {
 	case obs.unknown():
@@ -26,7 +24,7 @@ func (obs *observation) nextRun() *run {
 		return obs.change(openstackv1.CellCommandMapCell0)
 	case len(s.Found) == 0:
 		return obs.change(openstackv1.CellCommandCreateCell)
-	case len(s.Found) > 1 && obs.now.Sub(s.Listed.Time) >= controller.ResyncInterval: // An administrator may have removed one.
+	case len(s.Found) > 1 && obs.Now.Sub(s.Listed.Time) >= controller.ResyncInterval: // An administrator may have removed one.
 		return obs.run(openstackv1.CellCommandListCells)
 	case len(s.Found) > 1:
 		return nil
@@ -48,20 +46,22 @@ func (obs *observation) unknown() bool {
 	}
 	reported := []openstackv1.CellCommand{openstackv1.CellCommandMapCell0, openstackv1.CellCommandCreateCell,
 		openstackv1.CellCommandUpdateCell}
-	return slices.Contains(reported, s.Run.Command) || s.Run.Result != openstackv1.CellRunSucceeded || s.Run.Generation != obs.cell.Generation
+	return slices.Contains(reported, s.Run.Command) || s.Run.Result != openstackv1.JobRunSucceeded || s.Run.Generation != obs.cell.Generation
 }
 
 // change returns a run that changes the cell. If the last run is not a recent list, it returns a list first.
 func (obs *observation) change(command openstackv1.CellCommand) *run {
 	last := obs.cell.Status.Run
-	if last.Command != openstackv1.CellCommandListCells || obs.now.Sub(obs.cell.Status.Listed.Time) >= listCacheTTL {
+	if last.Command != openstackv1.CellCommandListCells || obs.Now.Sub(obs.cell.Status.Listed.Time) >= listCacheTTL {
 		return obs.run(openstackv1.CellCommandListCells)
 	}
 	return obs.run(command)
 }
 
 func (obs *observation) run(command openstackv1.CellCommand) *run {
-	r := &run{Number: 1, Command: command, Hash: appliedSpecHash(&obs.cell.Spec), Generation: obs.cell.Generation}
+	r := &run{
+		JobRun: openstackv1.JobRun{Number: 1, Generation: obs.cell.Generation}, Command: command, Hash: appliedSpecHash(&obs.cell.Spec),
+	}
 	s := &obs.cell.Status
 	if s.Run != nil {
 		r.Number = s.Run.Number + 1
@@ -79,8 +79,8 @@ func (obs *observation) isRecorded() bool {
 		s.ListedHash == s.Found[0].Hash
 }
 
-// rejectReason returns why the cell is not reconciled; "" if it is.
-func (obs *observation) rejectReason() string {
+// RejectReason returns why the cell is not reconciled; "" if it is.
+func (obs *observation) RejectReason() string {
 	if len(obs.cell.Spec.Template.Spec.Containers) == 0 {
 		return "spec.template.spec.containers must not be empty: the first container runs nova-manage"
 	}
@@ -115,32 +115,3 @@ func (obs *observation) duplicateCells() string {
 		"and remove the others (nova-manage cell_v2 delete_cell --cell_uuid UUID)",
 		len(all), obs.cell.Spec.Cell, strings.Join(all, ", "))
 }
-
-const (
-	// initialBackoff is the delay after the first failed run. It doubles with each further failure, up to the given maximum.
-	initialBackoff = controller.Poll
-	// maxBackoffSteps limits the number of doublings.
-	maxBackoffSteps = 10
-)
-
-// pause returns the delay before a retry after the given number of consecutive failures.
-func pause(first, longest time.Duration, times int32) time.Duration {
-	if times <= 0 {
-		return 0
-	}
-	return min(first<<min(times-1, maxBackoffSteps), longest)
-}
-
-// nextAttemptTime returns when the next run may start; zero if immediately. A changed spec is applied immediately.
-func (obs *observation) nextAttemptTime() time.Time {
-	r := obs.cell.Status.Run
-	if r == nil || r.Result == openstackv1.CellRunSucceeded || r.Finished == nil || r.Generation != obs.cell.Generation {
-		return time.Time{}
-	}
-	if at := r.Finished.Add(pause(initialBackoff, controller.ResyncInterval, r.Failures)); at.After(obs.now) {
-		return at
-	}
-	return time.Time{}
-}
-
-func (obs *observation) time() *metav1.Time { return &metav1.Time{Time: obs.now.Truncate(time.Second)} }

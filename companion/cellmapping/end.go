@@ -1,53 +1,57 @@
 package cellmapping
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// evaluateRun determines the result of the run in progress. A list has succeeded if its output can be parsed.
-func (obs *observation) evaluateRun(res batchjob.Result) *controller.Decision {
-	if res.Code == nil || *res.Code != 0 {
-		return obs.finishedStep(openstackv1.CellRunFailed, res)
-	}
+// EvaluateRun determines the result of the run in progress. A list has succeeded if its output can be parsed.
+func (obs *observation) EvaluateRun(res batchjob.Result) *controller.Decision {
 	var note string
 	var err error
+	r := obs.cell.Status.Run
 	learned := obs.cell.DeepCopy()
-	after := &observation{cell: learned, now: obs.now}
-	switch obs.open().Command {
+	after := &observation{cell: learned, Observation: batchjob.Observation{Now: obs.Now}}
+	switch r.Command {
 	case openstackv1.CellCommandListCells:
-		err = after.learnCells(obs.output)
+		err = after.learnCells(obs.Output)
 	case openstackv1.CellCommandListHosts:
-		err = after.learnHosts(obs.output, obs.open().UUID)
+		err = after.learnHosts(obs.Output, r.UUID)
 	case openstackv1.CellCommandMapCell0, openstackv1.CellCommandCreateCell:
 		note = fmt.Sprintf("registered %s in Nova", obs.cell.Spec.Cell)
-		learned.Status.AppliedHash, learned.Status.ListedHash = obs.open().Hash, ""
+		learned.Status.AppliedHash, learned.Status.ListedHash = r.Hash, ""
 	case openstackv1.CellCommandUpdateCell:
 		note = fmt.Sprintf("updated the addresses of %s in Nova, and whether it is disabled", obs.cell.Spec.Cell)
-		learned.Status.AppliedHash, learned.Status.ListedHash = obs.open().Hash, ""
+		learned.Status.AppliedHash, learned.Status.ListedHash = r.Hash, ""
 	case openstackv1.CellCommandDiscoverHosts: // The result is in the list that follows.
 	}
-	if lists(obs.open().Command) && obs.outputUnreadable {
+	if lists(r.Command) && obs.OutputUnreadable {
 		res.FailureMessage = "its output cannot be read"
-		return obs.finishedStep(openstackv1.CellRunFailed, res)
+		return obs.FailRun(openstackv1.JobRunFailed, res)
 	}
 	if err != nil {
 		res.FailureMessage = err.Error()
-		return obs.finishedStep(openstackv1.CellRunFailed, res)
+		return obs.FailRun(openstackv1.JobRunFailed, res)
 	}
 	if before, now := obs.cell.Status.HostCount, learned.Status.HostCount; before != now {
 		note = fmt.Sprintf("%d hosts are mapped to %s, previously %d", now, obs.cell.Spec.Cell, before)
 	}
 	obs.cell.Status = learned.Status
-	s := obs.finishedStep(openstackv1.CellRunSucceeded, res)
+	s := batchjob.EndRun(obs, openstackv1.JobRunSucceeded, res, "", func() {
+		if r := obs.cell.Status.Run; r.Command != openstackv1.CellCommandListCells {
+			r.Failures = 0
+		}
+	})
 	s.Note = note
 	return s
+}
+
+// FailRun records that the run in progress has failed or is lost.
+func (obs *observation) FailRun(result string, res batchjob.Result) *controller.Decision {
+	return batchjob.EndRun(obs, result, res, obs.Command()+" of "+obs.cell.Spec.Cell, func() {})
 }
 
 func lists(c openstackv1.CellCommand) bool {
@@ -62,7 +66,7 @@ func (obs *observation) learnCells(output string) error {
 	}
 	const limit = 16
 	s := &obs.cell.Status
-	s.Found, s.Listed = found[:min(len(found), limit)], obs.time()
+	s.Found, s.Listed = found[:min(len(found), limit)], obs.Time()
 	before := s.UUID
 	if s.UUID = ""; len(found) == 1 {
 		s.UUID = found[0].UUID
@@ -79,55 +83,4 @@ func (obs *observation) learnCells(output string) error {
 		s.Search = &openstackv1.HostSearch{}
 	}
 	return nil
-}
-
-// finishedStep records the result of the run in progress.
-func (obs *observation) finishedStep(result string, res batchjob.Result) *controller.Decision {
-	s := &controller.Decision{Name: string(obs.open().Command), Record: true, Expected: true, Status: func() {
-		r := obs.open()
-		r.Result, r.ExitCode, r.Finished = result, res.Code, obs.time()
-		switch {
-		case result != openstackv1.CellRunSucceeded:
-			r.Failures++
-			r.Log = batchjob.TailForStatus(obs.output + "\n" + res.FailureMessage)
-		case r.Command != openstackv1.CellCommandListCells:
-			r.Failures = 0
-		}
-		obs.report()
-	}}
-	command := obs.open().Command
-	s.Action = func(context.Context, *controller.Env) error {
-		runs.WithLabelValues(obs.cell.Namespace, obs.cell.Name, string(command), result).Inc()
-		return nil
-	}
-	if result != openstackv1.CellRunSucceeded {
-		s.Warning = result == openstackv1.CellRunFailed
-		s.Note = fmt.Sprintf("%s of %s failed: %s", command, obs.cell.Spec.Cell,
-			failureMessage(&run{ExitCode: res.Code, Log: batchjob.TailForStatus(obs.output + "\n" + res.FailureMessage)}))
-	}
-	return s
-}
-
-// failureMessage returns a short reason for the failure of a run.
-func failureMessage(r *run) string {
-	const limit = 300
-	line := condition.Truncate(batchjob.LastLine(r.Log), limit)
-	if r.ExitCode == nil || *r.ExitCode == 0 {
-		return cmp.Or(line, "the result of the run is unknown")
-	}
-	if line == "" {
-		return fmt.Sprintf("exit code %d", *r.ExitCode)
-	}
-	return fmt.Sprintf("exit code %d, %s", *r.ExitCode, line)
-}
-
-// running describes the run in progress, and why its pod cannot start.
-func (obs *observation) running(r *run) string {
-	text := fmt.Sprintf("%s runs in Job %s", r.Command, obs.job.Name)
-	for _, p := range batchjob.ListPods(obs.job, obs.pods) {
-		if o := batchjob.PodStartProblem(&p); o != "" {
-			return fmt.Sprintf("%s: its pod cannot start: %s", text, o)
-		}
-	}
-	return text
 }

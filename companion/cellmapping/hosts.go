@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
@@ -16,8 +17,9 @@ import (
 const (
 	// pollInterval is the interval for listing hypervisors with Nova's API.
 	pollInterval = time.Minute
-	// maxBackoff is the maximum delay between searches for the same hosts.
-	maxBackoff = time.Hour
+	// maxBackoff is the maximum delay between searches for the same hosts, and maxAttempts is the maximum recorded number of them.
+	maxBackoff  = time.Hour
+	maxAttempts = 10
 	// forcedResyncInterval is the interval for listing the hosts of a cell without other reasons.
 	forcedResyncInterval = time.Hour
 	// hostLimit is the maximum number of hosts in the status, and shown in a message.
@@ -68,7 +70,7 @@ func (obs *observation) hostsMissingInAPI() []string {
 func (obs *observation) requestedSearch() *openstackv1.HostSearch {
 	last, without, removed := obs.cell.Status.Search, obs.unmappedHosts(), obs.hostsMissingInAPI()
 	if len(without)+len(removed) == 0 {
-		if len(obs.hosts) == 0 || last != nil && obs.now.Sub(last.Time.Time) < forcedResyncInterval {
+		if len(obs.hosts) == 0 || last != nil && obs.Now.Sub(last.Time.Time) < forcedResyncInterval {
 			return nil
 		}
 		return &openstackv1.HostSearch{}
@@ -77,10 +79,10 @@ func (obs *observation) requestedSearch() *openstackv1.HostSearch {
 	if last == nil || last.Hash != hash {
 		return &openstackv1.HostSearch{Hash: hash, Attempts: 1}
 	}
-	if obs.now.Before(last.Time.Add(pause(pollInterval, maxBackoff, last.Attempts))) {
+	if obs.Now.Before(last.Time.Add(batchjob.Backoff(pollInterval, maxBackoff, last.Attempts))) {
 		return nil
 	}
-	return &openstackv1.HostSearch{Hash: hash, Attempts: min(last.Attempts+1, maxBackoffSteps)}
+	return &openstackv1.HostSearch{Hash: hash, Attempts: min(last.Attempts+1, maxAttempts)}
 }
 
 // look starts a search, if one is requested, and otherwise reports which hosts are mapped.
@@ -91,7 +93,7 @@ func look(w *observation) *controller.Decision {
 	search := w.requestedSearch()
 	if search == nil {
 		return &controller.Decision{RequeueAfter: pollInterval, Status: func() {
-			w.report()
+			w.Report("")
 			w.reportHosts()
 			// Without hypervisors nothing is listed, and it is known that there is no nova-compute.
 			if s := &w.cell.Status; len(w.hosts) == 0 && s.OldestCompute == nil {
@@ -100,7 +102,7 @@ func look(w *observation) *controller.Decision {
 		}}
 	}
 	s := &controller.Decision{Name: "HostsSearched", RequeueAfter: controller.MinRequeueInterval, Record: true, Status: func() {
-		w.report()
+		w.Report("")
 		w.reportHosts()
 		w.cell.Status.Search = search
 	}}
@@ -125,7 +127,7 @@ func (obs *observation) learnHosts(output, cell string) error {
 	s.HostCount = int32(len(hosts)) //nolint:gosec // At most 10,000 lines are read.
 	s.Hosts = hosts[:min(len(hosts), hostLimit)]
 	if s.Search != nil {
-		s.Search.Time = obs.time()
+		s.Search.Time = obs.Time()
 	}
 	return nil
 }
@@ -136,7 +138,7 @@ func (obs *observation) reportHosts() {
 	without := obs.unmappedHosts()
 	switch {
 	case len(without) > 0 && s.Search != nil && s.Search.Time != nil:
-		at := s.Search.Time.Add(pause(pollInterval, maxBackoff, s.Search.Attempts))
+		at := s.Search.Time.Add(batchjob.Backoff(pollInterval, maxBackoff, s.Search.Attempts))
 		obs.set(conditionHosts, false, "HostsUnmapped", fmt.Sprintf("no cell contains %s; last search in %s at %s, next at %s",
 			joinFirstHosts(without), obs.cell.Spec.Cell, clock(s.Search.Time.Time), clock(at)))
 	case len(without) > 0:

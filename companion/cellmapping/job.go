@@ -83,6 +83,9 @@ func command(spec *openstackv1.CellMappingSpec, r *run) []string {
 	return out
 }
 
+// NewJob builds the Job of a run.
+func (obs *observation) NewJob(r *run) *batchv1.Job { return newJob(obs.cell, r) }
+
 // newJob builds the Job of a run. It is suspended until the run is recorded.
 func newJob(c *openstackv1.CellMapping, r *run) *batchv1.Job {
 	job := batchjob.Once(metav1.ObjectMeta{
@@ -92,13 +95,4 @@ func newJob(c *openstackv1.CellMapping, r *run) *batchv1.Job {
 		jobTimeouts)
 	live.WriteRecord(&job.ObjectMeta, runAnnotation, r)
 	return job
-}
-
-// runOf returns the run for which a Job was created.
-func runOf(job *batchv1.Job) (run, bool) {
-	r, err := live.ReadRecord[run](job, runAnnotation)
-	if err != nil || r == nil || r.Number == 0 {
-		return run{}, false
-	}
-	return *r, true
 }

@@ -45,7 +45,7 @@ func TestOldestCompute(t *testing.T) {
 	c.reconcileUntil(r, "the old one of cell1", oldest("cell1", 68))
 	c.reconcileUntil(r, "oldest of cell2", oldest("cell2", newest))
 	c.nova.versions = nil
-	c.clock.SetTime(c.clock.Now().Add(forcedResyncInterval + time.Minute))
+	c.Clock.SetTime(c.Clock.Now().Add(forcedResyncInterval + time.Minute))
 	c.reconcileUntil(r, "no old one", oldest("cell1", newest))
 }
 
@@ -72,8 +72,8 @@ func TestOldestUnknown(t *testing.T) {
 	c.nova.cells[slices.IndexFunc(c.nova.cells, func(s stored) bool { return s.uuid == before })].uuid = "22222222-2222-4222-8222-222222222222"
 	c.nova.hosts = nil
 	r = c.sound()
-	c.clock.SetTime(c.clock.Now().Add(time.Minute))
-	r.Started = c.clock.Now() // It lists the cells again.
+	c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
+	r.Started = c.Clock.Now() // It lists the cells again.
 	c.reconcileUntil(r, "another UUID", func() bool { return c.cell("cell1").Status.UUID != before })
 	if got := oldest(); got != nil {
 		t.Errorf("its oldest is %d, before its hosts were listed", *got)

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 )
 
@@ -22,19 +23,17 @@ const failureThreshold = 3
 func (obs *observation) set(name string, holds bool, reason, message string) {
 	s := &obs.cell.Status
 	s.ObservedGeneration = obs.cell.Generation
-	condition.Set(&s.Conditions, name, obs.cell.Generation, obs.now, condition.State{True: holds, Reason: reason, Message: message})
+	condition.Set(&s.Conditions, name, obs.cell.Generation, obs.Now, condition.State{True: holds, Reason: reason, Message: message})
 }
 
-// report sets the conditions from the recorded state.
-func (obs *observation) report() { obs.reportWaiting("") }
-
-// reportWaiting sets the conditions for a pass that waits with the given reason.
-func (obs *observation) reportWaiting(why string) {
+// Report sets the conditions from the recorded state. why is the reason if the pass waits, otherwise "".
+func (obs *observation) Report(why string) {
 	s := &obs.cell.Status
-	failed := s.Run != nil && s.Run.Result != "" && s.Run.Result != openstackv1.CellRunSucceeded
+	failed := s.Run != nil && s.Run.Result != "" && s.Run.Result != openstackv1.JobRunSucceeded
 	switch {
 	case failed && why == "" && (!obs.isRecorded() || s.Run.Failures >= failureThreshold && !obs.searching()):
-		obs.set(conditionReady, false, "CommandFailed", fmt.Sprintf("%s failed and is retried: %s", s.Run.Command, failureMessage(s.Run)))
+		obs.set(conditionReady, false, "CommandFailed", fmt.Sprintf("%s failed and is retried: %s", s.Run.Command,
+			batchjob.FailureMessage(&s.Run.JobRun)))
 	case obs.isRecorded():
 		obs.set(conditionReady, true, "Recorded", fmt.Sprintf("%s is registered in Nova as %s", obs.cell.Spec.Cell, s.UUID))
 	case why != "":
@@ -51,7 +50,7 @@ func (obs *observation) reportWaiting(why string) {
 		obs.set(conditionHosts, false, "Waiting", fmt.Sprintf("%s is not registered in Nova yet", obs.cell.Spec.Cell))
 	case obs.searching() && failed:
 		obs.set(conditionHosts, false, "SearchFailed", fmt.Sprintf("the search for hosts failed and is retried: %s: %s", s.Run.Command,
-			failureMessage(s.Run)))
+			batchjob.FailureMessage(&s.Run.JobRun)))
 	case before == nil, before.Reason == "Waiting":
 		obs.set(conditionHosts, false, "Waiting", "hosts have not been listed yet")
 	}

@@ -28,6 +28,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer/consumertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
@@ -50,12 +51,7 @@ const (
 )
 
 var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme} {
-		if err := add(s); err != nil {
-			panic(err)
-		}
-	}
+	s := crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme)
 	for _, kind := range []string{"User", "Permission", "Vhost"} {
 		s.AddKnownTypeWithName(brokerKind(kind), &unstructured.Unstructured{})
 		s.AddKnownTypeWithName(brokerKind(kind+"List"), &unstructured.UnstructuredList{})
@@ -317,48 +313,17 @@ func (c *cluster) aggregates() {
 
 // deployments replace one pod at a time, the new one first.
 func (c *cluster) deployments() {
-	ctx := context.Background()
-	d := &appsv1.Deployment{}
-	if c.noRollout || c.api.Get(ctx, key("glance"), d) != nil {
+	if c.noRollout {
 		return
-	}
-	pods := &corev1.PodList{}
-	c.must(c.api.List(ctx, pods, client.MatchingLabels(d.Spec.Selector.MatchLabels)))
-	annotation := podAnnotationPrefix + secretName
-	var updated, old []corev1.Pod
-	for _, p := range pods.Items {
-		if p.Annotations[annotation] == d.Spec.Template.Annotations[annotation] {
-			updated = append(updated, p)
-		} else {
-			old = append(old, p)
-		}
 	}
 	credential, ok := c.nextCredential()
 	if c.rotation().Spec.Target == queueUser && len(c.loaded) == 0 { // The composition starts them only later.
 		ok = ok && meta.IsStatusConditionTrue(c.rotation().Status.Conditions, conditionReady)
 	}
-	switch {
-	case len(pods.Items) > int(*d.Spec.Replicas):
-		c.must(c.api.Delete(ctx, &old[0]))
-		delete(c.loaded, old[0].Name)
-		old = old[1:]
-	case len(updated) < int(*d.Spec.Replicas) && ok:
-		c.podCount++
-		pod := corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: fmt.Sprintf("glance-%03d", c.podCount), Namespace: namespace,
-				Labels: d.Spec.Template.Labels, Annotations: maps.Clone(d.Spec.Template.Annotations),
-			},
-			Status: corev1.PodStatus{Phase: corev1.PodRunning},
-		}
-		c.must(c.api.Create(ctx, &pod))
-		c.loaded[pod.Name] = credential
-		updated = append(updated, pod)
-	}
-	if n := int32(len(updated) + len(old)); d.Status.Replicas != n || d.Status.UpdatedReplicas != int32(len(updated)) {
-		d.Status.Replicas, d.Status.UpdatedReplicas = n, int32(len(updated))
-		c.must(c.api.Update(ctx, d))
-	}
+	c.must((&consumertest.Rollout{
+		API: c.api, IsUpdated: consumertest.HasAnnotation(podAnnotationPrefix + secretName), CanStart: ok, PodCount: &c.podCount,
+		Created: func(p *corev1.Pod) { c.loaded[p.Name] = credential }, Deleted: func(p *corev1.Pod) { delete(c.loaded, p.Name) },
+	}).Step(context.Background(), key("glance")))
 }
 
 // pass reconciles once and, if the controller waits, runs the simulation. It returns the time until the next step; 0 if there

@@ -7,6 +7,6 @@
 // the Secret, together with the credential and written in the same call (record.go). Two rules make it safe to stop the
 // controller, or to replace it by another leader, at any point: a credential, including its secret, is written into the
 // Secret before it is created, so that creating it again has the same result; and a credential is marked for revocation in
-// the Secret, over the same version in which it was proven to be unused, before it is revoked. docs/reliability.md describes
-// what is proven and how.
+// the Secret, over the same version in which it was proven to be unused, before it is revoked.
+// docs/explanation/credential-rotation.md describes the guarantees, and docs/contributing/guarantees-and-tests.md their tests.
 package credentialrotation

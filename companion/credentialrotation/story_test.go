@@ -7,8 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 )
 
 // timeline records the externally visible behavior of a CredentialRotation: its phase and conditions when they change, events,
@@ -119,7 +120,7 @@ func TestScenario(t *testing.T) {
 			c.onPass = func() { got.watch(c) }
 			r := c.sound()
 			c.place(r)
-			before := value(t, "rotations_total")
+			before := controllertest.Series(t, metrics, "")["companion_credential_rotation_rotations_total"]
 			c.untilRotation(r)
 			if diff := cmp.Diff(want, got.recordedText()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -130,32 +131,10 @@ func TestScenario(t *testing.T) {
 				"last_rotation_timestamp_seconds": float64(status.LastRotation.Unix()),
 				"next_rotation_timestamp_seconds": float64(status.NextRotation.Unix()),
 			} {
-				if got := value(t, name); got != want {
+				if got := controllertest.Series(t, metrics, "")["companion_credential_rotation_"+name]; got != want {
 					t.Errorf("%s is %v, want %v", name, got, want)
 				}
 			}
 		})
 	}
-}
-
-// value returns the value of a metric of the only CredentialRotation.
-func value(t *testing.T, name string) float64 {
-	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	if err := metrics.Register(registry); err != nil {
-		t.Fatal(err)
-	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := 0.0
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == "companion_credential_rotation_"+name {
-				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
-			}
-		}
-	}
-	return sum
 }

@@ -60,7 +60,8 @@ func (p *plan) reportFailure(w *observation) controller.Action {
 		last := &p.status.History[len(p.status.History)-1]
 		failed.WithLabelValues(w.sync.Namespace, w.sync.Name, last.Step).Inc()
 		env.Event(w.sync, corev1.EventTypeWarning, openstackv1.StepFailed,
-			fmt.Sprintf("step %s of release %s, attempt %d: %s", last.Step, last.Release, last.Attempt, failureMessage(last)))
+			fmt.Sprintf("step %s of release %s, attempt %d: %s", last.Step, last.Release, last.Attempt,
+				batchjob.DescribeFailure(last.ExitCode, last.Log)))
 		return nil
 	}
 }

@@ -52,13 +52,13 @@ func finishRun(w *observation) *plan {
 		return w.wait(at, "Waiting", w.busyMessage())
 	case job == nil:
 		return w.finishedStep(r, openstackv1.StepFailed, batchjob.Result{FailureMessage: "its Job disappeared before its result was recorded"})
-	case w.isFinished(job):
+	case batchjob.HasEnded(job, w.pods):
 		res := batchjob.GetResult(job, w.pods)
 		if phaseOf(r) == versioning {
 			return w.recordSchemaVersion(r, res)
 		}
 		return w.finishedStep(r, w.step(r.Hash).classifyExitCode(res.Code), res)
-	case job.DeletionTimestamp == nil && w.outdated(r) && (batchjob.IsSuspended(job) || !w.hasStarted(job)):
+	case job.DeletionTimestamp == nil && w.outdated(r) && (batchjob.IsSuspended(job) || !batchjob.HasStarted(job, w.pods)):
 		return w.cancel(r, job)
 	case job.DeletionTimestamp == nil && batchjob.IsSuspended(job):
 		return w.release(r, job)
@@ -73,7 +73,7 @@ func (obs *observation) cancel(r *record, job *batchv1.Job) *plan {
 	switch {
 	case !batchjob.IsSuspended(job):
 		p.suspend = job
-	case obs.hasStarted(job): // It started meanwhile. Its effects are unknown: it counts as an attempt without a Job.
+	case batchjob.HasStarted(job, obs.pods): // It started meanwhile. Its effects are unknown: it counts as an attempt without a Job.
 		p.remove = job
 	case len(batchjob.ListPods(job, obs.pods)) > 0:
 		p.requeue = false
@@ -131,7 +131,7 @@ func adopt(w *observation) *plan {
 			continue
 		}
 		switch {
-		case batchjob.IsFinished(job) || w.hasStarted(job):
+		case batchjob.IsFinished(job) || batchjob.HasStarted(job, w.pods):
 			p := w.statusUpdatePlan(shown[phaseOf(&r)], fmt.Sprintf("Job %s is adopted", job.Name))
 			r.Started = job.Status.StartTime
 			p.status.History = trimmed(append(slices.Clone(p.status.History), r))

@@ -12,13 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob/batchjobtest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
@@ -28,38 +27,19 @@ const namespace = "team-a-prod-12345"
 // start is the time at which a simulation starts.
 var start = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 
-var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme,
-	} {
-		if err := add(s); err != nil {
-			panic(err)
-		}
-	}
-	return s
-}()
+var scheme = crash.NewScheme(appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
 
-// tb contains the common methods of *testing.T and *rapid.T.
-type tb interface {
-	Helper()
-	Fatal(args ...any)
-	Fatalf(format string, args ...any)
-}
-
-// cluster simulates the environment of the controller: the Job controller, kubelets, the garbage collector, Crossplane, which
-// rolls out the Deployment when the schema serves a release, and the database. It writes without the controller's client.
+// cluster simulates the environment of the controller: a cluster that runs its Jobs, Crossplane, which rolls out the Deployment
+// when the schema serves a release, and the database. It writes without the controller's client.
 type cluster struct {
-	t      tb
-	api    client.WithWatch
-	clock  *clocktesting.FakePassiveClock
+	*batchjobtest.Cluster
+
 	events *events.FakeRecorder
 
 	// exits returns the exit code of an attempt; nil: 0.
 	exits func(r record) int32
-	// unpullable is an image that no node can pull.
-	unpullable string
-	podCount   int
+	// podCount counts the pods of the service.
+	podCount int
 	// messages makes containers write their report into the termination message.
 	messages bool
 	// onPass is called after each pass.
@@ -72,8 +52,6 @@ type cluster struct {
 	serves, startedAttempts []string
 	// statusRemoved is set if the status was removed, so that records prove nothing.
 	statusRemoved bool
-	// violations of invariants.
-	violations []string
 }
 
 func image1(release string) string { return "registry.example.com/keystone:" + release }
@@ -119,13 +97,17 @@ func secret() *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "database", Namespace: namespace}}
 }
 
-func newCluster(t tb, objects ...client.Object) *cluster {
-	return &cluster{
-		t: t, clock: clocktesting.NewFakePassiveClock(start),
-		events: events.NewFakeRecorder(100000), onPass: func() {}, exits: func(record) int32 { return 0 },
-		api: crash.NewServer(scheme, []client.Object{&openstackv1.DatabaseSync{}, &batchv1.Job{}, &corev1.Pod{}, &appsv1.Deployment{}},
-			objects...),
+func newCluster(t batchjobtest.TB, objects ...client.Object) *cluster {
+	statuses := []client.Object{&openstackv1.DatabaseSync{}, &batchv1.Job{}, &corev1.Pod{}, &appsv1.Deployment{}}
+	c := &cluster{
+		Cluster: batchjobtest.New(t, crash.NewServer(scheme, statuses, objects...), start), events: events.NewFakeRecorder(100000),
+		onPass: func() {}, exits: func(record) int32 { return 0 },
 	}
+	c.Run, c.Started = c.run, c.started
+	c.Created = func(j *batchv1.Job, p *corev1.Pod) {
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, attemptAnnotation, j.Annotations[attemptAnnotation])
+	}
+	return c
 }
 
 // identified makes a DatabaseSync read the schema revision of the database.
@@ -160,7 +142,7 @@ func (c *cluster) toolOutput(release string) (string, int32) {
 }
 
 func (c *cluster) reconciler(api client.Client) *Reconciler {
-	return &Reconciler{Client: api, Reader: api, Events: c.events, Clock: c.clock, Output: func(_ context.Context, p *corev1.Pod,
+	return &Reconciler{Client: api, Reader: api, Events: c.events, Clock: c.Clock, Output: func(_ context.Context, p *corev1.Pod,
 		_ string) (string, error) {
 		if r := attempt(p); phaseOf(&r) == versioning {
 			text, _ := c.toolOutput(r.Release)
@@ -170,20 +152,9 @@ func (c *cluster) reconciler(api client.Client) *Reconciler {
 	}}
 }
 
-func (c *cluster) must(err error) {
-	c.t.Helper()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-func (c *cluster) violatedf(format string, args ...any) {
-	c.violations = append(c.violations, c.clock.Now().Format(time.DateTime)+": "+fmt.Sprintf(format, args...))
-}
-
 func (c *cluster) sync() *openstackv1.DatabaseSync {
 	s := &openstackv1.DatabaseSync{}
-	c.must(c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: "keystone"}, s))
+	c.Must(c.API.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: "keystone"}, s))
 	return s
 }
 
@@ -192,7 +163,7 @@ func (c *cluster) edit(do func(*openstackv1.DatabaseSync)) {
 	s := c.sync()
 	do(s)
 	s.Generation++
-	c.must(c.api.Update(context.Background(), s))
+	c.Must(c.API.Update(context.Background(), s))
 }
 
 // order requests a release with its image, as Crossplane does.
@@ -202,21 +173,9 @@ func (c *cluster) order(release string) {
 	})
 }
 
-func (c *cluster) jobs() []batchv1.Job {
-	list := &batchv1.JobList{}
-	c.must(c.api.List(context.Background(), list))
-	return list.Items
-}
+func (c *cluster) stepPods() []corev1.Pod { return c.Pods(client.MatchingLabels{"app": "schema"}) }
 
-func (c *cluster) pods(labels client.MatchingLabels) []corev1.Pod {
-	list := &corev1.PodList{}
-	c.must(c.api.List(context.Background(), list, labels))
-	return list.Items
-}
-
-func (c *cluster) stepPods() []corev1.Pod { return c.pods(client.MatchingLabels{"app": "schema"}) }
-
-func (c *cluster) servicePods() []corev1.Pod { return c.pods(client.MatchingLabels{"app": "keystone"}) }
+func (c *cluster) servicePods() []corev1.Pod { return c.Pods(client.MatchingLabels{"app": "keystone"}) }
 
 // pass reconciles once and, if the controller waits, runs the simulation. It returns the time until the next step; 0 if there
 // is one now.
@@ -228,7 +187,7 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 		return result.RequeueAfter
 	}
 	if err != nil || result.RequeueAfter == poll {
-		c.clock.SetTime(c.clock.Now().Add(poll))
+		c.Clock.SetTime(c.Clock.Now().Add(poll))
 		c.tick()
 	}
 	return 0
@@ -236,17 +195,17 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 
 // reconcileUntil reconciles until the condition holds. It fails the test if that does not happen.
 func (c *cluster) reconcileUntil(r *Reconciler, summary string, holds func(*openstackv1.DatabaseSync) bool) {
-	c.t.Helper()
+	c.T.Helper()
 	for range 400 {
 		if holds(c.sync()) {
 			return
 		}
 		if rest := c.pass(r); rest > 0 {
-			c.clock.SetTime(c.clock.Now().Add(rest))
+			c.Clock.SetTime(c.Clock.Now().Add(rest))
 			c.tick()
 		}
 	}
-	c.t.Fatalf("does not come to %s: %s\n%s", summary, c.logText(), strings.Join(c.starts, "\n"))
+	c.T.Fatalf("does not come to %s: %s\n%s", summary, c.logText(), strings.Join(c.starts, "\n"))
 }
 
 // finished reports whether all steps of the spec have run, and the status shows it.
@@ -269,25 +228,18 @@ func (c *cluster) logText() string {
 	return text.String()
 }
 
-// check finds pods on a schema that does not serve them, and concurrent pods of steps.
+// check finds pods on a schema that does not serve them, and pods that use the database while a step requires that none do.
 func (c *cluster) check() {
 	for _, p := range c.servicePods() {
 		if r := releaseOf(&p); consumer.Running(&p) && !slices.Contains(c.serves, r) {
-			c.violatedf("a pod of release %s runs on a schema that serves %v", r, c.serves)
+			c.Violatedf("a pod of release %s runs on a schema that serves %v", r, c.serves)
 		}
 	}
-	var at []string
+	inUse := slices.ContainsFunc(c.servicePods(), func(p corev1.Pod) bool { return consumer.Running(&p) })
 	for _, p := range c.stepPods() {
-		if p.Status.Phase != corev1.PodRunning {
-			continue
+		if r := attempt(&p); inUse && r.Quiesced && p.Status.Phase == corev1.PodRunning {
+			c.Violatedf("%s runs at the same time as pods that use the database", r.Step)
 		}
-		at = append(at, p.Name)
-		if r := attempt(&p); r.Quiesced && slices.ContainsFunc(c.servicePods(), func(p corev1.Pod) bool { return consumer.Running(&p) }) {
-			c.violatedf("%s runs at the same time as pods that use the database", r.Step)
-		}
-	}
-	if len(at) > 1 {
-		c.violatedf("at a time run %v", at)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +23,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 )
 
 // noted returns the events so far.
@@ -46,7 +46,7 @@ func failedNow(s *openstackv1.DatabaseSync) bool {
 func TestFailure(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	c.exits = func(record) int32 { return 7 }
-	r := c.reconciler(c.api)
+	r := c.reconciler(c.API)
 	c.reconcileUntil(r, "failure", failedNow)
 	s := c.sync()
 	if got, want := last(s).Log, "step output\nmysql+pymysql://keystone:***@db/keystone refused\nlast line"; got != want {
@@ -68,10 +68,10 @@ func TestFailure(t *testing.T) {
 	}
 
 	// The annotation retries it immediately, once.
-	before := c.clock.Now()
+	before := c.Clock.Now()
 	c.edit(func(s *openstackv1.DatabaseSync) { metav1.SetMetaDataAnnotation(&s.ObjectMeta, RetryAnnotation, "1") })
 	c.reconcileUntil(r, "attempt 2", func(s *openstackv1.DatabaseSync) bool { return last(s).Attempt == 2 })
-	if waited := c.clock.Now().Sub(before); waited > 0 {
+	if waited := c.Clock.Now().Sub(before); waited > 0 {
 		t.Errorf("waited %s", waited)
 	}
 	c.reconcileUntil(r, "the next failure", func(s *openstackv1.DatabaseSync) bool { return failedNow(s) && last(s).Attempt == 2 })
@@ -86,7 +86,7 @@ func TestFailure(t *testing.T) {
 func TestNoOutput(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	c.exits = func(record) int32 { return 7 }
-	r := c.reconciler(c.api)
+	r := c.reconciler(c.API)
 	r.Output = func(context.Context, *corev1.Pod, string) (string, error) { return "", errors.New("the node is gone") }
 	c.reconcileUntil(r, "failure", failedNow)
 	if got := last(c.sync()); *got.ExitCode != 7 || got.Log != "its output cannot be read" {
@@ -105,11 +105,11 @@ func TestOutput(t *testing.T) {
 // TestStatusRemoved: the existing Jobs show what ran, so no schema step runs again.
 func TestStatusRemoved(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
-	r := c.reconciler(c.api)
+	r := c.reconciler(c.API)
 	c.reconcileUntil(r, "the end", finished)
 	s := c.sync()
 	s.Status = openstackv1.DatabaseSyncStatus{}
-	c.must(c.api.Status().Update(context.Background(), s))
+	c.Must(c.API.Status().Update(context.Background(), s))
 	c.reconcileUntil(r, "the end", finished)
 	if len(c.starts) != 1 {
 		t.Errorf("started %q", c.starts)
@@ -119,25 +119,23 @@ func TestStatusRemoved(t *testing.T) {
 // TestRecreated: a re-created DatabaseSync waits for running Jobs of the previous one.
 func TestRecreated(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
-	r := c.reconciler(c.api)
+	r := c.reconciler(c.API)
 	c.reconcileUntil(r, "sync", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
-	c.must(c.api.Delete(context.Background(), c.sync()))
+	c.Must(c.API.Delete(context.Background(), c.sync()))
 	anew := keystone("2025.1")
 	anew.UID = "another"
-	c.must(c.api.Create(context.Background(), anew))
+	c.Must(c.API.Create(context.Background(), anew))
 	for range 3 {
 		if _, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(anew)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if s := c.sync(); len(c.jobs()) != 1 || len(s.Status.History) != 0 || !strings.Contains(c.logText(),
+	if s := c.sync(); len(c.Jobs()) != 1 || len(s.Status.History) != 0 || !strings.Contains(c.logText(),
 		"waiting for Job keystone-sync-db-sync-") {
 		t.Error(c.logText())
 	}
 	c.reconcileUntil(r, "the end", finished)
-	for _, v := range c.violations {
-		t.Error(v)
-	}
+	c.Verify()
 }
 
 // TestDeletion: nothing starts for a DatabaseSync that is being deleted, and its metrics are deleted with it.
@@ -146,42 +144,25 @@ func TestDeletion(t *testing.T) {
 	now := metav1.Time{Time: start}
 	s.DeletionTimestamp, s.Finalizers = &now, []string{"foregroundDeletion"}
 	c := newCluster(t, s, secret())
-	c.pass(c.reconciler(c.api))
-	if len(c.jobs()) != 0 {
+	c.pass(c.reconciler(c.API))
+	if len(c.Jobs()) != 0 {
 		t.Error("made a Job")
 	}
 
 	c = newCluster(t, keystone("2025.1"), secret())
-	r := c.reconciler(c.api)
+	r := c.reconciler(c.API)
 	c.reconcileUntil(r, "the end", finished)
-	if series(t) == 0 {
+	if len(controllertest.Series(t, metrics, "")) == 0 {
 		t.Fatal("no metrics")
 	}
-	c.must(c.api.Delete(context.Background(), c.sync()))
+	c.Must(c.API.Delete(context.Background(), c.sync()))
 	if _, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace,
 		Name: "keystone"}}); err != nil {
 		t.Fatal(err)
 	}
-	if n := series(t); n != 0 {
-		t.Errorf("%d series are left", n)
+	if left := controllertest.Series(t, metrics, ""); len(left) != 0 {
+		t.Errorf("series are left: %v", left)
 	}
-}
-
-func series(t *testing.T) int {
-	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	if err := metrics.Register(registry); err != nil {
-		t.Fatal(err)
-	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, f := range families {
-		n += len(f.GetMetric())
-	}
-	return n
 }
 
 // TestAdd wires the controller to a manager without connections.
@@ -221,7 +202,7 @@ func TestConsumers(t *testing.T) {
 		sync, _ := standing()[0].(*openstackv1.DatabaseSync)
 		sync.Spec.Consumers, sync.Status.ContractedRelease = consumers, ""
 		c := newCluster(t, sync, secret(), set.DeepCopy(), daemons.DeepCopy())
-		w, err := observe(t.Context(), (*controller.Env)(c.reconciler(c.api)), c.sync())
+		w, err := observe(t.Context(), (*controller.Env)(c.reconciler(c.API)), c.sync())
 		if err != nil || w.rollout != want {
 			t.Errorf("%q, %v, want %q", w.rollout, err, want)
 		}
@@ -231,14 +212,14 @@ func TestConsumers(t *testing.T) {
 // TestTimeout: a leader that continues with outdated state neither starts nor deletes a Job.
 func TestTimeout(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
-	r := c.reconciler(c.api)
+	r := c.reconciler(c.API)
 	c.reconcileUntil(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })
-	observed := c.jobs()[0]
+	observed := c.Jobs()[0]
 	c.reconcileUntil(r, "a start", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
 	if err := batchjob.Suspend(&observed, false)(context.Background(), (*controller.Env)(r)); err == nil {
 		t.Error("released a Job that it had not seen")
 	}
-	if err := (&plan{remove: &observed}).do(&observation{})(context.Background(), (*controller.Env)(r)); err == nil || len(c.jobs()) != 1 {
+	if err := (&plan{remove: &observed}).do(&observation{})(context.Background(), (*controller.Env)(r)); err == nil || len(c.Jobs()) != 1 {
 		t.Error("took a Job away that it had not seen")
 	}
 }
@@ -246,9 +227,9 @@ func TestTimeout(t *testing.T) {
 // TestChangedMeanwhile: if the DatabaseSync changes while its Jobs are read, no decision is made.
 func TestChangedMeanwhile(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
-	r := c.reconciler(c.api)
+	r := c.reconciler(c.API)
 	c.reconcileUntil(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })
-	r.Reader = interceptor.NewClient(c.api, interceptor.Funcs{
+	r.Reader = interceptor.NewClient(c.API, interceptor.Funcs{
 		List: func(ctx context.Context, api client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := l.(*batchv1.JobList); ok {
 				c.order("2025.2")
@@ -258,7 +239,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	})
 	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace,
 		Name: "keystone"}})
-	if err != nil || result.RequeueAfter != controller.MinRequeueInterval || !batchjob.IsSuspended(&c.jobs()[0]) {
-		t.Errorf("%+v, %v; Job suspended: %v", result, err, batchjob.IsSuspended(&c.jobs()[0]))
+	if err != nil || result.RequeueAfter != controller.MinRequeueInterval || !batchjob.IsSuspended(&c.Jobs()[0]) {
+		t.Errorf("%+v, %v; Job suspended: %v", result, err, batchjob.IsSuspended(&c.Jobs()[0]))
 	}
 }

@@ -72,11 +72,11 @@ var lives = map[string]lifecycleCase{
 	},
 	"first sync": {
 		live: func(c *cluster, r *Reconciler) {
-			c.must(c.api.Delete(context.Background(), secret()))
+			c.Must(c.API.Delete(context.Background(), secret()))
 			for range 4 {
 				c.pass(r)
 			}
-			c.must(c.api.Create(context.Background(), secret()))
+			c.Must(c.API.Create(context.Background(), secret()))
 			c.reconcileUntil(r, "the end", finished)
 		},
 		want:   []string{"sync/db-sync 2025.1 #1", "sync/db-sync 2025.1 #2"},
@@ -143,7 +143,7 @@ var lives = map[string]lifecycleCase{
 	"cancelled": {
 		from: "2025.1",
 		live: func(c *cluster, r *Reconciler) {
-			c.unpullable = image1("2025.2")
+			c.Unpullable = image1("2025.2")
 			c.order("2025.2")
 			c.reconcileUntil(r, "a pod that waits", func(*openstackv1.DatabaseSync) bool {
 				pods := c.stepPods()
@@ -164,7 +164,7 @@ var lives = map[string]lifecycleCase{
 			c.order("2025.2")
 			for _, step := range []string{"expand/expand 2025.2 #2", "contract/contract 2025.2 #1"} {
 				c.reconcileUntil(r, step, func(*openstackv1.DatabaseSync) bool { return slices.Contains(c.starts, step) })
-				c.must(c.api.DeleteAllOf(context.Background(), &batchv1.Job{})) // While it runs.
+				c.Must(c.API.DeleteAllOf(context.Background(), &batchv1.Job{})) // While it runs.
 			}
 			c.reconcileUntil(r, "the end", finished)
 		},
@@ -251,10 +251,10 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 	if l.found != "" {
 		c.serves, c.startedAttempts = []string{l.found}, []string{l.found}
 	}
-	a := crash.New(c.api, at)
+	a := crash.New(c.API, at)
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
-		other := c.reconciler(c.api)
+		other := c.reconciler(c.API)
 		if l.reordered {
 			c.order("2025.1")
 			for range 12 {
@@ -267,12 +267,12 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 			return
 		}
 		for range 120 {
-			c.clock.SetTime(c.clock.Now().Add(c.pass(other)))
+			c.Clock.SetTime(c.Clock.Now().Add(c.pass(other)))
 			if decided(c.sync()) {
 				break
 			}
 		}
-		c.clock.SetTime(c.clock.Now().Add(25 * time.Hour)) // Finished Jobs are deleted.
+		c.Clock.SetTime(c.Clock.Now().Add(25 * time.Hour)) // Finished Jobs are deleted.
 		for range 3 {
 			c.tick()
 		}
@@ -284,9 +284,7 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 // verify checks the invariants at the end of a life cycle.
 func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 	t.Helper()
-	for _, v := range c.violations {
-		t.Error(v)
-	}
+	c.Verify()
 	if len(c.serves) != 1 || c.serves[0] != l.serves {
 		t.Errorf("the schema serves %v", c.serves)
 	}

@@ -60,23 +60,14 @@ func done(history []record, s step) bool {
 }
 
 // failures returns the number of failed attempts of a step for a request.
-func failures(history []record, s step, request string) int {
-	n := 0
+func failures(history []record, s step, request string) int32 {
+	n := int32(0)
 	for i := range history {
 		if r := &history[i]; r.Hash == s.hash && r.Request == request && r.Result == openstackv1.StepFailed {
 			n++
 		}
 	}
 	return n
-}
-
-// backoff returns the delay after the n-th failure, counted from 1.
-func backoff(n int) time.Duration {
-	wait := firstBackoff
-	for ; n > 1 && wait < maxBackoff; n-- {
-		wait *= 2
-	}
-	return min(wait, maxBackoff)
 }
 
 // reached returns the newest release to which steps have started to upgrade the schema, and their phase; "" if no step ran

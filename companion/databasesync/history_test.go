@@ -3,19 +3,9 @@ package databasesync
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
-
-func TestBackoff(t *testing.T) {
-	for n, want := range map[int]time.Duration{1: 10 * time.Second, 2: 20 * time.Second, 6: 320 * time.Second, 7: 10 * time.Minute,
-		1000: 10 * time.Minute} {
-		if got := backoff(n); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
-	}
-}
 
 // TestTrimmed: records of a step that always fails do not displace successful ones.
 func TestTrimmed(t *testing.T) {

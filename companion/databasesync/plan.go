@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
@@ -225,7 +226,7 @@ func (obs *observation) retryAt(last *record, s step) time.Time {
 	if n == 0 || last.Result != openstackv1.StepFailed {
 		return obs.now
 	}
-	wait := backoff(n)
+	wait := batchjob.Backoff(firstBackoff, maxBackoff, n)
 	if last.Finished.Sub(obs.now) > wait {
 		return obs.now // The clock was set back: the time since the failure is unknown.
 	}

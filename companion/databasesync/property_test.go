@@ -29,7 +29,7 @@ func TestAnyHistory(t *testing.T) {
 		c := newCluster(t, first, secret())
 		codes := map[phase]int32{}
 		c.exits = func(r record) int32 { return codes[phaseOf(&r)] }
-		api := crash.New(c.api, crash.NoFault)
+		api := crash.New(c.API, crash.NoFault)
 		r := c.reconciler(api.Client())
 		releases := rapid.SampledFrom(release.Releases())
 		passes := func(r *Reconciler, most int) {
@@ -46,20 +46,20 @@ func TestAnyHistory(t *testing.T) {
 				})
 			case "retry":
 				c.edit(func(s *openstackv1.DatabaseSync) {
-					metav1.SetMetaDataAnnotation(&s.ObjectMeta, RetryAnnotation, c.clock.Now().String())
+					metav1.SetMetaDataAnnotation(&s.ObjectMeta, RetryAnnotation, c.Clock.Now().String())
 				})
 			case "code":
 				codes[rapid.SampledFrom([]phase{syncing, checking, expanding, contracting, migrating}).Draw(t, "phase")] =
 					int32(rapid.IntRange(0, 2).Draw(t, "code"))
 			case "pull":
-				c.unpullable = image1(string(releases.Draw(t, "unpullable")))
+				c.Unpullable = image1(string(releases.Draw(t, "unpullable")))
 			case "vanish":
-				if jobs := c.jobs(); len(jobs) > 0 {
+				if jobs := c.Jobs(); len(jobs) > 0 {
 					job := jobs[rapid.IntRange(0, len(jobs)-1).Draw(t, "Job")]
-					c.must(c.api.Delete(context.Background(), &job))
+					c.Must(c.API.Delete(context.Background(), &job))
 				}
 			case "clock":
-				c.clock.SetTime(c.clock.Now().Add(time.Duration(rapid.IntRange(-2, 26).Draw(t, "hours")) * time.Hour))
+				c.Clock.SetTime(c.Clock.Now().Add(time.Duration(rapid.IntRange(-2, 26).Draw(t, "hours")) * time.Hour))
 			case "fault":
 				p := crash.Point{
 					Call: rapid.IntRange(0, 40).Draw(t, "call"),
@@ -67,23 +67,21 @@ func TestAnyHistory(t *testing.T) {
 						"fault"),
 					Stale: rapid.Bool().Draw(t, "stale"),
 				}
-				api = crash.New(c.api, p)
+				api = crash.New(c.API, p)
 				c.onPass = api.ReconcileDone
-				api.OnConcurrentWrite = func() { passes(c.reconciler(c.api), 20) }
+				api.OnConcurrentWrite = func() { passes(c.reconciler(c.API), 20) }
 				r = c.reconciler(api.Client())
 			}
 			passes(r, 12)
 		}
 		clear(codes)
-		c.unpullable = ""
+		c.Unpullable = ""
 		started, _ := reached(c.sync().Status.History) // A Job that disappeared may have run.
 		if newest := max(c.newest(), started); newest != "" {
 			c.order(newest)
 		}
 		c.reconcileUntil(r, "the end", finished)
-		for _, v := range c.violations {
-			t.Error(v)
-		}
+		c.Verify()
 		if s := c.sync(); !slices.Equal(c.serves, []string{s.Spec.Release}) || len(s.Status.History) > maxRecords {
 			t.Errorf("the schema serves %v", c.serves)
 		}

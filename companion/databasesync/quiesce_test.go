@@ -123,7 +123,7 @@ func (g fixture) order(release string) {
 // TestQuiescePatch: in a complete life cycle, only a different release stops consumers.
 func TestQuiescePatch(t *testing.T) {
 	c := newCluster(t, quiesced(keystone("2025.1")), secret())
-	r, stops := c.reconciler(c.api), 0
+	r, stops := c.reconciler(c.API), 0
 	c.onPass = func() {
 		if c.sync().Status.Quiesce && len(c.servicePods()) == 0 {
 			stops++
@@ -142,7 +142,5 @@ func TestQuiescePatch(t *testing.T) {
 		t.Error("another release does not")
 	}
 	c.reconcileUntil(r, "pods again", func(*openstackv1.DatabaseSync) bool { return len(c.servicePods()) == 2 })
-	for _, v := range c.violations {
-		t.Error(v)
-	}
+	c.Verify()
 }

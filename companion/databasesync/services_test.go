@@ -123,7 +123,7 @@ func TestServices(t *testing.T) {
 				if requested == tc.found && requested != "" {
 					c.serves, c.startedAttempts = []string{"2025.1"}, []string{"2025.1"}
 				}
-				r := c.reconciler(c.api)
+				r := c.reconciler(c.API)
 				r.Output = func(context.Context, *corev1.Pod, string) (string, error) { return requested, nil }
 				for i, release := range releases {
 					if i > 0 {
@@ -131,9 +131,7 @@ func TestServices(t *testing.T) {
 					}
 					c.reconcileUntil(r, "the end", finished)
 				}
-				for _, v := range c.violations {
-					t.Error(v)
-				}
+				c.Verify()
 				var out []string
 				for _, s := range c.starts {
 					step, attempt, _ := strings.Cut(s, " "+releases[len(releases)-1]+" ")

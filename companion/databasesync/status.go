@@ -85,23 +85,10 @@ func (obs *observation) busyMessage() string {
 func (obs *observation) failure(last *record, at time.Time) string {
 	out := fmt.Sprintf("step %s of release %s failed, attempt %d: %s. "+
 		"It is retried at %s, or immediately when annotation %s is set to a new value",
-		last.Step, last.Release, last.Attempt, failureMessage(last), at.UTC().Format(time.RFC3339), RetryAnnotation)
+		last.Step, last.Release, last.Attempt, batchjob.DescribeFailure(last.ExitCode, last.Log), at.UTC().Format(time.RFC3339), RetryAnnotation)
 	if release, _ := reached(obs.sync.Status.History[:len(obs.sync.Status.History)-1]); obs.fresh() && release != "" &&
 		release != last.Release {
 		out += fmt.Sprintf(". The schema may already be that of release %s and cannot be downgraded", release)
 	}
 	return out
-}
-
-// failureMessage returns a short reason for the failure of an attempt.
-func failureMessage(r *record) string {
-	const limit = 300
-	line := condition.Truncate(batchjob.LastLine(r.Log), limit)
-	switch {
-	case r.ExitCode == nil:
-		return cmp.Or(line, "the result of the run is unknown")
-	case line == "":
-		return fmt.Sprintf("exit code %d", *r.ExitCode)
-	}
-	return fmt.Sprintf("exit code %d, %s", *r.ExitCode, line)
 }

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 )
 
 // timeline records the externally visible behavior of a DatabaseSync: its phase and conditions when they change, and events.
@@ -43,12 +43,12 @@ func (s *timeline) watch(c *cluster) {
 // TestScenario: the visible behavior for a new database, and for an upgrade with a step that fails once.
 func TestScenario(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
-	r := c.reconciler(c.api)
-	got, failed := &timeline{}, value(t, "companion_database_sync_failures_total")
+	r := c.reconciler(c.API)
+	got, failed := &timeline{}, controllertest.Series(t, metrics, "")["companion_database_sync_failures_total"]
 	ran := 0.0
 	c.onPass = func() {
 		got.watch(c)
-		ran = max(ran, value(t, "companion_database_sync_running"))
+		ran = max(ran, controllertest.Series(t, metrics, "")["companion_database_sync_running"])
 	}
 	c.reconcileUntil(r, "the end", finished)
 	fails := 1
@@ -103,38 +103,16 @@ func TestScenario(t *testing.T) {
 	if diff := cmp.Diff(want, got.lines); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if now := value(t, "companion_database_sync_running"); ran != 1 || now != 0 {
+	if now := controllertest.Series(t, metrics, "")["companion_database_sync_running"]; ran != 1 || now != 0 {
 		t.Errorf("at most %v steps ran, and %v do", ran, now)
 	}
-	if n := value(t, "companion_database_sync_failures_total") - failed; n != 1 {
+	if n := controllertest.Series(t, metrics, "")["companion_database_sync_failures_total"] - failed; n != 1 {
 		t.Errorf("%v failures", n)
 	}
 	ended := last(c.sync()).Finished
-	if at := value(t, "companion_database_sync_last_success_timestamp_seconds"); at != float64(ended.Unix()) {
+	if at := controllertest.Series(t, metrics, "")["companion_database_sync_last_success_timestamp_seconds"]; at != float64(ended.Unix()) {
 		t.Errorf("the last success was at %v, not at %v", at, ended.Unix())
 	}
-}
-
-// value returns the value of a metric of the only DatabaseSync.
-func value(t *testing.T, name string) float64 {
-	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	if err := metrics.Register(registry); err != nil {
-		t.Fatal(err)
-	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := 0.0
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == name {
-				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
-			}
-		}
-	}
-	return sum
 }
 
 // TestRequeue: the next pass follows immediately while there are changes, at a known time, or otherwise after a few seconds

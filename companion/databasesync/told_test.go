@@ -57,18 +57,3 @@ func TestRecognized(t *testing.T) {
 		t.Errorf("%s: %+v", p.phase, s)
 	}
 }
-
-// TestFailureMessage: the message is the last output line of a step, truncated.
-func TestFailureMessage(t *testing.T) {
-	for want, r := range map[string]record{
-		"the result of the run is unknown":         {},
-		"its pod no longer exists":                 {Log: "its pod no longer exists"},
-		"exit code 0":                              {ExitCode: new(int32(0))},
-		"exit code 7, refused":                     {ExitCode: new(int32(7)), Log: "step output\nrefused"},
-		"exit code 1, " + strings.Repeat("x", 300): {ExitCode: new(int32(1)), Log: strings.Repeat("x", 301)},
-	} {
-		if got := failureMessage(&r); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

@@ -171,7 +171,7 @@ func TestRevision(t *testing.T) {
 // TestUnreadableOutput: a version step with an unreadable output has failed and is retried; other steps are not.
 func TestUnreadableOutput(t *testing.T) {
 	c := newCluster(t, identified(keystone("2025.1")), secret())
-	r := c.reconciler(c.api)
+	r := c.reconciler(c.API)
 	read := r.Output
 	r.Output = func(context.Context, *corev1.Pod, string) (string, error) { return "", errors.New("no log") }
 	c.reconcileUntil(r, "a failure", func(s *openstackv1.DatabaseSync) bool { return s.Status.Phase == openstackv1.SyncPhaseFailed })
@@ -190,7 +190,7 @@ func TestUnreadableOutput(t *testing.T) {
 func TestTermination(t *testing.T) {
 	c := newCluster(t, identified(keystone("2026.1")), secret())
 	c.serves, c.startedAttempts = []string{"2025.1"}, []string{"2025.1"}
-	r := c.reconciler(c.api)
+	r := c.reconciler(c.API)
 	r.Output = func(context.Context, *corev1.Pod, string) (string, error) { return "", errors.New("no log") }
 	c.messages = true
 	c.reconcileUntil(r, "the schema's release", func(s *openstackv1.DatabaseSync) bool { return s.Status.InstalledRelease != "" })

@@ -3,17 +3,14 @@ package databasesync
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
@@ -38,8 +35,7 @@ type observation struct {
 }
 
 // observe reads the state live, without a cache, because passes are rare and a step cannot be reverted. The DatabaseSync is
-// read before and after its Jobs; a change in between is a conflict error. So a record without a Job is older than the list
-// of Jobs, and a Job is older than the record with which it is released.
+// read before and after its Jobs; a change in between is a conflict error.
 func observe(ctx context.Context, env *controller.Env, sync *openstackv1.DatabaseSync) (*observation, error) {
 	reader, key := env.Reader, client.ObjectKeyFromObject(sync)
 	managed := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{syncLabel: syncLabelValue(key.Name)}}
@@ -51,14 +47,9 @@ func observe(ctx context.Context, env *controller.Env, sync *openstackv1.Databas
 	if err := reader.List(ctx, pods, managed...); err != nil {
 		return nil, fmt.Errorf("cannot list the schema's pods: %w", err)
 	}
-	requeue := &openstackv1.DatabaseSync{}
-	err := client.IgnoreNotFound(reader.Get(ctx, key, requeue))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("cannot read the DatabaseSync: %w", err)
-	case requeue.ResourceVersion != sync.ResourceVersion:
-		return nil, apierrors.NewConflict(openstackv1.GroupVersion.WithResource("databasesyncs").GroupResource(), key.Name,
-			errors.New("it changed while its Jobs were read"))
+	err := batchjob.CheckUnchanged(ctx, reader, "DatabaseSync", sync, &openstackv1.DatabaseSync{})
+	if err != nil {
+		return nil, err
 	}
 	w := &observation{sync: sync, now: env.Clock.Now(), jobs: jobs.Items, pods: pods.Items}
 	slices.SortStableFunc(w.jobs, func(a, b batchv1.Job) int {
@@ -93,7 +84,7 @@ func (obs *observation) parseOutput(ctx context.Context, env *controller.Env) {
 		return
 	}
 	job := obs.job(current)
-	if job == nil || !obs.isFinished(job) {
+	if job == nil || !batchjob.HasEnded(job, obs.pods) {
 		return
 	}
 	res := batchjob.GetResult(job, obs.pods)
@@ -102,9 +93,8 @@ func (obs *observation) parseOutput(ctx context.Context, env *controller.Env) {
 		s.classifyExitCode(res.Code) != openstackv1.StepFailed {
 		return
 	}
-	text, err := env.Output(ctx, res.Pod, res.Container)
-	if obs.versionOutput, obs.output = cmp.Or(obs.versionOutput, text), text; err != nil {
-		log.FromContext(ctx).Error(err, "cannot read the output of a step", "pod", res.Pod.Name)
+	text, readable := batchjob.ReadOutput(ctx, env, res)
+	if obs.versionOutput, obs.output = cmp.Or(obs.versionOutput, text), text; !readable {
 		obs.output = "its output cannot be read"
 	}
 }
@@ -191,18 +181,6 @@ func (obs *observation) job(r *record) *batchv1.Job {
 		}
 	}
 	return nil
-}
-
-// hasStarted reports whether a pod of the Job has started, or may have started: its containers ran, or it was deleted.
-func (obs *observation) hasStarted(job *batchv1.Job) bool {
-	return job.Status.Failed+job.Status.Succeeded > 0 ||
-		slices.ContainsFunc(batchjob.ListPods(job, obs.pods), func(p corev1.Pod) bool { return batchjob.Started(&p) })
-}
-
-// isFinished reports whether a Job has ended and has no pods that may write.
-func (obs *observation) isFinished(job *batchv1.Job) bool {
-	return batchjob.IsFinished(job) && !slices.ContainsFunc(batchjob.ListPods(job, obs.pods),
-		func(p corev1.Pod) bool { return consumer.Running(&p) })
 }
 
 // busy returns a process that may still write to the database: a Job that was released and has not ended, or a pod that

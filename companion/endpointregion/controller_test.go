@@ -37,12 +37,7 @@ const (
 )
 
 var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, openstackv1.AddToScheme} {
-		if err := add(s); err != nil {
-			panic(err)
-		}
-	}
+	s := crash.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme)
 	s.AddKnownTypeWithName(korc.Version.WithKind("Endpoint"), &unstructured.Unstructured{})
 	return s
 }()

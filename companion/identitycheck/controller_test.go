@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,15 +34,7 @@ const (
 
 var (
 	start  = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
-	scheme = func() *runtime.Scheme {
-		s := runtime.NewScheme()
-		for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, openstackv1.AddToScheme} {
-			if err := add(s); err != nil {
-				panic(err)
-			}
-		}
-		return s
-	}()
+	scheme = crash.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme)
 )
 
 // cluster is the environment of the controller, with all of its output.
@@ -127,7 +118,7 @@ func TestOutage(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	c.keystone.SetDown(true)
-	const three = 3 // As in the status, the metric and docs/reliability.md.
+	const three = 3 // As in the status, the metric and docs/explanation/companion.md.
 	for failed := range three + 2 {
 		if got := c.reachable().Status; (got == metav1.ConditionTrue) != (failed < three) {
 			t.Errorf("it is %s after %d failures", got, failed)

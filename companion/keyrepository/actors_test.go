@@ -2,22 +2,19 @@ package keyrepository
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer/consumertest"
 )
 
 // users request a token, or store a credential, with every pod. Expired tokens are removed.
 func (c *cluster) users() {
-	now := c.clock.Now()
+	now := c.Clock.Now()
 	c.sealed = slices.DeleteFunc(c.sealed, func(s sealed) bool { return !s.expires.IsZero() && !s.expires.After(now) })
 	for _, pod := range slices.Sorted(maps.Keys(c.mounted)) {
 		set := c.mounted[pod]
@@ -47,70 +44,25 @@ func (c *cluster) kubelets() {
 
 // deployments replace one pod at a time, the new one first.
 func (c *cluster) deployments() {
-	ctx := context.Background()
-	d := &appsv1.Deployment{}
-	if c.noRollout || c.api.Get(ctx, key("keystone"), d) != nil {
+	if c.noRollout {
 		return
 	}
-	pods := &corev1.PodList{}
-	c.must(c.api.List(ctx, pods, client.MatchingLabels(d.Spec.Selector.MatchLabels)))
-	annotation := podAnnotation(secretName)
-	var updated, old []corev1.Pod
-	for _, p := range pods.Items {
-		if p.Annotations[annotation] == d.Spec.Template.Annotations[annotation] {
-			updated = append(updated, p)
-		} else {
-			old = append(old, p)
-		}
-	}
-	want := int(*d.Spec.Replicas)
 	set := c.set()
-	switch {
-	case len(pods.Items) > want:
-		c.must(c.api.Delete(ctx, &old[0]))
-		delete(c.mounted, old[0].Name)
-		old = old[1:]
-	case len(updated) < want && set != nil:
-		c.podCount++
-		pod := corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: fmt.Sprintf("keystone-%03d", c.podCount), Namespace: namespace,
-				Labels: d.Spec.Template.Labels, Annotations: maps.Clone(d.Spec.Template.Annotations),
-			},
-			Status: corev1.PodStatus{Phase: corev1.PodRunning},
-		}
-		c.must(c.api.Create(ctx, &pod))
-		c.mounted[pod.Name] = set
-		updated = append(updated, pod)
-	}
-	if n := int32(len(updated) + len(old)); d.Status.Replicas != n || d.Status.UpdatedReplicas != int32(len(updated)) {
-		d.Status.Replicas, d.Status.UpdatedReplicas = n, int32(len(updated))
-		c.must(c.api.Status().Update(ctx, d))
-	}
+	c.Must((&consumertest.Rollout{
+		API: c.API, IsUpdated: consumertest.HasAnnotation(podAnnotation(secretName)), CanStart: set != nil, PodCount: &c.podCount,
+		Created: func(p *corev1.Pod) { c.mounted[p.Name] = set }, Deleted: func(p *corev1.Pod) { delete(c.mounted, p.Name) },
+	}).Step(context.Background(), key("keystone")))
 }
 
-// jobs encrypt all stored credentials with the primary key.
-func (c *cluster) jobs() {
-	ctx := context.Background()
-	list := &batchv1.JobList{}
-	c.must(c.api.List(ctx, list))
-	for _, j := range list.Items {
-		if len(j.Status.Conditions) > 0 {
-			continue
-		}
-		end := batchv1.JobComplete
-		if c.jobFails {
-			end = batchv1.JobFailed
-		} else {
-			c.jobRuns[j.Name]++
-			set := c.set()
-			for i := range c.sealed {
-				c.sealed[i].key = set[set.Primary()]
-			}
-		}
-		j.Status.Conditions = []batchv1.JobCondition{{
-			Type: end, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Time{Time: c.clock.Now()}, Message: "it ended",
-		}}
-		c.must(c.api.Status().Update(ctx, &j))
+// migrate encrypts all stored credentials with the primary key.
+func (c *cluster) migrate(p *corev1.Pod) (code int32, message string) {
+	if c.jobFails {
+		return 1, ""
 	}
+	c.jobRuns[metav1.GetControllerOf(p).Name]++
+	set := c.set()
+	for i := range c.sealed {
+		c.sealed[i].key = set[set.Primary()]
+	}
+	return 0, ""
 }

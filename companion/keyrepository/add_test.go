@@ -5,12 +5,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 )
 
 // TestAdd wires the controller to a manager without connections.
@@ -49,42 +49,18 @@ func TestUses(t *testing.T) {
 
 // TestMetrics checks that a KeyRepository's metrics are created and deleted with it.
 func TestMetrics(t *testing.T) {
-	count := func() int { return seriesOf(t, "keystone-fernet-keys") }
+	count := func() int { return len(controllertest.Series(t, metrics, "keystone-fernet-keys")) }
 	before := count()
 	c, r := start(t, fernet())
 	if count() == 0 {
 		t.Fatal("no metrics")
 	}
 	request := c.request()
-	c.must(c.api.Delete(context.Background(), &openstackv1.KeyRepository{ObjectMeta: c.repo().ObjectMeta}))
+	c.Must(c.API.Delete(context.Background(), &openstackv1.KeyRepository{ObjectMeta: c.repo().ObjectMeta}))
 	if _, err := r.Reconcile(context.Background(), request); err != nil {
 		t.Fatal(err)
 	}
 	if after := count(); after != 0 {
 		t.Errorf("%d series before, %d after", before, after)
 	}
-}
-
-// seriesOf counts the series of one KeyRepository.
-func seriesOf(t *testing.T, repository string) int {
-	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	if err := metrics.Register(registry); err != nil {
-		t.Fatal(err)
-	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if l.GetName() == "name" && l.GetValue() == repository {
-					n++
-				}
-			}
-		}
-	}
-	return n
 }

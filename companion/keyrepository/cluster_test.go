@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -27,6 +26,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob/batchjobtest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
@@ -38,14 +38,7 @@ const (
 )
 
 var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme,
-	} {
-		if err := add(s); err != nil {
-			panic(err)
-		}
-	}
+	s := crash.NewScheme(appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
 	for _, k := range []struct{ gvk, list string }{{"PushSecret", "PushSecretList"}, {"ExternalSecret", "ExternalSecretList"}} {
 		gvk := pushSecretKind
 		if k.gvk == externalSecretKind.Kind {
@@ -64,13 +57,12 @@ type sealed struct {
 	expires time.Time // zero: never
 }
 
-// cluster simulates the environment of the controller: users, the Deployment's controller, kubelets, Jobs and External
-// Secrets with its store. It writes without the controller's client, and is as slow and unfavorable as possible: in every
-// other pod, the kubelet never updates a mounted Secret.
+// cluster simulates the environment of the controller: a cluster that runs its Jobs, users, the Deployment's controller,
+// kubelets and External Secrets with its store. It writes without the controller's client, and is as slow and unfavorable as
+// possible: in every other pod, the kubelet never updates a mounted Secret.
 type cluster struct {
-	t     testing.TB
-	api   client.WithWatch
-	clock *clocktesting.FakePassiveClock
+	*batchjobtest.Cluster
+
 	// random is the source of all random values including the keys, so that runs are deterministic.
 	random *rand.ChaCha8
 	events *events.FakeRecorder
@@ -86,25 +78,25 @@ type cluster struct {
 	storeDown bool
 	// jobFails makes migrations fail, noRollout stops the Deployment's controller.
 	jobFails, noRollout bool
-	podCount            int
-	jobRuns             map[string]int
+	// podCount counts the pods of the Deployment.
+	podCount int
+	jobRuns  map[string]int
 	// primary of the Secret at the last check, to detect several rotations in one write.
 	primary int
 	// onPass is called after each pass.
 	onPass func()
-	// violations of invariants.
-	violations []string
 }
 
 func newCluster(t testing.TB, repo *openstackv1.KeyRepository, more ...client.Object) *cluster {
 	t.Helper()
+	api := crash.NewServer(scheme, []client.Object{&openstackv1.KeyRepository{}}, append([]client.Object{repo}, more...)...)
 	c := &cluster{
-		t: t, clock: clocktesting.NewFakePassiveClock(time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)),
-		random: rand.NewChaCha8([32]byte{1}), events: events.NewFakeRecorder(10000),
+		Cluster: batchjobtest.New(t, api, time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)),
+		random:  rand.NewChaCha8([32]byte{1}), events: events.NewFakeRecorder(10000),
 		mounted: map[string]keys.Set{}, store: map[string]map[string][]byte{}, jobRuns: map[string]int{},
 		lifetime: 49 * time.Hour,
 	}
-	c.api = crash.NewServer(scheme, []client.Object{&openstackv1.KeyRepository{}}, append([]client.Object{repo}, more...)...)
+	c.Run = c.migrate
 	return c
 }
 
@@ -157,12 +149,12 @@ func deployment() *appsv1.Deployment {
 }
 
 func (c *cluster) reconciler(writer client.Client, reader client.Reader) *Reconciler {
-	return &Reconciler{Client: writer, Reader: reader, Events: c.events, Clock: c.clock, Random: c.random}
+	return &Reconciler{Client: writer, Reader: reader, Events: c.events, Clock: c.Clock, Random: c.random}
 }
 
 func (c *cluster) repo() *openstackv1.KeyRepository {
 	list := &openstackv1.KeyRepositoryList{}
-	c.must(c.api.List(context.Background(), list))
+	c.Must(c.API.List(context.Background(), list))
 	return &list.Items[0]
 }
 
@@ -177,7 +169,7 @@ func key(name string) types.NamespacedName {
 // secret returns nil if the Secret does not exist.
 func (c *cluster) secret() *corev1.Secret {
 	s := &corev1.Secret{}
-	if c.api.Get(context.Background(), key(secretName), s) != nil {
+	if c.API.Get(context.Background(), key(secretName), s) != nil {
 		return nil
 	}
 	return s
@@ -196,17 +188,6 @@ func (c *cluster) set() keys.Set {
 	return set
 }
 
-func (c *cluster) must(err error) {
-	c.t.Helper()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-func (c *cluster) violatedf(format string, args ...any) {
-	c.violations = append(c.violations, fmt.Sprintf(format, args...))
-}
-
 // watch is called after every write of the controller.
 func (c *cluster) watch() {
 	set := c.set()
@@ -215,11 +196,11 @@ func (c *cluster) watch() {
 	}
 	if now := set.Primary(); now != c.primary {
 		if c.primary != 0 && now != c.primary+1 {
-			c.violatedf("primary went from %d to %d", c.primary, now)
+			c.Violatedf("primary went from %d to %d", c.primary, now)
 		}
 		for pod, mounted := range c.mounted {
 			if mounted.Primary() < c.primary {
-				c.violatedf("rotated to %d while pod %s was at %d", now, pod, mounted.Primary())
+				c.Violatedf("rotated to %d while pod %s was at %d", now, pod, mounted.Primary())
 			}
 		}
 		c.primary = now
@@ -236,7 +217,7 @@ func (c *cluster) check() {
 	for _, s := range c.sealed {
 		for name, set := range readers {
 			if !containsKey(set, s.key) {
-				c.violatedf("%s: pod %s with keys %v cannot decrypt all data", c.clock.Now().Format(time.DateTime), name, set.Indexes())
+				c.Violatedf("%s: pod %s with keys %v cannot decrypt all data", c.Clock.Now().Format(time.DateTime), name, set.Indexes())
 			}
 		}
 	}
@@ -251,7 +232,7 @@ func (c *cluster) tick() {
 	c.users()
 	c.kubelets()
 	c.deployments()
-	c.jobs()
+	c.Tick()
 	c.externalSecrets()
 	c.check()
 }
@@ -269,7 +250,7 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 		return result.RequeueAfter
 	}
 	if err != nil || result.RequeueAfter == controller.Poll {
-		c.clock.SetTime(c.clock.Now().Add(controller.Poll))
+		c.Clock.SetTime(c.Clock.Now().Add(controller.Poll))
 		c.tick()
 	}
 	return 0
@@ -278,23 +259,23 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 // removePods removes all pods, as after the deletion of a Deployment.
 func (c *cluster) removePods() {
 	pods := &corev1.PodList{}
-	c.must(c.api.List(context.Background(), pods))
+	c.Must(c.API.List(context.Background(), pods))
 	for i := range pods.Items {
-		c.must(c.api.Delete(context.Background(), &pods.Items[i]))
+		c.Must(c.API.Delete(context.Background(), &pods.Items[i]))
 	}
 	clear(c.mounted)
 }
 
 // run reconciles until only time is awaited. It fails the test if that does not happen.
 func (c *cluster) run(r *Reconciler) {
-	c.t.Helper()
+	c.T.Helper()
 	const passes = 100
 	for range passes {
 		if c.pass(r) > 0 {
 			return
 		}
 	}
-	c.t.Fatalf("does not converge: %s", conditionsOf(c.repo()))
+	c.T.Fatalf("does not converge: %s", conditionsOf(c.repo()))
 }
 
 func conditionsOf(r *openstackv1.KeyRepository) string {

@@ -23,7 +23,7 @@ import (
 func start(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconciler) {
 	t.Helper()
 	c := newCluster(t, repo, deployment())
-	r := c.reconciler(c.api, c.api)
+	r := c.reconciler(c.API, c.API)
 	c.run(r)
 	return c, r
 }
@@ -36,55 +36,55 @@ func (c *cluster) reconcileN(r *Reconciler) {
 }
 
 func (c *cluster) change(do func(*openstackv1.KeyRepository)) {
-	c.t.Helper()
+	c.T.Helper()
 	repo := c.repo()
 	do(repo)
 	repo.Generation++
-	c.must(c.api.Update(context.Background(), repo))
+	c.Must(c.API.Update(context.Background(), repo))
 }
 
 func (c *cluster) annotate(name, value string) {
-	c.t.Helper()
+	c.T.Helper()
 	c.change(func(r *openstackv1.KeyRepository) { metav1.SetMetaDataAnnotation(&r.ObjectMeta, name, value) })
 }
 
 func (c *cluster) edit(do func(*corev1.Secret)) {
-	c.t.Helper()
+	c.T.Helper()
 	s := c.secret()
 	do(s)
-	c.must(c.api.Update(context.Background(), s))
+	c.Must(c.API.Update(context.Background(), s))
 }
 
 func (c *cluster) deleteSecret() {
-	c.t.Helper()
-	c.must(c.api.Delete(context.Background(), c.secret()))
+	c.T.Helper()
+	c.Must(c.API.Delete(context.Background(), c.secret()))
 }
 
 // expect compares a condition: "True KeysReady". Its message must contain the words.
 func (c *cluster) expect(condition, want string, wantParts ...string) {
-	c.t.Helper()
+	c.T.Helper()
 	repo := c.repo()
 	got := meta.FindStatusCondition(repo.Status.Conditions, condition)
 	if got == nil {
-		c.t.Fatalf("no condition %s", condition)
+		c.T.Fatalf("no condition %s", condition)
 		return
 	}
 	if text := string(got.Status) + " " + got.Reason; text != want {
-		c.t.Errorf("%s is %s, not %s: %s", condition, text, want, got.Message)
+		c.T.Errorf("%s is %s, not %s: %s", condition, text, want, got.Message)
 	}
 	for _, w := range wantParts {
 		if !strings.Contains(got.Message, w) {
-			c.t.Errorf("the message of %s does not contain %q: %s", condition, w, got.Message)
+			c.T.Errorf("the message of %s does not contain %q: %s", condition, w, got.Message)
 		}
 	}
 	if got.ObservedGeneration != repo.Generation || repo.Status.ObservedGeneration != repo.Generation {
-		c.t.Errorf("%s is of generation %d, not %d", condition, got.ObservedGeneration, repo.Generation)
+		c.T.Errorf("%s is of generation %d, not %d", condition, got.ObservedGeneration, repo.Generation)
 	}
 }
 
 // recordedText returns the events so far with their reasons, and fails if one reveals a key.
 func (c *cluster) recordedText() string {
-	c.t.Helper()
+	c.T.Helper()
 	var all []string
 	for len(c.events.Events) > 0 {
 		all = append(all, <-c.events.Events)
@@ -92,22 +92,15 @@ func (c *cluster) recordedText() string {
 	text := strings.Join(all, "\n")
 	for _, k := range c.set() {
 		if strings.Contains(text, string(k)) {
-			c.t.Error("an event reveals a key")
+			c.T.Error("an event reveals a key")
 		}
 	}
 	return text
 }
 
-func (c *cluster) clean() {
-	c.t.Helper()
-	for _, v := range c.violations {
-		c.t.Error(v)
-	}
-}
-
 func TestCreate(t *testing.T) {
 	c := newCluster(t, fernet())
-	c.reconcileN(c.reconciler(c.api, c.api))
+	c.reconcileN(c.reconciler(c.API, c.API))
 	s := c.secret()
 	if s == nil {
 		t.Fatal("no Secret")
@@ -128,7 +121,7 @@ func TestCreate(t *testing.T) {
 	if reported := c.recordedText(); !strings.Contains(reported, "Normal KeysCreated") {
 		t.Error(reported)
 	}
-	c.clean()
+	c.Verify()
 }
 
 func TestAdopt(t *testing.T) {
@@ -140,7 +133,7 @@ func TestAdopt(t *testing.T) {
 	c := newCluster(t, fernet(), deployment(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace}, Data: set.Data(),
 	})
-	r := c.reconciler(c.api, c.api)
+	r := c.reconciler(c.API, c.API)
 	c.run(r)
 	if diff := cmp.Diff(set, c.set()); diff != "" {
 		t.Error("changed existing keys: ", diff)
@@ -149,12 +142,12 @@ func TestAdopt(t *testing.T) {
 		t.Error(reported)
 	}
 	c.untilRotation(r)
-	c.clean()
+	c.Verify()
 }
 
 func TestStoreBeforeTheFirstKeys(t *testing.T) {
 	c := newCluster(t, withBackup(credential()))
-	r := c.reconciler(c.api, c.api)
+	r := c.reconciler(c.API, c.API)
 	c.storeDown = true
 	c.reconcileN(r)
 	if c.secret() != nil {
@@ -173,7 +166,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 		}
 		c.expect("BackedUp", "True Pushed")
 		copied := &corev1.Secret{}
-		if c.api.Get(context.Background(), key(secretName+"-restore"), copied) == nil {
+		if c.API.Get(context.Background(), key(secretName+"-restore"), copied) == nil {
 			t.Error("the copy of the keys is still there")
 		}
 		if reported := c.recordedText(); !strings.Contains(reported, "Normal KeysRestored") {
@@ -193,7 +186,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, withBackup(credential()))
-			r := c.reconciler(c.api, c.api)
+			r := c.reconciler(c.API, c.API)
 			c.storeDown = true
 			c.reconcileN(r)
 			tc.do(c)
@@ -208,7 +201,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 // TestStoreHasAMoment: if the store responds quickly, the first keys do not wait for the next poll.
 func TestStoreHasAMoment(t *testing.T) {
 	c := newCluster(t, withBackup(credential()))
-	result, err := c.reconciler(c.api, c.api).Reconcile(context.Background(), c.request())
+	result, err := c.reconciler(c.API, c.API).Reconcile(context.Background(), c.request())
 	if err != nil || result.RequeueAfter != storeResponseTime {
 		t.Errorf("looks again after %s: %v", result.RequeueAfter, err)
 	}
@@ -216,7 +209,7 @@ func TestStoreHasAMoment(t *testing.T) {
 
 func TestNoExternalSecrets(t *testing.T) {
 	c := newCluster(t, withBackup(fernet()))
-	absent := interceptor.NewClient(c.api, interceptor.Funcs{
+	absent := interceptor.NewClient(c.API, interceptor.Funcs{
 		List: func(ctx context.Context, api client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := l.(*unstructured.UnstructuredList); ok {
 				return &meta.NoKindMatchError{GroupKind: pushSecretKind.GroupKind()}
@@ -235,7 +228,7 @@ func TestCredentialMissing(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
 	request := c.request()
 	before := c.set()
-	c.must(c.api.Delete(context.Background(), c.repo()))
+	c.Must(c.API.Delete(context.Background(), c.repo()))
 	if _, err := r.Reconcile(context.Background(), request); err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +238,7 @@ func TestCredentialMissing(t *testing.T) {
 	// A re-created claim finds its keys.
 	repo := withBackup(fernet())
 	repo.UID = "another"
-	c.must(c.api.Create(context.Background(), repo))
+	c.Must(c.API.Create(context.Background(), repo))
 	c.reconcileN(r)
 	if c.set().Hash() != before.Hash() {
 		t.Error("not the same keys")

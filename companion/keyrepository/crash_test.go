@@ -18,10 +18,10 @@ var stride = flag.Int("crash.every", effort.Of(797, 199), "make every n-th run o
 
 // newAPI injects a fault at a point. Another leader continues until and including the next rotation.
 func newAPI(c *cluster, at crash.Point) *crash.API {
-	a := crash.New(c.api, at)
+	a := crash.New(c.API, at)
 	a.Written, c.onPass = c.watch, a.ReconcileDone
 	a.OnConcurrentWrite = func() {
-		other := c.reconciler(c.api, c.api)
+		other := c.reconciler(c.API, c.API)
 		for range 8 {
 			c.pass(other)
 		}
@@ -34,23 +34,23 @@ func newAPI(c *cluster, at crash.Point) *crash.API {
 
 // untilRotation advances the clock, with users, until the keys rotate once.
 func (c *cluster) untilRotation(r *Reconciler) {
-	c.t.Helper()
+	c.T.Helper()
 	from := c.primary
 	for range 8 {
 		at := c.repo().Status.NextRotation
 		if at == nil {
-			c.t.Fatalf("no next rotation: %s", conditionsOf(c.repo()))
+			c.T.Fatalf("no next rotation: %s", conditionsOf(c.repo()))
 			return
 		}
 		// In between, tokens expire and daily backups are made.
-		c.clock.SetTime(c.clock.Now().Add(min(at.Sub(c.clock.Now()), 60*time.Hour)))
+		c.Clock.SetTime(c.Clock.Now().Add(min(at.Sub(c.Clock.Now()), 60*time.Hour)))
 		c.tick()
 		c.run(r)
 		if c.primary > from {
 			return
 		}
 	}
-	c.t.Fatalf("does not rotate: %s", conditionsOf(c.repo()))
+	c.T.Fatalf("does not rotate: %s", conditionsOf(c.repo()))
 }
 
 // life creates keys, starts pods and rotates three times. A rotation by another leader counts, too.
@@ -63,7 +63,7 @@ func life(t testing.TB, repo *openstackv1.KeyRepository, at crash.Point) (*clust
 	for range 8 { // Without pods, the distribution is not proven.
 		c.pass(r)
 	}
-	c.must(c.api.Create(context.Background(), deployment()))
+	c.Must(c.API.Create(context.Background(), deployment()))
 	c.run(r)
 	for range 3 {
 		c.untilRotation(r)
@@ -74,9 +74,7 @@ func life(t testing.TB, repo *openstackv1.KeyRepository, at crash.Point) (*clust
 // verify checks the invariants at the end of a life.
 func verify(t testing.TB, c *cluster) {
 	t.Helper()
-	for _, v := range c.violations {
-		t.Error(v)
-	}
+	c.Verify()
 	set := c.set()
 	if set == nil {
 		t.Fatal("the Secret is missing or in disorder")

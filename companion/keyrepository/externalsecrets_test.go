@@ -26,22 +26,22 @@ func (c *cluster) externalSecrets() {
 	ctx := context.Background()
 	pushes := &unstructured.UnstructuredList{}
 	pushes.SetGroupVersionKind(pushSecretKind)
-	c.must(c.api.List(ctx, pushes))
+	c.Must(c.API.List(ctx, pushes))
 	for i := range pushes.Items {
 		c.push(&pushes.Items[i])
 	}
 	queried := &unstructured.UnstructuredList{}
 	queried.SetGroupVersionKind(externalSecretKind)
-	c.must(c.api.List(ctx, queried))
+	c.Must(c.API.List(ctx, queried))
 	for i := range queried.Items {
 		c.fetch(&queried.Items[i])
 	}
 	copies := &corev1.SecretList{}
-	c.must(c.api.List(ctx, copies))
+	c.Must(c.API.List(ctx, copies))
 	for _, s := range copies.Items {
 		owner := metav1.GetControllerOf(&s)
 		if owner != nil && !slices.ContainsFunc(queried.Items, func(e unstructured.Unstructured) bool { return e.GetUID() == owner.UID }) {
-			c.must(c.api.Delete(ctx, &s))
+			c.Must(c.API.Delete(ctx, &s))
 		}
 	}
 }
@@ -58,17 +58,17 @@ func (c *cluster) push(p *unstructured.Unstructured) {
 			delete(c.store, remoteKey(d))
 		}
 		controllerutil.RemoveFinalizer(p, pushFinalizer)
-		c.must(c.api.Update(context.Background(), p))
+		c.Must(c.API.Update(context.Background(), p))
 		return
 	}
 	if forgets && controllerutil.AddFinalizer(p, pushFinalizer) {
-		c.must(c.api.Update(context.Background(), p))
+		c.Must(c.API.Update(context.Background(), p))
 	}
 	if !c.refreshes(p) {
 		return
 	}
 	source := &corev1.Secret{}
-	if c.storeDown || c.api.Get(context.Background(), key(field(p, "selector", "secret", "name")), source) != nil {
+	if c.storeDown || c.API.Get(context.Background(), key(field(p, "selector", "secret", "name")), source) != nil {
 		c.answer(p, "False", "Errored")
 		return
 	}
@@ -84,7 +84,7 @@ func (c *cluster) push(p *unstructured.Unstructured) {
 func (c *cluster) fetch(e *unstructured.Unstructured) {
 	ctx := context.Background()
 	copied := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: field(e, "target", "name"), Namespace: namespace}}
-	exists := c.api.Get(ctx, client.ObjectKeyFromObject(copied), copied) == nil
+	exists := c.API.Get(ctx, client.ObjectKeyFromObject(copied), copied) == nil
 	_, reason, _ := readyCondition(e)
 	if !c.refreshes(e) && (exists || reason == "SecretDeleted") {
 		return
@@ -97,7 +97,7 @@ func (c *cluster) fetch(e *unstructured.Unstructured) {
 	case c.storeDown, !found && forgets && !owned:
 		c.answer(e, "False", "SecretSyncedError")
 	case !found && forgets:
-		c.must(client.IgnoreNotFound(c.api.Delete(ctx, copied)))
+		c.Must(client.IgnoreNotFound(c.API.Delete(ctx, copied)))
 		c.answer(e, "True", "SecretDeleted")
 	case !found: // The copy is retained.
 		c.answer(e, "True", "SecretSynced")
@@ -107,9 +107,9 @@ func (c *cluster) fetch(e *unstructured.Unstructured) {
 			copied.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(e, externalSecretKind)}
 		}
 		if exists {
-			c.must(c.api.Update(ctx, copied))
+			c.Must(c.API.Update(ctx, copied))
 		} else {
-			c.must(c.api.Create(ctx, copied))
+			c.Must(c.API.Create(ctx, copied))
 		}
 		c.answer(e, "True", "SecretSynced")
 	}
@@ -124,8 +124,8 @@ func (c *cluster) refreshes(o *unstructured.Unstructured) bool {
 		return true
 	}
 	interval, err := time.ParseDuration(field(o, "refreshInterval"))
-	c.must(err)
-	return interval > 0 && c.clock.Now().Sub(last) >= interval
+	c.Must(err)
+	return interval > 0 && c.Clock.Now().Sub(last) >= interval
 }
 
 func (c *cluster) answer(o *unstructured.Unstructured, status, reason string) {
@@ -133,7 +133,7 @@ func (c *cluster) answer(o *unstructured.Unstructured, status, reason string) {
 	if previous == status && had == reason && status != "True" {
 		return
 	}
-	now := c.clock.Now().Format(time.RFC3339)
+	now := c.Clock.Now().Format(time.RFC3339)
 	if status != "True" { // The time of the last success is retained.
 		now, _, _ = unstructured.NestedString(o.Object, "status", "refreshTime")
 	}
@@ -141,7 +141,7 @@ func (c *cluster) answer(o *unstructured.Unstructured, status, reason string) {
 		"refreshTime": now,
 		"conditions":  []any{map[string]any{"type": "Ready", "status": status, "reason": reason, "message": "synthetic message"}},
 	}
-	c.must(c.api.Update(context.Background(), o))
+	c.Must(c.API.Update(context.Background(), o))
 }
 
 // field returns a string in a spec.
@@ -159,7 +159,7 @@ func remoteKey(data any) string {
 func (c *cluster) pushes() []string {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(pushSecretKind)
-	c.must(c.api.List(context.Background(), list))
+	c.Must(c.API.List(context.Background(), list))
 	var out []string
 	for _, p := range list.Items {
 		out = append(out, p.GetName())
@@ -172,7 +172,7 @@ func (c *cluster) pushes() []string {
 func TestDays(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
 	for range 20 {
-		c.clock.SetTime(c.clock.Now().Add(24 * time.Hour))
+		c.Clock.SetTime(c.Clock.Now().Add(24 * time.Hour))
 		c.run(r)
 	}
 	if got := c.pushes(); len(got) != 1 {
@@ -186,7 +186,7 @@ func TestDays(t *testing.T) {
 		removed.SetGroupVersionKind(pushSecretKind)
 		removed.SetNamespace(namespace)
 		removed.SetName(name)
-		c.must(c.api.Delete(context.Background(), removed))
+		c.Must(c.API.Delete(context.Background(), removed))
 	}
 	c.tick()
 	if len(c.pushes()) != 0 || c.store["prod/keys"] == nil {
@@ -197,13 +197,13 @@ func TestDays(t *testing.T) {
 // TestRemovedEntry: an entry that was removed from the store is restored within a day.
 func TestRemovedEntry(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
-	c.clock.SetTime(c.clock.Now().Add(time.Minute))
+	c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
 	clear(c.store)
 	c.run(r)
 	if c.tick(); c.store["prod/keys"] != nil {
 		t.Fatal("today's PushSecret was executed twice")
 	}
-	c.clock.SetTime(c.clock.Now().Add(24 * time.Hour))
+	c.Clock.SetTime(c.Clock.Now().Add(24 * time.Hour))
 	c.run(r)
 	if c.tick(); c.store["prod/keys"] == nil {
 		t.Error("it is not")
@@ -216,9 +216,9 @@ func TestEditIsNotPushed(t *testing.T) {
 	good := maps.Clone(c.store["prod/keys"])
 	s := c.secret()
 	s.Data = map[string][]byte{"0": []byte("x")}
-	c.must(c.api.Update(context.Background(), s))
+	c.Must(c.API.Update(context.Background(), s))
 	for range 3 {
-		c.clock.SetTime(c.clock.Now().Add(time.Hour))
+		c.Clock.SetTime(c.Clock.Now().Add(time.Hour))
 		c.tick()
 	}
 	if !maps.EqualFunc(good, c.store["prod/keys"], slices.Equal) {

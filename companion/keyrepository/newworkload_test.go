@@ -18,7 +18,7 @@ import (
 func started(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconciler) {
 	t.Helper()
 	c := newCluster(t, repo)
-	r := c.reconciler(c.api, c.api)
+	r := c.reconciler(c.API, c.API)
 	c.reconcileN(r)
 	c.deploy(r)
 	return c, r
@@ -26,8 +26,8 @@ func started(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconcil
 
 // deploy creates the Deployment and its pods.
 func (c *cluster) deploy(r *Reconciler) {
-	c.t.Helper()
-	c.must(c.api.Create(context.Background(), deployment()))
+	c.T.Helper()
+	c.Must(c.API.Create(context.Background(), deployment()))
 	for range 3 {
 		c.tick()
 		c.run(r)
@@ -48,7 +48,7 @@ func TestNewWorkload(t *testing.T) {
 				t.Errorf("%d pods after a rotation:\n%s", c.podCount, reported)
 			}
 			c.expect("Distributed", "True EveryPod")
-			c.clean()
+			c.Verify()
 		})
 	}
 }
@@ -58,8 +58,8 @@ func TestRecreatedWorkload(t *testing.T) {
 	c, r := started(t, fernet())
 	c.untilRotation(r)
 	pods, d := c.podCount, &appsv1.Deployment{}
-	c.must(c.api.Get(context.Background(), key("keystone"), d))
-	c.must(c.api.Delete(context.Background(), d))
+	c.Must(c.API.Get(context.Background(), key("keystone"), d))
+	c.Must(c.API.Delete(context.Background(), d))
 	c.removePods()
 	c.reconcileN(r)
 	c.deploy(r)
@@ -67,7 +67,7 @@ func TestRecreatedWorkload(t *testing.T) {
 		t.Errorf("%d pods for 2 replicas", c.podCount-pods)
 	}
 	c.untilRotation(r)
-	c.clean()
+	c.Verify()
 }
 
 // TestNotNewWorkload: a workload that may have been started with other keys is restarted.
@@ -86,7 +86,7 @@ func TestNotNewWorkload(t *testing.T) {
 				c.deleteSecret()
 				repo := c.repo()
 				repo.Status = openstackv1.KeyRepositoryStatus{}
-				c.must(c.api.Status().Update(context.Background(), repo))
+				c.Must(c.API.Status().Update(context.Background(), repo))
 			}, "False SecretMissing",
 		},
 	} {
@@ -111,13 +111,13 @@ func TestNotNewWorkload(t *testing.T) {
 func TestSecretFirst(t *testing.T) {
 	c := newCluster(t, fernet())
 	var read []string
-	watched := interceptor.NewClient(c.api, interceptor.Funcs{
+	watched := interceptor.NewClient(c.API, interceptor.Funcs{
 		Get: func(ctx context.Context, api client.WithWatch, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			read = append(read, fmt.Sprintf("%T", o))
 			return api.Get(ctx, k, o, opts...)
 		},
 	})
-	c.pass(c.reconciler(c.api, watched))
+	c.pass(c.reconciler(c.API, watched))
 	secret, deployment := slices.Index(read, "*v1.Secret"), slices.Index(read, "*v1.Deployment")
 	if secret < 0 || deployment < secret {
 		t.Errorf("read %v", read)
@@ -128,13 +128,13 @@ func TestSecretFirst(t *testing.T) {
 func TestMarkSurvivesApply(t *testing.T) {
 	c, _ := started(t, fernet())
 	d := &appsv1.Deployment{}
-	c.must(c.api.Get(context.Background(), key("keystone"), d))
+	c.Must(c.API.Get(context.Background(), key("keystone"), d))
 	if d.Annotations[podAnnotation(secretName)] != c.set().Hash() || d.Spec.Template.Annotations[podAnnotation(secretName)] != "" {
 		t.Fatalf("%v, pods %v", d.Annotations, d.Spec.Template.Annotations)
 	}
 	applied := applyDeployment("keystone:2")
-	c.must(c.api.Apply(context.Background(), applied, client.FieldOwner("crossplane"), client.ForceOwnership))
-	c.must(c.api.Get(context.Background(), key("keystone"), d))
+	c.Must(c.API.Apply(context.Background(), applied, client.FieldOwner("crossplane"), client.ForceOwnership))
+	c.Must(c.API.Get(context.Background(), key("keystone"), d))
 	if d.Annotations[podAnnotation(secretName)] != c.set().Hash() {
 		t.Errorf("%v", d.Annotations)
 	}

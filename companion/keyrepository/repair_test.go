@@ -40,7 +40,7 @@ func TestDeleted(t *testing.T) {
 			"The pods still have the annotation of the previous keys.", credential(), func(c *cluster) {
 				repo := c.repo()
 				repo.Status = openstackv1.KeyRepositoryStatus{}
-				c.must(c.api.Status().Update(context.Background(), repo))
+				c.Must(c.API.Status().Update(context.Background(), repo))
 			}, false, false, "False SecretMissing", "Warning SecretMissing",
 		},
 		"FernetNoBackup": {
@@ -118,7 +118,7 @@ func TestEdited(t *testing.T) {
 				edited := c.secret()
 				c.mounted, c.sealed, c.noRollout = map[string]keys.Set{}, nil, true
 				c.reconcileN(r)
-				c.clock.SetTime(c.clock.Now().Add(60 * 24 * time.Hour))
+				c.Clock.SetTime(c.Clock.Now().Add(60 * 24 * time.Hour))
 				c.reconcileN(r)
 				if diff := cmp.Diff(edited, c.secret()); diff != "" {
 					t.Error("changed a modified Secret: ", diff)
@@ -163,7 +163,7 @@ func TestRecordRemoved(t *testing.T) {
 		}
 		c.expect("Ready", "True KeysReady")
 		c.untilRotation(r)
-		c.clean()
+		c.Verify()
 	}
 }
 
@@ -189,7 +189,7 @@ func FuzzHandEdited(f *testing.F) {
 	f.Add("0", []byte("\n"), "00", []byte("x"), `{"hash":"?","neededUntil":{"-7":"2026-01-01T00:00:00Z"}}`, true)
 	f.Fuzz(func(t *testing.T, n0 string, k0 []byte, n1 string, k1 []byte, rec string, keep bool) {
 		c := newCluster(t, credential())
-		r := c.reconciler(c.api, c.api)
+		r := c.reconciler(c.API, c.API)
 		reconcile := func() {
 			if _, err := r.Reconcile(context.Background(), c.request()); err != nil {
 				t.Fatal(err)

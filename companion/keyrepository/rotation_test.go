@@ -30,7 +30,7 @@ func TestValidation(t *testing.T) {
 			repo := fernet()
 			tc.do(repo)
 			c := newCluster(t, repo)
-			c.reconcileN(c.reconciler(c.api, c.api))
+			c.reconcileN(c.reconciler(c.API, c.API))
 			if c.secret() != nil {
 				t.Error("made keys")
 			}
@@ -39,7 +39,7 @@ func TestValidation(t *testing.T) {
 			c, r := start(t, fernet())
 			before := c.set().Hash()
 			c.change(tc.do)
-			c.clock.SetTime(c.clock.Now().Add(30 * 24 * time.Hour))
+			c.Clock.SetTime(c.Clock.Now().Add(30 * 24 * time.Hour))
 			c.reconcileN(r)
 			c.expect("Ready", "False Refused", tc.want...)
 			if c.set().Hash() != before || c.repo().Status.NextRotation != nil {
@@ -71,10 +71,10 @@ func TestRotationWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, r := start(t, withBackup(credential()))
 			tc.stop(c)
-			c.clock.SetTime(c.repo().Status.NextRotation.Time)
+			c.Clock.SetTime(c.repo().Status.NextRotation.Time)
 			c.reconcileN(r)
 			for range 6 {
-				c.clock.SetTime(c.clock.Now().Add(20 * 24 * time.Hour))
+				c.Clock.SetTime(c.Clock.Now().Add(20 * 24 * time.Hour))
 				c.reconcileN(r)
 			}
 			if c.primary != 2 {
@@ -83,15 +83,15 @@ func TestRotationWaits(t *testing.T) {
 			c.expect(tc.condition, tc.is)
 			c.expect("Ready", "True RotationWaits", "rotation due at")
 			tc.goOn(c)
-			c.clock.SetTime(c.clock.Now().Add(time.Hour))
+			c.Clock.SetTime(c.Clock.Now().Add(time.Hour))
 			c.reconcileN(r)
-			c.clock.SetTime(c.clock.Now().Add(time.Hour))
+			c.Clock.SetTime(c.Clock.Now().Add(time.Hour))
 			c.reconcileN(r)
 			c.reconcileN(r)
 			if c.primary != 3 {
 				t.Errorf("does not continue: %s", conditionsOf(c.repo()))
 			}
-			c.clean()
+			c.Verify()
 		})
 	}
 }
@@ -99,7 +99,7 @@ func TestRotationWaits(t *testing.T) {
 func TestSuspend(t *testing.T) {
 	c, r := start(t, fernet())
 	c.change(func(r *openstackv1.KeyRepository) { r.Spec.Suspend = true })
-	c.clock.SetTime(c.clock.Now().Add(30 * 24 * time.Hour))
+	c.Clock.SetTime(c.Clock.Now().Add(30 * 24 * time.Hour))
 	c.reconcileN(r)
 	c.expect("Ready", "True KeysReady")
 	if c.primary != 1 || c.repo().Status.NextRotation != nil {
@@ -110,7 +110,7 @@ func TestSuspend(t *testing.T) {
 	if c.primary != 2 {
 		t.Error("rotations that were missed are made up for, once")
 	}
-	c.clean()
+	c.Verify()
 }
 
 // TestFewerKeys changes from many keys to few, which would purge keys that tokens still require.
@@ -120,7 +120,7 @@ func TestFewerKeys(t *testing.T) {
 	repo.Spec.Token = &openstackv1.TokenLifetime{ExpirationSeconds: 5 * 3600}
 	c := newCluster(t, repo, deployment())
 	c.lifetime = 5 * time.Hour
-	r := c.reconciler(c.api, c.api)
+	r := c.reconciler(c.API, c.API)
 	c.run(r)
 	for range 8 {
 		c.untilRotation(r)
@@ -128,25 +128,25 @@ func TestFewerKeys(t *testing.T) {
 	if n := len(c.set()); n != 7 {
 		t.Fatalf("%d keys", n)
 	}
-	next := c.clock.Now().Add(30 * time.Minute)
+	next := c.Clock.Now().Add(30 * time.Minute)
 	c.change(func(r *openstackv1.KeyRepository) { r.Spec.RotationSchedule = "0 0 * * *" })
-	c.clock.SetTime(time.Date(2026, time.March, 2, 23, 59, 0, 0, time.UTC))
-	for c.clock.Now().Before(next.Add(8 * time.Hour)) {
-		c.clock.SetTime(c.clock.Now().Add(20 * time.Minute))
+	c.Clock.SetTime(time.Date(2026, time.March, 2, 23, 59, 0, 0, time.UTC))
+	for c.Clock.Now().Before(next.Add(8 * time.Hour)) {
+		c.Clock.SetTime(c.Clock.Now().Add(20 * time.Minute))
 		c.tick()
 		c.reconcileN(r)
 	}
 	if n := len(c.set()); n != 3 {
 		t.Errorf("%d keys", n)
 	}
-	c.clean()
+	c.Verify()
 }
 
 func TestMigrationJob(t *testing.T) {
 	c, r := start(t, credential())
 	c.untilRotation(r)
 	jobs := &batchv1.JobList{}
-	c.must(c.api.List(context.Background(), jobs))
+	c.Must(c.API.List(context.Background(), jobs))
 	if len(jobs.Items) != 1 {
 		t.Fatalf("%d Jobs", len(jobs.Items))
 	}
@@ -168,5 +168,5 @@ func TestMigrationJob(t *testing.T) {
 	if diff := cmp.Diff(want, pod.Spec); diff != "" {
 		t.Error(diff)
 	}
-	c.clean()
+	c.Verify()
 }

@@ -99,7 +99,7 @@ func TestMigrationBackoff(t *testing.T) {
 // TestMigrationPod: the Job's pod has no ports and no probes of the workload's pod.
 func TestMigrationPod(t *testing.T) {
 	c := newCluster(t, credential(), deployment())
-	from, err := consumer.Observe(t.Context(), c.api, "Deployment", key("keystone"))
+	from, err := consumer.Observe(t.Context(), c.API, "Deployment", key("keystone"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 )
 
 // timeline records the externally visible behavior of a KeyRepository: its conditions when they change, events, and steps in the
@@ -126,15 +126,15 @@ func TestScenario(t *testing.T) {
 			c := newCluster(t, tc.repo, deployment())
 			got := &timeline{}
 			c.onPass = func() { got.watch(c) }
-			r := c.reconciler(c.api, c.api)
+			r := c.reconciler(c.API, c.API)
 			c.run(r)
-			before := value(t, tc.repo.Name, "rotations_total")
+			before := controllertest.Series(t, metrics, tc.repo.Name)["companion_key_repository_rotations_total"]
 			c.untilRotation(r)
 			c.jobFails = true
-			c.clock.SetTime(c.repo().Status.NextRotation.Time)
+			c.Clock.SetTime(c.repo().Status.NextRotation.Time)
 			c.reconcileN(r)
 			c.jobFails = false
-			c.clock.SetTime(c.clock.Now().Add(time.Hour))
+			c.Clock.SetTime(c.Clock.Now().Add(time.Hour))
 			c.reconcileN(r)
 			c.run(r)
 			if diff := cmp.Diff(tc.want, got.lines); diff != "" {
@@ -153,34 +153,10 @@ func TestScenario(t *testing.T) {
 				"keys":                            float64(len(c.set())),
 				"needed_keys":                     float64(status.NeededKeys),
 			} {
-				if got := value(t, tc.repo.Name, name); got != want {
+				if got := controllertest.Series(t, metrics, tc.repo.Name)["companion_key_repository_"+name]; got != want {
 					t.Errorf("%s is %v, want %v", name, got, want)
 				}
 			}
 		})
 	}
-}
-
-// value returns the value of a metric of a KeyRepository.
-func value(t *testing.T, repository, name string) float64 {
-	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	if err := metrics.Register(registry); err != nil {
-		t.Fatal(err)
-	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := 0.0
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if f.GetName() == "companion_key_repository_"+name && l.GetName() == "name" && l.GetValue() == repository {
-					sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
-				}
-			}
-		}
-	}
-	return sum
 }

@@ -63,7 +63,7 @@ func TestRequests(t *testing.T) {
 	if diff := cmp.Diff([]string{"log", "repair", "log"}, c.modes); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
-	c.verified()
+	c.Verify()
 }
 
 func ports(n int32) []common.OVNDifference {
@@ -90,7 +90,7 @@ func TestFailures(t *testing.T) {
 	c := newCluster(t, object(), secret())
 	c.exits = func() int32 { return 1 }
 	r := c.sound()
-	for end := start.Add(time.Hour); c.clock.Now().Before(end); {
+	for end := start.Add(time.Hour); c.Clock.Now().Before(end); {
 		c.pass(r)
 	}
 	if n := len(c.modes); n < 8 || n > 14 {
@@ -105,25 +105,25 @@ func TestFailures(t *testing.T) {
 		t.Error(got)
 	}
 	c.exits = func() int32 { return 0 }
-	before := c.clock.Now()
+	before := c.Clock.Now()
 	c.setRequest("another", "") // It does not wait.
 	c.reconcileUntil(r, "an answer", c.isAnswered)
-	if waited := c.clock.Now().Sub(before); waited > 2*time.Minute {
+	if waited := c.Clock.Now().Sub(before); waited > 2*time.Minute {
 		t.Errorf("it was completed after %s", waited)
 	}
-	c.verified()
+	c.Verify()
 }
 
 // TestUnreadableOutput: exit code 0 without a readable output is no answer.
 func TestUnreadableOutput(t *testing.T) {
 	c := newCluster(t, object(), secret())
-	c.logsUnavailable = true
+	c.LogsUnavailable = true
 	r := c.sound()
 	c.reconcileUntil(r, "a run", func() bool { return c.condition(conditionReady).Reason == "CommandFailed" })
 	if got, want := c.condition(conditionReady).Message, "the comparison failed and is retried: its output cannot be read"; got != want {
 		t.Error(got)
 	}
-	c.logsUnavailable = false
+	c.LogsUnavailable = false
 	c.reconcileUntil(r, "an answer", c.isAnswered)
 }
 
@@ -137,7 +137,7 @@ func TestNextAttemptTime(t *testing.T) {
 	}{
 		"Secret": {
 			reason: "A pod would hang.",
-			others: func(c *cluster) { c.must(c.api.Delete(context.Background(), secret())) },
+			others: func(c *cluster) { c.Must(c.API.Delete(context.Background(), secret())) },
 			want:   "Waiting: spec.template refers to Secret database, which does not exist",
 		},
 		"Containers": {
@@ -154,7 +154,7 @@ func TestNextAttemptTime(t *testing.T) {
 		"Name": {
 			reason: "Objects of others are not changed.",
 			others: func(c *cluster) {
-				c.must(c.api.Create(context.Background(), &batchv1.Job{
+				c.Must(c.API.Create(context.Background(), &batchv1.Job{
 					ObjectMeta: metav1.ObjectMeta{Name: "neutron-ovn-sync", Namespace: namespace},
 					Spec:       batchv1.JobSpec{Suspend: new(true)},
 				}))
@@ -192,13 +192,13 @@ func TestEarlierSpec(t *testing.T) {
 	}
 	c.edit(func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "neutron:2026.1" })
 	c.reconcileUntil(r, "an answer", c.isAnswered)
-	c.verified()
+	c.Verify()
 }
 
 // TestJob: its pod is restricted, and it has one pod that runs once.
 func TestJob(t *testing.T) {
 	o := object()
-	job := newJob(o, &run{Number: 1, Request: "first", Mode: common.OVNSyncRepair})
+	job := newJob(o, &run{JobRun: openstackv1.JobRun{Number: 1}, Request: "first", Mode: common.OVNSyncRepair})
 	pod := job.Spec.Template.Spec
 	secured := pod.Containers[0].SecurityContext
 	switch {

@@ -23,7 +23,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	c := newCluster(t, object(), secret())
 	c.missingPorts = 3
-	a := crash.New(c.api, at)
+	a := crash.New(c.API, at)
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.sound()
@@ -31,13 +31,13 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 			c.pass(other)
 		}
 		if at.Call%3 == 0 { // Finished Jobs are deleted.
-			c.clock.SetTime(c.clock.Now().Add(25 * time.Hour))
-			c.tick()
+			c.Clock.SetTime(c.Clock.Now().Add(25 * time.Hour))
+			c.Tick()
 		}
 	}
 	r := c.reconciler(a.Client())
-	c.reconcileUntil(r, "a run", func() bool { return len(c.pods()) > 0 || c.isAnswered() })
-	c.must(c.api.DeleteAllOf(context.Background(), &batchv1.Job{}))
+	c.reconcileUntil(r, "a run", func() bool { return len(c.Pods(nil)) > 0 || c.isAnswered() })
+	c.Must(c.API.DeleteAllOf(context.Background(), &batchv1.Job{}))
 	c.reconcileUntil(r, "the first answer", c.isAnswered)
 	c.setRequest("first", common.OVNSyncRepair)
 	for range 3 {
@@ -54,7 +54,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 // verify checks that the last answer has no differences, that one Job ran at a time, and that only requested repairs ran.
 func verify(t *testing.T, c *cluster) {
 	t.Helper()
-	c.verified()
+	c.Verify()
 	a := c.object().Status.Answer
 	if a.Request != "last" || a.Differences != 0 || c.missingPorts != 0 {
 		t.Errorf("%+v, %d lost", a, c.missingPorts)

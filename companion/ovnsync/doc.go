@@ -10,9 +10,7 @@
 // object in OVN. If the tool finds a difference, it therefore runs twice, and only differences that it finds both times are
 // counted.
 //
-// It runs for a request whose text or mode differs from that of the last answer. Each run is a Job that is created suspended,
-// then recorded in status.run by its UID, then released, and then its result is recorded, with the answer. Nothing runs
-// without a record, and a delayed leader cannot release a Job whose result another leader has recorded: the object is read
-// before and after its Job. A run that is lost or fails is repeated with an increasing delay. A comparison changes nothing,
-// and a second repair changes no more than the first.
+// It runs for a request whose text or mode differs from that of the last answer. Nothing runs without a record in status.run
+// (see package batchjob). A run that is lost or fails is repeated with an increasing delay. A comparison changes nothing, and a
+// second repair changes no more than the first.
 package ovnsync

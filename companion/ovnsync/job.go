@@ -33,6 +33,9 @@ func jobName(o *openstackv1.OVNSync) string { return rights.DerivedName(o.Name, 
 // modeOf returns the mode of a request; Log by default.
 func modeOf(r common.OVNSyncRequest) common.OVNSyncMode { return cmp.Or(r.Mode, common.OVNSyncLog) }
 
+// NewJob builds the Job of a run.
+func (obs *observation) NewJob(r *run) *batchv1.Job { return newJob(obs.sync, r) }
+
 // newJob builds the Job of a run. It is suspended until the run is recorded. Its name is also the value of syncLabel, because
 // it is short enough.
 func newJob(o *openstackv1.OVNSync, r *run) *batchv1.Job {
@@ -43,13 +46,4 @@ func newJob(o *openstackv1.OVNSync, r *run) *batchv1.Job {
 		jobTimeouts)
 	live.WriteRecord(&job.ObjectMeta, runAnnotation, r)
 	return job
-}
-
-// runOf returns the run for which a Job was created.
-func runOf(job *batchv1.Job) (run, bool) {
-	r, err := live.ReadRecord[run](job, runAnnotation)
-	if err != nil || r == nil || r.Number == 0 {
-		return run{}, false
-	}
-	return *r, true
 }

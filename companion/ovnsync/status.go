@@ -1,7 +1,6 @@
 package ovnsync
 
 import (
-	"cmp"
 	"fmt"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -20,19 +19,19 @@ const (
 func (obs *observation) set(name string, holds bool, reason, message string) {
 	s := &obs.sync.Status
 	s.ObservedGeneration = obs.sync.Generation
-	condition.Set(&s.Conditions, name, obs.sync.Generation, obs.now, condition.State{True: holds, Reason: reason, Message: message})
+	condition.Set(&s.Conditions, name, obs.sync.Generation, obs.Now, condition.State{True: holds, Reason: reason, Message: message})
 }
 
-// report sets the conditions from the recorded state. why is the reason if the pass waits, otherwise "".
-func (obs *observation) report(why string) {
+// Report sets the conditions from the recorded state. why is the reason if the pass waits, otherwise "".
+func (obs *observation) Report(why string) {
 	s := &obs.sync.Status
 	switch r := s.Run; {
 	case obs.isAnswered():
 		obs.set(conditionReady, true, "Answered", fmt.Sprintf("request %q is completed", s.Answer.Request))
 	case why != "":
 		obs.set(conditionReady, false, "Waiting", why)
-	case r != nil && r.Result != "" && r.Result != openstackv1.OVNSyncSucceeded:
-		obs.set(conditionReady, false, "CommandFailed", fmt.Sprintf("the comparison failed and is retried: %s", failureMessage(r)))
+	case r != nil && r.Result != "" && r.Result != openstackv1.JobRunSucceeded:
+		obs.set(conditionReady, false, "CommandFailed", "the comparison failed and is retried: "+batchjob.FailureMessage(&r.JobRun))
 	default:
 		obs.set(conditionReady, false, "Waiting", fmt.Sprintf("request %q is pending", obs.sync.Spec.Request))
 	}
@@ -53,17 +52,4 @@ func inSyncCondition(a *common.OVNSyncAnswer) condition.State {
 		return condition.True("Repaired", "OVN matches the Neutron database after a repair: "+summary(a.Found))
 	}
 	return condition.True("InSync", "OVN matches the Neutron database")
-}
-
-// failureMessage returns a short reason for the failure of a run.
-func failureMessage(r *run) string {
-	const limit = 300
-	line := condition.Truncate(batchjob.LastLine(r.Log), limit)
-	if r.ExitCode == nil || *r.ExitCode == 0 {
-		return cmp.Or(line, "the result of the run is unknown")
-	}
-	if line == "" {
-		return fmt.Sprintf("exit code %d", *r.ExitCode)
-	}
-	return fmt.Sprintf("exit code %d, %s", *r.ExitCode, line)
 }

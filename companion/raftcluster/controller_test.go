@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,15 +32,7 @@ const (
 	another    = "4faed963-70cf-4947-8764-ec65f8ef37fa"
 )
 
-var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme, ovnchassisv1.AddToScheme} {
-		if err := add(s); err != nil {
-			panic(err)
-		}
-	}
-	return s
-}()
+var scheme = crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme, ovnchassisv1.AddToScheme)
 
 // cluster is the environment of the controller.
 type cluster struct {

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,17 +16,12 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
 const namespace, consumerName = "team-a-prod-12345", "team-a-pool-67890"
 
-var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	if err := c5c3v1.AddToScheme(s); err != nil {
-		panic(err)
-	}
-	return s
-}()
+var scheme = crash.NewScheme(c5c3v1.AddToScheme)
 
 // rotation returns a rotation whose name differs from its Secret's.
 func rotation(namespace, secret, id string) *c5c3v1.CredentialRotation {

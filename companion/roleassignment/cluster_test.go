@@ -33,12 +33,7 @@ const (
 )
 
 var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, openstackv1.AddToScheme} {
-		if err := add(s); err != nil {
-			panic(err)
-		}
-	}
+	s := crash.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme)
 	for _, kind := range []string{"Role", "User", "Group", "Project", "Domain"} {
 		s.AddKnownTypeWithName(korc.Version.WithKind(kind), &unstructured.Unstructured{})
 	}

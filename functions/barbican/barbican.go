@@ -16,11 +16,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of Barbican composite resources.
 func New() function.Runner {
-	return function.Kind[barbicanv1.Barbican, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
+	return function.Kind[barbicanv1.Barbican, *model]{
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: service.Target[*model], Status: status,
+	}
 }
 
 // terminationGracePeriod is the time for requests, and for a worker's operations, to complete while a pod stops.
@@ -36,7 +39,7 @@ const empty = "None"
 var definition = service.Definition{
 	App:         barbicanv1.ServiceName,
 	Title:       "Barbican",
-	Outage:      "no secret can be stored or read, and no encrypted volume can be made or attached",
+	Outage:      "secrets cannot be stored or read, and encrypted volumes cannot be created or attached",
 	CatalogType: barbicanv1.ServiceType,
 	Description: "Secrets and keys",
 	Port:        barbicanv1.Port,
@@ -70,7 +73,7 @@ const (
 // pods are the dependencies of each process.
 var pods = []string{keysComponent, vaultComponent, "schema", "certificate", "identity", "queue"}
 
-// graph lists the components of a Barbican in addition to those of every service. It is added to the catalog when it can generate keys.
+// graph lists the components of a Barbican in addition to the common ones. It is added to the catalog when it can generate keys.
 // Workers are updated first: they support requests of APIs of the previous release.
 var graph = service.Graph(
 	&definition,
@@ -92,12 +95,12 @@ var graph = service.Graph(
 // model is the input of all builders. derive computes it once per call.
 type model struct {
 	*service.Service
-	spec *barbicanv1.BarbicanSpec
-	seen observe.State
+	spec     *barbicanv1.BarbicanSpec
+	observed observe.State
 }
 
 func derive(in function.Input[barbicanv1.Barbican]) (*model, error) {
-	m := &model{spec: &in.XR.Spec, seen: in.Observed}
+	m := &model{spec: &in.XR.Spec, observed: in.Observed}
 	setDefaults(m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
@@ -164,12 +167,12 @@ func (m *model) worker() service.Process {
 	queue := m.Spec.Queue
 	p := service.Process{
 		Process: m.spec.Worker, Name: worker, Title: "Barbican's worker", Command: m.start("barbican-worker"),
-		Outage:                 "no key is made, and so no encrypted volume; secrets can be stored and read",
+		Outage:                 "keys and encrypted volumes cannot be created; secrets can be stored and read",
 		TerminationGracePeriod: terminationGracePeriod, Mounts: m.Mounts, Env: m.Env,
 		Ready: workload.Connected(queue.Port), Alive: workload.Attached(queue.Host, queue.Port),
 	}
 	if m.spec.Vault != nil {
-		p.Annotations = service.StartupAnnotations(m.seen, worker, vaultRead)
+		p.Annotations = service.StartupAnnotations(m.observed, worker, vaultRead)
 	}
 	return p
 }

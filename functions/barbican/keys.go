@@ -61,9 +61,9 @@ const (
 	configFolder = "barbican.conf.d"
 )
 
-// kept is the maximum number of keys, all of which decrypt: with one key a month, a copy of the database that is four years old can be
+// maxKeys is the maximum number of keys, all of which decrypt: with one key a month, a copy of the database that is four years old can be
 // read.
-const kept = 50
+const maxKeys = 50
 
 // keys builds the keys that encrypt the keys of projects. They rotate like Keystone's credential keys: the primary encrypts, all others
 // decrypt, the next one is distributed to all pods before it becomes primary, and once every pod has it, stored data is re-encrypted with
@@ -74,7 +74,7 @@ func keys(m *model) ([]compose.Stage, error) {
 		SecretName:       common.ObjectName(m.Sub(keysName)),
 		RotationSchedule: m.spec.Keys.RotationSchedule,
 		Suspend:          m.spec.Keys.Suspend,
-		MaxActiveKeys:    new(int32(kept)),
+		MaxActiveKeys:    new(int32(maxKeys)),
 		Consumers:        m.Consumers(),
 		Migrate: &openstackv1.Command{Command: []openstackv1.Argument{
 			"sh", openstackv1.Argument(m.Path(keysFile)), "sh", openstackv1.Argument(m.Path(rewrapFile)),

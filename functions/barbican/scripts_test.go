@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// run a script as a pod would, with a folder in the place of Barbican's, and with programs of these names and contents.
+// run runs a script like a pod, with a folder instead of Barbican's, and with stub programs.
 func run(t *testing.T, script string, files, programs map[string]string, args ...string) (folder, out string, err error) {
 	t.Helper()
 	folder = t.TempDir()
@@ -37,17 +37,17 @@ func run(t *testing.T, script string, files, programs map[string]string, args ..
 	return folder, string(requested), err
 }
 
-// TestKeys: Barbican encrypts with the first key that it reads, and that is the primary; without one, nothing starts.
+// TestKeys verifies that the primary key is the first key, with which Barbican encrypts, and that the script fails without keys.
 func TestKeys(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		keys   map[string]string
 		want   string
 	}{
-		"New":  {"The staged key decrypts what others encrypt already.", map[string]string{"0": "c3RhZ2Vk", "1": "cHJpbWFyeQ=="}, "cHJpbWFyeQ== c3RhZ2Vk"},
+		"New":  {"The staged key decrypts data that other pods encrypt already.", map[string]string{"0": "c3RhZ2Vk", "1": "cHJpbWFyeQ=="}, "cHJpbWFyeQ== c3RhZ2Vk"},
 		"Many": {"Ten is more than nine.", map[string]string{"0": "a", "9": "b", "10": "c", "11": "d"}, "d c b a"},
-		"Else": {"The kubelet has files of its own there.", map[string]string{"0": "a", "1": "b", "..data": "x", "1.new": "y"}, "b a"},
-		"None": {"A key that everybody knows would be taken.", nil, ""},
+		"Else": {"The kubelet has additional files in the folder.", map[string]string{"0": "a", "1": "b", "..data": "x", "1.new": "y"}, "b a"},
+		"None": {"Barbican would use its public default key.", nil, ""},
 	} {
 		files := map[string]string{"barbican.conf.d/README": ""}
 		for index, key := range tc.keys {
@@ -55,7 +55,7 @@ func TestKeys(t *testing.T) {
 		}
 		folder, requested, err := run(t, keysScript, files, nil, "echo", "started")
 		if started := strings.Contains(requested, "started"); started != (tc.want != "") || started != (err == nil) {
-			t.Errorf("%s: %s It says %q (%v)", name, tc.reason, requested, err)
+			t.Errorf("%s: %s Output %q (%v)", name, tc.reason, requested, err)
 			continue
 		}
 		if tc.want == "" {
@@ -72,15 +72,16 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestRewrap: of a key that could not be encrypted anew, Barbican's tool says so and succeeds. The Job fails, so that no key goes.
+// TestRewrap verifies that the Job fails if a key could not be encrypted again, although Barbican's tool succeeds, so that no key is
+// removed.
 func TestRewrap(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, tool string
 		want         bool
 	}{
-		"All":   {"Everything is encrypted anew.", "echo 'Retrieving all available projects'", true},
+		"All":   {"All keys are encrypted again.", "echo 'Retrieving all available projects'", true},
 		"One":   {"One is not.", "echo \"Error occurred! SQLAlchemy automatically rolled-back the transaction\" >&2", false},
-		"Ended": {"It has not come to its end.", "exit 2", false},
+		"Ended": {"It was interrupted.", "exit 2", false},
 	} {
 		_, requested, err := run(t, rewrapScript, nil, map[string]string{"barbican-manage": "[ \"$*\" = 'simple_crypto rewrap_pkek' ] || exit 3\n" + tc.tool})
 		if got := err == nil; got != tc.want {

@@ -51,7 +51,7 @@ func (m *model) keepInVault() error {
 	for _, k := range vaultLogin {
 		m.Env = append(m.Env, workload.SecretEnv(oslo.MustEnvName(vaultGroup, k.option), m.Sub(vaultComponent), k.key))
 	}
-	m.AnnotateStartupInputs(m.seen, vaultRead)
+	m.AnnotateStartupInputs(m.observed, vaultRead)
 	return nil
 }
 

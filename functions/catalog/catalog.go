@@ -11,11 +11,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of IdentityCatalog composite resources.
 func New() function.Runner {
-	return function.Kind[catalogv1.IdentityCatalog, *model]{Graph: graph.MustValidate(), Derive: derive, Target: place, Status: status}
+	return function.Kind[catalogv1.IdentityCatalog, *model]{
+		Graph: graph.MustValidate(), Rules: readiness.Rules, Derive: derive, Target: place, Status: status,
+	}
 }
 
 // graph lists the components of an IdentityCatalog.
@@ -28,8 +31,8 @@ type model struct {
 	spec            catalogv1.IdentityCatalogSpec
 	// previous is the status of the last call.
 	previous catalogv1.IdentityCatalogStatus
-	// wanted are the objects of K-ORC.
-	wanted []entry
+	// desired are the objects of K-ORC.
+	desired []entry
 	// domainIDs are the IDs of the directories' domains that exist.
 	domainIDs map[string]keystonev1.DomainID
 }
@@ -40,7 +43,7 @@ func derive(in function.Input[catalogv1.IdentityCatalog]) (*model, error) {
 	if m.spec.AdminUser == "" {
 		m.spec.AdminUser = keystonev1.DefaultAdminUser
 	}
-	m.wanted = desiredEntries(&m.spec)
+	m.desired = desiredEntries(&m.spec)
 	m.domainIDs = m.findDomains(in.Observed)
 	return m, nil
 }

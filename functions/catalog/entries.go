@@ -154,13 +154,13 @@ const longestID = 128
 
 // findDomains returns the directories' domains that exist. One whose object is temporarily not observed still exists: a change of the
 // result replaces Keystone's pods.
-func (m *model) findDomains(seen observe.State) map[string]keystonev1.DomainID {
+func (m *model) findDomains(observed observe.State) map[string]keystonev1.DomainID {
 	out := map[string]keystonev1.DomainID{}
-	for _, e := range m.wanted {
+	for _, e := range m.desired {
 		if e.domain == "" {
 			continue
 		}
-		o, _ := seen.Get(e.resource)
+		o, _ := observed.Get(e.resource)
 		id := cmp.Or(o.String("status", "id"), string(m.previous.DomainIDs[e.domain]))
 		if id != "" && len(id) <= longestID {
 			out[e.domain] = keystonev1.DomainID(id)
@@ -169,11 +169,11 @@ func (m *model) findDomains(seen observe.State) map[string]keystonev1.DomainID {
 	return out
 }
 
-// build builds the objects of K-ORC, and then those of the companion.
+// build builds the objects of K-ORC, and then the objects of the companion.
 func build(m *model) ([]compose.Stage, error) {
 	c := korc.Credentials(m.spec.KORCCloudRef)
 	var stage compose.Stage
-	for _, e := range m.wanted {
+	for _, e := range m.desired {
 		o := c.Import(e.kind, m.meta(e.name), e.filter)
 		if e.managed != nil {
 			o = c.Managed(e.kind, m.meta(e.name), e.managed)
@@ -192,7 +192,7 @@ func (m *model) companionEntries() compose.Stage {
 	cloud := m.spec.AdminCloudRef
 	var stage compose.Stage
 	existing := map[string]bool{}
-	for _, e := range m.wanted {
+	for _, e := range m.desired {
 		existing[e.resource] = true
 		if e.kind != "Endpoint" {
 			continue

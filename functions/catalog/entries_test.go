@@ -20,8 +20,8 @@ import (
 
 type groups = []catalogv1.BootstrapResource
 
-// TestWanted: what is imported refers to nothing that is not, and what the users of services build on is there, whatever else is imported.
-func TestWanted(t *testing.T) {
+// TestEntries verifies that imported objects refer to imported objects only, and that the objects for users of services always exist.
+func TestEntries(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason          string
 		spec            catalogv1.IdentityCatalogSpec
@@ -33,11 +33,11 @@ func TestWanted(t *testing.T) {
 			entries: []string{"role-admin", "role-manager", "role-member", "role-reader", "role-service"},
 		},
 		"Users": {
-			reason: "They lie in a domain.", spec: catalogv1.IdentityCatalogSpec{BootstrapResources: groups{catalogv1.Users}},
+			reason: "Users belong to a domain.", spec: catalogv1.IdentityCatalogSpec{BootstrapResources: groups{catalogv1.Users}},
 			entries: []string{"domain-default", "user-admin"},
 		},
 		"Projects": {
-			reason: "So do they.", spec: catalogv1.IdentityCatalogSpec{BootstrapResources: groups{catalogv1.Projects}},
+			reason: "Projects belong to a domain.", spec: catalogv1.IdentityCatalogSpec{BootstrapResources: groups{catalogv1.Projects}},
 			entries: []string{"domain-default", "project-admin", "project-service"},
 		},
 		"Catalog": {
@@ -46,7 +46,7 @@ func TestWanted(t *testing.T) {
 			beyond:  []string{"region-of-endpoint-keystone-public", "region-of-endpoint-keystone-internal"},
 		},
 		"Administrator": {
-			reason: "The administrator has a role where both are known.",
+			reason: "The administrator has a role once both exist.",
 			spec:   catalogv1.IdentityCatalogSpec{BootstrapResources: groups{catalogv1.Roles, catalogv1.Users}},
 			entries: []string{
 				"domain-default", "role-admin", "role-manager", "role-member", "role-reader", "role-service", "user-admin",
@@ -58,7 +58,7 @@ func TestWanted(t *testing.T) {
 			entries: []string{"domain-default", "project-service", "role-admin", "role-service"},
 		},
 		"Shared": {
-			reason: "A Keystone of somebody else's has an entry for this region, and nothing there that others made is touched.",
+			reason: "An external Keystone has an entry for this region, and objects of other owners are not changed.",
 			spec: catalogv1.IdentityCatalogSpec{
 				Services: true, Shared: &catalogv1.SharedKeystone{As: "cloud", URL: "https://identity.example.com/v3"},
 			},
@@ -68,14 +68,14 @@ func TestWanted(t *testing.T) {
 			beyond: []string{"region-of-endpoint-keystone-public", "region-of-endpoint-keystone-internal"},
 		},
 		"Directories": {
-			reason: "Their domains are made whatever is imported, but for bootstrap's own.",
+			reason: "Their domains are always created, except the domain of bootstrap.",
 			spec:   catalogv1.IdentityCatalogSpec{Domains: []catalogv1.DomainName{"employees", "DEFAULT"}}, entries: []string{"domain-employees"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := modelOf(t, tc.spec, catalogv1.IdentityCatalogStatus{}, nil)
 			var entries, beyond []string
-			for _, e := range m.wanted {
+			for _, e := range m.desired {
 				entries = append(entries, e.resource)
 			}
 			for _, r := range m.companionEntries() {
@@ -87,12 +87,13 @@ func TestWanted(t *testing.T) {
 		})
 	}
 	m := modelOf(t, catalogv1.IdentityCatalogSpec{BootstrapResources: catalogv1.BootstrapResources()}, catalogv1.IdentityCatalogStatus{}, nil)
-	if all := bootstrapEntries("admin", "service"); len(m.wanted) != len(all) {
-		t.Errorf("%d of %d entries are imported where all are asked for", len(m.wanted), len(all))
+	if all := bootstrapEntries("admin", "service"); len(m.desired) != len(all) {
+		t.Errorf("%d of %d entries are imported, want all", len(m.desired), len(all))
 	}
 }
 
-// TestShared: what K-ORC makes in a Keystone of somebody else's bears this control plane's name, and all else is only imported.
+// TestShared verifies that objects which K-ORC creates in an external Keystone have this control plane's name, and that all others are only
+// imported.
 func TestShared(t *testing.T) {
 	m := modelOf(t, catalogv1.IdentityCatalogSpec{
 		Services: true, Region: "two", Shared: &catalogv1.SharedKeystone{As: "cloud", URL: "https://identity.example.com/v3"},
@@ -128,26 +129,26 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestDomainIDs: an ID is known as long as its domain is wanted; pods of Keystone are replaced when that changes.
+// TestDomainIDs verifies that an ID is reported as long as its domain is desired. Pods of Keystone are replaced when the ID changes.
 func TestDomainIDs(t *testing.T) {
 	type ids = map[string]keystonev1.DomainID
 	domain := func(id string) map[string]string { return map[string]string{"domain-employees": id} }
 	for name, tc := range map[string]struct {
 		reason   string
-		seen     map[string]string
+		observed map[string]string
 		previous ids
 		want     ids
 	}{
-		"None":      {reason: "Nothing is there yet."},
-		"NotFound":  {reason: "K-ORC has not made it yet.", seen: domain("")},
-		"There":     {reason: "K-ORC says what it is.", seen: domain("d1"), want: ids{"employees": "d1"}},
-		"Another":   {reason: "Somebody deleted it in Keystone, and it was made again.", seen: domain("d2"), previous: ids{"employees": "d1"}, want: ids{"employees": "d2"}},
-		"OutOfView": {reason: "Somebody deleted the object; the domain stays.", previous: ids{"employees": "d1", "former": "d0"}, want: ids{"employees": "d1"}},
-		"Taken":     {reason: "The object is made again, and K-ORC has not found the domain yet.", seen: domain(""), previous: ids{"employees": "d1"}, want: ids{"employees": "d1"}},
-		"TooLong":   {reason: "Keystone's composite resource would not be taken.", seen: domain(string(make([]byte, 129)))},
+		"None":      {reason: "No object exists yet."},
+		"NotFound":  {reason: "K-ORC has not made it yet.", observed: domain("")},
+		"There":     {reason: "K-ORC reports it.", observed: domain("d1"), want: ids{"employees": "d1"}},
+		"Another":   {reason: "It was deleted in Keystone, and created again.", observed: domain("d2"), previous: ids{"employees": "d1"}, want: ids{"employees": "d2"}},
+		"OutOfView": {reason: "The object was deleted; the domain stays.", previous: ids{"employees": "d1", "former": "d0"}, want: ids{"employees": "d1"}},
+		"Taken":     {reason: "The object is made again, and K-ORC has not found the domain yet.", observed: domain(""), previous: ids{"employees": "d1"}, want: ids{"employees": "d1"}},
+		"TooLong":   {reason: "Keystone's composite resource would not be taken.", observed: domain(string(make([]byte, 129)))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := modelOf(t, catalogv1.IdentityCatalogSpec{Domains: []catalogv1.DomainName{"employees"}}, catalogv1.IdentityCatalogStatus{DomainIDs: tc.previous}, tc.seen)
+			m := modelOf(t, catalogv1.IdentityCatalogSpec{Domains: []catalogv1.DomainName{"employees"}}, catalogv1.IdentityCatalogStatus{DomainIDs: tc.previous}, tc.observed)
 			if len(tc.want) == 0 {
 				tc.want = ids{}
 			}
@@ -158,10 +159,10 @@ func TestDomainIDs(t *testing.T) {
 	}
 }
 
-// modelOf is the model of a spec and what was reported before, when domains with these IDs are observed.
+// modelOf returns the model of a spec and its previous status, with observed domains that have these IDs.
 func modelOf(t *testing.T, spec catalogv1.IdentityCatalogSpec, previous catalogv1.IdentityCatalogStatus, domains map[string]string) *model {
 	t.Helper()
-	observed := map[string]encoded.Struct{}
+	objects := map[string]encoded.Struct{}
 	for resource, id := range domains {
 		o, err := structpb.NewStruct(map[string]any{
 			"apiVersion": "openstack.k-orc.cloud/v1alpha1", "kind": "Domain", "status": map[string]any{"id": id},
@@ -169,31 +170,31 @@ func modelOf(t *testing.T, spec catalogv1.IdentityCatalogSpec, previous catalogv
 		if err != nil {
 			t.Fatal(err)
 		}
-		observed[resource] = encoded.Of(o)
+		objects[resource] = encoded.Of(o)
 	}
-	seen, err := observe.New(observed)
+	observed, err := observe.New(objects)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := derive(function.Input[catalogv1.IdentityCatalog]{XR: catalogv1.IdentityCatalog{Spec: spec, Status: previous}, Observed: seen})
+	m, err := derive(function.Input[catalogv1.IdentityCatalog]{XR: catalogv1.IdentityCatalog{Spec: spec, Status: previous}, Observed: observed})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-// TestDomainObject: each domain has an object of its own, whose name Kubernetes takes. It never changes once it is in use.
+// TestDomainObject verifies that each domain has its own object with a valid name, which does not change once it is used.
 func TestDomainObject(t *testing.T) {
-	var seen []string
+	var observed []string
 	for domain, want := range map[string]string{
 		"employees": "employees", "a-b": "a-b", "0": "0",
 		"Employees": "employees-" + names.Hash(5, "Employees"), "a_b": "a-b-" + names.Hash(5, "a_b"), "A_b": "a-b-" + names.Hash(5, "A_b"),
 		"x-": "x-" + names.Hash(5, "x-"), "X__": "x-" + names.Hash(5, "X__"),
 	} {
 		got := domainObject(domain)
-		if errs := validation.IsDNS1123Subdomain(got); got != want || len(errs) > 0 || slices.Contains(seen, got) {
-			t.Errorf("domain %s is object %s, want %s: %v, seen %v", domain, got, want, errs, seen)
+		if errs := validation.IsDNS1123Subdomain(got); got != want || len(errs) > 0 || slices.Contains(observed, got) {
+			t.Errorf("domain %s is object %s, want %s: %v, seen %v", domain, got, want, errs, observed)
 		}
-		seen = append(seen, got)
+		observed = append(observed, got)
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// prefixes are what the names of resources begin with, before those of the objects.
+// prefixes are the name prefixes of resources.
 var prefixes = map[string]string{
 	"Domain": "domain-", "Project": "project-", "Role": "role-", "User": "user-", "Service": "service-", "Endpoint": "endpoint-",
 	"EndpointRegion": "region-of-endpoint-", "RoleAssignment": "role-assignment-",
 }
 
-// TestMessages: what K-ORC and the companion are asked for, each word of it: what Keystone begins with is taken over, and never changed; the
-// rest is made, and stays when it is let go of. The cloud that they log in by is the same in each.
+// TestMessages verifies all fields of the objects for K-ORC and the companion: objects of Keystone's bootstrap are imported and not
+// changed; others are created, and retained on deletion. All use the same credentials.
 func TestMessages(t *testing.T) {
 	want := map[string]map[string]any{}
 	if err := yaml.UnmarshalStrict([]byte(`
@@ -78,7 +78,7 @@ role-assignment-admin-on-system: {managedOptions: {onDelete: detach}, resource: 
 	}
 }
 
-// TestStatus: what the control plane reads of it.
+// TestStatus verifies the status that the control plane reads.
 func TestStatus(t *testing.T) {
 	w, _ := kind.Ready(t, "everything")
 	w.XR.GetFields()["metadata"].GetStructValue().Fields["generation"] = structpb.NewNumberValue(7)

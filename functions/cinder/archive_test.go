@@ -12,8 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 )
 
-// archived are as much of Cinder as the script knows of it: RECORDS are the services, each with what keeps it, and every command removes
-// what was deleted.
+// archived is a stub of Cinder: RECORDS are the services with their remaining users, and each command removes deleted records.
 var archived = map[string]string{
 	"cinder/__init__.py": "", "cinder/cmd/__init__.py": "", "cinder/db/__init__.py": "", "oslo_utils/__init__.py": "",
 	"cinder/context.py": `def get_admin_context(read_deleted="no"):
@@ -54,7 +53,7 @@ def main():
 `,
 }
 
-// TestArchive: records go of pods that were scaled away, and only of those that nobody can miss.
+// TestArchive verifies that only records of pods that were scaled down are removed, and only without remaining users.
 func TestArchive(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range archived {
@@ -65,29 +64,29 @@ func TestArchive(t *testing.T) {
 	}
 	const ordered = `{"cinder-scheduler": {"cinder-scheduler": 1}, "cinder-volume": {"cinder-volume-a": 2, "cinder-volume-a-1": 1}, ` +
 		`"cinder-backup": {"cinder-backup": 0}}`
-	removed := func(what string) string { return "destroyed\nremoved the record of " + what + "\n" }
-	stays := func(what, why string) string { return what + " is gone, and its record stays: " + why + "\n" }
+	removed := func(entry string) string { return "destroyed\nremoved the record of " + entry + "\n" }
+	retained := func(entry, why string) string { return entry + " is gone, and its record stays: " + why + "\n" }
 	for name, tc := range map[string]struct{ reason, record, want string }{
-		"Scheduler":  {"There is one less.", `["cinder-scheduler", "cinder-scheduler-1", 60, null, ""]`, removed("cinder-scheduler on cinder-scheduler-1")},
+		"Scheduler":  {"One replica was removed.", `["cinder-scheduler", "cinder-scheduler-1", 60, null, ""]`, removed("cinder-scheduler on cinder-scheduler-1")},
 		"Ordered":    {"It is down, and comes back.", `["cinder-scheduler", "cinder-scheduler-0", 9999, null, ""]`, ""},
 		"Lately":     {"It may be stopping.", `["cinder-scheduler", "cinder-scheduler-1", 59, null, ""]`, ""},
 		"Named":      {"No pod is called so.", `["cinder-scheduler", "cinder-scheduler-01", 60, null, ""]`, ""},
-		"Foreign":    {"It is nobody's here.", `["cinder-volume", "by-hand@lvm", 9999, "cinder@lvm", ""]`, ""},
+		"Foreign":    {"It does not belong to this Cinder.", `["cinder-volume", "by-hand@lvm", 9999, "cinder@lvm", ""]`, ""},
 		"Unknown":    {"A program of another version.", `["cinder-other", "cinder-other-7", 9999, null, ""]`, ""},
 		"Backup":     {"There are no backups any more.", `["cinder-backup", "cinder-backup-0", 60, null, ""]`, removed("cinder-backup on cinder-backup-0")},
 		"Manager":    {"Others share its volumes.", `["cinder-volume", "cinder-volume-a-2@a", 60, "cinder@a", ""]`, removed("cinder-volume on cinder-volume-a-2@a")},
 		"LongerName": {"It is another backend's first.", `["cinder-volume", "cinder-volume-a-1-0@a_1", 60, "cinder@a_1", ""]`, ""},
 		"Alone": {
-			"Nobody else would look after them.", `["cinder-volume", "cinder-volume-a-2@a", 60, null, ""]`,
-			stays("cinder-volume on cinder-volume-a-2@a", "volumes are its own"),
+			"Its volumes would have no manager.", `["cinder-volume", "cinder-volume-a-2@a", 60, null, ""]`,
+			retained("cinder-volume on cinder-volume-a-2@a", "volumes are its own"),
 		},
 		"Works": {
 			"Cinder's own way to end that needs the record.", `["cinder-volume", "cinder-volume-a-2@a", 60, "cinder@a", "works"]`,
-			stays("cinder-volume on cinder-volume-a-2@a", "it has left work undone (cinder work-cleanup)"),
+			retained("cinder-volume on cinder-volume-a-2@a", "it has left work undone (cinder work-cleanup)"),
 		},
 		"Made": {
-			"What was deleted could not be removed any more.", `["cinder-volume", "cinder-volume-a-2@a", 60, "cinder@a", "made"]`,
-			stays("cinder-volume on cinder-volume-a-2@a", "volumes name it as the one that made them"),
+			"Deleted volumes could not be removed.", `["cinder-volume", "cinder-volume-a-2@a", 60, "cinder@a", "made"]`,
+			retained("cinder-volume on cinder-volume-a-2@a", "volumes name it as the one that made them"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +100,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestOrdered: all processes are in it, and the backup service also where there is none.
+// TestOrdered verifies that all processes are listed, including the backup service if it is disabled.
 func TestOrdered(t *testing.T) {
 	for file, want := range map[string]map[string]map[string]int32{
 		"medium": {

@@ -200,9 +200,9 @@ func (m *model) manager(observed observe.State, b backend) service.Process {
 	}
 	p := m.daemon(service.Process{
 		Process: requested, Name: name, Component: volumes, Title: "Cinder's manager of " + b.Name, Command: []string{"cinder-volume"},
-		Outage: "no volume is made, attached or detached there; virtual machines go on with " +
-			"theirs", TerminationGracePeriod: volumeTerminationGracePeriod,
-		Env: []corev1.EnvVar{{Name: oslo.MustEnvName("DEFAULT", "enabled_backends"), Value: b.Name}, programsEnv},
+		Outage:                 "volumes of this backend cannot be created, attached or detached; attached volumes keep working",
+		TerminationGracePeriod: volumeTerminationGracePeriod,
+		Env:                    []corev1.EnvVar{{Name: oslo.MustEnvName("DEFAULT", "enabled_backends"), Value: b.Name}, programsEnv},
 	})
 	if b.shared {
 		p.Env = append(p.Env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "cluster"), Value: sharing})

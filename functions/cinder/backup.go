@@ -167,8 +167,8 @@ func (m *model) backupService(observed observe.State, zone string, isDefault boo
 	t := m.target
 	p := service.Process{
 		Process: m.spec.Backup.Process, Name: backup, Component: backup, Title: "Cinder's backup service", Command: []string{"cinder-backup"},
-		Outage: "no backup is made or " +
-			"restored", TerminationGracePeriod: backupTerminationGracePeriod, Env: append([]corev1.EnvVar{programsEnv}, t.env...),
+		Outage:                 "backups cannot be created or restored",
+		TerminationGracePeriod: backupTerminationGracePeriod, Env: append([]corev1.EnvVar{programsEnv}, t.env...),
 		Mounts: slices.Clone(t.mounts), Egress: slices.Clone(t.egress),
 	}
 	if zone != volume.NovaZone {

@@ -15,7 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestSwift: a project's backups go to its own account, by the token of whoever makes them, and no token of Cinder's own goes there.
+// TestSwift verifies that backups of a project are stored in its own account with the token of the requesting user, and that no token of
+// Cinder is sent.
 func TestSwift(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, release string
@@ -39,7 +40,7 @@ func TestSwift(t *testing.T) {
 			},
 		},
 		"Public authority": {
-			reason: "There is nothing to mount.", release: "2026.2",
+			reason: "No volume is mounted.", release: "2026.2",
 			swift: map[string]any{"url": "https://objects.example.com:8080/v1/AUTH_", "container": "nightly"},
 			want:  map[string]string{"URL": "https://objects.example.com:8080/v1/AUTH_", "CONTAINER": "nightly", "CA_CERT_FILE": publicCAs}, port: 8080,
 		},
@@ -65,14 +66,14 @@ func TestSwift(t *testing.T) {
 				t.Errorf("where pods go (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tc.secret, m.target.secret); diff != "" {
-				t.Errorf("what pods read (-want +got):\n%s", diff)
+				t.Errorf("mounted files (-want +got):\n%s", diff)
 			}
 			checkMounted(t, m, tc.secret != nil)
 		})
 	}
 }
 
-// checkMounted: the pods of backups, and no others, have what is read of the target, which they are replaced for.
+// checkMounted verifies that only the pods of backups mount the target's files, and are replaced when these change.
 func checkMounted(t *testing.T, m *model, want bool) {
 	t.Helper()
 	for _, p := range m.Processes {
@@ -84,7 +85,7 @@ func checkMounted(t *testing.T, m *model, want bool) {
 			t.Errorf("%s mounts the target's Secret: %t", p.Name, mounted)
 		}
 		if p.Name != backup && hasEnv(p.Env, "OS_DEFAULT__BACKUP_DRIVER") {
-			t.Errorf("%s knows of where backups go", p.Name)
+			t.Errorf("%s mounts files of the backup target", p.Name)
 		}
 	}
 }

@@ -52,8 +52,8 @@ func backupSizes(memory string) (operations, object int64) {
 	if err != nil {
 		limit = resource.MustParse("512Mi") // The default of the smallest size; without a limit, the pod may use the node's memory.
 	}
-	room := limit.Value() - idleBytes
-	operations = min(max(room/operationBytes, 1), mostOperations)
-	object = room / operations / objectShare / mib * mib
+	available := limit.Value() - idleBytes
+	operations = min(max(available/operationBytes, 1), mostOperations)
+	object = available / operations / objectShare / mib * mib
 	return operations, min(max(object, leastObject), mostObject)
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// TestBackupSizes proves that the objects of all backups that a pod makes at once fit into its memory four times, beside the idle process.
+// TestBackupSizes verifies that the objects of all concurrent backups of a pod fit four times into its memory, in addition to the idle
+// process.
 func TestBackupSizes(t *testing.T) {
 	for memory, want := range map[string][2]int64{
 		"128Mi": {1, 1}, "256Mi": {1, 8}, "512Mi": {2, 20}, "1Gi": {6, 17}, "2Gi": {14, 16}, "16Gi": {15, 48}, "": {2, 20},
@@ -37,7 +38,7 @@ func TestBackupSizes(t *testing.T) {
 	}
 }
 
-// TestBackupOptions proves that the options are those of the driver that is used, since each has names of its own.
+// TestBackupOptions verifies that the options belong to the configured driver; each driver has different names.
 func TestBackupOptions(t *testing.T) {
 	const object, operations = int64(20 * mib), int64(2)
 	files := oslo.Options{"backup_max_operations": operations, "backup_file_size": object, "backup_sha_block_size_bytes": blockBytes}
@@ -65,8 +66,8 @@ func TestBackupOptions(t *testing.T) {
 	}
 }
 
-// TestConversionSize proves that the directory for images has the size of the spec in pods of managers and of the backup service, and that
-// an amount which no schema has seen is refused.
+// TestConversionSize verifies that the volume for image conversion has the size in the spec, in pods of managers and of the backup service,
+// and that an invalid size is rejected.
 func TestConversionSize(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

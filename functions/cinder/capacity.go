@@ -80,13 +80,13 @@ func (m *model) backendReport(name string) (out backendReport) {
 		out.since, _ = b["looked"].(string)
 		up, _ := b["up"].(float64)
 		out.Up = int32(up)
-		out.TotalGiB, out.AvailableGiB = whole(b["totalGiB"]), whole(b["availableGiB"])
+		out.TotalGiB, out.AvailableGiB = parseInteger(b["totalGiB"]), parseInteger(b["availableGiB"])
 	}
 	return out
 }
 
-// whole returns a reported number. Nil: there is none.
-func whole(reported any) *int64 {
+// parseInteger returns a reported number. Nil: it is missing.
+func parseInteger(reported any) *int64 {
 	n, ok := reported.(float64)
 	if !ok {
 		return nil
@@ -127,33 +127,33 @@ func (m *model) cephConnected() ready.Result {
 	if !some {
 		return ready.Result{}
 	}
-	v := ready.Result{Ready: true, Reason: "Connected", Message: "managers of each backend reach its Ceph"}
+	v := ready.Result{Ready: true, Reason: "Connected", Message: "managers of each backend are connected to its Ceph cluster"}
 	if len(missing) > 0 {
 		v = ready.Result{Reason: "Unreachable", Message: strings.Join(missing, "; ")}
 	}
 	if c, _ := m.checked.Condition("Ready"); c.Status == "False" && c.Reason == "ServiceUnavailable" {
-		v.Message += "; that was last known, and nobody can be asked now: " + strings.Join(strings.Fields(c.Message), " ")
+		v.Message += "; this is the last known state, and Cinder is unavailable: " + strings.Join(strings.Fields(c.Message), " ")
 	}
 	return v
 }
 
 // cephHint returns since when a backend cannot access its Ceph cluster, and how to proceed.
 func (m *model) cephHint(b backend, at backendReport) string {
-	what := "its Ceph has not answered since " + at.since
+	symptom := "its Ceph cluster has not responded since " + at.since
 	switch {
 	case at.Up == 0:
-		what = "no manager of it reports: none does before it has reached its Ceph as it starts"
+		symptom = "none of its managers reports; a manager reports only after it has connected to its Ceph cluster"
 	case at.since == "":
-		what = "its Ceph has not answered yet"
+		symptom = "its Ceph cluster has not responded yet"
 	}
 	see := ""
 	switch {
 	case b.Ceph != nil:
-		see = fmt.Sprintf("whether StorageCluster %s of %s is healthy (its status.health), and lets this control plane in",
+		see = fmt.Sprintf("whether StorageCluster %s of %s is healthy (its status.health) and allows this control plane",
 			b.Ceph.ClusterRef.Name, b.Ceph.ClusterRef.Namespace)
 	case b.RBD != nil:
-		see = fmt.Sprintf("whether its monitors and OSDs are up (ceph -s), lie within rbd.networks, and take the key of client.%s in "+
+		see = fmt.Sprintf("whether its monitors and OSDs are up (ceph -s), lie within rbd.networks, and accept the key of client.%s in "+
 			"rbd.secretRef", b.RBD.User)
 	}
-	return fmt.Sprintf("backend %s: %s; see %s; the logs of pods %s have what it answers", b.Name, what, see, m.Sub(b.process()))
+	return fmt.Sprintf("backend %s: %s; see %s; for the response see the logs of pods %s", b.Name, symptom, see, m.Sub(b.process()))
 }

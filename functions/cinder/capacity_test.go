@@ -42,8 +42,8 @@ func finds(t *testing.T, w *simulate.Cluster, status string) {
 	w.Observed[checkComponent] = encoded.Of(changed)
 }
 
-// TestCapacity verifies that the companion's report is copied, and that the last known one stays while there is none. The condition names
-// the Ceph clusters that do not respond, and does not affect the readiness of Cinder.
+// TestCapacity verifies that the companion's report is copied, and that the last known one is retained without a report. The condition
+// names the Ceph clusters that do not respond, and does not affect the readiness of Cinder.
 func TestCapacity(t *testing.T) {
 	const (
 		first     = "{name: ceph-rbd, up: 2, totalGiB: 100, availableGiB: 60}"
@@ -52,12 +52,12 @@ func TestCapacity(t *testing.T) {
 		fails     = ", conditions: [{type: Ready, status: 'False', reason: ServiceUnavailable, message: \"cannot list the pools of Cinder:\\n503\"}]"
 		last      = "[{name: ceph-rbd, phase: Ready, totalGiB: 8, availableGiB: 4}, {name: gone, phase: Ready, totalGiB: 1}]"
 
-		connected = "STATUS_CONDITION_TRUE Connected: managers of each backend reach its Ceph"
+		connected = "STATUS_CONDITION_TRUE Connected: managers of each backend are connected to its Ceph cluster"
 		missing   = "STATUS_CONDITION_FALSE Unreachable: "
-		rbd       = "; see whether its monitors and OSDs are up (ceph -s), lie within rbd.networks, and take the key of client.cinder in " +
-			"rbd.secretRef; the logs of pods cinder-volume-ceph-rbd have what it answers"
-		pool = "; see whether StorageCluster ceph of storage is healthy (its status.health), and lets this control plane in; the logs of pods " +
-			"cinder-volume-ceph-2 have what it answers"
+		rbd       = "; see whether its monitors and OSDs are up (ceph -s), lie within rbd.networks, and accept the key of client.cinder in " +
+			"rbd.secretRef; for the response see the logs of pods cinder-volume-ceph-rbd"
+		pool = "; see whether StorageCluster ceph of storage is healthy (its status.health) and allows this control plane; for the response see the logs " +
+			"of pods cinder-volume-ceph-2"
 	)
 	both := []string{"ceph-rbd 100 60", "ceph_2 10 0"}
 	for name, tc := range map[string]struct {
@@ -68,23 +68,23 @@ func TestCapacity(t *testing.T) {
 		wantMessage string
 	}{
 		"Both":   {"No room is a number, too.", "{backends: [" + first + ", " + second + "]" + responses + "}", last, both, connected},
-		"NotYet": {"Nobody has looked, and nothing is said.", "{observedGeneration: 1}", "[]", []string{"ceph-rbd - -", "ceph_2 - -"}, ""},
-		"Lost":   {"The check was made anew.", "{observedGeneration: 1}", last, []string{"ceph-rbd 8 4", "ceph_2 - -"}, ""},
+		"NotYet": {"The check has no result yet.", "{observedGeneration: 1}", "[]", []string{"ceph-rbd - -", "ceph_2 - -"}, ""},
+		"Lost":   {"The check was created again.", "{observedGeneration: 1}", last, []string{"ceph-rbd 8 4", "ceph_2 - -"}, ""},
 		"NoCheck": {
-			"Somebody has deleted the check.", "", last, []string{"ceph-rbd 8 4", "ceph_2 - -"}, "",
+			"The check was deleted.", "", last, []string{"ceph-rbd 8 4", "ceph_2 - -"}, "",
 		},
 		"Half": {
-			"Of one of them nothing is known: it was ordered later.", "{backends: [" + first + "]" + responses + "}", last,
+			"One backend was added later, and is unknown.", "{backends: [" + first + "]" + responses + "}", last,
 			[]string{"ceph-rbd 100 60", "ceph_2 - -"}, "",
 		},
 		"Endless": {
-			"What has no end has no number, whatever was known.", "{backends: [{name: ceph-rbd, up: 1}, " + second + "]" + responses + "}", last,
+			"Unlimited capacity has no number, regardless of previous reports.", "{backends: [{name: ceph-rbd, up: 1}, " + second + "]" + responses + "}", last,
 			[]string{"ceph-rbd - -", "ceph_2 10 0"}, connected,
 		},
 		"Silent": {
-			"Its Ceph is away. What was known of it stays.",
+			"Its Ceph cluster is unavailable. The last report is retained.",
 			"{backends: [{name: ceph-rbd, up: 2, silent: true, looked: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + responses + "}",
-			last, both, missing + "backend ceph-rbd: its Ceph has not answered since 2026-03-02T12:00:00Z" + rbd,
+			last, both, missing + "backend ceph-rbd: its Ceph cluster has not responded since 2026-03-02T12:00:00Z" + rbd,
 		},
 		"Late": {
 			"It is not, as long as it may be.",
@@ -95,14 +95,14 @@ func TestCapacity(t *testing.T) {
 			"One was never reached, and one has no manager.",
 			"{backends: [{name: ceph-rbd, up: 1, silent: true}, {name: ceph_2, silent: true, looked: '2026-03-02T12:00:00Z'}]" + responses + "}",
 			"[]", []string{"ceph-rbd - -", "ceph_2 - -"},
-			missing + "backend ceph-rbd: its Ceph has not answered yet" + rbd +
-				"; backend ceph_2: no manager of it reports: none does before it has reached its Ceph as it starts" + pool,
+			missing + "backend ceph-rbd: its Ceph cluster has not responded yet" + rbd +
+				"; backend ceph_2: none of its managers reports; a manager reports only after it has connected to its Ceph cluster" + pool,
 		},
 		"Unavailable": {
-			"That nobody can be asked is no news of the Ceph.", "{backends: [" + first + ", " + second + "]" + fails + "}", last, both,
-			connected + "; that was last known, and nobody can be asked now: cannot list the pools of Cinder: 503",
+			"An unavailable Cinder does not change the state of Ceph.", "{backends: [" + first + ", " + second + "]" + fails + "}", last, both,
+			connected + "; this is the last known state, and Cinder is unavailable: cannot list the pools of Cinder: 503",
 		},
-		"NeverAvailable": {"Nor where nobody ever could be.", "{observedGeneration: 1" + fails + "}", "[]", []string{"ceph-rbd - -", "ceph_2 - -"}, ""},
+		"NeverAvailable": {"Cinder was never available.", "{observedGeneration: 1" + fails + "}", "[]", []string{"ceph-rbd - -", "ceph_2 - -"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := kind.Ready(t, "pool")
@@ -136,7 +136,7 @@ func TestCapacity(t *testing.T) {
 				}
 			}
 			if message != tc.wantMessage {
-				t.Errorf("%s It says %q, want %q", tc.reason, message, tc.wantMessage)
+				t.Errorf("%s Message %q, want %q", tc.reason, message, tc.wantMessage)
 			}
 			if want := tc.check != ""; (reported.Phase == "Ready") != want { // An object that is not there is made.
 				t.Errorf("%s The Cinder is %s", tc.reason, reported.Phase)
@@ -157,7 +157,7 @@ func TestNoCeph(t *testing.T) {
 	w, _ := kind.Ready(t, "files")
 	for _, c := range New().Run(w.Request()).Conditions {
 		if c.GetType() == cinderv1.CephConnected {
-			t.Errorf("it says %v", c)
+			t.Errorf("conditions %v", c)
 		}
 	}
 }
@@ -174,8 +174,8 @@ func TestCapacityReportInterval(t *testing.T) {
 		{"They look only when they do anything.", "", "10", 60},
 		{"They do so more often.", "20", "10", 20},
 		{"Or less.", "300", "10", 300},
-		{"What is none is not taken.", "", "[1]", 60},
-		{"Nor what is none in Cinder's eyes.", "0", "-1", 60},
+		{"An invalid number is not used.", "", "[1]", 60},
+		{"A number that Cinder rejects is not used.", "0", "-1", 60},
 		{"There is an end to it.", "", "1000000", 86400},
 	} {
 		options := common.Options{}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// statusModule is as much of cinder.cmd.status as the script knows of it: it names what it asks, and ends as it is told.
+// statusModule is a stub of cinder.cmd.status: it prints the calls, and exits as configured.
 const statusModule = `import os, sys
 class Checks:
     _upgrade_checks = (("Removed Drivers", None), ("Service UUIDs", None), ("Attachment specs", None))
@@ -19,7 +19,7 @@ def main():
     return int(os.environ["ENDS"])
 `
 
-// TestCheck: everything is asked but for the UUIDs, and the answer is Cinder's own.
+// TestCheck verifies that all checks except the check of UUIDs are run, and that the exit code is Cinder's.
 func TestCheck(t *testing.T) {
 	folder := t.TempDir()
 	module := filepath.Join(folder, "cinder", "cmd")

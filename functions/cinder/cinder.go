@@ -29,12 +29,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of Cinder composite resources.
 func New() function.Runner {
 	return function.Kind[cinderv1.Cinder, *model]{
-		Graph: graph, Derive: derive, Target: service.Target[*model], Status: status,
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: service.Target[*model], Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{{Type: cinderv1.CephConnected, Verdict: (*model).cephConnected}},
 	}
 }
@@ -50,7 +51,7 @@ const (
 var definition = service.Definition{
 	App:                    cinderv1.ServiceName,
 	Title:                  "Cinder",
-	Outage:                 "no volume can be made, attached or detached; virtual machines go on with theirs",
+	Outage:                 "volumes cannot be created, attached or detached; attached volumes keep working",
 	CatalogType:            cinderv1.ServiceType,
 	Description:            "Volumes of virtual machines",
 	Port:                   cinderv1.Port,
@@ -82,7 +83,7 @@ var checkScript string
 // sync only adds to the schema: the previous release keeps working with it.
 var sync = []openstackv1.Step{service.Step("db-sync", "cinder-manage", "db", "sync")}
 
-// Components. Those of processes have the name of their process.
+// Names of components. The component of a process has its name.
 const (
 	scheduler = "scheduler"
 	volumes   = "volume"
@@ -93,7 +94,7 @@ const (
 	typesComponent   = "volume-types"
 )
 
-// graph lists the components of a Cinder in addition to those of every service, and their dependencies. It is added to the catalog when
+// graph lists the components of a Cinder in addition to the common ones, and their dependencies. It is added to the catalog when
 // volumes can be created.
 //
 // New versions are rolled out from the scheduler to the API, which calls all others. No supported release changes versions of RPC calls or
@@ -120,7 +121,7 @@ var graph = service.Graph(
 	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
 
-// pods are the dependencies of each process, and storageRolloutOrder those of processes that store volumes or backups.
+// pods are the dependencies of each process, and storageRolloutOrder the dependencies of processes that store volumes or backups.
 var (
 	pods                = []string{"schema", "certificate", "identity", "queue"}
 	storageRolloutOrder = append([]string{storageComponent}, pods...)
@@ -179,7 +180,7 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.APIEgress, m.Egress = peers, append(m.Egress, reached...)
+	m.APIEgress, m.Egress = serviceEgress, append(m.Egress, reached...)
 	m.Content = compose.Stage{m.programs()}
 	m.Jobs = []string{archive, typesComponent}
 	m.Processes = m.processes(in.Observed)
@@ -215,14 +216,14 @@ func (m *model) logins() []string {
 	return out
 }
 
-// peers are the services that every process calls.
-var peers = []workload.Flow{{Ports: []int32{novav1.Port, glancev1.Port}}}
+// serviceEgress are the services that every process calls.
+var serviceEgress = []workload.Flow{{Ports: []int32{novav1.Port, glancev1.Port}}}
 
 // processes returns the processes in addition to the API.
 func (m *model) processes(observed observe.State) []service.Process {
 	out := []service.Process{m.daemon(service.Process{
 		Process: m.spec.Scheduler, Name: scheduler, Title: "Cinder's scheduler", Command: []string{"cinder-scheduler"},
-		Outage: "no volume is made", TerminationGracePeriod: terminationGracePeriod,
+		Outage: "volumes cannot be created", TerminationGracePeriod: terminationGracePeriod,
 	})}
 	for _, b := range m.backends {
 		out = append(out, m.manager(observed, b))
@@ -239,7 +240,7 @@ func (m *model) processes(observed observe.State) []service.Process {
 // of its pod: records of removed names would stay, and volumes with them.
 func (m *model) daemon(p service.Process) service.Process {
 	p.Stateful, p.Logins = true, m.Logins
-	p.Egress = append(p.Egress, peers...)
+	p.Egress = append(p.Egress, serviceEgress...)
 	p.Ready, p.Alive = workload.Connected(m.Spec.Queue.Port), workload.Attached(m.Spec.Queue.Host, m.Spec.Queue.Port)
 	p.Env = append(append(workload.Self(), m.coordinationEnv()...), append([]corev1.EnvVar{
 		{Name: oslo.MustEnvName("DEFAULT", "host"), Value: "$(" + workload.NameEnv + ")"},

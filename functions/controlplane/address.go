@@ -8,68 +8,42 @@ import (
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 )
 
-const routingPaths = "Paths"
-
-// addresses derives the endpoints of all services.
-func (m *model) addresses() {
-	for _, s := range m.services {
-		s.endpoints.internal = s.internal(s.name, m.instance)
-		s.endpoints.public = s.endpoints.internal
-		if s.externalURL != "" {
-			s.endpoints = endpoints{public: string(s.externalURL), internal: string(s.externalURL)}
-			continue
-		}
-		if m.exposure.Type != exposure.None {
-			m.expose(s)
-		}
+// addressesOf returns the addresses of a service, and its exposure, nil if it is not reachable from outside.
+func addressesOf(c *claim.Claim, s *services.State) (services.Endpoints, *common.ServiceExposure) {
+	if s.ExternalURL != "" {
+		return services.Endpoints{Public: string(s.ExternalURL), Internal: string(s.ExternalURL)}, nil
 	}
-}
-
-// expose gives a service its public address.
-func (m *model) expose(s *serviceState) {
-	e := common.ServiceExposure{Exposure: m.exposure, TLS: m.tls, Hostname: s.basics.Hostname}
-	if m.exposure.Routing == routingPaths && s.path != "" {
-		e.Path = s.path
-		e.Hostname = cmp.Or(e.Hostname, common.Hostname(m.domain))
+	internal := s.Internal(s.Name, c.Instance)
+	if c.Exposure.Type == exposure.None {
+		return services.Endpoints{Public: internal, Internal: internal}, nil
 	}
-	e.Hostname = cmp.Or(e.Hostname, common.Hostname(s.name+"."+m.domain))
+	e := common.ServiceExposure{Exposure: c.Exposure, TLS: c.TLS, Hostname: s.Basics.Hostname}
+	if c.Exposure.Routing == claim.RoutingPaths && s.PublicPath != "" {
+		e.Path = s.PublicPath
+		e.Hostname = cmp.Or(e.Hostname, common.Hostname(c.Domain))
+	}
+	e.Hostname = cmp.Or(e.Hostname, common.Hostname(s.Name+"."+c.Domain))
 	scheme := "https"
-	if !ptr.Deref(m.tls.Enabled, true) {
+	if !ptr.Deref(c.TLS.Enabled, true) {
 		scheme = "http"
 	}
-	s.endpoints.public = fmt.Sprintf("%s://%s%s%s", scheme, e.Hostname, e.Path, s.version)
-	s.exposure = &e
-}
-
-// externalEndpoint returns the exposure of an endpoint with its own host name: the requested one, or a name below the domain of the claim.
-// It returns nil without exposure.
-func (m *model) externalEndpoint(requested common.Hostname, name string) *common.ServiceExposure {
-	if m.exposure.Type == exposure.None {
-		return nil
-	}
-	return &common.ServiceExposure{Exposure: m.exposure, TLS: m.tls, Hostname: cmp.Or(requested, common.Hostname(name+"."+m.domain))}
-}
-
-// host is a public host name with its owner and the field that sets it. A nil exposure means that it is not exposed.
-type host struct {
-	owner, field string
-	exposure     *common.ServiceExposure
+	return services.Endpoints{Public: fmt.Sprintf("%s://%s%s%s", scheme, e.Hostname, e.Path, s.Version), Internal: internal}, &e
 }
 
 // publicHosts returns all exposed host names.
-func (m *model) publicHosts() []host {
-	var out []host
-	for _, s := range m.services {
-		out = append(out, host{s.name, s.field(".hostname"), s.exposure})
-		if s.hosts != nil {
-			out = append(out, s.hosts(m, s)...)
-		}
+func (m *model) publicHosts() []services.Host {
+	var out []services.Host
+	for _, s := range m.Services {
+		out = append(out, services.Host{Owner: s.Name, Field: s.FieldPath(".hostname"), Exposure: s.Exposure})
+		out = append(out, s.Model.Hosts()...)
 	}
-	return slices.DeleteFunc(out, func(h host) bool { return h.exposure == nil })
+	return slices.DeleteFunc(out, func(h services.Host) bool { return h.Exposure == nil })
 }
 
 // checkHostnames returns an error for a public host name that is too long for DNS, since it may be derived from the claim's name and
@@ -78,16 +52,16 @@ func (m *model) checkHostnames() error {
 	const longest = 253
 	owners := map[string]string{}
 	for _, h := range m.publicHosts() {
-		if n := len(h.exposure.Hostname); n > longest {
+		if n := len(h.Exposure.Hostname); n > longest {
 			return invalid.Field("spec.global.domain", "the host name %s has %d characters, and at most %d are allowed; set a shorter domain",
-				h.exposure.Hostname, n, longest)
+				h.Exposure.Hostname, n, longest)
 		}
-		at := string(h.exposure.Hostname) + h.exposure.Path
+		at := string(h.Exposure.Hostname) + h.Exposure.Path
 		if other, ok := owners[at]; ok {
-			return invalid.Field(h.field, "%s uses %s already; set another name, or use global.exposure.routing Paths",
-				other, h.exposure.Hostname)
+			return invalid.Field(h.Field, "%s uses %s already; set another name, or use global.exposure.routing Paths",
+				other, h.Exposure.Hostname)
 		}
-		owners[at] = h.owner
+		owners[at] = h.Owner
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestMandatory(t *testing.T) {
 		"not read": {"The Composition is older than the function.", func(r map[string][]*structpb.Struct) { delete(r, admission.PolicyRequirement) }, "upgrade the Configuration"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := ready(t, "{}", bare)
+			w := readyCluster(t, "{}", bare)
 			tc.change(w.Required)
 			if _, _, err := w.Kinds[kind].Explain(w.Request()); err == nil || invalid.Is(err) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s\nerror %v, want one with %q that is not the tenant's", tc.reason, err, tc.want)

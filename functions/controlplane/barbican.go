@@ -9,19 +9,22 @@ import (
 	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // barbican builds the composite resource of the key manager.
-func barbican(m *model, s *serviceState) runtime.Object {
-	b := m.spec.Services.Barbican
+func barbican(m *model, s *services.State) runtime.Object {
+	b := m.Spec.Services.Barbican
 	return &barbicanv1.Barbican{
-		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
+		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: barbicanv1.BarbicanSpec{
-			ServiceSpec: m.queuedServiceSpec(s), Placement: b.Placement, Storage: *b.Storage.DeepCopy(), Identity: m.identitySpec(), Queue: m.queueSpec(),
-			API: m.process(b.API), Worker: m.worker(b.Worker), UWSGI: s.processes(), Archive: ptr.Deref(b.Archive, common.Archive{}),
+			ServiceSpec: m.QueuedServiceSpec(s), Placement: b.Placement, Storage: *b.Storage.DeepCopy(), Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
+			API: m.Process(b.API), Worker: m.Worker(b.Worker), UWSGI: s.Processes(), Archive: ptr.Deref(b.Archive, common.Archive{}),
 		},
 	}
 }
@@ -31,69 +34,61 @@ func barbicanAPI(b *controlplanev1.Barbican) common.Workload {
 	return *openstack.PlacedWorkload(ptr.Deref(b.API, common.Process{}), b.Placement)
 }
 
-func checkBarbican(m *model, s *serviceState, r release.Release) error {
-	b := m.spec.Services.Barbican
-	spec := s.spec()
-	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(b.API), b.Placement), "api.memory"
-	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r)}
+func checkBarbican(m *model, s *services.State, r release.Release) error {
+	b := m.Spec.Services.Barbican
+	spec := s.CheckedSpec()
+	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(b.API), b.Placement), "api.memory"
+	errs := []error{m.CheckQueue(s), spec.Check(s.FieldPath(""), s.Name, r)}
 	if b.API != nil { // All services check the memory themselves.
-		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *b.API))
+		errs = append(errs, openstack.CheckAmounts(s.FieldPath(".api"), *b.API))
 	}
 	if b.Worker != nil {
-		errs = append(errs, openstack.CheckProcess(s.field(".worker"), *b.Worker))
+		errs = append(errs, openstack.CheckProcess(s.FieldPath(".worker"), *b.Worker))
 	}
 	if k := b.Keys; k != nil && k.RotationSchedule != "" {
-		errs = append(errs, identity.CheckSchedule(s.field(".keys.rotationSchedule"), k.RotationSchedule))
+		errs = append(errs, identity.CheckSchedule(s.FieldPath(".keys.rotationSchedule"), k.RotationSchedule))
 	}
 	if a := b.Archive; a != nil && a.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
+		errs = append(errs, identity.CheckSchedule(s.FieldPath(".archive.schedule"), a.Schedule))
 	}
 	return errors.Join(errs...)
 }
 
 // barbicanPods returns the costs of both processes.
-func barbicanPods(m *model, s *serviceState) []costItem {
-	b := m.spec.Services.Barbican
-	of := func(field string, p common.Process) costItem {
-		return costItem{field: s.field(field), replicas: *p.Replicas, resources: openstack.Resources(p), short: true}
+func barbicanPods(m *model, s *services.State) []bounds.CostItem {
+	b := m.Spec.Services.Barbican
+	of := func(field string, p common.Process) bounds.CostItem {
+		return bounds.CostItem{Field: s.FieldPath(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
 	}
-	return []costItem{
-		of(".api", m.process(b.API)), of(".worker", m.worker(b.Worker)),
-		{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes},
+	return []bounds.CostItem{
+		of(".api", m.Process(b.API)), of(".worker", m.Worker(b.Worker)),
+		{Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes},
 	}
 }
 
 // barbicanConnections returns the maximum number of database connections. The pool of a worker limits its connections.
-func barbicanConnections(m *model, s *serviceState) int64 {
-	return s.threads() + daemonsOf(m.worker(m.spec.Services.Barbican.Worker))
+func barbicanConnections(m *model, s *services.State) int64 {
+	return s.Threads() + claim.PoolConnections(m.Worker(m.Spec.Services.Barbican.Worker))
 }
 
 // barbicanSecrets lists the Secrets of a Vault.
-func barbicanSecrets(s *controlplanev1.Services) []secretReference {
+func barbicanSecrets(s *controlplanev1.Services) []claim.SecretReference {
 	if s.Barbican == nil || !s.Barbican.Enabled || s.Barbican.Vault == nil {
 		return nil // A disabled service needs no Secret.
 	}
 	v := s.Barbican.Vault
 	const field = "spec.services.barbican.vault."
 	login := []string{barbicanv1.VaultRoleIDKey, barbicanv1.VaultSecretIDKey}
-	out := []secretReference{{name: &v.SecretRef.Name, field: field + "secretRef", keys: login}}
+	out := []claim.SecretReference{{Name: &v.SecretRef.Name, Field: field + "secretRef", Keys: login}}
 	if ca := v.CASecretRef; ca != nil {
-		out = append(out, secretReference{name: &ca.Name, field: field + "caSecretRef", keys: []string{string(ca.Key)}})
+		out = append(out, claim.SecretReference{Name: &ca.Name, Field: field + "caSecretRef", Keys: []string{string(ca.Key)}})
 	}
 	return out
 }
 
-func barbicanReferences(path string, value any) []externalReference {
+func barbicanReferences(path string, value any) []bounds.ExternalReference {
 	if v, ok := value.(barbicanv1.Vault); ok {
-		return []externalReference{{&vaultServers, path + ".url", v.URL}}
+		return []bounds.ExternalReference{{List: &bounds.VaultServers, Field: path + ".url", Value: v.URL}}
 	}
 	return nil
-}
-
-// keyManager returns the key manager settings of services that encrypt data, nil without a key manager.
-func (m *model) keyManager() *common.KeyManager {
-	if b := m.spec.Services.Barbican; b == nil || !b.Enabled {
-		return nil
-	}
-	return &common.KeyManager{InternalURL: common.URL(barbicanv1.InternalURL(barbicanv1.ServiceName, m.instance))}
 }

@@ -24,7 +24,7 @@ func TestBarbicanProcesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec := barbican(m, m.services[len(m.services)-1]).(*barbicanv1.Barbican).Spec
+		spec := barbican(m, m.Services[len(m.Services)-1]).(*barbicanv1.Barbican).Spec
 		if diff := cmp.Diff(tc.want, []string{summary(&spec.API), summary(&spec.Worker)}); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
@@ -45,8 +45,8 @@ func TestKeyManager(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range m.services {
-			if s.name != cinderv1.ServiceName {
+		for _, s := range m.Services {
+			if s.Name != cinderv1.ServiceName {
 				continue
 			}
 			if diff := cmp.Diff(tc.want, cinder(m, s).(*cinderv1.Cinder).Spec.KeyManager); diff != "" {

@@ -13,6 +13,10 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
@@ -23,20 +27,20 @@ import (
 )
 
 // cinder builds the composite resource of the block storage service.
-func cinder(m *model, s *serviceState) runtime.Object {
-	c := m.spec.Services.Cinder
+func cinder(m *model, s *services.State) runtime.Object {
+	c := m.Spec.Services.Cinder
 	out := &cinderv1.Cinder{
-		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
+		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: cinderv1.CinderSpec{
-			ServiceSpec: m.queuedServiceSpec(s), Placement: c.Placement, Identity: m.identitySpec(), Queue: m.queueSpec(), KeyManager: m.keyManager(),
-			Storage: m.volumeStorage(s), StorageClients: m.storageClients(s),
-			API: m.process(c.API), Scheduler: m.daemon(c.Scheduler), Volume: m.manager(nil),
-			Archive: ptr.Deref(c.Archive, common.Archive{}), UWSGI: s.processes(),
+			ServiceSpec: m.QueuedServiceSpec(s), Placement: c.Placement, Identity: m.IdentitySpec(), Queue: m.QueueSpec(), KeyManager: m.KeyManager(),
+			Storage: m.volumeStorage(s), StorageClients: m.StorageClients(s.Name),
+			API: m.Process(c.API), Scheduler: m.Daemon(c.Scheduler), Volume: m.manager(nil),
+			Archive: ptr.Deref(c.Archive, common.Archive{}), UWSGI: s.Processes(),
 		},
 	}
-	if m.locks() {
+	if m.Locks() {
 		out.Spec.Coordination = &cinderv1.Coordination{
-			BindingSecretRef: common.SecretReference{Name: valkeyName + "-binding"}, Sentinel: m.store.sentinel,
+			BindingSecretRef: common.SecretReference{Name: infrastructure.ValkeyName + "-binding"}, Sentinel: m.Store.Sentinel,
 		}
 	}
 	return out
@@ -51,18 +55,18 @@ func cinderAPI(c *controlplanev1.Cinder) common.Workload {
 // default is two managers, because each can do all work of the other; without locks across pods it is one.
 func (m *model) manager(own *common.Process) common.Process {
 	const onePlusOne = 2
-	out := m.worker(nil)
-	out.Replicas = new(min(m.size.daemons, onePlusOne))
-	if !m.locks() {
+	out := m.Worker(nil)
+	out.Replicas = new(min(m.Size.Daemons, onePlusOne))
+	if !m.Locks() {
 		out.Replicas = new(int32(1))
 	}
-	return mergeProcess(out, []*common.Process{own, m.spec.Services.Cinder.Volume})
+	return claim.MergeProcess(out, []*common.Process{own, m.Spec.Services.Cinder.Volume})
 }
 
 // volumeStorage returns the settings of volumes and backups with defaults for every process. Backups use the platform's storage class if
 // the claim sets none; an existing volume keeps its class.
-func (m *model) volumeStorage(s *serviceState) cinderv1.Storage {
-	out := *m.spec.Services.Cinder.Storage.DeepCopy()
+func (m *model) volumeStorage(s *services.State) cinderv1.Storage {
+	out := *m.Spec.Services.Cinder.Storage.DeepCopy()
 	for i := range out.Backends {
 		if b := &out.Backends[i]; b.Volume != nil {
 			b.Volume = new(m.manager(b.Volume))
@@ -71,9 +75,9 @@ func (m *model) volumeStorage(s *serviceState) cinderv1.Storage {
 	if b := out.Backup; b != nil {
 		b.Process = m.backupPods(b)
 		if f := b.File; f != nil {
-			class := string(m.platform.StorageClass)
-			if s.observed.Map("spec", "backup", "file") != nil {
-				class = s.observed.String("spec", "backup", "file", "storageClass")
+			class := string(m.Platform.StorageClass)
+			if s.Observed.Map("spec", "backup", "file") != nil {
+				class = s.Observed.String("spec", "backup", "file", "storageClass")
 			}
 			f.StorageClass = cmp.Or(f.StorageClass, common.ObjectName(class))
 		}
@@ -83,38 +87,38 @@ func (m *model) volumeStorage(s *serviceState) cinderv1.Storage {
 
 // backupPods returns the settings of the backup service. The default is one pod if its volume supports a single pod only.
 func (m *model) backupPods(b *cinderv1.Backup) common.Process {
-	out := m.worker(nil)
+	out := m.Worker(nil)
 	if b.File != nil && b.File.AccessMode == volume.ReadWriteOnce {
 		out.Replicas = new(int32(1))
 	}
-	return mergeProcess(out, []*common.Process{&b.Process})
+	return claim.MergeProcess(out, []*common.Process{&b.Process})
 }
 
-func checkCinder(m *model, s *serviceState, r release.Release) error {
-	c := m.spec.Services.Cinder
-	spec, storage := s.spec(), *c.Storage.DeepCopy()
+func checkCinder(m *model, s *services.State, r release.Release) error {
+	c := m.Spec.Services.Cinder
+	spec, storage := s.CheckedSpec(), *c.Storage.DeepCopy()
 	volume.SetDefaults(&storage)
-	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(c.API), c.Placement), "api.memory"
+	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(c.API), c.Placement), "api.memory"
 	spec.Groups = volume.Groups(storage.Backends)
-	errs := []error{m.checkQueue(s), volume.Check(s.field(""), r, spec, &storage, c.Volume, m.locks())}
-	if s.observed.Map("spec", "coordination") != nil && !m.locks() {
+	errs := []error{m.CheckQueue(s), volume.Check(s.FieldPath(""), r, spec, &storage, c.Volume, m.Locks())}
+	if s.Observed.Map("spec", "coordination") != nil && !m.Locks() {
 		errs = append(errs, invalid.Field("spec.infrastructure.valkey.enabled",
 			"cannot be disabled, because volume managers share its locks; keep it enabled"))
 	}
 	if c.API != nil { // All services check the memory themselves.
-		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *c.API))
+		errs = append(errs, openstack.CheckAmounts(s.FieldPath(".api"), *c.API))
 	}
 	for field, requested := range map[string]*common.Process{".scheduler": c.Scheduler, ".volume": c.Volume} {
 		if requested != nil {
-			errs = append(errs, openstack.CheckProcess(s.field(field), *requested))
+			errs = append(errs, openstack.CheckProcess(s.FieldPath(field), *requested))
 		}
 	}
 	if b := c.Backup; b != nil && b.S3 != nil {
-		errs = append(errs, checkObjectStore(s.field(".backup.s3"), b.S3.Endpoint, "", b.S3.Bucket, b.S3.CASecretRef != nil))
+		errs = append(errs, claim.CheckObjectStore(s.FieldPath(".backup.s3"), b.S3.Endpoint, "", b.S3.Bucket, b.S3.CASecretRef != nil))
 	}
-	errs = append(errs, minimum.CheckStorage(s.field(".conversionSize"), minimum.ImageConversion, c.ConversionSize))
+	errs = append(errs, minimum.CheckStorage(s.FieldPath(".conversionSize"), minimum.ImageConversion, c.ConversionSize))
 	if a := c.Archive; a != nil && a.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
+		errs = append(errs, identity.CheckSchedule(s.FieldPath(".archive.schedule"), a.Schedule))
 	}
 	return errors.Join(errs...)
 }
@@ -129,14 +133,14 @@ func (m *model) managersOf(b cinderv1.Backend) common.Process {
 }
 
 // cinderPods returns the costs of all processes.
-func cinderPods(m *model, s *serviceState) []costItem {
-	c := m.spec.Services.Cinder
-	of := func(field string, p common.Process) costItem {
-		return costItem{field: s.field(field), replicas: *p.Replicas, resources: openstack.Resources(p), short: true}
+func cinderPods(m *model, s *services.State) []bounds.CostItem {
+	c := m.Spec.Services.Cinder
+	of := func(field string, p common.Process) bounds.CostItem {
+		return bounds.CostItem{Field: s.FieldPath(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
 	}
-	out := []costItem{
-		of(".api", m.process(c.API)), of(".scheduler", m.daemon(c.Scheduler)),
-		{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes},
+	out := []bounds.CostItem{
+		of(".api", m.Process(c.API)), of(".scheduler", m.Daemon(c.Scheduler)),
+		{Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes},
 	}
 	for i, b := range c.Backends {
 		field := ".volume"
@@ -154,37 +158,37 @@ func cinderPods(m *model, s *serviceState) []costItem {
 }
 
 // cinderVolumes returns the costs of the volume for backups, if one is used.
-func cinderVolumes(m *model, s *serviceState) []costItem {
-	b := m.spec.Services.Cinder.Backup
+func cinderVolumes(m *model, s *services.State) []bounds.CostItem {
+	b := m.Spec.Services.Cinder.Backup
 	if b == nil || b.File == nil {
 		return nil
 	}
-	return []costItem{{field: s.field(".backup.file"), replicas: 1, storage: b.File.StorageSize, program: minimum.VolumeBackup}}
+	return []bounds.CostItem{{Field: s.FieldPath(".backup.file"), Replicas: 1, Storage: b.File.StorageSize, Program: minimum.VolumeBackup}}
 }
 
 // cinderConnections returns the maximum number of database connections: in addition to the threads of the API, each daemon has a worker
 // process and a parent process.
-func cinderConnections(m *model, s *serviceState) int64 {
-	c := m.spec.Services.Cinder
+func cinderConnections(m *model, s *services.State) int64 {
+	c := m.Spec.Services.Cinder
 	const processes = 2
-	out := s.threads() + processes*daemonsOf(m.daemon(c.Scheduler))
+	out := s.Threads() + processes*claim.PoolConnections(m.Daemon(c.Scheduler))
 	for _, b := range c.Backends {
-		out += processes * daemonsOf(m.managersOf(b))
+		out += processes * claim.PoolConnections(m.managersOf(b))
 	}
 	if c.Backup != nil {
-		out += processes * daemonsOf(m.backupPods(c.Backup)) * int64(len(volume.Zones(&c.Storage)))
+		out += processes * claim.PoolConnections(m.backupPods(c.Backup)) * int64(len(volume.Zones(&c.Storage)))
 	}
 	return out
 }
 
 // cinderSecrets lists the Secrets of Ceph clients and of the object store for backups.
-func cinderSecrets(s *controlplanev1.Services) []secretReference {
+func cinderSecrets(s *controlplanev1.Services) []claim.SecretReference {
 	if s.Cinder == nil || !s.Cinder.Enabled {
 		return nil // A disabled service needs no Secret.
 	}
-	var out []secretReference
+	var out []claim.SecretReference
 	add := func(name *common.ObjectName, field string, keys ...string) {
-		out = append(out, secretReference{name: name, field: "spec.services.cinder." + field, keys: keys})
+		out = append(out, claim.SecretReference{Name: name, Field: "spec.services.cinder." + field, Keys: keys})
 	}
 	for i := range s.Cinder.Backends {
 		if r := s.Cinder.Backends[i].RBD; r != nil {
@@ -209,36 +213,36 @@ func cinderSecrets(s *controlplanev1.Services) []secretReference {
 }
 
 // cinderPools lists the pools of backends and of backups.
-func cinderPools(s *controlplanev1.Services) []poolReference {
+func cinderPools(s *controlplanev1.Services) []infrastructure.PoolReference {
 	if s.Cinder == nil || !s.Cinder.Enabled {
 		return nil
 	}
-	var out []poolReference
+	var out []infrastructure.PoolReference
 	for i, b := range s.Cinder.Backends {
 		if p := b.Ceph; p != nil {
-			out = append(out, poolReference{
-				place: cinderv1.PlaceOf(b.Name), field: fmt.Sprintf("spec.services.cinder.backends[%d].ceph", i), pool: *p,
-				user: storagev1.ServiceCinder,
+			out = append(out, infrastructure.PoolReference{
+				Place: cinderv1.PlaceOf(b.Name), Field: fmt.Sprintf("spec.services.cinder.backends[%d].ceph", i), Pool: *p,
+				User: storagev1.ServiceCinder,
 			})
 		}
 	}
 	if b := s.Cinder.Backup; b != nil && b.Ceph != nil {
-		out = append(out, poolReference{
-			place: cinderv1.BackupPlace, field: "spec.services.cinder.backup.ceph", pool: *b.Ceph, user: storagev1.ServiceCinderBackup,
+		out = append(out, infrastructure.PoolReference{
+			Place: cinderv1.BackupPlace, Field: "spec.services.cinder.backup.ceph", Pool: *b.Ceph, User: storagev1.ServiceCinderBackup,
 		})
 	}
 	return out
 }
 
 // cinderHypervisorAccess adds the locations of volumes. A backend whose pool is not known yet is skipped.
-func cinderHypervisorAccess(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
-	storage, clients := *m.spec.Services.Cinder.Storage.DeepCopy(), m.storageClients(s)
+func cinderHypervisorAccess(m *model, s *services.State, to *controlplanev1.HypervisorAccess) {
+	storage, clients := *m.Spec.Services.Cinder.Storage.DeepCopy(), m.StorageClients(s.Name)
 	volume.SetDefaults(&storage)
 	for _, b := range storage.Backends {
 		access := controlplanev1.VolumeAccess{Backend: b.Name}
 		switch {
 		case b.RBD != nil:
-			access.User, access.SecretUUID = b.RBD.User, volume.SecretUUID(m.instance, s.name, b.Name)
+			access.User, access.SecretUUID = b.RBD.User, volume.SecretUUID(m.Instance, s.Name, b.Name)
 		case b.Ceph != nil:
 			c, err := openstack.StorageClient(clients, cinderv1.PlaceOf(b.Name))
 			if err != nil {
@@ -247,18 +251,18 @@ func cinderHypervisorAccess(m *model, s *serviceState, to *controlplanev1.Hyperv
 			access.User, access.SecretUUID = c.User, c.SecretUUID
 		}
 		if access.User != "" {
-			access.SecretName = volume.ClientSecret(s.name, b.Name)
+			access.SecretName = volume.ClientSecret(s.Name, b.Name)
 		}
 		to.Volumes = append(to.Volumes, access)
 	}
 }
 
-func cinderReferences(path string, value any) []externalReference {
-	networks := func(list []common.CIDR) []externalReference {
+func cinderReferences(path string, value any) []bounds.ExternalReference {
+	networks := func(list []common.CIDR) []bounds.ExternalReference {
 		if len(list) == 0 {
-			return []externalReference{{&storageNetworks, path + ".networks", anyNetwork}}
+			return []bounds.ExternalReference{{List: &bounds.StorageNetworks, Field: path + ".networks", Value: bounds.AnyNetwork}}
 		}
-		return listEntries(&storageNetworks, path+".networks", list)
+		return bounds.ListEntries(&bounds.StorageNetworks, path+".networks", list)
 	}
 	switch v := value.(type) {
 	case cinderv1.RBD:
@@ -267,19 +271,19 @@ func cinderReferences(path string, value any) []externalReference {
 		return networks(v.Networks)
 	case cinderv1.NFS:
 		// The node mounts the share, so the server's address counts.
-		var out []externalReference
+		var out []bounds.ExternalReference
 		for _, share := range v.Shares {
-			out = append(out, externalReference{&nfsServers, path + ".shares", volume.Server(share)})
+			out = append(out, bounds.ExternalReference{List: &bounds.NFSServers, Field: path + ".shares", Value: volume.Server(share)})
 		}
 		return out
 	case cinderv1.BackupNFS:
-		return []externalReference{{&nfsServers, path + ".share", volume.Server(v.Share)}}
+		return []bounds.ExternalReference{{List: &bounds.NFSServers, Field: path + ".share", Value: volume.Server(v.Share)}}
 	case cinderv1.BackupFile:
-		return []externalReference{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+		return []bounds.ExternalReference{{List: &bounds.StorageClasses, Field: path + ".storageClass", Value: string(v.StorageClass)}}
 	case cinderv1.S3:
-		return []externalReference{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
+		return []bounds.ExternalReference{{List: &bounds.S3Endpoints, Field: path + ".endpoint", Value: v.Endpoint}}
 	case cinderv1.Swift:
-		return []externalReference{{&s3Endpoints, path + ".url", v.URL}}
+		return []bounds.ExternalReference{{List: &bounds.S3Endpoints, Field: path + ".url", Value: v.URL}}
 	}
 	return nil
 }
@@ -291,8 +295,8 @@ func cinderShares(s *controlplanev1.Services) bool {
 }
 
 // cinderReport copies the state of the backends.
-func cinderReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatus) {
-	for _, reported := range s.observed.List("status", "backends") {
+func cinderReport(s *services.State, status *controlplanev1.ControlPlaneClusterStatus) {
+	for _, reported := range s.Observed.List("status", "backends") {
 		b, _ := reported.(map[string]any)
 		name, _ := b["name"].(string)
 		phase, _ := b["phase"].(string)
@@ -315,11 +319,11 @@ func gibibytes(reported any) *int64 {
 }
 
 // cephConnected copies the condition of the block storage service on its Ceph clusters.
-func (m *model) cephConnected() rules.Result {
-	if c := m.spec.Services.Cinder; c == nil || !c.Enabled {
+func cephConnected(m *services.Cloud) rules.Result {
+	if c := m.Spec.Services.Cinder; c == nil || !c.Enabled {
 		return rules.Result{}
 	}
-	observedState, _ := m.observed.Get(cinderv1.ServiceName)
+	observedState, _ := m.Observed.Get(cinderv1.ServiceName)
 	c, ok := observedState.Condition(cinderv1.CephConnected)
 	if !ok || c.Status == "Unknown" {
 		return rules.Result{}
@@ -328,30 +332,30 @@ func (m *model) cephConnected() rules.Result {
 }
 
 // cinderLocations lists where backends store volumes and where backups are stored.
-func cinderLocations(m *model, s *serviceState) []location {
-	var out []location
-	for i, b := range m.spec.Services.Cinder.Backends {
-		field := s.field(fmt.Sprintf(".backends[%d]", i))
+func cinderLocations(m *model, s *services.State) []bounds.Location {
+	var out []bounds.Location
+	for i, b := range m.Spec.Services.Cinder.Backends {
+		field := s.FieldPath(fmt.Sprintf(".backends[%d]", i))
 		switch {
 		case b.Ceph != nil:
-			out = append(out, poolLocation(field+".ceph", b.Ceph))
+			out = append(out, bounds.PoolLocation(field+".ceph", b.Ceph))
 		case b.RBD != nil:
-			out = append(out, cephLocation(field+".rbd", b.RBD.Pool, "volumes", b.RBD.SecretRef))
+			out = append(out, bounds.CephLocation(field+".rbd", b.RBD.Pool, "volumes", b.RBD.SecretRef))
 		case b.NFS != nil:
 			for j, share := range b.NFS.Shares {
-				out = append(out, shareLocation(fmt.Sprintf("%s.nfs.shares[%d]", field, j), string(share)))
+				out = append(out, bounds.ShareLocation(fmt.Sprintf("%s.nfs.shares[%d]", field, j), string(share)))
 			}
 		}
 	}
-	switch b := ptr.Deref(m.spec.Services.Cinder.Backup, cinderv1.Backup{}); {
+	switch b := ptr.Deref(m.Spec.Services.Cinder.Backup, cinderv1.Backup{}); {
 	case b.Ceph != nil:
-		out = append(out, poolLocation(s.field(".backup.ceph"), b.Ceph))
+		out = append(out, bounds.PoolLocation(s.FieldPath(".backup.ceph"), b.Ceph))
 	case b.RBD != nil:
-		out = append(out, cephLocation(s.field(".backup.rbd"), b.RBD.Pool, "backups", b.RBD.SecretRef))
+		out = append(out, bounds.CephLocation(s.FieldPath(".backup.rbd"), b.RBD.Pool, "backups", b.RBD.SecretRef))
 	case b.S3 != nil:
-		out = append(out, bucketLocation(s.field(".backup.s3"), b.S3.Endpoint, b.S3.Bucket, ""))
+		out = append(out, bounds.BucketLocation(s.FieldPath(".backup.s3"), b.S3.Endpoint, b.S3.Bucket, ""))
 	case b.NFS != nil:
-		out = append(out, shareLocation(s.field(".backup.nfs.share"), string(b.NFS.Share)))
+		out = append(out, bounds.ShareLocation(s.FieldPath(".backup.nfs.share"), string(b.NFS.Share)))
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,14 +34,17 @@ func TestCinderManagers(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []int32
-			for _, b := range m.spec.Services.Cinder.Backends {
+			for _, b := range m.Spec.Services.Cinder.Backends {
 				got = append(got, *m.managersOf(b).Replicas)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			s := m.services[slices.IndexFunc(m.services, func(s *serviceState) bool { return s.name == cinderv1.ServiceName })]
-			xr := s.build(m, s).(*cinderv1.Cinder)
+			object, err := stateOf(t, m, cinderv1.ServiceName).Model.Object()
+			if err != nil {
+				t.Fatal(err)
+			}
+			xr := object.(*cinderv1.Cinder)
 			if locks := xr.Spec.Coordination != nil; locks != tc.locks {
 				t.Errorf("%s locks are configured: %t", tc.reason, locks)
 			}
@@ -86,9 +88,8 @@ status: {backends: [{name: ceph-rbd, phase: Ready, totalGiB: 100, availableGiB: 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := m.services[len(m.services)-1]
 	status := controlplanev1.ControlPlaneClusterStatus{}
-	s.report(s, &status)
+	stateOf(t, m, cinderv1.ServiceName).Model.Report(&status)
 	want := []cinderv1.BackendStatus{{Name: "ceph-rbd", Phase: "Ready", TotalGiB: new(int64(100)), AvailableGiB: new(int64(0))}, {Name: "b", Phase: "Creating"}}
 	if diff := cmp.Diff(want, status.Backends); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -124,7 +125,7 @@ func TestCephConnected(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, m.cephConnected()); diff != "" {
+			if diff := cmp.Diff(tc.want, verdict(t, m, cinderv1.CephConnected)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

@@ -8,14 +8,20 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of XControlPlaneCluster composite resources.
 func New() function.Runner {
 	return function.Kind[controlplanev1.ControlPlaneCluster, *model]{
 		Graph:              graph.MustValidate(),
+		Rules:              readiness.Rules,
 		Requires:           requires,
 		Derive:             derive,
 		Target:             place,
@@ -27,77 +33,76 @@ func New() function.Runner {
 // advisoryConditions returns the conditions of all services and of tests.
 func advisoryConditions() []function.AdvisoryCondition[*model] {
 	out := []function.AdvisoryCondition[*model]{testsCondition}
-	for _, row := range services {
-		out = append(out, row.advisoryConditions...)
+	for _, each := range serviceTable {
+		for _, c := range each.Conditions() {
+			out = append(out, function.AdvisoryCondition[*model]{
+				Type: c.Type, Verdict: func(m *model) rules.Result { return c.Verdict(m.Cloud) },
+			})
+		}
 	}
 	return out
 }
 
 // Names of components that are dependencies of others.
 const (
-	// namespaceComponent contains all other components.
-	namespaceComponent = "namespace"
-	// pullComponent copies the pull secrets that pods need for their images.
-	pullComponent      = "pull-secrets"
-	storageComponent   = "storage"
-	companionComponent = "companion"
-	databaseComponent  = "database"
-	messagingComponent = "messaging"
-	locksComponent     = "locks"
-	cacheComponent     = "cache"
-	catalogComponent   = "catalog"
-	ovnComponent       = ovnv1.Name
+	ovnComponent = ovnv1.Name
 )
 
 // graph contains all components of a control plane and their dependencies. Phases are visible to tenants. Services come from their own
 // table.
-var graph = slices.Concat(infrastructure, components(services[:1]), identityGraph, components(services[1:]), postServiceGraph)
+var graph = slices.Concat(infrastructureGraph, components(serviceTable[:1]), identityGraph, components(serviceTable[1:]), postServiceGraph)
 
-// infrastructure contains the components that services share.
-var infrastructure = compose.Graph[*model]{
-	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
-	{Name: "network", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: policies},
+// infrastructureGraph contains the components that services share.
+var infrastructureGraph = compose.Graph[*model]{
+	{Name: claim.NamespaceComponent, Phase: common.PhasePending, Build: namespace},
+	{Name: "network", Phase: common.PhaseInfrastructure, Needs: []string{claim.NamespaceComponent}, Build: policies},
 	{
-		Name: "secrets", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
-		Enabled: (*model).namesSecrets, Build: claimSecrets,
+		Name: "secrets", Phase: common.PhaseInfrastructure, Needs: []string{claim.NamespaceComponent},
+		Enabled: (*model).NamesSecrets, Build: (*model).ComposeSecrets,
 	},
 	{
-		Name: pullComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
-		Enabled: (*model).pulls, Build: pullSecrets,
+		Name: infrastructure.PullComponent, Phase: common.PhaseInfrastructure, Needs: []string{claim.NamespaceComponent},
+		Enabled: (*model).Pulls, Build: (*model).ComposePullSecrets,
 	},
 	{
-		Name: storageComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
-		Enabled: (*model).usesPools, Build: storagePools,
+		Name: infrastructure.StorageComponent, Phase: common.PhaseInfrastructure, Needs: []string{claim.NamespaceComponent},
+		Enabled: (*model).UsesPools, Build: pools,
 	},
-	{Name: "certificates", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: certificates},
+	{Name: "certificates", Phase: common.PhaseInfrastructure, Needs: []string{claim.NamespaceComponent}, Build: (*model).ComposeCertificates},
 	{
-		Name: companionComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, pullComponent},
-		Build: companionController,
-	},
-	{Name: databaseComponent, Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent}, Build: database},
-	{
-		Name: databaseComponent + "-deletion-order", Phase: common.PhaseInfrastructure, Follows: []string{databaseComponent},
-		Enabled: (*model).usesExternalMariaDB, Build: databaseDeletionOrder,
+		Name: infrastructure.CompanionComponent, Phase: common.PhaseInfrastructure,
+		Needs: []string{claim.NamespaceComponent, infrastructure.PullComponent}, Build: companion,
 	},
 	{
-		Name: "database-backup", Phase: common.PhaseInfrastructure, Needs: []string{databaseComponent},
-		Enabled: (*model).backsUp, Build: databaseBackup,
+		Name: infrastructure.DatabaseComponent, Phase: common.PhaseInfrastructure, Needs: []string{"certificates", infrastructure.PullComponent},
+		Build: database,
 	},
 	{
-		Name: messagingComponent, Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
-		Enabled: (*model).messaging, Build: messaging,
+		Name: infrastructure.DatabaseComponent + "-deletion-order", Phase: common.PhaseInfrastructure,
+		Follows: []string{infrastructure.DatabaseComponent}, Enabled: (*model).UsesExternalMariaDB, Build: (*model).ComposeDatabaseDeletionOrder,
 	},
 	{
-		Name: messagingComponent + "-exposure", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
-		Enabled: (*model).queueExposed, Build: queueExposure,
+		Name: "database-backup", Phase: common.PhaseInfrastructure, Needs: []string{infrastructure.DatabaseComponent},
+		Enabled: (*model).BacksUp, Build: (*model).ComposeBackup,
 	},
 	{
-		Name: locksComponent, Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
-		Enabled: (*model).locks, Build: locks,
+		Name: infrastructure.MessagingComponent, Phase: common.PhaseInfrastructure, Needs: []string{"certificates", infrastructure.PullComponent},
+		Enabled: (*model).Messaging, Build: (*model).ComposeMessaging,
 	},
-	{Name: cacheComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, pullComponent}, Build: cache},
 	{
-		Name: ovnComponent, Phase: common.PhaseInfrastructure, Needs: []string{companionComponent, pullComponent},
+		Name: infrastructure.MessagingComponent + "-exposure", Phase: common.PhaseInfrastructure, Needs: []string{claim.NamespaceComponent},
+		Enabled: (*model).QueueExposed, Build: (*model).ComposeQueueExposure,
+	},
+	{
+		Name: infrastructure.LocksComponent, Phase: common.PhaseInfrastructure, Needs: []string{"certificates", infrastructure.PullComponent},
+		Enabled: (*model).Locks, Build: (*model).ComposeLocks,
+	},
+	{
+		Name: infrastructure.CacheComponent, Phase: common.PhaseInfrastructure,
+		Needs: []string{claim.NamespaceComponent, infrastructure.PullComponent}, Build: (*model).ComposeCache,
+	},
+	{
+		Name: ovnComponent, Phase: common.PhaseInfrastructure, Needs: []string{infrastructure.CompanionComponent, infrastructure.PullComponent},
 		Enabled: (*model).ownsOVN, Build: ovn,
 	},
 	{
@@ -108,18 +113,22 @@ var infrastructure = compose.Graph[*model]{
 
 // identityGraph contains the components between the identity service and all other services.
 var identityGraph = compose.Graph[*model]{
-	{Name: catalogComponent, Phase: common.PhaseCatalog, Needs: []string{identityService}, Build: catalog},
+	{Name: services.CatalogComponent, Phase: common.PhaseCatalog, Needs: []string{services.IdentityService}, Build: catalog},
 	// Each dependency composes the network policies of its pods. Later services compose theirs with their pods.
 	{
 		Name: "isolation", Phase: common.PhaseCatalog,
-		Needs: []string{"network", companionComponent, cacheComponent, identityService}, Follows: []string{ovnComponent}, Build: isolation,
+		Needs:   []string{"network", infrastructure.CompanionComponent, infrastructure.CacheComponent, services.IdentityService},
+		Follows: []string{ovnComponent}, Build: (*model).ComposeIsolation,
 	},
 	// A Usage looks for its user with a growing backoff, so it is created after that user.
-	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{identityService}, Build: deletionOrder},
-	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{catalogComponent}, Build: catalogDeletionOrder},
+	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{services.IdentityService}, Build: deletionOrder},
+	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{services.CatalogComponent}, Build: catalogDeletionOrder},
 	{
 		Name: "monitoring", Phase: common.PhaseCatalog,
-		Follows: []string{companionComponent, databaseComponent, messagingComponent, locksComponent, catalogComponent},
-		Enabled: (*model).monitors, Build: monitored,
+		Follows: []string{
+			infrastructure.CompanionComponent, infrastructure.DatabaseComponent, infrastructure.MessagingComponent, infrastructure.LocksComponent,
+			services.CatalogComponent,
+		},
+		Enabled: (*model).Monitors, Build: (*model).ComposeMonitoring,
 	},
 }

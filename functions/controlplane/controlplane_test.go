@@ -1,22 +1,17 @@
 package controlplane
 
 import (
-	"strings"
+	"slices"
 	"testing"
 
-	"google.golang.org/protobuf/types/known/structpb"
-	"sigs.k8s.io/yaml"
-
-	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	identitycatalog "github.com/c5c3/crossplane-cobaltcore/functions/catalog"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/controlplanetest"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
-	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -28,77 +23,24 @@ const (
 	// entries is the runner name of the catalog.
 	entries = "IdentityCatalog.keystone.openstack.c5c3.io"
 	// instance is the instance of claim cloud in namespace tenant-a.
-	instance = "tenant-a-cloud-aab838129d70f8f9a33a"
+	instance = controlplanetest.Instance
 	// bare is a platform without defaults that allows everything.
-	bare = "{domain: example.com, limits: [" + limittest.Everything + "]}"
+	bare = controlplanetest.Platform
 )
 
-// fields parses a YAML object.
-func fields(t *testing.T, text string) map[string]any {
-	t.Helper()
-	m := map[string]any{}
-	if err := yaml.UnmarshalStrict([]byte(text), &m); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return m
-}
-
-func structOf(t *testing.T, m map[string]any) *structpb.Struct {
-	t.Helper()
-	s, err := structpb.NewStruct(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// xr returns the composite resource of claim cloud in namespace tenant-a, with release 2025.2 unless the spec sets another.
-func xr(t *testing.T, spec string) *structpb.Struct {
-	t.Helper()
-	s := fields(t, spec)
-	if s["openStackRelease"] == nil {
-		s["openStackRelease"] = "2025.2"
-	}
-	s["claimRef"] = map[string]any{"namespace": "tenant-a", "name": "cloud"}
-	return structOf(t, map[string]any{
-		"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": "XControlPlaneCluster",
-		"metadata": map[string]any{"name": "cloud-x7d2f"}, "spec": s,
-	})
-}
-
-// required returns the required resources of the Composition: a PlatformConfig, and the admission policies of the chart.
-func required(t *testing.T, platform string) map[string][]*structpb.Struct {
-	t.Helper()
-	out := admission.Requirements()
-	out["platform"] = []*structpb.Struct{platformConfig(t, platform)}
-	return out
-}
-
-func platformConfig(t *testing.T, spec string) *structpb.Struct {
-	t.Helper()
-	return structOf(t, map[string]any{"metadata": map[string]any{"name": "default"}, "spec": fields(t, spec)})
-}
-
-// input returns the input of derive with these observed resources.
-func input(t *testing.T, spec, platform string, observed map[string]*structpb.Struct) function.Input[controlplanev1.ControlPlaneCluster] {
-	t.Helper()
-	objects := map[string]encoded.Struct{}
-	for name, o := range observed {
-		objects[name] = encoded.Of(o)
-	}
-	observedState, err := observe.New(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := function.Input[controlplanev1.ControlPlaneCluster]{
-		Claim: function.Claim{Namespace: "tenant-a", Name: "cloud"}, Observed: observedState,
-		Required: required(t, platform),
-	}
-	if err := function.Decode(xr(t, spec), &in.XR); err != nil {
-		t.Fatal(err)
-	}
-	return in
-}
+// Short names of the test kit.
+var (
+	fields            = controlplanetest.Fields
+	structOf          = controlplanetest.Struct
+	xr                = controlplanetest.XR
+	required          = controlplanetest.Required
+	input             = controlplanetest.Input
+	observedAs        = controlplanetest.Observed
+	open              = controlplanetest.Unlimited
+	requireFieldError = controlplanetest.RequireFieldError
+	at                = controlplanetest.At
+	toMap             = controlplanetest.Map
+)
 
 func derived(t *testing.T, spec, platform string) *model {
 	t.Helper()
@@ -107,14 +49,6 @@ func derived(t *testing.T, spec, platform string) *model {
 		t.Fatal(err)
 	}
 	return m
-}
-
-// requireFieldError fails unless err is a user error about the field that contains the message.
-func requireFieldError(t *testing.T, reason string, err error, field, message string) {
-	t.Helper()
-	if err == nil || !invalid.Is(err) || !strings.HasPrefix(err.Error(), field+": ") || !strings.Contains(err.Error(), message) {
-		t.Errorf("%s\nerror %v, want one about %s with %q", reason, err, field, message)
-	}
 }
 
 // stub is a Keystone that is ready at once and reports its release and version.
@@ -129,8 +63,8 @@ func (s stub) Run(req *wire.Request) *wire.Response {
 	return &wire.Response{Composite: &wire.Resource{Object: o, Ready: true}}
 }
 
-// ready returns a control plane with all components ready.
-func ready(t *testing.T, spec, platform string) *simulate.Cluster {
+// readyCluster returns a control plane with all components ready.
+func readyCluster(t *testing.T, spec, platform string) *simulate.Cluster {
 	t.Helper()
 	w := newCluster(t, spec, platform)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -169,11 +103,48 @@ func inner(o encoded.Struct) map[string]any {
 	return o.Map()
 }
 
-// at returns the value at a path of an object.
-func at(v any, path ...string) any {
-	for _, p := range path {
-		m, _ := v.(map[string]any)
-		v = m[p]
+// composed returns the composed resources of a component by name.
+func composed(t *testing.T, m *model, build func(*model) ([]compose.Stage, error)) map[string]compose.Resource {
+	t.Helper()
+	stages, err := build(m)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return v
+	out := map[string]compose.Resource{}
+	for _, r := range slices.Concat(stages...) {
+		out[r.Name] = r
+	}
+	return out
+}
+
+// stateOf returns the derived state of a service.
+func stateOf(t *testing.T, m *model, name string) *services.State {
+	t.Helper()
+	s := m.stateOf(name)
+	if s == nil {
+		t.Fatalf("service %s is disabled", name)
+	}
+	return s
+}
+
+// verdict returns a condition of the claim.
+func verdict(t *testing.T, m *model, condition string) rules.Result {
+	t.Helper()
+	for _, c := range advisoryConditions() {
+		if c.Type == condition {
+			return c.Verdict(m)
+		}
+	}
+	t.Fatalf("there is no condition %s", condition)
+	return rules.Result{}
+}
+
+// object returns a composed object.
+func object(t *testing.T, r compose.Resource) map[string]any {
+	t.Helper()
+	out, err := toMap(r.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

@@ -22,14 +22,7 @@ func ordered(t *testing.T, spec, platform, is string) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := m.server()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := toMap(server.Object().Object["spec"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	out, _ := at(object(t, composed(t, m, database)["database"]), "spec").(map[string]any)
 	return out
 }
 
@@ -120,7 +113,7 @@ func TestHostUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m.databaseHost()
+		return m.DatabaseSpec().Host
 	}
 	short := "mariadb-primary." + instance + ".svc"
 	for has, want := range map[string]string{short + ".cluster.local": short + ".cluster.local", short: short, "maxscale." + instance + ".svc.cluster.local": short} {
@@ -161,7 +154,7 @@ func TestBackups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stages, err := databaseBackup(m)
+		stages, err := m.ComposeBackup()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +203,7 @@ func TestBackups(t *testing.T) {
 
 // TestBackupFailureDoesNotBlock checks that a failed backup is reported on the claim, and that Keystone does not wait for it.
 func TestBackupFailureDoesNotBlock(t *testing.T) {
-	w := ready(t, "{infrastructure: {mariadb: {"+backedUp+"}}}", bare)
+	w := readyCluster(t, "{infrastructure: {mariadb: {"+backedUp+"}}}", bare)
 	name := backupOf(t, desired(t, w))
 	failed := w.Observed[name].Map()
 	failed["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True", "reason": "JobFailed", "message": "Failed"}}}
@@ -232,7 +225,7 @@ func TestBackupFailureDoesNotBlock(t *testing.T) {
 // labels.
 func TestDatabaseMonitoring(t *testing.T) {
 	alerts := func(spec string) (names, resources []string) {
-		all := desired(t, ready(t, spec, bare))
+		all := desired(t, readyCluster(t, spec, bare))
 		for name, o := range all {
 			if !strings.HasPrefix(name, "database-") {
 				continue

@@ -3,8 +3,9 @@ package controlplane
 import (
 	"slices"
 
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
 )
 
 // deletionOrder composes Usages, which prevent the deletion of an object before the objects that use it are deleted.
@@ -21,44 +22,34 @@ import (
 //
 // The Usages do not depend on the deletion policy, so that the policy of an existing claim can be changed.
 func deletionOrder(m *model) ([]compose.Stage, error) {
-	s := m.identity
+	s := m.Identity
 	stage := compose.Stage{
-		m.restrictTo(s.name, namespaceResource, s.kind.Kind+" lives in the namespace"),
-		m.restrictTo(s.name, databaseResource, s.kind.Kind+" needs the database until it is gone"),
+		m.RestrictTo(s.Name, infrastructure.NamespaceResource, s.Kind.Kind+" lives in the namespace"),
+		m.RestrictTo(s.Name, infrastructure.DatabaseResource, s.Kind.Kind+" needs the database until it is gone"),
 	}
-	if m.remote {
-		stage = append(stage, m.restrictTo(s.name, workloadNamespaceResource, s.kind.Kind+"'s pods live in the namespace"))
+	if m.Remote {
+		stage = append(stage, m.RestrictTo(s.Name, infrastructure.WorkloadNamespaceResource, s.Kind.Kind+"'s pods live in the namespace"))
 	}
 	return []compose.Stage{stage}, nil
 }
 
-// databaseDeletionOrder keeps the credentials of the operator until the external server is deleted.
-func databaseDeletionOrder(m *model) ([]compose.Stage, error) {
-	login := m.databaseLogin(*m.externalMariaDB())
-	return []compose.Stage{{m.restrictTo(databaseResource, login, "mariadb-operator logs in to let databases go")}}, nil
-}
-
 // catalogDeletionOrder keeps the identity service until its catalog is deleted.
 func catalogDeletionOrder(m *model) ([]compose.Stage, error) {
-	return m.identityUsage(catalogComponent), nil
+	return m.identityUsage(services.CatalogComponent), nil
 }
 
 // serviceDeletionOrder keeps the identity service until another service is deleted, and the queue until the virtual hosts of that service
 // are deleted.
-func (m *model) serviceDeletionOrder(s *serviceState) []compose.Stage {
-	stages := m.identityUsage(s.name)
-	if m.runsQueue() && slices.Contains(s.needs, messagingComponent) {
-		stages[0] = append(stages[0], m.restrictTo(s.name, messagingResource, s.kind.Kind+" has virtual hosts and users there to delete"))
+func (m *model) serviceDeletionOrder(s *services.State) []compose.Stage {
+	stages := m.identityUsage(s.Name)
+	if m.RunsQueue() && slices.Contains(s.Needs, infrastructure.MessagingComponent) {
+		reason := s.Kind.Kind + " has virtual hosts and users there to delete"
+		stages[0] = append(stages[0], m.RestrictTo(s.Name, infrastructure.MessagingResource, reason))
 	}
 	return stages
 }
 
 // identityUsage keeps the identity service until an object is deleted whose catalog entries K-ORC has to delete.
 func (m *model) identityUsage(by string) []compose.Stage {
-	return []compose.Stage{{m.restrictTo(by, identityService, "K-ORC logs in at "+m.identity.kind.Kind+" to delete its catalog entries")}}
-}
-
-// restrictTo composes a Usage that keeps the composed resource of while the composed resource by exists.
-func (m *model) restrictTo(by, of, reason string) compose.Resource {
-	return usage.Of(m.meta(by+"-uses-"+of), by, of, reason)
+	return []compose.Stage{{m.RestrictTo(by, services.IdentityService, "K-ORC logs in at "+m.Identity.Kind.Kind+" to delete its catalog entries")}}
 }

@@ -74,7 +74,7 @@ func TestEffectiveSpec(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := ready(t, "{"+tc.before+"}", bare)
+			w := readyCluster(t, "{"+tc.before+"}", bare)
 			if got := at(w.XR.AsMap(), "status", "deletionPolicy"); got != at(w.XR.AsMap(), "spec", "deletionPolicy") {
 				t.Errorf("before the edit, status.deletionPolicy is %v", got)
 			}
@@ -103,7 +103,7 @@ func TestEffectiveSpec(t *testing.T) {
 
 // TestEffectiveService checks that a policy is not effective before the service reports it.
 func TestEffectiveService(t *testing.T) {
-	w := applied(t, edited(t, ready(t, "{deletionPolicy: Delete}", bare), "{deletionPolicy: Retain}"))
+	w := applied(t, edited(t, readyCluster(t, "{deletionPolicy: Delete}", bare), "{deletionPolicy: Retain}"))
 	keystone := w.Observed["keystone"]
 	for requested, want := range map[string]any{"Retain": "Retain", "Delete": "Delete", "": nil} {
 		w.Observed["keystone"] = keystone.With(encoded.Text(requested), "status", "deletionPolicy")
@@ -115,7 +115,7 @@ func TestEffectiveService(t *testing.T) {
 
 // TestFailureMessage checks that the claim contains the message of the service that it waits for.
 func TestFailureMessage(t *testing.T) {
-	w := ready(t, "{}", bare)
+	w := readyCluster(t, "{}", bare)
 	m := w.Observed["keystone"].Map()
 	m["status"] = map[string]any{
 		"observedGeneration": 1.0, "phase": "Updating",
@@ -143,7 +143,7 @@ func TestFailureMessage(t *testing.T) {
 
 // TestRootBackup checks that a copy of root's password that opens existing backups is never replaced.
 func TestRootBackup(t *testing.T) {
-	push := desired(t, ready(t, "{global: {secretStore: {name: openbao, kind: ClusterSecretStore}}}", bare))["database-root-backup"].Map()
+	push := desired(t, readyCluster(t, "{global: {secretStore: {name: openbao, kind: ClusterSecretStore}}}", bare))["database-root-backup"].Map()
 	if got := at(push, "spec", "updatePolicy"); push["kind"] != "PushSecret" || got != "IfNotExists" {
 		t.Errorf("%v with updatePolicy %v", push["kind"], got)
 	}

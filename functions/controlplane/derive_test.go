@@ -1,15 +1,12 @@
 package controlplane
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
@@ -95,15 +92,15 @@ func TestAddresses(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			m := derived(t, tc.spec, tc.platform)
-			got := want{Public: m.identity.endpoints.public}
-			if e := m.identity.exposure; e != nil {
+			got := want{Public: m.Identity.Endpoints.Public}
+			if e := m.Identity.Exposure; e != nil {
 				got.Hostname, got.Path = string(e.Hostname), e.Path
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
-			if m.identity.endpoints.internal != internal {
-				t.Errorf("%s\ninternal address %s, want %s", tc.reason, m.identity.endpoints.internal, internal)
+			if m.Identity.Endpoints.Internal != internal {
+				t.Errorf("%s\ninternal address %s, want %s", tc.reason, m.Identity.Endpoints.Internal, internal)
 			}
 		})
 	}
@@ -134,11 +131,17 @@ func TestDatabaseHost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := derived(t, tc.spec, bare)
 			tc.want.Host += "." + instance + ".svc"
-			if diff := cmp.Diff(tc.want, want{m.databaseHost(), m.databaseReplicas(), m.maxScaleReplicas()}); diff != "" {
+			if diff := cmp.Diff(tc.want, want{m.DatabaseSpec().Host, m.DatabaseReplicas(), m.MaxScaleReplicas()}); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
+}
+
+// podSecurityOf returns the standard that the composed namespace enforces.
+func podSecurityOf(t *testing.T, m *model) any {
+	t.Helper()
+	return at(object(t, composed(t, m, namespace)["namespace"]), "metadata", "labels", "pod-security.kubernetes.io/enforce")
 }
 
 // TestPodSecurity checks that namespaces enforce a standard that all of their pods were admitted with.
@@ -153,7 +156,7 @@ func TestPodSecurity(t *testing.T) {
 		"Valkey": {"Its pods were not tested.", "{size: development}", "baseline"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := derived(t, tc.spec, bare).podSecurity(); got != tc.want {
+			if got := podSecurityOf(t, derived(t, tc.spec, bare)); got != tc.want {
 				t.Errorf("%s\ngot %s", tc.reason, got)
 			}
 		})
@@ -197,60 +200,26 @@ func TestRootPassword(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stages, err := database(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			has := func(name string) bool {
-				return slices.ContainsFunc(slices.Concat(stages...), func(r compose.Resource) bool { return r.Name == name })
-			}
-			if got := (rootPassword{has(rootGeneratorResource), has(rootSecretResource)}); got != tc.want || got != (rootPassword{m.root.generator, m.root.secret}) {
+			all := composed(t, m, database)
+			_, generator := all["database-root-generator"]
+			_, secret := all["database-root-secret"]
+			if got := (rootPassword{generator, secret}); got != tc.want {
 				t.Errorf("%s\ngot %+v, want %+v", tc.reason, got, tc.want)
 			}
 		})
 	}
 }
 
-// TestSizes checks that sizes are ordered, that the claim's numbers override the size, and that every cluster can reach a quorum.
-func TestSizes(t *testing.T) {
-	order := []string{
-		controlplanev1.SizeDevelopment, controlplanev1.SizeSmall, controlplanev1.SizeMedium, controlplanev1.SizeLarge,
-	}
-	if len(sizes) != len(order) {
-		t.Errorf("%d sizes, want %d", len(sizes), len(order))
-	}
-	numbers := func(s size) []int64 {
-		return []int64{
-			int64(s.api), int64(s.database), int64(s.maxScale), int64(s.messaging), int64(s.locks), int64(s.cache), int64(s.companion), s.connections,
-			quantity(s.databaseStorage).Value(), quantity(s.messagingStorage).Value(), quantity(s.locksStorage).Value(), quantity(s.cacheMemory).Value(),
-			s.apiResources.Requests.Memory.Value(), s.databaseResources.Requests.Memory.Value(), s.databaseResources.Requests.CPU.MilliValue(),
-			s.messagingResources.Requests.Memory.Value(), s.locksResources.Requests.Memory.Value(),
-			s.proxyResources.Requests.Memory.Value(),
-		}
-	}
-	for i, name := range order {
-		s := sizes[name]
-		if s.database%2 == 0 || s.messaging%2 == 0 {
-			t.Errorf("%s: an even cluster (%d, %d)", name, s.database, s.messaging)
-		}
-		if i == 0 {
-			continue
-		}
-		small, large := numbers(sizes[order[i-1]]), numbers(s)
-		for n := range large {
-			if large[n] < small[n] {
-				t.Errorf("number %d of %s is less than the one of %s: %d, %d", n, name, order[i-1], large[n], small[n])
-			}
-		}
-	}
+// TestNumbersOverrideSize checks that the numbers of the claim override those of its size.
+func TestNumbersOverrideSize(t *testing.T) {
 	m := derived(t, "{size: large, infrastructure: {mariadb: {replicas: 1}, memcached: {replicas: 7}}, services: {keystone: {replicas: 9}}}", bare)
-	if got := m.databaseReplicas(); got != 1 {
+	if got := m.DatabaseReplicas(); got != 1 {
 		t.Errorf("%d members of the database", got)
 	}
-	if got := len(m.cacheServers()); got != 7 {
+	if got := len(m.CacheServers()); got != 7 {
 		t.Errorf("%d members of the cache", got)
 	}
-	o, err := toMap(keystone(m, m.identity))
+	o, err := toMap(keystone(m, m.Identity))
 	if err != nil || at(o, "spec", "replicas") != float64(9) {
 		t.Errorf("%v pods of Keystone (%v)", at(o, "spec", "replicas"), err)
 	}
@@ -293,8 +262,6 @@ func TestRefusals(t *testing.T) {
 		"domain's child":   {reason: "Host names may be below an allowed domain, or equal to it.", spec: "{global: {domain: a.example.org}, services: {keystone: {hostname: example.com}}}"},
 		"hostname":         {reason: "Limits apply to host names, too.", spec: "{services: {keystone: {hostname: login.example.net}}}", field: "spec.services.keystone.hostname"},
 		"schedule":         {reason: "There is no 13th month.", spec: "{services: {keystone: {fernet: {rotationSchedule: '0 0 1 13 *'}}}}", field: "spec.services.keystone.fernet.rotationSchedule", message: "13"},
-		"not built":        {reason: "It is not implemented.", spec: "{cortex: {enabled: true}}", field: "spec.cortex.enabled", message: "not implemented"},
-		"dedicated":        {reason: "It is not implemented.", spec: "{cluster: {gardener: {region: a}}}", field: "spec.cluster.gardener", message: "not implemented"},
 		"option":           {reason: "The claim reports the error before Keystone is composed.", spec: "{services: {keystone: {config: {token: {cache_time: x}}}}}", field: "spec.services.keystone.config.token.cache_time"},
 		"ldap option": {
 			reason: "The same for a directory.",
@@ -366,7 +333,7 @@ func TestGlobal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := derived(t, tc.spec, platform)
-			got := want{m.monitoring.Enabled, string(m.secretStore.Name), m.images.Registry, m.images.PullSecrets}
+			got := want{m.Monitoring.Enabled, string(m.SecretStore.Name), m.Images.Registry, m.Images.PullSecrets}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -376,16 +343,16 @@ func TestGlobal(t *testing.T) {
 
 // TestInstance checks that a composite resource without a claim uses its own name.
 func TestInstance(t *testing.T) {
-	if got := derived(t, "{}", bare).instance; got != instance {
+	if got := derived(t, "{}", bare).Instance; got != instance {
 		t.Errorf("instance %s, want %s", got, instance)
 	}
 	in := input(t, "{}", bare, nil)
 	in.Claim = function.Claim{}
 	m, err := derive(in)
-	if err != nil || m.claim.Name != "cloud-x7d2f" || m.instance == instance {
-		t.Errorf("instance %s of %v (%v)", m.instance, m.claim, err)
+	if err != nil || m.Ref.Name != "cloud-x7d2f" || m.Instance == instance {
+		t.Errorf("instance %s of %v (%v)", m.Instance, m.Ref, err)
 	}
-	if m.domain != "cloud-x7d2f.example.com" {
-		t.Errorf("domain %s", m.domain)
+	if m.Domain != "cloud-x7d2f.example.com" {
+		t.Errorf("domain %s", m.Domain)
 	}
 }

@@ -16,7 +16,7 @@ func TestClusterDomain(t *testing.T) {
 	claim := "{infrastructure: {valkey: {enabled: false}}, " + virtual("")[1:]
 	for platform, want := range map[string]string{other: "kube.prod", queued: ""} {
 		m := derived(t, claim, platform)
-		if got := m.serviceBase(m.services[0]).ClusterDomain; string(got) != want {
+		if got := m.ServiceBase(m.Services[0]).ClusterDomain; string(got) != want {
 			t.Errorf("services get the cluster domain %q, want %q", got, want)
 		}
 	}

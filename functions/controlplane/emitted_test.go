@@ -3,37 +3,30 @@ package controlplane
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestOperatorImages checks that the observed image is read from the object and the field that contain it.
-func TestOperatorImages(t *testing.T) {
+// TestOperatorImagesFromMirror checks that the composed objects contain the images of the mirror.
+func TestOperatorImagesFromMirror(t *testing.T) {
 	where := map[string]string{
 		release.MariaDB: "database spec.image", release.MariaDBExporter: "database spec.metrics.exporter.image",
 		release.MaxScale: "database-proxy spec.image", release.MaxScaleExporter: "database-proxy spec.metrics.exporter.image",
 		release.RabbitMQ: "messaging spec.image",
 	}
-	all := desired(t, ready(t, "{size: medium, global: {monitoring: {enabled: true}}}", open("{domain: a.b, images: {registry: r.example.com}}")))
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(where)), slices.Sorted(maps.Keys(operatorImages))); diff != "" {
-		t.Fatalf("images (-want +got):\n%s", diff)
-	}
-	for name, image := range operatorImages {
-		if got := image.resource + " " + strings.Join(image.field, "."); got != where[name] {
-			t.Errorf("%s is looked for in %s, want %s", name, got, where[name])
-		}
-		if got, _ := at(inner(all[image.resource]), image.field...).(string); !strings.HasPrefix(got, "r.example.com/") {
+	all := desired(t, readyCluster(t, "{size: medium, global: {monitoring: {enabled: true}}}", open("{domain: a.b, images: {registry: r.example.com}}")))
+	for name, at := range where {
+		resource, field, _ := strings.Cut(at, " ")
+		if got, _ := find(inner(all[resource]), field).(string); !strings.HasPrefix(got, "r.example.com/") {
 			t.Errorf("%s is %q in %s, and not an image of the mirror", name, got, where[name])
 		}
 	}
@@ -49,7 +42,7 @@ func TestDatabaseMembersImmutable(t *testing.T) {
 		"Cluster": {observedReplicas: 1, want: 2, message: "cannot convert to a cluster of 2"}, "Alone": {observedReplicas: 2, want: 1, message: "a Galera cluster of 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			observed := observedAs(t, databaseResource, fmt.Sprintf("{replicas: %d, storage: {size: 20Gi}}", tc.observedReplicas))
+			observed := observedAs(t, infrastructure.DatabaseResource, fmt.Sprintf("{replicas: %d, storage: {size: 20Gi}}", tc.observedReplicas))
 			_, err := derive(input(t, fmt.Sprintf("{infrastructure: {mariadb: {replicas: %d}}}", tc.want), bare, observed))
 			if tc.message != "" {
 				requireFieldError(t, "The operator cannot add volumes.", err, "spec.infrastructure.mariadb.replicas", tc.message)
@@ -66,8 +59,7 @@ func TestRootSecretAfter(t *testing.T) {
 	const restore = `{infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: old-root, key: password},
 		s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
 	for spec, want := range map[string][]string{"{}": nil, restore: {"claim-secrets-tenant-old-root"}} {
-		m := derived(t, spec, bare)
-		if diff := cmp.Diff(want, m.rootSecret(m.meta("mariadb-root")).After); diff != "" {
+		if diff := cmp.Diff(want, composed(t, derived(t, spec, bare), database)["database-root-secret"].After); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", spec, diff)
 		}
 	}
@@ -75,7 +67,7 @@ func TestRootSecretAfter(t *testing.T) {
 
 // TestMemcached checks that the server's port, the address in Keystone's settings and the probes match.
 func TestMemcached(t *testing.T) {
-	all := desired(t, ready(t, "{}", bare))
+	all := desired(t, readyCluster(t, "{}", bare))
 	set, service := inner(all["memcached"]), inner(all["memcached-service"])
 	c := containers(t, set)[0]
 	if len(c.Ports) != 1 || c.Ports[0].ContainerPort != 11211 {
@@ -118,7 +110,7 @@ func decode(t *testing.T, from, to any) {
 // TestPoliciesChoose checks that the selectors of policies are valid for the API server, and that no rule permits all ports by accident.
 func TestPoliciesChoose(t *testing.T) {
 	observedState := 0
-	for name, o := range desired(t, ready(t, "{size: large, global: {monitoring: {enabled: true}}, infrastructure: {mariadb: {"+backedUp+"}}}", bare)) {
+	for name, o := range desired(t, readyCluster(t, "{size: large, global: {monitoring: {enabled: true}}, infrastructure: {mariadb: {"+backedUp+"}}}", bare)) {
 		body := inner(o)
 		if body["kind"] != "NetworkPolicy" {
 			continue
@@ -157,7 +149,7 @@ func TestPoliciesChoose(t *testing.T) {
 
 // TestOwnLabels checks that the labels of objects distinguish control planes.
 func TestOwnLabels(t *testing.T) {
-	for name, o := range desired(t, ready(t, "{}", bare)) {
+	for name, o := range desired(t, readyCluster(t, "{}", bare)) {
 		labels, _ := at(inner(o), "metadata", "labels").(map[string]any)
 		if got, ok := labels["app.kubernetes.io/instance"]; ok && got != instance {
 			t.Errorf("%s is of instance %v", name, got)
@@ -167,7 +159,7 @@ func TestOwnLabels(t *testing.T) {
 		"app.kubernetes.io/name": "memcached", "app.kubernetes.io/instance": instance, "app.kubernetes.io/component": "memcached",
 		"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": "crossplane-cobaltcore",
 	}
-	if diff := cmp.Diff(want, derived(t, "{}", bare).meta("memcached").Labels); diff != "" {
+	if diff := cmp.Diff(want, derived(t, "{}", bare).Meta("memcached").Labels); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -182,7 +174,7 @@ func TestNamedFields(t *testing.T) {
 	decode(t, fields(t, spec), &s)
 	got := map[string]string{}
 	for _, n := range secretsNamed(&s) {
-		got[n.field] = string(*n.name) + " " + strings.Join(n.keys, ",")
+		got[n.Field] = string(*n.Name) + " " + strings.Join(n.Keys, ",")
 	}
 	want := map[string]string{
 		"spec.infrastructure.mariadb.backup.s3.credentialsSecretRef":        "s3 access-key-id,secret-access-key",
@@ -198,26 +190,11 @@ func TestNamedFields(t *testing.T) {
 	}
 }
 
-// TestPullSecretType checks the type of pull secrets, because the kubelet ignores other types.
-func TestPullSecretType(t *testing.T) {
-	m, err := derive(input(t, "{global: {images: {pullSecrets: [registry]}}}", bare, map[string]*structpb.Struct{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := m.pullSet("claim-pull-secrets", "claim-pull-", "tenant-a", "spec.global.images.pullSecrets", m.spec.Global.Images.PullSecrets)
-	if set.Type != corev1.SecretTypeDockerConfigJson || !set.Keep || len(set.Requests) != 1 || !slices.Equal(set.Requests[0].Keys, []string{".dockerconfigjson"}) {
-		t.Errorf("set %+v", set)
-	}
-	if diff := cmp.Diff(m.meta("claim-pull-secrets").Labels, set.Labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
-	}
-}
-
 // TestEffectiveSettings checks that limits apply to the effective settings, not only to the claim's.
 func TestEffectiveSettings(t *testing.T) {
-	for spec, want := range map[string]string{"{}": derived(t, "{}", bare).defaultDomain(), "{global: {domain: a.example.org}}": "a.example.org"} {
-		if m := derived(t, spec, bare); string(m.settings.Domain) != want || m.domain != want {
-			t.Errorf("%s: limits are held against domain %q, and %q is in force, want %q", spec, m.settings.Domain, m.domain, want)
+	for spec, want := range map[string]string{"{}": "cloud.tenant-a.example.com", "{global: {domain: a.example.org}}": "a.example.org"} {
+		if m := derived(t, spec, bare); string(m.Settings.Domain) != want || m.Domain != want {
+			t.Errorf("%s: limits are held against domain %q, and %q is in force, want %q", spec, m.Settings.Domain, m.Domain, want)
 		}
 	}
 }

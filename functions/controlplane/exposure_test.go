@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 )
 
 // TestExposure checks that settings without effect are rejected, and that settings that were accepted before remain valid.
@@ -34,7 +36,7 @@ func TestExposure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var observed map[string]*structpb.Struct
 			if tc.keystone != "" {
-				observed = observedAs(t, identityService, tc.keystone)
+				observed = observedAs(t, services.IdentityService, tc.keystone)
 			}
 			_, err := derive(input(t, tc.spec, open(cmp.Or(tc.platform, bare)), observed))
 			if tc.field != "" {

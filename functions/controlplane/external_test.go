@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
@@ -17,7 +18,7 @@ const trusting = "{domain: example.com, limits: [" + limittest.Everything + "]}"
 
 // TestExternal checks that services use an external Keystone like the control plane's own, and that it is marked as shared.
 func TestExternal(t *testing.T) {
-	all := desired(t, ready(t, "{"+aKeystone+"}", trusting))
+	all := desired(t, readyCluster(t, "{"+aKeystone+"}", trusting))
 	const url = "https://identity.example.org:5001/v3"
 	if diff := cmp.Diff(any(fields(t, `{authURL: "`+url+`", user: cloud-admin, userDomain: staff,
 		caSecretRef: {name: tenant-corporate, key: ca.crt}, passwordSecretRef: {name: tenant-corporate, key: password}}`)),
@@ -47,10 +48,10 @@ func TestExternal(t *testing.T) {
 // address.
 func TestExternalCosts(t *testing.T) {
 	m, own := derived(t, "{"+aKeystone+"}", trusting), derived(t, "{services: {placement: {enabled: true}}}", trusting)
-	if a, b := m.connectionsOf(m.identity), own.connectionsOf(own.identity); a != 0 || b == 0 {
+	if a, b := connectionsOf(m.Identity), connectionsOf(own.Identity); a != 0 || b == 0 {
 		t.Errorf("%d connections, and %d of one of our own", a, b)
 	}
-	if a, b := m.partsOf(m.identity), own.partsOf(own.identity); len(a) != 0 || len(b) == 0 {
+	if a, b := costsOf(m.Identity), costsOf(own.Identity); len(a) != 0 || len(b) == 0 {
 		t.Errorf("parts %v, and %v of one of our own", a, b)
 	}
 	exposed := strings.Replace(trusting, "{", "{exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}, ", 1)
@@ -61,11 +62,11 @@ func TestExternalCosts(t *testing.T) {
 		}
 	}
 	for _, h := range e.publicHosts() {
-		if h.owner == identityService {
-			t.Errorf("host name %s", h.exposure.Hostname)
+		if h.Owner == services.IdentityService {
+			t.Errorf("host name %s", h.Exposure.Hostname)
 		}
 	}
-	if ref := e.keystoneReference(); ref.CAConfigMapRef == nil || ref.CAConfigMapRef.Name != "keystone-ca" {
+	if ref := e.KeystoneReference(); ref.CAConfigMapRef == nil || ref.CAConfigMapRef.Name != "keystone-ca" {
 		t.Errorf("Gateways verify services by %v", ref.CAConfigMapRef)
 	}
 }

@@ -23,7 +23,7 @@ const everywhere = `services: {placement: {enabled: true}, neutron: {enabled: tr
 // TestExternalDatabase checks that the operator logs in to the server of the claim, and that services use it with names that are unique
 // there.
 func TestExternalDatabase(t *testing.T) {
-	all := desired(t, ready(t, "{"+aDatabase+", "+everywhere+"}", trustingAll))
+	all := desired(t, readyCluster(t, "{"+aDatabase+", "+everywhere+"}", trustingAll))
 	if diff := cmp.Diff(any(fields(t, `{host: db.example.org, port: 3307, username: cloud-admin, passwordSecretKeyRef: {name: tenant-corporate, key: password},
 		tls: {enabled: true, mutual: false, serverCASecretRef: {name: tenant-corporate}}}`)),
 		at(all["database"].Map(), "spec", "forProvider", "manifest", "spec")); diff != "" {
@@ -41,7 +41,7 @@ func TestExternalDatabase(t *testing.T) {
 // TestDatabaseLogin checks that clients verify the external server with a Secret without the password, and that no service references the
 // Secret with the password: the companion could read all of it.
 func TestDatabaseLogin(t *testing.T) {
-	all := desired(t, ready(t, "{"+aDatabase+", "+everywhere+"}", trustingAll))
+	all := desired(t, readyCluster(t, "{"+aDatabase+", "+everywhere+"}", trustingAll))
 	if diff := cmp.Diff(any(fields(t, `{refreshPolicy: Periodic, refreshInterval: 5m0s, secretStoreRef: {name: claim-secrets, kind: SecretStore},
 		data: [{secretKey: authority, remoteRef: {key: corporate, property: ca.crt}}],
 		target: {name: mariadb-authority, creationPolicy: Orphan, deletionPolicy: Retain,
@@ -60,7 +60,7 @@ func TestDatabaseLogin(t *testing.T) {
 func TestNoDatabase(t *testing.T) {
 	const watched = "{domain: example.com, monitoring: {enabled: true, labels: {a: b}}, secretStore: {name: openbao}, limits: ["
 	platform := watched + strings.TrimPrefix(trusting, "{domain: example.com, limits: [")
-	own, all := desired(t, ready(t, "{}", platform)), desired(t, ready(t, "{"+aDatabase+"}", platform))
+	own, all := desired(t, readyCluster(t, "{}", platform)), desired(t, readyCluster(t, "{"+aDatabase+"}", platform))
 	var removed, more []string
 	for name := range own {
 		if _, ok := all[name]; !ok {
@@ -90,17 +90,19 @@ func TestNoDatabase(t *testing.T) {
 
 // TestDatabaseFlow checks that Jobs may connect to any address, but only at the port of the server.
 func TestDatabaseFlow(t *testing.T) {
-	flows := derived(t, "{"+aDatabase+"}", trusting).databaseFlow()
-	if len(flows) != 1 || !flows[0].Anywhere || !slices.Equal(flows[0].Ports, []int32{3307}) {
-		t.Errorf("the way to the database: %+v", flows)
+	policy := object(t, composed(t, derived(t, "{"+aDatabase+"}", trusting), policies)["service-jobs-network-policy"])
+	want := []any{map[string]any{"ports": []any{map[string]any{"port": 3307.0, "protocol": "TCP"}}}}
+	got, _ := at(policy, "spec", "egress").([]any)
+	if len(got) == 0 || !cmp.Equal(want, got[len(got)-1:]) {
+		t.Errorf("egress %v, want it to end with %v", got, want)
 	}
 }
 
 // TestExternalDatabaseCosts checks that an external database has no costs.
 func TestExternalDatabaseCosts(t *testing.T) {
 	for _, p := range derived(t, "{size: large, "+aDatabase+"}", trusting).parts() {
-		if strings.HasPrefix(p.field, "spec.infrastructure.mariadb") && p.replicas != 0 {
-			t.Errorf("%s: %d replicas", p.field, p.replicas)
+		if strings.HasPrefix(p.Field, "spec.infrastructure.mariadb") && p.Replicas != 0 {
+			t.Errorf("%s: %d replicas", p.Field, p.Replicas)
 		}
 	}
 }
@@ -108,7 +110,7 @@ func TestExternalDatabaseCosts(t *testing.T) {
 // TestExternalDatabaseRetained checks that the objects of the server are retained when the claim is deleted, and that the operator can log
 // in until then.
 func TestExternalDatabaseRetained(t *testing.T) {
-	all := desired(t, ready(t, "{"+aDatabase+"}", trusting))
+	all := desired(t, readyCluster(t, "{"+aDatabase+"}", trusting))
 	policies, _ := at(all["database"].Map(), "spec", "managementPolicies").([]any)
 	if len(policies) == 0 || slices.Contains(policies, any("Delete")) || slices.Contains(policies, any("*")) {
 		t.Errorf("the server's policies are %v", policies)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 )
 
 // aQueue contains an external queue, as part of a spec.
@@ -18,7 +19,7 @@ const aQueue = `infrastructure: {rabbitmq: {external: {host: queue.example.org, 
 // TestExternalQueue checks that only the administrator credentials and the CA of an external queue are composed, and that services use it
 // like the control plane's own, with names that are unique there.
 func TestExternalQueue(t *testing.T) {
-	all := desired(t, ready(t, "{"+aQueue+", services: {placement: {enabled: true}, nova: {enabled: true}}}",
+	all := desired(t, readyCluster(t, "{"+aQueue+", services: {placement: {enabled: true}, nova: {enabled: true}}}",
 		strings.Replace(trusting, "{", "{monitoring: {enabled: true}, ", 1)))
 	var got []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -61,8 +62,8 @@ func TestExternalQueueCosts(t *testing.T) {
 func TestExternalQueueForHypervisors(t *testing.T) {
 	m := derived(t, "{"+aQueue+", services: {placement: {enabled: true}, nova: {enabled: true}}}", trusting)
 	to := &controlplanev1.HypervisorAccess{}
-	i := slices.IndexFunc(m.services, func(s *serviceState) bool { return s.name == "nova" })
-	novaHypervisorAccess(m, m.services[i], to)
+	i := slices.IndexFunc(m.Services, func(s *services.State) bool { return s.Name == "nova" })
+	novaHypervisorAccess(m, m.Services[i], to)
 	c := to.Cells[0]
 	if c.Queue.Host != "queue.example.org" || c.Queue.SharedAs != instance || c.VirtualHost != "nova_cell1-"+instance {
 		t.Errorf("they use %+v, and virtual host %s", c.Queue, c.VirtualHost)

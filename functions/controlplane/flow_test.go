@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -13,15 +12,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
-
-func toMap(v any) (map[string]any, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]any{}
-	return out, json.Unmarshal(data, &out)
-}
 
 const remote = `{domain: example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}]}`
 
@@ -37,7 +27,7 @@ func TestUsages(t *testing.T) {
 		"remote": {"{cluster: {ref: {name: east}}}", []string{"database", "namespace", "workload-namespace"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := desired(t, ready(t, tc.spec, remote))
+			all := desired(t, readyCluster(t, tc.spec, remote))
 			users, keystone := 0, []string{}
 			for name, o := range all {
 				u := o.Map()
@@ -79,7 +69,7 @@ func TestDeletionPolicy(t *testing.T) {
 	for policy, want := range map[string][]any{"Retain": keep, "Delete": all} {
 		t.Run(policy, func(t *testing.T) {
 			var wrapped []string
-			for name, o := range desired(t, ready(t, "{size: large, deletionPolicy: "+policy+"}", bare)) {
+			for name, o := range desired(t, readyCluster(t, "{size: large, deletionPolicy: "+policy+"}", bare)) {
 				if !wrapper.IsObject(o) {
 					continue
 				}
@@ -102,7 +92,7 @@ func TestDeletionPolicy(t *testing.T) {
 func TestClusters(t *testing.T) {
 	management := []string{"namespace"}
 	direct := map[string]bool{"Keystone": true, "IdentityCatalog": true, "Usage": true}
-	for name, o := range desired(t, ready(t, "{cluster: {ref: {name: east}}}", remote)) {
+	for name, o := range desired(t, readyCluster(t, "{cluster: {ref: {name: east}}}", remote)) {
 		m := o.Map()
 		want := "east"
 		if slices.Contains(management, name) {
@@ -114,7 +104,7 @@ func TestClusters(t *testing.T) {
 			t.Errorf("%s is a %v with provider config %v, want an Object with %s", name, m["kind"], got, want)
 		}
 	}
-	keystone := desired(t, ready(t, "{cluster: {ref: {name: east}}}", remote))["keystone"].Map()
+	keystone := desired(t, readyCluster(t, "{cluster: {ref: {name: east}}}", remote))["keystone"].Map()
 	if diff := cmp.Diff(map[string]any{"providerConfig": "east", "remote": true}, at(keystone, "spec", "target")); diff != "" {
 		t.Errorf("Keystone's target (-want +got):\n%s", diff)
 	}
@@ -122,7 +112,7 @@ func TestClusters(t *testing.T) {
 
 // TestKeystone checks the complete spec of Keystone.
 func TestKeystone(t *testing.T) {
-	o := desired(t, ready(t, `{size: medium, services: {keystone: {config: {token: {cache_time: 600}}, hostname: a.example.org, bootstrap: {adminUser: root}}},
+	o := desired(t, readyCluster(t, `{size: medium, services: {keystone: {config: {token: {cache_time: 600}}, hostname: a.example.org, bootstrap: {adminUser: root}}},
 		global: {region: eu, exposure: {type: Ingress, ingressController: other}}, korc: {credentialRotation: {intervalDays: 30, suspend: true}}}`, bare))["keystone"].Map()
 	spec, _ := o["spec"].(map[string]any)
 	for path, want := range map[string]any{
@@ -157,7 +147,7 @@ func TestChannel(t *testing.T) {
 		"Free": {"Absent is the newest, for both.", `{}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := desired(t, ready(t, tc.spec, bare))["keystone"].Map()
+			o := desired(t, readyCluster(t, tc.spec, bare))["keystone"].Map()
 			if diff := cmp.Diff(tc.want, at(o, "spec", "crossplane")); diff != "" {
 				t.Errorf("%s\nspec.crossplane (-want +got):\n%s", tc.reason, diff)
 			}
@@ -193,7 +183,7 @@ func TestSwitchedOff(t *testing.T) {
 
 // TestRestore checks that a new database is bootstrapped from a backup, and is backed up itself.
 func TestRestore(t *testing.T) {
-	all := desired(t, ready(t, `{size: development, infrastructure: {mariadb: {
+	all := desired(t, readyCluster(t, `{size: development, infrastructure: {mariadb: {
 		backup: {schedule: "5 4 * * *", retentionDays: 2, s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}},
 		restoreFrom: {targetRecoveryTime: "2026-05-01T03:00:00Z", rootPasswordSecretRef: {name: old-root, key: password}, s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}, privateCA: true}}}}}`, bare))
 	from := at(inner(all["database"]), "spec", "bootstrapFrom")

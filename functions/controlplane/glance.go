@@ -13,6 +13,10 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
@@ -21,30 +25,30 @@ import (
 )
 
 // glance builds the composite resource of the image service.
-func glance(m *model, s *serviceState) runtime.Object {
-	u := s.processes()
+func glance(m *model, s *services.State) runtime.Object {
+	u := s.Processes()
 	return &glancev1.Glance{
-		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
+		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: glancev1.GlanceSpec{
-			ServiceSpec: m.serviceSpec(s), Workload: s.workload, Identity: m.identitySpec(), KeyManager: m.keyManager(), Storage: m.imageStorage(s),
-			StorageClients: m.storageClients(s), Archive: ptr.Deref(m.spec.Services.Glance.Archive, glancev1.Archive{}),
+			ServiceSpec: m.ServiceSpec(s), Workload: s.Workload, Identity: m.IdentitySpec(), KeyManager: m.KeyManager(), Storage: m.imageStorage(s),
+			StorageClients: m.StorageClients(s.Name), Archive: ptr.Deref(m.Spec.Services.Glance.Archive, glancev1.Archive{}),
 			UWSGI: glancev1.UWSGI{Processes: u.Processes, Threads: u.Threads},
 		},
 	}
 }
 
-func checkGlance(m *model, s *serviceState, r release.Release) error {
-	spec, storage := s.spec(), m.spec.Services.Glance.Storage
+func checkGlance(m *model, s *services.State, r release.Release) error {
+	spec, storage := s.CheckedSpec(), m.Spec.Services.Glance.Storage
 	spec.Groups = image.Groups(storage.Stores)
-	errs := []error{image.Check(s.field(""), r, spec, &storage)}
+	errs := []error{image.Check(s.FieldPath(""), r, spec, &storage)}
 	for i, store := range storage.Stores {
 		if o := store.S3; o != nil {
-			field := s.field(fmt.Sprintf(".stores[%d].s3", i))
-			errs = append(errs, checkObjectStore(field, o.Endpoint, o.URLFormat, o.Bucket, o.CASecretRef != nil))
+			field := s.FieldPath(fmt.Sprintf(".stores[%d].s3", i))
+			errs = append(errs, claim.CheckObjectStore(field, o.Endpoint, o.URLFormat, o.Bucket, o.CASecretRef != nil))
 		}
 	}
-	if a := m.spec.Services.Glance.Archive; a != nil && a.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
+	if a := m.Spec.Services.Glance.Archive; a != nil && a.Schedule != "" {
+		errs = append(errs, identity.CheckSchedule(s.FieldPath(".archive.schedule"), a.Schedule))
 	}
 	return errors.Join(errs...)
 }
@@ -59,17 +63,17 @@ func glanceProcesses(u *glancev1.UWSGI) *common.UWSGI {
 
 // imageStorage returns the storage settings of images, with the platform's storage class where the claim sets none. An existing volume
 // keeps its class.
-func (m *model) imageStorage(s *serviceState) glancev1.Storage {
-	out := *m.spec.Services.Glance.Storage.DeepCopy()
+func (m *model) imageStorage(s *services.State) glancev1.Storage {
+	out := *m.Spec.Services.Glance.Storage.DeepCopy()
 	for i := range out.Stores {
 		if f := out.Stores[i].File; f != nil {
-			f.StorageClass = cmp.Or(f.StorageClass, common.ObjectName(storeClass(s.observed, out.Stores[i].Name, string(m.platform.StorageClass))))
+			f.StorageClass = cmp.Or(f.StorageClass, common.ObjectName(storeClass(s.Observed, out.Stores[i].Name, string(m.Platform.StorageClass))))
 		}
 	}
 	class := func(v *glancev1.Volume, path ...string) {
-		storageClass := string(m.platform.StorageClass)
-		if s.observed.Map(path...) != nil {
-			storageClass = s.observed.String(append(path, "storageClass")...)
+		storageClass := string(m.Platform.StorageClass)
+		if s.Observed.Map(path...) != nil {
+			storageClass = s.Observed.String(append(path, "storageClass")...)
 		}
 		v.StorageClass = cmp.Or(v.StorageClass, common.ObjectName(storageClass))
 	}
@@ -94,14 +98,14 @@ func storeClass(observedState *observe.Object, name glancev1.StoreName, storageC
 	return storageClass
 }
 
-func glanceSecrets(s *controlplanev1.Services) []secretReference {
+func glanceSecrets(s *controlplanev1.Services) []claim.SecretReference {
 	if s.Glance == nil || !s.Glance.Enabled {
 		return nil // A disabled service needs no Secret.
 	}
-	var out []secretReference
+	var out []claim.SecretReference
 	for i := range s.Glance.Stores {
 		add := func(name *common.ObjectName, field string, keys ...string) {
-			out = append(out, secretReference{name: name, field: fmt.Sprintf("spec.services.glance.stores[%d].%s", i, field), keys: keys})
+			out = append(out, claim.SecretReference{Name: name, Field: fmt.Sprintf("spec.services.glance.stores[%d].%s", i, field), Keys: keys})
 		}
 		authority := func(r *common.SecretKeyReference, field string) {
 			if r != nil {
@@ -126,87 +130,87 @@ func glanceSecrets(s *controlplanev1.Services) []secretReference {
 }
 
 // glancePools lists the pools of stores.
-func glancePools(s *controlplanev1.Services) []poolReference {
+func glancePools(s *controlplanev1.Services) []infrastructure.PoolReference {
 	if s.Glance == nil || !s.Glance.Enabled {
 		return nil
 	}
-	var out []poolReference
+	var out []infrastructure.PoolReference
 	for i, store := range s.Glance.Stores {
 		if p := store.Ceph; p != nil {
-			out = append(out, poolReference{
-				place: glancev1.PlaceOf(store.Name), field: fmt.Sprintf("spec.services.glance.stores[%d].ceph", i), pool: *p,
-				user: storagev1.ServiceGlance,
+			out = append(out, infrastructure.PoolReference{
+				Place: glancev1.PlaceOf(store.Name), Field: fmt.Sprintf("spec.services.glance.stores[%d].ceph", i), Pool: *p,
+				User: storagev1.ServiceGlance,
 			})
 		}
 	}
 	return out
 }
 
-func glanceReferences(path string, value any) []externalReference {
+func glanceReferences(path string, value any) []bounds.ExternalReference {
 	switch v := value.(type) {
 	case glancev1.FileStore:
-		return []externalReference{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+		return []bounds.ExternalReference{{List: &bounds.StorageClasses, Field: path + ".storageClass", Value: string(v.StorageClass)}}
 	case glancev1.Volume:
-		return []externalReference{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+		return []bounds.ExternalReference{{List: &bounds.StorageClasses, Field: path + ".storageClass", Value: string(v.StorageClass)}}
 	case glancev1.S3Store:
-		return []externalReference{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
+		return []bounds.ExternalReference{{List: &bounds.S3Endpoints, Field: path + ".endpoint", Value: v.Endpoint}}
 	case glancev1.SwiftStore:
-		return []externalReference{{&s3Endpoints, path + ".authURL", string(v.AuthURL)}}
+		return []bounds.ExternalReference{{List: &bounds.S3Endpoints, Field: path + ".authURL", Value: string(v.AuthURL)}}
 	case glancev1.RBDStore:
 		if len(v.Networks) == 0 {
-			return []externalReference{{&storageNetworks, path + ".networks", anyNetwork}}
+			return []bounds.ExternalReference{{List: &bounds.StorageNetworks, Field: path + ".networks", Value: bounds.AnyNetwork}}
 		}
-		return listEntries(&storageNetworks, path+".networks", v.Networks)
+		return bounds.ListEntries(&bounds.StorageNetworks, path+".networks", v.Networks)
 	case glancev1.Import:
 		if slices.Contains(v.Methods, "web-download") && len(ptr.Deref(v.WebDownload, glancev1.WebDownload{}).AllowedHosts) == 0 {
-			return []externalReference{{&downloadHosts, path + ".webDownload.allowedHosts", anyHost}}
+			return []bounds.ExternalReference{{List: &bounds.DownloadHosts, Field: path + ".webDownload.allowedHosts", Value: bounds.AnyHost}}
 		}
 	case glancev1.WebDownload:
-		return listEntries(&downloadHosts, path+".allowedHosts", v.AllowedHosts)
+		return bounds.ListEntries(&bounds.DownloadHosts, path+".allowedHosts", v.AllowedHosts)
 	}
 	return nil
 }
 
 // glanceVolumes returns the costs of one volume for each file store, and of two volumes in each pod.
-func glanceVolumes(m *model, s *serviceState) []costItem {
-	g := m.spec.Services.Glance
-	var out []costItem
+func glanceVolumes(m *model, s *services.State) []bounds.CostItem {
+	g := m.Spec.Services.Glance
+	var out []bounds.CostItem
 	for i, store := range g.Stores {
 		if f := store.File; f != nil {
-			out = append(out, costItem{
-				field: s.field(fmt.Sprintf(".stores[%d].file", i)), replicas: 1, storage: string(f.StorageSize), program: minimum.ImageStore,
+			out = append(out, bounds.CostItem{
+				Field: s.FieldPath(fmt.Sprintf(".stores[%d].file", i)), Replicas: 1, Storage: string(f.StorageSize), Program: minimum.ImageStore,
 			})
 		}
 	}
 	if g.Import != nil && g.Import.Staging != nil {
-		out = append(out, costItem{
-			field: s.field(".import.staging"), replicas: *s.workload.Replicas, storage: string(g.Import.Staging.StorageSize),
-			program: minimum.ImageStaging,
+		out = append(out, bounds.CostItem{
+			Field: s.FieldPath(".import.staging"), Replicas: *s.Workload.Replicas, Storage: string(g.Import.Staging.StorageSize),
+			Program: minimum.ImageStaging,
 		})
 	}
 	if c := g.ImageCache; c != nil {
-		out = append(out, costItem{
-			field: s.field(".imageCache"), replicas: *s.workload.Replicas, storage: string(c.StorageSize), program: minimum.ImageCache,
+		out = append(out, bounds.CostItem{
+			Field: s.FieldPath(".imageCache"), Replicas: *s.Workload.Replicas, Storage: string(c.StorageSize), Program: minimum.ImageCache,
 		})
 	}
 	return out
 }
 
 // glanceLocations lists where stores keep images.
-func glanceLocations(m *model, s *serviceState) []location {
-	var out []location
-	for i, store := range m.spec.Services.Glance.Stores {
-		field := s.field(fmt.Sprintf(".stores[%d]", i))
+func glanceLocations(m *model, s *services.State) []bounds.Location {
+	var out []bounds.Location
+	for i, store := range m.Spec.Services.Glance.Stores {
+		field := s.FieldPath(fmt.Sprintf(".stores[%d]", i))
 		switch {
 		case store.S3 != nil:
-			out = append(out, bucketLocation(field+".s3", store.S3.Endpoint, store.S3.Bucket, ""))
+			out = append(out, bounds.BucketLocation(field+".s3", store.S3.Endpoint, store.S3.Bucket, ""))
 		case store.RBD != nil:
-			out = append(out, cephLocation(field+".rbd", store.RBD.Pool, "images", store.RBD.SecretRef))
+			out = append(out, bounds.CephLocation(field+".rbd", store.RBD.Pool, "images", store.RBD.SecretRef))
 		case store.Ceph != nil:
-			out = append(out, poolLocation(field+".ceph", store.Ceph))
+			out = append(out, bounds.PoolLocation(field+".ceph", store.Ceph))
 		case store.Swift != nil:
-			out = append(out, location{field + ".swift", fmt.Sprintf("container %s of the account of Secret %s at %s",
-				cmp.Or(store.Swift.Container, "glance"), store.Swift.CredentialsSecretRef.Name, hostOf(string(store.Swift.AuthURL)))})
+			out = append(out, bounds.Location{Field: field + ".swift", Name: fmt.Sprintf("container %s of the account of Secret %s at %s",
+				cmp.Or(store.Swift.Container, "glance"), store.Swift.CredentialsSecretRef.Name, bounds.HostOf(string(store.Swift.AuthURL)))})
 		}
 	}
 	return out

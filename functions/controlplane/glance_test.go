@@ -30,7 +30,7 @@ func TestGlanceArchive(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		got := glance(m, m.services[len(m.services)-1]).(*glancev1.Glance).Spec.Archive
+		got := glance(m, m.Services[len(m.Services)-1]).(*glancev1.Glance).Spec.Archive
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}

@@ -3,6 +3,7 @@ package controlplane
 import (
 	"testing"
 
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
@@ -57,8 +58,8 @@ func granting(grants string) string {
 // TestKeystoneServicesNeedCatalog checks that the project of their users exists, even if Keystone is the only service.
 func TestKeystoneServicesNeedCatalog(t *testing.T) {
 	for grants, want := range map[string]bool{"": false, "{namespace: a, name: one}": true} {
-		w := ready(t, granting(grants), roomy)
-		if got, _ := desired(t, w)[catalogComponent].At("spec", "services").Bool(); got != want {
+		w := readyCluster(t, granting(grants), roomy)
+		if got, _ := desired(t, w)[services.CatalogComponent].At("spec", "services").Bool(); got != want {
 			t.Errorf("with %q, the catalog has the entities of services: %v", grants, got)
 		}
 	}

@@ -19,7 +19,7 @@ func heatOf(t *testing.T, spec, platform string) *heatv1.HeatSpec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &heat(m, m.services[len(m.services)-1]).(*heatv1.Heat).Spec
+	return &heat(m, m.Services[len(m.Services)-1]).(*heatv1.Heat).Spec
 }
 
 // TestHeatProcesses checks that unset fields of a process come from the size.
@@ -72,7 +72,7 @@ func TestHeatConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := heatConnections(m, m.services[len(m.services)-1]), int64(3*4*(5+64)); got != want {
+	if got, want := heatConnections(m, m.Services[len(m.Services)-1]), int64(3*4*(5+64)); got != want {
 		t.Errorf("got %d, want %d", got, want)
 	}
 }

@@ -18,28 +18,29 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // horizon builds the composite resource of the dashboard.
-func horizon(m *model, s *serviceState) runtime.Object {
+func horizon(m *model, s *services.State) runtime.Object {
 	spec := horizonv1.HorizonSpec{
-		ServiceBase: m.serviceBase(s), Workload: s.workload, Settings: *m.spec.Services.Horizon.Settings.DeepCopy(),
-		Identity: m.keystoneReference(), Services: m.dashboardServices(), UWSGI: s.processes(),
+		ServiceBase: m.ServiceBase(s), Workload: s.Workload, Settings: *m.Spec.Services.Horizon.Settings.DeepCopy(),
+		Identity: m.KeystoneReference(), Services: m.dashboardServices(), UWSGI: s.Processes(),
 	}
-	if w, f := spec.WebSSO, m.spec.Services.Keystone.Federation; w != nil && f != nil {
+	if w, f := spec.WebSSO, m.Spec.Services.Keystone.Federation; w != nil && f != nil {
 		for i := range w.Choices {
 			w.Choices[i].Provider = cmp.Or(w.Choices[i].Provider, f.Provider)
 		}
 	}
-	return &horizonv1.Horizon{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name), Spec: spec}
+	return &horizonv1.Horizon{TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name), Spec: spec}
 }
 
 // shownTypes maps the services that Horizon supports to their types in Horizon.
 var shownTypes = map[string]horizonv1.Type{
-	identityService: horizonv1.TypeIdentity, placementv1.ServiceName: horizonv1.TypePlacement, glancev1.ServiceName: horizonv1.TypeImage,
+	services.IdentityService: horizonv1.TypeIdentity, placementv1.ServiceName: horizonv1.TypePlacement, glancev1.ServiceName: horizonv1.TypeImage,
 	novav1.ServiceName: horizonv1.TypeCompute, neutronv1.ServiceName: horizonv1.TypeNetwork, cinderv1.ServiceName: horizonv1.TypeVolume,
 	heatv1.ServiceName: horizonv1.TypeOrchestration,
 }
@@ -47,11 +48,11 @@ var shownTypes = map[string]horizonv1.Type{
 // dashboardServices returns the enabled services with their access rules.
 func (m *model) dashboardServices() []horizonv1.Shown {
 	var out []horizonv1.Shown
-	for _, s := range m.services {
-		if t, ok := shownTypes[s.name]; ok {
-			c := m.spec.Services.Cinder
+	for _, s := range m.Services {
+		if t, ok := shownTypes[s.Name]; ok {
+			c := m.Spec.Services.Cinder
 			out = append(out, horizonv1.Shown{
-				Type: t, InternalURL: common.URL(s.endpoints.internal), Policy: s.basics.Policy,
+				Type: t, InternalURL: common.URL(s.Endpoints.Internal), Policy: s.Basics.Policy,
 				Backups: t == horizonv1.TypeVolume && c != nil && c.Backup != nil,
 			})
 		}
@@ -74,26 +75,26 @@ func horizonProcesses(u *common.UWSGI) *common.UWSGI {
 }
 
 // horizonConnections returns 0, because Horizon has no database.
-func horizonConnections(*model, *serviceState) int64 { return 0 }
+func horizonConnections(*model, *services.State) int64 { return 0 }
 
 // horizonSSOOrigins returns the address to which Keystone redirects users after login at an identity provider.
-func horizonSSOOrigins(m *model, s *serviceState) []common.URL {
-	if m.spec.Services.Horizon.WebSSO == nil {
+func horizonSSOOrigins(m *model, s *services.State) []common.URL {
+	if m.Spec.Services.Horizon.WebSSO == nil {
 		return nil
 	}
-	return []common.URL{horizonv1.TokenURL(common.URL(s.endpoints.public))}
+	return []common.URL{horizonv1.TokenURL(common.URL(s.Endpoints.Public))}
 }
 
-func checkHorizon(m *model, s *serviceState, r release.Release) error {
-	h := m.spec.Services.Horizon
-	spec := s.spec()
+func checkHorizon(m *model, s *services.State, r release.Release) error {
+	h := m.Spec.Services.Horizon
+	spec := s.CheckedSpec()
 	spec.MemoryField = "memory"
-	errs := []error{spec.Check(s.field(""), s.name, r), openstack.CheckAmounts(s.field(""), h.Process)}
-	if h.BootFromVolume != nil && !m.hasService(cinderv1.ServiceName) {
-		errs = append(errs, invalid.Field(s.field(".bootFromVolume"), "requires Cinder, which creates the volumes; set "+
+	errs := []error{spec.Check(s.FieldPath(""), s.Name, r), openstack.CheckAmounts(s.FieldPath(""), h.Process)}
+	if h.BootFromVolume != nil && !m.HasService(cinderv1.ServiceName) {
+		errs = append(errs, invalid.Field(s.FieldPath(".bootFromVolume"), "requires Cinder, which creates the volumes; set "+
 			"services.cinder.enabled to true, or remove it"))
 	}
-	return errors.Join(append(errs, m.checkWebSSO(s.field(".websso"), h.WebSSO))...)
+	return errors.Join(append(errs, m.checkWebSSO(s.FieldPath(".websso"), h.WebSSO))...)
 }
 
 // checkWebSSO returns an error for login choices that cannot work.
@@ -101,7 +102,7 @@ func (m *model) checkWebSSO(field string, w *horizonv1.WebSSO) error {
 	if w == nil {
 		return nil
 	}
-	f := m.spec.Services.Keystone.Federation
+	f := m.Spec.Services.Keystone.Federation
 	if f == nil {
 		return invalid.Field(field, "Keystone has no identity provider; add one to services.keystone.federation, or remove websso")
 	}

@@ -23,7 +23,7 @@ const (
 // routing, and no database.
 func TestDashboard(t *testing.T) {
 	for _, routing := range []string{"Hostnames", "Paths"} {
-		objects := desired(t, ready(t, dashboard(routing, ", title: Cloud, memory: 1Gi", ""), bare))
+		objects := desired(t, readyCluster(t, dashboard(routing, ", title: Cloud, memory: 1Gi", ""), bare))
 		spec, _ := at(objects["horizon"].Map(), "spec").(map[string]any)
 		keystone := "https://keystone." + instance + ".svc:5000/v3"
 		for field, want := range map[string]any{
@@ -53,7 +53,7 @@ func TestDashboard(t *testing.T) {
 // TestSingleSignOn checks that login choices use the identity provider, and that Keystone trusts the dashboard in addition to the
 // dashboards of the claim.
 func TestSingleSignOn(t *testing.T) {
-	objects := desired(t, ready(t, dashboard("Hostnames", singleSignOn, identityProvider), bare))
+	objects := desired(t, readyCluster(t, dashboard("Hostnames", singleSignOn, identityProvider), bare))
 	want := []any{map[string]any{"name": "company", "label": "Company account", "provider": "keycloak"}}
 	if diff := cmp.Diff(want, at(objects["horizon"].Map(), "spec", "websso", "choices")); diff != "" {
 		t.Errorf("ways to log in (-want +got):\n%s", diff)
@@ -62,7 +62,7 @@ func TestSingleSignOn(t *testing.T) {
 	if diff := cmp.Diff(trusted, at(objects["keystone"].Map(), "spec", "federation", "trustedDashboards")); diff != "" {
 		t.Errorf("trusted dashboards (-want +got):\n%s", diff)
 	}
-	objects = desired(t, ready(t, dashboard("Hostnames", "", identityProvider), bare))
+	objects = desired(t, readyCluster(t, dashboard("Hostnames", "", identityProvider), bare))
 	if diff := cmp.Diff(trusted[:1], at(objects["keystone"].Map(), "spec", "federation", "trustedDashboards")); diff != "" {
 		t.Errorf("without single sign-on (-want +got):\n%s", diff)
 	}

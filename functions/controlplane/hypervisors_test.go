@@ -8,6 +8,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
 )
 
@@ -42,7 +43,7 @@ func TestHypervisorAccess(t *testing.T) {
 			reason: "Without exposure, addresses are inside the cluster. Neutron is disabled.",
 			spec:   provided + "nova: {enabled: true}}, global: {exposure: {type: None}}}", platform: queued,
 			cells: []controlplanev1.CellAccess{{
-				Name: "cell1", Queue: queue("rabbitmq"), VirtualHost: "nova_cell1", QueueSecretRef: local("nova-cell1-queue"),
+				Name: "cell1", Queue: queue("rabbitmq"), VirtualHost: "nova_cell1", QueueSecretRef: claim.LocalReference("nova-cell1-queue"),
 				MetadataHost: "nova-metadata." + instance + ".svc", VNCURL: "https://nova-cell1-vnc." + instance + ".svc:6080/vnc_lite.html",
 			}},
 		},
@@ -53,7 +54,7 @@ func TestHypervisorAccess(t *testing.T) {
 				"{name: archive, nfs: {shares: ['nfs.example.com:/volumes']}}]}}}",
 			platform: exposed[:len(exposed)-3] + ", storageNetworks: ['*'], nfsServers: ['*']}]}", public: outside,
 			cells: []controlplanev1.CellAccess{{
-				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: local("nova-b-queue"),
+				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: claim.LocalReference("nova-b-queue"),
 				MetadataHost: "nova-metadata." + instance + ".svc",
 			}},
 			volumes: []controlplanev1.VolumeAccess{
@@ -70,7 +71,7 @@ func TestHypervisorAccess(t *testing.T) {
 				"hypervisorNetworks: [10.0.0.0/24], cells: [{name: a}]}, neutron: {enabled: true}}}",
 			platform: exposed, observed: map[string]*structpb.Struct{"ovn": south}, public: outside,
 			cells: []controlplanev1.CellAccess{{
-				Name: "a", Queue: queue("rabbitmq"), VirtualHost: "nova_a", QueueSecretRef: local("nova-a-queue"),
+				Name: "a", Queue: queue("rabbitmq"), VirtualHost: "nova_a", QueueSecretRef: claim.LocalReference("nova-a-queue"),
 				MetadataHost: "nova-a-metadata." + instance + ".svc",
 				SPICEURL:     "https://console-a.cloud.tenant-a.cloud.example.com/spice_auto.html",
 				SerialURL:    "wss://serial-a.cloud.tenant-a.cloud.example.com", HypervisorNetworks: []common.CIDR{"10.0.0.0/24"},
@@ -85,7 +86,7 @@ func TestHypervisorAccess(t *testing.T) {
 				"neutron: {enabled: true, ovn: {relay: {}}}}}",
 			platform: queued, observed: map[string]*structpb.Struct{"ovn": relay},
 			cells: []controlplanev1.CellAccess{{
-				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: local("nova-b-queue"),
+				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: claim.LocalReference("nova-b-queue"),
 				MetadataHost: "nova-metadata." + instance + ".svc",
 			}},
 			networks: &controlplanev1.NetworkAccess{
@@ -100,15 +101,15 @@ func TestHypervisorAccess(t *testing.T) {
 			platform: exposed, public: outside, observed: map[string]*structpb.Struct{
 				"ovn": structOf(t, fields(t, "{status: {southbound: {endpoint: 'ssl:south:6642', externalEndpoint: 'ssl:192.0.2.1:6642'}, "+
 					"relay: {endpoint: 'ssl:relay:6642', externalEndpoint: 'ssl:192.0.2.9:6642'}}}")),
-				queueService: structOf(t, fields(t, "{spec: {ports: [{port: 5671, nodePort: 30567}]}}")),
+				"messaging-external-service": structOf(t, fields(t, "{spec: {ports: [{port: 5671, nodePort: 30567}]}}")),
 			},
 			cells: []controlplanev1.CellAccess{
 				{
-					Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: local("nova-b-queue"),
+					Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: claim.LocalReference("nova-b-queue"),
 					MetadataHost: "nova-metadata." + instance + ".svc", ExternalQueue: &controlplanev1.ExternalAddress{Host: "nodes.example.com", Port: 30567},
 				},
 				{
-					Name: "c", Queue: queue("rabbitmq-cell-c"), VirtualHost: "nova_c", QueueSecretRef: local("nova-c-queue"),
+					Name: "c", Queue: queue("rabbitmq-cell-c"), VirtualHost: "nova_c", QueueSecretRef: claim.LocalReference("nova-c-queue"),
 					MetadataHost: "nova-metadata." + instance + ".svc",
 				},
 			},
@@ -125,13 +126,13 @@ func TestHypervisorAccess(t *testing.T) {
 				"ovn": structOf(t, fields(t, "{status: {southbound: {endpoint: 'ssl:south:6642'}}}")),
 			},
 			cells: []controlplanev1.CellAccess{{
-				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: local("nova-b-queue"),
+				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: claim.LocalReference("nova-b-queue"),
 				MetadataHost: "nova-metadata." + instance + ".svc",
 			}},
 			networks: &controlplanev1.NetworkAccess{
 				Mechanism: "OVN", Southbound: "ssl:south:6642", IssuerRef: &common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"},
 				Agents: &controlplanev1.NetworkAgents{
-					Queue: queue("rabbitmq"), VirtualHost: "neutron", QueueSecretRef: local("neutron-queue"),
+					Queue: queue("rabbitmq"), VirtualHost: "neutron", QueueSecretRef: claim.LocalReference("neutron-queue"),
 					SRIOVNetworks: []string{"physnet1", "physnet2"}, ServicePlugins: []string{"qos", "port_forwarding"},
 				},
 			},
@@ -143,11 +144,11 @@ func TestHypervisorAccess(t *testing.T) {
 				"servicePlugins: [router, qos], ml2: {typeDrivers: [geneve, vlan, vxlan]}}}}",
 			platform: queued,
 			cells: []controlplanev1.CellAccess{{
-				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: local("nova-b-queue"),
+				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: claim.LocalReference("nova-b-queue"),
 				MetadataHost: "nova-metadata." + instance + ".svc",
 			}},
 			networks: &controlplanev1.NetworkAccess{Mechanism: "OVS", Agents: &controlplanev1.NetworkAgents{
-				Queue: queue("rabbitmq"), VirtualHost: "neutron", QueueSecretRef: local("neutron-queue"), Tunnels: []string{"geneve", "vxlan"},
+				Queue: queue("rabbitmq"), VirtualHost: "neutron", QueueSecretRef: claim.LocalReference("neutron-queue"), Tunnels: []string{"geneve", "vxlan"},
 				ServicePlugins: []string{"qos"}, Distributed: true, DNSDomain: "cloud.example.com.",
 			}},
 		},
@@ -160,7 +161,7 @@ func TestHypervisorAccess(t *testing.T) {
 			want := &controlplanev1.HypervisorAccess{
 				Region: "RegionOne", IdentityURL: common.URL("https://keystone." + instance + ".svc:5000/v3"),
 				CASecretRef:         common.SecretKeyReference{Name: "keystone-tls", Key: "ca.crt"},
-				CredentialSecretRef: local("nova-credential"), MetadataSecretRef: local("nova-metadata-secret"),
+				CredentialSecretRef: claim.LocalReference("nova-credential"), MetadataSecretRef: claim.LocalReference("nova-metadata-secret"),
 				Cells: tc.cells, Networks: tc.networks, Volumes: tc.volumes, PublicIdentityURL: tc.public,
 			}
 			if diff := cmp.Diff(want, m.hypervisorAccess()); diff != "" {

@@ -37,7 +37,7 @@ func TestCatalog(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := desired(t, ready(t, tc.spec, tc.platform))["catalog"].Map()
+			got := desired(t, readyCluster(t, tc.spec, tc.platform))["catalog"].Map()
 			want := fields(t, tc.want)
 			want["adminCloudRef"], want["korcCloudRef"] = fields(t, adminCloud), fields(t, korcCloud)
 			if diff := cmp.Diff(any(want), at(got, "spec")); diff != "" {
@@ -85,7 +85,7 @@ func TestDomainIDs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, m.domainIDs); diff != "" {
+			if diff := cmp.Diff(tc.want, m.existingDomains()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -20,7 +21,7 @@ const legacy = "tenant-a-cloud-aab83"
 // namespaceObject returns the observed Object of an instance's namespace.
 func namespaceObject(t *testing.T, instance string) map[string]*structpb.Struct {
 	t.Helper()
-	return map[string]*structpb.Struct{namespaceResource: structOf(t, map[string]any{
+	return map[string]*structpb.Struct{infrastructure.NamespaceResource: structOf(t, map[string]any{
 		"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": map[string]any{"name": instance + "-namespace"},
 	})}
 }
@@ -66,8 +67,8 @@ func TestInstanceOf(t *testing.T) {
 			switch {
 			case err != nil && (invalid.Is(err) || !strings.Contains(err.Error(), tc.want)):
 				t.Errorf("%s\nerror %v", tc.reason, err)
-			case err == nil && m.instance != tc.want:
-				t.Errorf("%s\ninstance %s, want %s", tc.reason, m.instance, tc.want)
+			case err == nil && m.Instance != tc.want:
+				t.Errorf("%s\ninstance %s, want %s", tc.reason, m.Instance, tc.want)
 			}
 		})
 	}
@@ -77,7 +78,7 @@ func TestInstanceOf(t *testing.T) {
 func TestInstanceUpgrade(t *testing.T) {
 	w := newCluster(t, "{}", bare)
 	// The namespace is the first object that the earlier version composed.
-	w.Observed = map[string]encoded.Struct{namespaceResource: encoded.Of(namespaceObject(t, legacy)[namespaceResource])}
+	w.Observed = map[string]encoded.Struct{infrastructure.NamespaceResource: encoded.Of(namespaceObject(t, legacy)[infrastructure.NamespaceResource])}
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestInstanceUpgrade(t *testing.T) {
 	}
 	// A restore does not include the status, and the namespace's Object was removed.
 	delete(w.XR.GetFields(), "status")
-	delete(w.Observed, namespaceResource)
+	delete(w.Observed, infrastructure.NamespaceResource)
 	for name, o := range desired(t, w) {
 		if string(o) != string(before[name]) {
 			t.Errorf("%s is another without a status and the namespace's Object", name)
@@ -119,8 +120,8 @@ func TestInstanceCollision(t *testing.T) {
 	in := input(t, "{}", bare, namespaceObject(t, shared))
 	in.Claim = victim
 	m, err := derive(in)
-	if err != nil || m.instance != shared {
-		t.Errorf("the victim's instance is %s (%v)", m.instance, err)
+	if err != nil || m.Instance != shared {
+		t.Errorf("the victim's instance is %s (%v)", m.Instance, err)
 	}
 	for name, status := range map[string]string{
 		"new": "{}", "that waited for the name": "{instance: " + shared + ", components: [{name: namespace, phase: Creating}]}",
@@ -130,7 +131,7 @@ func TestInstanceCollision(t *testing.T) {
 		if err := function.Decode(structOf(t, map[string]any{"status": fields(t, status)}), &in.XR); err != nil {
 			t.Fatal(err)
 		}
-		if m, err := derive(in); err != nil || m.instance == shared {
+		if m, err := derive(in); err != nil || m.Instance == shared {
 			t.Errorf("a claim %s has the victim's instance (%v)", name, err)
 		}
 	}
@@ -145,7 +146,7 @@ func TestNamespaceOwnerAnnotation(t *testing.T) {
 		"prefix":   {"{domain: example.com, secretStore: {name: openbao, kind: SecretStore, prefix: a/b}}", "SecretStore/openbao", "a/b/" + instance},
 	} {
 		t.Run(name, func(t *testing.T) {
-			notes, _ := at(inner(desired(t, newCluster(t, "{}", tc.platform))[namespaceResource]), "metadata", "annotations").(map[string]any)
+			notes, _ := at(inner(desired(t, newCluster(t, "{}", tc.platform))[infrastructure.NamespaceResource]), "metadata", "annotations").(map[string]any)
 			for key, want := range map[string]string{
 				"crossplane.c5c3.io/claim": "tenant-a/cloud", "crossplane.c5c3.io/secret-store": tc.store, "crossplane.c5c3.io/secret-path": tc.path,
 			} {

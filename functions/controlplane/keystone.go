@@ -18,10 +18,10 @@ import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
@@ -30,29 +30,26 @@ import (
 )
 
 // keystone builds the composite resource of the identity service.
-func keystone(m *model, s *serviceState) runtime.Object {
-	xr := &keystonev1.Keystone{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name), Spec: m.keystoneSpec(s)}
-	xr.Spec.ServiceSpec = m.serviceSpec(s)
-	xr.Spec.DomainIDs = m.domainIDs
+func keystone(m *model, s *services.State) runtime.Object {
+	xr := &keystonev1.Keystone{TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name), Spec: m.keystoneSpec(s)}
+	xr.Spec.ServiceSpec = m.ServiceSpec(s)
+	xr.Spec.DomainIDs = m.existingDomains()
 	xr.Spec.Federation = m.federation()
-	xr.Spec.KORCCredential = m.korcCredential()
-	xr.Spec.Bootstrap.AdminUser = m.adminUser()
-	xr.Spec.UWSGI = s.processes()
+	xr.Spec.KORCCredential = m.KORCCredential()
+	xr.Spec.Bootstrap.AdminUser = m.AdminUser()
+	xr.Spec.UWSGI = s.Processes()
 	return xr
 }
 
 // federation returns the federation settings of the claim, with the control plane's own dashboards added to the trusted ones.
 func (m *model) federation() *keystonev1.Federation {
-	f := m.spec.Services.Keystone.Federation
+	f := m.Spec.Services.Keystone.Federation
 	if f == nil {
 		return nil
 	}
 	out := *f
-	for _, s := range m.services {
-		if s.ssoOrigins == nil {
-			continue
-		}
-		for _, url := range s.ssoOrigins(m, s) {
+	for _, s := range m.Services {
+		for _, url := range s.Model.SSOOrigins() {
 			if !slices.Contains(out.TrustedDashboards, url) {
 				out.TrustedDashboards = append(slices.Clip(out.TrustedDashboards), url)
 			}
@@ -62,10 +59,10 @@ func (m *model) federation() *keystonev1.Federation {
 }
 
 // keystoneSpec returns the Keystone settings of the claim. The caller adds the settings that all services share.
-func (m *model) keystoneSpec(s *serviceState) keystonev1.KeystoneSpec {
-	k := m.spec.Services.Keystone
+func (m *model) keystoneSpec(s *services.State) keystonev1.KeystoneSpec {
+	k := m.Spec.Services.Keystone
 	return keystonev1.KeystoneSpec{
-		Workload:         s.workload,
+		Workload:         s.Workload,
 		External:         k.External,
 		Fernet:           ptr.Deref(k.Fernet, keystonev1.Fernet{}),
 		CredentialKeys:   ptr.Deref(k.CredentialKeys, keystonev1.CredentialKeys{}),
@@ -76,86 +73,42 @@ func (m *model) keystoneSpec(s *serviceState) keystonev1.KeystoneSpec {
 	}
 }
 
-func checkKeystone(m *model, s *serviceState, r release.Release) error {
-	if s.externalURL != "" {
+func checkKeystone(m *model, s *services.State, r release.Release) error {
+	if s.ExternalURL != "" {
 		return m.checkExternal(s)
 	}
 	spec := m.keystoneSpec(s)
-	spec.Image, spec.Overrides = s.basics.Image, s.basics.Overrides
+	spec.Image, spec.Overrides = s.Basics.Image, s.Basics.Overrides
 	identity.SetDefaults(&spec)
-	return errors.Join(identity.Check(s.field(""), r, &spec), m.checkIdentityNames(s), m.checkLogin(s))
+	return errors.Join(identity.Check(s.FieldPath(""), r, &spec), m.checkIdentityNames(s), m.checkLogin(s))
 }
 
 // checkExternal returns an error for settings that cannot be applied to an external Keystone, as far as admission does not check them, and
 // for an invalid address.
-func (m *model) checkExternal(s *serviceState) error {
+func (m *model) checkExternal(s *services.State) error {
 	var errs []error
-	if len(s.basics.Config) > 0 {
-		errs = append(errs, invalid.Field(s.field(".config"), "cannot be set for an external Keystone; remove it"))
+	if len(s.Basics.Config) > 0 {
+		errs = append(errs, invalid.Field(s.FieldPath(".config"), "cannot be set for an external Keystone; remove it"))
 	}
-	if _, err := workload.PortOf(string(s.externalURL)); err != nil {
-		errs = append(errs, invalid.Field(s.field(".external.authURL"), "%s", err))
+	if _, err := workload.PortOf(string(s.ExternalURL)); err != nil {
+		errs = append(errs, invalid.Field(s.FieldPath(".external.authURL"), "%s", err))
 	}
 	return errors.Join(errs...)
 }
 
-func (m *model) adminUser() string {
-	if b := m.spec.Services.Keystone.Bootstrap; b != nil && b.AdminUser != "" {
-		return b.AdminUser
-	}
-	return keystonev1.DefaultAdminUser
-}
-
-func (m *model) korcCredential() common.Rotation {
-	if m.spec.KORC == nil {
-		return common.Rotation{}
-	}
-	return ptr.Deref(m.spec.KORC.CredentialRotation, common.Rotation{})
-}
-
 // visited returns Keystone's public address, which the companion requests like an external client. Nil: it has none.
 func (m *model) visited() []string {
-	if !m.identity.public() {
+	if !m.Identity.IsPublic() {
 		return nil
 	}
-	return []string{m.identity.endpoints.public}
+	return []string{m.Identity.Endpoints.Public}
 }
 
-// identitySpec returns the Keystone settings of every other service.
-func (m *model) identitySpec() common.Identity {
-	return common.Identity{
-		KeystoneReference: m.keystoneReference(), AdminCloudRef: adminCloud(), KORCCloudRef: korcCloud(), CredentialRotation: m.korcCredential(),
-	}
-}
-
-// keystoneReference returns the addresses and certificates of Keystone.
-func (m *model) keystoneReference() common.KeystoneReference {
-	out := common.KeystoneReference{
-		InternalURL: common.URL(m.identity.endpoints.internal),
-		PublicURL:   common.URL(m.identity.endpoints.public),
-		CASecretRef: common.SecretKeyReference{
-			Name: common.ObjectName(keystonev1.CertificateSecretName(identityService)), Key: certificate.CAKey,
-		},
-	}
-	if m.exposure.Type == exposure.GatewayAPI {
-		out.CAConfigMapRef = &common.LocalReference{Name: common.ObjectName(keystonev1.AuthorityName(identityService))}
-	}
-	if m.identity.externalURL != "" {
-		out.SharedAs = common.ObjectName(m.instance)
-	}
-	return out
-}
-
-// adminCloud references the companion's credentials, korcCloud K-ORC's.
-func adminCloud() common.CloudCredentialsReference { return keystonev1.AdminCloud(identityService) }
-
-func korcCloud() common.CloudCredentialsReference { return keystonev1.KORCCloud(identityService) }
-
-func keystoneSecrets(s *controlplanev1.Services) []secretReference {
-	var out []secretReference
+func keystoneSecrets(s *controlplanev1.Services) []claim.SecretReference {
+	var out []claim.SecretReference
 	key := func(r *common.SecretKeyReference, field string) {
 		if r != nil {
-			out = append(out, secretReference{name: &r.Name, field: "spec.services.keystone." + field, keys: []string{string(r.Key)}})
+			out = append(out, claim.SecretReference{Name: &r.Name, Field: "spec.services.keystone." + field, Keys: []string{string(r.Key)}})
 		}
 	}
 	if e := s.Keystone.External; e != nil {
@@ -175,19 +128,19 @@ func keystoneSecrets(s *controlplanev1.Services) []secretReference {
 }
 
 // identityHosts are the allowed hosts of external Keystones.
-var identityHosts = allowList{"keystoneHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.KeystoneHosts) }, limit.Hosts}
+var identityHosts = bounds.NewHostList("keystoneHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.KeystoneHosts) })
 
-func keystoneReferences(path string, value any) []externalReference {
+func keystoneReferences(path string, value any) []bounds.ExternalReference {
 	switch v := value.(type) {
 	case keystonev1.ExternalKeystone:
-		return []externalReference{{&identityHosts, path + ".authURL", string(v.AuthURL)}}
+		return []bounds.ExternalReference{{List: &identityHosts, Field: path + ".authURL", Value: string(v.AuthURL)}}
 	case keystonev1.LDAP:
-		return []externalReference{{&directoryHosts, path + ".url", v.URL}}
+		return []bounds.ExternalReference{{List: &bounds.DirectoryHosts, Field: path + ".url", Value: v.URL}}
 	case keystonev1.Federation:
-		return []externalReference{
-			{&openIDHosts, path + ".metadataURL", string(v.MetadataURL)},
-			{&openIDHosts, path + ".issuer", string(v.Issuer)},
-			{&openIDHosts, path + ".introspectionURL", string(v.IntrospectionURL)},
+		return []bounds.ExternalReference{
+			{List: &bounds.OpenIDHosts, Field: path + ".metadataURL", Value: string(v.MetadataURL)},
+			{List: &bounds.OpenIDHosts, Field: path + ".issuer", Value: string(v.Issuer)},
+			{List: &bounds.OpenIDHosts, Field: path + ".introspectionURL", Value: string(v.IntrospectionURL)},
 		}
 	}
 	return nil
@@ -195,50 +148,49 @@ func keystoneReferences(path string, value any) []externalReference {
 
 // sharedIdentity returns the external Keystone. Nil: the control plane has its own.
 func (m *model) sharedIdentity() *catalogv1.SharedKeystone {
-	if m.identity.externalURL == "" {
+	if m.Identity.ExternalURL == "" {
 		return nil
 	}
-	return &catalogv1.SharedKeystone{As: common.ObjectName(m.instance), URL: m.identity.externalURL}
+	return &catalogv1.SharedKeystone{As: common.ObjectName(m.Instance), URL: m.Identity.ExternalURL}
 }
 
 // directories returns the domains whose users are in a directory.
 func (m *model) directories() []catalogv1.DomainName {
 	var out []catalogv1.DomainName
-	for _, b := range m.spec.Services.Keystone.IdentityBackends {
+	for _, b := range m.Spec.Services.Keystone.IdentityBackends {
 		out = append(out, catalogv1.DomainName(b.Domain))
 	}
 	return out
 }
 
-// domainIDs maps names of domains to IDs.
-type domainIDs = map[string]keystonev1.DomainID
-
-// findDomains collects the IDs of the directories' domains. An ID that the catalog temporarily does not report is kept, because a change
+// existingDomains returns the IDs of the directories' domains. An ID that the catalog temporarily does not report is kept, because a change
 // replaces Keystone's pods.
-func (m *model) findDomains(observedState observe.State) {
-	catalog, _ := observedState.Get(catalogComponent)
+func (m *model) existingDomains() services.DomainIDs {
+	var out services.DomainIDs
+	catalog, _ := m.Observed.Get(services.CatalogComponent)
 	for _, d := range m.directories() {
 		domain := string(d)
-		id := cmp.Or(catalog.String("status", "domainIDs", domain), m.identity.observed.String("spec", "domainIDs", domain))
+		id := cmp.Or(catalog.String("status", "domainIDs", domain), m.Identity.Observed.String("spec", "domainIDs", domain))
 		if id == "" {
 			continue
 		}
-		if m.domainIDs == nil {
-			m.domainIDs = domainIDs{}
+		if out == nil {
+			out = services.DomainIDs{}
 		}
-		m.domainIDs[domain] = keystonev1.DomainID(id)
+		out[domain] = keystonev1.DomainID(id)
 	}
+	return out
 }
 
 // hasServiceGrants reports whether other claims may register services in Keystone.
-func (m *model) hasServiceGrants() bool { return len(m.spec.KeystoneServices) > 0 }
+func (m *model) hasServiceGrants() bool { return len(m.Spec.KeystoneServices) > 0 }
 
 // checkServiceGrants returns an error for a service type of the catalog that another service uses. It checks only the permissions; the
 // function of KeystoneService checks the services themselves.
 func (m *model) checkServiceGrants() error {
 	var errs []error
 	indexes := map[string]int{}
-	for i, g := range m.spec.KeystoneServices {
+	for i, g := range m.Spec.KeystoneServices {
 		field := fmt.Sprintf("spec.keystoneServices[%d]", i)
 		for j, typ := range g.Types() {
 			at := field + ".additionalTypes"
@@ -261,23 +213,23 @@ func (m *model) checkServiceGrants() error {
 
 // checkIdentityNames returns an error for names in Keystone that two parts of the cloud would use. Names of domains are compared
 // case-insensitively, as in Keystone's database.
-func (m *model) checkIdentityNames(s *serviceState) error {
+func (m *model) checkIdentityNames(s *services.State) error {
 	var errs []error
-	if admin := m.adminUser(); m.isServiceUser(admin) && admin != horizonv1.ServiceName {
-		errs = append(errs, invalid.Field(s.field(".bootstrap.adminUser"),
+	if admin := m.AdminUser(); m.isServiceUser(admin) && admin != horizonv1.ServiceName {
+		errs = append(errs, invalid.Field(s.FieldPath(".bootstrap.adminUser"),
 			"%q cannot be the administrator: the service logs in with this user, "+
 				"whose password would be replaced; set another name, or disable services.%s", admin, strings.ToLower(admin)))
 	}
 	domains := map[string]int{}
-	backends := m.spec.Services.Keystone.IdentityBackends
+	backends := m.Spec.Services.Keystone.IdentityBackends
 	for i, b := range backends {
-		field, name := s.field(fmt.Sprintf(".identityBackends[%d].domain", i)), strings.ToLower(b.Domain)
+		field, name := s.FieldPath(fmt.Sprintf(".identityBackends[%d].domain", i)), strings.ToLower(b.Domain)
 		if j, ok := domains[name]; ok {
 			errs = append(errs, invalid.Field(field, "is the domain of identityBackends[%d] already: Keystone does not distinguish %s from %s; "+
 				"set another name", j, b.Domain, backends[j].Domain))
 		}
 		domains[name] = i
-		if name == heatv1.ServiceName && m.hasService(heatv1.ServiceName) {
+		if name == heatv1.ServiceName && m.HasService(heatv1.ServiceName) {
 			errs = append(errs, invalid.Field(field, "%q cannot be the domain of a directory: Heat uses it for the users of stacks; set another "+
 				"name, or disable services.heat", b.Domain))
 		}
@@ -286,15 +238,15 @@ func (m *model) checkIdentityNames(s *serviceState) error {
 }
 
 // checkLogin returns an error for a proxy with too little memory, and for dashboards that would receive users' tokens unencrypted.
-func (m *model) checkLogin(s *serviceState) error {
-	f := m.spec.Services.Keystone.Federation
+func (m *model) checkLogin(s *services.State) error {
+	f := m.Spec.Services.Keystone.Federation
 	if f == nil {
 		return nil
 	}
-	errs := []error{minimum.CheckLimits(s.field(".federation.proxyResources"), minimum.FederationProxy, f.ProxyResources)}
+	errs := []error{minimum.CheckLimits(s.FieldPath(".federation.proxyResources"), minimum.FederationProxy, f.ProxyResources)}
 	for i, url := range f.TrustedDashboards {
-		if strings.HasPrefix(string(url), "http://") && ptr.Deref(m.tls.Enabled, true) {
-			errs = append(errs, invalid.Field(s.field(fmt.Sprintf(".federation.trustedDashboards[%d]", i)),
+		if strings.HasPrefix(string(url), "http://") && ptr.Deref(m.TLS.Enabled, true) {
+			errs = append(errs, invalid.Field(s.FieldPath(fmt.Sprintf(".federation.trustedDashboards[%d]", i)),
 				"must begin with https://: users' tokens are "+
 					"sent there; use https, as in %s", horizonv1.TokenURL("https://dashboard.example.com")))
 		}

@@ -11,6 +11,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
@@ -295,8 +296,8 @@ func TestRepeated(t *testing.T) {
 // show returns a Keystone, a database and a companion in their composed form.
 func show(t *testing.T, m *model) string {
 	t.Helper()
-	identity := func(m *model) ([]compose.Stage, error) { return m.compose(m.identity), nil }
-	return built(t, m, identity) + built(t, m, database) + built(t, m, companionController)
+	identity := func(m *model) ([]compose.Stage, error) { return m.compose(m.Identity) }
+	return built(t, m, identity) + built(t, m, database) + built(t, m, companion)
 }
 
 // built returns the objects of a component, one on each line.
@@ -332,8 +333,8 @@ func TestAllowListClosed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := derived(t, "{global: {exposure: "+tc.claim+"}}", "{domain: example.com, exposure: "+tc.platform+", limits: [{name: a, namespaces: ['*'], ingressClasses: [a]}]}")
-			if !slices.Equal(m.exposure.AllowedNamespaces, tc.want) || m.exposure.Type == "Ingress" && m.exposure.Gateway != nil {
-				t.Errorf("exposure %+v", m.exposure)
+			if !slices.Equal(m.Exposure.AllowedNamespaces, tc.want) || m.Exposure.Type == "Ingress" && m.Exposure.Gateway != nil {
+				t.Errorf("exposure %+v", m.Exposure)
 			}
 		})
 	}
@@ -342,8 +343,8 @@ func TestAllowListClosed(t *testing.T) {
 // TestWithoutTLS checks that the platform's issuer is not used for a claim without certificates.
 func TestWithoutTLS(t *testing.T) {
 	m := derived(t, "{global: {tls: {enabled: false}}}", closed+"}")
-	if m.tls.IssuerRef != nil || *m.tls.Enabled || !strings.HasPrefix(m.identity.endpoints.public, "http://") {
-		t.Errorf("%+v at %s", m.tls, m.identity.endpoints.public)
+	if m.TLS.IssuerRef != nil || *m.TLS.Enabled || !strings.HasPrefix(m.Identity.Endpoints.Public, "http://") {
+		t.Errorf("%+v at %s", m.TLS, m.Identity.Endpoints.Public)
 	}
 }
 
@@ -352,7 +353,7 @@ func TestIssuerWithoutTLS(t *testing.T) {
 	const platform = "{domain: example.com, tls: {enabled: false}, limits: [" + limittest.Everything + "]}"
 	err := deriveError(t, "{global: {tls: {issuerRef: {name: a}}}}", platform)
 	requireFieldError(t, "The platform has no TLS.", err, "spec.global.tls.issuerRef", "set tls.enabled to true")
-	if m := derived(t, "{global: {tls: {enabled: true, issuerRef: {name: a}}}}", platform); m.tls.IssuerRef == nil {
+	if m := derived(t, "{global: {tls: {enabled: true, issuerRef: {name: a}}}}", platform); m.TLS.IssuerRef == nil {
 		t.Error("the issuer is lost")
 	}
 }
@@ -419,29 +420,17 @@ func TestMaxima(t *testing.T) {
 	}
 }
 
-// TestRounded checks that an excessive amount is not rounded to one that would be allowed.
-func TestRounded(t *testing.T) {
-	for in, want := range map[string]string{
-		"0": "0", "9": "9", "42650m": "43", "500": "500", "16512Mi": "17Gi", "9Gi": "9216Mi", "10Gi": "10Gi", "10241Mi": "11Gi",
-		"8100Ti": "8100Ti", "1e30": "1e30", "9223372036854775807": "8388608Ti",
-	} {
-		if got := rounded(resource.MustParse(in)); got != want {
-			t.Errorf("rounded(%s) = %s, want %s", in, got, want)
-		}
-	}
-}
-
-// TestDefaultMaxima checks that size large uses at most two thirds or half of each quota.
+// TestDefaultMaxima checks that size large uses at most 100 of 115 parts of each quota.
 func TestDefaultMaxima(t *testing.T) {
+	less := func(q *resource.Quantity) *resource.Quantity {
+		return resource.NewMilliQuantity(q.MilliValue()/115*100, resource.DecimalSI)
+	}
+	maxima := platformv1.DefaultMaxima()
+	maxima.Replicas, maxima.Processes = new(*maxima.Replicas*100/115), new(*maxima.Processes*100/115)
+	maxima.Storage, maxima.CPU, maxima.Memory = less(maxima.Storage), less(maxima.CPU), less(maxima.Memory)
 	m := derived(t, "{size: large}", "{domain: example.com}")
-	for _, x := range quotas {
-		most := x.of(platformv1.DefaultMaxima())
-		for _, b := range x.costEntries(m.parts()) {
-			more := resource.NewMilliQuantity(b.amount.MilliValue()/100*115, resource.DecimalSI)
-			if more.Cmp(*most) > 0 {
-				t.Errorf("%s: %s of %s", x.unit, &b.amount, most)
-			}
-		}
+	if err := bounds.CheckCosts([]platformv1.Limit{{Name: "less", Maxima: maxima}}, m.parts()); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -464,17 +453,17 @@ func TestResources(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			i := slices.IndexFunc(m.parts(), func(p costItem) bool {
-				return strings.HasSuffix(field, p.field[strings.LastIndexByte(p.field, '.')+1:])
+			i := slices.IndexFunc(m.parts(), func(p bounds.CostItem) bool {
+				return strings.HasSuffix(field, p.Field[strings.LastIndexByte(p.Field, '.')+1:])
 			})
-			r := m.parts()[i].resources
+			r := m.parts()[i].Resources
 			if r.Requests.CPU == nil || r.Requests.Memory == nil || r.Limits.Memory == nil {
 				t.Errorf("%s, %s: %v", field, name, r)
 			}
 		}
 	}
 	m := derived(t, "{infrastructure: {mariadb: {resources: {requests: {cpu: '4'}}}}}", bare)
-	if r := m.databaseResources(); r.Requests.CPU.String() != "4" || r.Requests.Memory.String() != "2Gi" || r.Limits.Memory.String() != "2Gi" {
+	if r := m.DatabaseResources(); r.Requests.CPU.String() != "4" || r.Requests.Memory.String() != "2Gi" || r.Limits.Memory.String() != "2Gi" {
 		t.Errorf("the database has %v", r)
 	}
 }
@@ -486,8 +475,8 @@ func TestOfThePlatform(t *testing.T) {
 	withClaimImages := derived(t, `{global: {images: {registry: evil.example.com, pullSecrets: [theirs]}},
 		services: {keystone: {tolerations: [{key: a, operator: Exists}]}}}`, platform+limittest.Everything+"]}")
 	managed := derived(t, "{}", platform+"]}")
-	got := built(t, withClaimImages, companionController)
-	if diff := cmp.Diff(built(t, managed, companionController), got); diff != "" {
+	got := built(t, withClaimImages, companion)
+	if diff := cmp.Diff(built(t, managed, companion), got); diff != "" {
 		t.Errorf("the claim changes it (-without +with):\n%s", diff)
 	}
 	for _, want := range []string{

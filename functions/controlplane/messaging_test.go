@@ -12,7 +12,7 @@ func TestQueueIssuer(t *testing.T) {
 		bare: {"group": "cert-manager.io", "kind": "Issuer", "name": "internal-ca"},
 		bare[:len(bare)-1] + ", queueIssuer: queues}": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": "queues"},
 	} {
-		certificate := inner(desired(t, ready(t, "{}", platform))["messaging-certificate"])
+		certificate := inner(desired(t, readyCluster(t, "{}", platform))["messaging-certificate"])
 		if diff := cmp.Diff(want, at(certificate, "spec", "issuerRef")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", platform, diff)
 		}

@@ -16,6 +16,9 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -27,15 +30,15 @@ import (
 )
 
 // neutron builds the composite resource of the network service.
-func neutron(m *model, s *serviceState) runtime.Object {
-	n := m.spec.Services.Neutron
-	worker := m.worker(n.Workers)
+func neutron(m *model, s *services.State) runtime.Object {
+	n := m.Spec.Services.Neutron
+	worker := m.Worker(n.Workers)
 	out := &neutronv1.Neutron{
-		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
+		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: neutronv1.NeutronSpec{
-			ServiceSpec: m.queuedServiceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.identitySpec(), Queue: m.queueSpec(),
-			Mechanism: cmp.Or(n.Mechanism, neutronv1.ByOVN), NotifiesNova: m.hasService(novav1.ServiceName),
-			API: m.process(n.API), Periodic: worker, UWSGI: s.processes(),
+			ServiceSpec: m.QueuedServiceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
+			Mechanism: cmp.Or(n.Mechanism, neutronv1.ByOVN), NotifiesNova: m.HasService(novav1.ServiceName),
+			API: m.Process(n.API), Periodic: worker, UWSGI: s.Processes(),
 		},
 	}
 	if m.usesOVN() {
@@ -49,9 +52,9 @@ func neutron(m *model, s *serviceState) runtime.Object {
 
 // rpcWorker returns the settings of the RPC workers that agents call. All of its pods work, each with three processes (functions/neutron).
 func (m *model) rpcWorker(requested *common.Process) common.Process {
-	r := m.size.apiResources.Requests
-	return mergeProcess(common.Process{
-		Replicas: new(m.size.daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
+	r := m.Size.APIResources.Requests
+	return claim.MergeProcess(common.Process{
+		Replicas: new(m.Size.Daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
 	}, []*common.Process{requested})
 }
 
@@ -60,84 +63,75 @@ func neutronAPI(n *controlplanev1.Neutron) common.Workload {
 	return *openstack.PlacedWorkload(ptr.Deref(n.API, common.Process{}), n.Placement)
 }
 
-// worker merges the settings of a process that runs one active and one standby pod with the daemon defaults of the size.
-func (m *model) worker(requested *common.Process) common.Process {
-	const onePlusOne = 2
-	r := m.size.daemonResources.Requests
-	return mergeProcess(common.Process{
-		Replicas: new(min(m.size.daemons, onePlusOne)), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
-	}, []*common.Process{requested})
-}
-
-func checkNeutron(m *model, s *serviceState, r release.Release) error {
-	n := m.spec.Services.Neutron
-	spec := s.spec()
-	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(n.API), n.Placement), "api.memory"
-	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r), network.Check(s.field(""), n.Mechanism, n.Networks)}
+func checkNeutron(m *model, s *services.State, r release.Release) error {
+	n := m.Spec.Services.Neutron
+	spec := s.CheckedSpec()
+	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(n.API), n.Placement), "api.memory"
+	errs := []error{m.CheckQueue(s), spec.Check(s.FieldPath(""), s.Name, r), network.Check(s.FieldPath(""), n.Mechanism, n.Networks)}
 	switch {
 	case m.ownsOVN():
-		errs = append(errs, m.checkOVN(s.field(".ovn")))
+		errs = append(errs, m.checkOVN(s.FieldPath(".ovn")))
 	case !m.usesOVN() && n.OVN != nil: // Admission rejects it, too.
-		errs = append(errs, invalid.Field(s.field(".ovn"), "cannot be set with mechanism OVS; remove it"))
+		errs = append(errs, invalid.Field(s.FieldPath(".ovn"), "cannot be set with mechanism OVS; remove it"))
 	}
 	if x := ptr.Deref(n.OVN, controlplanev1.OVN{}).External; x != nil && m.usesOVN() {
-		errs = append(errs, checkExternalOVN(s.field(".ovn.external"), x))
+		errs = append(errs, checkExternalOVN(s.FieldPath(".ovn.external"), x))
 	}
-	previous := s.observed.Map("spec", "ovn")
+	previous := s.Observed.Map("spec", "ovn")
 	if previous != nil && m.usesOVN() && (previous["clientSecretRef"] != nil) != (m.ovnSpecFromClaim().External != nil) {
-		errs = append(errs, invalid.Field(s.field(".ovn.external"), "cannot be added or removed, because networks cannot be moved to "+
+		errs = append(errs, invalid.Field(s.FieldPath(".ovn.external"), "cannot be added or removed, because networks cannot be moved to "+
 			"another OVN; create another control plane"))
 	}
-	if previous := s.observed.String("spec", "mechanism"); previous != "" && previous != string(cmp.Or(n.Mechanism, neutronv1.ByOVN)) {
-		errs = append(errs, invalid.Field(s.field(".mechanism"), "is immutable: networks use %s; set it to %[1]s, "+
+	if previous := s.Observed.String("spec", "mechanism"); previous != "" && previous != string(cmp.Or(n.Mechanism, neutronv1.ByOVN)) {
+		errs = append(errs, invalid.Field(s.FieldPath(".mechanism"), "is immutable: networks use %s; set it to %[1]s, "+
 			"and create another control plane to use the other mechanism", previous))
 	}
 	if n.API != nil { // All services check the memory themselves.
-		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *n.API))
+		errs = append(errs, openstack.CheckAmounts(s.FieldPath(".api"), *n.API))
 	}
 	if n.Workers != nil {
-		errs = append(errs, openstack.CheckProcess(s.field(".workers"), *n.Workers))
+		errs = append(errs, openstack.CheckProcess(s.FieldPath(".workers"), *n.Workers))
 	}
 	return errors.Join(errs...)
 }
 
 // neutronPods returns the costs of all processes and of the OVN databases.
-func neutronPods(m *model, s *serviceState) []costItem {
-	n := m.spec.Services.Neutron
+func neutronPods(m *model, s *services.State) []bounds.CostItem {
+	n := m.Spec.Services.Neutron
 	const workers = 2 // maintenance and periodic
-	of := func(field string, p common.Process, times int32) costItem {
-		return costItem{field: s.field(field), replicas: *p.Replicas, times: times, resources: openstack.Resources(p), short: true}
+	of := func(field string, p common.Process, times int32) bounds.CostItem {
+		return bounds.CostItem{Field: s.FieldPath(field), Replicas: *p.Replicas, Times: times, Resources: openstack.Resources(p), Short: true}
 	}
-	out := []costItem{of(".api", m.process(n.API), 1), {field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes}}
+	out := []bounds.CostItem{of(".api", m.Process(n.API), 1), {Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes}}
 	if network.UsesAgents(n.Mechanism, n.Networks) {
 		out = append(out, of(".workers", m.rpcWorker(n.Workers), 1))
 	}
 	if !m.usesOVN() {
-		return append(out, of(".workers", m.worker(n.Workers), 1))
+		return append(out, of(".workers", m.Worker(n.Workers), 1))
 	}
-	out = append(out, of(".workers", m.worker(n.Workers), workers))
+	out = append(out, of(".workers", m.Worker(n.Workers), workers))
 	if m.ownsOVN() {
-		out = append(out, m.ovnParts(s.field(".ovn"))...)
+		out = append(out, m.ovnParts(s.FieldPath(".ovn"))...)
 	}
 	return out
 }
 
 // networkSecrets lists the Secrets of external OVN databases, and of object stores with backups of the control plane's own OVN databases.
-func networkSecrets(s *controlplanev1.Services) []secretReference {
+func networkSecrets(s *controlplanev1.Services) []claim.SecretReference {
 	if s.Neutron == nil || !s.Neutron.Enabled || s.Neutron.OVN == nil {
 		return nil // A disabled service needs no Secret.
 	}
-	var out []secretReference
+	var out []claim.SecretReference
 	add := func(b *controlplanev1.S3, part string) {
-		out = append(out, secretReference{
-			name: &b.CredentialsSecretRef.Name, field: "spec.services.neutron.ovn." + part + ".s3.credentialsSecretRef",
-			keys: mariadb.BucketKeys(b.PrivateCA),
+		out = append(out, claim.SecretReference{
+			Name: &b.CredentialsSecretRef.Name, Field: "spec.services.neutron.ovn." + part + ".s3.credentialsSecretRef",
+			Keys: mariadb.BucketKeys(b.PrivateCA),
 		})
 	}
 	if x := s.Neutron.OVN.External; x != nil {
-		out = append(out, secretReference{
-			name: &x.ClientSecretRef.Name, field: "spec.services.neutron.ovn.external.clientSecretRef",
-			keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey},
+		out = append(out, claim.SecretReference{
+			Name: &x.ClientSecretRef.Name, Field: "spec.services.neutron.ovn.external.clientSecretRef",
+			Keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey},
 		})
 	}
 	if b := s.Neutron.OVN.Backup; b != nil {
@@ -150,31 +144,31 @@ func networkSecrets(s *controlplanev1.Services) []secretReference {
 }
 
 // neutronReferences lists the networks of external OVN databases, which must be networks of hypervisors.
-func neutronReferences(path string, value any) []externalReference {
+func neutronReferences(path string, value any) []bounds.ExternalReference {
 	if v, ok := value.(controlplanev1.ExternalOVN); ok {
-		return listEntries(&hypervisorNetworks, path+".networks", v.Networks)
+		return bounds.ListEntries(&bounds.HypervisorNetworks, path+".networks", v.Networks)
 	}
 	return nil
 }
 
 // neutronConnections returns the maximum number of database connections: in addition to requests, each API process handles OVN events, and
 // each worker has a parent process.
-func neutronConnections(m *model, s *serviceState) int64 {
-	n := m.spec.Services.Neutron
+func neutronConnections(m *model, s *services.State) int64 {
+	n := m.Spec.Services.Neutron
 	const processes, rpcProcesses = 2, 4 // An RPC worker has a parent and three processes.
-	out := s.threads() + processes*daemonsOf(m.worker(n.Workers))
+	out := s.Threads() + processes*claim.PoolConnections(m.Worker(n.Workers))
 	if network.UsesAgents(n.Mechanism, n.Networks) {
-		out += rpcProcesses * daemonsOf(m.rpcWorker(n.Workers))
+		out += rpcProcesses * claim.PoolConnections(m.rpcWorker(n.Workers))
 	}
 	if m.usesOVN() {
-		out += int64(*s.workload.Replicas)*int64(s.processes().Processes)*pool + processes*daemonsOf(m.worker(n.Workers))
+		out += int64(*s.Workload.Replicas)*int64(s.Processes().Processes)*claim.PoolSize + processes*claim.PoolConnections(m.Worker(n.Workers))
 	}
 	return out
 }
 
 // usesOVN reports whether OVN implements the virtual networks, ownsOVN whether the control plane runs that OVN.
 func (m *model) usesOVN() bool {
-	n := m.spec.Services.Neutron
+	n := m.Spec.Services.Neutron
 	return n != nil && n.Enabled && n.Mechanism != neutronv1.ByOVS
 }
 
@@ -182,14 +176,14 @@ func (m *model) ownsOVN() bool { return m.usesOVN() && m.ovnSpecFromClaim().Exte
 
 // ovnSpecFromClaim returns the OVN settings of the claim.
 func (m *model) ovnSpecFromClaim() controlplanev1.OVN {
-	return ptr.Deref(m.spec.Services.Neutron.OVN, controlplanev1.OVN{})
+	return ptr.Deref(m.Spec.Services.Neutron.OVN, controlplanev1.OVN{})
 }
 
 // ovnNodes returns the placement of the OVN pods.
-func (m *model) ovnNodes() common.Placement { return m.spec.Services.Neutron.Placement }
+func (m *model) ovnNodes() common.Placement { return m.Spec.Services.Neutron.Placement }
 
 // ovnAt returns the addresses of the OVN databases. The observed addresses of the network service are used while OVN reports none.
-func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
+func (m *model) ovnAt(s *services.State) *neutronv1.OVN {
 	if x := m.ovnSpecFromClaim().External; x != nil {
 		return &neutronv1.OVN{
 			Sync: m.ovnSpecFromClaim().Sync, Northbound: x.Northbound, Southbound: x.Southbound, Networks: x.Networks,
@@ -197,7 +191,7 @@ func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
 		}
 	}
 	address := func(part string) string {
-		return cmp.Or(m.observedOVN().String("status", part, "endpoint"), s.observed.String("spec", "ovn", part))
+		return cmp.Or(m.observedOVN().String("status", part, "endpoint"), s.Observed.String("spec", "ovn", part))
 	}
 	return &neutronv1.OVN{
 		Sync:       m.ovnSpecFromClaim().Sync,
@@ -212,14 +206,14 @@ func ovnIssuer() *common.IssuerReference {
 }
 
 // neutronReport copies the result of the last comparison of Neutron's database with OVN.
-func neutronReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatus) {
+func neutronReport(s *services.State, status *controlplanev1.ControlPlaneClusterStatus) {
 	if status.OVN != nil {
-		status.OVN.Sync = network.Answer(s.observed.Map("status", "sync"))
+		status.OVN.Sync = network.Answer(s.Observed.Map("status", "sync"))
 	}
 }
 
 // neutronHypervisorAccess adds the source of the virtual networks for nodes: the relays, if there are any, or the southbound database.
-func neutronHypervisorAccess(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
+func neutronHypervisorAccess(m *model, s *services.State, to *controlplanev1.HypervisorAccess) {
 	if !m.usesOVN() {
 		to.Networks = &controlplanev1.NetworkAccess{Mechanism: string(neutronv1.ByOVS), Agents: m.networkAgents(s)}
 		return
@@ -233,27 +227,28 @@ func neutronHypervisorAccess(m *model, s *serviceState, to *controlplanev1.Hyper
 	if m.ownsOVN() {
 		to.Networks.IssuerRef, to.Networks.ExternalSouthbound = ovnIssuer(), m.externalSouthbound()
 	}
-	if n := m.spec.Services.Neutron; network.UsesAgents(n.Mechanism, n.Networks) {
+	if n := m.Spec.Services.Neutron; network.UsesAgents(n.Mechanism, n.Networks) {
 		to.Networks.Agents = m.networkAgents(s)
 	}
 }
 
 // networkAgents returns the settings of Neutron agents on nodes, including their own user of the queue.
-func (m *model) networkAgents(s *serviceState) *controlplanev1.NetworkAgents {
-	n, queue := m.spec.Services.Neutron, m.queueSpec()
+func (m *model) networkAgents(s *services.State) *controlplanev1.NetworkAgents {
+	n, queue := m.Spec.Services.Neutron, m.QueueSpec()
 	a := network.AgentsOf(n.Mechanism, n.Networks)
 	return &controlplanev1.NetworkAgents{
-		Queue: queue, VirtualHost: queue.VirtualHost(neutronv1.ServiceName), QueueSecretRef: local(openstack.QueueSecret(s.name)),
+		Queue: queue, VirtualHost: queue.VirtualHost(neutronv1.ServiceName), QueueSecretRef: claim.LocalReference(openstack.QueueSecret(s.Name)),
 		Tunnels: a.Tunnels, SRIOVNetworks: a.Cards, ServicePlugins: a.Plugins, Distributed: a.Distributed, DNSDomain: a.DNSDomain,
 	}
 }
 
 // networksInSync copies the condition of the network service on OVN, if a comparison was requested.
-func (m *model) networksInSync() rules.Result {
+func networksInSync(cloud *services.Cloud) rules.Result {
+	m := &model{cloud}
 	if !m.usesOVN() || m.ovnSpecFromClaim().Sync == nil {
 		return rules.Result{}
 	}
-	observedState, _ := m.observed.Get(neutronv1.ServiceName)
+	observedState, _ := m.Observed.Get(neutronv1.ServiceName)
 	c, ok := observedState.Condition(neutronv1.InSync)
 	if !ok || c.Reason == "" {
 		return rules.Wait("NotAnswered", "request %q is pending", m.ovnSpecFromClaim().Sync.Request)
@@ -262,12 +257,12 @@ func (m *model) networksInSync() rules.Result {
 }
 
 // neutronLocations lists where backups of the OVN databases are stored.
-func neutronLocations(m *model, s *serviceState) []location {
+func neutronLocations(m *model, s *services.State) []bounds.Location {
 	if !m.ownsOVN() || m.ovnSpecFromClaim().Backup == nil {
 		return nil
 	}
 	b := m.ovnSpecFromClaim().Backup.S3
-	return []location{bucketLocation(s.field(".ovn.backup.s3"), b.Endpoint, b.Bucket, b.Prefix)}
+	return []bounds.Location{bounds.BucketLocation(s.FieldPath(".ovn.backup.s3"), b.Endpoint, b.Bucket, b.Prefix)}
 }
 
 // checkExternalOVN returns an error for addresses of databases to which nothing connects.
@@ -308,4 +303,13 @@ func checkDatabaseAddresses(field, addresses string, networks []common.CIDR) err
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// externalSouthbound returns the address of the southbound database for other clusters. Empty: not assigned yet.
+func (m *model) externalSouthbound() string {
+	part := southbound
+	if m.ovnRelay() != nil {
+		part = "relay"
+	}
+	return m.observedOVN().String("status", part, "externalEndpoint")
 }

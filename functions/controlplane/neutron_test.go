@@ -25,7 +25,7 @@ func neutronOf(t *testing.T, spec string, observed map[string]*structpb.Struct) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &neutron(m, m.services[len(m.services)-1]).(*neutronv1.Neutron).Spec
+	return &neutron(m, m.Services[len(m.Services)-1]).(*neutronv1.Neutron).Spec
 }
 
 // TestNeutronProcesses checks that unset fields of a process come from the size, and that singleton workers have two pods at most by
@@ -138,11 +138,11 @@ func TestNetworksInSync(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, m.networksInSync()); diff != "" {
+			if diff := cmp.Diff(tc.want, verdict(t, m, neutronv1.InSync)); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 			status := &controlplanev1.ControlPlaneClusterStatus{}
-			if s := m.services[len(m.services)-1]; s.name == neutronv1.ServiceName {
+			if s := m.Services[len(m.Services)-1]; s.Name == neutronv1.ServiceName {
 				status.OVN = m.ovnStatus()
 				neutronReport(s, status)
 			}
@@ -168,7 +168,7 @@ func TestOVNStatus(t *testing.T) {
 		"relay: {replicas: 3, cpu: 2}, electionTimerSeconds: 9, inactivityProbeSeconds: 120, backup: {schedule: '0 4 * * *', retentionDays: 7, s3: "+s3+"}, "+
 		"restoreFrom: {targetRecoveryTime: '2026-05-01T03:00:00Z', s3: "+s3+"}}"), "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], "+
 		"s3Endpoints: ['*'], hypervisorNetworks: ['*'], domains: ['*']}]}")
-	service := m.services[len(m.services)-1]
+	service := m.Services[len(m.Services)-1]
 	if probe := m.ovnAt(service).InactivityProbeSeconds; probe != 120 {
 		t.Errorf("Neutron probes OVN's databases after %d s, want 120", probe)
 	}
@@ -179,7 +179,7 @@ func TestOVNStatus(t *testing.T) {
 	got := m.ovnSpec()
 	bucket := ovnv1.Bucket{
 		Bucket: "copies", Endpoint: "s3.example.com:443", Region: "west", Prefix: "clouds/a", PrivateCA: true,
-		CredentialsSecretRef: common.SecretReference{Name: common.ObjectName(m.secrets.Target("s3"))},
+		CredentialsSecretRef: common.SecretReference{Name: common.ObjectName(m.Secrets.Target("s3"))},
 	}
 	relay := common.Process{Replicas: new(int32(3)), CPU: new(intstr.FromInt32(2)), Memory: "512Mi"}
 	want := ovnv1.OVNClusterSpec{
@@ -197,7 +197,7 @@ func TestOVNStatus(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{m.secrets.Resource(m.secrets.Target("s3"))}, slices.Compact(m.copiesOfOVN())); diff != "" {
+	if diff := cmp.Diff([]string{m.Secrets.Resource(m.Secrets.Target("s3"))}, slices.Compact(m.copiesOfOVN())); diff != "" {
 		t.Errorf("it waits for (-want +got):\n%s", diff)
 	}
 	if o := derived(t, virtual(""), queued).ovnSpec(); o.Relay != nil || o.Backup != nil || o.RestoreFrom != nil || o.Southbound.Exposure != nil {
@@ -273,16 +273,16 @@ func TestExternalOVN(t *testing.T) {
 		"networks: [10.20.0.0/24], clientSecretRef: {name: theirs}}}"
 	const allowed = "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], hypervisorNetworks: [10.20.0.0/16], domains: ['*']}]}"
 	m := derived(t, virtual(external), allowed)
-	s := m.services[1]
+	s := m.Services[1]
 	want := &neutronv1.OVN{
 		Northbound: "ssl:10.20.0.11:6641", Southbound: "ssl:10.20.0.11:6642", Networks: []common.CIDR{"10.20.0.0/24"},
-		ClientSecretRef: &common.SecretReference{Name: common.ObjectName(m.secrets.Target("theirs"))}, Sync: &common.OVNSyncRequest{Request: "a"},
+		ClientSecretRef: &common.SecretReference{Name: common.ObjectName(m.Secrets.Target("theirs"))}, Sync: &common.OVNSyncRequest{Request: "a"},
 	}
 	n := neutron(m, s).(*neutronv1.Neutron).Spec
 	if diff := cmp.Diff(want, n.OVN); diff != "" || n.Maintenance == nil || m.ownsOVN() {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got := m.copiesFor(s); !slices.Equal(got, []string{m.secrets.Resource(m.secrets.Target("theirs"))}) {
+	if got := m.copiesFor(s); !slices.Equal(got, []string{m.Secrets.Resource(m.Secrets.Target("theirs"))}) {
 		t.Errorf("it comes after %v", got)
 	}
 	if diff := cmp.Diff(&controlplanev1.OVNStatus{Northbound: want.Northbound, Southbound: want.Southbound}, m.ovnStatus()); diff != "" {
@@ -299,12 +299,12 @@ func TestExternalOVN(t *testing.T) {
 // and two processes in each worker.
 func TestNeutronConnections(t *testing.T) {
 	m := derived(t, virtual(", uwsgi: {processes: 3, threads: 2}"), queued)
-	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*3*5+2*2*2*5); got != want {
+	if got, want := neutronConnections(m, m.Services[1]), int64(2*3*2+2*3*5+2*2*2*5); got != want {
 		t.Errorf("%d connections, want %d", got, want)
 	}
 	// With agents, there are periodic workers, and RPC workers with three processes below a parent.
 	m = derived(t, virtual(", mechanism: OVS, uwsgi: {processes: 3, threads: 2}"), queued)
-	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*2*5+2*4*5); got != want {
+	if got, want := neutronConnections(m, m.Services[1]), int64(2*3*2+2*2*5+2*4*5); got != want {
 		t.Errorf("%d connections with agents, want %d", got, want)
 	}
 }
@@ -325,7 +325,7 @@ func TestNeutronAgents(t *testing.T) {
 		t.Errorf("OVN and cards: %+v", n)
 	}
 	m = derived(t, virtual(cards+", uwsgi: {processes: 3, threads: 2}"), queued)
-	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*3*5+2*2*2*5+2*4*5); got != want {
+	if got, want := neutronConnections(m, m.Services[1]), int64(2*3*2+2*3*5+2*2*2*5+2*4*5); got != want {
 		t.Errorf("%d connections with cards, want %d", got, want)
 	}
 	previous := structOf(t, fields(t, "{spec: {mechanism: OVN}}"))

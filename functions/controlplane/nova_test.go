@@ -10,6 +10,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -26,8 +27,8 @@ func compute(more string) string {
 func novaOf(t *testing.T, spec, platform string) *novav1.NovaSpec {
 	t.Helper()
 	m := derived(t, spec, platform)
-	for _, s := range m.services {
-		if s.name == novav1.ServiceName {
+	for _, s := range m.Services {
+		if s.Name == novav1.ServiceName {
 			return &nova(m, s).(*novav1.Nova).Spec
 		}
 	}
@@ -250,7 +251,7 @@ func TestCellsReported(t *testing.T) {
 	}
 	observedState, _ := state.Get("nova")
 	var status controlplanev1.ControlPlaneClusterStatus
-	novaReport(&serviceState{observed: observedState}, &status)
+	novaReport(&services.State{Observed: observedState}, &status)
 	if diff := cmp.Diff([]controlplanev1.CellStatus{{Name: "cell1", Phase: "Ready", ComputeNodes: 3}}, status.Cells); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -260,7 +261,7 @@ func TestCellsReported(t *testing.T) {
 func TestNovaConnections(t *testing.T) {
 	of := func(more string) int64 {
 		m := derived(t, compute(more), queued)
-		return novaConnections(m, m.services[2])
+		return novaConnections(m, m.Services[2])
 	}
 	const processes = ", uwsgi: {processes: 3, threads: 2}"
 	// Two pods each: six threads of both APIs, a pool of five for each of both daemons, in three databases; then one cell's conductors, and

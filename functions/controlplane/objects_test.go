@@ -28,7 +28,7 @@ func example(t *testing.T, file string) map[string]map[string]any {
 		t.Fatal(err)
 	}
 	out := map[string]map[string]any{}
-	for name, o := range desired(t, ready(t, string(spec), bare)) {
+	for name, o := range desired(t, readyCluster(t, string(spec), bare)) {
 		out[name] = inner(o)
 	}
 	return out

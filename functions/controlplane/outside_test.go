@@ -52,14 +52,14 @@ func TestQueueExposure(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := ready(t, tc.spec, platform)
+			w := readyCluster(t, tc.spec, platform)
 			if tc.address != nil {
-				service := w.Observed[queueService].Map()
+				service := w.Observed["messaging-external-service"].Map()
 				service["status"] = tc.address["status"]
-				w.Observed[queueService] = encoded.Of(structOf(t, service))
+				w.Observed["messaging-external-service"] = encoded.Of(structOf(t, service))
 			}
 			all := desired(t, w)
-			if diff := cmp.Diff(tc.want, at(all[queueService].Map(), "spec")); diff != "" {
+			if diff := cmp.Diff(tc.want, at(all["messaging-external-service"].Map(), "spec")); diff != "" {
 				t.Errorf("%s\nthe Service (-want +got):\n%s", tc.reason, diff)
 			}
 			var hosts []any

@@ -11,6 +11,9 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -30,7 +33,7 @@ const (
 func ovn(m *model) ([]compose.Stage, error) {
 	apiVersion, kind := ovnv1.GroupVersionKind.ToAPIVersionAndKind()
 	xr := &ovnv1.OVNCluster{
-		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: m.objectMeta(ovnComponent), Spec: m.ovnSpec(),
+		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: m.ObjectMeta(ovnComponent), Spec: m.ovnSpec(),
 	}
 	return []compose.Stage{{{Name: ovnComponent, Object: xr, Management: true, After: m.copiesOfOVN()}}}, nil
 }
@@ -38,8 +41,8 @@ func ovn(m *model) ([]compose.Stage, error) {
 // copiesOfOVN returns the resources that copy the Secrets of its backups and pods.
 func (m *model) copiesOfOVN() []string {
 	var out []string
-	for _, n := range networkSecrets(&m.spec.Services) {
-		out = append(out, m.secrets.Resource(string(*n.name)))
+	for _, n := range networkSecrets(&m.Spec.Services) {
+		out = append(out, m.Secrets.Resource(string(*n.Name)))
 	}
 	return out
 }
@@ -51,9 +54,9 @@ func (m *model) ovnRelay() *common.Process {
 	if requested == nil {
 		return nil
 	}
-	r := m.size.networksResources.Requests
-	out := mergeProcess(common.Process{
-		Replicas: new(m.size.daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
+	r := m.Size.NetworksResources.Requests
+	out := claim.MergeProcess(common.Process{
+		Replicas: new(m.Size.Daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
 	}, []*common.Process{requested})
 	return &out
 }
@@ -81,9 +84,10 @@ func ovnBucket(s controlplanev1.S3) ovnv1.Bucket {
 
 // ovnDeletionOrder keeps the namespaces until OVN is deleted.
 func ovnDeletionOrder(m *model) ([]compose.Stage, error) {
-	stage := compose.Stage{m.restrictTo(ovnComponent, namespaceResource, ovnv1.GroupVersionKind.Kind+" lives in the namespace")}
-	if m.remote {
-		stage = append(stage, m.restrictTo(ovnComponent, workloadNamespaceResource, ovnv1.GroupVersionKind.Kind+"'s pods live in the namespace"))
+	stage := compose.Stage{m.RestrictTo(ovnComponent, infrastructure.NamespaceResource, ovnv1.GroupVersionKind.Kind+" lives in the namespace")}
+	if m.Remote {
+		stage = append(stage, m.RestrictTo(ovnComponent, infrastructure.WorkloadNamespaceResource,
+			ovnv1.GroupVersionKind.Kind+"'s pods live in the namespace"))
 	}
 	return []compose.Stage{stage}, nil
 }
@@ -95,20 +99,20 @@ func (m *model) ovnSpec() ovnv1.OVNClusterSpec {
 		south.Exposure = requested.Southbound.Exposure
 	}
 	return ovnv1.OVNClusterSpec{
-		Crossplane:     m.crossplane(),
-		Target:         m.workloadCluster(),
+		Crossplane:     m.Crossplane(),
+		Target:         m.WorkloadCluster(),
 		Northbound:     m.ovnMembers(northbound, requested.Northbound),
 		Southbound:     south,
-		Northd:         m.worker(requested.Northd),
+		Northd:         m.Worker(requested.Northd),
 		Relay:          m.ovnRelay(),
 		Backup:         ovnBackup(requested.Backup),
 		RestoreFrom:    ovnRestoreFrom(requested.RestoreFrom),
 		Placement:      m.ovnNodes(),
 		Image:          requested.OVNImage,
-		Images:         m.images,
-		ClusterDomain:  common.Hostname(m.observedOVN().Keep(m.clusterDomain(), "spec", "clusterDomain")),
-		Monitoring:     m.monitoring,
-		DeletionPolicy: m.spec.DeletionPolicy,
+		Images:         m.Images,
+		ClusterDomain:  common.Hostname(m.observedOVN().Keep(m.ClusterDomain(), "spec", "clusterDomain")),
+		Monitoring:     m.Monitoring,
+		DeletionPolicy: m.Spec.DeletionPolicy,
 	}
 }
 
@@ -120,19 +124,19 @@ func southboundFromClaim(o controlplanev1.OVN) *controlplanev1.Members {
 }
 
 func (m *model) observedOVN() *observe.Object {
-	observedState, _ := m.observed.Get(ovnComponent)
+	observedState, _ := m.Observed.Get(ovnComponent)
 	return observedState
 }
 
 // ovnMembers returns the members of a database. Existing volumes keep their size and class.
 func (m *model) ovnMembers(part string, of *controlplanev1.Members) ovnv1.Members {
-	requested, r := ptr.Deref(of, controlplanev1.Members{}), m.size.networksResources.Requests
+	requested, r := ptr.Deref(of, controlplanev1.Members{}), m.Size.NetworksResources.Requests
 	out := ovnv1.Members{
-		Process: mergeProcess(common.Process{
-			Replicas: new(m.size.networks), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
+		Process: claim.MergeProcess(common.Process{
+			Replicas: new(m.Size.Networks), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
 		}, []*common.Process{&requested.Process}),
-		StorageSize:  ovnv1.StorageSize(ptr.Deref(requested.StorageSize, storageSize(m.size.networksStorage))),
-		StorageClass: cmp.Or(requested.StorageClass, m.platform.StorageClass),
+		StorageSize:  ovnv1.StorageSize(ptr.Deref(requested.StorageSize, infrastructure.StorageSize(m.Size.NetworksStorage))),
+		StorageClass: cmp.Or(requested.StorageClass, m.Platform.StorageClass),
 
 		ElectionTimerSeconds: m.ovnSpecFromClaim().ElectionTimerSeconds, InactivityProbeSeconds: m.ovnSpecFromClaim().InactivityProbeSeconds,
 	}
@@ -171,36 +175,36 @@ func (m *model) checkOVN(field string) error {
 		if n := *is.Replicas; n%2 == 0 || n > maxOVNMembers {
 			errs = append(errs, invalid.Field(at+".replicas", "a Raft cluster of %d members is not supported; set it to 1, 3 or 5", n))
 		}
-		if size := d.of.StorageSize; size != nil && !same(string(*size), string(is.StorageSize)) {
+		if size := d.of.StorageSize; size != nil && !infrastructure.Same(string(*size), string(is.StorageSize)) {
 			errs = append(errs, invalid.Field(at+".storageSize", "is immutable: the volumes have %s; set it to %[1]s, or remove it",
 				is.StorageSize))
 		}
 		if d.of.StorageClass != "" && d.of.StorageClass != is.StorageClass {
-			errs = append(errs, checkStorageClassUnchanged(at, string(is.StorageClass)))
+			errs = append(errs, infrastructure.CheckStorageClassUnchanged(at, string(is.StorageClass)))
 		}
 	}
 	if b := requested.Backup; b != nil && b.Schedule != "" {
 		errs = append(errs, identity.CheckSchedule(field+".backup.schedule", b.Schedule))
 	}
 	if r := requested.RestoreFrom; r != nil {
-		errs = append(errs, checkTime(field+".restoreFrom.targetRecoveryTime", r.TargetRecoveryTime))
+		errs = append(errs, claim.CheckTime(field+".restoreFrom.targetRecoveryTime", r.TargetRecoveryTime))
 	}
 	return errors.Join(errs...)
 }
 
 // ovnParts returns the costs of the pods of OVN.
-func (m *model) ovnParts(field string) []costItem {
+func (m *model) ovnParts(field string) []bounds.CostItem {
 	spec := m.ovnSpec()
-	of := func(name string, p common.Process, storage ovnv1.StorageSize) costItem {
-		out := costItem{
-			field: field + "." + name, replicas: *p.Replicas, resources: openstack.Resources(p), short: true, storage: string(storage),
+	of := func(name string, p common.Process, storage ovnv1.StorageSize) bounds.CostItem {
+		out := bounds.CostItem{
+			Field: field + "." + name, Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true, Storage: string(storage),
 		}
 		if storage != "" {
-			out.program = minimum.OVNDatabase
+			out.Program = minimum.OVNDatabase
 		}
 		return out
 	}
-	out := []costItem{
+	out := []bounds.CostItem{
 		of(northbound, spec.Northbound.Process, spec.Northbound.StorageSize),
 		of(southbound, spec.Southbound.Process, spec.Southbound.StorageSize),
 		of("northd", spec.Northd, ""),

@@ -41,7 +41,7 @@ func TestPoolClusters(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				set := m.keys[0]
+				set := m.PoolKeys[0]
 				var got []string
 				for _, r := range slices.Concat(set.Stages()...) {
 					at := r.Cluster
@@ -49,7 +49,7 @@ func TestPoolClusters(t *testing.T) {
 					case r.Management:
 						at = "in-cluster"
 					case at == "":
-						at = m.providerConfig
+						at = m.ProviderConfig
 					}
 					object := "copy"
 					switch {
@@ -75,14 +75,14 @@ func TestPoolClusters(t *testing.T) {
 				if !slices.Equal(got, want) {
 					t.Errorf("the key comes by %v, want %v", got, want)
 				}
-				clients := m.storageClients(m.services[slices.IndexFunc(m.services, func(s *serviceState) bool { return s.name == "glance" })])
+				clients := m.StorageClients("glance")
 				if c := clients[0]; c.Cluster != "" || c.SecretName != set.Target("key-glance") {
 					t.Errorf("the storage client of Glance is %+v", c)
 				}
-				if known := m.storageStatus()[0]; string(known.Cluster) != ceph {
+				if known := m.StorageStatus()[0]; string(known.Cluster) != ceph {
 					t.Errorf("the cluster in the status is %q", known.Cluster)
 				}
-				if !slices.Contains(m.poolsFor(m.services[slices.IndexFunc(m.services, func(s *serviceState) bool { return s.name == "glance" })]),
+				if !slices.Contains(m.PoolResources("glance"),
 					set.Resource(set.Target("key-glance"))) {
 					t.Error("Glance does not wait for the key")
 				}
@@ -143,8 +143,8 @@ func TestUnreferencedPoolKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(m.keys) != 1 || m.keys[0].Cluster != tc.want {
-				t.Errorf("%s\ngot %+v, want cluster %q; the management cluster is %s", tc.reason, m.keys, tc.want, platform.Management(m.platform))
+			if len(m.PoolKeys) != 1 || m.PoolKeys[0].Cluster != tc.want {
+				t.Errorf("%s\ngot %+v, want cluster %q; the management cluster is %s", tc.reason, m.PoolKeys, tc.want, platform.Management(m.Platform))
 			}
 		})
 	}

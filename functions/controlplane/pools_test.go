@@ -63,11 +63,11 @@ func TestPools(t *testing.T) {
 		client("cinder.backends.ceph-rbd", "volumes", "cinder", "key-cinder", "v"),
 		client("cinder.backup", "backups", "cinder-backup", "key-backup", "w"),
 	}
-	if diff := cmp.Diff(want, m.storageStatus()); diff != "" {
+	if diff := cmp.Diff(want, m.StorageStatus()); diff != "" {
 		t.Errorf("the status (-want +got):\n%s", diff)
 	}
 	var requests []string
-	for _, set := range m.keys {
+	for _, set := range m.PoolKeys {
 		if set.From != "storage-ceph-1" {
 			t.Errorf("keys are read of namespace %s", set.From)
 		}
@@ -79,13 +79,13 @@ func TestPools(t *testing.T) {
 		t.Errorf("the keys (-want +got):\n%s", diff)
 	}
 	access := &controlplanev1.HypervisorAccess{}
-	for _, s := range m.services {
-		if s.name == cinderv1.ServiceName {
+	for _, s := range m.Services {
+		if s.Name == cinderv1.ServiceName {
 			cinderHypervisorAccess(m, s, access)
 		}
-		for _, c := range m.storageClients(s) {
-			if !strings.HasPrefix(c.SecretName, clusterName("storage-ceph-1")+"-key-") {
-				t.Errorf("%s reads %s", s.name, c.SecretName)
+		for _, c := range m.StorageClients(s.Name) {
+			if !strings.HasPrefix(c.SecretName, "storage-b5f45374-key-") {
+				t.Errorf("%s reads %s", s.Name, c.SecretName)
 			}
 		}
 	}
@@ -155,16 +155,32 @@ func TestPoolsUnknown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := m.pools[0].waits; !strings.HasPrefix(got, tc.waits) || (got == "") != (tc.waits == "") {
-				t.Errorf("%s\nwaits %q, want %q", tc.reason, got, tc.waits)
+			got := composed(t, m, pools)["storage-glance"].Ready(nil)
+			if waits := got.Reason == "StorageNotReady"; waits != (tc.waits != "") || waits && !strings.HasPrefix(got.Message, tc.waits) {
+				t.Errorf("%s\nwaits %+v, want %q", tc.reason, got, tc.waits)
 			}
 			if tc.remembers {
-				if diff := cmp.Diff([]common.StorageClient{previous}, m.storageStatus()); diff != "" {
+				if diff := cmp.Diff([]common.StorageClient{previous}, m.StorageStatus()); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 				}
 			}
 		})
 	}
+}
+
+// poolUsages returns the numbers of composed users and Usages of StorageClusters.
+func poolUsages(t *testing.T, m *model) (users, usages int) {
+	t.Helper()
+	all := composed(t, m, pools)
+	for name := range all {
+		if user, ok := strings.CutSuffix(name, "-in-use"); ok {
+			usages++
+			if _, ok := all[user]; ok {
+				users++
+			}
+		}
+	}
+	return users, usages
 }
 
 // TestPoolUsages checks that each StorageCluster has one Usage, and that there are none for unknown ones.
@@ -173,17 +189,17 @@ func TestPoolUsages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if users, retained := m.poolUsages(); len(retained) != 1 || len(users) != 1 {
-		t.Errorf("%d Usages by %d", len(retained), len(users))
+	if users, retained := poolUsages(t, m); retained != 1 || users != 1 {
+		t.Errorf("%d Usages by %d", retained, users)
 	}
 	m, err = derive(pooledInput(t, pooledSpec, storageClaim, "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if users, retained := m.poolUsages(); len(retained)+len(users) != 0 {
-		t.Errorf("%d Usages of an unknown StorageCluster, by %d", len(retained), len(users))
+	if users, retained := poolUsages(t, m); retained+users != 0 {
+		t.Errorf("%d Usages of an unknown StorageCluster, by %d", retained, users)
 	}
-	if diff := cmp.Diff([]tenantsecret.Set(nil), m.keys); diff != "" {
+	if diff := cmp.Diff([]tenantsecret.Set(nil), m.PoolKeys); diff != "" {
 		t.Errorf("keys of an unknown StorageCluster:\n%s", diff)
 	}
 }
@@ -201,13 +217,13 @@ func TestKeysBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, set := range m.keys {
+	for _, set := range m.PoolKeys {
 		for _, r := range slices.Concat(set.Stages()...) {
 			got = append(got, r.Name+r.Revisions)
 		}
 	}
 	want := []string{of + "-keys-" + of, of + "-keys-push", of + "-keys-workload"}
-	if diff := cmp.Diff(want, got); diff != "" || !m.usesPools() {
-		t.Errorf("revisions that are kept (-want +got), in use: %v:\n%s", m.usesPools(), diff)
+	if diff := cmp.Diff(want, got); diff != "" || !m.UsesPools() {
+		t.Errorf("revisions that are kept (-want +got), in use: %v:\n%s", m.UsesPools(), diff)
 	}
 }

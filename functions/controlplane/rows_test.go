@@ -13,22 +13,25 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // TestRows checks that each row reads the list of a limit with the name that tenants see.
 func TestRows(t *testing.T) {
-	rows := []allowList{
-		registries, hostDomains, secretStores, gateways, ingressClasses, exposureNamespaces, annotations, issuers, nodeSelectors, tolerations,
-		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, identityHosts, databaseHosts, externalQueueHosts, downloadHosts, storageNetworks, nfsServers, vaultServers,
-		hypervisorNetworks,
+	rows := []bounds.AllowList{
+		bounds.Registries, bounds.HostDomains, bounds.SecretStores, bounds.Gateways, bounds.IngressClasses, bounds.ExposureNamespaces, bounds.Annotations, bounds.Issuers, bounds.NodeSelectors, bounds.Tolerations,
+		bounds.StorageClasses, bounds.MonitoringLabels, bounds.S3Endpoints, bounds.DirectoryHosts, bounds.OpenIDHosts, identityHosts, infrastructure.DatabaseHosts, infrastructure.ExternalQueueHosts, bounds.DownloadHosts, bounds.StorageNetworks, bounds.NFSServers, bounds.VaultServers,
+		bounds.HypervisorNetworks,
 	}
 	// Lists that functions/hypervisor and functions/storage read.
 	ofOthers := []string{"hypervisorNodes", "hypervisorRegistries", "hypervisorAgents", "storageNodes", "storageDevices", "storageImages"}
-	byField := map[string]allowList{}
+	byField := map[string]bounds.AllowList{}
 	for _, r := range rows {
-		byField[r.name] = r
+		byField[r.Name] = r
 	}
 	lists := 0
 	for f := range reflect.TypeFor[platformv1.Limit]().Fields() {
@@ -46,35 +49,12 @@ func TestRows(t *testing.T) {
 			t.Errorf("no row is called %s", name)
 			continue
 		}
-		if diff := cmp.Diff([]string{"x"}, r.list(&l)); diff != "" {
+		if diff := cmp.Diff([]string{"x"}, r.List(&l)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	if lists != len(rows) {
 		t.Errorf("%d rows, and a limit has %d lists", len(rows), lists)
-	}
-}
-
-// TestNotImplemented checks that fields that are not implemented are rejected, and may be present if disabled.
-func TestNotImplemented(t *testing.T) {
-	for _, path := range []string{
-		"cortex",
-	} {
-		open, end := "", ""
-		for part := range strings.SplitSeq(path, ".") {
-			open, end = open+"{"+part+": ", end+"}"
-		}
-		_, err := derive(input(t, open+"{enabled: true}"+end, bare, nil))
-		requireFieldError(t, path, err, "spec."+path+".enabled", "not implemented")
-		if _, err := derive(input(t, open+"{enabled: false}"+end, bare, nil)); err != nil {
-			t.Errorf("%s is off: %v", path, err)
-		}
-	}
-	for field, requested := range map[string]string{
-		"scheduler.externalScheduler.enabled": "scheduler: {externalScheduler: {enabled: true}}",
-	} {
-		_, err := derive(input(t, "{services: {nova: {enabled: true, "+requested+"}}}", bare, nil))
-		requireFieldError(t, requested, err, "spec.services.nova."+field, "not implemented")
 	}
 }
 
@@ -125,7 +105,7 @@ func TestUpgradeChecked(t *testing.T) {
 	} {
 		observed := map[string]*structpb.Struct{}
 		if tc.runs != "" {
-			observed[identityService] = structOf(t, map[string]any{"status": map[string]any{"release": tc.runs, "previousRelease": tc.before}})
+			observed[services.IdentityService] = structOf(t, map[string]any{"status": map[string]any{"release": tc.runs, "previousRelease": tc.before}})
 		}
 		_, err := derive(input(t, `{openStackRelease: "`+tc.target+`"}`, bare, observed))
 		if tc.message == "" {

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
@@ -22,12 +24,9 @@ import (
 // naming are the types of references to Secrets.
 var naming = []reflect.Type{reflect.TypeFor[common.SecretReference](), reflect.TypeFor[common.SecretKeyReference]()}
 
-// everySecret sets every implemented reference to a Secret in a value, and returns the names by path.
+// everySecret sets every reference to a Secret in a value, and returns the names by path.
 func everySecret(v reflect.Value, path string) map[string]string {
 	out := map[string]string{}
-	if isUnimplemented(path) {
-		return nil
-	}
 	add := func(more map[string]string) { maps.Copy(out, more) }
 	switch {
 	case slices.Contains(naming, v.Type()):
@@ -66,18 +65,22 @@ func everySecret(v reflect.Value, path string) map[string]string {
 // TestEverySecret checks that every Secret that a spec references is read with permission for this Secret only, and that only its copy is
 // used. It fails for a new field that secretsNamed does not contain.
 func TestEverySecret(t *testing.T) {
-	m := &model{instance: instance, claim: function.Claim{Namespace: "tenant-a"}, platform: derived(t, "{}", bare).platform}
-	all := everySecret(reflect.ValueOf(&m.spec).Elem(), "spec")
+	c, err := claim.Read(input(t, "{}", bare, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := everySecret(reflect.ValueOf(&c.Spec).Elem(), "spec")
 	if len(all) < 8 {
 		t.Fatalf("there are only %v", all)
 	}
-	m.spec.Services.Glance.Enabled, m.spec.Services.Neutron.Enabled, m.spec.Services.Cinder.Enabled = true, true, true // Disabled services need no Secret.
-	m.spec.Services.Barbican.Enabled = true
-	if err := m.addTenantSecrets(input(t, "{}", bare, nil).Observed); err != nil {
+	c.Spec.Services.Glance.Enabled, c.Spec.Services.Neutron.Enabled, c.Spec.Services.Cinder.Enabled = true, true, true // Disabled services need no Secret.
+	c.Spec.Services.Barbican.Enabled = true
+	m, err := infrastructure.Derive(c, infrastructure.Demand{Secrets: secretsNamed}, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	requests := map[string]bool{}
-	for _, w := range m.secrets.Requests {
+	for _, w := range m.Secrets.Requests {
 		requests[w.Name] = true
 		if len(w.Keys) == 0 || len(w.Fields) == 0 {
 			t.Errorf("the requested keys of %s are missing: %+v", w.Name, w)
@@ -92,7 +95,7 @@ func TestEverySecret(t *testing.T) {
 	check = func(v reflect.Value, path string) {
 		switch {
 		case slices.Contains(naming, v.Type()):
-			if name := v.FieldByName("Name").String(); name != "" && !strings.HasPrefix(name, tenantPrefix) {
+			if name := v.FieldByName("Name").String(); name != "" && !strings.HasPrefix(name, "tenant-") {
 				t.Errorf("%s still names %s", path, name)
 			}
 			return
@@ -115,7 +118,7 @@ func TestEverySecret(t *testing.T) {
 		default:
 		}
 	}
-	check(reflect.ValueOf(m.spec), "spec")
+	check(reflect.ValueOf(m.Spec), "spec")
 }
 
 const (
@@ -179,7 +182,7 @@ func TestSecrets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := want{m.secrets.From, m.secrets.Requests, m.pull[0].Requests, m.pull[1].Requests, m.images.PullSecrets, m.platformPull}
+			got := want{m.Secrets.From, m.Secrets.Requests, m.Pull[0].Requests, m.Pull[1].Requests, m.Images.PullSecrets, m.PlatformPull}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
@@ -227,7 +230,7 @@ func TestRootOfBackup(t *testing.T) {
 		"remote": {"cluster: {ref: {name: east}},", "openbao", instance + "/tenant-old"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := desired(t, ready(t, fmt.Sprintf(spec, tc.extraYAML), withStore))
+			all := desired(t, readyCluster(t, fmt.Sprintf(spec, tc.extraYAML), withStore))
 			root := at(inner(all["database-root-secret"]), "spec")
 			want := []any{map[string]any{"secretKey": "password", "remoteRef": map[string]any{"key": tc.key, "property": "root"}}}
 			if diff := cmp.Diff(want, at(root, "data")); diff != "" || at(root, "secretStoreRef", "name") != tc.store ||

@@ -12,20 +12,16 @@ func TestServerOptionsReachServers(t *testing.T) {
 	const spec = `{infrastructure: {mariadb: {config: {innodb_io_capacity: 2000, innodb_log_file_size: 256M}}, rabbitmq: {config: {channel_max: 4095}}},
 services: {nova: {enabled: true, cells: [{name: a, infrastructure: {mariadb: {}, rabbitmq: {}}}]}, placement: {enabled: true}}}`
 	m := derived(t, spec, queued)
-	server, err := m.server()
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, _ := at(server.Object().Object, "spec", "myCnf").(string)
+	config, _ := at(object(t, composed(t, m, database)["database"]), "spec", "myCnf").(string)
 	if want := "\ninnodb_io_capacity=2000\ninnodb_log_file_size=268435456\n"; !strings.HasSuffix(config, want) {
 		t.Errorf("MariaDB has %q, want it to end with %q", config, want)
 	}
-	queue, _ := at(m.cluster("").Object().Object, "spec", "rabbitmq", "additionalConfig").(string)
+	queue, _ := at(object(t, composed(t, m, (*model).ComposeMessaging)["messaging"]), "spec", "rabbitmq", "additionalConfig").(string)
 	if want := "\nchannel_max = 4095\n"; !strings.HasSuffix(queue, want) {
 		t.Errorf("RabbitMQ has %q, want it to end with %q", queue, want)
 	}
-	for _, s := range m.services {
-		if s.name != "nova" {
+	for _, s := range m.Services {
+		if s.Name != "nova" {
 			continue
 		}
 		cell := m.novaSpec(s).Cells[0].Infrastructure

@@ -10,6 +10,8 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 )
 
 // apart returns a claim with a cell that has its own database and queue, with additional fields.
@@ -41,7 +43,7 @@ func TestCellServers(t *testing.T) {
 	}
 	db, queue := far.Infrastructure.Database, far.Infrastructure.Queue
 	want := common.Members{
-		Replicas: 5, StorageSize: "7Gi", Resources: resources("500m", "4Gi", "4Gi"),
+		Replicas: 5, StorageSize: "7Gi", Resources: claim.Resources("500m", "4Gi", "4Gi"),
 		Placement: common.Placement{NodeSelector: map[string]common.LabelValue{"disk": "fast"}},
 	}
 	if diff := cmp.Diff(want, db.Members); diff != "" {
@@ -53,7 +55,7 @@ func TestCellServers(t *testing.T) {
 	}, db.Backup); diff != "" {
 		t.Errorf("backup (-want +got):\n%s", diff)
 	}
-	want = common.Members{Replicas: 1, StorageSize: "10Gi", StorageClass: "quick", Resources: resources("500m", "2Gi", "2Gi")}
+	want = common.Members{Replicas: 1, StorageSize: "10Gi", StorageClass: "quick", Resources: claim.Resources("500m", "2Gi", "2Gi")}
 	if diff := cmp.Diff(want, queue.Members); diff != "" {
 		t.Errorf("members of the queue (-want +got):\n%s", diff)
 	}
@@ -68,18 +70,18 @@ func TestCellServers(t *testing.T) {
 // TestCellServersCost checks that the servers and their volumes are included in the costs, and that they lower the Pod Security Standard of
 // the namespace if necessary.
 func TestCellServersCost(t *testing.T) {
-	parts := map[string]costItem{}
+	parts := map[string]bounds.CostItem{}
 	for _, p := range derived(t, ownServers("replicas: 3, storageSize: 7Gi", "memory: 9Gi"), queued).parts() {
-		parts[p.field] = p
+		parts[p.Field] = p
 	}
 	db, queue := parts["spec.services.nova.cells[1].infrastructure.mariadb"], parts["spec.services.nova.cells[1].infrastructure.rabbitmq"]
-	if db.replicas != 3 || db.storage != "7Gi" || queue.replicas != 3 || queue.resources.Limits.Memory.String() != "9Gi" || queue.storage != "10Gi" {
+	if db.Replicas != 3 || db.Storage != "7Gi" || queue.Replicas != 3 || queue.Resources.Limits.Memory.String() != "9Gi" || queue.Storage != "10Gi" {
 		t.Errorf("the database is %+v, the queue %+v", db, queue)
 	}
 	const staged = "{infrastructure: {mariadb: {backup: {s3: {bucket: abc, endpoint: s3, credentialsSecretRef: {name: s3}}, stagingStorage: {storageSize: 300Gi}}}}, "
 	for _, p := range derived(t, staged+ownServers("", "")[1:], queued).parts() {
-		if p.field == "spec.infrastructure.mariadb.backup.stagingStorage" && p.times != 2 {
-			t.Errorf("there are %d volumes on which copies of two databases are put together", p.times)
+		if p.Field == "spec.infrastructure.mariadb.backup.stagingStorage" && p.Times != 2 {
+			t.Errorf("there are %d volumes on which copies of two databases are put together", p.Times)
 		}
 	}
 	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], s3Endpoints: ['*'], maxima: {storage: 550Gi}}]}"
@@ -87,12 +89,12 @@ func TestCellServersCost(t *testing.T) {
 	requireFieldError(t, "staging", err, "spec.infrastructure.mariadb.backup.stagingStorage.storageSize", "with 2 × 300Gi here")
 	const alone = "{size: development, infrastructure: {valkey: {enabled: false}}, "
 	for mariadb, want := range map[string]string{"": "restricted", "replicas: 3": "baseline"} {
-		if got := derived(t, alone+ownServers(mariadb, "")[1:], queued).podSecurity(); got != want {
+		if got := podSecurityOf(t, derived(t, alone+ownServers(mariadb, "")[1:], queued)); got != want {
 			t.Errorf("{%s}: pods are held to %s, want %s", mariadb, got, want)
 		}
 	}
 	shared, own := derived(t, compute(", cells: [{name: near}, {name: far}]"), queued), derived(t, ownServers("", ""), queued)
-	if a, b := shared.connectionsOf(shared.services[2]), own.connectionsOf(own.services[2]); b >= a {
+	if a, b := connectionsOf(shared.Services[2]), connectionsOf(own.Services[2]); b >= a {
 		t.Errorf("with its own database a cell opens %d connections to the shared one, without %d", b, a)
 	}
 }
@@ -103,12 +105,12 @@ func TestCellServersNames(t *testing.T) {
 	used := map[string]bool{}
 	for server, suffixes := range map[string][]string{
 		// api/v1alpha1/mariadb_keys.go of mariadb-operator 25.10.4; -root, -exporter and -backups are composed by this project.
-		mariaDBName: {
+		"mariadb": {
 			"", "-primary", "-secondary", "-internal", "-metrics", "-metrics-config", "-config", "-config-default", "-config-tls", "-ca", "-ca-bundle",
 			"-client-cert", "-server-cert", "-agent-auth", "-root", "-exporter", "-backups", "-connection", "-restore", "-password",
 		},
 		// internal/resource of the cluster operator; -tls is composed by this project.
-		rabbitMQName: {"", "-nodes", "-server", "-default-user", "-erlang-cookie", "-plugins-conf", "-server-conf", "-peer-discovery", "-tls"},
+		"rabbitmq": {"", "-nodes", "-server", "-default-user", "-erlang-cookie", "-plugins-conf", "-server-conf", "-peer-discovery", "-tls"},
 	} {
 		for _, s := range suffixes {
 			used[server+s] = true
@@ -121,14 +123,14 @@ func TestCellServersNames(t *testing.T) {
 		cells = append(cells, last, strings.ReplaceAll(last, "-", ""))
 	}
 	for _, cell := range cells {
-		if db, queue := cellServerName(mariaDBName, cell), cellServerName(rabbitMQName, cell); used[db] || used[queue] {
+		if db, queue := "mariadb-cell-"+cell, "rabbitmq-cell-"+cell; used[db] || used[queue] {
 			t.Errorf("a cell %q has the servers %s and %s", cell, db, queue)
 		}
 	}
 	for name, suffixes := range map[string][]string{
 		// A revision of a StatefulSet, and a Job of a backup whose name ends with a hash, are label values.
-		cellServerName(mariaDBName, long):  {"-0123456789", "-01234567-20260102030405", "-metrics-config", "-0-pb-init"},
-		cellServerName(rabbitMQName, long): {"-server-0123456789", "-erlang-cookie", "-peer-discovery"},
+		"mariadb-cell-" + long:  {"-0123456789", "-01234567-20260102030405", "-metrics-config", "-0-pb-init"},
+		"rabbitmq-cell-" + long: {"-server-0123456789", "-erlang-cookie", "-peer-discovery"},
 	} {
 		for _, s := range suffixes {
 			if n := len(name + s); n > validation.LabelValueMaxLength {
@@ -150,8 +152,8 @@ func TestCellServersImmutable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range m.services {
-		if s.name != novav1.ServiceName {
+	for _, s := range m.Services {
+		if s.Name != novav1.ServiceName {
 			continue
 		}
 		own := m.novaSpec(s).Cells[1].Infrastructure

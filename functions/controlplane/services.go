@@ -14,143 +14,159 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 )
 
-// identityService is the service that authenticates all others. It is the first row of the table and always enabled.
-const identityService = keystonev1.ServiceName
-
-// services is the table of all implemented OpenStack services, in the order in which they are created and upgraded: a service follows the
-// services that it uses. Paths are the same as in devstack, below a shared host name.
-var services = []*service{
-	{
-		name: identityService, kind: keystonev1.GroupVersionKind, phase: common.PhaseIdentity,
-		needs: []string{databaseComponent, cacheComponent, companionComponent},
-		path:  "/identity", version: "/v3", internal: keystonev1.InternalURL,
-		specOf: func(s *controlplanev1.Services) serviceSpec {
+// serviceTable is the table of all implemented OpenStack services, in the order in which they are created and upgraded: a service follows
+// the services that it uses. Paths are the same as in devstack, below a shared host name.
+var serviceTable = []services.Service{
+	rowService{&row{
+		Info: services.Info{
+			Name: services.IdentityService, Kind: keystonev1.GroupVersionKind, Phase: common.PhaseIdentity,
+			Needs:      []string{infrastructure.DatabaseComponent, infrastructure.CacheComponent, infrastructure.CompanionComponent},
+			PublicPath: "/identity", Version: "/v3", Internal: keystonev1.InternalURL,
+		},
+		specOf: func(s *controlplanev1.Services) services.Requested {
 			k := s.Keystone
-			return serviceSpec{
-				enabled: true, basics: k.Service, workload: k.Workload, uwsgi: k.UWSGI,
-				externalURL: ptr.Deref(k.External, keystonev1.ExternalKeystone{}).AuthURL,
+			return services.Requested{
+				Enabled: true, Basics: k.Service, Workload: k.Workload, UWSGI: k.UWSGI,
+				ExternalURL: ptr.Deref(k.External, keystonev1.ExternalKeystone{}).AuthURL,
 			}
 		},
 		build: keystone, check: checkKeystone, secrets: keystoneSecrets, externalReferences: keystoneReferences,
-	},
-	{
-		name: placementv1.ServiceName, kind: placementv1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs: []string{catalogComponent},
-		path:  "/placement", internal: placementv1.InternalURL,
-		specOf: func(s *controlplanev1.Services) serviceSpec {
+	}},
+	rowService{&row{
+		Info: services.Info{
+			Name: placementv1.ServiceName, Kind: placementv1.GroupVersionKind, Phase: common.PhaseCoreServices,
+			Needs:      []string{services.CatalogComponent},
+			PublicPath: "/placement", Internal: placementv1.InternalURL,
+		},
+		specOf: func(s *controlplanev1.Services) services.Requested {
 			p := s.Placement
 			if p == nil || !p.Enabled {
-				return serviceSpec{}
+				return services.Requested{}
 			}
-			return serviceSpec{enabled: true, basics: p.Service, workload: p.Workload, uwsgi: p.UWSGI}
+			return services.Requested{Enabled: true, Basics: p.Service, Workload: p.Workload, UWSGI: p.UWSGI}
 		},
 		build: placement, check: checkAPI,
-	},
-	{
-		name: barbicanv1.ServiceName, kind: barbicanv1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs: []string{catalogComponent, messagingComponent},
-		path:  "/key-manager", internal: barbicanv1.InternalURL,
-		specOf: func(s *controlplanev1.Services) serviceSpec {
+	}},
+	rowService{&row{
+		Info: services.Info{
+			Name: barbicanv1.ServiceName, Kind: barbicanv1.GroupVersionKind, Phase: common.PhaseCoreServices,
+			Needs:      []string{services.CatalogComponent, infrastructure.MessagingComponent},
+			PublicPath: "/key-manager", Internal: barbicanv1.InternalURL,
+		},
+		specOf: func(s *controlplanev1.Services) services.Requested {
 			b := s.Barbican
 			if b == nil || !b.Enabled {
-				return serviceSpec{}
+				return services.Requested{}
 			}
-			return serviceSpec{enabled: true, basics: b.Service, workload: barbicanAPI(b), uwsgi: b.UWSGI}
+			return services.Requested{Enabled: true, Basics: b.Service, Workload: barbicanAPI(b), UWSGI: b.UWSGI}
 		},
 		build: barbican, check: checkBarbican, secrets: barbicanSecrets, externalReferences: barbicanReferences, pods: barbicanPods,
 		connections: barbicanConnections,
-	},
-	{
-		name: glancev1.ServiceName, kind: glancev1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs: []string{catalogComponent},
-		path:  "/image", internal: glancev1.InternalURL,
-		specOf: func(s *controlplanev1.Services) serviceSpec {
+	}},
+	rowService{&row{
+		Info: services.Info{
+			Name: glancev1.ServiceName, Kind: glancev1.GroupVersionKind, Phase: common.PhaseCoreServices,
+			Needs:      []string{services.CatalogComponent},
+			PublicPath: "/image", Internal: glancev1.InternalURL,
+		},
+		specOf: func(s *controlplanev1.Services) services.Requested {
 			g := s.Glance
 			if g == nil || !g.Enabled {
-				return serviceSpec{}
+				return services.Requested{}
 			}
-			return serviceSpec{enabled: true, basics: g.Service, workload: g.Workload, uwsgi: glanceProcesses(g.UWSGI)}
+			return services.Requested{Enabled: true, Basics: g.Service, Workload: g.Workload, UWSGI: glanceProcesses(g.UWSGI)}
 		},
 		build: glance, check: checkGlance, locations: glanceLocations, secrets: glanceSecrets, pools: glancePools,
 		externalReferences: glanceReferences, volumes: glanceVolumes,
-	},
-	{
-		name: novav1.ServiceName, kind: novav1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs: []string{catalogComponent, messagingComponent, placementv1.ServiceName, glancev1.ServiceName},
-		path:  "/compute", version: novav1.Version, internal: novaURL,
-		specOf: func(s *controlplanev1.Services) serviceSpec {
+	}},
+	rowService{&row{
+		Info: services.Info{
+			Name: novav1.ServiceName, Kind: novav1.GroupVersionKind, Phase: common.PhaseCoreServices,
+			Needs:      []string{services.CatalogComponent, infrastructure.MessagingComponent, placementv1.ServiceName, glancev1.ServiceName},
+			PublicPath: "/compute", Version: novav1.Version, Internal: novaURL, Inspectors: []string{"archive", "schema-check"},
+		},
+		specOf: func(s *controlplanev1.Services) services.Requested {
 			n := s.Nova
 			if n == nil || !n.Enabled {
-				return serviceSpec{}
+				return services.Requested{}
 			}
-			return serviceSpec{enabled: true, basics: n.Service, workload: novaAPI(n), uwsgi: n.UWSGI}
+			return services.Requested{Enabled: true, Basics: n.Service, Workload: novaAPI(n), UWSGI: n.UWSGI}
 		},
 		build: nova, check: checkNova, locations: novaLocations, pods: novaPods, connections: novaConnections, hosts: novaHosts,
 		report: novaReport, externalReferences: novaReferences,
-		databases: novaDatabases, inspectors: []string{"archive", "schema-check"}, describeForHypervisors: novaHypervisorAccess,
-	},
-	{
-		name: neutronv1.ServiceName, kind: neutronv1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs: []string{catalogComponent, messagingComponent, ovnComponent},
-		path:  "/networking", internal: neutronv1.InternalURL,
-		specOf: func(s *controlplanev1.Services) serviceSpec {
+		databases: novaDatabases, describeForHypervisors: novaHypervisorAccess,
+	}},
+	rowService{&row{
+		Info: services.Info{
+			Name: neutronv1.ServiceName, Kind: neutronv1.GroupVersionKind, Phase: common.PhaseCoreServices,
+			Needs:      []string{services.CatalogComponent, infrastructure.MessagingComponent, ovnComponent},
+			PublicPath: "/networking", Internal: neutronv1.InternalURL,
+		},
+		specOf: func(s *controlplanev1.Services) services.Requested {
 			n := s.Neutron
 			if n == nil || !n.Enabled {
-				return serviceSpec{}
+				return services.Requested{}
 			}
-			return serviceSpec{enabled: true, basics: n.Service, workload: neutronAPI(n), uwsgi: n.UWSGI}
+			return services.Requested{Enabled: true, Basics: n.Service, Workload: neutronAPI(n), UWSGI: n.UWSGI}
 		},
 		build: neutron, check: checkNeutron, locations: neutronLocations, pods: neutronPods, connections: neutronConnections,
 		secrets:            networkSecrets,
 		externalReferences: neutronReferences, describeForHypervisors: neutronHypervisorAccess,
-		report:             neutronReport,
-		advisoryConditions: []function.AdvisoryCondition[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
-	},
-	{
-		name: horizonv1.ServiceName, kind: horizonv1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs:    []string{catalogComponent},
-		internal: horizonv1.InternalURL,
-		specOf: func(s *controlplanev1.Services) serviceSpec {
+		report:     neutronReport,
+		conditions: []services.Condition{{Type: neutronv1.InSync, Verdict: networksInSync}},
+	}},
+	rowService{&row{
+		Info: services.Info{
+			Name: horizonv1.ServiceName, Kind: horizonv1.GroupVersionKind, Phase: common.PhaseCoreServices,
+			Needs:    []string{services.CatalogComponent},
+			Internal: horizonv1.InternalURL,
+		},
+		specOf: func(s *controlplanev1.Services) services.Requested {
 			h := s.Horizon
 			if h == nil || !h.Enabled {
-				return serviceSpec{}
+				return services.Requested{}
 			}
-			return serviceSpec{enabled: true, basics: common.Service{Served: h.Served}, workload: horizonPods(h), uwsgi: horizonProcesses(h.UWSGI)}
+			return services.Requested{Enabled: true, Basics: common.Service{Served: h.Served}, Workload: horizonPods(h), UWSGI: horizonProcesses(h.UWSGI)}
 		},
 		build: horizon, check: checkHorizon, connections: horizonConnections, ssoOrigins: horizonSSOOrigins,
-	},
-	{
-		name: heatv1.ServiceName, kind: heatv1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs: []string{catalogComponent, messagingComponent},
-		path:  "/orchestration", version: heatv1.Version, internal: heatv1.InternalURL,
-		specOf: func(s *controlplanev1.Services) serviceSpec {
+	}},
+	rowService{&row{
+		Info: services.Info{
+			Name: heatv1.ServiceName, Kind: heatv1.GroupVersionKind, Phase: common.PhaseCoreServices,
+			Needs:      []string{services.CatalogComponent, infrastructure.MessagingComponent},
+			PublicPath: "/orchestration", Version: heatv1.Version, Internal: heatv1.InternalURL,
+		},
+		specOf: func(s *controlplanev1.Services) services.Requested {
 			h := s.Heat
 			if h == nil || !h.Enabled {
-				return serviceSpec{}
+				return services.Requested{}
 			}
-			return serviceSpec{enabled: true, basics: h.Service, workload: heatAPI(h), uwsgi: h.UWSGI}
+			return services.Requested{Enabled: true, Basics: h.Service, Workload: heatAPI(h), UWSGI: h.UWSGI}
 		},
 		build: heat, check: checkHeat, pods: heatPods, connections: heatConnections, hosts: heatHosts,
-	},
-	{
-		name: cinderv1.ServiceName, kind: cinderv1.GroupVersionKind, phase: common.PhaseCoreServices,
-		needs: []string{catalogComponent, messagingComponent, locksComponent, glancev1.ServiceName},
-		path:  "/volume", version: cinderv1.Version, internal: cinderv1.InternalURL,
-		specOf: func(s *controlplanev1.Services) serviceSpec {
+	}},
+	rowService{&row{
+		Info: services.Info{
+			Name: cinderv1.ServiceName, Kind: cinderv1.GroupVersionKind, Phase: common.PhaseCoreServices,
+			Needs:      []string{services.CatalogComponent, infrastructure.MessagingComponent, infrastructure.LocksComponent, glancev1.ServiceName},
+			PublicPath: "/volume", Version: cinderv1.Version, Internal: cinderv1.InternalURL,
+		},
+		specOf: func(s *controlplanev1.Services) services.Requested {
 			c := s.Cinder
 			if c == nil || !c.Enabled {
-				return serviceSpec{}
+				return services.Requested{}
 			}
-			return serviceSpec{enabled: true, basics: c.Service, workload: cinderAPI(c), uwsgi: c.UWSGI}
+			return services.Requested{Enabled: true, Basics: c.Service, Workload: cinderAPI(c), UWSGI: c.UWSGI}
 		},
 		build: cinder, check: checkCinder, locations: cinderLocations, secrets: cinderSecrets, pools: cinderPools,
 		externalReferences:     cinderReferences,
 		pods:                   cinderPods,
 		describeForHypervisors: cinderHypervisorAccess,
 		volumes:                cinderVolumes, connections: cinderConnections, report: cinderReport, unrestricted: cinderShares,
-		advisoryConditions: []function.AdvisoryCondition[*model]{{Type: cinderv1.CephConnected, Verdict: (*model).cephConnected}},
-	},
+		conditions: []services.Condition{{Type: cinderv1.CephConnected, Verdict: cephConnected}},
+	}},
 }

@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
@@ -21,19 +23,26 @@ import (
 const all = `placement: {enabled: true}, glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]}`
 
 // pods matches identifiers in which placement means scheduling of pods.
-var pods = regexp.MustCompile(`^(Placement|placementReferences)$`)
+var pods = regexp.MustCompile(`^Placement$`)
 
-// TestTable checks that a service is named only in the table and in its own file, so that a new service changes no other file.
+// TestTable checks that a service is named only in the table and in its own file or package, so that a new service changes no other file.
 func TestTable(t *testing.T) {
 	names := release.Services()
 	word := regexp.MustCompile(`(?i)` + strings.Join(names, "|"))
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, pattern := range []string{"*.go", "*/*.go"} {
+		matches, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, matches...)
 	}
 	read := 0
 	for _, file := range files {
-		name := strings.TrimSuffix(file, ".go")
+		name, _, isPackage := strings.Cut(filepath.ToSlash(file), "/")
+		if !isPackage {
+			name = strings.TrimSuffix(file, ".go")
+		}
 		if strings.HasSuffix(file, "_test.go") || name == "services" || slices.Contains(names, name) {
 			continue
 		}
@@ -60,28 +69,29 @@ func TestTable(t *testing.T) {
 			return true
 		})
 	}
-	if read < 20 {
+	if read < 40 {
 		t.Errorf("only %d files", read)
 	}
 }
 
 // TestRowsOfServices checks that each service follows its dependencies in the table, and that names, kinds, paths and addresses are unique.
 func TestRowsOfServices(t *testing.T) {
-	if services[0].name != identityService {
-		t.Errorf("the first is %s", services[0].name)
+	if serviceTable[0].Info().Name != services.IdentityService {
+		t.Errorf("the first is %s", serviceTable[0].Info().Name)
 	}
 	observedState := map[string]string{}
-	for _, s := range services {
+	for _, each := range serviceTable {
+		s := each.Info()
 		for property, value := range map[string]string{
-			"name": s.name, "kind": s.kind.String(), "path": s.path, "internal address": s.internal(s.name, "cloud"),
+			"name": s.Name, "kind": s.Kind.String(), "path": s.PublicPath, "internal address": s.Internal(s.Name, "cloud"),
 		} {
 			if other, exists := observedState[property+value]; exists && value != "" || value == "" && property != "path" {
-				t.Errorf("%s %q of %s is used by %s", property, value, s.name, other)
+				t.Errorf("%s %q of %s is used by %s", property, value, s.Name, other)
 			}
-			observedState[property+value] = s.name
+			observedState[property+value] = s.Name
 		}
-		if !strings.HasPrefix(s.kind.Group, s.name+".") || !strings.HasPrefix(s.internal(s.name, "cloud"), "https://"+s.name+".cloud.svc:") {
-			t.Errorf("%s is a %v at %s", s.name, s.kind, s.internal(s.name, "cloud"))
+		if !strings.HasPrefix(s.Kind.Group, s.Name+".") || !strings.HasPrefix(s.Internal(s.Name, "cloud"), "https://"+s.Name+".cloud.svc:") {
+			t.Errorf("%s is a %v at %s", s.Name, s.Kind, s.Internal(s.Name, "cloud"))
 		}
 	}
 }
@@ -93,7 +103,7 @@ func TestServices(t *testing.T) {
 		keystone = "https://keystone." + instance + ".svc:5000/v3"
 	)
 	spec := "{size: medium, services: {" + all + "}, korc: {credentialRotation: {intervalDays: 30}}, global: {region: eu, domain: a.org, exposure: " + gateway + "}}"
-	objects := desired(t, ready(t, spec, bare))
+	objects := desired(t, readyCluster(t, spec, bare))
 	identity := map[string]any{
 		"internalURL": keystone, "publicURL": "https://keystone.a.org/v3",
 		"caSecretRef":        map[string]any{"name": "keystone-tls", "key": "ca.crt"},
@@ -135,7 +145,7 @@ func TestServices(t *testing.T) {
 		}
 	}
 	var endpoints []string
-	_, status := answer(t, ready(t, spec, bare))
+	_, status := answer(t, readyCluster(t, spec, bare))
 	for _, e := range status["endpoints"].([]any) {
 		endpoints = append(endpoints, at(e, "service").(string)+" "+at(e, "public").(string))
 	}
@@ -150,8 +160,8 @@ func TestPaths(t *testing.T) {
 	m := derived(t, "{services: {"+all+"}, global: {domain: a.org, exposure: {type: GatewayAPI, routing: Paths, gateway: {name: a, namespace: b}}}}", bare)
 	want := []string{"https://a.org/identity/v3", "https://a.org/placement", "https://a.org/image"}
 	var got []string
-	for _, s := range m.services {
-		got = append(got, s.endpoints.public)
+	for _, s := range m.Services {
+		got = append(got, s.Endpoints.Public)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -197,7 +207,7 @@ func TestNeeds(t *testing.T) {
 
 // TestSwitchedOffService checks that a disabled service is removed with its Usage, and that no component waits for it.
 func TestSwitchedOffService(t *testing.T) {
-	w := edited(t, ready(t, "{services: {"+all+"}}", bare), "{services: {glance: {enabled: false}}}")
+	w := edited(t, readyCluster(t, "{services: {"+all+"}}", bare), "{services: {glance: {enabled: false}}}")
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +242,7 @@ func TestImageStorage(t *testing.T) {
 	const spec = `{services: {glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}, {name: b, file: {storageSize: 1Gi, storageClass: gold}}],
 		import: {staging: {storageSize: 1Gi}}, imageCache: {storageSize: 1Gi}}}}`
 	classes := func(m *model) []string {
-		s := m.imageStorage(m.services[1])
+		s := m.imageStorage(m.Services[1])
 		return []string{
 			string(s.Stores[0].File.StorageClass), string(s.Stores[1].File.StorageClass), string(s.Import.Staging.StorageClass), string(s.ImageCache.StorageClass),
 		}
@@ -250,11 +260,24 @@ func TestImageStorage(t *testing.T) {
 	}
 }
 
+// connectionLimit returns the connection limit of the composed database.
+func connectionLimit(t *testing.T, spec string) int64 {
+	t.Helper()
+	config, _ := ordered(t, spec, bare, "")["myCnf"].(string)
+	_, after, _ := strings.Cut(config, "max_connections=")
+	line, _, _ := strings.Cut(after, "\n")
+	n, err := strconv.ParseInt(line, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // TestConnections checks that the connection limit of the database covers all services.
 func TestConnections(t *testing.T) {
 	const many = "replicas: 9, uwsgi: {processes: 8, threads: 8}"
 	of := func(others string) int64 {
-		return derived(t, "{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}, services: {keystone: {"+many+"}"+others+"}}", bare).connections()
+		return connectionLimit(t, "{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}, services: {keystone: {"+many+"}"+others+"}}")
 	}
 	one, three := of(""), of(", placement: {enabled: true, "+many+"}, glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}], "+many+"}")
 	// Old and new pods run at the same time, and a hundred connections are reserved for other clients.

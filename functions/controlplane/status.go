@@ -15,9 +15,9 @@ import (
 
 func place(m *model) respond.Target {
 	return respond.Target{
-		Prefix:     m.instance,
-		Management: platform.Management(m.platform), Workload: m.providerConfig, Remote: m.remote,
-		DeleteData: m.spec.DeletionPolicy == controlplanev1.DeletionPolicyDelete,
+		Prefix:     m.Instance,
+		Management: platform.Management(m.Platform), Workload: m.ProviderConfig, Remote: m.Remote,
+		DeleteData: m.Spec.DeletionPolicy == controlplanev1.DeletionPolicyDelete,
 	}
 }
 
@@ -26,25 +26,23 @@ func status(m *model, plan compose.Plan) any {
 		CloudStatus: common.CloudStatus{
 			Phase:       plan.Phase(common.PhaseReady),
 			UpdatePhase: m.updatePhase(plan),
-			Components:  respond.Components(plan, m.previous.Components),
+			Components:  respond.Components(plan, m.Previous.Components),
 		},
-		Instance: m.instance,
+		Instance: m.Instance,
 		Release:  m.oldest(),
 		OVN:      m.ovnStatus(),
 		Tests:    m.testStatus(),
 
-		Storage:     m.storageStatus(),
+		Storage:     m.StorageStatus(),
 		Hypervisors: m.hypervisorAccess(),
 	}
-	for _, service := range m.services {
-		e := common.Endpoint{Service: service.name, Internal: common.URL(service.endpoints.internal), Live: live(service.observed)}
-		if service.public() {
-			e.Public = common.URL(service.endpoints.public)
+	for _, service := range m.Services {
+		e := common.Endpoint{Service: service.Name, Internal: common.URL(service.Endpoints.Internal), Live: live(service.Observed)}
+		if service.IsPublic() {
+			e.Public = common.URL(service.Endpoints.Public)
 		}
 		s.Endpoints = append(s.Endpoints, e)
-		if service.report != nil {
-			service.report(service, &s)
-		}
+		service.Model.Report(&s)
 	}
 	return s
 }

@@ -22,6 +22,8 @@ import (
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
@@ -38,7 +40,7 @@ const tempestComponent = tempestv1.ServiceName
 // postServiceGraph contains the components after all services.
 var postServiceGraph = compose.Graph[*model]{
 	{
-		Name: tempestComponent, Phase: common.PhaseTesting, Needs: append([]string{catalogComponent}, servicesIn(services[1:])...),
+		Name: tempestComponent, Phase: common.PhaseTesting, Needs: append([]string{services.CatalogComponent}, servicesIn(serviceTable[1:])...),
 		Enabled: (*model).tested, Build: tempest,
 	},
 	{
@@ -47,35 +49,35 @@ var postServiceGraph = compose.Graph[*model]{
 	},
 }
 
-// servicesIn returns the names of rows of the table.
-func servicesIn(rows []*service) []string {
+// servicesIn returns the names of services.
+func servicesIn(all []services.Service) []string {
 	var out []string
-	for _, row := range rows {
-		out = append(out, row.name)
+	for _, each := range all {
+		out = append(out, each.Info().Name)
 	}
 	return out
 }
 
 // tested reports whether the claim enables tests and grants the permissions that they require.
 func (m *model) tested() bool {
-	t := m.spec.Tempest
+	t := m.Spec.Tempest
 	return t != nil && t.Enabled && t.AllowAdministration
 }
 
 func tempest(m *model) ([]compose.Stage, error) {
 	apiVersion, kind := tempestv1.GroupVersionKind.ToAPIVersionAndKind()
-	requested := m.spec.Tempest
+	requested := m.Spec.Tempest
 	xr := &tempestv1.Tempest{
-		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: m.objectMeta(tempestComponent),
+		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: m.ObjectMeta(tempestComponent),
 		Spec: tempestv1.TempestSpec{
-			Crossplane:       m.crossplane(),
-			OpenStackRelease: string(m.identity.targetRelease),
-			Target:           m.workloadCluster(),
+			Crossplane:       m.Crossplane(),
+			OpenStackRelease: string(m.Identity.TargetRelease),
+			Target:           m.WorkloadCluster(),
 			Image:            requested.Image,
-			Images:           m.images,
-			Region:           m.spec.Global.Region,
+			Images:           m.Images,
+			Region:           m.Spec.Global.Region,
 			Identity: tempestv1.Identity{
-				KeystoneReference: m.keystoneReference(), AdminCloudRef: adminCloud(), KORCCloudRef: korcCloud(),
+				KeystoneReference: m.KeystoneReference(), AdminCloudRef: services.AdminCloud(), KORCCloudRef: services.KORCCloud(),
 			},
 			Services:       m.testable(),
 			Schedule:       requested.Schedule,
@@ -83,8 +85,8 @@ func tempest(m *model) ([]compose.Stage, error) {
 			Passwords:      m.passwordRules(),
 			Features:       m.testedFeatures(),
 			Resources:      tempestResources(requested.Tests),
-			Monitoring:     m.monitoring,
-			DeletionPolicy: m.spec.DeletionPolicy,
+			Monitoring:     m.Monitoring,
+			DeletionPolicy: m.Spec.DeletionPolicy,
 		},
 	}
 	return []compose.Stage{{{Name: tempestComponent, Object: xr, Management: true}}}, nil
@@ -92,7 +94,7 @@ func tempest(m *model) ([]compose.Stage, error) {
 
 // testedTypes maps the services that Tempest supports to their types in Tempest.
 var testedTypes = map[string]tempestv1.Type{
-	identityService: tempestv1.TypeIdentity, placementv1.ServiceName: tempestv1.TypePlacement, glancev1.ServiceName: tempestv1.TypeImage,
+	services.IdentityService: tempestv1.TypeIdentity, placementv1.ServiceName: tempestv1.TypePlacement, glancev1.ServiceName: tempestv1.TypeImage,
 	novav1.ServiceName: tempestv1.TypeCompute, neutronv1.ServiceName: tempestv1.TypeNetwork, cinderv1.ServiceName: tempestv1.TypeVolume,
 	barbicanv1.ServiceName: tempestv1.TypeKeyManager, heatv1.ServiceName: tempestv1.TypeOrchestration,
 }
@@ -100,9 +102,9 @@ var testedTypes = map[string]tempestv1.Type{
 // testable returns the enabled services that Tempest supports.
 func (m *model) testable() []tempestv1.Service {
 	var out []tempestv1.Service
-	for _, s := range m.services {
-		if t, ok := testedTypes[s.name]; ok {
-			out = append(out, tempestv1.Service{Type: t, InternalURL: common.URL(s.endpoints.internal)})
+	for _, s := range m.Services {
+		if t, ok := testedTypes[s.Name]; ok {
+			out = append(out, tempestv1.Service{Type: t, InternalURL: common.URL(s.Endpoints.Internal)})
 		}
 	}
 	return out
@@ -110,7 +112,7 @@ func (m *model) testable() []tempestv1.Service {
 
 // passwordRules returns the password rules that tests depend on, nil if the claim sets none.
 func (m *model) passwordRules() *tempestv1.Passwords {
-	requested := m.spec.Services.Keystone.Config["security_compliance"]
+	requested := m.Spec.Services.Keystone.Config["security_compliance"]
 	if len(requested) == 0 {
 		return nil
 	}
@@ -130,7 +132,7 @@ func (m *model) passwordRules() *tempestv1.Passwords {
 // testedFeatures returns the options of services that tests depend on and no API reports.
 func (m *model) testedFeatures() tempestv1.Features {
 	out := tempestv1.Features{}
-	if n := m.spec.Services.Neutron; n != nil && n.Enabled {
+	if n := m.Spec.Services.Neutron; n != nil && n.Enabled {
 		ml2 := ptr.Deref(n.ML2, neutronv1.ML2{})
 		out.NetworkTypes, out.MTU = network.TypeDrivers(n.Mechanism, ml2), ml2.MTU
 		for _, p := range ml2.PhysicalNetworks {
@@ -139,10 +141,10 @@ func (m *model) testedFeatures() tempestv1.Features {
 			}
 		}
 	}
-	if n := m.spec.Services.Nova; n != nil && n.Enabled {
+	if n := m.Spec.Services.Nova; n != nil && n.Enabled {
 		out.VNC = cmp.Or(ptr.Deref(n.Consoles, controlplanev1.NovaConsoles{}).Graphical, novav1.VNC) == novav1.VNC
 	}
-	if g := m.spec.Services.Glance; g != nil && g.Enabled {
+	if g := m.Spec.Services.Glance; g != nil && g.Enabled {
 		out.ImageCache, out.ConvertTo = g.ImageCache != nil, ptr.Deref(g.Import, glancev1.Import{}).ConvertTo
 	}
 	return out
@@ -161,16 +163,16 @@ func tempestResources(t *tempestv1.Tests) *common.Resources {
 }
 
 // testParts returns the costs of the pod that runs the tests.
-func (m *model) testParts() []costItem {
+func (m *model) testParts() []bounds.CostItem {
 	if !m.tested() {
 		return nil
 	}
-	return []costItem{{field: "spec.tempest.tests.concurrency", replicas: 1, resources: tempestResources(m.spec.Tempest.Tests)}}
+	return []bounds.CostItem{{Field: "spec.tempest.tests.concurrency", Replicas: 1, Resources: tempestResources(m.Spec.Tempest.Tests)}}
 }
 
 // checkTests returns an error for tests without permission, or of services that do not exist.
 func (m *model) checkTests() error {
-	t := m.spec.Tempest
+	t := m.Spec.Tempest
 	if t == nil || !t.Enabled {
 		return nil
 	}
@@ -184,8 +186,8 @@ func (m *model) checkTests() error {
 		errs = append(errs, identity.CheckSchedule(field+".schedule", t.Schedule))
 	}
 	if i := t.Image; i != nil {
-		o := release.Override{Registry: m.images.Registry, Repository: i.Repository, Tag: i.Tag, Digest: i.Digest}
-		if _, err := release.ImageFor(tempestComponent, m.release, o); err != nil {
+		o := release.Override{Registry: m.Images.Registry, Repository: i.Repository, Tag: i.Tag, Digest: i.Digest}
+		if _, err := release.ImageFor(tempestComponent, m.Release, o); err != nil {
 			errs = append(errs, invalid.Field(field+".image", "%s", err))
 		}
 	}
@@ -228,7 +230,7 @@ func (m *model) testsPassed() rules.Result {
 	if !m.tested() {
 		return rules.Result{}
 	}
-	observedState, _ := m.observed.Get(tempestComponent)
+	observedState, _ := m.Observed.Get(tempestComponent)
 	c, ok := observedState.Condition(tempestv1.TestsPassed)
 	if !ok || c.Reason == "" {
 		return rules.Wait("NotRun", "waiting for the first test run to complete")
@@ -241,6 +243,6 @@ func (m *model) testStatus() *common.TestStatus {
 	if !m.tested() {
 		return nil
 	}
-	observedState, _ := m.observed.Get(tempestComponent)
+	observedState, _ := m.Observed.Get(tempestComponent)
 	return openstack.Tests(observedState.Map("status", "tests"))
 }

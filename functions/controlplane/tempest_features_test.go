@@ -7,6 +7,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 )
 
 // TestTestedFeatures checks that Tempest gets the options of services that determine which tests can pass, including defaults.
@@ -34,8 +37,8 @@ func TestTestedFeatures(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &model{}
-			if err := yaml.Unmarshal([]byte("services: {"+tc.services+"}"), &m.spec); err != nil {
+			m := &model{&services.Cloud{Infrastructure: &infrastructure.Infrastructure{Claim: &claim.Claim{}}}}
+			if err := yaml.Unmarshal([]byte("services: {"+tc.services+"}"), &m.Spec); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, m.testedFeatures()); diff != "" {

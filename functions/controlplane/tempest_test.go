@@ -17,7 +17,7 @@ const allowed = "tempest: {enabled: true, allowAdministration: true"
 
 // TestTempest checks that Tempest gets the enabled services and the password rules of Keystone, and is created after all services.
 func TestTempest(t *testing.T) {
-	objects := desired(t, ready(t, "{services: {placement: {enabled: true}, horizon: {enabled: true}, "+
+	objects := desired(t, readyCluster(t, "{services: {placement: {enabled: true}, horizon: {enabled: true}, "+
 		"keystone: {config: {security_compliance: {lockout_failure_attempts: 3, unique_last_password_count: 4}}}}, "+
 		allowed+", tests: {concurrency: 3, includeRegex: x}}}", bare))
 	spec, _ := at(objects["tempest"].Map(), "spec").(map[string]any)
@@ -42,7 +42,7 @@ func TestTempest(t *testing.T) {
 // TestTempestAlone checks that the administrator's role exists even if Keystone is the only service.
 func TestTempestAlone(t *testing.T) {
 	for spec, want := range map[string]any{"{" + allowed + "}}": true, "{}": nil} {
-		if got := at(desired(t, ready(t, spec, bare))["catalog"].Map(), "spec", "services"); got != want {
+		if got := at(desired(t, readyCluster(t, spec, bare))["catalog"].Map(), "spec", "services"); got != want {
 			t.Errorf("%s: services of the catalog are %v, want %v", spec, got, want)
 		}
 	}

@@ -2,59 +2,66 @@ package controlplane
 
 import (
 	"encoding/json"
+	"fmt"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// runs returns the release that the service reports, previous the one to which its upgrade can still be aborted. Both are empty if it
-// reports none.
-func (s *serviceState) runs() string { return s.observed.String("status", "release") }
-
-func (s *serviceState) previous() string { return s.observed.String("status", "previousRelease") }
-
-// assignReleases derives the target release of each service. An existing service gets a new release only after all services before it in
-// the table run it, and keeps its release until then. It never returns to the old release because of changes in the services before it.
-func (m *model) assignReleases() {
+// assignReleases returns the services with their target releases. An existing service gets a new release only after all services before it
+// in the table run it, and keeps its release until then. It never returns to the old release because of changes in the services before it.
+func (m *model) assignReleases() ([]*services.State, error) {
+	var out []*services.State
 	done := true
-	for _, s := range m.services {
-		previous := release.Release(s.observed.String("spec", "openStackRelease"))
-		if s.targetRelease = m.release; previous != "" && !done {
-			s.targetRelease = previous
+	for _, s := range m.Services {
+		previous := release.Release(s.Observed.String("spec", "openStackRelease"))
+		assigned := *s
+		if assigned.TargetRelease = m.Release; previous != "" && !done {
+			assigned.TargetRelease = previous
+			if err := m.deferRollout(&assigned); err != nil {
+				return nil, err
+			}
 		}
-		m.deferRollout(s)
-		done = done && previous == m.release && s.runs() == string(m.release) && s.ready()
+		out = append(out, &assigned)
+		done = done && previous == m.Release && s.ReportedRelease() == string(m.Release) && s.Ready()
 	}
+	return out, nil
 }
 
 // deferRollout keeps image and configuration of a service that waits for its upgrade, if the settings of the claim are invalid in its
 // current release.
-func (m *model) deferRollout(s *serviceState) {
-	if s.targetRelease == m.release || s.check(m, s, s.targetRelease) == nil {
-		return
+func (m *model) deferRollout(s *services.State) error {
+	if s.TargetRelease == m.Release || s.Model.Check(s.TargetRelease) == nil {
+		return nil
 	}
 	previous := common.ServiceSpec{}
-	// The value was composed from the same type.
-	if data, err := json.Marshal(s.observed.Map("spec")); err == nil && json.Unmarshal(data, &previous) == nil {
-		s.basics.Image, s.basics.Overrides = previous.Image, previous.Overrides
+	data, err := json.Marshal(s.Observed.Map("spec"))
+	if err != nil {
+		return fmt.Errorf("encode the spec of %s: %w", s.Name, err)
 	}
+	if err := json.Unmarshal(data, &previous); err != nil { // It was composed from the same type.
+		return fmt.Errorf("decode the spec of %s: %w", s.Name, err)
+	}
+	s.Basics.Image, s.Basics.Overrides = previous.Image, previous.Overrides
+	return nil
 }
 
 // checkUpgrade returns an error for an upgrade that OpenStack does not support, before any part of it is composed.
 func (m *model) checkUpgrade() error {
-	for _, s := range m.services {
+	for _, s := range m.Services {
 		// An upgrade may be aborted as long as the schema supports the previous release.
-		if s.runs() == "" || s.previous() == string(m.release) {
+		if s.ReportedRelease() == "" || s.PreviousRelease() == string(m.Release) {
 			continue
 		}
-		from, err := release.Parse(s.runs())
+		from, err := release.Parse(s.ReportedRelease())
 		if err != nil {
 			return err
 		}
-		if err := release.CheckUpgrade(from, m.release); err != nil {
-			return invalid.Field("spec.openStackRelease", "%s; %s currently runs this release", err, s.name)
+		if err := release.CheckUpgrade(from, m.Release); err != nil {
+			return invalid.Field("spec.openStackRelease", "%s; %s currently runs this release", err, s.Name)
 		}
 	}
 	return nil
@@ -63,8 +70,8 @@ func (m *model) checkUpgrade() error {
 // oldest returns the oldest release that a service runs, empty if none runs yet.
 func (m *model) oldest() string {
 	out := ""
-	for _, s := range m.services {
-		if r := s.runs(); out == "" || r != "" && r < out { // Releases sort chronologically.
+	for _, s := range m.Services {
+		if r := s.ReportedRelease(); out == "" || r != "" && r < out { // Releases sort chronologically.
 			out = r
 		}
 	}
@@ -73,8 +80,8 @@ func (m *model) oldest() string {
 
 // upgrading reports whether a service runs another release than the target.
 func (m *model) upgrading() bool {
-	for _, s := range m.services {
-		if r := s.runs(); r != "" && r != string(m.release) {
+	for _, s := range m.Services {
+		if r := s.ReportedRelease(); r != "" && r != string(m.Release) {
 			return true
 		}
 	}
@@ -83,7 +90,7 @@ func (m *model) upgrading() bool {
 
 // updatePhase returns the phase of the update: of services during an upgrade, or of a control plane that was ready before.
 func (m *model) updatePhase(plan compose.Plan) string {
-	previous := m.previous
+	previous := m.Previous
 	switch {
 	case m.upgrading():
 		return common.UpdatePhaseUpdatingServices

@@ -12,7 +12,11 @@ import (
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -24,14 +28,14 @@ type running struct {
 	ready                         bool
 }
 
-func (r running) object(t rapid.TB, s *service) *structpb.Struct {
+func (r running) object(t rapid.TB, s services.Info) *structpb.Struct {
 	status := map[string]any{"observedGeneration": 1.0, "phase": "Updating", "release": r.runs, "previousRelease": r.previous}
 	if r.ready {
 		status["phase"] = "Ready"
 	}
 	status["conditions"] = []any{map[string]any{"type": "Ready", "status": map[bool]string{true: "True", false: "False"}[r.ready], "observedGeneration": 1.0}}
 	o, err := structpb.NewStruct(map[string]any{
-		"apiVersion": s.kind.GroupVersion().String(), "kind": s.kind.Kind, "metadata": map[string]any{"name": s.name, "generation": 1.0},
+		"apiVersion": s.Kind.GroupVersion().String(), "kind": s.Kind.Kind, "metadata": map[string]any{"name": s.Name, "generation": 1.0},
 		"spec": map[string]any{"openStackRelease": r.targetRelease}, "status": status,
 	})
 	if err != nil {
@@ -42,35 +46,47 @@ func (r running) object(t rapid.TB, s *service) *structpb.Struct {
 
 // cloud returns a model with observed services and a target release.
 func cloud(t rapid.TB, target release.Release, observedState []running) *model {
-	m := &model{release: target, size: sizes[controlplanev1.SizeSmall], platform: &platformv1.PlatformConfigSpec{QueueIssuer: "queues"}}
-	m.spec.Services.Horizon = &controlplanev1.Horizon{}
-	m.spec.Services.Glance, m.spec.Services.Nova, m.spec.Services.Neutron = &controlplanev1.Glance{}, &controlplanev1.Nova{}, &controlplanev1.Neutron{}
-	m.spec.Services.Barbican = &controlplanev1.Barbican{}
-	m.spec.Services.Heat = &controlplanev1.Heat{}
-	m.spec.Services.Cinder = &controlplanev1.Cinder{}
+	m := &infrastructure.Infrastructure{Claim: &claim.Claim{
+		Release: target, Platform: &platformv1.PlatformConfigSpec{QueueIssuer: "queues"},
+		Size: claim.Size{
+			APIResources: workload.Resources("1", "1Gi", "1Gi"), DaemonResources: workload.Resources("1", "1Gi", "1Gi"),
+			MessagingResources: workload.Resources("1", "1Gi", "1Gi"), DatabaseResources: workload.Resources("1", "1Gi", "1Gi"),
+			NetworksResources: workload.Resources("1", "1Gi", "1Gi"),
+		},
+	}}
+	m.Spec.Services.Horizon = &controlplanev1.Horizon{}
+	m.Spec.Services.Glance, m.Spec.Services.Nova, m.Spec.Services.Neutron = &controlplanev1.Glance{}, &controlplanev1.Nova{}, &controlplanev1.Neutron{}
+	m.Spec.Services.Barbican = &controlplanev1.Barbican{}
+	m.Spec.Services.Heat = &controlplanev1.Heat{}
+	m.Spec.Services.Cinder = &controlplanev1.Cinder{}
 	objects := map[string]encoded.Struct{}
 	for i, r := range observedState {
 		if r.targetRelease != "" {
-			objects[services[i].name] = encoded.Of(r.object(t, services[i]))
+			objects[serviceTable[i].Info().Name] = encoded.Of(r.object(t, serviceTable[i].Info()))
 		}
 	}
 	state, err := observe.New(objects)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var enabled []*services.State
 	for i := range observedState {
-		s := &serviceState{service: services[i]}
-		s.observed, _ = state.Get(services[i].name)
-		m.services = append(m.services, s)
+		s := &services.State{Info: serviceTable[i].Info(), Service: serviceTable[i]}
+		s.Workload.Replicas = new(int32(1))
+		s.Observed, _ = state.Get(s.Name)
+		enabled = append(enabled, s)
 	}
-	m.assignReleases()
-	return m
+	released, err := newModel(m, enabled).assignReleases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newModel(m, released)
 }
 
 func targetReleases(m *model) []string {
 	var out []string
-	for _, s := range m.services {
-		out = append(out, string(s.targetRelease))
+	for _, s := range m.Services {
+		out = append(out, string(s.TargetRelease))
 	}
 	return out
 }
@@ -106,7 +122,7 @@ func TestUpgradesEnd(t *testing.T) {
 	releases := []string{"2025.1", "2025.2", "2026.1"}
 	rapid.Check(t, func(t *rapid.T) {
 		const target = "2026.1"
-		now := make([]running, len(services))
+		now := make([]running, len(serviceTable))
 		for i := range now {
 			r := running{targetRelease: rapid.SampledFrom(append(releases, "")).Draw(t, "told"), ready: rapid.Bool().Draw(t, "ready")}
 			if r.targetRelease != "" {
@@ -118,10 +134,10 @@ func TestUpgradesEnd(t *testing.T) {
 			for i, r := range targetReleases(cloud(t, target, now)) {
 				previous := now[i].targetRelease
 				if r != previous && r != target {
-					t.Fatalf("target release of %s was %q, and is %s: %v", services[i].name, previous, r, now)
+					t.Fatalf("target release of %s was %q, and is %s: %v", serviceTable[i].Info().Name, previous, r, now)
 				}
 				if previous != "" && r != previous && slices.ContainsFunc(now[:i], func(r running) bool { return r != running{target, target, "", true} }) {
-					t.Fatalf("%s gets target release %s before its turn: %v", services[i].name, r, now)
+					t.Fatalf("%s gets target release %s before its turn: %v", serviceTable[i].Info().Name, r, now)
 				}
 				if now[i].targetRelease = r; r != previous {
 					now[i].ready = false
@@ -142,7 +158,7 @@ func TestUpgradesEnd(t *testing.T) {
 		}
 		for i, r := range now {
 			if r != (running{target, target, "", true}) {
-				t.Fatalf("%s ends as %v", services[i].name, r)
+				t.Fatalf("%s ends as %v", serviceTable[i].Info().Name, r)
 			}
 		}
 	})
@@ -190,7 +206,7 @@ func TestRolloutDeferred(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		spec := m.serviceSpec(m.services[1])
+		spec := m.ServiceSpec(m.Services[1])
 		if got := text(t, spec.Image) + " " + text(t, spec.Config); got != tc.want || spec.OpenStackRelease != "2025.2" {
 			t.Errorf("%s: got %s with target release %s, want %s", tc.reason, got, spec.OpenStackRelease, tc.want)
 		}

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 )
 
 // TestValues checks values of a claim after applying the defaults of its size and of the platform.
@@ -25,9 +23,9 @@ func TestValues(t *testing.T) {
 		"sizes of the smallest": {reason: "The defaults of each size are sufficient.", spec: "{size: development, services: {" + nova + "}}}"},
 		"nothing exposed": {
 			"Neither addresses nor networks of an exposure of type None are read.",
-			"{global: {exposure: {type: None, gateway: {namespace: a, name: b}, routing: Paths}}, infrastructure: {rabbitmq: {exposure: {type: None, networks: [10.0.0.0/8]}}}, " +
+			"{infrastructure: {rabbitmq: {exposure: {type: None, networks: [10.0.0.0/8]}}}, " +
 				"services: {neutron: {enabled: true, ovn: {southbound: {exposure: {type: None, annotations: {a: b}}}}}}}",
-			"spec.services.neutron.ovn.southbound.exposure.annotations" + unread + "\nspec.global.exposure.gateway" + unread + "\nspec.global.exposure.routing" + unread +
+			"spec.services.neutron.ovn.southbound.exposure.annotations" + unread +
 				"\nspec.infrastructure.rabbitmq.exposure.networks" + unread,
 		},
 		"no exposure": {reason: "The platform's is not used.", spec: "{global: {exposure: {type: None}}, infrastructure: {rabbitmq: {exposure: {type: None}}}}"},
@@ -169,21 +167,5 @@ func TestValues(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestSizesSuffice checks that the defaults of each size meet the minimums of programs.
-func TestSizesSuffice(t *testing.T) {
-	for name, s := range sizes {
-		for p, storage := range map[minimum.Program]string{
-			minimum.MariaDB: s.databaseStorage, minimum.RabbitMQ: s.messagingStorage, minimum.Valkey: s.locksStorage, minimum.OVNDatabase: s.networksStorage,
-		} {
-			if bytes(storageSize(storage)) < minimum.Storage(p) {
-				t.Errorf("size %s gives %s %s", name, p, storage)
-			}
-		}
-		if quantity(s.cacheMemory).Value() < minimum.Memory(minimum.Memcached) {
-			t.Errorf("size %s gives memcached %s", name, s.cacheMemory)
-		}
 	}
 }

@@ -96,8 +96,8 @@ finished running []
 	}
 }
 
-// TestArchiveDefaults proves that a Glance without an archive has the ages of the schema, and that rows of images never go before those that
-// refer to them.
+// TestArchiveDefaults verifies that a Glance without archive settings has the ages of the schema, and that rows of images are not removed
+// before rows that refer to them.
 func TestArchiveDefaults(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason             string

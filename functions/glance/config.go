@@ -20,7 +20,7 @@ const (
 	python = "/opt/openstack/bin/python"
 )
 
-// options returns the options of Glance in addition to those of every service.
+// options returns the options of Glance in addition to the common ones.
 // https://docs.openstack.org/glance/latest/configuration/glance_api.html
 func (m *model) options() oslo.Config {
 	c := oslo.Config{

@@ -10,7 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 )
 
-// TestClonable: where images are is told if some are in a pool of a StorageCluster, and never beside a bucket, whose key would be told, too.
+// TestClonable verifies that image locations are published if images are in a pool of a StorageCluster, and never for a bucket, because
+// they contain its key.
 func TestClonable(t *testing.T) {
 	text, err := json.Marshal(servicetest.Spec(t, "medium"))
 	if err != nil {

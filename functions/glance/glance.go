@@ -15,11 +15,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of Glance composite resources.
 func New() function.Runner {
-	return function.Kind[glancev1.Glance, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
+	return function.Kind[glancev1.Glance, *model]{
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: service.Target[*model], Status: status,
+	}
 }
 
 // terminationGracePeriod is the time for requests and imports to complete while a pod stops: an interrupted import must be requested again.
@@ -29,7 +32,7 @@ const terminationGracePeriod = 5 * time.Minute
 var definition = service.Definition{
 	App:                    glancev1.ServiceName,
 	Title:                  "Glance",
-	Outage:                 "no image can be uploaded or downloaded, and no virtual machine starts of one",
+	Outage:                 "images cannot be uploaded or downloaded, and servers cannot be created from images",
 	CatalogType:            glancev1.ServiceType,
 	Description:            "Images of virtual machines",
 	Port:                   glancev1.Port,
@@ -58,17 +61,17 @@ var definition = service.Definition{
 // metadefs loads the metadata definitions of image properties. Existing ones are not changed.
 var metadefs = service.Step("metadefs", "glance-manage", "db", "load_metadefs")
 
-func manage(what openstackv1.Argument) openstackv1.Step {
-	return service.Step(string(what), "glance-manage", "db", what)
+func manage(command openstackv1.Argument) openstackv1.Step {
+	return service.Step(string(command), "glance-manage", "db", command)
 }
 
-// Components in addition to those of every service: the stores of images, and the purge of deleted rows.
+// Components in addition to the common ones: the stores of images, and the purge of deleted rows.
 const (
 	storesComponent = "stores"
 	archive         = "archive"
 )
 
-// graph lists the components of a Glance in addition to those of every service, and their dependencies.
+// graph lists the components of a Glance in addition to the common ones, and their dependencies.
 var graph = service.Graph(&definition, service.ExtraComponent[*model]{
 	Component: compose.Component[*model]{Name: storesComponent, Needs: []string{"companion-access"}, Build: storage},
 	Before:    "api", NeededBy: "api",

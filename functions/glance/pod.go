@@ -34,8 +34,8 @@ func (m *model) addUploadVolumes(observed observe.State) error {
 		capacity.Volume = workload.Scratch(staging, scratch)
 	}
 	authority := m.ServerCA()
-	peers := m.SecretVolume("peers", string(authority.Name), string(authority.Key))
-	m.Mounts = append(m.Mounts, capacity, peers)
+	peerAuthority := m.SecretVolume("peers", string(authority.Name), string(authority.Key))
+	m.Mounts = append(m.Mounts, capacity, peerAuthority)
 	if c := m.spec.ImageCache; c != nil {
 		claims = append(claims, claim(cache, &c.Volume))
 		m.Mounts = append(m.Mounts, service.Volume{Volume: corev1.Volume{Name: cache}, Folder: cachePath, Writable: true})
@@ -43,7 +43,7 @@ func (m *model) addUploadVolumes(observed observe.State) error {
 	}
 	m.Env = append(workload.Self(),
 		corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "worker_self_reference_url"), Value: m.Workload.SelfURL(m.Port)},
-		corev1.EnvVar{Name: "REQUESTS_CA_BUNDLE", Value: peers.Folder + "/" + string(authority.Key)})
+		corev1.EnvVar{Name: "REQUESTS_CA_BUNDLE", Value: peerAuthority.Folder + "/" + string(authority.Key)})
 	m.Egress = []workload.Flow{{Pods: m.Workload.Selector(), Ports: []int32{m.Port}}}
 	return m.ClaimVolumes(observed, claims...)
 }

@@ -15,11 +15,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of Heat composite resources.
 func New() function.Runner {
-	return function.Kind[heatv1.Heat, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
+	return function.Kind[heatv1.Heat, *model]{
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: service.Target[*model], Status: status,
+	}
 }
 
 // terminationGracePeriod is the time for requests to complete while a pod of an API stops, engineTerminationGracePeriod the time for an
@@ -33,7 +36,7 @@ const (
 var definition = service.Definition{
 	App:         heatv1.ServiceName,
 	Title:       "Heat",
-	Outage:      "no stack can be made, changed or looked at; what stacks have made goes on",
+	Outage:      "stacks cannot be created, changed or listed; existing resources keep working",
 	CatalogType: heatv1.ServiceType,
 	Description: "Stacks of resources",
 	CatalogPath: "/%(project_id)s",
@@ -69,7 +72,7 @@ const (
 // pods are the dependencies of each process.
 var pods = []string{"schema", "certificate", "identity", "queue"}
 
-// graph lists the components of a Heat in addition to those of every service. It is added to the catalog when all processes are ready.
+// graph lists the components of a Heat in addition to the common ones. It is added to the catalog when all processes are ready.
 // Engines are updated first: they support requests of APIs of the previous release.
 var graph = service.Graph(
 	&definition,
@@ -88,12 +91,12 @@ var graph = service.Graph(
 // model is the input of all builders. derive computes it once per call.
 type model struct {
 	*service.Service
-	spec *heatv1.HeatSpec
-	seen observe.State
+	spec     *heatv1.HeatSpec
+	observed observe.State
 }
 
 func derive(in function.Input[heatv1.Heat]) (*model, error) {
-	m := &model{spec: &in.XR.Spec, seen: in.Observed}
+	m := &model{spec: &in.XR.Spec, observed: in.Observed}
 	setDefaults(m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
@@ -147,7 +150,7 @@ func checkProcesses(s *heatv1.HeatSpec) error {
 const files = "/opt/openstack/etc/heat/"
 
 // options returns the options of all processes. Heat calls services with the token of the stack's owner, at internal addresses. Servers
-// receive the public addresses; for Heat itself, they are from the options of its own client.
+// receive the public addresses; for Heat itself, they are from the options of its client.
 func (m *model) options() oslo.Config {
 	keystone := string(m.Spec.Identity.InternalURL)
 	out := oslo.Config{

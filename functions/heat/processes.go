@@ -24,8 +24,8 @@ const healthPath = "/healthcheck"
 // blockStorage is Cinder's port (https://docs.openstack.org/install-guide/firewalls-default-ports.html).
 const blockStorage = 8776
 
-// asked is egress to the services of which engines create resources.
-var asked = workload.Flow{Ports: []int32{novav1.Port, blockStorage, glancev1.Port, barbicanv1.Port, neutronv1.Port}}
+// serviceEgress is egress to the services of which engines create resources.
+var serviceEgress = workload.Flow{Ports: []int32{novav1.Port, blockStorage, glancev1.Port, barbicanv1.Port, neutronv1.Port}}
 
 // workers returns the number of workers of an engine's pod.
 func (m *model) workers() int32 { return service.Processes(service.Resources(m.spec.Engine)) }
@@ -35,8 +35,8 @@ func (m *model) processes() []service.Process {
 	queue := m.Spec.Queue
 	out := []service.Process{{
 		Process: m.spec.Engine, Name: engine, Title: "Heat's engine", Command: []string{"heat-engine"},
-		Outage:                 "no stack is made or changed, and none can be looked at",
-		TerminationGracePeriod: engineTerminationGracePeriod, Egress: []workload.Flow{asked}, Mounts: []service.Volume{m.IdentityCA()},
+		Outage:                 "stacks cannot be created, changed or listed",
+		TerminationGracePeriod: engineTerminationGracePeriod, Egress: []workload.Flow{serviceEgress}, Mounts: []service.Volume{m.IdentityCA()},
 		Ready: workload.Connected(queue.Port), Alive: workload.Attached(queue.Host, queue.Port),
 		Env: []corev1.EnvVar{
 			// Workers of a host share a queue, and each worker also has a queue with its ID: with host names that change, unused queues would
@@ -51,12 +51,12 @@ func (m *model) processes() []service.Process {
 	if c := m.spec.CFN; c != nil {
 		p := service.Process{
 			Process: c.Process, Name: cfn, Title: "Heat's API of CloudFormation",
-			Outage: "virtual machines cannot report, and stacks that wait for them do not become complete",
+			Outage: "servers cannot send signals, and stacks that wait for a signal do not complete",
 			Port:   heatv1.CFNPort, Exposure: c.Exposure, Shared: true, Logins: []string{tokenGroup,
 				reportGroup}, TerminationGracePeriod: terminationGracePeriod,
 			Ready: workload.HTTPS(service.ProcessPort, healthPath),
 		}
-		p.Server = m.Serve(m.seen, p, "heat.wsgi.cfn:application")
+		p.Server = m.Serve(m.observed, p, "heat.wsgi.cfn:application")
 		out = append(out, p)
 	}
 	return out

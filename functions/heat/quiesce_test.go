@@ -15,7 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// built are the objects of a Heat of testdata, by resource, where its schema says something.
+// built returns the objects of a Heat of testdata, by resource, with the given status of its schema.
 func built(t *testing.T, file, policy string, schema map[string]any) map[string]map[string]any {
 	t.Helper()
 	in := function.Input[heatv1.Heat]{}
@@ -70,7 +70,8 @@ func at(o map[string]any, path ...string) any {
 	return v
 }
 
-// TestQuiesced: while a step of the schema is in turn that needs it, nothing runs that uses the database; else everything does.
+// TestQuiesced verifies that no process with access to the database runs during a schema step that requires this, and that all run
+// otherwise.
 func TestQuiesced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
@@ -78,7 +79,7 @@ func TestQuiesced(t *testing.T) {
 		want    map[string]int64
 	}{
 		"Quiet": {"Tables are rebuilt.", true, map[string]int64{"deployment": 0, "engine": 0, "cfn": 0}},
-		"Busy":  {"They are there.", false, map[string]int64{"deployment": 3, "engine": 3, "cfn": 2}},
+		"Busy":  {"Pods are running.", false, map[string]int64{"deployment": 3, "engine": 3, "cfn": 2}},
 	} {
 		objects := built(t, "medium", common.DeletionPolicyRetain, map[string]any{"quiesce": tc.quiesce})
 		for resource, want := range tc.want {
@@ -87,12 +88,12 @@ func TestQuiesced(t *testing.T) {
 			}
 		}
 		if got := at(objects["archive"], "spec", "suspend"); got != tc.quiesce {
-			t.Errorf("%s: %s what was deleted is removed: suspended %v", name, tc.reason, got)
+			t.Errorf("%s: %s purge of deleted rows: suspended %v", name, tc.reason, got)
 		}
 	}
 }
 
-// TestTrustee: whom others have delegated to, and what their stacks have made in Keystone, stays there as long as the stacks do.
+// TestTrustee verifies that the domain with the users of stacks, and the objects of stacks in Keystone, are retained as long as the stacks.
 func TestTrustee(t *testing.T) {
 	for policy, want := range map[string]string{common.DeletionPolicyRetain: "detach", common.DeletionPolicyDelete: "delete"} {
 		objects := built(t, "small", policy, nil)

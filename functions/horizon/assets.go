@@ -78,7 +78,7 @@ func (m *model) APIPod() workload.Pod {
 	return p
 }
 
-// headers returns the headers of every response. The policy allows what Horizon's pages load, including inline scripts and styles, and
+// headers returns the headers of every response. The policy allows the content of Horizon's pages, including inline scripts and styles, and
 // templates that are compiled in the browser; consoles are frames of other hosts.
 func (m *model) headers() []string {
 	out := []string{

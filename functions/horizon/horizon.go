@@ -13,18 +13,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of Horizon composite resources.
 func New() function.Runner {
-	return function.Kind[horizonv1.Horizon, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
+	return function.Kind[horizonv1.Horizon, *model]{
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: service.Target[*model], Status: status,
+	}
 }
 
 // definition is the part that all Horizons have in common. It has no database, no user and no catalog entry, and Django reads its settings.
 var definition = service.Definition{
 	App:    horizonv1.ServiceName,
 	Title:  "Horizon",
-	Outage: "nobody can use the dashboard; the APIs do without it",
+	Outage: "the dashboard is unavailable; the APIs are not affected",
 	Port:   horizonv1.Port,
 	Module: "openstack_dashboard.wsgi:application",
 	// The page calls no other service.

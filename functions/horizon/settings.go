@@ -50,7 +50,7 @@ func (m *model) extraFiles() ([]service.ExtraFile, error) {
 		{Name: settingsFile, Text: settings},
 		{Name: typesFile, Text: contentTypes},
 	}
-	if m.showsServiceType(horizonv1.TypeVolume) {
+	if m.hasServiceType(horizonv1.TypeVolume) {
 		out = append(out, service.ExtraFile{Name: customizationFile, Text: customization})
 	}
 	for i, s := range m.spec.Services {
@@ -93,13 +93,13 @@ panel.permissions = tuple(tuple(p.replace("services/", "services.") for p in gro
 // local returns the module that is the package of the settings.
 func (m *model) local() string {
 	text := "__path__ = [\"" + m.Path() + "\"]\n"
-	if !m.showsServiceType(horizonv1.TypeCompute) {
+	if !m.hasServiceType(horizonv1.TypeCompute) {
 		text += firstPage
 	}
-	if m.showsServiceType(horizonv1.TypeVolume) {
+	if m.hasServiceType(horizonv1.TypeVolume) {
 		text += adminSnapshots
 	}
-	if m.showsServiceType(horizonv1.TypeOrchestration) {
+	if m.hasServiceType(horizonv1.TypeOrchestration) {
 		text += stackPanels
 	}
 	if m.spec.HelpURL != "" {
@@ -183,16 +183,16 @@ func (m *model) settings() python.Module {
 	if m.spec.PageSize != 0 {
 		out = append(out, python.Setting{Name: "API_RESULT_PAGE_SIZE", Value: m.spec.PageSize})
 	}
-	if m.makesBackups() {
+	if m.backupsEnabled() {
 		out = append(out, python.Setting{Name: "OPENSTACK_CINDER_FEATURES", Value: python.Dict{"enable_backup": true}})
 	}
 	switch choice := m.spec.BootFromVolume; {
-	case !m.showsServiceType(horizonv1.TypeVolume):
+	case !m.hasServiceType(horizonv1.TypeVolume):
 		out = append(out, python.Setting{Name: "LAUNCH_INSTANCE_DEFAULTS", Value: launch(false, false)})
 	case choice != nil:
 		out = append(out, python.Setting{Name: "LAUNCH_INSTANCE_DEFAULTS", Value: launch(true, *choice)})
 	}
-	if m.showsServiceType(horizonv1.TypeOrchestration) {
+	if m.hasServiceType(horizonv1.TypeOrchestration) {
 		out = append(out, stacks...)
 	}
 	return append(out, m.webSSO()...)
@@ -212,8 +212,8 @@ func (m *model) encrypted() bool {
 	return strings.HasPrefix(string(m.spec.Endpoints.Public), "https://")
 }
 
-// showsServiceType reports whether users see a service of a type.
-func (m *model) showsServiceType(t horizonv1.Type) bool {
+// hasServiceType reports whether users see a service of a type.
+func (m *model) hasServiceType(t horizonv1.Type) bool {
 	for _, s := range m.spec.Services {
 		if s.Type == t {
 			return true
@@ -222,8 +222,8 @@ func (m *model) showsServiceType(t horizonv1.Type) bool {
 	return false
 }
 
-// makesBackups reports whether a backup service of volumes exists.
-func (m *model) makesBackups() bool {
+// backupsEnabled reports whether a backup service of volumes exists.
+func (m *model) backupsEnabled() bool {
 	return slices.ContainsFunc(m.spec.Services, func(s horizonv1.Shown) bool { return s.Type == horizonv1.TypeVolume && s.Backups })
 }
 
@@ -286,7 +286,7 @@ func (m *model) policyFiles() python.Dict {
 	for t, file := range horizonPolicyFiles {
 		out[string(t)] = file
 	}
-	if m.showsServiceType(horizonv1.TypeOrchestration) {
+	if m.hasServiceType(horizonv1.TypeOrchestration) {
 		out[horizonv1.TypeOrchestration] = stackRules
 	}
 	for _, s := range m.spec.Services {

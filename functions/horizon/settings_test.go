@@ -39,7 +39,7 @@ func of(t testing.TB, spec string) (*model, error) {
 
 const exposedAt = `exposure: {type: GatewayAPI, hostname: cloud.org, gateway: {name: a, namespace: b}}`
 
-// TestSettings: what Django reads, by what the spec says.
+// TestSettings verifies Django's settings for specs.
 func TestSettings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -47,7 +47,7 @@ func TestSettings(t *testing.T) {
 		has, lacks []string
 	}{
 		"Plain": {
-			"Nobody comes from outside, and there are no volumes.", "{}",
+			"There is no external access, and there are no volumes.", "{}",
 			[]string{
 				`ALLOWED_HOSTS = ["horizon.cloud.svc",]`, "SESSION_TIMEOUT = 3600 ", "SESSION_COOKIE_SECURE = True", "CSRF_COOKIE_SECURE = True", `DEFAULT_SERVICE_REGIONS = {"*": "here",}`,
 				`CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache",}, "sessions": {`, `SESSION_CACHE_ALIAS = "sessions"`,
@@ -57,12 +57,12 @@ func TestSettings(t *testing.T) {
 			[]string{"SECURE_PROXY_SSL_HEADER", "WEBSSO", "SITE_BRANDING", "HEAT", "orchestration", "DEFAULT_THEME", "API_RESULT_PAGE_SIZE"},
 		},
 		"Exposed": {
-			"It answers to both names.", exposedAt + "\nendpoints: {public: \"https://cloud.org\"}",
+			"It accepts both host names.", exposedAt + "\nendpoints: {public: \"https://cloud.org\"}",
 			[]string{`ALLOWED_HOSTS = ["horizon.cloud.svc", "cloud.org",]`},
 			[]string{"SECURE_PROXY_SSL_HEADER"},
 		},
 		"PlainHTTP": {
-			"Browsers send no secure cookie by http, and the Gateway says how they came.", exposedAt + "\nendpoints: {public: \"http://cloud.org\"}",
+			"Browsers do not send secure cookies with HTTP, and the Gateway sets the protocol.", exposedAt + "\nendpoints: {public: \"http://cloud.org\"}",
 			[]string{
 				`SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https",)`, "SESSION_COOKIE_SECURE = False", "CSRF_COOKIE_SECURE = False",
 			}, nil,
@@ -97,12 +97,12 @@ func TestSettings(t *testing.T) {
 			[]string{`"orchestration": "/etc/horizon/policy-orchestration.yaml"`}, []string{"heat_policy.yaml"},
 		},
 		"Rules": {
-			"Of those that differ there is a file; Horizon knows none of Placement.",
+			"Policies that differ have a file; Horizon does not use a policy of Placement.",
 			`services: [{type: compute, internalURL: "https://n:1", policy: {a: "@"}}, {type: placement, internalURL: "https://p:1", policy: {b: "@"}}]`,
 			[]string{`"compute": "/etc/horizon/policy-compute.yaml"`, `"network": "neutron_policy.yaml"`}, []string{"placement"},
 		},
 		"Choices": {
-			"A title, domains, and log-ins elsewhere.",
+			"A title, domains, and external logins.",
 			"title: T\nmultiDomain: true\nsessionSeconds: 300\nwebsso: {choices: [{name: c, label: L, provider: p}]}",
 			[]string{
 				`SITE_BRANDING = "T"`, "MULTIDOMAIN_SUPPORT = True", "SESSION_TIMEOUT = 300 ", `WEBSSO_CHOICES = (("credentials", "Password",), ("c", "L",),)`,
@@ -132,7 +132,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestStackPanels: Horizon looks for panels of Heat's plug-in where there is a Heat alone, with the rules that Heat has by itself.
+// TestStackPanels verifies that panels of Heat's plug-in are enabled only with a Heat, with Heat's default policy.
 func TestStackPanels(t *testing.T) {
 	for spec, want := range map[string]bool{
 		`services: [{type: compute, internalURL: "https://nova:1"}]`: false, `services: [{type: orchestration, internalURL: "https://heat:1"}]`: true,
@@ -146,13 +146,13 @@ func TestStackPanels(t *testing.T) {
 			`DEFAULT_POLICY_FILES["orchestration"] = folder + "/conf/default_policies/heat.yaml"`,
 		} {
 			if got := strings.Contains(m.Files.Data[packageFile], line); got != want {
-				t.Errorf("%s: %s is there: %t, want %t", spec, line, got, want)
+				t.Errorf("%s: %s exists: %t, want %t", spec, line, got, want)
 			}
 		}
 	}
 }
 
-// TestFirstPage: where there are virtual machines, users begin with those.
+// TestFirstPage verifies that the first page of users lists servers if the cloud has Nova.
 func TestFirstPage(t *testing.T) {
 	for spec, want := range map[string]bool{"{}": true, `services: [{type: compute, internalURL: "https://nova:1"}]`: false} {
 		m, err := of(t, spec)
@@ -182,7 +182,7 @@ func TestDashboardSettings(t *testing.T) {
 	}
 }
 
-// TestHeaders: browsers that came by https come by it for a year, and others are not kept from coming again.
+// TestHeaders verifies that responses with HTTPS set HSTS for one year, and others do not.
 func TestHeaders(t *testing.T) {
 	for public, want := range map[string]bool{"https://cloud.org": true, "http://cloud.org": false} {
 		m, err := of(t, exposedAt+"\nendpoints: {public: \""+public+"\"}")
@@ -195,7 +195,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestEgress: pods reach the services that they ask, at their ports, and no others.
+// TestEgress verifies that pods may connect to their services only.
 func TestEgress(t *testing.T) {
 	m, err := of(t, `services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:9292"}]`)
 	if err != nil {
@@ -213,15 +213,16 @@ func TestEgress(t *testing.T) {
 	}
 }
 
-// TestRuleNoFileHolds: a rule that no file can hold is refused by the name of its field.
-func TestRuleNoFileHolds(t *testing.T) {
+// TestRule_RejectsControlCharacters verifies that the error for a rule which cannot be written to a file names its field.
+func TestRule_RejectsControlCharacters(t *testing.T) {
 	_, err := of(t, `services: [{type: identity, internalURL: "https://k:5000/v3", policy: {"identity:get_user": "role:\x7f"}}]`)
 	if !invalid.Is(err) || !strings.Contains(err.Error(), "spec.services[0].policy") {
 		t.Errorf("got %v, want one about the rule", err)
 	}
 }
 
-// TestAssets: what makes the assets reads the settings and writes the assets, and has neither the certificate's key nor a writable page.
+// TestAssets verifies that the container which builds the assets reads the settings and writes the assets, and mounts neither the
+// certificate's key nor a writable page.
 func TestAssets(t *testing.T) {
 	m, err := of(t, "{}")
 	if err != nil {
@@ -243,7 +244,7 @@ func TestAssets(t *testing.T) {
 	}
 }
 
-// FuzzTexts: whatever a title and a choice say, the settings are the same ones, each of which begins a line.
+// FuzzTexts verifies that a title and a choice cannot add or change other settings; each setting starts on its own line.
 func FuzzTexts(f *testing.F) {
 	f.Add("Cloud", "Company account")
 	f.Add("\"\nimport os\n", "')\nDEBUG = True\n#")

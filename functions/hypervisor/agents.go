@@ -65,9 +65,9 @@ type agent struct {
 	options oslo.Config
 	files   map[string]string
 	env     []corev1.EnvVar
-	// keeps reports whether the agent creates network namespaces with processes that outlive its pod.
-	keeps     bool
-	privilege workload.Privilege
+	// outlivesPod reports whether the agent creates network namespaces with processes that outlive its pod.
+	outlivesPod bool
+	privilege   workload.Privilege
 	// first is an optional init container.
 	first          *corev1.Container
 	firstPrivilege workload.Privilege
@@ -110,7 +110,7 @@ func openvswitchAgent(m *model) ([]compose.Stage, error) {
 func l3Agent(m *model) ([]compose.Stage, error) {
 	return m.agentPerGroup(l3AgentComponent, m.gatewayGroups(), func(g *group) agent {
 		return agent{
-			program: "neutron-l3-agent", keeps: true,
+			program: "neutron-l3-agent", outlivesPod: true,
 			options: m.neutronAgents().L3Options().Merge(m.vethOptions(g)).Merge(oslo.Config{
 				"DEFAULT": {"enable_metadata_proxy": m.metadataEnabled()},
 			}),
@@ -129,7 +129,7 @@ func l3Agent(m *model) ([]compose.Stage, error) {
 func dhcpAgent(m *model) ([]compose.Stage, error) {
 	return m.agentPerGroup(dhcpAgentComponent, m.gatewayGroups(), func(g *group) agent {
 		return agent{
-			program: "neutron-dhcp-agent", keeps: true,
+			program: "neutron-dhcp-agent", outlivesPod: true,
 			options: m.neutronAgents().DHCPOptions().Merge(m.vethOptions(g)).Merge(oslo.Config{
 				"DEFAULT": {"enable_isolated_metadata": m.metadataEnabled()},
 			}),
@@ -163,12 +163,12 @@ func (m *model) disabledAgents() []string {
 	var out []string
 	for _, a := range []struct {
 		component string
-		wanted    bool
+		desired   bool
 	}{
 		{metadataComponent, m.metadataEnabled()}, {l3AgentComponent, m.gatewayAgents()}, {dhcpAgentComponent, m.gatewayAgents()},
 		{sriovAgentComponent, m.hasCards()},
 	} {
-		if !a.wanted {
+		if !a.desired {
 			out = append(out, a.component)
 		}
 	}
@@ -227,7 +227,7 @@ func (m *model) agentOf(a agent) (daemon, files, error) {
 	c := m.agentOptions().Merge(a.options)
 	data := map[string]string{"neutron-agent.sh": neutronAgentScript}
 	maps.Copy(data, a.files)
-	if a.keeps {
+	if a.outlivesPod {
 		c["agent"]["root_helper"] = "sh " + scripts + "/outlive.sh"
 		data["outlive.sh"] = detachScript
 	}
@@ -266,7 +266,7 @@ func (m *model) agentPod(a *agent, config files) daemon {
 	p := a.privilege
 	p.Container, p.RunAsUser, p.HostNetwork = a.component, root, true
 	p.HostPaths = []workload.HostPath{folder("run", switchRun), folder("state", agentRun)}
-	if a.keeps {
+	if a.outlivesPod {
 		c.Env = append(c.Env, corev1.EnvVar{Name: "KEEPER", Value: agentRun + "/" + a.component + ".keeper"})
 		p.HostPID, p.Mounts = true, true
 		namespaces := folder("netns", agentRun+"/"+a.component+".netns")
@@ -278,7 +278,7 @@ func (m *model) agentPod(a *agent, config files) daemon {
 	d := daemon{
 		app: "neutron", component: a.component,
 		pod: workload.Pod{
-			UserID: nobody, Annotations: m.credentialAnnotations(to.QueueSecretRef.Name),
+			UserID: agentUser, Annotations: m.credentialAnnotations(to.QueueSecretRef.Name),
 			Volumes: []corev1.Volume{
 				workload.ConfigVolume("config", config.revision()),
 				m.secretVolume("queue", to.QueueSecretRef.Name, secret.UsernameKey, secret.PasswordKey),

@@ -23,9 +23,9 @@ var byAgents = reconcileUntil(controlPlaneYAML, "      mechanism: OVN") + `     
         dnsDomain: cloud.example.com.
 ` + strings.TrimPrefix(controlPlaneYAML, reconcileUntil(controlPlaneYAML, "    volumes:"))
 
-// agentsClaim and agentsXR are one beside that of most tests.
+// agentsClaim and agentsXR are a second control plane.
 var (
-	agentsClaim = strings.NewReplacer("name: cloud}", "name: agents}", "cloud-x", "agents-x").Replace(theirClaim)
+	agentsClaim = strings.NewReplacer("name: cloud}", "name: agents}", "cloud-x", "agents-x").Replace(planeClaim)
 	agentsXR    = strings.NewReplacer("name: cloud}", "name: agents}", "cloud-x", "agents-x").Replace(byAgents)
 )
 
@@ -34,15 +34,15 @@ const served = `networks: {gateway: {nodeSelector: {network-gateway: "true"}}}`
 // withAgents is a pool of such a control plane.
 func withAgents(t *testing.T, spec string) *simulate.Cluster {
 	t.Helper()
-	w := world(spec, "tenant-a", objects(theirClaim, byAgents)...)
+	w := newCluster(spec, "tenant-a", objects(planeClaim, byAgents)...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-// TestAgents: nodes of a control plane without OVN have its agents, and nothing of OVN: that of the switch all of them, those of routers, DHCP
-// and metadata the ones that connect routers to the outside.
+// TestAgents verifies the agents of nodes for a control plane without OVN: Open vSwitch agents on all nodes; L3, DHCP and metadata agents
+// on gateway nodes. No OVN component is composed.
 func TestAgents(t *testing.T) {
 	const ofSlice = `slices: [{name: edge, nodeSelector: {tier: edge}, networks: {gateway: {nodeSelector: {edge-gateway: "true"}}}}]`
 	for name, tc := range map[string]struct {
@@ -58,7 +58,7 @@ func TestAgents(t *testing.T) {
 			[]string{"dhcp-agent-slice-edge", "l3-agent-slice-edge", "metadata-slice-edge", "openvswitch-agent", "openvswitch-agent-slice-edge"},
 		},
 		"NoMetadata": {
-			"Nobody answers.", more(served + ", agents: {metadata: {enabled: false}}"), []string{"dhcp-agent", "l3-agent", "openvswitch-agent"},
+			"No node serves metadata.", more(served + ", agents: {metadata: {enabled: false}}"), []string{"dhcp-agent", "l3-agent", "openvswitch-agent"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,18 +82,18 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// TestAgentsOpened: nodes reach the queue that agents have, once where it is that of the cell.
+// TestAgentsOpened verifies that nodes are allowed to connect to the queue of agents, with one policy if it is also the queue of the cell.
 func TestAgentsOpened(t *testing.T) {
 	own := strings.Replace(byAgents, "      queue: {rabbitMQRef: {name: rabbitmq}", "      queue: {rabbitMQRef: {name: of-cell1}", 1)
 	for name, tc := range map[string]struct {
-		theirs string
-		want   []string
+		plane string
+		want  []string
 	}{
 		"Shared": {byAgents, []string{"apis-network-policy", "queue-network-policy"}},
 		"Apart":  {own, []string{"agents-queue-network-policy", "apis-network-policy", "queue-network-policy"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(mine, "tenant-a", objects(theirClaim, tc.theirs)...)
+			w := newCluster(mine, "tenant-a", objects(planeClaim, tc.plane)...)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -106,8 +106,8 @@ func TestAgentsOpened(t *testing.T) {
 	}
 }
 
-// TestAgentsLogin: agents are made for the login of Neutron that is in use, and the control plane is told of one when the pods of all agents
-// have it.
+// TestAgentsLogin verifies that agents use Neutron's current login, and that the login is reported to the control plane once the pods of
+// all agents use it.
 func TestAgentsLogin(t *testing.T) {
 	const annotation = "credentials.c5c3.io/neutron-queue"
 	sets, spec := []string{"openvswitch-agent", "l3-agent", "dhcp-agent", "metadata", "sriov-agent"}, more(served+", "+carded)
@@ -141,7 +141,7 @@ func TestAgentsLogin(t *testing.T) {
 				want = "id-of-neutron-queue"
 			}
 			if got := observedIDs(composed(t, w, "remote-consumer"))["neutron-queue"]; got != want {
-				t.Errorf("the control plane is told of %q, want %q", got, want)
+				t.Errorf("the reported login is %q, want %q", got, want)
 			}
 			template := composed(t, w, "nova-compute")["spec"].(map[string]any)["template"].(map[string]any)
 			if got, ok := template["metadata"].(map[string]any)["annotations"].(map[string]any)[annotation]; ok {
@@ -151,48 +151,48 @@ func TestAgentsLogin(t *testing.T) {
 	}
 }
 
-// TestAgentsValidation: what takes OVN, or agents, is refused where the other one makes networks.
+// TestAgentsValidation verifies that settings of OVN are rejected with Neutron agents, and the reverse.
 func TestAgentsValidation(t *testing.T) {
 	slice := func(networks string) string {
 		return more("slices: [{name: a, nodeSelector: {rack: a}, networks: " + networks + "}]")
 	}
 	distributed := strings.Replace(byAgents, "tunnels:", "distributed: true\n        tunnels:", 1)
 	for name, tc := range map[string]struct {
-		reason, spec, other, field, words string
+		reason, spec, other, field, message string
 	}{
-		"Distributed": {"Nodes would have no part of routers.", mine, distributed, "spec.controlPlaneRef", "its routers are distributed"},
-		"Apart":       {"Agents do not reach the queue.", elsewhere(mine, "east"), byAgents, "spec.cluster", "which pools have in its own cluster alone"},
+		"Distributed": {"Distributed routers require agents on nodes.", mine, distributed, "spec.controlPlaneRef", "distributed routers, which are not supported"},
+		"Apart":       {"Agents do not reach the queue.", inCluster(mine, "east"), byAgents, "spec.cluster", "which is supported only in its own cluster"},
 		"Tunnels": {
 			"Nodes would not be connected.", more("networks: {encapsulation: {type: vxlan}}"), byAgents, "spec.networks.encapsulation.type", "ml2.typeDrivers",
 		},
 		"TunnelsOfSlice": {
-			"Nor would those of a slice.", slice("{encapsulation: {type: geneve}}"), byAgents, "spec.slices[0].networks.encapsulation.type", "ml2.typeDrivers",
+			"It applies to slices.", slice("{encapsulation: {type: geneve}}"), byAgents, "spec.slices[0].networks.encapsulation.type", "ml2.typeDrivers",
 		},
 		"Bridge": {
 			"Agents would take it over.", slice("{bridgeMappings: [{physicalNetwork: a, bridge: br-tun}]}"), byAgents,
-			"spec.slices[0].networks.bridgeMappings[0].bridge", "br-tun is the agents' own bridge",
+			"spec.slices[0].networks.bridgeMappings[0].bridge", "must not be br-tun",
 		},
 		"Controller": {
 			"It would have no effect.", more("agents: {ovnController: {resources: {requests: {cpu: 1}}}}"), byAgents, "spec.agents.ovnController",
-			"without OVN",
+			"OVN is not used",
 		},
 		"Neutron": {
 			"It would have no effect.", more("agents: {neutron: {resources: {requests: {cpu: 1}}}}"), controlPlaneYAML, "spec.agents.neutron",
-			"made by OVN, which has none of these agents",
+			"not used by a control plane with mechanism OVN",
 		},
 		"Image": {
 			"Another release does not fit.", more(`agents: {neutron: {image: {tag: "1.0.0"}}}`), byAgents, "spec.agents.neutron.image.tag",
-			"the control plane says the release",
+			"the release is set by the control plane",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := world(tc.spec, "tenant-a", objects(theirClaim, tc.other)...).Run(func(simulate.Step) {})
-			refused(t, tc.reason, err, tc.field, tc.words)
+			err := newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.other)...).Run(func(simulate.Step) {})
+			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
 }
 
-// TestAgentsImages: all agents have one image, and that of metadata another one if it says so.
+// TestAgentsImages verifies that all agents use one image, and that the metadata agent can use another image.
 func TestAgentsImages(t *testing.T) {
 	for _, tc := range []struct{ spec, agents, metadata string }{
 		{served, "registry.example.com/c5c3/neutron-agents:27.0.4", "registry.example.com/c5c3/neutron-agents:27.0.4"},
@@ -217,7 +217,7 @@ func TestAgentsImages(t *testing.T) {
 	}
 }
 
-// TestCapabilities: helpers have the rights that their container has, by the numbers of the kernel.
+// TestCapabilities verifies that helpers have the capabilities of their container, by the kernel's numbers.
 func TestCapabilities(t *testing.T) {
 	w := withAgents(t, more(served))
 	for set, want := range map[string]string{
@@ -238,7 +238,7 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// TestRemovedAgents: what agents read stays until all is ready, where a pool has no gateways any more.
+// TestRemovedAgents verifies that the input of agents is retained until all resources are ready when a pool has no gateways any more.
 func TestRemovedAgents(t *testing.T) {
 	w := withAgents(t, more(served))
 	if err := w.Run(func(simulate.Step) {}); err != nil {

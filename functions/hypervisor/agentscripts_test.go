@@ -26,8 +26,8 @@ func queueLogin(t *testing.T, dir string) []string {
 	}
 }
 
-// TestNeutronAgent: an agent starts with the login that is there, where tunnels end if it has any, and is restarted for another login. It
-// counts as one with the login of its pod only if it has that.
+// TestNeutronAgent verifies that an agent starts with the mounted login and with the address of tunnels, if any, and restarts when the
+// login changes. It is ready only with the login of its pod.
 func TestNeutronAgent(t *testing.T) {
 	const requested = `echo "$OS_DEFAULT__TRANSPORT_URL ${OS_OVS__LOCAL_IP-none} $*"`
 	const url = "rabbit://neutron-1:secret-1@q:5671/neutron?ssl=true&ssl_ca_file=/ca.crt"
@@ -35,9 +35,9 @@ func TestNeutronAgent(t *testing.T) {
 		reason string
 		env    []string
 		ip     string
-		taken  bool
+		ready  bool
 	}{
-		"Any":       {"Nobody says which login it is.", nil, "none", true},
+		"Any":       {"The pod does not require a login.", nil, "none", true},
 		"Its":       {"It is the pod's.", []string{"QUEUE_USER=neutron-1"}, "none", true},
 		"Earlier":   {"The pod's one has not come yet.", []string{"QUEUE_USER=neutron-2"}, "none", false},
 		"Tunnels":   {"They end at the node.", []string{"TUNNELS=yes", "INTERFACE="}, "10.0.0.1", true},
@@ -50,7 +50,7 @@ func TestNeutronAgent(t *testing.T) {
 			if want := url + " " + tc.ip + " --config-file /etc/cobaltcore/neutron.conf\n"; err != nil || out != want {
 				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, want)
 			}
-			if _, err := os.Stat(filepath.Join(dir, "taken")); (err == nil) != tc.taken {
+			if _, err := os.Stat(filepath.Join(dir, "taken")); (err == nil) != tc.ready {
 				t.Errorf("%s It counts: %v", tc.reason, err)
 			}
 			if out, err := script(t, dir, env, "neutron-agent.sh", "alive"); err != nil {
@@ -66,17 +66,17 @@ func TestNeutronAgent(t *testing.T) {
 	}
 }
 
-// TestNeutronAgentReady: an agent is ready when it has a connection to the queue itself, and the login of its pod.
+// TestNeutronAgentReady verifies that an agent is ready if it has its own connection to the queue, and the login of its pod.
 func TestNeutronAgentReady(t *testing.T) {
 	const connected, listens, external = "10.0.0.1:9000 10.0.0.2:1627 01", "10.0.0.1:1627 0.0.0.0:0000 0A", "10.0.0.1:9000 10.0.0.2:0050 01"
 	for name, tc := range map[string]struct {
-		reason, socket, connection, words string
-		taken                             bool
+		reason, socket, connection, message string
+		ready                               bool
 	}{
 		"Connected": {"It has one.", "77", connected, "", true},
 		"Another's": {"Another process of the node has one.", "78", connected, "no connection to the queue", true},
-		"Listens":   {"Somebody listens.", "77", listens, "no connection to the queue", true},
-		"Elsewhere": {"It asks Nova.", "77", external, "no connection to the queue", true},
+		"Listens":   {"A listening socket is not a connection.", "77", listens, "no connection to the queue", true},
+		"Elsewhere": {"The connection is to Nova.", "77", external, "no connection to the queue", true},
 		"Earlier":   {"It has an earlier login.", "77", connected, "the login has not come", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestNeutronAgentReady(t *testing.T) {
 			env := queueLogin(t, dir)
 			line := "  0: " + tc.connection + " 0:0 0:0 0 0 0 77 1\n"
 			files := map[string]string{"agent-id": "11\n", "tcp": "  sl local rem st tx tr re uid t inode\n" + line}
-			if tc.taken {
+			if tc.ready {
 				files["taken"] = ""
 			}
 			for name, text := range files {
@@ -96,24 +96,24 @@ func TestNeutronAgentReady(t *testing.T) {
 				}
 			}
 			out, err := script(t, dir, env, "neutron-agent.sh", "ready")
-			if (err == nil) != (tc.words == "") || !strings.Contains(out, tc.words) {
-				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, tc.words)
+			if (err == nil) != (tc.message == "") || !strings.Contains(out, tc.message) {
+				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, tc.message)
 			}
 		})
 	}
 }
 
-// TestNeutronAgentStarted: the switch's agent has started when it watches the switch, and does not work where the switch, which answers, has
-// no flows of it.
+// TestNeutronAgentStarted verifies that the Open vSwitch agent has started once it monitors the switch, and is not alive while the switch
+// responds without flows of the agent.
 func TestNeutronAgentStarted(t *testing.T) {
 	const flow, none = "echo ' table=23, n_packets=0, n_bytes=0, priority=0 actions=drop'", "echo 'OFPST_FLOW reply (OF1.3) (xid=0x6):'"
 	const unwatched, unserved = "it does not watch the switch", "the switch has no flows of it"
 	for name, tc := range map[string]struct{ reason, watcher, processes, flows, started, alive string }{
-		"Watches": {"It does.", "ovsdb-client", "privsep-helper\\novsdb-client", flow, "", ""},
-		"Dead":    {"Its main thread has died before.", "ovsdb-client", "privsep-helper", flow, unwatched, ""},
+		"Watches": {"The agent monitors the switch.", "ovsdb-client", "privsep-helper\\novsdb-client", flow, "", ""},
+		"Dead":    {"The main thread exited earlier.", "ovsdb-client", "privsep-helper", flow, unwatched, ""},
 		"Hangs":   {"It waits for a switch that was restarted.", "ovsdb-client", "ovsdb-client", none, unserved, unserved},
-		"Away":    {"So is the switch.", "ovsdb-client", "privsep-helper", "exit 1", unwatched, ""},
-		"Other":   {"Agents of routers and networks do not.", "", "privsep-helper", none, "", ""},
+		"Away":    {"Agent and switch are down.", "ovsdb-client", "privsep-helper", "exit 1", unwatched, ""},
+		"Other":   {"Other agents do not monitor the switch.", "", "privsep-helper", none, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := stubs(t, map[string]string{
@@ -137,7 +137,7 @@ func TestNeutronAgentStarted(t *testing.T) {
 	}
 }
 
-// TestBridges: bridges of physical networks are there before an agent looks for them.
+// TestBridges verifies that the bridges of physical networks exist before the agent starts.
 func TestBridges(t *testing.T) {
 	dir := stubs(t, map[string]string{"ovs-vsctl": ""})
 	if out, err := script(t, dir, []string{"DATAPATH=netdev", "BRIDGES=br-ex=bond1 br-b="}, "bridges.sh"); err != nil {
@@ -164,7 +164,7 @@ func inMounts(t *testing.T, dir, commands string) string {
 		args = append(args, "--map-root-user", "--net")
 	}
 	if err := exec.CommandContext(t.Context(), "unshare", append(args, "true")...).Run(); err != nil {
-		t.Skipf("nobody may have mounts of his own here: %v", err)
+		t.Skipf("mount namespaces are not permitted: %v", err)
 	}
 	cmd := exec.CommandContext(t.Context(), "unshare", append(args, "sh", "-euc", commands)...)
 	cmd.Env = append([]string{"PATH=" + dir + ":" + os.Getenv("PATH"), "DIR=" + dir}, queueLogin(t, dir)...)
@@ -175,8 +175,8 @@ func inMounts(t *testing.T, dir, commands string) string {
 	return string(out)
 }
 
-// TestNamespaces: an agent in a new container has the network namespaces of the one before it, also of the one before that, and no name of
-// one that is gone. Nothing is left of who kept them but the last.
+// TestNamespaces verifies that an agent in a new container has the network namespaces of all previous containers, without the names of
+// deleted ones, and that only the last keeper process remains.
 func TestNamespaces(t *testing.T) {
 	dir := stubs(t, map[string]string{
 		"agent": `for name in $MAKE; do ip netns add "$name"; ip -n "$name" link set lo up; done
@@ -208,7 +208,7 @@ run first "qrouter-a qrouter-b"
 one=$(cat "$KEEPER")
 run second qrouter-c
 run third ""
-[ ! -e "/proc/$one/root/" ] || echo "the first one is left" # One that has ended, and that nobody has waited for, has no root.
+[ ! -e "/proc/$one/root/" ] || echo "the first one is left" # A zombie process has no root.
 end() { until kill -- "-$(cat "$KEEPER")" 2>/dev/null; do sleep 0.1; done; }
 end
 run restarted ""
@@ -219,7 +219,8 @@ end`)
 	}
 }
 
-// TestOutlive: what agents start leaves the control group of their pod in every hierarchy, of either version, and does not know the login.
+// TestOutlive verifies that processes of agents leave the control group of their pod in every hierarchy, of both versions, and do not
+// inherit the login.
 func TestOutlive(t *testing.T) {
 	for name, tc := range map[string]struct{ make, want string }{
 		"first": {

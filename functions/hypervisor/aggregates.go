@@ -67,7 +67,7 @@ func (m *model) hasAggregates() bool {
 	if !m.sameCluster() {
 		return false
 	}
-	_, observed := m.seen.Get(aggregatesComponent)
+	_, observed := m.observed.Get(aggregatesComponent)
 	return observed || slices.ContainsFunc(m.groups, func(g group) bool { return len(g.aggregates()) > 0 })
 }
 
@@ -97,5 +97,5 @@ func aggregates(m *model) ([]compose.Stage, error) {
 	}
 	slices.SortFunc(spec.Aggregates, func(a, b common.HostAggregate) int { return cmp.Compare(a.Name, b.Name) })
 	catalog := compose.Resource{Name: aggregatesComponent, Object: c5c3.ComputeCatalog(m.novaNamespaceMeta(aggregatesComponent), spec)}
-	return []compose.Stage{{m.theirs(catalog)}}, nil
+	return []compose.Stage{{m.inPlaneCluster(catalog)}}, nil
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestAggregates: which nodes are put into what, and that what was once there is taken back, and not forgotten.
+// TestAggregates verifies the aggregates of nodes, and that an entry is removed in Nova after it is removed from the claim.
 func TestAggregates(t *testing.T) {
-	w := world(more("availabilityZone: north, aggregates: [ssd], slices: [{name: s, nodeSelector: {rack: s}, availabilityZone: south}, "+
-		"{name: t, nodeSelector: {rack: t}, aggregates: [south-west, north]}]"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+	w := newCluster(more("availabilityZone: north, aggregates: [ssd], slices: [{name: s, nodeSelector: {rack: s}, availabilityZone: south}, "+
+		"{name: t, nodeSelector: {rack: t}, aggregates: [south-west, north]}]"), "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	get := func() (c openstackv1.ComputeCatalog) {
 		t.Helper()
 		if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -51,13 +51,13 @@ func TestAggregates(t *testing.T) {
 	}
 }
 
-// TestNoAggregates: a pool that names none has no such object.
+// TestNoAggregates verifies that a pool without aggregates has no such object.
 func TestNoAggregates(t *testing.T) {
-	w := world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+	w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := w.Observed[aggregatesComponent]; ok {
-		t.Error("there is one")
+		t.Error("the object exists")
 	}
 }

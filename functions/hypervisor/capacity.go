@@ -41,7 +41,7 @@ func (m *model) reportCapacity(out *hypervisorv1.HypervisorClusterStatus) {
 
 // counted returns a number that the companion reports.
 func (m *model) counted(field string) (int64, bool) {
-	o, ok := m.seen.Get(checkComponent)
+	o, ok := m.observed.Get(checkComponent)
 	if !ok {
 		return 0, false
 	}
@@ -61,7 +61,7 @@ func (m *model) virtualMachines() (int64, bool) {
 // countUnknownReason returns why the current number of servers is unknown, in one line as admission requires. Empty: the companion counts
 // them.
 func (m *model) countUnknownReason() string {
-	if o, ok := m.seen.Get(checkComponent); ok {
+	if o, ok := m.observed.Get(checkComponent); ok {
 		if c, ok := o.Condition("Ready"); ok && c.Status == "False" && c.Reason == "ServiceUnavailable" {
 			return strings.Join(strings.Fields(c.Message), " ")
 		}
@@ -75,7 +75,7 @@ func (m *model) countUnknownReason() string {
 // registered reports whether the pool has had nodes that may run servers: nodes that the companion has recorded, or whose nova-compute is
 // ready and that the companion has not checked yet.
 func (m *model) registered() bool {
-	if o, ok := m.seen.Get(checkComponent); ok && len(o.List("status", "nodes")) > 0 {
+	if o, ok := m.observed.Get(checkComponent); ok && len(o.List("status", "nodes")) > 0 {
 		return true
 	}
 	_, has := m.nodesWith(computeComponent)
@@ -84,7 +84,7 @@ func (m *model) registered() bool {
 
 // empty reports whether servers are on nodes of the pool, and how to proceed before the claim can be deleted.
 func (m *model) empty() ready.Result {
-	const consent = "or say spec.allowDeletionWithVirtualMachines: true, and they go on without anybody who looks after them"
+	const consent = "or set spec.allowDeletionWithVirtualMachines: true to leave them running without management"
 	n, known := m.virtualMachines()
 	why := m.countUnknownReason()
 	switch {
@@ -97,8 +97,8 @@ func (m *model) empty() ready.Result {
 	case known && why == "":
 		return ready.Result{Ready: true, Reason: "Counted", Message: "no virtual machine is on nodes of the pool"}
 	case known || m.registered():
-		return ready.Wait("NobodyKnows", "nobody knows whether virtual machines are on nodes of the pool: %s; to delete the claim, see to that "+
-			"first, %s", why, consent)
+		return ready.Wait("NobodyKnows", "it is unknown whether virtual machines are on nodes of the pool: %s; to delete the claim, "+
+			"resolve this first, %s", why, consent)
 	}
 	return ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered that virtual machines could be on"}
 }

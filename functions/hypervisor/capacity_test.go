@@ -37,31 +37,31 @@ func TestCapacity(t *testing.T) {
 	const (
 		counts      = "capacity: {virtualMachines: %, totalVCPU: 64, availableVCPU: 60, totalMemoryMiB: 131072, availableMemoryMiB: 126976}\n"
 		responses   = "conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}]\n"
-		silent      = "conditions: [{type: Ready, status: 'False', reason: ServiceUnavailable, message: \"cannot list hypervisors:\\nNova answers 503\"}]\n"
+		unavailable = "conditions: [{type: Ready, status: 'False', reason: ServiceUnavailable, message: \"cannot list hypervisors:\\nNova responds with 503\"}]\n"
 		down        = "conditions: [{type: Ready, status: 'False', reason: ProcessesDown, message: one is down}]\n"
 		remembers   = "nodes: [{name: node-1}]\n"
 		noPods      = "{desiredNumberScheduled: 1, numberAvailable: 0}"
-		consent     = "or say spec.allowDeletionWithVirtualMachines: true, and they go on without anybody who looks after them"
+		consent     = "or set spec.allowDeletionWithVirtualMachines: true to leave them running without management"
 		first       = "to delete the claim, move them to another pool (openstack server migrate --live-migration) or delete them first, " + consent
 		nodeless    = "STATUS_CONDITION_TRUE NoNodes: no node has registered that virtual machines could be on"
 		none        = "STATUS_CONDITION_TRUE Counted: no virtual machine is on nodes of the pool"
-		nobody      = "STATUS_CONDITION_FALSE NobodyKnows: nobody knows whether virtual machines are on nodes of the pool: "
-		see         = "; to delete the claim, see to that first, " + consent
-		unanswered  = "cannot list hypervisors: Nova answers 503"
+		unknown     = "STATUS_CONDITION_FALSE NobodyKnows: it is unknown whether virtual machines are on nodes of the pool: "
+		see         = "; to delete the claim, resolve this first, " + consent
+		unanswered  = "cannot list hypervisors: Nova responds with 503"
 		notYet      = "the control plane's companion has not counted them yet"
 		three       = "STATUS_CONDITION_FALSE VirtualMachinesOnNodes: 3 virtual machines are on nodes of the pool"
 		one         = "STATUS_CONDITION_FALSE VirtualMachinesOnNodes: 1 virtual machine is on nodes of the pool"
 		whenKnown   = " (when that was last known: "
-		lastWas3    = "{virtualMachines: 3, totalVCPU: 8, availableVCPU: 1, totalMemory: 4Gi, availableMemory: 1Gi}"
-		lastWas0    = "{virtualMachines: 0, totalVCPU: 8, availableVCPU: 8, totalMemory: 4Gi, availableMemory: 4Gi}"
+		last3       = "{virtualMachines: 3, totalVCPU: 8, availableVCPU: 1, totalMemory: 4Gi, availableMemory: 1Gi}"
+		last0       = "{virtualMachines: 0, totalVCPU: 8, availableVCPU: 8, totalMemory: 4Gi, availableMemory: 4Gi}"
 		justStarted = "observedGeneration: 1\n"
 	)
 	of := func(n string) string { return strings.ReplaceAll(counts, "%", n) }
 	now := func(n float64) map[string]any {
 		return map[string]any{"virtualMachines": n, "totalVCPU": 64.0, "availableVCPU": 60.0, "totalMemory": "128Gi", "availableMemory": "124Gi"}
 	}
-	was3 := map[string]any{"virtualMachines": 3.0, "totalVCPU": 8.0, "availableVCPU": 1.0, "totalMemory": "4Gi", "availableMemory": "1Gi"}
-	was0 := map[string]any{"virtualMachines": 0.0, "totalVCPU": 8.0, "availableVCPU": 8.0, "totalMemory": "4Gi", "availableMemory": "4Gi"}
+	prior3 := map[string]any{"virtualMachines": 3.0, "totalVCPU": 8.0, "availableVCPU": 1.0, "totalMemory": "4Gi", "availableMemory": "1Gi"}
+	prior0 := map[string]any{"virtualMachines": 0.0, "totalVCPU": 8.0, "availableVCPU": 8.0, "totalMemory": "4Gi", "availableMemory": "4Gi"}
 	for name, tc := range map[string]struct {
 		reason string
 		// check is the status of the ServiceCheck, pods the status of nova-compute's DaemonSet, and last the previous status of the pool.
@@ -69,26 +69,26 @@ func TestCapacity(t *testing.T) {
 		want              map[string]any
 		wantMessage       string
 	}{
-		"Three":    {"They are on its nodes.", of("3") + responses + remembers, "", "", now(3), three + "; " + first},
-		"One":      {"So is one.", of("1") + responses + remembers, "", "", now(1), one + "; " + first},
-		"None":     {"It may go.", of("0") + responses + remembers, "", "", now(0), none},
-		"Gone":     {"What was is over.", of("0") + responses + remembers, "", lastWas3, now(0), none},
-		"NodeDown": {"That a process is down hides no number.", of("0") + down + remembers, "", "", now(0), none},
+		"Three":    {"Three servers prevent the deletion.", of("3") + responses + remembers, "", "", now(3), three + "; " + first},
+		"One":      {"One server prevents the deletion.", of("1") + responses + remembers, "", "", now(1), one + "; " + first},
+		"None":     {"The claim can be deleted.", of("0") + responses + remembers, "", "", now(0), none},
+		"Gone":     {"The current count replaces the previous one.", of("0") + responses + remembers, "", last3, now(0), none},
+		"NodeDown": {"A failed process does not hide the count.", of("0") + down + remembers, "", "", now(0), none},
 		"Silent": {
-			"The companion keeps what it counted last.", of("3") + silent + remembers, "", "", now(3),
+			"The companion retains the last count.", of("3") + unavailable + remembers, "", "", now(3),
 			three + whenKnown + unanswered + "); " + first,
 		},
-		"SilentAtNone": {"That there were none says nothing of now.", of("0") + silent + remembers, "", "", now(0), nobody + unanswered + see},
-		"NeverSaid":    {"Nodes are there, and nobody has ever said.", silent + remembers, noPods, "", map[string]any{}, nobody + unanswered + see},
-		"NotYet":       {"nova-compute is ready, and may have some.", justStarted, "", "", map[string]any{}, nobody + notYet + see},
+		"SilentAtNone": {"A previous count of zero may be outdated.", of("0") + unavailable + remembers, "", "", now(0), unknown + unanswered + see},
+		"NeverSaid":    {"Nodes exist, and were never counted.", unavailable + remembers, noPods, "", map[string]any{}, unknown + unanswered + see},
+		"NotYet":       {"nova-compute is ready, and may have some.", justStarted, "", "", map[string]any{}, unknown + notYet + see},
 		"NoNodes":      {"There never was a node for any.", justStarted, noPods, "", map[string]any{}, nodeless},
-		"Lost":         {"The check was made anew, and knows nothing.", justStarted, noPods, lastWas3, was3, three + whenKnown + notYet + "); " + first},
-		"LostAtNone":   {"None is taken from what was before.", justStarted, noPods, lastWas0, was0, nobody + notYet + see},
-		"NoCheck":      {"Somebody has deleted the check.", "", noPods, lastWas3, was3, three + whenKnown + notYet + "); " + first},
-		"NothingYet":   {"Nothing is known of anything.", "", noPods, "", map[string]any{}, nodeless},
+		"Lost":         {"The check was created again, without a count.", justStarted, noPods, last3, prior3, three + whenKnown + notYet + "); " + first},
+		"LostAtNone":   {"A previous count of zero is not used.", justStarted, noPods, last0, prior0, unknown + notYet + see},
+		"NoCheck":      {"The check was deleted.", "", noPods, last3, prior3, three + whenKnown + notYet + "); " + first},
+		"NothingYet":   {"No node and no count exists.", "", noPods, "", map[string]any{}, nodeless},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+			w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func TestCapacity(t *testing.T) {
 				}
 			}
 			if message != tc.wantMessage {
-				t.Errorf("%s It says %q, want %q", tc.reason, message, tc.wantMessage)
+				t.Errorf("%s Message %q, want %q", tc.reason, message, tc.wantMessage)
 			}
 		})
 	}

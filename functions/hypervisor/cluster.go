@@ -48,8 +48,8 @@ func (m *model) resolveCluster(p *controlPlaneInfo, name common.ObjectName) (err
 	return err
 }
 
-// theirs places a resource in the control plane's cluster.
-func (m *model) theirs(r compose.Resource) compose.Resource {
+// inPlaneCluster places a resource in the control plane's cluster.
+func (m *model) inPlaneCluster(r compose.Resource) compose.Resource {
 	r.Cluster = m.plane.providerConfig
 	return r
 }
@@ -89,8 +89,8 @@ func (m *model) clusterField() string {
 
 // checkStore rejects Secrets that cannot be copied to the nodes' cluster.
 func (m *model) checkStore() error {
-	const missing = "come to another cluster through the platform's secret store, and there is none; ask the platform team for one " +
-		"(secretStore of the PlatformConfig)"
+	const missing = "are copied to another cluster through the platform's secret store, which is not configured; ask the platform team to " +
+		"set it (secretStore of the PlatformConfig)"
 	switch {
 	case m.platform.SecretStore != nil:
 		return nil
@@ -101,10 +101,10 @@ func (m *model) checkStore() error {
 	case m.remote() && m.operatorEnabled():
 		return invalid.Field(credentialsField, "credentials %s", missing)
 	case m.remote() && len(m.pulls.ofClaim.Requests) > 0:
-		return invalid.Field(pullsField, "they %s", missing)
+		return invalid.Field(pullsField, "pull secrets %s", missing)
 	case m.remote() && len(m.pulls.ofPlatform.Requests) > 0:
-		return errors.New("the platform's images.pullSecrets cannot be brought to another cluster without a secret store; " +
-			"the platform team has to set secretStore in the PlatformConfig, or to leave pullSecrets out")
+		return errors.New("the platform's images.pullSecrets cannot be copied to another cluster without a secret store; " +
+			"ask the platform team to set secretStore in the PlatformConfig, or to remove pullSecrets")
 	}
 	return nil
 }
@@ -114,8 +114,8 @@ func (m *model) checkPodNetwork() error {
 	if c := m.disks.client; c == nil || !c.PodNetwork || !m.disksInOtherCluster() {
 		return nil
 	}
-	return invalid.Field(storageField+".clusterRef", "its daemons are pods with addresses of their own, which nodes of another cluster do "+
-		"not reach; name a StorageCluster with network.host or one in the nodes' cluster, or leave storage out")
+	return invalid.Field(storageField+".clusterRef", "its daemons have pod addresses, which nodes of another cluster cannot "+
+		"reach; select a StorageCluster with network.host or one in the nodes' cluster, or remove storage")
 }
 
 // checkSeparateCluster rejects features that require a component with access to both clusters.
@@ -124,39 +124,39 @@ func (m *model) checkSeparateCluster() error {
 		return nil
 	}
 	var errs []error
-	refuse := func(field, words string) { errs = append(errs, invalid.Field(field, "%s", words)) }
+	reject := func(field, message string) { errs = append(errs, invalid.Field(field, "%s", message)) }
 	for i := range m.groups {
 		g := &m.groups[i]
-		const words = "the control plane's companion puts nodes in by their pods, and sees none in another cluster; leave it out, and put " +
-			"them in with openstack aggregate add host"
+		const constraint = "the control plane's companion adds nodes by their pods, and cannot watch pods in another cluster; remove it, " +
+			"and add them with openstack aggregate add host"
 		if g.zone != "" {
-			refuse(g.field("availabilityZone"), words)
+			reject(g.field("availabilityZone"), constraint)
 		}
 		if len(g.node.Aggregates) > 0 {
-			refuse(g.field("aggregates"), words)
+			reject(g.field("aggregates"), constraint)
 		}
 	}
 	if m.spec.Virtualization.EvictOnCordon {
-		refuse("spec.virtualization.evictOnCordon", "the control plane's companion empties nodes by what it sees of them, and sees none in "+
-			"another cluster; leave it out, and empty them by hand")
+		reject("spec.virtualization.evictOnCordon", "is not supported for nodes of another cluster, which the control plane's "+
+			"companion cannot watch; remove it, and live-migrate servers manually")
 	}
 	if ptr.Deref(m.agents().Metadata.Enabled, true) {
-		refuse("spec.agents.metadata.enabled", "Nova's metadata API has no address outside of the control plane's cluster in this version; "+
-			"say false: virtual machines get a drive with their configuration")
+		reject("spec.agents.metadata.enabled", "Nova's metadata API has no address outside of the control plane's cluster in this version; "+
+			"set it to false, and servers use a config drive")
 	}
 	return errors.Join(errs...)
 }
 
 // checkQueue rejects a cell whose queue is unreachable from another cluster regardless of the control plane's exposure.
-func (m *model) checkQueue(at controlPlaneInfo, owner string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
-	n := theirs.Services.Nova
+func (m *model) checkQueue(at controlPlaneInfo, owner string, controlPlane *controlplanev1.ControlPlaneClusterSpec) error {
+	n := controlPlane.Services.Nova
 	if n == nil || at.providerConfig == m.cluster {
 		return nil
 	}
 	for _, c := range n.Cells {
 		if c.Name == m.spec.Cell && c.Infrastructure != nil && c.Infrastructure.RabbitMQ != nil {
-			return invalid.Field("spec.cell", "cell %s of the %s has a queue of its own, which other clusters do not reach in this version; "+
-				"choose a cell without, or have the pool in the control plane's cluster", m.spec.Cell, owner)
+			return invalid.Field("spec.cell", "cell %s of the %s has its own queue, which is not exposed to other clusters in this version; "+
+				"choose a cell without its own queue, or place the pool in the cluster of the control plane", m.spec.Cell, owner)
 		}
 	}
 	return nil
@@ -166,9 +166,9 @@ func (m *model) checkQueue(at controlPlaneInfo, owner string, theirs *controlpla
 // exposed, waiting names it and the field that exposes it.
 func remoteAccess(a controlplanev1.HypervisorAccess, owner string) (out controlplanev1.HypervisorAccess, waiting string) {
 	cell, networks := &a.Cells[0], *a.Networks
-	missing := func(what, field string) (controlplanev1.HypervisorAccess, string) {
-		return a, fmt.Sprintf("waits for %s of %s, which other clusters do not reach yet: set %s there, and see that it is given an address",
-			what, owner, field)
+	missing := func(endpoint, field string) (controlplanev1.HypervisorAccess, string) {
+		return a, fmt.Sprintf("waiting for %s of %s, which is not reachable from other clusters yet: set %s, and check that it has an address",
+			endpoint, owner, field)
 	}
 	switch {
 	case a.PublicIdentityURL == "":

@@ -16,8 +16,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// elsewhere returns a spec in a cluster, with the metadata agent disabled, which requires the control plane's cluster.
-func elsewhere(spec, cluster string) string {
+// inCluster returns a spec in a cluster, with the metadata agent disabled, which requires the control plane's cluster.
+func inCluster(spec, cluster string) string {
 	out := strings.TrimSuffix(spec, "}") + ", agents: {metadata: {enabled: false}}"
 	if cluster != "" {
 		out += ", cluster: {ref: {name: " + cluster + "}}"
@@ -25,8 +25,8 @@ func elsewhere(spec, cluster string) string {
 	return out + "}"
 }
 
-// theirsIn returns the control plane in a cluster.
-func theirsIn(cluster string) string {
+// controlPlaneIn returns the control plane in a cluster.
+func controlPlaneIn(cluster string) string {
 	if cluster == "" {
 		return controlPlaneYAML
 	}
@@ -36,9 +36,9 @@ func theirsIn(cluster string) string {
 // providerConfigs maps the clusters' names in claims to their provider configs.
 var providerConfigs = map[string]string{"": "in-cluster", "here": "in-cluster", "east": "east-config", "west": "west-config"}
 
-// places are pairs of the nodes' cluster and the control plane's: in make test one of each relation between them, including the management
+// clusterPairs are pairs of the nodes' cluster and the control plane's: in make test one of each relation between them, including the management
 // cluster, and in make test-long all.
-func places() (out [][2]string) {
+func clusterPairs() (out [][2]string) {
 	if !effort.Long() {
 		return [][2]string{{"", ""}, {"here", "east"}, {"west", ""}, {"east", "west"}, {"west", "west"}}
 	}
@@ -51,13 +51,13 @@ func places() (out [][2]string) {
 	return out
 }
 
-// everywhere calls check for each of the places.
+// everywhere calls check for each of the clusterPairs.
 func everywhere(t *testing.T, spec string, check func(t *testing.T, nodes, plane string, all map[string]encoded.Struct)) {
 	t.Helper()
-	for _, place := range places() {
+	for _, place := range clusterPairs() {
 		nodes, plane := place[0], place[1]
 		t.Run(fmt.Sprintf("nodes in %q, control plane in %q", nodes, plane), func(t *testing.T) {
-			w := world(elsewhere(spec, nodes), "tenant-a", objects(theirClaim, theirsIn(plane), storageClaim, storageXR)...)
+			w := newCluster(inCluster(spec, nodes), "tenant-a", objects(planeClaim, controlPlaneIn(plane), storageClaim, storageXR)...)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +186,7 @@ func TestSecretStoreTransfer(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(pushed)), slices.Sorted(maps.Keys(read))); diff != "" {
-			t.Errorf("what is pushed is not what is read (-pushed +read):\n%s", diff)
+			t.Errorf("the pushed keys differ from the read keys (-pushed +read):\n%s", diff)
 		}
 		var got []string
 		for entry, from := range pushed {
@@ -213,7 +213,7 @@ func TestSecretStoreTransfer(t *testing.T) {
 		}
 		slices.Sort(want)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("what is pushed (-want +got):\n%s", diff)
+			t.Errorf("pushed keys (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -268,14 +268,14 @@ func TestEgress(t *testing.T) {
 		if nodes != plane {
 			want, not = outside, inside
 		}
-		for _, words := range want {
-			if !strings.Contains(requested, words) {
-				t.Errorf("nothing says %q", words)
+		for _, message := range want {
+			if !strings.Contains(requested, message) {
+				t.Errorf("no object contains %q", message)
 			}
 		}
-		for _, words := range not {
-			if strings.Contains(requested, words) {
-				t.Errorf("something says %q", words)
+		for _, message := range not {
+			if strings.Contains(requested, message) {
+				t.Errorf("an object contains %q", message)
 			}
 		}
 		// Pods listen on their usual port, regardless of node ports.
@@ -283,11 +283,11 @@ func TestEgress(t *testing.T) {
 		if text := fmt.Sprint(policy["spec"]); !strings.Contains(text, "port:5671") || strings.Contains(text, "30567") {
 			t.Errorf("the queue is opened by %s", text)
 		}
-		// The companion watches pods of its own cluster only.
+		// The companion watches pods of its cluster only.
 		_, checked := all[checkComponent]
 		_, opened := all["apis-network-policy"]
-		if beside := nodes == plane; checked != beside || opened != beside {
-			t.Errorf("the companion is told of nodes: %t, APIs are opened to them: %t, want %t", checked, opened, beside)
+		if together := nodes == plane; checked != together || opened != together {
+			t.Errorf("the companion checks nodes: %t, nodes may connect to APIs: %t, want %t", checked, opened, together)
 		}
 	})
 }
@@ -298,26 +298,26 @@ func TestWaitsForExposure(t *testing.T) {
 	for name, tc := range map[string]struct{ excludedLabels, want string }{
 		"APIs": {
 			"    publicIdentityURL: https://keystone.cloud.example.com/v3\n",
-			"waits for the APIs of control plane cloud of namespace tenant-a, which other clusters do not reach yet: set spec.global.exposure there, " +
-				"and see that it is given an address",
+			"waiting for the APIs of control plane cloud of namespace tenant-a, which is not reachable from other clusters yet: set spec.global.exposure, " +
+				"and check that it has an address",
 		},
 		"OVN": {
 			"      externalSouthbound: ssl:192.0.2.1:6642,ssl:192.0.2.2:6642\n",
-			"waits for OVN's southbound database of control plane cloud of namespace tenant-a, which other clusters do not reach yet: set " +
-				"spec.services.neutron.ovn.southbound.exposure there, and see that it is given an address",
+			"waiting for OVN's southbound database of control plane cloud of namespace tenant-a, which is not reachable from other clusters yet: set " +
+				"spec.services.neutron.ovn.southbound.exposure, and check that it has an address",
 		},
 		"Queue": {
 			"      externalQueue: {host: 192.0.2.7, port: 30567}\n",
-			"waits for the queue of cell cell1 of control plane cloud of namespace tenant-a, which other clusters do not reach yet: set " +
-				"spec.infrastructure.rabbitmq.exposure there, and see that it is given an address",
+			"waiting for the queue of cell cell1 of control plane cloud of namespace tenant-a, which is not reachable from other clusters yet: set " +
+				"spec.infrastructure.rabbitmq.exposure, and check that it has an address",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			closed := strings.Replace(controlPlaneYAML, tc.excludedLabels, "", 1)
 			if closed == controlPlaneYAML {
-				t.Fatal("nothing is left out")
+				t.Fatal("no field was removed")
 			}
-			w := world(elsewhere(mine, "east"), "tenant-a", objects(theirClaim, closed)...)
+			w := newCluster(inCluster(mine, "east"), "tenant-a", objects(planeClaim, closed)...)
 			for range 15 {
 				if done, err := w.Call(func(simulate.Step) {}); err != nil || done {
 					t.Fatalf("done %t, %v", done, err)
@@ -325,18 +325,18 @@ func TestWaitsForExposure(t *testing.T) {
 			}
 			for resource := range w.Observed {
 				if strings.Contains(resource, switchComponent) || strings.Contains(resource, loginsName) {
-					t.Errorf("%s is there", resource)
+					t.Errorf("%s exists", resource)
 				}
 			}
 			if got := current(w); !strings.HasSuffix(got, tc.want) {
-				t.Errorf("it says %q, want %q", got, tc.want)
+				t.Errorf("message %q, want %q", got, tc.want)
 			}
-			w.RequiredResources = objects(theirClaim, controlPlaneYAML)
+			w.RequiredResources = objects(planeClaim, controlPlaneYAML)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
 			before := kind.Desired(t, w)
-			w.RequiredResources = objects(theirClaim, closed)
+			w.RequiredResources = objects(planeClaim, closed)
 			if _, err := w.Call(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -344,7 +344,7 @@ func TestWaitsForExposure(t *testing.T) {
 				t.Errorf("an address is lost, and the pool changes (-before +after):\n%s", diff)
 			}
 			if got := current(w); !strings.HasSuffix(got, tc.want) {
-				t.Errorf("it says %q, want %q", got, tc.want)
+				t.Errorf("message %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -369,58 +369,57 @@ func TestClusterValidation(t *testing.T) {
 	public := strings.Replace(open, "pullSecrets: [registry]", "pullSecrets: []", 1)
 	own := strings.Replace(controlPlaneYAML, "nova: {enabled: true}", "nova: {enabled: true, cells: [{name: cell1, infrastructure: {rabbitmq: {}}}]}", 1)
 	pods := strings.Replace(storageXR, "    fsid:", "    podNetwork: true\n    fsid:", 1)
-	apart := elsewhere(mine, "east")
-	with := func(fields string) string { return strings.TrimSuffix(apart, "}") + ", " + fields + "}" }
+	separate := inCluster(mine, "east")
+	with := func(fields string) string { return strings.TrimSuffix(separate, "}") + ", " + fields + "}" }
 	for name, tc := range map[string]struct {
-		reason, spec, platform, other, storage, field, words string
+		reason, spec, platform, other, storage, field, message string
 	}{
 		"Another's": {"It is not offered here.", more("cluster: {ref: {name: theirs}}"), open, controlPlaneYAML, storageXR, "spec.cluster.ref.name", `cluster "theirs" is not available`},
-		"None":      {"There is none; the answer is the same.", more("cluster: {ref: {name: none}}"), open, controlPlaneYAML, storageXR, "spec.cluster.ref.name", `cluster "none" is not available`},
-		"Dedicated": {"Nothing makes it.", more("cluster: {gardener: {region: a}}"), open, controlPlaneYAML, storageXR, "spec.cluster.gardener", "not built yet"},
+		"None":      {"It does not exist; the error is the same.", more("cluster: {ref: {name: none}}"), open, controlPlaneYAML, storageXR, "spec.cluster.ref.name", `cluster "none" is not available`},
 		"No store": {
-			"Logins would not come.", apart, storeless(public), controlPlaneYAML, storageXR, "spec.cluster", "logins come to another cluster through the platform's secret store",
+			"Logins are not copied.", separate, storeless(public), controlPlaneYAML, storageXR, "spec.cluster", "logins are copied to another cluster through the platform's secret store",
 		},
 		"No store here": {
-			"The claim names no cluster, and its control plane is in another.", elsewhere(mine, ""), storeless(public), theirsIn("east"), storageXR,
+			"The claim names no cluster, and its control plane is in another.", inCluster(mine, ""), storeless(public), controlPlaneIn("east"), storageXR,
 			"spec.controlPlaneRef", "nodes and control plane are in different clusters",
 		},
 		"No store for disks": {
-			"The control plane is here, and the key is not.", elsewhere(inPool, "east"), storeless(public), theirsIn("east"), storageXR,
-			"spec.storage", "keys of a StorageCluster come to another cluster",
+			"The control plane is here, and the key is not.", inCluster(inPool, "east"), storeless(public), controlPlaneIn("east"), storageXR,
+			"spec.storage", "keys of a StorageCluster are copied to another cluster",
 		},
 		"Pods": {
-			"Nodes do not reach them.", elsewhere(inPool, "east"), open, theirsIn("east"), pods, "spec.storage.clusterRef", "name a StorageCluster with network.host",
+			"Nodes do not reach them.", inCluster(inPool, "east"), open, controlPlaneIn("east"), pods, "spec.storage.clusterRef", "select a StorageCluster with network.host",
 		},
-		"Queue": {"No field exposes it.", apart, open, own, storageXR, "spec.cell", "has a queue of its own, which other clusters do not reach"},
+		"Queue": {"No field exposes it.", separate, open, own, storageXR, "spec.cell", "has its own queue, which is not exposed to other clusters"},
 		"Metadata": {
-			"It would lead nowhere.", more("cluster: {ref: {name: east}}"), open, controlPlaneYAML, storageXR, "spec.agents.metadata.enabled", "say false",
+			"Nodes cannot reach the metadata API.", more("cluster: {ref: {name: east}}"), open, controlPlaneYAML, storageXR, "spec.agents.metadata.enabled", "set it to false",
 		},
-		"Zone": {"Nobody would put nodes in.", with("availabilityZone: a"), open, controlPlaneYAML, storageXR, "spec.availabilityZone", "leave it out"},
+		"Zone": {"The companion cannot watch the nodes.", with("availabilityZone: a"), open, controlPlaneYAML, storageXR, "spec.availabilityZone", "remove it"},
 		"Slice": {
-			"Nor those of a slice.", with("slices: [{name: s, nodeSelector: {rack: b}, aggregates: [ssd]}]"), open, controlPlaneYAML, storageXR,
-			"spec.slices[0].aggregates", "leave it out",
+			"It applies to slices.", with("slices: [{name: s, nodeSelector: {rack: b}, aggregates: [ssd]}]"), open, controlPlaneYAML, storageXR,
+			"spec.slices[0].aggregates", "remove it",
 		},
-		"Evict": {"Nobody would see it.", with("virtualization: {evictOnCordon: true}"), open, controlPlaneYAML, storageXR, "spec.virtualization.evictOnCordon", "empty them by hand"},
+		"Evict": {"The companion cannot watch the nodes.", with("virtualization: {evictOnCordon: true}"), open, controlPlaneYAML, storageXR, "spec.virtualization.evictOnCordon", "live-migrate servers manually"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(tc.spec, "tenant-a", objects(theirClaim, tc.other, storageClaim, tc.storage)...)
+			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.other, storageClaim, tc.storage)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + tc.platform + `}`)
-			refused(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.words)
+			wantError(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.message)
 		})
 	}
 }
 
 // TestClusterIDMissing verifies that a pool is unchanged if the platform removes its cluster, and that the message names the cause.
 func TestClusterIDMissing(t *testing.T) {
-	w := world(elsewhere(mine, "east"), "tenant-a", objects(theirClaim, theirsIn("west"))...)
+	w := newCluster(inCluster(mine, "east"), "tenant-a", objects(planeClaim, controlPlaneIn("west"))...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	without := strings.Replace(open, "{name: west, providerConfig: west-config, allowedNamespaces: [tenant-a]}, ", "", 1)
 	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + without + `}`)
 	for name, others := range map[string][]*structpb.Struct{
-		"said":       objects(theirClaim, theirsIn("west")),
-		"remembered": objects(theirClaim, reconcileUntil(theirsIn("west"), "status:")),
+		"said":       objects(planeClaim, controlPlaneIn("west")),
+		"remembered": objects(planeClaim, reconcileUntil(controlPlaneIn("west"), "status:")),
 	} {
 		w.RequiredResources = others
 		rsp := New().Run(w.Request())
@@ -428,7 +427,7 @@ func TestClusterIDMissing(t *testing.T) {
 			t.Errorf("%s: something is composed", name)
 		}
 		if got := rsp.Results; len(got) != 2 || !strings.Contains(got[0].GetMessage(), `cluster "west"`) {
-			t.Errorf("%s: it says %v", name, got)
+			t.Errorf("%s: got %v", name, got)
 		}
 	}
 }

@@ -62,16 +62,16 @@ func check(m *model) ([]compose.Stage, error) {
 			Namespace: common.NamespaceName(m.instance), DaemonSet: common.ObjectName(set), EvictOnCordon: m.spec.Virtualization.EvictOnCordon,
 		})
 	}
-	return []compose.Stage{{m.theirs(compose.Resource{
+	return []compose.Stage{{m.inPlaneCluster(compose.Resource{
 		Name: checkComponent, Object: c5c3.ServiceCheck(m.novaNamespaceMeta(checkComponent), spec),
 	})}}, nil
 }
 
-// said returns a function that reads a condition of the pool's nodes from the companion's object. It is unset before the companion's first
-// check.
-func said(condition string) func(*model) ready.Result {
+// nodesCondition returns a function that reads a condition of the pool's nodes from the companion's object. It is unset before the
+// companion's first check.
+func nodesCondition(condition string) func(*model) ready.Result {
 	return func(m *model) ready.Result {
-		o, ok := m.seen.Get(checkComponent)
+		o, ok := m.observed.Get(checkComponent)
 		if !ok {
 			return ready.Result{}
 		}

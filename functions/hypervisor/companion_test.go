@@ -9,9 +9,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestNodesCleared: the claim says what the companion says of nodes that are gone, and nothing before it does.
+// TestNodesCleared verifies that the claim has the companion's condition on removed nodes, and no such condition before the first check.
 func TestNodesCleared(t *testing.T) {
-	w := world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+	w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	message := func() string {
 		for _, c := range New().Run(w.Request()).Conditions {
 			if c.GetType() == nodesCleared {
@@ -24,7 +24,7 @@ func TestNodesCleared(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := message(); got != "" {
-		t.Errorf("before anybody has looked it says %q", got)
+		t.Errorf("before the first check the condition is %q", got)
 	}
 	all := w.Observed[checkComponent].Map()
 	status, _ := all["status"].(map[string]any)

@@ -174,8 +174,8 @@ func (m *model) memory(g *group) oslo.Config {
 	return c
 }
 
-// reserveDisk returns the variable by which nova-compute.sh reserves space on the node's disk, whose size is known on the node only. It is
-// empty if the claim sets reserved_host_disk_mb, which is in nova.conf then, and if disks of servers are in Ceph: Nova then reports the
+// reserveDisk returns the variable by which nova-compute.sh reserves space on the node's disk, whose size is available on the node only. It
+// is empty if the claim sets reserved_host_disk_mb, which is in nova.conf then, and if disks of servers are in Ceph: Nova then reports the
 // capacity of Ceph, of which the node needs nothing.
 func (m *model) reserveDisk() string {
 	if _, set := m.options["DEFAULT"]["reserved_host_disk_mb"]; set || m.spec.Storage != nil {
@@ -191,7 +191,7 @@ func (m *model) vtpm() string {
 	if m.plane.access.KeyManager == nil || !m.libvirtManaged() {
 		return ""
 	}
-	return vtpmOffered
+	return vtpmMarker
 }
 
 // secretSecurity returns the allowed values of hw:tpm_secret_security, in releases that have the choice: who may read the passphrase of a
@@ -266,7 +266,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 	return daemon{
 		app: "nova", component: computeComponent,
 		pod: workload.Pod{
-			UserID: nobody, Containers: []corev1.Container{c}, GraceSeconds: workload.Grace(compute.TerminationGracePeriod),
+			UserID: agentUser, Containers: []corev1.Container{c}, GraceSeconds: workload.Grace(compute.TerminationGracePeriod),
 			Annotations: m.credentialAnnotations(m.computeCredentials()...),
 			Volumes: slices.Insert([]corev1.Volume{
 				workload.ConfigVolume("config", config.revision()),

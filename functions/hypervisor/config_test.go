@@ -19,8 +19,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
-// onNodes are groups of options that services' packages register where they run on nodes, and do not list: the rights of helpers, and what
-// plugs virtual machines into the switch. The agent's own are in files that are its own.
+// onNodes are the option groups that Python packages on nodes register, and the services do not list: rights of helpers, and the plug-ins
+// of the switch. Options of the agent itself are in separate files.
 var onNodes = map[string][]string{
 	"nova":    {"nova_sys_admin", "vif_plug_ovs_privileged", "privsep_osbrick", "os_vif_ovs"},
 	"neutron": {"privsep", "privsep_dhcp_release", "privsep_ovs_vsctl", "privsep_namespace", "privsep_conntrack", "privsep_link", "agent", "ovs"},
@@ -33,25 +33,26 @@ var ofAgents = map[string]bool{
 	"DEFAULT agent_mode": true, "DEFAULT enable_metadata_proxy": true, "DEFAULT enable_isolated_metadata": true, "DEFAULT ovs_use_veth": true,
 }
 
-// TestOptions: Nova and Neutron of every release know what their processes on nodes are told, in files and by the environment.
+// TestOptions verifies that Nova and Neutron of every release have the options that processes on nodes are configured with, by files and
+// environment variables.
 func TestOptions(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r)+" agents", func(t *testing.T) {
-			w := world(more(served), "tenant-a", objects(theirClaim, strings.ReplaceAll(byAgents, `"2025.2"`, `"`+string(r)+`"`))...)
+			w := newCluster(more(served), "tenant-a", objects(planeClaim, strings.ReplaceAll(byAgents, `"2025.2"`, `"`+string(r)+`"`))...)
 			if checked := checkOptions(t, w, r); checked < 100 {
 				t.Errorf("only %d options are set", checked)
 			}
 		})
-		cards := world(more(carded), "tenant-a", objects(theirClaim, strings.ReplaceAll(withCards, `"2025.2"`, `"`+string(r)+`"`))...)
+		cards := newCluster(more(carded), "tenant-a", objects(planeClaim, strings.ReplaceAll(withCards, `"2025.2"`, `"`+string(r)+`"`))...)
 		if checked := checkOptions(t, cards, r); checked < 60 {
 			t.Errorf("%s: only %d options are set with cards", r, checked)
 		}
-		w := world(more(`cpu: {mode: custom, models: [EPYC], allocationRatio: 4, sharedSet: "2"}, memory: {allocationRatio: 2, reserved: 1Gi}, `+
+		w := newCluster(more(`cpu: {mode: custom, models: [EPYC], allocationRatio: 4, sharedSet: "2"}, memory: {allocationRatio: 2, reserved: 1Gi}, `+
 			`traits: [CUSTOM_A], pciDevices: [{name: a, vendorID: 10de, productID: 20b5}], `+
 			`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}, `+
 			`virtualization: {liveMigration: {bandwidthPerMigration: 1Gi, parallelOutboundMigrationsPerNode: 2, completionTimeoutPerGiB: 9, `+
 			`maxDowntimeMilliseconds: 100}}`),
-			"tenant-a", objects(theirClaim, strings.ReplaceAll(controlPlaneYAML, `"2025.2"`, `"`+string(r)+`"`), storageClaim, storageXR)...)
+			"tenant-a", objects(planeClaim, strings.ReplaceAll(controlPlaneYAML, `"2025.2"`, `"`+string(r)+`"`), storageClaim, storageXR)...)
 		checked := checkOptions(t, w, r)
 		nova, err := registry.For("nova", string(r))
 		if err != nil {
@@ -107,8 +108,8 @@ func isOnNodes(app, group, option string) bool {
 	return slices.Contains(onNodes[app], group) || app == "neutron" && ofAgents[group+" "+option]
 }
 
-// TestConflict: the API server takes every object, as it is composed and, where that is an Object of provider-kubernetes, the one inside.
-func TestConflict(t *testing.T) {
+// TestObjects_MatchSchemas verifies that the API server accepts every object, and the manifest in an Object of provider-kubernetes.
+func TestObjects_MatchSchemas(t *testing.T) {
 	set := crds.Load(t)
 	own, err := definition.All()
 	if err != nil {
@@ -141,8 +142,8 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestPrivileges: no container is privileged, each says why it may do what it may, and what carries virtual machines is not replaced by
-// itself.
+// TestPrivileges verifies that no container is privileged, that each gives a reason for its rights, and that pods which carry servers are
+// not replaced automatically.
 func TestPrivileges(t *testing.T) {
 	w, _ := kind.Ready(t, "slices")
 	capabilities := map[string]int{
@@ -181,7 +182,7 @@ func TestPrivileges(t *testing.T) {
 				t.Errorf("%s: %s has %v", name, c.Name, s.Capabilities)
 			}
 			if !strings.Contains(set.Spec.Template.Annotations["crossplane.c5c3.io/privileges"], c.Name+": ") {
-				t.Errorf("%s: nobody says why %s may do it", name, c.Name)
+				t.Errorf("%s: container %s gives no reason for its rights", name, c.Name)
 			}
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // consumerResource is the RemoteConsumer by which the pool reports the credentials of its pods to the control plane, and reads the current
@@ -61,11 +61,11 @@ func (m *model) remoteConsumer() compose.Resource {
 	for _, secret := range m.credentials() {
 		spec.Credentials = append(spec.Credentials, c5c3v1.ConsumedCredential{SecretName: secret, ObservedID: m.distributedCredential(secret)})
 	}
-	return m.theirs(compose.Resource{Name: consumerResource, Object: c5c3.RemoteConsumer(m.novaNamespaceMeta(loginsName), spec)})
+	return m.inPlaneCluster(compose.Resource{Name: consumerResource, Object: c5c3.RemoteConsumer(m.novaNamespaceMeta(loginsName), spec)})
 }
 
 // targetCredential returns the ID of the credential that pods must use: the current one or, while that is unknown, the one that the pods
-// were configured with. Empty: none is known yet.
+// were configured with. Empty: not reported yet.
 func (m *model) targetCredential(secret common.ObjectName) string {
 	if id := m.credentialIn(secret, "currentID", "status", "credentials"); id != "" {
 		return id
@@ -79,12 +79,12 @@ func (m *model) targetCredential(secret common.ObjectName) string {
 }
 
 // distributedCredential returns the last credential that all pods of all DaemonSets had while each node had a pod of the current revision.
-// It stays until a later one is distributed in the same way. Empty: there was none.
+// It stays until a later one is distributed in the same way. Empty: no previous one.
 func (m *model) distributedCredential(secret common.ObjectName) string {
-	rule, _ := ready.For(daemonSet)
+	rule, _ := readiness.Rules.For(daemonSet)
 	id, complete := "", true
 	for _, set := range m.usersOf(secret) {
-		o, existing := m.seen.Get(set)
+		o, existing := m.observed.Get(set)
 		reported := m.currentCredential(set, secret)
 		complete = complete && existing && reported != "" && (id == "" || reported == id) && rule.Check(o).Ready
 		id = reported
@@ -97,7 +97,7 @@ func (m *model) distributedCredential(secret common.ObjectName) string {
 
 // credentialIn returns a field of a list of the observed RemoteConsumer, which has an entry for each Secret.
 func (m *model) credentialIn(secret common.ObjectName, field string, list ...string) string {
-	o, ok := m.seen.Get(consumerResource)
+	o, ok := m.observed.Get(consumerResource)
 	if !ok {
 		return ""
 	}
@@ -113,7 +113,7 @@ func (m *model) credentialIn(secret common.ObjectName, field string, list ...str
 
 // currentCredential returns the credential ID that the pods of a DaemonSet are annotated with.
 func (m *model) currentCredential(set string, secret common.ObjectName) string {
-	o, ok := m.seen.Get(set)
+	o, ok := m.observed.Get(set)
 	if !ok {
 		return ""
 	}

@@ -37,55 +37,55 @@ func TestCredentials(t *testing.T) {
 	usual := map[string]string{queue: "id-of-nova-cell1-queue", credential: "id-of-nova-credential"}
 	rolling := map[string]any{"desiredNumberScheduled": 3.0, "updatedNumberScheduled": 1.0, "numberAvailable": 3.0}
 	down := map[string]any{"desiredNumberScheduled": 3.0, "updatedNumberScheduled": 3.0, "numberAvailable": 2.0}
-	nobody := map[string]any{"desiredNumberScheduled": 0.0, "updatedNumberScheduled": 0.0, "numberAvailable": 0.0}
+	noNodes := map[string]any{"desiredNumberScheduled": 0.0, "updatedNumberScheduled": 0.0, "numberAvailable": 0.0}
 	for name, tc := range map[string]struct {
 		reason string
 		// inUse is the control plane's current credential of the queue. Empty: it is unknown.
 		inUse string
-		// told is the credential in the queue's pod templates, and later in those of a slice if it differs. status is the status of their
+		// configured is the credential in the queue's pod templates, and ofSlice in the pod templates of a slice if it differs. status is the status of their
 		// DaemonSets.
-		told, ofSlice string
-		status        map[string]any
+		configured, ofSlice string
+		status              map[string]any
 		// reported is the previously reported credential.
 		reported string
-		// wanted is the expected credential in pod templates, and has the expected reported one.
-		wanted, has string
+		// want is the expected credential in pod templates, and has the expected reported one.
+		want, has string
 	}{
 		"Same": {
-			reason: "Nothing was replaced.", inUse: "q1", told: "q1", reported: "q1", wanted: "q1", has: "q1",
+			reason: "Nothing was replaced.", inUse: "q1", configured: "q1", reported: "q1", want: "q1", has: "q1",
 		},
 		"Replaced": {
-			reason: "All have the earlier one, and are to have the next.", inUse: "q2", told: "q1", reported: "q1", wanted: "q2", has: "q1",
+			reason: "All have the earlier one, and are to have the next.", inUse: "q2", configured: "q1", reported: "q1", want: "q2", has: "q1",
 		},
 		"Rolling": {
-			reason: "Some nodes have the earlier one still.", inUse: "q2", told: "q2", status: rolling, reported: "q1", wanted: "q2", has: "q1",
+			reason: "Some nodes have the earlier one still.", inUse: "q2", configured: "q2", status: rolling, reported: "q1", want: "q2", has: "q1",
 		},
 		"Done": {
-			reason: "All nodes have the next one.", inUse: "q2", told: "q2", reported: "", wanted: "q2", has: "q2",
+			reason: "All nodes have the next one.", inUse: "q2", configured: "q2", reported: "", want: "q2", has: "q2",
 		},
 		"NodeDown": {
-			reason: "A node that is down may have the earlier one.", inUse: "q2", told: "q2", status: down, reported: "", wanted: "q2",
+			reason: "A node that is down may have the earlier one.", inUse: "q2", configured: "q2", status: down, reported: "", want: "q2",
 		},
 		"NodeDownLater": {
-			reason: "It had the next one before it went down.", inUse: "q2", told: "q2", status: down, reported: "q2", wanted: "q2", has: "q2",
+			reason: "It had the next one before it went down.", inUse: "q2", configured: "q2", status: down, reported: "q2", want: "q2", has: "q2",
 		},
 		"OneSlice": {
-			reason: "Nodes of a slice have the earlier one.", inUse: "q2", told: "q2", ofSlice: "q1", reported: "q1", wanted: "q2", has: "q1",
+			reason: "Nodes of a slice have the earlier one.", inUse: "q2", configured: "q2", ofSlice: "q1", reported: "q1", want: "q2", has: "q1",
 		},
 		"Later": {
-			reason: "One more is in use before the last one is everywhere.", inUse: "q3", told: "q2", ofSlice: "q1", reported: "q0", wanted: "q3", has: "q0",
+			reason: "One more is in use before the last one is everywhere.", inUse: "q3", configured: "q2", ofSlice: "q1", reported: "q0", want: "q3", has: "q0",
 		},
 		"NoNodes": {
-			reason: "Where there are no nodes, none has an earlier one.", inUse: "q2", told: "q2", status: nobody, wanted: "q2", has: "q2",
+			reason: "Where there are no nodes, none has an earlier one.", inUse: "q2", configured: "q2", status: noNodes, want: "q2", has: "q2",
 		},
 		"Silent": {
-			reason: "As long as nobody says which one is in use, pods stay as they are.", told: "q1", reported: "q1", wanted: "q1", has: "q1",
+			reason: "While the current credential is unknown, pods are not changed.", configured: "q1", reported: "q1", want: "q1", has: "q1",
 		},
 	} {
 		for _, cluster := range []string{"", "east"} {
 			t.Run(name+" "+cluster, func(t *testing.T) {
-				spec := elsewhere(more(`slices: [{name: edge, nodeSelector: {tier: edge}}]`), cluster)
-				w := world(spec, "tenant-a", objects(theirClaim, controlPlaneYAML, storageClaim, storageXR)...)
+				spec := inCluster(more(`slices: [{name: edge, nodeSelector: {tier: edge}}]`), cluster)
+				w := newCluster(spec, "tenant-a", objects(planeClaim, controlPlaneYAML, storageClaim, storageXR)...)
 				if err := w.Run(func(simulate.Step) {}); err != nil {
 					t.Fatal(err)
 				}
@@ -102,7 +102,7 @@ func TestCredentials(t *testing.T) {
 					delete(status, "credentials")
 				}
 				put()
-				for set, reported := range map[string]string{"nova-compute": tc.told, "nova-compute-slice-edge": tc.told} {
+				for set, reported := range map[string]string{"nova-compute": tc.configured, "nova-compute-slice-edge": tc.configured} {
 					o, put := inside(t, w, set)
 					if strings.Contains(set, "slice") && tc.ofSlice != "" {
 						reported = tc.ofSlice
@@ -115,8 +115,8 @@ func TestCredentials(t *testing.T) {
 				for _, set := range []string{"nova-compute", "nova-compute-slice-edge"} {
 					template := composed(t, w, set)["spec"].(map[string]any)["template"].(map[string]any)
 					annotations := template["metadata"].(map[string]any)["annotations"].(map[string]any)
-					if got := annotations["credentials.c5c3.io/"+queue]; got != tc.wanted {
-						t.Errorf("%s\n%s is made for %v, want %s", tc.reason, set, got, tc.wanted)
+					if got := annotations["credentials.c5c3.io/"+queue]; got != tc.want {
+						t.Errorf("%s\n%s is made for %v, want %s", tc.reason, set, got, tc.want)
 					}
 				}
 				want := map[string]string{credential: usual[credential], queue: tc.has}

@@ -76,7 +76,7 @@ func (m *model) controllerDaemon(g *group, config files, component, options stri
 	return daemon{
 		app: "ovn", component: component, agent: controllerComponent,
 		pod: workload.Pod{
-			UserID: nobody, Containers: []corev1.Container{c},
+			UserID: agentUser, Containers: []corev1.Container{c},
 			Volumes: []corev1.Volume{
 				workload.ConfigVolume("config", config.revision()),
 				m.secretVolume("tls", common.ObjectName(m.clientSecret()), certificate.CAKey, certificate.CertKey, certificate.KeyKey),

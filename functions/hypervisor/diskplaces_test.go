@@ -20,8 +20,9 @@ func storageIn(cluster string) string {
 	return strings.Replace(storageXR, "  claimRef", "  cluster: {ref: {name: "+cluster+"}}\n  claimRef", 1)
 }
 
-// TestDisksInOtherCluster: the key of the pool's user comes from the cluster that Ceph is in to the one that nodes are in: within one by rights to
-// get it and no other, and between two through the store, to an entry of this pool. The store is open to the pool only where it takes it.
+// TestDisksInOtherCluster verifies how the key of the pool's user is copied from the cluster of Ceph to the cluster of the nodes: within a
+// cluster with the right to read this Secret only, between clusters through an entry of this pool in the secret store. The store is
+// accessible to the pool only if it is used.
 func TestDisksInOtherCluster(t *testing.T) {
 	const (
 		key   = "storage-key-rook-ceph-client-cloud-nova"
@@ -31,7 +32,7 @@ func TestDisksInOtherCluster(t *testing.T) {
 	for _, nodes := range []string{"", "here", "east", "west"} {
 		for _, ceph := range []string{"", "here", "east", "west"} {
 			t.Run(fmt.Sprintf("nodes in %q, Ceph in %q", nodes, ceph), func(t *testing.T) {
-				w := world(elsewhere(inPool, nodes), "tenant-a", objects(theirClaim, theirsIn(nodes), storageClaim, storageIn(ceph))...)
+				w := newCluster(inCluster(inPool, nodes), "tenant-a", objects(planeClaim, controlPlaneIn(nodes), storageClaim, storageIn(ceph))...)
 				w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + public + `}`)
 				if err := w.Run(func(simulate.Step) {}); err != nil {
 					t.Fatal(err)
@@ -74,31 +75,32 @@ func TestDisksInOtherCluster(t *testing.T) {
 	}
 }
 
-// TestDisksInOtherClusterValidation: a Ceph that nodes do not reach, a key that does not come, and a cluster that is there no more.
+// TestDisksInOtherClusterValidation verifies that an unreachable Ceph cluster, a key that cannot be copied, and a removed cluster are
+// rejected.
 func TestDisksInOtherClusterValidation(t *testing.T) {
 	storeless := strings.Replace(strings.Replace(open, "pullSecrets: [registry]", "pullSecrets: []", 1),
 		"secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1)
 	pods := func(cluster string) string {
 		return strings.Replace(storageIn(cluster), "    fsid:", "    podNetwork: true\n    fsid:", 1)
 	}
-	for name, tc := range map[string]struct{ reason, platform, nodes, storage, field, words string }{
-		"Pods":      {"They are in another cluster.", open, "", pods("west"), "spec.storage.clusterRef", "name a StorageCluster with network.host or one in the nodes' cluster"},
+	for name, tc := range map[string]struct{ reason, platform, nodes, storage, field, message string }{
+		"Pods":      {"They are in another cluster.", open, "", pods("west"), "spec.storage.clusterRef", "select a StorageCluster with network.host or one in the nodes' cluster"},
 		"Beside":    {"They are in the nodes' own.", open, "east", pods("east"), "", ""},
-		"Storeless": {"Nothing brings the key.", storeless, "", storageIn("west"), "spec.storage", "keys of a StorageCluster come to another cluster through the platform's secret store"},
-		"Same":      {"It is there already.", storeless, "east", storageIn("east"), "", ""},
+		"Storeless": {"The key cannot be copied.", storeless, "", storageIn("west"), "spec.storage", "keys of a StorageCluster are copied to another cluster through the platform's secret store"},
+		"Same":      {"The key is in the same cluster.", storeless, "east", storageIn("east"), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(elsewhere(inPool, tc.nodes), "tenant-a", objects(theirClaim, theirsIn(tc.nodes), storageClaim, tc.storage)...)
+			w := newCluster(inCluster(inPool, tc.nodes), "tenant-a", objects(planeClaim, controlPlaneIn(tc.nodes), storageClaim, tc.storage)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + tc.platform + `}`)
 			err := w.Run(func(simulate.Step) {})
 			if tc.field != "" {
-				refused(t, tc.reason, err, tc.field, tc.words)
+				wantError(t, tc.reason, err, tc.field, tc.message)
 			} else if err != nil {
 				t.Errorf("%s\n%v", tc.reason, err)
 			}
 		})
 	}
-	w := world(elsewhere(inPool, ""), "tenant-a", objects(theirClaim, controlPlaneYAML, storageClaim, storageIn("west"))...)
+	w := newCluster(inCluster(inPool, ""), "tenant-a", objects(planeClaim, controlPlaneYAML, storageClaim, storageIn("west"))...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +109,6 @@ func TestDisksInOtherClusterValidation(t *testing.T) {
 	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + without + `}`)
 	rsp := New().Run(w.Request())
 	if got := rsp.Results; len(rsp.Composed) > 0 || len(got) != 2 || !strings.Contains(got[0].GetMessage(), `the StorageCluster is in cluster "west"`) {
-		t.Errorf("of %d objects %d are composed, and it says %v", len(before), len(rsp.Composed), got)
+		t.Errorf("%d objects before, %d composed, results %v", len(before), len(rsp.Composed), got)
 	}
 }

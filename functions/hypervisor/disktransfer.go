@@ -26,8 +26,8 @@ const (
 	diskTransferTLS = "/etc/disk-transfer"
 )
 
-// diskTransfer builds the authority, the certificate, and the server on each node. The authority is not that of live migration: the key of
-// a disk transfer opens no libvirt.
+// diskTransfer builds the authority, the certificate, and the server on each node. The authority differs from the one of live migration:
+// the key of a disk transfer opens no libvirt.
 func diskTransfer(m *model) ([]compose.Stage, error) {
 	config := files{diskTransferComponent, map[string]string{
 		diskTransferFile: diskTransferScript, "disk-transfer.sh": diskTransferWrapper, "address.sh": addressScript,
@@ -57,7 +57,7 @@ func (m *model) diskTransferService() *corev1.Service {
 // diskTransferEnv returns the variables of the server and of the client.
 func (m *model) diskTransferEnv() []corev1.EnvVar {
 	return []corev1.EnvVar{
-		{Name: "TLS", Value: diskTransferTLS}, {Name: "PEER", Value: m.instance}, {Name: "DOMAIN", Value: m.peers()},
+		{Name: "TLS", Value: diskTransferTLS}, {Name: "PEER", Value: m.instance}, {Name: "DOMAIN", Value: m.nodeDomain()},
 		{Name: "PORT", Value: strconv.Itoa(diskTransferPort)}, {Name: "SERVICE", Value: diskTransferComponent + "." + m.instance + ".svc"},
 	}
 }
@@ -84,7 +84,7 @@ func (m *model) diskTransferDaemon(g *group, config files) daemon {
 	return daemon{
 		app: "nova", component: diskTransferComponent,
 		pod: workload.Pod{
-			UserID: nobody, Containers: []corev1.Container{c}, GraceSeconds: new(int64(longestTransfer)),
+			UserID: agentUser, Containers: []corev1.Container{c}, GraceSeconds: new(int64(longestTransfer)),
 			Volumes: []corev1.Volume{workload.ConfigVolume("config", config.revision()), diskTransferVolume()},
 		},
 		privileges: []workload.Privilege{{
@@ -109,6 +109,6 @@ func (m *model) nodeAuthority(component string) []compose.Stage {
 		{{Name: selfSigned, Object: certificate.SelfSigned(m.meta(selfSigned))}},
 		{{Name: ca, Object: certificate.Authority(m.meta(ca), selfSigned)}},
 		{{Name: component + "-issuer", Object: certificate.CAIssuer(m.meta(ca), ca)}},
-		{{Name: component + "-certificate", Object: certificate.Peer(m.meta(tls), issuer, m.instance, "*."+m.peers())}},
+		{{Name: component + "-certificate", Object: certificate.Peer(m.meta(tls), issuer, m.instance, "*."+m.nodeDomain())}},
 	}
 }

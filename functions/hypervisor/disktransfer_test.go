@@ -154,7 +154,7 @@ func (n *transferNode) path(parts ...string) string {
 	return filepath.Join(append([]string{n.instances}, parts...)...)
 }
 
-// TestDiskTransfer: each command of Nova's drivers SshDriver and copy_image has its effect on the other node, and on no other.
+// TestDiskTransfer verifies that each command of Nova's SshDriver and copy_image changes only the target node.
 func TestDiskTransfer(t *testing.T) {
 	pool := newTransferPool(t)
 	folder := pool.issue(t, "pool", "*."+transferDomain)
@@ -196,7 +196,7 @@ func TestDiskTransfer(t *testing.T) {
 	}{
 		{"a server that the node does not have", ssh("touch", server+"/a.tmp"), nil, "No such file"},
 		{"the folder of a server", ssh("mkdir", "-p", server), []string{"."}, ""},
-		{"it is there already", ssh("mkdir", "-p", server), []string{"."}, ""},
+		{"it exists already", ssh("mkdir", "-p", server), []string{"."}, ""},
 		{"a file by which Nova looks whether nodes share a folder", ssh("touch", server+"/a.tmp"), []string{".", "a.tmp"}, ""},
 		{"that file is removed", ssh("rm", server+"/a.tmp"), []string{"."}, ""},
 		{"a disk", []string{"scp", "-r", source, node + ":" + server + "/disk"}, []string{".", "disk"}, ""},
@@ -253,8 +253,8 @@ func TestDiskTransfer(t *testing.T) {
 	}
 }
 
-// TestDiskTransfer_Refused: a peer that speaks the protocol itself reaches nothing but what Nova needs.
-func TestDiskTransfer_Refused(t *testing.T) {
+// TestDiskTransfer_RestrictsPeers verifies that a malicious peer can access only the paths that Nova needs.
+func TestDiskTransfer_RestrictsPeers(t *testing.T) {
 	pool, other := newTransferPool(t), newTransferPool(t)
 	folder := pool.issue(t, "pool", "*."+transferDomain)
 	n := newTransferNode(t, folder)
@@ -285,7 +285,7 @@ func TestDiskTransfer_Refused(t *testing.T) {
 		"no server":      {"Only folders of servers are made.", "mkdir", n.path("other")},
 		"a server":       {"A file must not take the place of a folder.", "put", server},
 		"empty name":     {"A path has no empty name.", "put", server + "//disk"},
-		"hidden":         {"Files of a transfer that goes on have such names.", "put", server + "/.disk.part"},
+		"hidden":         {"Files of an active transfer have such names.", "put", server + "/.disk.part"},
 		"new line":       {"Logs are lines.", "put", server + "/disk\nput"},
 		"deep":           {"No file of a server is that deep.", "mkdir", server + "/a/b/c/d/e/f"},
 		"link":           {"A link leads out of the folder.", "put", server + "/link/kept"},
@@ -295,7 +295,7 @@ func TestDiskTransfer_Refused(t *testing.T) {
 		"folder as file": {"A folder is removed as such.", "rm", server},
 		"read a disk":    {"Disks are sent by their own node only.", "get", server + "/disk"},
 		"read a link":    {"A link leads out of the folder.", "get", server + "/kernel"},
-		"read elsewhere": {"Nothing else of the node is read.", "get", "/etc/passwd"},
+		"other path":     {"Other files of the node cannot be read.", "get", "/etc/passwd"},
 		"read up":        {"Nothing else of the node is read.", "get", n.path("_base") + "/../" + transferServer + "/disk"},
 		"read a folder":  {"Only files are read.", "get", n.path("_base")},
 		"shell":          {"There are no other operations.", "exec", server},
@@ -303,7 +303,7 @@ func TestDiskTransfer_Refused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if answer, err := n.request(folder, tc.operation, tc.path); err != nil || answer["error"] == nil {
-				t.Errorf("%s It answers %v, %v", tc.reason, answer, err)
+				t.Errorf("%s Response %v, %v", tc.reason, answer, err)
 			}
 			if diff := cmp.Diff(before, tree(t, n.instances)); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s", tc.reason, diff)
@@ -317,7 +317,7 @@ func TestDiskTransfer_Refused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if answer, err := n.request(folder, "rmdir", server); err == nil {
-				t.Errorf("it answers %v", answer)
+				t.Errorf("response %v", answer)
 			}
 			if diff := cmp.Diff(before, tree(t, n.instances)); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
@@ -349,7 +349,7 @@ func TestDiskTransfer_Refused(t *testing.T) {
 			write(t, filepath.Join(folder, file), string(data))
 		}
 		if answer, err := n.request(revoked, "hello", ""); err == nil {
-			t.Errorf("a key of before opens the node: %v", answer)
+			t.Errorf("a previous key is accepted: %v", answer)
 		}
 		if answer, err := n.request(folder, "hello", ""); err != nil || answer["node"] != "node-2" {
 			t.Errorf("the next key does not open the node: %v, %v", answer, err)
@@ -357,7 +357,8 @@ func TestDiskTransfer_Refused(t *testing.T) {
 	})
 }
 
-// TestDiskTransfer_Interrupted: a file has its name only when it is complete, and a server that is terminated completes what has begun.
+// TestDiskTransfer_Interrupted verifies that a file has its final name only when it is complete, and that a terminating server completes
+// active transfers.
 func TestDiskTransfer_Interrupted(t *testing.T) {
 	folder := newTransferPool(t).issue(t, "pool", "*."+transferDomain)
 	n := newTransferNode(t, folder)
@@ -365,7 +366,7 @@ func TestDiskTransfer_Interrupted(t *testing.T) {
 	if err := os.MkdirAll(server, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	begin := func() *tls.Conn {
+	dial := func() *tls.Conn {
 		connection, err := n.connect(folder)
 		if err != nil {
 			t.Fatal(err)
@@ -380,8 +381,8 @@ func TestDiskTransfer_Interrupted(t *testing.T) {
 		}
 		return connection
 	}
-	lost := begin()
-	if err := lost.Close(); err != nil {
+	interrupted := dial()
+	if err := interrupted.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for start := time.Now(); len(tree(t, server)) > 1; time.Sleep(20 * time.Millisecond) {
@@ -389,7 +390,7 @@ func TestDiskTransfer_Interrupted(t *testing.T) {
 			t.Fatal(tree(t, server))
 		}
 	}
-	connection := begin()
+	connection := dial()
 	if err := n.process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -428,7 +429,7 @@ func errorsOf(errs ...error) error {
 	return nil
 }
 
-// tree returns the paths below a folder. Nil: there is none.
+// tree returns the paths below a folder, or nil if the folder does not exist.
 func tree(t *testing.T, root string) []string {
 	t.Helper()
 	var out []string

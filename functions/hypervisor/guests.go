@@ -6,7 +6,7 @@ import "github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 const pciePorts = 24
 
 // guestOptions returns the defaults of servers' hardware and of live migration. A claim may override them (agents.novaCompute.config).
-// docs/hypervisors.md compares them with kolla-ansible and RHOSO.
+// docs/reference/hypervisor-defaults.md compares them with kolla-ansible and RHOSO.
 func guestOptions() oslo.Config {
 	return oslo.Config{
 		"libvirt": {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestGuestsAreOfTodaysMachineTypes(t *testing.T) {
+func TestGuests_UseCurrentMachineTypes(t *testing.T) {
 	got := guestOptions()
 	for _, tc := range []struct {
 		reason, group, option string

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"github.com/c5c3/crossplane-cobaltcore/apis"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
@@ -23,8 +22,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
@@ -32,10 +31,10 @@ import (
 // New returns the function of XHypervisorCluster composite resources.
 func New() function.Runner {
 	return function.Kind[hypervisorv1.HypervisorCluster, *model]{
-		Graph: graph, Requires: requires, Derive: derive, Target: place, Status: status,
+		Graph: graph, Rules: readiness.Rules, Requires: requires, Derive: derive, Target: place, Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{
-			{Type: volumesAttachable, Verdict: (*model).attachableBackends}, {Type: nodesCleared, Verdict: said("Cleared")},
-			{Type: nodesEvicted, Verdict: said("Evicted")}, {Type: noVirtualMachines, Verdict: (*model).empty},
+			{Type: volumesAttachable, Verdict: (*model).attachableBackends}, {Type: nodesCleared, Verdict: nodesCondition("Cleared")},
+			{Type: nodesEvicted, Verdict: nodesCondition("Evicted")}, {Type: noVirtualMachines, Verdict: (*model).empty},
 			{Type: reservedMemorySufficient, Verdict: (*model).memorySufficient},
 		},
 	}
@@ -173,15 +172,15 @@ type model struct {
 	plane    controlPlaneInfo
 	// disks are the disks of servers in a Ceph pool. Empty if disks are on the nodes.
 	disks diskUse
-	// groups has one entry per slice, and one for the remaining nodes.
+	// groups lists the slices, and the group of the remaining nodes.
 	groups []group
 	images images
 	// logins are the Secrets of the control plane that are copied to the pool; pulls are the image pull secrets.
 	logins tenantsecret.Set
 	pulls  struct{ ofPlatform, ofClaim tenantsecret.Set }
-	// pullSecrets are the image pull secrets of pods, platformPulls those of pods with rights of the platform.
+	// pullSecrets are the image pull secrets of pods, platformPulls the secrets of pods with rights of the platform.
 	pullSecrets, platformPulls []common.ObjectName
-	seen                       observe.State
+	observed                   observe.State
 	// options are the settings of nova-compute that the spec sets as free-form configuration.
 	options oslo.Config
 }
@@ -194,14 +193,14 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	if err := admission.Check(in.Required); err != nil {
 		return nil, err
 	}
-	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Observed}
+	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, observed: in.Observed}
 	if m.claim.Name == "" {
 		// A composite resource without a claim belongs to the platform team.
 		m.claim.Name = in.XR.Name
 	}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
-	if err := errors.Join(checkImplemented(&m.spec), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target()); err != nil {
+	if err := errors.Join(m.checkVirtualization(), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target()); err != nil {
 		return nil, err
 	}
 	if m.groups, err = m.assignNodeGroups(); err != nil {
@@ -239,26 +238,17 @@ func setDefaults(s *hypervisorv1.HypervisorClusterSpec) {
 	}
 }
 
-// checkImplemented rejects fields of the API that are not implemented. Admission rejects most of them; this check applies when a different
-// version of the XRD is installed.
-func checkImplemented(s *hypervisorv1.HypervisorClusterSpec) error {
+// checkVirtualization validates the hypervisor software. Admission rejects evictOnCordon without libvirt of the pool, too.
+func (m *model) checkVirtualization() error {
 	var errs []error
-	limit.Walk("spec", s, func(field string, _ any) {
-		if apis.IsUnimplemented("HypervisorCluster", field) && field != "spec.deletionPolicy" {
-			errs = append(errs, invalid.Field(field, "this is not built yet in this version; leave it out"))
-		}
-	})
-	if s.DeletionPolicy == common.DeletionPolicyDelete {
-		errs = append(errs, invalid.Field("spec.deletionPolicy",
-			"what virtual machines leave on nodes is not removed yet in this version; say Retain"))
+	v := m.spec.Virtualization
+	if v.EvictOnCordon && v.Libvirt.Mode != managed {
+		errs = append(errs, invalid.Field("spec.virtualization.evictOnCordon", "requires libvirt.mode Managed: with mode Host it is unknown "+
+			"whether servers can be live-migrated; set libvirt.mode to Managed, or remove evictOnCordon"))
 	}
-	if s.Virtualization.EvictOnCordon && s.Virtualization.Libvirt.Mode != managed {
-		errs = append(errs, invalid.Field("spec.virtualization.evictOnCordon", "with libvirt.mode Host nobody here knows whether virtual "+
-			"machines move; say Managed, or leave it out"))
-	}
-	if s.Virtualization.Driver == "cloud-hypervisor" {
-		errs = append(errs, invalid.Field("spec.virtualization.driver", "Nova as it is released does not drive Cloud Hypervisor, and how "+
-			"one that does is told to is not known in this version; say kvm or qemu"))
+	if v.Driver == "cloud-hypervisor" {
+		errs = append(errs, invalid.Field("spec.virtualization.driver",
+			"no released version of Nova supports Cloud Hypervisor; set driver to kvm or qemu"))
 	}
 	return errors.Join(errs...)
 }
@@ -270,8 +260,8 @@ func (m *model) known() bool { return m.plane.cell != nil }
 // without it would remove the pods.
 func (m *model) checkInputsKnown() error {
 	for _, name := range []string{switchComponent, computeComponent} {
-		if _, ok := m.seen.Get(name); ok {
-			return errors.New("what was known of the control plane is lost, and pods of the pool are there; nothing is changed until the " +
+		if _, ok := m.observed.Get(name); ok {
+			return errors.New("the recorded state of the control plane is missing although pods of the pool exist; no changes are made until the " +
 				"control plane reports again: " + m.plane.waits)
 		}
 	}

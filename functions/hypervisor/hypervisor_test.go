@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
@@ -20,17 +20,17 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 var kind = servicetest.Kind{
 	KeepsNoData:      true,
-	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XHypervisorCluster"},
+	GroupVersionKind: hypervisorv1.CompositeGroupVersionKind,
 	Runner:           New(), Name: "hypervisors-x7d2f",
 	Cluster: func(w *simulate.Cluster) {
-		around(w, "tenant-a", objects(theirClaim, controlPlaneYAML, storageClaim, storageXR, agentsClaim, agentsXR, cardsClaim, cardsXR)...)
+		around(w, "tenant-a", objects(planeClaim, controlPlaneYAML, storageClaim, storageXR, agentsClaim, agentsXR, cardsClaim, cardsXR)...)
 	},
 }
 
 const (
 	// cloud is the instance of the control plane.
 	cloud = "tenant-a-cloud-aab838129d70f8f9a33a"
-	// open is a platform without defaults, which allows everything, with clusters and a store for whoever is in one of these.
+	// open is a platform without defaults that allows all values, with clusters and a secret store.
 	open = "{domain: example.com, images: {registry: registry.example.com, pullSecrets: [registry]}, limits: [" + limittest.Everything + "], " +
 		"secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, clusters: [" +
 		"{name: east, providerConfig: east-config, allowedNamespaces: [tenant-a]}, " +
@@ -39,8 +39,8 @@ const (
 		"{name: here, providerConfig: in-cluster, allowedNamespaces: [tenant-a]}]}"
 	// outside are the control plane's physical networks.
 	outside = "{name: external}, {name: storage}, {name: physnet1}, {name: physnet2}, {name: a}"
-	// theirClaim is the control plane's claim, theirs its composite resource.
-	theirClaim = `
+	// planeClaim is the control plane's claim, theirs its composite resource.
+	planeClaim = `
 apiVersion: crossplane.c5c3.io/v1alpha1
 kind: ControlPlaneCluster
 metadata: {namespace: tenant-a, name: cloud}
@@ -125,7 +125,7 @@ status:
 
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }
 
-// around is the world of a claim in a namespace, with what is there besides.
+// around adds a claim in a namespace, and other objects.
 func around(w *simulate.Cluster, namespace string, others ...*structpb.Struct) {
 	spec := w.XR.GetFields()["spec"].GetStructValue()
 	spec.Fields["claimRef"] = structpb.NewStructValue(parsed(`{namespace: ` + namespace + `, name: hypervisors}`))
@@ -143,7 +143,7 @@ func objects(docs ...string) []*structpb.Struct {
 	return out
 }
 
-// parsed is one of YAML, which the test itself wrote.
+// parsed returns an object of YAML.
 func parsed(text string) *structpb.Struct {
 	m := map[string]any{}
 	if err := yaml.UnmarshalStrict([]byte(text), &m); err != nil {
@@ -156,18 +156,18 @@ func parsed(text string) *structpb.Struct {
 	return s
 }
 
-// world is that of a spec, in a namespace.
-func world(spec, namespace string, others ...*structpb.Struct) *simulate.Cluster {
+// newCluster returns a simulated cluster with a spec in a namespace, and other objects.
+func newCluster(spec, namespace string, others ...*structpb.Struct) *simulate.Cluster {
 	w := &simulate.Cluster{Kinds: map[string]function.Runner{kind.GroupKind().String(): New()}}
 	w.XR = parsed("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: XHypervisorCluster, metadata: {name: hypervisors-x7d2f}, spec: " + spec + "}")
 	around(w, namespace, others...)
 	return w
 }
 
-// refused fails unless the error begins with a field and has these words.
-func refused(t *testing.T, reason string, err error, field, words string) {
+// wantError fails unless the error starts with a field and contains a message.
+func wantError(t *testing.T, reason string, err error, field, message string) {
 	t.Helper()
-	if err == nil || !strings.HasPrefix(err.Error(), field+": ") || !strings.Contains(err.Error(), words) {
-		t.Errorf("%s\nerror %v, want one about %s with %q", reason, err, field, words)
+	if err == nil || !strings.HasPrefix(err.Error(), field+": ") || !strings.Contains(err.Error(), message) {
+		t.Errorf("%s\nerror %v, want one about %s with %q", reason, err, field, message)
 	}
 }

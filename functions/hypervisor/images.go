@@ -69,7 +69,7 @@ func (m *model) findImages() error {
 	ofRelease := func(name string, requested *common.Image, field string) string {
 		i := ptr.Deref(requested, common.Image{})
 		if err := release.CheckTag(name, m.plane.release, i.Tag); err != nil {
-			errs = append(errs, invalid.Field(field+".tag", "the control plane says the release, and %s", err))
+			errs = append(errs, invalid.Field(field+".tag", "the release is set by the control plane, and %s", err))
 		}
 		return find(name, release.Override{Repository: i.Repository, Tag: i.Tag, Digest: i.Digest}, field)
 	}
@@ -118,7 +118,7 @@ func (m *model) pullSets() []tenantsecret.Set {
 // hasPullSecrets reports whether pull secrets are or have been copied.
 func (m *model) hasPullSecrets() bool {
 	return slices.ContainsFunc(m.pullSets(), func(s tenantsecret.Set) bool {
-		return len(s.Requests) > 0 || slices.ContainsFunc(m.seen.Names(), s.Has)
+		return len(s.Requests) > 0 || slices.ContainsFunc(m.observed.Names(), s.Has)
 	})
 }
 

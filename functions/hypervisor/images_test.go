@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// composedOf runs a world, and returns what it has composed.
+// composedOf runs a reconciliation, and returns the composed resources.
 func composedOf(t *testing.T, w *simulate.Cluster) map[string]encoded.Struct {
 	t.Helper()
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -44,7 +44,7 @@ func run(all map[string]encoded.Struct) map[string]string {
 	return out
 }
 
-// TestImages: each image is the one that the claim names, or else the platform's, in the version that the control plane's release has.
+// TestImages verifies that the image is the claim's, or by default the platform's, in the version of the control plane's release.
 func TestImages(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)
 	for name, tc := range map[string]struct {
@@ -64,7 +64,7 @@ func TestImages(t *testing.T) {
 			},
 		},
 		"Switch": {
-			"Of the same image, each process has its own.", more(`agents: {openvswitch: {image: {tag: "3.5"}}}`),
+			"Each process of an image can have a different version.", more(`agents: {openvswitch: {image: {tag: "3.5"}}}`),
 			map[string]string{"openvswitch": "registry.example.com/c5c3/ovn:3.5"},
 		},
 		"Controller": {
@@ -72,7 +72,7 @@ func TestImages(t *testing.T) {
 			map[string]string{"ovn-controller": "registry.example.com/c5c3/ovn@" + digest},
 		},
 		"Libvirt": {
-			"What tells it keys is its client.", more("virtualization: {libvirt: {image: {repository: a.example.com/libvirt, tag: '11'}}}"),
+			"The container that sets keys is its client.", more("virtualization: {libvirt: {image: {repository: a.example.com/libvirt, tag: '11'}}}"),
 			map[string]string{"libvirt": "a.example.com/libvirt:11", "volume-keys": "a.example.com/libvirt:11"},
 		},
 		"Compute": {
@@ -99,7 +99,7 @@ func TestImages(t *testing.T) {
 				"disk-transfer":  "registry.example.com/c5c3/nova-compute:32.2.1",
 			}
 			maps.Copy(want, tc.want)
-			got := run(composedOf(t, world(tc.spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)))
+			got := run(composedOf(t, newCluster(tc.spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -107,52 +107,52 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// TestImageRefused: whoever chooses an image of a node has the node, so that a limit has to allow it in so many words; and an image of a
-// release runs with that release alone.
-func TestImageRefused(t *testing.T) {
+// TestImages_RejectsImages verifies that a limit must explicitly allow an image of a node, because such an image controls the node, and
+// that an image of a release requires that release.
+func TestImages_RejectsImages(t *testing.T) {
 	const some = `{name: some, namespaces: ["*"], hypervisorNodes: ["*"], registries: ["*"], hypervisorRegistries: ["a.example.com/{namespace}"]}`
 	const none = `{name: none, namespaces: ["*"], hypervisorNodes: ["*"], registries: ["*"]}`
 	for name, tc := range map[string]struct {
-		reason, limits, spec, field, words string
+		reason, limits, spec, field, message string
 	}{
-		"Repeated": {reason: "The platform's own.", limits: none, spec: more("images: {registry: registry.example.com}")},
-		"Tag":      {reason: "Another version of the platform's own.", limits: none, spec: more("agents: {openvswitch: {image: {tag: '3'}}}")},
+		"Repeated": {reason: "The platform's registry is allowed.", limits: none, spec: more("images: {registry: registry.example.com}")},
+		"Tag":      {reason: "Another version of the platform's image is allowed.", limits: none, spec: more("agents: {openvswitch: {image: {tag: '3'}}}")},
 		"Allowed":  {reason: "A limit allows it.", limits: some, spec: more("images: {registry: a.example.com/tenant-a}")},
 		"Below": {
-			reason: "And what lies below.", limits: some,
+			reason: "The pattern includes paths below it.", limits: some,
 			spec: more("virtualization: {libvirt: {image: {repository: a.example.com/tenant-a/libvirt}}}"),
 		},
 		"Registries": {
-			"What pods without rights may run has not the node.", none, more("images: {registry: a.example.com/tenant-a}"),
+			"A registry for pods without privileges is not allowed on nodes.", none, more("images: {registry: a.example.com/tenant-a}"),
 			"spec.images.registry", `no limit of the platform allows "a.example.com/tenant-a" in namespace "tenant-a"`,
 		},
 		"Neighbour": {
-			"Another tenant's.", some, more("agents: {novaCompute: {image: {repository: a.example.com/tenant-b/nova-compute}}}"),
+			"An image of another tenant is rejected.", some, more("agents: {novaCompute: {image: {repository: a.example.com/tenant-b/nova-compute}}}"),
 			"spec.agents.novaCompute.image.repository", "is not in the hypervisorRegistries that the platform's limit \"some\" allows",
 		},
 		"Alike": {
-			"One that begins alike.", some, more("agents: {metadata: {image: {repository: a.example.com/tenant-ab/agent}}}"),
+			"A path with the same prefix is rejected.", some, more("agents: {metadata: {image: {repository: a.example.com/tenant-ab/agent}}}"),
 			"spec.agents.metadata.image.repository", "is not in the hypervisorRegistries",
 		},
 		"Controller": {
-			"Every image is held to it.", some, more("agents: {ovnController: {image: {repository: b.example.com/ovn}}}"),
+			"The limit applies to all images.", some, more("agents: {ovnController: {image: {repository: b.example.com/ovn}}}"),
 			"spec.agents.ovnController.image.repository", "is not in the hypervisorRegistries",
 		},
 		"Release": {
-			"It would be asked by another Nova.", some, more("agents: {novaCompute: {image: {tag: 33.0.2}}}"),
+			"The release differs from the control plane's.", some, more("agents: {novaCompute: {image: {tag: 33.0.2}}}"),
 			"spec.agents.novaCompute.image.tag", "belongs to OpenStack 2026.1",
 		},
 		"Branch": {
-			"The agent's as well.", some, more("agents: {metadata: {image: {tag: stable-2026.1}}}"),
+			"The same applies to the agent.", some, more("agents: {metadata: {image: {tag: stable-2026.1}}}"),
 			"spec.agents.metadata.image.tag", "stable-2026.1 is the branch of another release",
 		},
 		"Both": {
-			"There is one image.", some, more("agents: {metadata: {image: {tag: 27.0.4, digest: 'sha256:" + strings.Repeat("a", 64) + "'}}}"),
+			"All agents use one image.", some, more("agents: {metadata: {image: {tag: 27.0.4, digest: 'sha256:" + strings.Repeat("a", 64) + "'}}}"),
 			"spec.agents.metadata.image", "give one of them",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(tc.spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: {domain: example.com, images: {registry: registry.example.com}, ` +
 				`limits: [` + tc.limits + `]}}`)
 			err := w.Run(func(simulate.Step) {})
@@ -162,25 +162,26 @@ func TestImageRefused(t *testing.T) {
 				}
 				return
 			}
-			refused(t, tc.reason, err, tc.field, tc.words)
+			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
 }
 
-// TestUpgradeKeeps: when the control plane runs another release, an image of before leaves the pool as it is, and says so.
-func TestUpgradeKeeps(t *testing.T) {
-	w := world(more("agents: {novaCompute: {image: {tag: 32.2.1-p1}}}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+// TestImages_RetainedDuringUpgrade verifies that a pool with an image of a previous release is not changed when the control plane is
+// upgraded, and reports it.
+func TestImages_RetainedDuringUpgrade(t *testing.T) {
+	w := newCluster(more("agents: {novaCompute: {image: {tag: 32.2.1-p1}}}"), "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	before := run(composedOf(t, w))
-	w.RequiredResources = objects(theirClaim, strings.ReplaceAll(controlPlaneYAML, `elease: "2025.2"`, `elease: "2026.1"`))
+	w.RequiredResources = objects(planeClaim, strings.ReplaceAll(controlPlaneYAML, `elease: "2025.2"`, `elease: "2026.1"`))
 	_, err := w.Call(func(simulate.Step) {})
-	refused(t, "Nova of another release.", err, "spec.agents.novaCompute.image.tag", "the control plane says the release")
+	wantError(t, "Nova of another release.", err, "spec.agents.novaCompute.image.tag", "the release is set by the control plane")
 	if got := before["nova-compute"]; got != "registry.example.com/c5c3/nova-compute:32.2.1-p1" {
 		t.Errorf("it ran %s", got)
 	}
 }
 
-// TestPullSecrets: the claim's take the place of the platform's, come from the claim's own namespace, and what pods were pulled with before
-// stays until they are replaced.
+// TestPullSecrets verifies that the claim's pull secrets from the claim's namespace replace the platform's, and that previous ones are
+// retained until pods are replaced.
 func TestPullSecrets(t *testing.T) {
 	secrets := func(all map[string]encoded.Struct) (named, copied []string) {
 		for _, o := range all {
@@ -207,7 +208,7 @@ func TestPullSecrets(t *testing.T) {
 		slices.Sort(copied)
 		return slices.Compact(named), copied
 	}
-	w := world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+	w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	named, copied := secrets(composedOf(t, w))
 	if diff := cmp.Diff([][]string{{"platform-pull-registry"}, {"crossplane-system/[registry]", "platform-pull-registry"}}, [][]string{named, copied}); diff != "" {
 		t.Errorf("the platform's (-want +got):\n%s", diff)
@@ -227,18 +228,19 @@ func TestPullSecrets(t *testing.T) {
 		all[name] = r.Object
 	}
 	if _, copied = secrets(all); !slices.Contains(copied, "claim-pull-mine") {
-		t.Errorf("what pods were pulled with is gone before they are replaced: %v", copied)
+		t.Errorf("pull secrets were removed before pods were replaced: %v", copied)
 	}
 }
 
-// TestPullSecretsStoreTransfer: in another cluster the claim's pull secrets come through the platform's store, and are refused without one.
+// TestPullSecretsStoreTransfer verifies that the claim's pull secrets are copied to another cluster through the platform's store, and are
+// rejected without a store.
 func TestPullSecretsStoreTransfer(t *testing.T) {
-	w := world(elsewhere(more("images: {pullSecrets: [mine]}"), "east"), "tenant-a", objects(theirClaim, theirsIn("east"))...)
+	w := newCluster(inCluster(more("images: {pullSecrets: [mine]}"), "east"), "tenant-a", objects(planeClaim, controlPlaneIn("east"))...)
 	if _, ok := composedOf(t, w)["claim-pull-secrets-push-claim-pull-mine"]; !ok {
 		t.Error("it is not pushed")
 	}
 	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` +
 		strings.Replace(strings.Replace(open, "secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1), "pullSecrets: [registry]", "", 1) + `}`)
 	_, err := w.Call(func(simulate.Step) {})
-	refused(t, "Nothing brings it.", err, pullsField, "come to another cluster through the platform's secret store")
+	wantError(t, "The Secret cannot be copied.", err, pullsField, "are copied to another cluster through the platform's secret store")
 }

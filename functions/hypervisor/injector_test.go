@@ -13,34 +13,34 @@ import (
 // injecting is a pool whose pods get labels of their nodes.
 var injecting = more("agents: {labelsInjector: {enabled: true}}, images: {pullSecrets: [mine]}")
 
-// hooking is a platform that lets them have them by a webhook, with an image of its own.
+// hooking is a platform that allows the webhook, with its own image.
 var hooking = strings.Replace(open, "{domain: example.com, ", "{domain: example.com, labelsInjector: {webhook: true}, "+
 	`thirdPartyImages: {labelsInjector: {repository: registry.example.com/injector, tag: "1"}}, `, 1)
 
 func hooked(spec string) *simulate.Cluster {
-	w := world(spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+	w := newCluster(spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + hooking + `}`)
 	return w
 }
 
-// TestInjector: it is there where a claim says so, with rights of the chart's roles alone, of which it may change pods in the pool's own
-// namespace; it runs the platform's image, pulled by the platform's Secrets whatever the claim's are.
+// TestInjector verifies that the injector is composed if the claim enables it, with the roles of the chart only, and with rights on pods of
+// the pool's namespace only. It runs the platform's image, pulled with the platform's Secret.
 func TestInjector(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason string
-		world  *simulate.Cluster
-		image  string
-		want   []string
+		reason     string
+		newCluster *simulate.Cluster
+		image      string
+		want       []string
 	}{
-		"No":  {"Nobody asks for it.", world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...), "", nil},
-		"Off": {"Nor here.", world(more("agents: {labelsInjector: {enabled: false}}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...), "", nil},
+		"No":  {"It is not enabled.", newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...), "", nil},
+		"Off": {"It is disabled.", newCluster(more("agents: {labelsInjector: {enabled: false}}"), "tenant-a", objects(planeClaim, controlPlaneYAML)...), "", nil},
 		"Yes": {
-			"Without a webhook it looks every five minutes.", world(injecting, "tenant-a", objects(theirClaim, controlPlaneYAML)...),
+			"Without a webhook, it polls every five minutes.", newCluster(injecting, "tenant-a", objects(planeClaim, controlPlaneYAML)...),
 			"registry.example.com/cobaltcore-dev/labels-injector:sha-867137fb7b8efc99c5c5077705363d6b4ba89f52",
 			[]string{"ClusterRoleBinding", "Deployment", "NetworkPolicy", "RoleBinding", "ServiceAccount"},
 		},
 		"Webhook": {
-			"With one it is asked as a pod is bound.", hooked(injecting), "registry.example.com/injector:1", []string{
+			"The API server calls it when a pod is bound.", hooked(injecting), "registry.example.com/injector:1", []string{
 				"Certificate", "ClusterRoleBinding", "Deployment", "Issuer", "NetworkPolicy", "RoleBinding", "Service", "ServiceAccount",
 				"ValidatingWebhookConfiguration",
 			},
@@ -48,7 +48,7 @@ func TestInjector(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for resource, o := range composedOf(t, tc.world) {
+			for resource, o := range composedOf(t, tc.newCluster) {
 				if !strings.HasPrefix(resource, injectorComponent) {
 					continue
 				}
@@ -79,7 +79,7 @@ func TestInjector(t *testing.T) {
 	}
 }
 
-// TestBindingWebhook: whatever becomes of it, pods are bound, and of none but the pool's anybody is told.
+// TestBindingWebhook verifies that pods are bound even if the webhook fails, and that it receives pods of the pool only.
 func TestBindingWebhook(t *testing.T) {
 	all := composedOf(t, hooked(injecting))
 	_, object := lives(all["labels-injector-webhook"])
@@ -102,25 +102,25 @@ func TestBindingWebhook(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", field, diff)
 		}
 	}
-	// The name of the certificate is that by which the API server asks, and its authority is the one that cert-manager writes.
+	// The certificate has the name that the API server connects to, and cert-manager writes its authority.
 	_, service := lives(all["labels-injector-service"])
 	_, certificate := lives(all["labels-injector-certificate"])
 	queried := hook["clientConfig"].(map[string]any)["service"].(map[string]any)
 	name := service["metadata"].(map[string]any)["name"].(string)
 	if queried["name"] != name || queried["namespace"] != instance || queried["path"] != "/admission--v1-pods-binding" {
-		t.Errorf("asked is %v, and the Service is %s", queried, name)
+		t.Errorf("the webhook calls %v, and the Service is %s", queried, name)
 	}
 	if diff := cmp.Diff([]any{name + "." + instance + ".svc"}, certificate["spec"].(map[string]any)["dnsNames"]); diff != "" {
 		t.Errorf("the certificate's names (-want +got):\n%s", diff)
 	}
 	from := object["metadata"].(map[string]any)["annotations"].(map[string]any)["cert-manager.io/inject-ca-from"]
 	if from != instance+"/"+certificate["metadata"].(map[string]any)["name"].(string) {
-		t.Errorf("its authority is that of %v", from)
+		t.Errorf("its authority is from %v", from)
 	}
 }
 
-// TestInjectorHoldsNothingUp: what runs on nodes does not wait for a program that may not be there.
-func TestInjectorHoldsNothingUp(t *testing.T) {
+// TestInjector_DoesNotBlock verifies that components on nodes do not wait for the injector.
+func TestInjector_DoesNotBlock(t *testing.T) {
 	for _, c := range graph {
 		if slices.Contains(c.Needs, injectorComponent) || slices.Contains(c.Follows, injectorComponent) {
 			t.Errorf("%s waits for it", c.Name)

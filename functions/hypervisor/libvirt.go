@@ -23,8 +23,8 @@ const instances = "/var/lib/nova"
 
 // Files of TPMs. The state of each is in libvirt's folder.
 const (
-	// vtpmOffered exists while libvirt on the node emulates TPMs (libvirt.sh).
-	vtpmOffered = libvirtRun + "/vtpm"
+	// vtpmMarker exists while libvirt on the node emulates TPMs (libvirt.sh).
+	vtpmMarker = libvirtRun + "/vtpm"
 	// vtpmState has a folder for each server with a TPM.
 	vtpmState = "/var/lib/libvirt/swtpm"
 )
@@ -64,7 +64,7 @@ migrate_tls_force = 1
 swtpm_user = "+%[1]d"
 swtpm_group = "+%[1]d"
 `
-	// virtlogd keeps four files of 1 MiB for a server's console and as many for the messages of its QEMU; those in libvirt's folder are
+	// virtlogd keeps four files of 1 MiB for a server's console and as many for the messages of its QEMU; the files in libvirt's folder are
 	// deleted 30 days after their last line. Nova shows the last 100 KiB of a console, and finds rotated files by name.
 	virtlogdConf = `max_size = 1048576
 max_backups = 3
@@ -78,7 +78,7 @@ max_age_days = 30
 func libvirt(m *model) ([]compose.Stage, error) {
 	config := files{libvirtComponent, map[string]string{
 		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance),
-		"qemu.conf": fmt.Sprintf(qemuConf, nobody), "virtlogd.conf": virtlogdConf,
+		"qemu.conf": fmt.Sprintf(qemuConf, agentUser), "virtlogd.conf": virtlogdConf,
 	}}
 	first, second := compose.Stage{m.sharedConfigMap(config)}, compose.Stage{}
 	for i := range m.groups {
@@ -103,7 +103,7 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 		},
 		Env: append(nodeEnvVars(),
 			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "URI", Value: libvirtURI},
-			corev1.EnvVar{Name: "SWTPM_USER", Value: strconv.Itoa(nobody)},
+			corev1.EnvVar{Name: "SWTPM_USER", Value: strconv.Itoa(agentUser)},
 		),
 	}
 	workload.Readiness(&c, workload.Exec("sh", scripts+"/libvirt.sh", "ready"))
@@ -121,8 +121,9 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 			folder("run", libvirtRun),
 			{Name: "cgroup", Path: "/sys/fs/cgroup", Type: corev1.HostPathDirectory}, tunDevice(),
 			{Name: "machine-id", Path: "/etc/machine-id", Type: corev1.HostPathFile, ReadOnly: true}, terminals(),
-			kept("libvirt", "/var/lib/libvirt"), kept("libvirt-log", "/var/log/libvirt"), kept("libvirt-domains", "/etc/libvirt/qemu"),
-			disks(), kept("swtpm-localca", "/var/lib/swtpm-localca"), kept("swtpm-log", "/var/log/swtpm"),
+			persistentFolder("libvirt", "/var/lib/libvirt"), persistentFolder("libvirt-log", "/var/log/libvirt"),
+			persistentFolder("libvirt-domains", "/etc/libvirt/qemu"), disks(),
+			persistentFolder("swtpm-localca", "/var/lib/swtpm-localca"), persistentFolder("swtpm-log", "/var/log/swtpm"),
 		},
 	}
 	if m.spec.Virtualization.Driver == kvm {
@@ -135,7 +136,7 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 	return daemon{
 		app: "libvirt", component: libvirtComponent,
 		pod: workload.Pod{
-			UserID: nobody, Containers: []corev1.Container{c}, Annotations: map[string]string{configAnnotation: config.hash()},
+			UserID: agentUser, Containers: []corev1.Container{c}, Annotations: map[string]string{configAnnotation: config.hash()},
 			Volumes: []corev1.Volume{
 				workload.ConfigVolume("config", libvirtComponent+"-config"), migrationVolume(), empty("cache"),
 				// Secrets that libvirt does not itself hold in memory only, such as passphrases that Nova passes for encrypted volumes, are in memory,
@@ -156,7 +157,7 @@ func terminals() workload.HostPath {
 
 // disks returns the folder of servers' disks. Mounts that are added later, such as volumes, propagate to containers.
 func disks() workload.HostPath {
-	h := kept("nova", instances)
+	h := persistentFolder("nova", instances)
 	h.Propagation = corev1.MountPropagationHostToContainer
 	return h
 }

@@ -11,14 +11,14 @@ import (
 
 // checkAgents rejects OVN features for a control plane whose networks use Neutron agents.
 func (m *model) checkAgents(at controlPlaneInfo, agents *controlplanev1.NetworkAgents) error {
-	const by = "networks of that control plane are made by agents (mechanism OVS), "
+	const by = "the control plane has mechanism OVS, "
 	switch {
 	case at.providerConfig != m.cluster:
-		return invalid.Field(m.clusterField(), by+"which pools have in its own cluster alone in this version; have the pool there, or refer to "+
+		return invalid.Field(m.clusterField(), by+"which is supported only in its own cluster in this version; place the pool there, or select "+
 			"a control plane with OVN")
 	case agents != nil && agents.Distributed:
-		return invalid.Field("spec.controlPlaneRef", by+"and its routers are distributed, for which pools have no agents in this version; "+
-			"leave services.neutron.distributedFloatingIPs out there, or refer to a control plane with OVN")
+		return invalid.Field("spec.controlPlaneRef", by+"and distributed routers, which are not supported in this version; "+
+			"ask its owner to remove services.neutron.distributedFloatingIPs, or select a control plane with OVN")
 	}
 	return nil
 }
@@ -26,12 +26,12 @@ func (m *model) checkAgents(at controlPlaneInfo, agents *controlplanev1.NetworkA
 // checkMechanism rejects settings of the network mechanism that the control plane does not use.
 func (m *model) checkMechanism() error {
 	var errs []error
-	refuse := func(field, words string) { errs = append(errs, invalid.Field(field, "%s", words)) }
+	reject := func(field, message string) { errs = append(errs, invalid.Field(field, "%s", message)) }
 	agents := m.agents()
 	switch {
 	case m.usesOVN():
 		if !m.hasCards() && (agents.Neutron.Image != nil || agents.Neutron.Resources != nil) {
-			refuse("spec.agents.neutron", "networks of that control plane are made by OVN, which has none of these agents; leave it out, or name "+
+			reject("spec.agents.neutron", "Neutron agents are not used by a control plane with mechanism OVN; remove it, or set "+
 				"the physicalNetwork of network cards in pciDevices")
 		}
 		return errors.Join(errs...)
@@ -39,20 +39,21 @@ func (m *model) checkMechanism() error {
 		return nil
 	}
 	if agents.OVNController.Image != nil || agents.OVNController.Resources != nil {
-		refuse("spec.agents.ovnController", "networks of that control plane are made by agents (mechanism OVS), without OVN; leave it out, or "+
-			"say agents.neutron")
+		reject("spec.agents.ovnController", "OVN is not used by a control plane with mechanism OVS; remove it, or "+
+			"set agents.neutron")
 	}
 	check := func(field string, n *hypervisorv1.Networks) {
 		if n == nil {
 			return
 		}
 		if e := n.Encapsulation; e != nil && e.Type != "" {
-			refuse(field+".encapsulation.type", "the control plane says by which tunnels agents of all nodes are connected (ml2.typeDrivers of its "+
-				"Neutron); leave it out")
+			reject(field+".encapsulation.type", "the tunnel type is set by the control plane (ml2.typeDrivers of its "+
+				"Neutron); remove it")
 		}
 		for i, b := range n.BridgeMappings {
 			if b.Bridge == tunnelBridge {
-				refuse(fmt.Sprintf("%s.bridgeMappings[%d].bridge", field, i), "br-tun is the agents' own bridge: name another one, such as br-ex")
+				reject(fmt.Sprintf("%s.bridgeMappings[%d].bridge", field, i),
+					"must not be br-tun, the bridge of the agents; set another one, such as br-ex")
 			}
 		}
 	}

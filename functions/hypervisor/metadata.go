@@ -124,7 +124,7 @@ func (m *model) agentDaemon(config files) daemon {
 	return daemon{
 		app: "neutron", component: metadataComponent,
 		pod: workload.Pod{
-			UserID: nobody, Containers: []corev1.Container{c},
+			UserID: agentUser, Containers: []corev1.Container{c},
 			Volumes: []corev1.Volume{
 				workload.ConfigVolume("config", config.revision()),
 				m.secretVolume("tls", common.ObjectName(m.clientSecret()), certificate.CAKey, certificate.CertKey, certificate.KeyKey),

@@ -19,10 +19,10 @@ const migrationComponent = "live-migration"
 // migrationSecret is the Secret of the certificate.
 const migrationSecret = migrationComponent + "-tls"
 
-// peers returns the domain of the names by which nodes address each other. Each name is derived from an address: 10-20-0-5.NAMESPACE.pod.
-// Cluster DNS resolves such a name to its address, so that no list of nodes is needed.
+// nodeDomain returns the domain of the names by which nodes address each other. Each name is derived from an address:
+// 10-20-0-5.NAMESPACE.pod. Cluster DNS resolves such a name to its address, so that no list of nodes is needed.
 // https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
-func (m *model) peers() string { return m.instance + ".pod" }
+func (m *model) nodeDomain() string { return m.instance + ".pod" }
 
 // migration builds the authority and the certificate of libvirt and QEMU.
 func migration(m *model) ([]compose.Stage, error) { return m.nodeAuthority(migrationComponent), nil }

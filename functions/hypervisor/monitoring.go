@@ -10,7 +10,7 @@ import (
 
 const monitoringComponent = "monitoring"
 
-// monitoringSettings returns the platform's settings. A pool has no settings of its own.
+// monitoringSettings returns the platform's settings. A pool cannot override them.
 func (m *model) monitoringSettings() common.Monitoring {
 	s := ptr.Deref(m.platform.Monitoring, common.MonitoringSettings{})
 	return common.Monitoring{Enabled: ptr.Deref(s.Enabled, false), Labels: s.Labels}

@@ -11,26 +11,26 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestAlerts: a pool has alerts if the platform has a Prometheus, with the labels by which that finds them.
+// TestAlerts verifies that a pool has alerts if the platform has a Prometheus, with the labels that it selects.
 func TestAlerts(t *testing.T) {
 	const warning, critical = "warning", "critical"
-	asks := func(severity, wait string, asks ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: asks}
+	expect := func(severity, wait string, expect ...string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: severity, For: wait, Asks: expect}
 	}
 	const pods = `kube_pod_info{pod=~"nova-compute-.+"}`
-	node := func(left, all string) []string {
+	node := func(remaining, all string) []string {
 		const paths = `{mountpoint=~"/|/var|/var/lib|/var/lib/(cobaltcore|kubelet|containerd|rook).*"}`
-		return []string{pods, "node_filesystem_" + left + paths, "node_filesystem_" + all + paths, "node_uname_info"}
+		return []string{pods, "node_filesystem_" + remaining + paths, "node_filesystem_" + all + paths, "node_uname_info"}
 	}
 	want := map[string]monitoringtest.Alert{
-		"HypervisorContainerRestarting": asks(warning, "5m", "kube_pod_container_status_restarts_total"),
-		"HypervisorContainerOutOfMemory": asks(warning, "1m", `kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}`,
+		"HypervisorContainerRestarting": expect(warning, "5m", "kube_pod_container_status_restarts_total"),
+		"HypervisorContainerOutOfMemory": expect(warning, "1m", `kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}`,
 			"kube_pod_container_status_restarts_total"),
-		"HypervisorProgramMissing":      asks(warning, "15m", "kube_daemonset_status_number_unavailable"),
-		"HypervisorCertificateExpiring": asks(warning, "1h", "certmanager_certificate_expiration_timestamp_seconds"),
-		"HypervisorNodeDiskFilling":     asks(warning, "15m", node("avail_bytes", "size_bytes")...),
-		"HypervisorNodeInodesFilling":   asks(warning, "15m", node("files_free", "files")...),
-		"HypervisorNodeUnderPressure": asks(critical, "5m", pods,
+		"HypervisorProgramMissing":      expect(warning, "15m", "kube_daemonset_status_number_unavailable"),
+		"HypervisorCertificateExpiring": expect(warning, "1h", "certmanager_certificate_expiration_timestamp_seconds"),
+		"HypervisorNodeDiskFilling":     expect(warning, "15m", node("avail_bytes", "size_bytes")...),
+		"HypervisorNodeInodesFilling":   expect(warning, "15m", node("files_free", "files")...),
+		"HypervisorNodeUnderPressure": expect(critical, "5m", pods,
 			`kube_node_status_condition{condition=~"DiskPressure|MemoryPressure|PIDPressure",status="true"}`),
 	}
 	for _, tc := range []struct {
@@ -43,7 +43,7 @@ func TestAlerts(t *testing.T) {
 		{"on", "monitoring: {enabled: true, labels: {prometheus: platform}}, ", want, map[string]string{"prometheus": "platform"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := world(more("traits: [CUSTOM_A]"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+			w := newCluster(more("traits: [CUSTOM_A]"), "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects("{metadata: {name: default}, spec: " + strings.Replace(open, "{", "{"+tc.platform, 1) + "}")
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 // networkComponent allows ingress from the pool's nodes to the control plane.
 const networkComponent = "network"
 
-// networks returns the CIDRs of the cell's hypervisors, from the control plane. If there are none, no ingress is allowed.
+// networks returns the CIDRs of the cell's hypervisors, from the control plane. Without CIDRs, no ingress is allowed.
 func (m *model) networks() []string {
 	if !m.known() {
 		return nil
@@ -41,9 +41,9 @@ func network(m *model) ([]compose.Stage, error) {
 	}
 	const name, component = "app.kubernetes.io/name", "app.kubernetes.io/component"
 	var stage compose.Stage
-	queue := func(what string, q *common.Queue) {
+	queue := func(suffix string, q *common.Queue) {
 		if q.SharedAs == "" { // An external queue has no pods to select.
-			stage = append(stage, m.ingressForPool(what, metav1.LabelSelector{MatchLabels: rabbitmq.Pods(q.Name())}, common.QueuePort))
+			stage = append(stage, m.ingressForPool(suffix, metav1.LabelSelector{MatchLabels: rabbitmq.Pods(q.Name())}, common.QueuePort))
 		}
 	}
 	queue("queue", &m.plane.cell.Queue)
@@ -69,9 +69,9 @@ func network(m *model) ([]compose.Stage, error) {
 }
 
 // ingressForPool allows ingress from the pool's networks to some pods of the control plane. Other policies define the egress of these pods.
-func (m *model) ingressForPool(what string, pods metav1.LabelSelector, ports ...int32) compose.Resource {
-	meta := object.Meta{Name: m.instance + "-" + what, Namespace: m.plane.instance, Labels: m.meta(networkComponent).Labels}
+func (m *model) ingressForPool(suffix string, pods metav1.LabelSelector, ports ...int32) compose.Resource {
+	meta := object.Meta{Name: m.instance + "-" + suffix, Namespace: m.plane.instance, Labels: m.meta(networkComponent).Labels}
 	p := workload.NetworkPolicy(meta, pods, []workload.Flow{{Blocks: m.networks(), Ports: ports}}, nil)
 	p.Spec.PolicyTypes, p.Spec.Egress = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, nil
-	return m.theirs(compose.Resource{Name: what + "-network-policy", Object: p})
+	return m.inPlaneCluster(compose.Resource{Name: suffix + "-network-policy", Object: p})
 }

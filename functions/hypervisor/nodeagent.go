@@ -42,11 +42,11 @@ func (m *model) checkNodeAgent() error {
 	var errs []error
 	if !m.operatorEnabled() {
 		errs = append(errs, invalid.Field(nodeAgentField, "the KVM node agent reports to the Hypervisor of its node, which the hypervisor "+
-			"operator makes, and ends where there is none; say lifecycle.enabled, or leave it out"))
+			"operator creates, and exits without one; set lifecycle.enabled: true, or remove it"))
 	}
 	if m.spec.Virtualization.Libvirt.Mode == managed {
-		errs = append(errs, invalid.Field(nodeAgentField, "the KVM node agent looks at libvirt only where systemd of the node runs it, as "+
-			"libvirtd.service; say Host in virtualization.libvirt.mode, or leave it out"))
+		errs = append(errs, invalid.Field(nodeAgentField, "the KVM node agent supports libvirt only if systemd of the node runs it, as "+
+			"libvirtd.service; set virtualization.libvirt.mode to Host, or remove it"))
 	}
 	return errors.Join(errs...)
 }

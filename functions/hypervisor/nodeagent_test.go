@@ -73,7 +73,7 @@ func TestAgentsAreOff(t *testing.T) {
 		mine, more("agents: {}"), more("agents: {kvmNodeAgent: {enabled: false}, ovsAgent: {enabled: false, image: {tag: '1'}}}"),
 		more("agents: {kvmNodeAgent: {}, ovsAgent: {image: {tag: '1'}}}"),
 	} {
-		for name := range composedOf(t, world(spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)) {
+		for name := range composedOf(t, newCluster(spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)) {
 			if strings.Contains(name, "-agent") {
 				t.Errorf("%s has %s", spec, name)
 			}
@@ -85,7 +85,7 @@ func TestAgentsAreOff(t *testing.T) {
 // other than root. It runs the platform's image with the platform's pull secrets, regardless of the claim's.
 func TestNodeAgent(t *testing.T) {
 	spec := strings.TrimSuffix(withNodeAgent(""), "}") + ", images: {pullSecrets: [mine]}, slices: [{name: fast, nodeSelector: {disk: nvme}}]}"
-	all := composedOf(t, world(spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...))
+	all := composedOf(t, newCluster(spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...))
 	if diff := cmp.Diff(map[string]string{
 		"kvm-node-agent": "DaemonSet", "kvm-node-agent-slice-fast": "DaemonSet", "kvm-node-agent-account": "ServiceAccount",
 		"kvm-node-agent-rights": "ClusterRoleBinding", "kvm-node-agent-network-policy": "NetworkPolicy",
@@ -127,7 +127,7 @@ func TestNodeAgent(t *testing.T) {
 			t.Errorf("%s runs as %v", name, user)
 		}
 		if reason, _ := template["metadata"].(map[string]any)["annotations"].(map[string]any)[workload.PrivilegeAnnotation].(string); !strings.HasPrefix(reason, "kvm-node-agent: ") {
-			t.Errorf("%s does not say why it sees the node: %q", name, reason)
+			t.Errorf("%s gives no reason for its access to the node: %q", name, reason)
 		}
 		if c["image"] != "registry.example.com/cobaltcore-dev/kvm-node-agent:v0.2.0" {
 			t.Errorf("%s runs %v", name, c["image"])
@@ -152,10 +152,10 @@ func TestNodeAgent(t *testing.T) {
 func TestAgentsAreWithNodes(t *testing.T) {
 	spec := more(reporting)
 	for _, nodes := range []string{"", "east"} {
-		requested := strings.Replace(elsewhere(spec, nodes), "agents: {metadata: {enabled: false}}",
+		requested := strings.Replace(inCluster(spec, nodes), "agents: {metadata: {enabled: false}}",
 			"agents: {metadata: {enabled: false}, kvmNodeAgent: {enabled: true}, ovsAgent: {enabled: true, image: {tag: '1'}}}", 1)
 		found := 0
-		for name, o := range composedOf(t, world(requested, "tenant-a", objects(theirClaim, controlPlaneYAML)...)) {
+		for name, o := range composedOf(t, newCluster(requested, "tenant-a", objects(planeClaim, controlPlaneYAML)...)) {
 			if at, _ := lives(o); strings.HasPrefix(name, nodeAgentComponent) || strings.HasPrefix(name, ovsAgentComponent) {
 				found++
 				if at != providerConfigs[nodes] {
@@ -169,29 +169,29 @@ func TestAgentsAreWithNodes(t *testing.T) {
 	}
 }
 
-// TestNodeAgentRefused verifies that the agent is rejected where it would exit or observe nothing, and in namespaces for which the platform
+// TestNodeAgent_RejectsSettings verifies that the agent is rejected where it would exit or observe nothing, and in namespaces for which the platform
 // does not allow access to objects of other nodes.
-func TestNodeAgentRefused(t *testing.T) {
+func TestNodeAgent_RejectsSettings(t *testing.T) {
 	closed := strings.Replace(open, `hypervisorAgents: ["*"]`, "hypervisorAgents: []", 1)
 	unsaid := strings.Replace(open, `hypervisorAgents: ["*"], `, "", 1)
 	others := strings.Replace(open, `hypervisorAgents: ["*"]`, "hypervisorAgents: [prysm]", 1)
-	for name, tc := range map[string]struct{ reason, spec, platform, words string }{
+	for name, tc := range map[string]struct{ reason, spec, platform, message string }{
 		"NoOperator": {
-			"Nobody makes Hypervisors.", more("virtualization: {libvirt: {mode: Host}}, agents: {kvmNodeAgent: {enabled: true}}"), open,
-			"which the hypervisor operator makes, and ends where there is none",
+			"Hypervisors are not created.", more("virtualization: {libvirt: {mode: Host}}, agents: {kvmNodeAgent: {enabled: true}}"), open,
+			"which the hypervisor operator creates, and exits without one",
 		},
 		"Managed": {
 			"It does not look at a libvirt that systemd does not run.", more(operating + ", agents: {kvmNodeAgent: {enabled: true}}"), open,
-			"looks at libvirt only where systemd of the node runs it",
+			"supports libvirt only if systemd of the node runs it",
 		},
-		"Closed": {"A limit leaves it to nobody.", withNodeAgent(""), closed, `"kvmNodeAgent" is not in the hypervisorAgents`},
-		"Unsaid": {"No limit says it.", withNodeAgent(""), unsaid, "in the hypervisorAgents of a limit"},
+		"Closed": {"No limit allows it.", withNodeAgent(""), closed, `"kvmNodeAgent" is not in the hypervisorAgents`},
+		"Unset":  {"No limit sets it.", withNodeAgent(""), unsaid, "in the hypervisorAgents of a limit"},
 		"Others": {"A limit leaves them another one.", withNodeAgent(""), others, `"kvmNodeAgent" is not in the hypervisorAgents`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(tc.spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + tc.platform + `}`)
-			refused(t, tc.reason, w.Run(func(simulate.Step) {}), nodeAgentField, tc.words)
+			wantError(t, tc.reason, w.Run(func(simulate.Step) {}), nodeAgentField, tc.message)
 		})
 	}
 }
@@ -210,7 +210,7 @@ func TestNoAgentsRequired(t *testing.T) {
 // TestAgentThatDoesNotRun verifies that the claim reports an agent that does not run, and reports the workloads of servers as ready.
 func TestAgentThatDoesNotRun(t *testing.T) {
 	for _, agent := range []string{nodeAgentComponent, ovsAgentComponent} {
-		w := world(withNodeAgent(", ovsAgent: {enabled: true, image: {tag: '1'}}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+		w := newCluster(withNodeAgent(", ovsAgent: {enabled: true, image: {tag: '1'}}"), "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ type group struct {
 	excludedLabels []labels
 	node           hypervisorv1.Node
 	network        hypervisorv1.Networks
-	// own and ownNetwork are the settings of the pool or slice itself, without those that a slice inherits from its pool.
+	// own and ownNetwork are the settings of the pool or slice itself, without settings that a slice inherits from its pool.
 	own        hypervisorv1.Node
 	ownNetwork hypervisorv1.Networks
 }
@@ -61,12 +61,12 @@ func (m *model) assignNodeGroups() ([]group, error) {
 	for i, s := range m.spec.Slices {
 		field := fmt.Sprintf("spec.slices[%d].nodeSelector", i)
 		if key, other := conflict(s.NodeSelector, m.spec.NodeSelector); other {
-			return nil, invalid.Field(field, "no node of the pool has %s=%s, since all have %[1]s=%[3]s; leave that label out, or give the "+
+			return nil, invalid.Field(field, "no node of the pool has %s=%s, since all have %[1]s=%[3]s; remove that label, or give the "+
 				"pool another one", key, s.NodeSelector[key], m.spec.NodeSelector[key])
 		}
 		for _, before := range m.spec.Slices[:i] {
-			if _, apart := conflict(s.NodeSelector, before.NodeSelector); !apart {
-				return nil, invalid.Field(field, "a node could belong to slice %s and to slice %s; give both the same label, with another value each",
+			if _, disjoint := conflict(s.NodeSelector, before.NodeSelector); !disjoint {
+				return nil, invalid.Field(field, "a node could belong to slice %s and to slice %s; give both the same label with different values",
 					before.Name, s.Name)
 			}
 		}
@@ -81,7 +81,7 @@ func (m *model) assignNodeGroups() ([]group, error) {
 	const most = 64
 	for _, g := range out {
 		if gateway := g.gateway(); negatedTermCount(append(slices.Clone(g.excludedLabels), gateway)) > most {
-			return nil, invalid.Field("spec.slices", "nodes of the pool that no slice has are told by more than %d combinations of labels; "+
+			return nil, invalid.Field("spec.slices", "the nodes outside of all slices require more than %d combinations of labels; "+
 				"give each slice one label", most)
 		}
 	}
@@ -143,18 +143,18 @@ func (m *model) affinity(g *group) *corev1.NodeAffinity {
 	if m.spec.Region != "" {
 		all = append(all, in(corev1.LabelTopologyRegion, string(m.spec.Region)))
 	}
-	terms := []corev1.NodeSelectorTerm{{MatchExpressions: all}}
+	alternatives := []corev1.NodeSelectorTerm{{MatchExpressions: all}}
 	for _, without := range g.excludedLabels {
 		var next []corev1.NodeSelectorTerm
-		for _, t := range terms {
+		for _, t := range alternatives {
 			for _, k := range slices.Sorted(maps.Keys(without)) {
 				not := corev1.NodeSelectorRequirement{Key: k, Operator: corev1.NodeSelectorOpNotIn, Values: []string{string(without[k])}}
 				next = append(next, corev1.NodeSelectorTerm{MatchExpressions: append(slices.Clone(t.MatchExpressions), not)})
 			}
 		}
-		terms = next
+		alternatives = next
 	}
-	return &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}
+	return &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: alternatives}}
 }
 
 // A daemon is a workload on every node of a group.

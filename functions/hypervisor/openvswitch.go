@@ -17,16 +17,16 @@ const userspace = "Userspace"
 // root is the user of containers that open files and devices of the node that belong to root.
 var root = new(int64(0))
 
-// nobody is the user of containers that do not run as root.
-const nobody = 42424
+// agentUser is the user of containers that do not run as root.
+const agentUser = 42424
 
 // folder returns a folder of the node at the same path in a container. It is created if missing.
 func folder(name, path string) workload.HostPath {
 	return workload.HostPath{Name: name, Path: path, Type: corev1.HostPathDirectoryOrCreate}
 }
 
-// kept returns a folder of the node that survives restarts, at another path in a container.
-func kept(name, mountPath string) workload.HostPath {
+// persistentFolder returns a folder of the node that survives restarts, at another path in a container.
+func persistentFolder(name, mountPath string) workload.HostPath {
 	return workload.HostPath{Name: name, Path: nodeState + "/" + name, MountPath: mountPath, Type: corev1.HostPathDirectoryOrCreate}
 }
 
@@ -75,13 +75,13 @@ func (m *model) switchDaemon(g *group, config files) daemon {
 	return daemon{
 		app: "openvswitch", component: switchComponent,
 		pod: workload.Pod{
-			UserID: nobody, Containers: []corev1.Container{script("ovs-vswitchd"), script(switchDatabase)},
+			UserID: agentUser, Containers: []corev1.Container{script("ovs-vswitchd"), script(switchDatabase)},
 			Volumes:     []corev1.Volume{workload.ConfigVolume("config", switchComponent+"-config")},
 			Annotations: map[string]string{configAnnotation: config.hash()},
 		},
 		privileges: []workload.Privilege{vswitchd, {
 			Container: switchDatabase, RunAsUser: root, Reason: "its socket and its file are in folders of the node, which are root's",
-			HostPaths: []workload.HostPath{folder("run", switchRun), kept("openvswitch", "/etc/openvswitch")},
+			HostPaths: []workload.HostPath{folder("run", switchRun), persistentFolder("openvswitch", "/etc/openvswitch")},
 		}},
 		update: appsv1.OnDeleteDaemonSetStrategyType,
 	}

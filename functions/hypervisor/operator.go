@@ -64,8 +64,8 @@ func (m *model) checkLifecycle() error {
 			"of this namespace with username and password"))
 	}
 	if m.spec.Virtualization.EvictOnCordon {
-		errs = append(errs, invalid.Field("spec.virtualization.evictOnCordon", "with lifecycle the hypervisor operator empties nodes, and two "+
-			"would do it; leave out one of them"))
+		errs = append(errs, invalid.Field("spec.virtualization.evictOnCordon", "cannot be set together with lifecycle, with which the "+
+			"hypervisor operator evicts servers from nodes; remove one of them"))
 	}
 	return errors.Join(errs...)
 }
@@ -77,20 +77,20 @@ func (m *model) checkNodeReports() error {
 		return nil
 	}
 	var errs []error
-	refuse := func(field, words string) { errs = append(errs, invalid.Field(field, "%s", words)) }
+	reject := func(field, message string) { errs = append(errs, invalid.Field(field, "%s", message)) }
 	for i := range m.groups {
 		g := &m.groups[i]
 		if g.zone != "" {
-			refuse(g.field("availabilityZone"), "with lifecycle the hypervisor operator puts a node into the zone that its label "+
-				"topology.kubernetes.io/zone says; leave it out")
+			reject(g.field("availabilityZone"), "with lifecycle, the zone is taken from the node label "+
+				"topology.kubernetes.io/zone; remove it")
 		}
 		if len(g.node.Aggregates) > 0 {
-			refuse(g.field("aggregates"), "with lifecycle the hypervisor operator takes a node out of all aggregates but those of its "+
-				"annotation nova.openstack.cloud.sap/aggregates; say it there")
+			reject(g.field("aggregates"), "with lifecycle, aggregates are set by the node annotation "+
+				"nova.openstack.cloud.sap/aggregates; set them there")
 		}
 		if len(g.node.Traits) > 0 {
-			refuse(g.field("traits"), "with lifecycle the hypervisor operator takes all traits from a node but those of its annotation "+
-				"nova.openstack.cloud.sap/custom-traits; say it there")
+			reject(g.field("traits"), "with lifecycle, traits are set by the node annotation "+
+				"nova.openstack.cloud.sap/custom-traits; set them there")
 		}
 	}
 	return errors.Join(errs...)
@@ -197,11 +197,11 @@ func (m *model) operatorPod(image string) workload.Pod {
 // selector returns the label selector of the pool's nodes. The operator copies the labels to its Hypervisor objects, and ignores nodes
 // without them.
 func (m *model) selector() string {
-	terms := limit.LabelTerms(m.spec.NodeSelector)
+	labels := limit.LabelTerms(m.spec.NodeSelector)
 	if m.spec.Region != "" {
-		terms = append(terms, corev1.LabelTopologyRegion+"="+string(m.spec.Region))
+		labels = append(labels, corev1.LabelTopologyRegion+"="+string(m.spec.Region))
 	}
-	return strings.Join(terms, ",")
+	return strings.Join(labels, ",")
 }
 
 // operatorKeystone returns the public address of Keystone, because the operator uses the catalog's public endpoints. Without one, it is the
@@ -244,5 +244,5 @@ func (m *model) operatorNetwork(w workload.Workload) (compose.Stage, error) {
 		},
 	}, []workload.Flow{{Namespaces: []string{m.instance}, Pods: w.Selector(), Ports: services}}, nil)
 	opened.Spec.PolicyTypes, opened.Spec.Egress = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, nil
-	return compose.Stage{policy, m.theirs(compose.Resource{Name: operatorComponent + "-apis", Object: opened})}, nil
+	return compose.Stage{policy, m.inPlaneCluster(compose.Resource{Name: operatorComponent + "-apis", Object: opened})}, nil
 }

@@ -29,7 +29,7 @@ func operatorOf(t *testing.T, all map[string]encoded.Struct) (container, pod map
 // TestLifecycleIsOff verifies that the operator is off by default, because its external program is not tested here.
 func TestLifecycleIsOff(t *testing.T) {
 	for _, spec := range []string{mine, more("lifecycle: {}"), more("lifecycle: {enabled: false, credentialsSecretRef: {name: operator}}")} {
-		for name := range composedOf(t, world(spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)) {
+		for name := range composedOf(t, newCluster(spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)) {
 			if strings.Contains(name, "operator") {
 				t.Errorf("%s has %s", spec, name)
 			}
@@ -64,7 +64,7 @@ func TestOperator(t *testing.T) {
 			want["SSL_CERT_DIR"] = "/etc/ssl/certs:/etc/authority"
 		}
 		if opened != (nodes == plane) {
-			t.Errorf("it is let in to the APIs: %t", opened)
+			t.Errorf("it may connect to the APIs: %t", opened)
 		}
 		if diff := cmp.Diff(want, env); diff != "" {
 			t.Errorf("its environment (-want +got):\n%s", diff)
@@ -91,7 +91,7 @@ func TestOperator(t *testing.T) {
 
 // TestNodesOfThePool verifies that the operator selects nodes with all labels of the pool, and no others.
 func TestNodesOfThePool(t *testing.T) {
-	c, _ := operatorOf(t, composedOf(t, world(more("region: eu, nodeSelector: {pool: blue, role: ''}, "+operating), "tenant-a", objects(theirClaim, controlPlaneYAML)...)))
+	c, _ := operatorOf(t, composedOf(t, newCluster(more("region: eu, nodeSelector: {pool: blue, role: ''}, "+operating), "tenant-a", objects(planeClaim, controlPlaneYAML)...)))
 	text := c["args"].([]any)[2].(string)
 	selector, err := selectors.Parse(strings.TrimPrefix(text, "--label-selector="))
 	if err != nil {
@@ -114,7 +114,7 @@ func TestNodesOfThePool(t *testing.T) {
 // TestOperatorsRights verifies that it is bound to two roles of the chart only, the second in the pool's namespace, and that it reads a
 // Secret of the claim's own namespace, regardless of the platform's.
 func TestOperatorsRights(t *testing.T) {
-	w := world(more("lifecycle: {enabled: true, credentialsSecretRef: {name: registry}}, images: {pullSecrets: [mine]}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+	w := newCluster(more("lifecycle: {enabled: true, credentialsSecretRef: {name: registry}}, images: {pullSecrets: [mine]}"), "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	all := composedOf(t, w)
 	var got []string
 	for name, o := range all {
@@ -145,35 +145,35 @@ func TestOperatorsRights(t *testing.T) {
 	if diff := cmp.Diff([]any{map[string]any{"name": "platform-pull-registry"}}, pod["imagePullSecrets"]); diff != "" {
 		t.Errorf("it is pulled with (-want +got):\n%s", diff)
 	}
-	// None of the certificates that it orders grants access to a libvirt.
+	// No certificate that it requests grants access to a libvirt.
 	_, issuer := lives(all[operatorComponent+"-issuer"])
 	if diff := cmp.Diff(map[string]any{"selfSigned": map[string]any{}}, issuer["spec"]); diff != "" {
 		t.Errorf("its certificates are signed by (-want +got):\n%s", diff)
 	}
 }
 
-// TestLifecycleRefused verifies that two components cannot both evacuate a node, or set its aggregates.
-func TestLifecycleRefused(t *testing.T) {
+// TestLifecycle_RejectsSettings verifies that two components cannot both evacuate a node, or set its aggregates.
+func TestLifecycle_RejectsSettings(t *testing.T) {
 	storeless := strings.Replace(strings.Replace(open, "secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1), "pullSecrets: [registry]", "", 1)
-	for name, tc := range map[string]struct{ reason, spec, platform, plane, field, words string }{
-		"Nobody":  {"It logs in as somebody.", more("lifecycle: {enabled: true}"), open, controlPlaneYAML, credentialsField, "name a Secret of this namespace"},
-		"Cordon":  {"Two empty nodes.", more(operating + ", virtualization: {evictOnCordon: true}"), open, controlPlaneYAML, "spec.virtualization.evictOnCordon", "two would do it"},
-		"Zone":    {"Two say the zone.", more(operating + ", availabilityZone: a"), open, controlPlaneYAML, "spec.availabilityZone", "its label topology.kubernetes.io/zone"},
-		"Traits":  {"Two say traits.", more(operating + ", traits: [CUSTOM_A]"), open, controlPlaneYAML, "spec.traits", "custom-traits"},
+	for name, tc := range map[string]struct{ reason, spec, platform, plane, field, message string }{
+		"NoLogin": {"It requires a login.", more("lifecycle: {enabled: true}"), open, controlPlaneYAML, credentialsField, "name a Secret of this namespace"},
+		"Cordon":  {"Servers would be evicted twice.", more(operating + ", virtualization: {evictOnCordon: true}"), open, controlPlaneYAML, "spec.virtualization.evictOnCordon", "cannot be set together with lifecycle"},
+		"Zone":    {"The zone would have two sources.", more(operating + ", availabilityZone: a"), open, controlPlaneYAML, "spec.availabilityZone", "the node label topology.kubernetes.io/zone"},
+		"Traits":  {"Traits would have two sources.", more(operating + ", traits: [CUSTOM_A]"), open, controlPlaneYAML, "spec.traits", "custom-traits"},
 		"Slices":  {"In slices as well.", more(operating + ", slices: [{name: s, nodeSelector: {rack: a}, aggregates: [ssd]}]"), open, controlPlaneYAML, "spec.slices[0].aggregates", "nova.openstack.cloud.sap/aggregates"},
-		"Nowhere": {"Nothing brings the Secret.", elsewhere(more(operating), "east"), storeless, theirsIn("east"), credentialsField, "come to another cluster"},
+		"NoStore": {"The Secret cannot be copied.", inCluster(more(operating), "east"), storeless, controlPlaneIn("east"), credentialsField, "are copied to another cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(tc.spec, "tenant-a", objects(theirClaim, tc.plane)...)
+			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.plane)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + tc.platform + `}`)
-			refused(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.words)
+			wantError(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.message)
 		})
 	}
 }
 
-// TestOperatorHoldsNothingUp verifies that workloads on nodes do not wait for the operator, except for the agent that reports to the
+// TestOperator_DoesNotBlock verifies that workloads on nodes do not wait for the operator, except for the agent that reports to the
 // operator's objects.
-func TestOperatorHoldsNothingUp(t *testing.T) {
+func TestOperator_DoesNotBlock(t *testing.T) {
 	for _, c := range graph {
 		if c.Name == nodeAgentComponent {
 			continue

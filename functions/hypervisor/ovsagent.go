@@ -38,12 +38,12 @@ func ovsAgent(m *model) ([]compose.Stage, error) {
 func (m *model) ovsAgentDaemon() daemon {
 	run := folder("run", switchRun)
 	run.MountPath = "/var" + switchRun
-	database := kept("openvswitch", "/etc/openvswitch")
+	database := persistentFolder("openvswitch", "/etc/openvswitch")
 	database.ReadOnly = true
 	return daemon{
 		app: ovsAgentComponent, component: ovsAgentComponent,
 		pod: workload.Pod{
-			UserID: nobody, ServiceAccount: ovsAgentComponent, APIAccess: true,
+			UserID: agentUser, ServiceAccount: ovsAgentComponent, APIAccess: true,
 			Containers: []corev1.Container{{
 				Name: ovsAgentComponent, Image: m.images.ovsAgent,
 				Env: []corev1.EnvVar{workload.FieldEnv(nodeEnv, "spec.nodeName")},

@@ -10,11 +10,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestSwitchAgent: it is what is documented of it, without rights of the node that it may do without, on the nodes of the pool and of each
-// slice; and what it may do in Kubernetes is in the pool's namespace alone.
+// TestSwitchAgent verifies that the agent runs as documented, with minimal rights on nodes of the pool and of each slice, and with
+// Kubernetes rights in the pool's namespace only.
 func TestSwitchAgent(t *testing.T) {
-	all := composedOf(t, world(more("slices: [{name: fast, nodeSelector: {disk: nvme}}], agents: {ovsAgent: {enabled: true, image: {tag: '1.0'}}}, "+
-		"images: {pullSecrets: [mine]}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...))
+	all := composedOf(t, newCluster(more("slices: [{name: fast, nodeSelector: {disk: nvme}}], agents: {ovsAgent: {enabled: true, image: {tag: '1.0'}}}, "+
+		"images: {pullSecrets: [mine]}"), "tenant-a", objects(planeClaim, controlPlaneYAML)...))
 	if diff := cmp.Diff(map[string]string{
 		"ovs-agent": "DaemonSet", "ovs-agent-slice-fast": "DaemonSet", "ovs-agent-account": "ServiceAccount", "ovs-agent-rights": "RoleBinding",
 	}, kindsOf(all, ovsAgentComponent)); diff != "" {
@@ -39,7 +39,7 @@ func TestSwitchAgent(t *testing.T) {
 		}
 		reason, _ := template["metadata"].(map[string]any)["annotations"].(map[string]any)[workload.PrivilegeAnnotation].(string)
 		if !strings.HasPrefix(reason, "ovs-agent: ") {
-			t.Errorf("%s does not say why it sees the node: %q", name, reason)
+			t.Errorf("%s gives no reason for its access to the node: %q", name, reason)
 		}
 		if c["image"] != "registry.example.com/c5c3/ovs-agent:1.0" {
 			t.Errorf("%s runs %v", name, c["image"])
@@ -55,20 +55,20 @@ func TestSwitchAgent(t *testing.T) {
 	}
 }
 
-// TestSwitchAgentRefused: what runs is what somebody names, from where the platform lets images of nodes come.
-func TestSwitchAgentRefused(t *testing.T) {
+// TestSwitchAgent_RejectsImages verifies that an image is required, and must be allowed for nodes by a limit.
+func TestSwitchAgent_RejectsImages(t *testing.T) {
 	closed := strings.Replace(open, `hypervisorRegistries: ["*"]`, "hypervisorRegistries: [a.example.com]", 1)
-	for name, tc := range map[string]struct{ reason, image, field, words string }{
-		"NoVersion": {"None is released.", "", "spec.agents.ovsAgent.image", "give the tag or the digest"},
+	for name, tc := range map[string]struct{ reason, image, field, message string }{
+		"NoVersion": {"No version is released.", "", "spec.agents.ovsAgent.image", "give the tag or the digest"},
 		"Anywhere": {
-			"It has the node.", ", image: {repository: b.example.com/ovs-agent, tag: '1'}", "spec.agents.ovsAgent.image.repository",
+			"It controls the node.", ", image: {repository: b.example.com/ovs-agent, tag: '1'}", "spec.agents.ovsAgent.image.repository",
 			"is not in the hypervisorRegistries",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(more("agents: {ovsAgent: {enabled: true"+tc.image+"}}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+			w := newCluster(more("agents: {ovsAgent: {enabled: true"+tc.image+"}}"), "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + closed + `}`)
-			refused(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.words)
+			wantError(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.message)
 		})
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
@@ -33,7 +34,7 @@ const (
 // controlPlaneOf returns the reference to the control plane.
 func controlPlaneOf(namespace string, ref common.ClaimReference) reference.ClaimReference {
 	return reference.ClaimReference{
-		Kind: "ControlPlaneCluster", Ref: ref, Namespace: namespace, Claim: claimRequirement, Composite: compositeRequirement,
+		Kind: controlplanev1.GroupVersionKind.Kind, Ref: ref, Namespace: namespace, Claim: claimRequirement, Composite: compositeRequirement,
 	}
 }
 
@@ -68,11 +69,11 @@ func (m *model) resolveControlPlane(required map[string][]*structpb.Struct) (con
 	ref := m.spec.ControlPlaneRef
 	xr, ok := controlPlaneOf(m.claim.Namespace, ref).Find(required)
 	if !ok {
-		return controlPlaneInfo{}, m.refused()
+		return controlPlaneInfo{}, m.notAllowed()
 	}
 	owner := fmt.Sprintf("control plane %s of namespace %s", ref.Name, ref.Namespace)
 	if xr == nil {
-		return m.lastKnownControlPlane(fmt.Sprintf("waits for %s, of which nothing is composed yet", owner)), nil
+		return m.lastKnownControlPlane(fmt.Sprintf("waiting for %s, for which no objects are composed yet", owner)), nil
 	}
 	c := controlplanev1.ControlPlaneCluster{}
 	if err := function.Decode(xr, &c); err != nil {
@@ -84,21 +85,21 @@ func (m *model) resolveControlPlane(required map[string][]*structpb.Struct) (con
 		return controlPlaneInfo{}, err
 	}
 	if c.Status.Hypervisors == nil || c.Status.Instance == "" {
-		waiting := fmt.Sprintf("waits for %s, which says nothing of its hypervisors yet", owner)
+		waiting := fmt.Sprintf("waiting for %s to publish its hypervisor access", owner)
 		if n := c.Spec.Services.Nova; n == nil || !n.Enabled {
-			waiting = fmt.Sprintf("waits for %s, which has no Nova: services.nova.enabled has to be true there", owner)
+			waiting = fmt.Sprintf("%s has no Nova; set services.nova.enabled to true there", owner)
 		}
 		return m.lastKnownControlPlane(waiting), nil
 	}
 	return m.readControlPlane(at, owner, &c.Status)
 }
 
-// refused returns the error for a reference to a control plane that does not exist or does not allow this claim. Both cases have the same
-// text, so that it does not disclose whether an object exists.
-func (m *model) refused() error {
+// notAllowed returns the error for a reference to a control plane that does not exist or does not allow this claim. Both cases have the
+// same text, so that it does not disclose whether an object exists.
+func (m *model) notAllowed() error {
 	ref := m.spec.ControlPlaneRef
 	return invalid.Field("spec.controlPlaneRef", "there is no ControlPlaneCluster %s in namespace %s that claims of namespace %q may use; "+
-		"correct the reference, or have its owner name this namespace in spec.allowedNamespaces there", ref.Name, ref.Namespace,
+		"correct the reference, or ask its owner to add this namespace to spec.allowedNamespaces", ref.Name, ref.Namespace,
 		m.claim.Namespace)
 }
 
@@ -126,28 +127,26 @@ func (m *model) readControlPlane(at controlPlaneInfo, owner string,
 	n := access.Networks
 	switch {
 	case n == nil:
-		return m.lastKnownControlPlane(fmt.Sprintf("waits for %s, which has no Neutron: services.neutron.enabled has to be true there",
-			owner)), nil
+		return m.lastKnownControlPlane(fmt.Sprintf("%s has no Neutron; set services.neutron.enabled to true there", owner)), nil
 	case n.Mechanism == string(neutronv1.ByOVS):
 		if err := m.checkAgents(at, n.Agents); err != nil {
 			return controlPlaneInfo{}, err
 		}
 		if n.Agents == nil {
-			return m.lastKnownControlPlane(fmt.Sprintf("waits for %s, which does not say yet how agents reach its Neutron", owner)), nil
+			return m.lastKnownControlPlane(fmt.Sprintf("waiting for %s to publish how agents connect to its Neutron", owner)), nil
 		}
 	case n.Southbound == "":
-		return m.lastKnownControlPlane(fmt.Sprintf("waits for OVN's southbound database of %s, whose address is not known yet", owner)), nil
+		return m.lastKnownControlPlane(fmt.Sprintf("waiting for the address of OVN's southbound database of %s", owner)), nil
 	case n.IssuerRef == nil:
-		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "OVN of that control plane is somebody else's, who issues no "+
-			"certificates to "+
-			"pools; that is not built yet in this version")
+		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "a HypervisorCluster of a control plane with external OVN "+
+			"databases is not implemented in this version: their operator does not issue certificates for it; select another control plane")
 	}
 	if status.Release == "" {
-		return m.lastKnownControlPlane(fmt.Sprintf("waits for %s, which does not run yet", owner)), nil
+		return m.lastKnownControlPlane(fmt.Sprintf("waiting for %s to start", owner)), nil
 	}
 	r, err := release.Parse(status.Release)
 	if err != nil {
-		return controlPlaneInfo{}, fmt.Errorf("cannot tell what the pool has to run: %w", err)
+		return controlPlaneInfo{}, fmt.Errorf("cannot determine the components of the pool: %w", err)
 	}
 	at.instance, at.release, at.access = status.Instance, r, localAccess(access, access.Cells[i])
 	at.cell = &at.access.Cells[0]
@@ -171,10 +170,10 @@ func unready(owner, cell string, status *controlplanev1.ControlPlaneClusterStatu
 		case c.Phase == common.ComponentReady, c.Phase == common.ComponentUpdating:
 			return ""
 		default:
-			return fmt.Sprintf("waits for cell %s of %s, which is in phase %s", cell, owner, c.Phase)
+			return fmt.Sprintf("waiting for cell %s of %s, which is in phase %s", cell, owner, c.Phase)
 		}
 	}
-	return fmt.Sprintf("waits for cell %s of %s, which Nova does not know yet", cell, owner)
+	return fmt.Sprintf("waiting for cell %s of %s, which is not registered in Nova yet", cell, owner)
 }
 
 // lastKnownControlPlane returns the last known state of the control plane, if any, and the reason for waiting.
@@ -209,7 +208,7 @@ func controlPlane(m *model) ([]compose.Stage, error) {
 			data["southbound"] = m.plane.access.Networks.Southbound
 		}
 	}
-	rule, _ := ready.For(configMap)
+	rule, _ := readiness.Rules.For(configMap)
 	return []compose.Stage{{{
 		Name: controlPlaneComponent, Object: workload.ConfigMap(m.meta(controlPlaneComponent), data),
 		Ready: func(o *observe.Object) ready.Result {

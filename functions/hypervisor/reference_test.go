@@ -19,10 +19,10 @@ const mine = `{controlPlaneRef: {namespace: tenant-a, name: cloud}}`
 func more(fields string) string { return strings.TrimSuffix(mine, "}") + ", " + fields + "}" }
 
 // reconcileUntil returns the text before a given string.
-func reconcileUntil(text, words string) string {
-	head, _, found := strings.Cut(text, words)
+func reconcileUntil(text, message string) string {
+	head, _, found := strings.Cut(text, message)
 	if !found {
-		panic(words)
+		panic(message)
 	}
 	return head
 }
@@ -45,16 +45,16 @@ func TestConsent(t *testing.T) {
 		others            []*structpb.Struct
 		ok                bool
 	}{
-		"Own":      {"Its own namespace always may.", "tenant-a", objects(theirClaim, controlPlaneYAML), true},
-		"Friend":   {"It names others.", "friends-x", objects(theirClaim, controlPlaneYAML), true},
-		"Stranger": {"It does not name all.", "tenant-b", objects(theirClaim, controlPlaneYAML), false},
-		"None":     {"There is none.", "tenant-b", nil, false},
+		"Own":      {"Its own namespace always may.", "tenant-a", objects(planeClaim, controlPlaneYAML), true},
+		"Friend":   {"It names others.", "friends-x", objects(planeClaim, controlPlaneYAML), true},
+		"Stranger": {"It does not name all.", "tenant-b", objects(planeClaim, controlPlaneYAML), false},
+		"None":     {"It does not exist.", "tenant-b", nil, false},
 		"Not back": {
-			"A claim says that somebody else's composite resource is its own, and consents.", "tenant-a", objects(theirClaim, external), false,
+			"A claim refers to the composite resource of another claim.", "tenant-a", objects(planeClaim, external), false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := world(mine, tc.namespace, tc.others...).Run(func(simulate.Step) {})
+			err := newCluster(mine, tc.namespace, tc.others...).Run(func(simulate.Step) {})
 			if tc.ok {
 				if err != nil {
 					t.Errorf("%s\n%v", tc.reason, err)
@@ -62,7 +62,7 @@ func TestConsent(t *testing.T) {
 				return
 			}
 			want := fmt.Sprintf("spec.controlPlaneRef: there is no ControlPlaneCluster cloud in namespace tenant-a that claims of namespace %q "+
-				"may use; correct the reference, or have its owner name this namespace in spec.allowedNamespaces there", tc.namespace)
+				"may use; correct the reference, or ask its owner to add this namespace to spec.allowedNamespaces", tc.namespace)
 			if err == nil || !invalid.Is(err) || err.Error() != want {
 				t.Errorf("%s\n got %v\nwant %s", tc.reason, err, want)
 			}
@@ -72,55 +72,55 @@ func TestConsent(t *testing.T) {
 
 // TestRequirementsStable verifies that the composite resource of a control plane without consent is not requested.
 func TestRequirementsStable(t *testing.T) {
-	w := world(mine, "tenant-b", objects(theirClaim, controlPlaneYAML)...)
+	w := newCluster(mine, "tenant-b", objects(planeClaim, controlPlaneYAML)...)
 	if err := w.Run(func(simulate.Step) {}); err == nil {
 		t.Fatal("it is not refused")
 	}
 	if got := w.Request().Required; got[compositeRequirement] != nil || len(got[claimRequirement]) != 1 {
-		t.Errorf("it asks for %v", got)
+		t.Errorf("it requires %v", got)
 	}
 }
 
 // TestNextAttemptTime verifies that nodes run nothing before the control plane is ready for it, and that the claim reports the reason.
 func TestNextAttemptTime(t *testing.T) {
 	const owner = "control plane cloud of namespace tenant-a"
-	without := func(words string) string { return strings.Replace(controlPlaneYAML, words, "", 1) }
-	silent := reconcileUntil(controlPlaneYAML, "status:")
+	without := func(message string) string { return strings.Replace(controlPlaneYAML, message, "", 1) }
+	withoutStatus := reconcileUntil(controlPlaneYAML, "status:")
 	for name, tc := range map[string]struct {
 		others []*structpb.Struct
 		want   string
 	}{
 		"not bound": {
-			objects(strings.Replace(theirClaim, ", resourceRef: {name: cloud-x}", "", 1)),
-			"waits for " + owner + ", of which nothing is composed yet",
+			objects(strings.Replace(planeClaim, ", resourceRef: {name: cloud-x}", "", 1)),
+			"waiting for " + owner + ", for which no objects are composed yet",
 		},
-		"not there": {objects(theirClaim), "waits for " + owner + ", of which nothing is composed yet"},
-		"no status": {objects(theirClaim, silent), "waits for " + owner + ", which says nothing of its hypervisors yet"},
+		"missing":   {objects(planeClaim), "waiting for " + owner + ", for which no objects are composed yet"},
+		"no status": {objects(planeClaim, withoutStatus), "waiting for " + owner + " to publish its hypervisor access"},
 		"no Nova": {
-			objects(theirClaim, strings.Replace(silent, "nova: {enabled: true}, ", "", 1)),
-			"waits for " + owner + ", which has no Nova: services.nova.enabled has to be true there",
+			objects(planeClaim, strings.Replace(withoutStatus, "nova: {enabled: true}, ", "", 1)),
+			owner + " has no Nova; set services.nova.enabled to true there",
 		},
 		"no agents": {
-			objects(theirClaim, reconcileUntil(byAgents, "      agents:")),
-			"waits for " + owner + ", which does not say yet how agents reach its Neutron",
+			objects(planeClaim, reconcileUntil(byAgents, "      agents:")),
+			"waiting for " + owner + " to publish how agents connect to its Neutron",
 		},
 		"no Neutron": {
-			objects(theirClaim, reconcileUntil(controlPlaneYAML, "    networks:")),
-			"waits for " + owner + ", which has no Neutron: services.neutron.enabled has to be true there",
+			objects(planeClaim, reconcileUntil(controlPlaneYAML, "    networks:")),
+			owner + " has no Neutron; set services.neutron.enabled to true there",
 		},
-		"no release": {objects(theirClaim, without("  release: \"2025.2\"\n")), "waits for " + owner + ", which does not run yet"},
+		"no release": {objects(planeClaim, without("  release: \"2025.2\"\n")), "waiting for " + owner + " to start"},
 		"no OVN": {
-			objects(theirClaim, reconcileUntil(controlPlaneYAML, "      southbound:")),
-			"waits for OVN's southbound database of " + owner + ", whose address is not known yet",
+			objects(planeClaim, reconcileUntil(controlPlaneYAML, "      southbound:")),
+			"waiting for the address of OVN's southbound database of " + owner,
 		},
-		"new cell": {objects(theirClaim, without("name: cell1, phase: Ready")), "waits for cell cell1 of " + owner + ", which Nova does not know yet"},
+		"new cell": {objects(planeClaim, without("name: cell1, phase: Ready")), "waiting for cell cell1 of " + owner + ", which is not registered in Nova yet"},
 		"cell": {
-			objects(theirClaim, strings.Replace(controlPlaneYAML, "phase: Ready", "phase: Creating", 1)),
-			"waits for cell cell1 of " + owner + ", which is in phase Creating",
+			objects(planeClaim, strings.Replace(controlPlaneYAML, "phase: Ready", "phase: Creating", 1)),
+			"waiting for cell cell1 of " + owner + ", which is in phase Creating",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(mine, "tenant-a", tc.others...)
+			w := newCluster(mine, "tenant-a", tc.others...)
 			for range 5 {
 				if done, err := w.Call(func(simulate.Step) {}); err != nil || done {
 					t.Fatalf("done %t, %v", done, err)
@@ -128,7 +128,7 @@ func TestNextAttemptTime(t *testing.T) {
 			}
 			for resource := range w.Observed {
 				if strings.Contains(resource, switchComponent) || strings.Contains(resource, computeComponent) {
-					t.Errorf("%s is there", resource)
+					t.Errorf("%s exists", resource)
 				}
 			}
 			requested := ""
@@ -138,7 +138,7 @@ func TestNextAttemptTime(t *testing.T) {
 				}
 			}
 			if !strings.HasSuffix(requested, tc.want) {
-				t.Errorf("it says %q, want %q", requested, tc.want)
+				t.Errorf("message %q, want %q", requested, tc.want)
 			}
 		})
 	}
@@ -146,12 +146,12 @@ func TestNextAttemptTime(t *testing.T) {
 
 // TestValidation verifies that each invalid field is reported by its path.
 func TestValidation(t *testing.T) {
-	somebody := strings.Replace(controlPlaneYAML, "      issuerRef: {name: ovn-ca, kind: Issuer}\n", "", 1)
+	externalOVN := strings.Replace(controlPlaneYAML, "      issuerRef: {name: ovn-ca, kind: Issuer}\n", "", 1)
 	for name, tc := range map[string]struct {
-		reason, spec, other, field, words string
+		reason, spec, other, field, message string
 	}{
-		"Cell": {"A pool is of one cell that is there.", more("cell: west"), controlPlaneYAML, "spec.cell", `has no cell "west"; choose one of cell1, other`},
-		"OVN":  {"Nobody issues certificates.", mine, somebody, "spec.controlPlaneRef", "OVN of that control plane is somebody else's"},
+		"Cell": {"The cell must exist.", more("cell: west"), controlPlaneYAML, "spec.cell", `has no cell "west"; choose one of cell1, other`},
+		"OVN":  {"Certificates of the pool are not issued.", mine, externalOVN, "spec.controlPlaneRef", "a control plane with external OVN databases is not implemented"},
 		"Overlap": {
 			"A node would have two of everything.", more("slices: [{name: a, nodeSelector: {gpu: a}}, {name: b, nodeSelector: {rack: b}}]"), controlPlaneYAML,
 			"spec.slices[1].nodeSelector", "a node could belong to slice a and to slice b",
@@ -169,23 +169,21 @@ func TestValidation(t *testing.T) {
 			"One object has them.", more("aggregates: [" + numbered("a", 16) + "], slices: [{name: s, nodeSelector: {rack: b}, aggregates: [" +
 				numbered("b", 16) + "], availabilityZone: z}]"), controlPlaneYAML, "spec.aggregates", "name 33 aggregates and availability zones, and may name 32",
 		},
-		"Unbuilt": {"The API has it.", more("allowedNamespaces: [b]"), controlPlaneYAML, "spec.allowedNamespaces", "not built yet"},
-		"Delete":  {"Nobody removes it.", more("deletionPolicy: Delete"), controlPlaneYAML, "spec.deletionPolicy", "say Retain"},
 		"Option": {
 			"nova-compute would read a file of the node.", more("agents: {novaCompute: {config: {libvirt: {rng_dev_path: /etc/shadow}}}}"), controlPlaneYAML,
 			"spec.agents.novaCompute.config.libvirt.rng_dev_path", "has privileges on its node",
 		},
 		"Driver": {
-			"Nova does not drive it.", more("virtualization: {driver: cloud-hypervisor}"), controlPlaneYAML, "spec.virtualization.driver", "say kvm or qemu",
+			"Nova does not support it.", more("virtualization: {driver: cloud-hypervisor}"), controlPlaneYAML, "spec.virtualization.driver", "set driver to kvm or qemu",
 		},
 		"Evict": {
-			"How its libvirt is reached, the node says.", more("virtualization: {evictOnCordon: true, libvirt: {mode: Host}}"), controlPlaneYAML,
-			"spec.virtualization.evictOnCordon", "say Managed",
+			"The node configures libvirt.", more("virtualization: {evictOnCordon: true, libvirt: {mode: Host}}"), controlPlaneYAML,
+			"spec.virtualization.evictOnCordon", "set libvirt.mode to Managed",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := world(tc.spec, "tenant-a", objects(theirClaim, tc.other)...).Run(func(simulate.Step) {})
-			refused(t, tc.reason, err, tc.field, tc.words)
+			err := newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.other)...).Run(func(simulate.Step) {})
+			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
 }
@@ -193,21 +191,21 @@ func TestValidation(t *testing.T) {
 // TestForgetsRemovedObjects verifies that workloads on nodes stay unchanged while the control plane publishes no state, and are not removed
 // if even the last known state is missing.
 func TestForgetsRemovedObjects(t *testing.T) {
-	w := world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+	w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	before := kind.Desired(t, w)
-	w.RequiredResources = objects(theirClaim, reconcileUntil(controlPlaneYAML, "status:"))
+	w.RequiredResources = objects(planeClaim, reconcileUntil(controlPlaneYAML, "status:"))
 	if _, err := w.Call(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, kind.Desired(t, w)); diff != "" {
-		t.Errorf("(-before +while the control plane says nothing):\n%s", diff)
+		t.Errorf("(-before +while the control plane reports nothing):\n%s", diff)
 	}
 	delete(w.XR.GetFields(), "status")
-	if _, err := w.Call(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "nothing is changed until the control plane reports") {
-		t.Errorf("what was known is lost: %v", err)
+	if _, err := w.Call(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "no changes are made until the control plane reports") {
+		t.Errorf("the recorded state is missing: %v", err)
 	}
 }
 
@@ -216,14 +214,14 @@ func TestLimits(t *testing.T) {
 	const some = `{name: some, namespaces: ["tenant-*"], hypervisorNodes: ["node-role.kubernetes.io/hypervisor", "pool={namespace}"], ` +
 		`tolerations: ["dedicated=hypervisor"]}`
 	for name, tc := range map[string]struct {
-		reason, limits, spec, field, words string
+		reason, limits, spec, field, message string
 	}{
-		"Default":   {reason: "Nodes of hypervisors.", limits: some, spec: mine},
-		"Own":       {reason: "One label is enough.", limits: some, spec: more("nodeSelector: {pool: tenant-a, rack: r1}")},
-		"Others":    {"Nodes of another namespace.", some, more("nodeSelector: {pool: tenant-b}"), "spec.nodeSelector", `"pool=tenant-b" is not in`},
-		"All":       {"Nodes of everything.", some, more("nodeSelector: {kubernetes.io/os: linux}"), "spec.nodeSelector", "is not in the hypervisorNodes"},
-		"Nothing":   {"No limit says it.", `{name: none, namespaces: ["*"]}`, mine, "spec.nodeSelector", "no limit of the platform allows"},
-		"Elsewhere": {"Of others.", `{name: b, namespaces: [tenant-b], hypervisorNodes: ["*"]}`, mine, "spec.nodeSelector", "no limit of the platform"},
+		"Default":   {reason: "The default label is allowed.", limits: some, spec: mine},
+		"Own":       {reason: "One allowed label is sufficient.", limits: some, spec: more("nodeSelector: {pool: tenant-a, rack: r1}")},
+		"Others":    {"The nodes belong to another namespace.", some, more("nodeSelector: {pool: tenant-b}"), "spec.nodeSelector", `"pool=tenant-b" is not in`},
+		"All":       {"The label matches all nodes.", some, more("nodeSelector: {kubernetes.io/os: linux}"), "spec.nodeSelector", "is not in the hypervisorNodes"},
+		"Unset":     {"No limit sets it.", `{name: none, namespaces: ["*"]}`, mine, "spec.nodeSelector", "no limit of the platform allows"},
+		"Elsewhere": {"The limit is for another namespace.", `{name: b, namespaces: [tenant-b], hypervisorNodes: ["*"]}`, mine, "spec.nodeSelector", "no limit of the platform"},
 		"Tolerated": {
 			reason: "A taint of hypervisors.", limits: some,
 			spec: more("tolerations: [{key: dedicated, operator: Equal, value: hypervisor, effect: NoSchedule}]"),
@@ -233,7 +231,7 @@ func TestLimits(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(tc.spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: {domain: example.com, limits: [` + tc.limits + `]}}`)
 			err := w.Run(func(simulate.Step) {})
 			if tc.field == "" {
@@ -242,7 +240,7 @@ func TestLimits(t *testing.T) {
 				}
 				return
 			}
-			refused(t, tc.reason, err, tc.field, tc.words)
+			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
 }
@@ -253,7 +251,7 @@ func TestExternalQueue_Keystone(t *testing.T) {
 	existing := strings.NewReplacer("{rabbitMQRef: {name: rabbitmq}, host: rabbitmq."+cloud+".svc, port: 5671,",
 		"{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: "+cloud+", host: queue.example.com, port: 443,",
 		"virtualHost: nova_cell1", "virtualHost: nova_cell1-"+cloud).Replace(controlPlaneYAML)
-	w := world(mine, "tenant-a", objects(theirClaim, existing)...)
+	w := newCluster(mine, "tenant-a", objects(planeClaim, existing)...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -268,9 +266,9 @@ func TestExternalQueue_Keystone(t *testing.T) {
 		fmt.Fprint(&all, o.Tree())
 	}
 	requested := all.String()
-	for _, words := range []string{"queue.example.com", "nova_cell1-" + cloud} {
-		if !strings.Contains(requested, words) {
-			t.Errorf("nothing says %q", words)
+	for _, message := range []string{"queue.example.com", "nova_cell1-" + cloud} {
+		if !strings.Contains(requested, message) {
+			t.Errorf("no object contains %q", message)
 		}
 	}
 }
@@ -278,12 +276,12 @@ func TestExternalQueue_Keystone(t *testing.T) {
 // TestQueueByName verifies that pods on nodes check the name in the certificate of an external queue, as services do.
 func TestQueueByName(t *testing.T) {
 	const reported = "ssl_enforce_hostname_verification = true"
-	for _, theirs := range []string{controlPlaneYAML, byAgents} {
-		theirs = strings.Replace(theirs, `release: "2025.2"`, `release: "2025.1"`, 1)
+	for _, plane := range []string{controlPlaneYAML, byAgents} {
+		plane = strings.Replace(plane, `release: "2025.2"`, `release: "2025.1"`, 1)
 		for queue, want := range map[string]bool{
 			"{rabbitMQRef: {name: rabbitmq}": false, "{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: " + cloud: true,
 		} {
-			w := world(more(served), "tenant-a", objects(theirClaim, strings.ReplaceAll(theirs, "{rabbitMQRef: {name: rabbitmq}", queue))...)
+			w := newCluster(more(served), "tenant-a", objects(planeClaim, strings.ReplaceAll(plane, "{rabbitMQRef: {name: rabbitmq}", queue))...)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -292,7 +290,7 @@ func TestQueueByName(t *testing.T) {
 				for file, text := range data {
 					text, _ := text.(string)
 					if strings.Contains(text, "rabbit_quorum_queue") && strings.Contains(text, reported) != want {
-						t.Errorf("queue %s: %s of %s says %q: %t", queue, file, name, reported, !want)
+						t.Errorf("queue %s: %s of %s contains %q: %t", queue, file, name, reported, !want)
 					}
 				}
 			}
@@ -302,7 +300,7 @@ func TestQueueByName(t *testing.T) {
 
 // TestClosed verifies that a control plane without hypervisor networks allows no ingress, and that the pool is composed nevertheless.
 func TestClosed(t *testing.T) {
-	w := world(mine, "tenant-a", objects(theirClaim, strings.Replace(controlPlaneYAML, "      hypervisorNetworks: [10.20.0.0/16]\n", "", 1))...)
+	w := newCluster(mine, "tenant-a", objects(planeClaim, strings.Replace(controlPlaneYAML, "      hypervisorNetworks: [10.20.0.0/16]\n", "", 1))...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}

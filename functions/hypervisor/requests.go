@@ -96,7 +96,7 @@ func requests(cpu, memory string) *common.Resources {
 	return &common.Resources{Requests: &common.ResourceAmounts{CPU: new(resource.MustParse(cpu)), Memory: new(resource.MustParse(memory))}}
 }
 
-// containers returns the resources of the pod's containers, those of the first one under the empty name.
+// containers returns the resources of the pod's containers, the first one under the empty name.
 func (p *nodePod) containers(m *model) map[string]corev1.ResourceRequirements {
 	var claimed *common.Resources
 	if p.claim != nil {
@@ -169,7 +169,7 @@ func (m *model) reservedMemory(g *group) int64 {
 const reservedMemorySufficient = "ReservedMemorySufficient"
 
 // memorySufficient compares memory.reserved of the pool and its slices with the memory requests of the pool's pods. A smaller value is not
-// an error: a running pool could then no longer be composed. If the claim sets none, there is nothing to report.
+// an error: a running pool could then no longer be composed. It is unset if the claim sets no value.
 func (m *model) memorySufficient() ready.Result {
 	set := false
 	for i := range m.groups {

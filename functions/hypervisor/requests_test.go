@@ -38,15 +38,15 @@ func daemonSets(t *testing.T, objects map[string]map[string]any) []appsv1.Daemon
 	return out
 }
 
-// nodeTerms returns the terms by which a DaemonSet chooses its nodes.
-func nodeTerms(set *appsv1.DaemonSet) []corev1.NodeSelectorTerm {
+// nodeAlternatives returns the terms by which a DaemonSet chooses its nodes.
+func nodeAlternatives(set *appsv1.DaemonSet) []corev1.NodeSelectorTerm {
 	return set.Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 }
 
 // isOn reports whether the scheduler puts a pod of a DaemonSet on a node with some labels.
 func isOn(t *testing.T, set *appsv1.DaemonSet, node map[string]string) bool {
 	t.Helper()
-	return slices.ContainsFunc(nodeTerms(set), func(term corev1.NodeSelectorTerm) bool {
+	return slices.ContainsFunc(nodeAlternatives(set), func(term corev1.NodeSelectorTerm) bool {
 		for _, e := range term.MatchExpressions {
 			value, has := node[e.Key]
 			in := has && slices.Contains(e.Values, value)
@@ -65,7 +65,7 @@ func isOn(t *testing.T, set *appsv1.DaemonSet, node map[string]string) bool {
 func kindsOfNodes(sets []appsv1.DaemonSet) []map[string]string {
 	values := map[string]map[string]bool{}
 	for i := range sets {
-		for _, term := range nodeTerms(&sets[i]) {
+		for _, term := range nodeAlternatives(&sets[i]) {
 			for _, e := range term.MatchExpressions {
 				if values[e.Key] == nil {
 					values[e.Key] = map[string]bool{}
@@ -89,14 +89,14 @@ func kindsOfNodes(sets []appsv1.DaemonSet) []map[string]string {
 	return out
 }
 
-// A keptMemory is what nova-compute of a group of nodes keeps from servers, and the most that all pods together request on one of them, both
-// in MiB.
-type keptMemory struct{ Reserved, Requested int64 }
+// A memoryPlan is the memory that nova-compute of a group of nodes reserves, and the largest sum of pod requests on one of these nodes,
+// both in MiB.
+type memoryPlan struct{ Reserved, Requested int64 }
 
 // memoryOf returns the memory that each nova-compute keeps, by the name of its DaemonSet. It reads objects, and nothing of the function.
-func memoryOf(t *testing.T, objects map[string]map[string]any) map[string]keptMemory {
+func memoryOf(t *testing.T, objects map[string]map[string]any) map[string]memoryPlan {
 	t.Helper()
-	sets, out := daemonSets(t, objects), map[string]keptMemory{}
+	sets, out := daemonSets(t, objects), map[string]memoryPlan{}
 	for _, node := range kindsOfNodes(sets) {
 		compute, requested := "", int64(0)
 		for i := range sets {
@@ -119,17 +119,17 @@ func memoryOf(t *testing.T, objects map[string]map[string]any) map[string]keptMe
 				if err != nil || len(parsed["DEFAULT"]["reserved_host_memory_mb"]) != 1 {
 					t.Fatalf("%s keeps no memory: %v\n%s", compute, err, text)
 				}
-				kept := out[compute]
-				if kept.Reserved, err = strconv.ParseInt(parsed["DEFAULT"]["reserved_host_memory_mb"][0], 10, 64); err != nil {
+				plan := out[compute]
+				if plan.Reserved, err = strconv.ParseInt(parsed["DEFAULT"]["reserved_host_memory_mb"][0], 10, 64); err != nil {
 					t.Fatal(err)
 				}
-				out[compute] = kept
+				out[compute] = plan
 			}
 		}
 		if compute != "" {
-			kept := out[compute]
-			kept.Requested = max(kept.Requested, requested)
-			out[compute] = kept
+			plan := out[compute]
+			plan.Requested = max(plan.Requested, requested)
+			out[compute] = plan
 		}
 	}
 	return out
@@ -159,79 +159,80 @@ func exampleOf(t *testing.T, file string) string {
 	return string(json)
 }
 
-// TestReservedMemory: by default nova-compute keeps the memory that all pods of the pool request on a node, and the node's overhead.
+// TestReservedMemory verifies that nova-compute by default reserves the memory requests of all pods of the pool on a node, and the node's
+// overhead.
 func TestReservedMemory(t *testing.T) {
 	const overhead = nodeOverhead / mebibyte
-	plus := func(requested int64) keptMemory { return keptMemory{requested + overhead, requested} }
+	plus := func(requested int64) memoryPlan { return memoryPlan{requested + overhead, requested} }
 	withCephs := more(`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}`)
 	noVolumes := reconcileUntil(controlPlaneYAML, "    volumes:")
 	// The example's cards lead to the network fast.
 	fast := strings.ReplaceAll(withCards, "physnet1", "fast")
 	for name, tc := range map[string]struct {
 		reason, spec, plane string
-		want                map[string]keptMemory
+		want                map[string]memoryPlan
 	}{
 		"Least": {
 			"The switch with its database, ovn-controller, metadata, libvirt, disk transfer and nova-compute.", mine, noVolumes,
-			map[string]keptMemory{"nova-compute": plus(320 + 256 + 512 + 256 + 64 + 512)},
+			map[string]memoryPlan{"nova-compute": plus(320 + 256 + 512 + 256 + 64 + 512)},
 		},
-		"Volumes":         {"A backend in Ceph has volume-keys on each node.", mine, controlPlaneYAML, map[string]keptMemory{"nova-compute": plus(1952)}},
-		"DisksInAPool":    {"So have disks in a pool.", withCephs, noVolumes, map[string]keptMemory{"nova-compute": plus(1952)}},
-		"LibvirtOfNode":   {"libvirt is no pod of ours.", more("virtualization: {libvirt: {mode: Host}}"), noVolumes, map[string]keptMemory{"nova-compute": plus(1664)}},
-		"WithoutMetadata": {"It is not there.", more("agents: {metadata: {enabled: false}}"), noVolumes, map[string]keptMemory{"nova-compute": plus(1408)}},
+		"Volumes":         {"A backend in Ceph has volume-keys on each node.", mine, controlPlaneYAML, map[string]memoryPlan{"nova-compute": plus(1952)}},
+		"DisksInAPool":    {"Disks in a pool also require volume-keys.", withCephs, noVolumes, map[string]memoryPlan{"nova-compute": plus(1952)}},
+		"LibvirtOfNode":   {"libvirt has no pod.", more("virtualization: {libvirt: {mode: Host}}"), noVolumes, map[string]memoryPlan{"nova-compute": plus(1664)}},
+		"WithoutMetadata": {"It is not there.", more("agents: {metadata: {enabled: false}}"), noVolumes, map[string]memoryPlan{"nova-compute": plus(1408)}},
 		"ClaimedRequests": {
 			"The claim's own requests count, and a limit lowers a request.",
 			more("agents: {novaCompute: {resources: {requests: {memory: 2Gi}}}, metadata: {resources: {limits: {memory: 200Mi}}}}"), noVolumes,
-			map[string]keptMemory{"nova-compute": plus(320 + 256 + 200 + 256 + 64 + 2048)},
+			map[string]memoryPlan{"nova-compute": plus(320 + 256 + 200 + 256 + 64 + 2048)},
 		},
 		"OVSAgent": {
 			"It is off by default.", more(`agents: {ovsAgent: {enabled: true, image: {tag: "1"}}}`), noVolumes,
-			map[string]keptMemory{"nova-compute": plus(1920 + 128)},
+			map[string]memoryPlan{"nova-compute": plus(1920 + 128)},
 		},
 		"Agents": {
 			"Without gateways there is the agent of the switch.", mine, byAgents,
-			map[string]keptMemory{"nova-compute": plus(320 + 256 + 256 + 32 + 64 + 512)},
+			map[string]memoryPlan{"nova-compute": plus(320 + 256 + 256 + 32 + 64 + 512)},
 		},
 		"AgentsOnGateways": {
 			"A gateway has three agents more, and every node keeps as much as a gateway needs.", more(served), byAgents,
-			map[string]keptMemory{"nova-compute": plus(1440 + 3*256)},
+			map[string]memoryPlan{"nova-compute": plus(1440 + 3*256)},
 		},
 		"AgentsOnGatewaysOfASlice": {
 			"Nodes of the pool are no gateways.",
 			more(`slices: [{name: edge, nodeSelector: {tier: edge}, networks: {gateway: {nodeSelector: {gate: "true"}}}}]`), byAgents,
-			map[string]keptMemory{"nova-compute": plus(1440), "nova-compute-slice-edge": plus(1440 + 3*256)},
+			map[string]memoryPlan{"nova-compute": plus(1440), "nova-compute-slice-edge": plus(1440 + 3*256)},
 		},
-		"GatewaysOfOVN": {"A gateway has ovn-gateway in the place of ovn-controller.", more(served), noVolumes, map[string]keptMemory{"nova-compute": plus(1920)}},
-		"Cards":         {"Network cards have an agent.", more(carded), withCards, map[string]keptMemory{"nova-compute": plus(1952 + 256)}},
-		"Said":          {"What the claim sets is kept.", more("memory: {reserved: 16Gi}"), noVolumes, map[string]keptMemory{"nova-compute": {16384, 1920}}},
-		"RoundedUp":     {"Nova counts in MiB.", more("memory: {reserved: 3000000000}"), noVolumes, map[string]keptMemory{"nova-compute": {2862, 1920}}},
+		"GatewaysOfOVN": {"A gateway runs ovn-gateway instead of ovn-controller.", more(served), noVolumes, map[string]memoryPlan{"nova-compute": plus(1920)}},
+		"Cards":         {"Network cards have an agent.", more(carded), withCards, map[string]memoryPlan{"nova-compute": plus(1952 + 256)}},
+		"Set":           {"The claim's value is not changed.", more("memory: {reserved: 16Gi}"), noVolumes, map[string]memoryPlan{"nova-compute": {16384, 1920}}},
+		"RoundedUp":     {"Nova counts in MiB.", more("memory: {reserved: 3000000000}"), noVolumes, map[string]memoryPlan{"nova-compute": {2862, 1920}}},
 		"RatioAlone": {
 			"Another setting of memory changes nothing.", more("memory: {allocationRatio: 1}"), noVolumes,
-			map[string]keptMemory{"nova-compute": plus(1920)},
+			map[string]memoryPlan{"nova-compute": plus(1920)},
 		},
 		"SaidForASlice": {
 			"A slice may keep more.", more("slices: [{name: a, nodeSelector: {rack: a}, memory: {reserved: 8Gi}}]"), noVolumes,
-			map[string]keptMemory{"nova-compute": plus(1920), "nova-compute-slice-a": {8192, 1920}},
+			map[string]memoryPlan{"nova-compute": plus(1920), "nova-compute-slice-a": {8192, 1920}},
 		},
 		"Example": {
 			"examples/hypervisor/claim.yaml", exampleOf(t, "claim.yaml"), controlPlaneYAML,
-			map[string]keptMemory{"nova-compute": {16384, 1952}, "nova-compute-slice-pinned": {16384, 1952}},
+			map[string]memoryPlan{"nova-compute": {16384, 1952}, "nova-compute-slice-pinned": {16384, 1952}},
 		},
 		"ExampleAgents": {
 			"examples/hypervisor/agents.yaml, whose agents request 512Mi", exampleOf(t, "agents.yaml"), byAgents,
-			map[string]keptMemory{"nova-compute": plus(320 + 512 + 2*512 + 256 + 256 + 32 + 64 + 512)},
+			map[string]memoryPlan{"nova-compute": plus(320 + 512 + 2*512 + 256 + 256 + 32 + 64 + 512)},
 		},
 		"ExampleCards": {
 			"examples/hypervisor/sriov.yaml, whose slice has cards", exampleOf(t, "sriov.yaml"), fast,
-			map[string]keptMemory{"nova-compute": plus(1952), "nova-compute-slice-fast": plus(1952 + 256)},
+			map[string]memoryPlan{"nova-compute": plus(1952), "nova-compute-slice-fast": plus(1952 + 256)},
 		},
 		"ExampleApart": {
 			"examples/hypervisor/own-cluster.yaml, with two agents more and neither libvirt nor metadata", exampleOf(t, "own-cluster.yaml"), controlPlaneYAML,
-			map[string]keptMemory{"nova-compute": plus(1952 - 256 - 512 + 64 + 128)},
+			map[string]memoryPlan{"nova-compute": plus(1952 - 256 - 512 + 64 + 128)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(tc.spec, "tenant-a", objects(theirClaim, tc.plane, storageClaim, storageXR)...)
+			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.plane, storageClaim, storageXR)...)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -242,8 +243,7 @@ func TestReservedMemory(t *testing.T) {
 	}
 }
 
-// TestReservedMemoryOfEveryKindOfPool: what nova-compute keeps follows from the pods in all claims of the package's tests, those of a later one
-// among them.
+// TestReservedMemoryOfEveryKindOfPool verifies that the reserved memory follows from pod requests, for all claims in testdata.
 func TestReservedMemoryOfEveryKindOfPool(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) < 11 {
@@ -263,21 +263,21 @@ func TestReservedMemoryOfEveryKindOfPool(t *testing.T) {
 		if len(got) == 0 {
 			t.Errorf("%s: there is no nova-compute", name)
 		}
-		for compute, kept := range got {
-			if diff := cmp.Diff(kept.Requested+nodeOverhead/mebibyte, kept.Reserved); diff != "" {
-				t.Errorf("%s: %s does not keep what pods of its nodes request and the overhead (-want +got):\n%s", name, compute, diff)
+		for compute, plan := range got {
+			if diff := cmp.Diff(plan.Requested+nodeOverhead/mebibyte, plan.Reserved); diff != "" {
+				t.Errorf("%s: %s does not reserve the pod requests and the overhead (-want +got):\n%s", name, compute, diff)
 			}
 		}
 	}
 }
 
-// TestReservedMemorySufficient: a claim that keeps less than its pods request is composed, and reports it.
+// TestReservedMemorySufficient verifies that a claim which reserves less than the pod requests is composed, with a condition.
 func TestReservedMemorySufficient(t *testing.T) {
 	const small = "STATUS_CONDITION_FALSE ReservedTooSmall: "
 	noVolumes := reconcileUntil(controlPlaneYAML, "    volumes:")
 	for name, tc := range map[string]struct{ reason, spec, want string }{
-		"Unset":  {"What the function sets is enough.", mine, ""},
-		"Enough": {"It has what pods request.", more("memory: {reserved: 1920Mi}"), "STATUS_CONDITION_TRUE Covered: memory.reserved covers the pods of the pool"},
+		"Unset":  {"The default is sufficient.", mine, ""},
+		"Enough": {"It covers the pod requests.", more("memory: {reserved: 1920Mi}"), "STATUS_CONDITION_TRUE Covered: memory.reserved covers the pods of the pool"},
 		"Less": {
 			"Nova gives servers memory that the pods use.", more("memory: {reserved: 1919Mi}"),
 			small + "spec.memory.reserved: 1919Mi is less than the 1920Mi that pods of the pool request on a node, and servers get memory that is " +
@@ -317,8 +317,8 @@ func TestReservedMemorySufficient(t *testing.T) {
 	}
 }
 
-// TestReservedDiskWanted: the node keeps room on its own disk, unless the claim sets how much, or servers have none of it.
-func TestReservedDiskWanted(t *testing.T) {
+// TestReservedDiskSetting verifies that space on the node's disk is reserved, unless the claim sets it, or disks of servers are not on it.
+func TestReservedDiskSetting(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, want, config string }{
 		"NodeDisk": {"The function does not have the size of the disk.", mine, "yes", ""},
 		"Claim": {
@@ -331,7 +331,7 @@ func TestReservedDiskWanted(t *testing.T) {
 		"Ceph": {"Nova would keep room of Ceph for each node.", more("storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}"), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(tc.spec, "tenant-a", objects(theirClaim, controlPlaneYAML, storageClaim, storageXR)...)
+			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, controlPlaneYAML, storageClaim, storageXR)...)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -358,8 +358,8 @@ func TestReservedDiskWanted(t *testing.T) {
 	}
 }
 
-// TestNodePriority: when a node runs out of memory or room, the kubelet ends pods without this class first, and the scheduler makes room for
-// pods with it. No component of a node is left out.
+// TestNodePriority verifies that every component of a node has the priority class: under memory or disk pressure, the kubelet evicts pods
+// without it first, and the scheduler preempts them.
 func TestNodePriority(t *testing.T) {
 	want, got := map[string]string{}, map[string]string{}
 	for _, p := range nodePods {
@@ -380,7 +380,7 @@ func TestNodePriority(t *testing.T) {
 	}
 }
 
-// TestNodePods: each pod of a node has one row, and a container that has none is an error.
+// TestNodePods verifies that each pod of a node has one row, and that a container without a row is an error.
 func TestNodePods(t *testing.T) {
 	m := &model{}
 	for _, containers := range [][]corev1.Container{{{Name: "first"}}, {{Name: "first"}, {Name: "second"}}} {

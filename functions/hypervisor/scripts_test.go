@@ -72,14 +72,14 @@ func TestController(t *testing.T) {
 		want   string
 	}{
 		"Least": {
-			"The node's own address, no outside, and a switch that has begun just now.", "0",
+			"The node's address, no external network, and a switch that has just started.", "0",
 			[]string{"ENCAPSULATION=geneve", "INTERFACE=", "DATAPATH=netdev", "MAPPINGS=", "BRIDGES=", "OPTIONS="},
 			connect + bridge("br-int", "netdev", " fail-mode=secure") + look + set("0", "geneve", "10.0.0.1", "netdev") +
 				"ovs-vsctl --timeout=10 remove open . external-ids ovn-bridge-mappings\n" +
 				"ovs-vsctl --timeout=10 remove open . external-ids ovn-cms-options\n" + end,
 		},
 		"Gateway": {
-			"An address of its own for tunnels, and bridges, of which one stays as the node has it. Flows are there.", "105",
+			"A separate address for tunnels, and bridges, one of which is not changed. Flows exist.", "105",
 			[]string{
 				"ENCAPSULATION=vxlan", "INTERFACE=bond0", "DATAPATH=system", "MAPPINGS=external:br-ex,storage:br-s", "BRIDGES=br-ex=bond1 br-s=",
 				"OPTIONS=enable-chassis-as-gw",
@@ -140,22 +140,22 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// TestLoginsTaken verifies that a pod becomes ready when its process has started with the logins of its template, and stays ready with
+// TestLoginsMounted verifies that a pod becomes ready when its process has started with the logins of its template, and stays ready with
 // later ones, so that a completed rollout proves that they are in use.
-func TestLoginsTaken(t *testing.T) {
+func TestLoginsMounted(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason            string
 		queue, credential string
 		// again starts the process again with other logins.
-		again bool
-		ready bool
+		renewed bool
+		ready   bool
 	}{
 		"Has":        {reason: "Both are here.", queue: "nova-cell1-x7", credential: "id", ready: true},
-		"Any":        {reason: "Nobody knows yet which ones they are to be.", ready: true},
+		"Any":        {reason: "The required logins are not known yet.", ready: true},
 		"Queue":      {reason: "The queue's is still to come.", queue: "nova-cell1-x8", credential: "id"},
 		"Credential": {reason: "Keystone's is still to come.", queue: "nova-cell1-x7", credential: "id2"},
-		"Come":       {reason: "It has come by now.", queue: "nova-cell1-x8", credential: "id", again: true, ready: true},
-		"Later":      {reason: "The next one is here before the pod is made anew for it.", queue: "nova-cell1-x7", credential: "id", again: true, ready: true},
+		"Come":       {reason: "It has come by now.", queue: "nova-cell1-x8", credential: "id", renewed: true, ready: true},
+		"Later":      {reason: "The next login is mounted before the pod is replaced.", queue: "nova-cell1-x7", credential: "id", renewed: true, ready: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := stubs(t, map[string]string{"nova-compute": "", "grep": ""})
@@ -171,7 +171,7 @@ func TestLoginsTaken(t *testing.T) {
 				}
 			}
 			start()
-			if tc.again {
+			if tc.renewed {
 				write(t, filepath.Join(dir, "queue/username"), "nova-cell1-x8")
 				start()
 			}
@@ -211,14 +211,14 @@ func write(t *testing.T, path, text string) {
 func TestHugePages(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, pages string
-		there         map[string]string // pages of a size in a cell
+		existing      map[string]string // pages of a size in a cell
 		want          string
 	}{
 		"All":  {"The node's own libvirt has them.", "", map[string]string{"0/2048": "8"}, ""},
 		"None": {"They are others'.", "2048:0 1048576:0", map[string]string{"0/2048": "8", "0/1048576": "2"}, "node:0,size:2048,count:8 node:0,size:1048576,count:2"},
 		"Half": {"Cells give alike.", "2048:9", map[string]string{"0/2048": "8", "1/2048": "8"}, "node:0,size:2048,count:3 node:1,size:2048,count:4"},
 		"Uneven": {
-			"Others make up for a cell with few, whatever its number.", "2048:30", map[string]string{"0/2048": "20", "1/2048": "20", "10/2048": "2"},
+			"Other cells compensate for a cell with few pages.", "2048:30", map[string]string{"0/2048": "20", "1/2048": "20", "10/2048": "2"},
 			"node:10,size:2048,count:0 node:0,size:2048,count:6 node:1,size:2048,count:6",
 		},
 		"Few":     {"There are not as many.", "2048:30", map[string]string{"0/2048": "20"}, "node:0,size:2048,count:0"},
@@ -227,7 +227,7 @@ func TestHugePages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := stubs(t, map[string]string{"nova-compute": ""})
 			login(t, dir)
-			for at, pages := range tc.there {
+			for at, pages := range tc.existing {
 				cell, size, _ := strings.Cut(at, "/")
 				write(t, filepath.Join(dir, "node"+cell, "hugepages", "hugepages-"+size+"kB", "nr_hugepages"), pages+"\n")
 			}
@@ -294,11 +294,11 @@ func TestReservedDisk(t *testing.T) {
 // kept.
 func TestLibvirt_Logger(t *testing.T) {
 	const (
-		responses, silent = "", "exit 1"
+		responses, unreachable = "", "exit 1"
 		// started is the expected arguments of virtlogd, after it was moved into the control group of servers.
 		started = "virtlogd --daemon --config DIR/cobaltcore/virtlogd.conf --pid-file DIR/run/virtlogd.pid\nin vms\n"
 		daemon  = "libvirtd --listen --config DIR/tmp/libvirtd.conf --pid-file DIR/run/libvirtd.pid\n"
-		ask     = "virt-admin --connect virtlogd:///system server-list\n"
+		query   = "virt-admin --connect virtlogd:///system server-list\n"
 	)
 	for name, tc := range map[string]struct {
 		reason, admin string
@@ -309,11 +309,11 @@ func TestLibvirt_Logger(t *testing.T) {
 		// ends reports whether the process is stopped.
 		ends, fails bool
 	}{
-		"first":   {reason: "There is none on the node.", admin: silent, want: ask + started + daemon},
-		"answers": {reason: "Servers write to it.", admin: responses, process: "virtlogd", want: ask + daemon},
-		"hangs":   {reason: "Servers wait for it.", admin: silent, process: "virtlogd", want: ask + started + daemon, ends: true},
-		"ended":   {reason: "Another process has its number.", admin: silent, process: "decoy", want: ask + started + daemon},
-		"missing": {reason: "A server would fill the disk.", admin: silent, missing: true, want: ask, fails: true},
+		"first":   {reason: "No daemon runs on the node.", admin: unreachable, want: query + started + daemon},
+		"answers": {reason: "Servers write to it.", admin: responses, process: "virtlogd", want: query + daemon},
+		"hangs":   {reason: "Servers wait for it.", admin: unreachable, process: "virtlogd", want: query + started + daemon, ends: true},
+		"ended":   {reason: "Another process has its number.", admin: unreachable, process: "decoy", want: query + started + daemon},
+		"missing": {reason: "A server would fill the disk.", admin: unreachable, missing: true, want: query, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			programs := map[string]string{
@@ -391,7 +391,7 @@ func nodeOf(t *testing.T, dir string) {
 	}
 }
 
-// withoutPrograms returns the folders of PATH that contain none of the given programs.
+// withoutPrograms returns the folders of PATH that do not contain the given programs.
 func withoutPrograms(t *testing.T, names ...string) string {
 	t.Helper()
 	return strings.Join(slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
@@ -421,7 +421,7 @@ func TestConsoleBounds(t *testing.T) {
 		t.Errorf("a console has %d files of %d bytes", got["max_backups"]+1, size)
 	}
 	if diff := cmp.Diff(map[string]int{"max_size": 1 << 20, "max_backups": 3, "max_age_days": 30}, got); diff != "" {
-		t.Errorf("docs/hypervisors.md has these values (-want +got):\n%s", diff)
+		t.Errorf("docs/how-to/hypervisors-settings.md has these values (-want +got):\n%s", diff)
 	}
 }
 
@@ -433,8 +433,8 @@ func TestPeer(t *testing.T) {
 		want   string
 	}{
 		"Node":      {"The node's own address.", []string{"INTERFACE=", "LIVE_MIGRATION=yes"}, "10-0-0-1.pool.pod 10-0-0-1.pool.pod"},
-		"Interface": {"An interface of its own for migrations.", []string{"INTERFACE=bond1", "LIVE_MIGRATION=yes"}, "fd00--9.pool.pod fd00--9.pool.pod"}, //nolint:dupword // Nova and libvirt get one name each.
-		"Host":      {"Where the node's operating system runs libvirt, that says where it is.", []string{"INTERFACE=", "LIVE_MIGRATION="}, "10-0-0-1.pool.pod "},
+		"Interface": {"A separate interface for migrations.", []string{"INTERFACE=bond1", "LIVE_MIGRATION=yes"}, "fd00--9.pool.pod fd00--9.pool.pod"}, //nolint:dupword // Nova and libvirt get one name each.
+		"Host":      {"If the node's operating system runs libvirt, it configures the address.", []string{"INTERFACE=", "LIVE_MIGRATION="}, "10-0-0-1.pool.pod "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := stubs(t, map[string]string{
@@ -556,11 +556,11 @@ esac`,
 	for _, tc := range []struct {
 		reason, key string
 		change      func()
-		told        bool
+		configured  bool
 	}{
 		{"It has none.", "AQA+b/c==", func() {}, true},
 		{"It has it, since the pod began again.", "AQA+b/c==", func() {}, false},
-		{"It has begun again.", "AQA+b/c==", func() { write("has", "") }, true},
+		{"It was restarted.", "AQA+b/c==", func() { write("has", "") }, true},
 		{"There is another key.", "AQB==", func() {}, true},
 	} {
 		tc.change()
@@ -569,7 +569,7 @@ esac`,
 		for _, f := range []string{"key", "called", "slept"} {
 			_ = os.Remove(filepath.Join(dir, f))
 		}
-		if tc.told {
+		if tc.configured {
 			if out, err := script(t, dir, env, "volume-keys.sh", "ready"); err == nil {
 				t.Errorf("%s It is ready before: %s", tc.reason, out)
 			}
@@ -579,16 +579,16 @@ esac`,
 			t.Fatalf("%s %v: %s", tc.reason, err, out)
 		}
 		want := ""
-		if tc.told {
+		if tc.configured {
 			want = tc.key
 		}
 		if file("key") != want {
-			t.Errorf("%s libvirt is told %q, want %q: %s", tc.reason, file("key"), want, out)
+			t.Errorf("%s libvirt has %q, want %q: %s", tc.reason, file("key"), want, out)
 		}
 		if strings.Contains(file("called")+out, tc.key) {
 			t.Errorf("%s The key is on a command line or in the log: %s%s", tc.reason, file("called"), out)
 		}
-		if tc.told && (!strings.Contains(file("defined"), "ephemeral='yes' private='yes'") || !strings.Contains(file("defined"), uuid)) {
+		if tc.configured && (!strings.Contains(file("defined"), "ephemeral='yes' private='yes'") || !strings.Contains(file("defined"), uuid)) {
 			t.Errorf("%s It defines %s", tc.reason, file("defined"))
 		}
 		if out, err := script(t, dir, env, "volume-keys.sh", "ready"); err != nil {
@@ -597,6 +597,6 @@ esac`,
 	}
 	write("ceph_a", "[client.other]\nkey = wrong==\n")
 	if out, err := script(t, dir, env, "volume-keys.sh", "ready"); err == nil || !strings.Contains(out, "the keyring of ceph_a has no key of client.volumes") {
-		t.Errorf("a keyring of somebody else: %v: %s", err, out)
+		t.Errorf("the keyring of another user: %v: %s", err, out)
 	}
 }

@@ -24,7 +24,7 @@ const (
 	credentialSecret = "application_credential_secret"
 )
 
-// loginsName is the name prefix of the objects that copy the control plane's Secrets, copyPrefix that of the copies.
+// loginsName is the name prefix of the objects that copy the control plane's Secrets, copyPrefix the name prefix of the copies.
 const (
 	loginsName = "control-plane-secrets"
 	copyPrefix = "control-plane-"
@@ -96,7 +96,7 @@ func logins(m *model) ([]compose.Stage, error) {
 	stages := m.logins.Stages()
 	if m.usesOVN() {
 		meta := object.Meta{Name: m.clientSecret(), Namespace: m.plane.instance, Labels: m.meta(loginsName).Labels}
-		stages[0] = append(stages[0], m.theirs(compose.Resource{
+		stages[0] = append(stages[0], m.inPlaneCluster(compose.Resource{
 			Name: "ovn-certificate", Object: certificate.Server(meta, *m.plane.access.Networks.IssuerRef, "ovn-controller."+m.instance+".svc"),
 		}))
 	}

@@ -79,8 +79,8 @@ func checkDevices(m *model, path string, devices []hypervisorv1.PCIDevice) error
 		}
 		field := fmt.Sprintf("%s.pciDevices[%d]", path, i)
 		if before, ok := networks[d.Interface]; ok && before != d.PhysicalNetwork {
-			errs = append(errs, invalid.Field(field+".interface", "%s leads to %s already, and Nova knows a network card of one physical network; "+
-				"say that here, too, or name another interface", d.Interface, before))
+			errs = append(errs, invalid.Field(field+".interface", "%s is already assigned to %s, and a network card has one physical network; "+
+				"set the same value here, or use another interface", d.Interface, before))
 		}
 		networks[d.Interface] = d.PhysicalNetwork
 		errs = append(errs, m.checkPhysicalNetwork(field+".physicalNetwork", string(d.PhysicalNetwork)))
@@ -96,13 +96,13 @@ func (m *model) checkPhysicalNetwork(field, name string) error {
 	}
 	switch {
 	case len(known) == 0:
-		return invalid.Field(field, "the control plane gives no functions of network cards to virtual machines; have its owner set "+
-			"services.neutron.ml2.sriov there, or leave the device out")
+		return invalid.Field(field, "SR-IOV is not enabled in the control plane; ask its owner to set "+
+			"services.neutron.ml2.sriov, or remove the device")
 	case !slices.Contains(known, name):
 		return invalid.Field(field, "the control plane has no physical network %q; choose one of %s", name, strings.Join(known, ", "))
 	case m.plane.providerConfig != m.cluster:
-		return invalid.Field(field, "Neutron's agent of network cards does not reach the queue of a control plane in another cluster in this "+
-			"version; have the pool in the control plane's cluster, or leave the device out")
+		return invalid.Field(field, "SR-IOV is not supported for a control plane in another cluster in this version: Neutron's SR-IOV agent "+
+			"cannot reach its queue; place the pool in the cluster of the control plane, or remove the device")
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// toldOfCards is what a control plane with OVN and functions of network cards says of them.
-const toldOfCards = `      agents:
+// sriovStatus is the status of a control plane with OVN and SR-IOV.
+const sriovStatus = `      agents:
         queue: {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.` + cloud + `.svc, port: 5671, caSecretRef: {name: rabbitmq-tls, key: ca.crt}}
         virtualHost: neutron
         queueSecretRef: {name: neutron-queue}
@@ -21,13 +21,13 @@ const toldOfCards = `      agents:
 
 // withCards is such a control plane, and agentsWithCards one whose networks agents make.
 var (
-	withCards       = strings.Replace(controlPlaneYAML, "    volumes:", toldOfCards+"    volumes:", 1)
+	withCards       = strings.Replace(controlPlaneYAML, "    volumes:", sriovStatus+"    volumes:", 1)
 	agentsWithCards = strings.Replace(byAgents, "        tunnels:", "        sriovNetworks: [physnet1]\n        tunnels:", 1)
 )
 
-// cardsClaim and cardsXR are one beside that of most tests.
+// cardsClaim and cardsXR are a second control plane.
 var (
-	cardsClaim = strings.NewReplacer("name: cloud}", "name: cards}", "cloud-x", "cards-x").Replace(theirClaim)
+	cardsClaim = strings.NewReplacer("name: cloud}", "name: cards}", "cloud-x", "cards-x").Replace(planeClaim)
 	cardsXR    = strings.NewReplacer("name: cloud}", "name: cards}", "cloud-x", "cards-x").Replace(withCards)
 )
 
@@ -40,15 +40,15 @@ const (
 // ran is a pool of a control plane.
 func ran(t *testing.T, spec, plane string) *simulate.Cluster {
 	t.Helper()
-	w := world(spec, "tenant-a", objects(theirClaim, plane)...)
+	w := newCluster(spec, "tenant-a", objects(planeClaim, plane)...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-// TestSRIOV: nodes that have network cards have an agent of them, whoever makes the networks, and no others; and nobody brings Neutron's login
-// to a pool that has no use for it.
+// TestSRIOV verifies that only nodes with network cards run an SR-IOV agent, with both mechanisms, and that Neutron's login is copied only
+// to pools that use it.
 func TestSRIOV(t *testing.T) {
 	const login = "control-plane-secrets-control-plane-neutron-queue"
 	byOthers := []string{"openvswitch-agent"}
@@ -60,7 +60,7 @@ func TestSRIOV(t *testing.T) {
 		"None":        {"The control plane would let it have some.", mine, withCards, nil, false},
 		"Flavors":     {"A device of no network is none of Neutron's.", more(`pciDevices: [{name: a, vendorID: 10de, productID: 20b5}]`), withCards, nil, false},
 		"Pool":        {"All nodes have them.", more(carded), withCards, []string{"sriov-agent"}, true},
-		"Slice":       {"Those of a slice have them.", more(ofSlice), withCards, []string{"sriov-agent-slice-fast"}, true},
+		"Slice":       {"Only the slice has them.", more(ofSlice), withCards, []string{"sriov-agent-slice-fast"}, true},
 		"Agents":      {"They have one more.", more(carded), agentsWithCards, append(byOthers, "sriov-agent"), true},
 		"AgentsAlone": {"They stay as they are.", mine, agentsWithCards, byOthers, true},
 	} {
@@ -82,13 +82,13 @@ func TestSRIOV(t *testing.T) {
 			}
 			ids := observedIDs(all["remote-consumer"])
 			if _, ok := ids["neutron-queue"]; ok != tc.login {
-				t.Errorf("%s It is said to have %v", tc.reason, ids)
+				t.Errorf("%s The status has %v", tc.reason, ids)
 			}
 		})
 	}
 }
 
-// TestSRIOVUnchanged: a control plane that lets virtual machines have functions of cards changes nothing of a pool that has none.
+// TestSRIOVUnchanged verifies that a pool without network cards is not changed when the control plane enables SR-IOV.
 func TestSRIOVUnchanged(t *testing.T) {
 	for name, planes := range map[string][2]string{"OVN": {controlPlaneYAML, withCards}, "Agents": {byAgents, agentsWithCards}} {
 		before, after := kind.Desired(t, ran(t, more(served), planes[0])), kind.Desired(t, ran(t, more(served), planes[1]))
@@ -98,7 +98,7 @@ func TestSRIOVUnchanged(t *testing.T) {
 	}
 }
 
-// TestSRIOVConfig: Nova and Neutron know a card by the same interface, or Nova by its address, and flavors ask for none.
+// TestSRIOVConfig verifies that Nova and Neutron use the same interface of a card, or Nova its address, and that no flavor is required.
 func TestSRIOVConfig(t *testing.T) {
 	all := kind.Desired(t, ran(t, more(`pciDevices: [`+card+`, {name: b, address: "0000:3b:00.0", interface: ens2f0, physicalNetwork: physnet2}, `+
 		`{name: c, vendorID: "8086", productID: "188a", interface: ens1f0, physicalNetwork: physnet1}]`), withCards))
@@ -119,23 +119,24 @@ func TestSRIOVConfig(t *testing.T) {
 			}
 			for _, line := range lines {
 				if !strings.Contains(text, line+"\n") {
-					t.Errorf("%s does not say %s:\n%s", resource, line, text)
+					t.Errorf("%s does not contain %s:\n%s", resource, line, text)
 				}
 			}
 			for _, word := range []string{"alias", "pci_in_placement"} {
 				if strings.Contains(text, word) {
-					t.Errorf("%s has %s, and no flavor asks for anything", resource, word)
+					t.Errorf("%s has %s, which requires a flavor", resource, word)
 				}
 			}
 			delete(want, file)
 		}
 	}
 	if len(want) > 0 {
-		t.Errorf("nothing says %v", want)
+		t.Errorf("no object contains %v", want)
 	}
 }
 
-// TestSRIOVRemoved: what agents read whose nodes have no cards any more, and their login, stay until all is ready, and then nothing of them does.
+// TestSRIOVRemoved verifies that the input of SR-IOV agents and their login are retained until all resources are ready after the cards are
+// removed, and then deleted.
 func TestSRIOVRemoved(t *testing.T) {
 	w := ran(t, more(carded), withCards)
 	remaining := func() (out []string) {
@@ -147,7 +148,7 @@ func TestSRIOVRemoved(t *testing.T) {
 		return out
 	}
 	if len(remaining()) == 0 {
-		t.Fatal("there is nothing")
+		t.Fatal("no objects exist")
 	}
 	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "pciDevices")
 	got := remaining()
@@ -163,7 +164,7 @@ func TestSRIOVRemoved(t *testing.T) {
 	}
 }
 
-// TestSRIOVIngress: nodes reach the queue that Neutron's agents have, also where it is not that of the cell.
+// TestSRIOVIngress verifies that nodes may connect to the queue of Neutron's agents, also if it is not the queue of the cell.
 func TestSRIOVIngress(t *testing.T) {
 	own := strings.Replace(withCards, "      queue: {rabbitMQRef: {name: rabbitmq}", "      queue: {rabbitMQRef: {name: of-cell1}", 1)
 	for spec, want := range map[string]bool{mine: false, more(carded): true} {
@@ -176,15 +177,15 @@ func TestSRIOVIngress(t *testing.T) {
 	}
 }
 
-// TestSRIOVValidation: cards that no port would get.
+// TestSRIOVValidation verifies that network cards which no port can use are rejected.
 func TestSRIOVValidation(t *testing.T) {
 	none := strings.Replace(agentsWithCards, "        sriovNetworks: [physnet1]\n", "", 1)
-	for name, tc := range map[string]struct{ reason, spec, plane, field, words string }{
+	for name, tc := range map[string]struct{ reason, spec, plane, field, message string }{
 		"None": {
-			"Neutron would bind no port.", more(carded), controlPlaneYAML, "spec.pciDevices[0].physicalNetwork", "set services.neutron.ml2.sriov there",
+			"Neutron would bind no port.", more(carded), controlPlaneYAML, "spec.pciDevices[0].physicalNetwork", "set services.neutron.ml2.sriov",
 		},
 		"NoneByAgents": {
-			"Nor with agents.", more(ofSlice), none, "spec.slices[0].pciDevices[0].physicalNetwork", "set services.neutron.ml2.sriov there",
+			"The same applies with Neutron agents.", more(ofSlice), none, "spec.slices[0].pciDevices[0].physicalNetwork", "set services.neutron.ml2.sriov",
 		},
 		"Unknown": {
 			"No port is in it.", more(`pciDevices: [{name: gpu, vendorID: 10de, productID: 20b5}, ` + strings.Replace(card, "physnet1", "physnet3", 1) + `]`),
@@ -193,20 +194,20 @@ func TestSRIOVValidation(t *testing.T) {
 		"Twice": {
 			"Nova would give it to ports of the first.",
 			more(`pciDevices: [` + card + `, ` + strings.NewReplacer("name: a", "name: b", "physnet1", "physnet2").Replace(card) + `]`),
-			withCards, "spec.pciDevices[1].interface", "ens1f0 leads to physnet1 already",
+			withCards, "spec.pciDevices[1].interface", "ens1f0 is already assigned to physnet1",
 		},
 		"Apart": {
-			"Its agent does not reach the queue.", elsewhere(`{controlPlaneRef: {namespace: tenant-a, name: cloud}, `+carded+`}`, "east"), withCards,
-			"spec.pciDevices[0].physicalNetwork", "have the pool in the control plane's cluster",
+			"Its agent does not reach the queue.", inCluster(`{controlPlaneRef: {namespace: tenant-a, name: cloud}, `+carded+`}`, "east"), withCards,
+			"spec.pciDevices[0].physicalNetwork", "place the pool in the cluster of the control plane",
 		},
 		"Agents": {
-			"There is none.", more("agents: {neutron: {resources: {requests: {cpu: 1}}}}"), withCards, "spec.agents.neutron",
-			"or name the physicalNetwork of network cards in pciDevices",
+			"Neutron agents are not used.", more("agents: {neutron: {resources: {requests: {cpu: 1}}}}"), withCards, "spec.agents.neutron",
+			"or set the physicalNetwork of network cards in pciDevices",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := world(tc.spec, "tenant-a", objects(theirClaim, tc.plane)...).Run(func(simulate.Step) {})
-			refused(t, tc.reason, err, tc.field, tc.words)
+			err := newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.plane)...).Run(func(simulate.Step) {})
+			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
 }

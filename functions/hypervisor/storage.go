@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
@@ -81,7 +82,7 @@ func (m *model) findDisks(required reference.Required) error {
 	case err != nil:
 		return err
 	case existing:
-		return invalid.Field(storageField, "%s; until then what was there before goes on", waiting)
+		return invalid.Field(storageField, "%s; the previous configuration stays in effect until then", waiting)
 	}
 	m.disks = diskUse{client: client, waits: waiting}
 	if client == nil {
@@ -93,14 +94,14 @@ func (m *model) findDisks(required reference.Required) error {
 
 // checkDisksUnmoved returns the error for a change of the location of disks.
 func (m *model) checkDisksUnmoved() error {
-	return invalid.Field(storageField, "it is not what pods of nova-compute were made with, and disks of virtual machines do not move; put "+
-		"it back, and make another pool of hypervisors beside this one")
+	return invalid.Field(storageField, "storage is immutable: existing disks of servers cannot be moved; restore "+
+		"the previous value, and create another HypervisorCluster")
 }
 
 // pooled reports whether pods of nova-compute exist, and whether their disks are in a Ceph pool.
 func (m *model) pooled() (existing, pooled bool) {
-	for _, name := range m.seen.Names() {
-		o, _ := m.seen.Get(name)
+	for _, name := range m.observed.Names() {
+		o, _ := m.observed.Get(name)
 		if o.Kind() != "DaemonSet" || !strings.HasPrefix(name, computeComponent) {
 			continue
 		}
@@ -140,7 +141,7 @@ func storage(m *model) ([]compose.Stage, error) {
 	if c != nil {
 		data["disks"] = fmt.Sprintf("%s: pool %s of Ceph %s, as user %s", c.Ref, c.Pool, c.FSID, c.User)
 	}
-	rule, _ := ready.For(configMap)
+	rule, _ := readiness.Rules.For(configMap)
 	requested := compose.Stage{{
 		Name: storageComponent, Management: true, Object: workload.ConfigMap(m.meta(storageComponent), data),
 		Ready: func(o *observe.Object) ready.Result {

@@ -16,38 +16,38 @@ var inPool = more("storage: {clusterRef: {namespace: storage, name: ceph}, pool:
 
 // withStorage is a world with a StorageCluster.
 func withStorage(spec, namespace, claim, xr string) *simulate.Cluster {
-	return world(spec, namespace, objects(theirClaim, controlPlaneYAML, claim, xr)...)
+	return newCluster(spec, namespace, objects(planeClaim, controlPlaneYAML, claim, xr)...)
 }
 
-// TestDisksConsent: the StorageCluster allows the namespace of the hypervisors, and has the control plane as a consumer, whose user they are.
-// Neither is enough.
+// TestDisksConsent verifies that the StorageCluster must allow the namespace of the hypervisors, and must have the control plane as a
+// consumer.
 func TestDisksConsent(t *testing.T) {
 	const none = `spec.storage.clusterRef: there is no StorageCluster ceph in namespace storage that claims of namespace "friends-x" may use; ` +
 		`correct the reference, or have its owner name this namespace in spec.allowedNamespaces there`
 	friends := strings.Replace(storageClaim, "[tenant-a]", "[tenant-a, friends-x]", 1)
 	for name, tc := range map[string]struct {
-		reason, namespace, claim, xr, spec, refused string
+		reason, namespace, claim, xr, spec, wantError string
 	}{
-		"Own":      {"Both are of the control plane's namespace.", "tenant-a", storageClaim, storageXR, inPool, ""},
+		"Own":      {"Both are in the control plane's namespace.", "tenant-a", storageClaim, storageXR, inPool, ""},
 		"Friend":   {"Both owners consent.", "friends-x", friends, storageXR, inPool, ""},
-		"Stranger": {"The control plane may, and this namespace may not.", "friends-x", storageClaim, storageXR, inPool, none},
+		"Stranger": {"The control plane is allowed, and the namespace is not.", "friends-x", storageClaim, storageXR, inPool, none},
 		"Consumer": {
-			"The namespace may, and the control plane is none.", "tenant-a", storageClaim,
+			"The namespace is allowed, and the control plane is not a consumer.", "tenant-a", storageClaim,
 			strings.Replace(storageXR, "tenant-a, name: cloud}}, ", "tenant-a, name: third}}, ", 1), inPool,
 			"spec.storage.clusterRef: the storage cluster ceph of namespace storage has consumers, and control plane cloud of namespace " +
 				"tenant-a is not among them; have its owner add it to spec.consumers there",
 		},
 		"Images": {
-			"Whoever has disks there could delete images.", "tenant-a", storageClaim, storageXR, strings.Replace(inPool, "pool: vms", "pool: images", 1),
+			"A user of that pool could delete images.", "tenant-a", storageClaim, storageXR, strings.Replace(inPool, "pool: vms", "pool: images", 1),
 			"spec.storage.pool: pool images of the storage cluster ceph of namespace storage is not intended for nova; set a pool with purpose vms",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := withStorage(tc.spec, tc.namespace, tc.claim, tc.xr)
 			err := w.Run(func(simulate.Step) {})
-			if tc.refused != "" {
-				if err == nil || err.Error() != tc.refused {
-					t.Errorf("%s\n got %v\nwant %s", tc.reason, err, tc.refused)
+			if tc.wantError != "" {
+				if err == nil || err.Error() != tc.wantError {
+					t.Errorf("%s\n got %v\nwant %s", tc.reason, err, tc.wantError)
 				}
 				return
 			}
@@ -59,25 +59,25 @@ func TestDisksConsent(t *testing.T) {
 				"apiGroups": []any{""}, "resources": []any{"secrets"}, "resourceNames": []any{"rook-ceph-client-cloud-nova"}, "verbs": []any{"get"},
 			}}
 			if diff := cmp.Diff(want, role); diff != "" {
-				t.Errorf("what is read of the StorageCluster (-want +got):\n%s", diff)
+				t.Errorf("state of the StorageCluster (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestDisksUnknown: what was known of the pool holds while its cluster says nothing, or nothing more to this claim, which says why. Without
-// it no hypervisor is there.
+// TestDisksUnknown verifies that the recorded access to the pool stays while the StorageCluster reports nothing, or does not allow the
+// claim any more, and that the claim reports the reason. Without recorded access, no hypervisor is composed.
 func TestDisksUnknown(t *testing.T) {
-	silent := reconcileUntil(storageXR, "status:")
+	withoutStatus := reconcileUntil(storageXR, "status:")
 	for name, tc := range map[string]struct {
 		reason string
 		others []*structpb.Struct
 		waits  string
 	}{
-		"Silent":  {"It begins again.", objects(storageClaim, silent), "waits for storage cluster ceph of namespace storage to publish its pools"},
-		"Revoked": {"It was allowed.", objects(strings.Replace(storageClaim, "[tenant-a]", "[]", 1), storageXR), "spec.storage.clusterRef: there is no StorageCluster"},
-		"Gone":    {"Somebody has deleted it.", nil, "spec.storage.clusterRef: there is no StorageCluster"},
-		"Pool":    {"It is not there any more.", objects(storageClaim, strings.Replace(storageXR, "name: vms, pool: cloud-vms", "name: disks, pool: d", 1)), "waits for pool vms"},
+		"Silent":  {"The StorageCluster has no status.", objects(storageClaim, withoutStatus), "waits for storage cluster ceph of namespace storage to publish its pools"},
+		"Revoked": {"The permission was revoked.", objects(strings.Replace(storageClaim, "[tenant-a]", "[]", 1), storageXR), "spec.storage.clusterRef: there is no StorageCluster"},
+		"Gone":    {"It was deleted.", nil, "spec.storage.clusterRef: there is no StorageCluster"},
+		"Pool":    {"The pool was removed.", objects(storageClaim, strings.Replace(storageXR, "name: vms, pool: cloud-vms", "name: disks, pool: d", 1)), "waits for pool vms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := withStorage(inPool, "tenant-a", storageClaim, storageXR)
@@ -85,7 +85,7 @@ func TestDisksUnknown(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := kind.Desired(t, w)
-			w.RequiredResources = append(objects(theirClaim, controlPlaneYAML), tc.others...)
+			w.RequiredResources = append(objects(planeClaim, controlPlaneYAML), tc.others...)
 			if _, err := w.Call(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -99,11 +99,11 @@ func TestDisksUnknown(t *testing.T) {
 				}
 			}
 			if !strings.Contains(requested, tc.waits) {
-				t.Errorf("%s\nit says %q, want %q", tc.reason, requested, tc.waits)
+				t.Errorf("%s\nmessage %q, want %q", tc.reason, requested, tc.waits)
 			}
 		})
 	}
-	w := withStorage(inPool, "tenant-a", storageClaim, silent)
+	w := withStorage(inPool, "tenant-a", storageClaim, withoutStatus)
 	for range 10 {
 		if _, err := w.Call(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)
@@ -111,23 +111,23 @@ func TestDisksUnknown(t *testing.T) {
 	}
 	for resource := range w.Observed {
 		if strings.HasPrefix(resource, computeComponent) || strings.HasPrefix(resource, diskKeysName) {
-			t.Errorf("%s is there, and nobody knows the pool", resource)
+			t.Errorf("%s exists, and the pool is unknown", resource)
 		}
 	}
 }
 
-// TestDisksStay: disks are not looked for where they are not, whatever has let the claim through. What was known may be lost.
+// TestDisksStay verifies that a change of storage is rejected even if admission did not reject it, also when the recorded state is missing.
 func TestDisksStay(t *testing.T) {
 	other := strings.Replace(inPool, "pool: vms", "pool: fast", 1)
 	fast := strings.Replace(storageXR, "{name: vms, pool: cloud-vms, purpose: vms}", "{name: vms, pool: cloud-vms, purpose: vms}, {name: fast, pool: cloud-fast, purpose: vms}", 1)
 	for name, tc := range map[string]struct {
 		reason, before, after string
-		forget, refused       bool
+		forget, wantError     bool
 	}{
-		"Set":     {reason: "Disks are on nodes.", before: mine, after: inPool, refused: true},
-		"Removed": {reason: "Disks are in the pool.", before: inPool, after: mine, refused: true},
-		"Changed": {reason: "Disks are in another pool.", before: inPool, after: other, refused: true},
-		"Lost":    {reason: "Somebody has restored the claim without its status.", before: inPool, after: inPool, forget: true},
+		"Set":     {reason: "Disks are on nodes.", before: mine, after: inPool, wantError: true},
+		"Removed": {reason: "Disks are in the pool.", before: inPool, after: mine, wantError: true},
+		"Changed": {reason: "Disks are in another pool.", before: inPool, after: other, wantError: true},
+		"Lost":    {reason: "The claim was restored without its status.", before: inPool, after: inPool, forget: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := withStorage(tc.before, "tenant-a", storageClaim, fast)
@@ -141,8 +141,8 @@ func TestDisksStay(t *testing.T) {
 			next := withStorage(tc.after, "tenant-a", storageClaim, fast)
 			w.XR.Fields["spec"] = next.XR.GetFields()["spec"]
 			_, err := w.Call(func(simulate.Step) {})
-			if tc.refused {
-				refused(t, tc.reason, err, "spec.storage", "disks of virtual machines do not move")
+			if tc.wantError {
+				wantError(t, tc.reason, err, "spec.storage", "existing disks of servers cannot be moved")
 				return
 			}
 			if err != nil {
@@ -155,7 +155,8 @@ func TestDisksStay(t *testing.T) {
 	}
 }
 
-// TestDisksFirst: libvirt on the nodes has the key of the pool before Nova knows of them, and nothing waits for it after that.
+// TestDisksFirst verifies that libvirt on the nodes has the key of the pool before nova-compute is composed, and that no component waits
+// for it afterwards.
 func TestDisksFirst(t *testing.T) {
 	w := withStorage(inPool, "tenant-a", storageClaim, storageXR)
 	created := map[string]int{}
@@ -178,7 +179,7 @@ func TestDisksFirst(t *testing.T) {
 		}
 	}
 	w.Observed["volume-keys"] = w.Observed["volume-keys"].With(encoded.Number(0), "status", "numberAvailable")
-	w.XR.Fields["spec"] = world(strings.Replace(inPool, "controlPlaneRef", "cpu: {allocationRatio: 2}, controlPlaneRef", 1), "tenant-a").XR.Fields["spec"]
+	w.XR.Fields["spec"] = newCluster(strings.Replace(inPool, "controlPlaneRef", "cpu: {allocationRatio: 2}, controlPlaneRef", 1), "tenant-a").XR.Fields["spec"]
 	found := false
 	if _, err := w.Call(func(s simulate.Step) {
 		for _, name := range s.New {
@@ -188,6 +189,6 @@ func TestDisksFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !found {
-		t.Error("new pods of nova-compute would wait for what they read")
+		t.Error("new pods of nova-compute would wait for their input")
 	}
 }

@@ -29,8 +29,8 @@ func (m *model) checkValues() error {
 	return invalid.Distinct(errs...)
 }
 
-// ownField returns the path of a field of the group: that of its slice if the slice sets it, and otherwise that of the pool, where it comes
-// from.
+// ownField returns the path of a field of the group: the path in its slice if the slice sets it, and otherwise the path in the pool, where
+// it comes from.
 func (g *group) ownField(name string, set bool) string {
 	if set {
 		return g.field(name)
@@ -62,8 +62,8 @@ func checkProcessors(g *group) error {
 			compute.FormatCPUs(both))
 	}
 	if cpu.AllocationRatio != nil && cpu.DedicatedSet != "" && cpu.SharedSet == "" { // The schema compares them within one object.
-		return invalid.Field(g.ownField("cpu.allocationRatio", own.AllocationRatio != nil), "requires sharedSet beside dedicatedSet: dedicated "+
-			"processors are not shared; set sharedSet, or remove allocationRatio")
+		return invalid.Field(g.ownField("cpu.allocationRatio", own.AllocationRatio != nil), "requires sharedSet in addition to "+
+			"dedicatedSet: dedicated processors are not shared; set sharedSet, or remove allocationRatio")
 	}
 	if cpu.Mode == "custom" && len(cpu.Models) == 0 {
 		return invalid.Field(g.ownField("cpu.models", own.Mode != ""), "mode custom requires at least one model; set models, or another mode")
@@ -119,7 +119,7 @@ func checkBridges(g *group) error {
 		if b.Interface == "" {
 			continue
 		}
-		if j, twice := interfaces[b.Interface]; twice {
+		if j, duplicate := interfaces[b.Interface]; duplicate {
 			errs = append(errs, invalid.Field(at+".interface", "%s is in bridge %s already, and an interface is in one bridge; name another "+
 				"interface",
 				b.Interface, g.network.BridgeMappings[j].Bridge))
@@ -248,7 +248,7 @@ func checkPCIDevices(g *group) error {
 			}
 			if sameDevices(before, d) && (before.ResourceClass != d.ResourceClass || before.PhysicalNetwork != d.PhysicalNetwork) {
 				errs = append(errs, invalid.Field(fmt.Sprintf("%s[%d]", path, i),
-					"its devices are those of pciDevices[%d] (%s) too, and a device is in "+
+					"its devices also match pciDevices[%d] (%s), and a device is in "+
 						"one entry; set another address, or other vendorID and productID", j, before.Name))
 			}
 		}
@@ -317,8 +317,8 @@ func (m *model) checkMemory() error {
 
 // checkPhysicalNetworks returns an error for physical networks that the control plane does not have: no network could be created in them,
 // and servers would have no external access.
-func (m *model) checkPhysicalNetworks(owner string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
-	n := theirs.Services.Neutron
+func (m *model) checkPhysicalNetworks(owner string, plane *controlplanev1.ControlPlaneClusterSpec) error {
+	n := plane.Services.Neutron
 	if n == nil || !n.Enabled {
 		return nil
 	}
@@ -343,7 +343,7 @@ func (m *model) checkPhysicalNetworks(owner string, theirs *controlplanev1.Contr
 			}
 			errs = append(errs, invalid.Field(fmt.Sprintf("%s.networks.bridgeMappings[%d].physicalNetwork", path, i),
 				"%q must be a physical network of the "+
-					"%s, which has %s; correct the name, or have its owner add it to services.neutron.ml2.physicalNetworks there", b.PhysicalNetwork,
+					"%s, which has %s; correct the name, or ask its owner to add it to services.neutron.ml2.physicalNetworks", b.PhysicalNetwork,
 				cmp.Or(owner, "control plane"), have))
 		}
 	}
@@ -355,13 +355,13 @@ func (m *model) checkPhysicalNetworks(owner string, theirs *controlplanev1.Contr
 }
 
 // checkZones returns an error for nodes that would be in two availability zones: Nova does not add a host to an aggregate whose zone
-// differs from that of the host's other aggregates (nova.compute.api.AggregateAPI.is_safe_to_update_az).
-func (m *model) checkZones(owner string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
-	if theirs.Services.Nova == nil {
+// differs from the zone of the host's other aggregates (nova.compute.api.AggregateAPI.is_safe_to_update_az).
+func (m *model) checkZones(owner string, plane *controlplanev1.ControlPlaneClusterSpec) error {
+	if plane.Services.Nova == nil {
 		return nil
 	}
 	zones := map[string]string{}
-	for _, a := range theirs.Services.Nova.Aggregates {
+	for _, a := range plane.Services.Nova.Aggregates {
 		if a.AvailabilityZone != "" {
 			zones[a.Name] = a.AvailabilityZone
 		}

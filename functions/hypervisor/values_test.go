@@ -9,7 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestValues checks settings of nodes as each group gets them: those of the pool with those of a slice over them.
+// TestValues verifies settings of nodes for each group: settings of a slice override the pool's.
 func TestValues(t *testing.T) {
 	const (
 		bond     = "networks: {bridgeMappings: [{physicalNetwork: external, bridge: br-ex, interface: bond0}]"
@@ -23,8 +23,8 @@ func TestValues(t *testing.T) {
 		"shared ones of a slice": {"It has the dedicated ones of its pool.", `cpu: {dedicatedSet: 2-9}, ` + sliceOf + `cpu: {sharedSet: 0-2}}]`, "spec.slices[0].cpu.sharedSet: cannot contain processors of spec.cpu.dedicatedSet: both contain 2; remove them from one of the sets"},
 		"both sets wrong": {"Each is reported.", `cpu: {dedicatedSet: 9-8, sharedSet: 3-2}`, "spec.cpu.dedicatedSet: range \"9-8\" in \"9-8\" must begin with the smaller number; write numbers and ranges of processors, such as 2-10,^4\n" +
 			"spec.cpu.sharedSet: range \"3-2\" in \"3-2\" must begin with the smaller number; write numbers and ranges of processors, such as 2-10,^4"},
-		"ratio of the pool":                {"Dedicated processors are not shared.", `cpu: {allocationRatio: 4}, ` + sliceOf + `cpu: {dedicatedSet: 3-9}}]`, "spec.cpu.allocationRatio: requires sharedSet beside dedicatedSet: dedicated processors are not shared; set sharedSet, or remove allocationRatio"},
-		"ratio of the slice":               {"So it is the other way round.", `cpu: {dedicatedSet: 3-9}, ` + sliceOf + `cpu: {allocationRatio: 4}}]`, "spec.slices[0].cpu.allocationRatio: requires sharedSet beside dedicatedSet: dedicated processors are not shared; set sharedSet, or remove allocationRatio"},
+		"ratio of the pool":                {"Dedicated processors are not shared.", `cpu: {allocationRatio: 4}, ` + sliceOf + `cpu: {dedicatedSet: 3-9}}]`, "spec.cpu.allocationRatio: requires sharedSet in addition to dedicatedSet: dedicated processors are not shared; set sharedSet, or remove allocationRatio"},
+		"ratio of the slice":               {"The reverse also applies.", `cpu: {dedicatedSet: 3-9}, ` + sliceOf + `cpu: {allocationRatio: 4}}]`, "spec.slices[0].cpu.allocationRatio: requires sharedSet in addition to dedicatedSet: dedicated processors are not shared; set sharedSet, or remove allocationRatio"},
 		"mode without models":              {"libvirt has none to choose from.", `cpu: {mode: custom}`, "spec.cpu.models: mode custom requires at least one model; set models, or another mode"},
 		"other interfaces":                 {reason: "Each has one use.", spec: "networks: {bridgeMappings: [{physicalNetwork: external, bridge: br-ex, interface: bond0}, {physicalNetwork: storage, bridge: br-st, interface: bond1}], encapsulation: {interface: bond2}, liveMigration: {interface: br-ex}}"},
 		"interface twice":                  {"An interface is in one bridge.", "networks: {bridgeMappings: [{physicalNetwork: external, bridge: br-ex, interface: bond0}, {physicalNetwork: storage, bridge: br-st, interface: bond0}]}", mappings + "[1].interface: bond0 is in bridge br-ex already, and an interface is in one bridge; name another interface"},
@@ -42,21 +42,21 @@ func TestValues(t *testing.T) {
 		"own name like a reserved one":     {reason: "Only the whole name lo is reserved.", spec: "networks: {bridgeMappings: [{physicalNetwork: external, bridge: lob, interface: lo1}]}"},
 		"tunnels at loopback":              {"No other node reaches it.", sliceOf + "networks: {encapsulation: {interface: lo}}}]", "spec.slices[0].networks.encapsulation.interface: cannot be lo, which is the loopback interface, which only the node itself reaches; set another name"},
 		"tunnels at a bridge of Neutron":   {"It has no address.", "networks: {encapsulation: {interface: br-int}}", "spec.networks.encapsulation.interface: br-int is a bridge of Neutron, which has no address, and tunnels end at its address; set an interface of the node"},
-		"gateways elsewhere":               {"No node of the pool has both.", "nodeSelector: {zone: a}, networks: {gateway: {nodeSelector: {zone: b}}}", "spec.networks.gateway.nodeSelector: no node here has zone=b, since all have zone=a; remove that label, or set another one"},
+		"gateways outside the pool":        {"No node of the pool has both.", "nodeSelector: {zone: a}, networks: {gateway: {nodeSelector: {zone: b}}}", "spec.networks.gateway.nodeSelector: no node here has zone=b, since all have zone=a; remove that label, or set another one"},
 		"gateways in no slice":             {reason: "The others of the pool are gateways.", spec: sliceOf + `cpu: {mode: host-model}}], networks: {gateway: {nodeSelector: {fast: "false"}}}`},
 		"gateways of a slice":              {"No node of the slice has both.", sliceOf + `networks: {gateway: {nodeSelector: {fast: "false"}}}}]`, "spec.slices[0].networks.gateway.nodeSelector: no node here has fast=false, since all have fast=true; remove that label, or set another one"},
 		"emulation":                        {"libvirt starts no server.", "virtualization: {driver: qemu}, cpu: {mode: host-passthrough}", "spec.cpu.mode: host-passthrough requires virtualization.driver kvm: driver qemu emulates processors; set another mode, or driver kvm"},
 		"emulation of the largest":         {reason: "QEMU emulates it.", spec: "virtualization: {driver: qemu}, cpu: {mode: maximum}"},
 		"card in bridge":                   {"A card serves a bridge or servers.", bond + `}, pciDevices: [{name: a, vendorID: "8086", productID: "1889", interface: bond0, physicalNetwork: physnet1}]`, "spec.pciDevices[0].interface: bond0 is in bridge br-ex already, and a network card serves a bridge or servers (SR-IOV); name another interface here or in bridgeMappings"},
-		"device twice":                     {"Nova takes the first.", `pciDevices: [{name: a, address: "0000:3b:00.*", resourceClass: CUSTOM_A}, {name: b, address: "*:3b:00.1", resourceClass: CUSTOM_B}]`, "spec.pciDevices[1]: its devices are those of pciDevices[0] (a) too, and a device is in one entry; set another address, or other vendorID and productID"},
-		"product twice":                    {"Nova takes the first.", `pciDevices: [{name: a, vendorID: 10de, productID: 20b5, resourceClass: CUSTOM_A}, {name: b, vendorID: 10de, productID: 20b5, resourceClass: CUSTOM_B}]`, "spec.pciDevices[1]: its devices are those of pciDevices[0] (a) too, and a device is in one entry; set another address, or other vendorID and productID"},
+		"device twice":                     {"Nova takes the first.", `pciDevices: [{name: a, address: "0000:3b:00.*", resourceClass: CUSTOM_A}, {name: b, address: "*:3b:00.1", resourceClass: CUSTOM_B}]`, "spec.pciDevices[1]: its devices also match pciDevices[0] (a), and a device is in one entry; set another address, or other vendorID and productID"},
+		"product twice":                    {"Nova takes the first.", `pciDevices: [{name: a, vendorID: 10de, productID: 20b5, resourceClass: CUSTOM_A}, {name: b, vendorID: 10de, productID: 20b5, resourceClass: CUSTOM_B}]`, "spec.pciDevices[1]: its devices also match pciDevices[0] (a), and a device is in one entry; set another address, or other vendorID and productID"},
 		"two names":                        {reason: "Flavors may call one device by two names.", spec: `pciDevices: [{name: a, vendorID: 10de, productID: 20b5}, {name: b, vendorID: 10de, productID: 20b5}]`},
 		"two products":                     {reason: "They are other devices.", spec: `pciDevices: [{name: a, vendorID: 10de, productID: 20b5, resourceClass: CUSTOM_A}, {name: b, vendorID: 10de, productID: 20b6, resourceClass: CUSTOM_B}]`},
 		"two addresses":                    {reason: "They are other devices.", spec: `pciDevices: [{name: a, address: "0000:3b:00.0", resourceClass: CUSTOM_A}, {name: b, address: "0000:3b:00.1", resourceClass: CUSTOM_B}]`},
-		"address and product":              {reason: "What is at the address is not known.", spec: `pciDevices: [{name: a, address: "0000:3b:00.0", resourceClass: CUSTOM_A}, {name: b, vendorID: 10de, productID: 20b5, resourceClass: CUSTOM_B}]`},
+		"address and product":              {reason: "The device at the address is unknown.", spec: `pciDevices: [{name: a, address: "0000:3b:00.0", resourceClass: CUSTOM_A}, {name: b, vendorID: 10de, productID: 20b5, resourceClass: CUSTOM_B}]`},
 		"migrations of the node's libvirt": {"Its operating system configures it.", "virtualization: {libvirt: {mode: Host}}, networks: {liveMigration: {interface: bond0}}", "spec.networks.liveMigration.interface: requires virtualization.libvirt.mode Managed: with mode Host the operating system of the node configures its libvirt; remove it"},
 		"memory of every agent": {
-			"None starts with so little.",
+			"The processes cannot start with less.",
 			"virtualization: {libvirt: {resources: {limits: {memory: 8Mi}}}}, agents: {novaCompute: {resources: {limits: {memory: 8Mi}}}, ovnController: {resources: {limits: {memory: 8Mi}}}, " +
 				"openvswitch: {resources: {limits: {memory: 8Mi}}}, metadata: {resources: {limits: {memory: 8Mi}}}, labelsInjector: {resources: {limits: {memory: 8Mi}}}}",
 			"spec.agents.novaCompute.resources.limits.memory: must be at least 256Mi for nova-compute, not 8Mi: nova-compute and its privileged helper need as much; set 256Mi or more, or remove the field\n" +
@@ -68,12 +68,12 @@ func TestValues(t *testing.T) {
 		},
 		"physical network": {"Servers would have no way out.", "networks: {bridgeMappings: [{physicalNetwork: extrenal, bridge: br-ex}]}, " + sliceOf + "networks: {bridgeMappings: [{physicalNetwork: nobody, bridge: br-ex}]}}]",
 			mappings + `[0].physicalNetwork: "extrenal" must be a physical network of the control plane cloud of namespace tenant-a, which has external, storage, physnet1, physnet2, a; ` +
-				"correct the name, or have its owner add it to services.neutron.ml2.physicalNetworks there\n" +
+				"correct the name, or ask its owner to add it to services.neutron.ml2.physicalNetworks\n" +
 				`spec.slices[0].networks.bridgeMappings[0].physicalNetwork: "nobody" must be a physical network of the control plane cloud of namespace tenant-a, which has external, storage, physnet1, physnet2, a; ` +
-				"correct the name, or have its owner add it to services.neutron.ml2.physicalNetworks there"},
+				"correct the name, or ask its owner to add it to services.neutron.ml2.physicalNetworks"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := "", world(more(tc.spec), "tenant-a", objects(theirClaim, withCards)...).Run(func(simulate.Step) {})
+			got, err := "", newCluster(more(tc.spec), "tenant-a", objects(planeClaim, withCards)...).Run(func(simulate.Step) {})
 			if err != nil {
 				got = err.Error()
 			}
@@ -99,7 +99,7 @@ func TestZones(t *testing.T) {
 		"zone of slice": {"It has the aggregates of its pool.", `aggregates: [fast], slices: [{name: a, nodeSelector: {a: "1"}, availabilityZone: z2}]`, "spec.aggregates[0]: aggregate fast " + ofPlane + "z1, and availabilityZone puts these nodes into z2; a node is in one zone: remove one of them"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := "", world(more(tc.spec), "tenant-a", objects(theirClaim, plane)...).Run(func(simulate.Step) {})
+			got, err := "", newCluster(more(tc.spec), "tenant-a", objects(planeClaim, plane)...).Run(func(simulate.Step) {})
 			if err != nil {
 				got = err.Error()
 			}

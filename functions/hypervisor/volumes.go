@@ -15,14 +15,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
 // volumesAttachable is the condition that reports whether servers of the pool can use volumes, and the backends whose volumes they cannot.
 const volumesAttachable = "VolumesAttachable"
 
-// keysName is the name prefix of the objects that copy the keys of volumes, keyPrefix that of the copies. They are separate from the logins
-// of nodes: a missing key delays volumes only.
+// keysName is the name prefix of the objects that copy the keys of volumes, keyPrefix the name prefix of the copies. They are separate from
+// the logins of nodes: a missing key delays volumes only.
 const (
 	keysName  = "volume-secrets"
 	keyPrefix = "volume-key-"
@@ -115,7 +116,7 @@ func (m *model) keysDaemon(config files) daemon {
 	return daemon{
 		app: "libvirt", component: volumeKeysComponent,
 		pod: workload.Pod{
-			UserID: nobody, Containers: []corev1.Container{c},
+			UserID: agentUser, Containers: []corev1.Container{c},
 			Volumes: []corev1.Volume{
 				workload.ConfigVolume("config", config.revision()),
 				{Name: "keys", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
@@ -130,23 +131,23 @@ func (m *model) keysDaemon(config files) daemon {
 	}
 }
 
-// attachableBackends reports the backends whose volumes servers cannot use, and why. Without backends, there is nothing to report.
+// attachableBackends reports the backends whose volumes servers cannot use, and why. It is unset without backends.
 func (m *model) attachableBackends() ready.Result {
 	if !m.known() || len(m.plane.access.Volumes) == 0 {
 		return ready.Result{}
 	}
 	var not []string
 	reason, keys := "", m.keySet()
-	rule, _ := ready.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
 	for _, v := range m.plane.access.Volumes {
 		if v.User == "" {
 			reason = "NotBuilt"
-			not = append(not, v.Backend+": nodes do not mount shares of NFS servers yet in this version")
+			not = append(not, v.Backend+": NFS backends are not implemented for hypervisors in this version")
 			continue
 		}
-		if o, ok := m.seen.Get(keys.Resource(keys.Target(v.SecretName))); !ok || !rule.Check(o).Ready {
+		if o, ok := m.observed.Get(keys.Resource(keys.Target(v.SecretName))); !ok || !rule.Check(o).Ready {
 			reason = "KeyMissing"
-			not = append(not, v.Backend+": the key of its user is not here yet; Cinder's pods wait for it, too")
+			not = append(not, v.Backend+": waiting for the key of its user")
 		}
 	}
 	if desired, has := m.nodesWith(volumeKeysComponent); has < desired {
@@ -162,7 +163,7 @@ func (m *model) attachableBackends() ready.Result {
 // nodesWith returns the number of nodes that must run a component, and the number on which it is ready.
 func (m *model) nodesWith(component string) (desired, has int64) {
 	for _, g := range m.groups {
-		if set, ok := m.seen.Get(g.name(component)); ok {
+		if set, ok := m.observed.Get(g.name(component)); ok {
 			w, _ := set.Int("status", "desiredNumberScheduled")
 			a, _ := set.Int("status", "numberAvailable")
 			desired, has = desired+w, has+a

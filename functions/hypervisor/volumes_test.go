@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestAttachable: the claim says of which backends virtual machines get no volumes, and why.
+// TestAttachable verifies the condition on backends whose volumes servers cannot use.
 func TestAttachable(t *testing.T) {
 	const key = "volume-secrets-volume-key-cinder-volume-ceph-rbd"
 	before, _, _ := strings.Cut(controlPlaneYAML, "    volumes:\n")
@@ -18,14 +18,14 @@ func TestAttachable(t *testing.T) {
 		want           string
 	}{
 		"All":       {"Keys are on all nodes.", controlPlaneYAML, nil, "STATUS_CONDITION_TRUE AllBackends: libvirt has the keys of all backends on all nodes"},
-		"No Cinder": {"There is nothing to say.", before, nil, ""},
+		"No Cinder": {"The condition is unset.", before, nil, ""},
 		"Shares": {
-			"Nobody mounts them.", controlPlaneYAML + "    - backend: archive\n", nil,
-			"STATUS_CONDITION_FALSE NotBuilt: archive: nodes do not mount shares of NFS servers yet in this version",
+			"NFS shares are not mounted.", controlPlaneYAML + "    - backend: archive\n", nil,
+			"STATUS_CONDITION_FALSE NotBuilt: archive: NFS backends are not implemented for hypervisors in this version",
 		},
 		"No key": {
 			"Cinder is not there yet.", controlPlaneYAML, func(w *simulate.Cluster) { delete(w.Observed, key) },
-			"STATUS_CONDITION_FALSE KeyMissing: ceph-rbd: the key of its user is not here yet; Cinder's pods wait for it, too",
+			"STATUS_CONDITION_FALSE KeyMissing: ceph-rbd: waiting for the key of its user",
 		},
 		"Nodes": {
 			"It waits for libvirt there.", controlPlaneYAML, func(w *simulate.Cluster) {
@@ -36,7 +36,7 @@ func TestAttachable(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(mine, "tenant-a", objects(theirClaim, tc.others)...)
+			w := newCluster(mine, "tenant-a", objects(planeClaim, tc.others)...)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}

@@ -20,8 +20,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestNovaCompute_VTPM: Nova gives servers TPMs where the node's libvirt emulates them and there is a Barbican for their passphrases, and
-// starts again when that changes.
+// TestNovaCompute_VTPM verifies that Nova provides TPMs if libvirt on the node emulates them and Barbican stores their passphrases, and
+// that nova-compute restarts when this changes.
 func TestNovaCompute_VTPM(t *testing.T) {
 	const missing = 4294967
 	options := func(user, group string) string {
@@ -39,18 +39,18 @@ func TestNovaCompute_VTPM(t *testing.T) {
 		name, reason string
 		// unordered: there is no Barbican.
 		unordered bool
-		// offered is the user of swtpm in libvirt's file. Empty: there is no file. next is the one after the start.
-		offered, next string
-		want, log     string
-		alive         bool
+		// supported is the user of swtpm in libvirt's file. Empty: there is no file. next is the one after the start.
+		supported, next string
+		want, log       string
+		alive           bool
 	}{
-		{name: "offered", reason: "libvirt has swtpm.", offered: self, next: self, want: options(name("-un"), name("-gn")), alive: true},
+		{name: "offered", reason: "libvirt has swtpm.", supported: self, next: self, want: options(name("-un"), name("-gn")), alive: true},
 		{name: "old pod", reason: "libvirt is of an image without it.", want: "[DEFAULT]\n", alive: true},
 		{name: "libvirt replaced", reason: "Its next pod has it.", next: self, want: "[DEFAULT]\n"},
-		{name: "taken away", reason: "Its next pod does not have it.", offered: self, want: options(name("-un"), name("-gn"))},
-		{name: "no barbican", reason: "Nova could not keep a passphrase.", unordered: true, offered: self, next: self, want: "[DEFAULT]\n", alive: true},
+		{name: "taken away", reason: "Its next pod does not have it.", supported: self, want: options(name("-un"), name("-gn"))},
+		{name: "no barbican", reason: "Nova could not keep a passphrase.", unordered: true, supported: self, next: self, want: "[DEFAULT]\n", alive: true},
 		{
-			name: "unknown user", reason: "Nova does not start with a user that the image does not have.", offered: strconv.Itoa(missing),
+			name: "unknown user", reason: "Nova does not start with a user that the image does not have.", supported: strconv.Itoa(missing),
 			next: strconv.Itoa(missing), want: "[DEFAULT]\n", log: "servers get no TPM", alive: true,
 		},
 	} {
@@ -66,7 +66,7 @@ func TestNovaCompute_VTPM(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			offer(tc.offered)
+			offer(tc.supported)
 			env := []string{
 				"QUEUE_HOST=", "QUEUE_PORT=", "QUEUE_VHOST=", "QUEUE_CA=", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
 				"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
@@ -92,8 +92,8 @@ func TestNovaCompute_VTPM(t *testing.T) {
 	}
 }
 
-// TestLibvirt_VTPM: libvirt offers TPMs to nova-compute if its image has all programs of the emulator, of whose certificates the emulator's
-// user has the authority.
+// TestLibvirt_VTPM verifies that libvirt provides TPMs if its image has all programs of the emulator, with a certificate authority that
+// belongs to the emulator's user.
 func TestLibvirt_VTPM(t *testing.T) {
 	all := []string{"swtpm", "swtpm_setup", "swtpm_ioctl"}
 	for _, tc := range []struct {
@@ -103,12 +103,12 @@ func TestLibvirt_VTPM(t *testing.T) {
 		before, want string
 	}{
 		{"complete", "The image has it.", all, "", "42424\n"},
-		{"again", "A pod before had it, too.", all, "42424\n", "42424\n"},
+		{"again", "The previous pod also had it.", all, "42424\n", "42424\n"},
 		{"none", "The image does not have it.", nil, "", ""},
-		{"no longer", "The image of a pod before had it.", nil, "42424\n", ""},
-		{"without swtpm", "Nothing emulates.", all[1:], "42424\n", ""},
-		{"without swtpm_setup", "Nothing makes the state.", []string{all[0], all[2]}, "42424\n", ""},
-		{"without swtpm_ioctl", "Nothing ends the emulator.", all[:2], "42424\n", ""},
+		{"no longer", "The previous image had it.", nil, "42424\n", ""},
+		{"without swtpm", "The emulator is missing.", all[1:], "42424\n", ""},
+		{"without swtpm_setup", "The program that creates the state is missing.", []string{all[0], all[2]}, "42424\n", ""},
+		{"without swtpm_ioctl", "The program that stops the emulator is missing.", all[:2], "42424\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			programs := map[string]string{"virt-admin": "", "libvirtd": "", "virsh": "", "chown": "", "chmod": "", "find": ""}
@@ -146,7 +146,7 @@ func TestLibvirt_VTPM(t *testing.T) {
 	}
 }
 
-// TestVTPM: pods of a pool have what servers with a TPM need, as far as the control plane and the claim let them have one.
+// TestVTPM verifies that pods of a pool have the configuration for servers with a TPM, if the control plane and the claim enable it.
 func TestVTPM(t *testing.T) {
 	const withKeys = "\n    keyManager: {internalURL: \"https://barbican.cloud.svc:9311\"}\n    cells:\n    - name: cell1\n      queue:"
 	for _, tc := range []struct {
@@ -166,7 +166,7 @@ func TestVTPM(t *testing.T) {
 			if !tc.excludedLabels {
 				plane = strings.Replace(plane, "\n    cells:\n    - name: cell1\n      queue:", withKeys, 1)
 			}
-			w := world(more(tc.spec), "tenant-a", objects(strings.ReplaceAll(theirClaim, `"2025.2"`, `"`+string(tc.release)+`"`), plane)...)
+			w := newCluster(more(tc.spec), "tenant-a", objects(strings.ReplaceAll(planeClaim, `"2025.2"`, `"`+string(tc.release)+`"`), plane)...)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -216,9 +216,9 @@ func TestVTPM(t *testing.T) {
 	}
 }
 
-// TestVTPM_Kept: state, logs and certificates of TPMs are the node's, and outlast pods. So is the UEFI firmware's memory, which is in
-// libvirt's folder, too.
-func TestVTPM_Kept(t *testing.T) {
+// TestVTPM_StateRetained verifies that state, logs and certificates of TPMs, and the UEFI variables in libvirt's folder, are on the node
+// and outlive pods.
+func TestVTPM_StateRetained(t *testing.T) {
 	w, _ := kind.Ready(t, "smallest")
 	set := daemonSetOf(t, w, libvirtComponent)
 	paths := map[string]string{}

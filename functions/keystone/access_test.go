@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestCatalogAccess: K-ORC logs in by an application credential, which is replaced as the spec says.
+// TestCatalogAccess verifies that K-ORC uses an application credential, which is rotated as configured.
 func TestCatalogAccess(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -57,7 +57,7 @@ func TestCatalogAccess(t *testing.T) {
 	}
 }
 
-// TestCatalogAccessOrder: only a Keystone that serves makes credentials. The copy waits for one by itself.
+// TestCatalogAccessOrder verifies that credentials are created after Keystone serves requests. The copy waits for its source.
 func TestCatalogAccessOrder(t *testing.T) {
 	w, stage, calls := &simulate.Cluster{XR: xr(t, "small"), Kinds: map[string]function.Runner{kind: New()}}, map[string]int{}, 0
 	if err := w.Run(func(s simulate.Step) {
@@ -75,8 +75,8 @@ func TestCatalogAccessOrder(t *testing.T) {
 	}
 }
 
-// TestMissingPasswords: a password's Secret that someone deletes is not made again, so someone has to say that it is gone: the
-// SecretAggregate that reads it.
+// TestMissingPasswords verifies that a deleted Secret of a password, which is not created again, is reported by the SecretAggregate that
+// reads it.
 func TestMissingPasswords(t *testing.T) {
 	sources, _ := at(desired(t, ready(t, xr(t, "small")))["clouds"], "spec", "sources").([]any)
 	got := map[any]bool{}
@@ -85,13 +85,13 @@ func TestMissingPasswords(t *testing.T) {
 	}
 	for _, name := range []string{"keystone-admin", "keystone-database"} {
 		if !got[name] {
-			t.Errorf("nobody looks whether Secret %s is there", name)
+			t.Errorf("no SecretAggregate reads Secret %s", name)
 		}
 	}
 }
 
-// TestInternalAddress: whoever logs in by a clouds.yaml of ours asks at the internal address afterwards, too. K-ORC reads endpoint_type
-// only, and finds nothing, without a word of why, where it does not reach the public address.
+// TestInternalAddress verifies that each clouds.yaml selects the internal endpoints. K-ORC reads endpoint_type only; without it, it fails
+// silently if it cannot reach the public endpoints.
 func TestInternalAddress(t *testing.T) {
 	all := desired(t, ready(t, xr(t, "small")))
 	text, _ := at(all["korc-clouds"], "spec", "template", "clouds.yaml").(string)

@@ -20,19 +20,19 @@ const authorityResource = "authority"
 type authority struct {
 	// certificates are in PEM, and public. A function cannot read Secrets: the companion reports the CA with which it verifies Keystone.
 	certificates string
-	// wanted reports whether a CA is or was published, published whether the ConfigMap exists, so that a policy may reference it.
-	wanted, published bool
+	// required reports whether a CA is or was published, published whether the ConfigMap exists, so that a policy may reference it.
+	required, published bool
 }
 
 // findAuthority returns the CA that the companion reports, or else the published one: a companion without status, or an unreachable
 // cluster, does not remove it.
-func findAuthority(seen observe.State) authority {
-	check, _ := seen.Get(loginResource)
-	existing, ok := seen.Get(authorityResource)
+func findAuthority(observed observe.State) authority {
+	check, _ := observed.Get(loginResource)
+	existing, ok := observed.Get(authorityResource)
 	is := existing.String("data", certificate.CAKey)
 	previous := existing.Desired().String("data", certificate.CAKey)
 	a := authority{certificates: cmp.Or(check.String("status", "authority"), cmp.Or(is, previous)), published: cmp.Or(is, previous) != ""}
-	a.wanted = ok || a.certificates != ""
+	a.required = ok || a.certificates != ""
 	return a
 }
 
@@ -44,7 +44,7 @@ func (m *model) authorityMap() *corev1.ConfigMap {
 // exposed exposes the API, and publishes the CA for a Gateway, which also verifies the other services with it.
 func exposed(m *model) ([]compose.Stage, error) {
 	stages, err := service.Exposure(m)
-	if err == nil && m.authority.wanted && m.spec.Exposure.Type == exposure.GatewayAPI {
+	if err == nil && m.authority.required && m.spec.Exposure.Type == exposure.GatewayAPI {
 		stages[0] = append(compose.Stage{{Name: authorityResource, Object: m.authorityMap()}}, stages[0]...)
 	}
 	return stages, err

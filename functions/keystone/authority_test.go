@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestAuthority: a Gateway's policy names the ConfigMap when that is there, and no sooner; and what was published stays.
+// TestAuthority verifies that a Gateway's policy references the ConfigMap only once it exists, and that a published authority is retained.
 func TestAuthority(t *testing.T) {
 	reported := map[string]any{"status": map[string]any{"authority": "new"}}
 	published := map[string]any{"kind": "ConfigMap", "data": map[string]any{"ca.crt": "old"}}
@@ -19,9 +19,9 @@ func TestAuthority(t *testing.T) {
 		want     authority
 		kind     string
 	}{
-		"Nothing":   {"Nobody has told of it yet.", nil, authority{}, "Secret"},
+		"Nothing":   {"It is not reported yet.", nil, authority{}, "Secret"},
 		"Told":      {"It is to be published.", map[string]map[string]any{loginResource: reported}, authority{"new", true, false}, "Secret"},
-		"Published": {"It is there.", map[string]map[string]any{loginResource: reported, authorityResource: published}, authority{"new", true, true}, "ConfigMap"},
+		"Published": {"It exists.", map[string]map[string]any{loginResource: reported, authorityResource: published}, authority{"new", true, true}, "ConfigMap"},
 		"Forgotten": {"It stays.", map[string]map[string]any{authorityResource: published}, authority{"old", true, true}, "ConfigMap"},
 		"Unseen": {
 			"A cluster that does not answer has it nevertheless.", map[string]map[string]any{authorityResource: {
@@ -30,7 +30,7 @@ func TestAuthority(t *testing.T) {
 			}}, authority{"old", true, true}, "ConfigMap",
 		},
 		"Emptied": {
-			"What is there stays ours.", map[string]map[string]any{authorityResource: {"kind": "ConfigMap"}}, authority{"", true, false}, "Secret",
+			"An existing ConfigMap is retained.", map[string]map[string]any{authorityResource: {"kind": "ConfigMap"}}, authority{"", true, false}, "Secret",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestAuthority(t *testing.T) {
 			if kind == "ConfigMap" && refers != called {
 				t.Errorf("%s\nthe policy names ConfigMap %s, and there is %s", tc.reason, refers, called)
 			}
-			if kind != tc.kind || maps > 0 != tc.want.wanted {
+			if kind != tc.kind || maps > 0 != tc.want.required {
 				t.Errorf("%s\nthe policy names a %s, and there are %d ConfigMaps", tc.reason, kind, maps)
 			}
 		})

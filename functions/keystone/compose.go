@@ -6,16 +6,19 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of Keystone composite resources.
 func New() function.Runner {
-	return function.Kind[keystonev1.Keystone, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
+	return function.Kind[keystonev1.Keystone, *model]{
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: service.Target[*model], Status: status,
+	}
 }
 
 type component = compose.Component[*model]
 
-// graph lists the components of Keystone in addition to those of every service, and their dependencies.
+// graph lists the components of Keystone in addition to the common ones, and their dependencies.
 var graph = service.Graph(&definition,
 	service.ExtraComponent[*model]{
 		Component: component{Name: "keys", Needs: []string{"companion-access"}, Build: keys}, Before: "config", NeededBy: "schema",

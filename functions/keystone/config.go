@@ -7,7 +7,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// options returns the options of Keystone in addition to those of every service.
+// options returns the options of Keystone in addition to the common ones.
 // https://docs.openstack.org/keystone/latest/configuration/config-options.html
 func (m *model) options() oslo.Config {
 	c := oslo.Config{

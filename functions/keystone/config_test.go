@@ -11,22 +11,22 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestOptions: what keystone.conf says without a tenant's word, and why.
+// TestOptions verifies the options of keystone.conf without a tenant's overrides.
 func TestOptions(t *testing.T) {
 	const fernetKeys = "/etc/keystone/fernet-keys"
 	always := oslo.Config{
 		"DEFAULT":          {"use_stderr": true}, // where the cluster collects logs
 		"cache":            {"enabled": true, "backend": "oslo_cache.memcache_pool"},
-		"database":         {"max_retries": -1, "retry_interval": 1, "connection_recycle_time": 600}, // it comes back by itself, soon
+		"database":         {"max_retries": -1, "retry_interval": 1, "connection_recycle_time": 600}, // it reconnects automatically
 		"token":            {"provider": "fernet", "expiration": 3600, "allow_expired_window": 172800},
 		"fernet_tokens":    {"key_repository": fernetKeys},
 		"fernet_receipts":  {"key_repository": fernetKeys},
 		"credential":       {"key_repository": "/etc/keystone/credential-keys"},
 		"oslo_policy":      {"policy_file": "/etc/keystone/policy.yaml"},
-		"oslo_middleware":  {"enable_proxy_headers_parsing": true}, // a Gateway reports whence a request came
+		"oslo_middleware":  {"enable_proxy_headers_parsing": true}, // a Gateway reports the origin of a request
 		"oslo_concurrency": {"lock_path": "/tmp"},                  // nothing else can be written
 	}
-	for file, besides := range map[string]oslo.Config{
+	for file, additional := range map[string]oslo.Config{
 		"small": nil,
 		"directories": {
 			"identity": {"domain_specific_drivers_enabled": true, "domain_config_dir": "/etc/keystone/domains"},
@@ -42,7 +42,7 @@ func TestOptions(t *testing.T) {
 		},
 	} {
 		m := derived(t, xr(t, file))
-		want := always.Merge(besides).Merge(oslo.Config{"cache": {"memcache_servers": service.Strings(m.spec.Cache.Servers)}})
+		want := always.Merge(additional).Merge(oslo.Config{"cache": {"memcache_servers": service.Strings(m.spec.Cache.Servers)}})
 		if file != "small" { // whose lifetime of tokens is their own
 			want = want.Merge(oslo.Config{"token": {
 				"expiration": int(m.spec.Fernet.TokenExpirationSeconds), "allow_expired_window": int(*m.spec.Fernet.AllowExpiredWindowSeconds),
@@ -57,8 +57,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestServes: uWSGI serves everybody, by https; clients of both families where pods are of IPv6; and nobody but the proxy where one
-// stands before it.
+// TestServes verifies that uWSGI listens for all clients with HTTPS, with both address families if pods have IPv6, and for the proxy only
+// if there is one.
 func TestServes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file     string
@@ -94,8 +94,8 @@ func contains(lines []string, want string) bool {
 	return false
 }
 
-// TestProxy: Apache logs in at the provider where Keystone's federation asks for it, takes headers that only it may set out of every
-// other request, and hands all of them on.
+// TestProxy verifies that Apache authenticates with the provider on Keystone's federation paths, removes its own headers from all other
+// requests, and forwards all of them.
 func TestProxy(t *testing.T) {
 	for file, tc := range map[string]struct{ lines, locations []string }{
 		"federation": {
@@ -151,7 +151,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// locationsOf writes each Location on one line: its path, who authenticates, what happens without a login, who is let in.
+// locationsOf returns one line for each Location: path, authentication, action without a login, and admitted users.
 func locationsOf(lines []string) []string {
 	var out []string
 	inside := false

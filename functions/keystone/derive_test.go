@@ -10,9 +10,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
-// TestReleases: what may run now is not what is wanted while the schema is not there.
+// TestReleases verifies that the running release differs from the desired one until the schema is upgraded.
 func TestReleases(t *testing.T) {
 	type want struct{ Target, Effective, Image, SchemaImage, Proxy, Version, Err string }
 	const repository, proxy = "ghcr.io/c5c3/keystone:", "ghcr.io/c5c3/keystone-federation-proxy"
@@ -26,11 +27,11 @@ func TestReleases(t *testing.T) {
 		want               want
 	}{
 		"new": {
-			reason: "Nothing is installed: the wanted release is the first.", release: "2025.2",
+			reason: "Nothing is installed: the desired release is the first.", release: "2025.2",
 			want: want{Target: "2025.2", Effective: "2025.2", Image: current, SchemaImage: current, Version: version},
 		},
 		"same": {
-			reason: "What is wanted is installed.", release: "2025.2", installed: "2025.2", running: current,
+			reason: "The desired release is installed.", release: "2025.2", installed: "2025.2", running: current,
 			want: want{Target: "2025.2", Effective: "2025.2", Image: current, SchemaImage: current, Version: version},
 		},
 		"upgrade": {
@@ -89,7 +90,7 @@ func TestReleases(t *testing.T) {
 			},
 		},
 		"bad image": {
-			reason: "Not by an API server, which refuses it.", release: "2025.2", change: set("Not an image", "image", "repository"),
+			reason: "An API server rejects it.", release: "2025.2", change: set("Not an image", "image", "repository"),
 			want: want{Err: "spec.image"},
 		},
 	}
@@ -146,7 +147,7 @@ func requireFieldError(t *testing.T, reason string, err error, field string) {
 	}
 }
 
-// TestValidation: what is wrong in the spec is said of its field, whoever wrote the Keystone.
+// TestValidation verifies that errors name the field, with and without admission.
 func TestValidation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file   string
@@ -163,7 +164,7 @@ func TestValidation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, xr(t, tc.file, tc.change), nil))
 			if err == nil {
-				_, err = graph.Compute(m, input(t, xr(t, tc.file), nil).Observed, compose.Item.Reference)
+				_, err = graph.Compute(m, input(t, xr(t, tc.file), nil).Observed, readiness.Rules, compose.Item.Reference)
 			}
 			if err == nil || !invalid.Is(err) {
 				t.Fatalf("error %v", err)

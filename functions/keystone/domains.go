@@ -17,7 +17,7 @@ import (
 type backend = keystonev1.IdentityBackend
 
 // direct derives the settings of identity backends: a Secret with a configuration file for each.
-func (m *model) direct(seen observe.State) error {
+func (m *model) direct(observed observe.State) error {
 	if len(m.spec.IdentityBackends) == 0 {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (m *model) direct(seen observe.State) error {
 		Name: domainsResource, Object: c5c3.SecretAggregate(m.Meta(m.Sub(domainsResource)), spec),
 	})
 	m.ConfigVolumes = []service.Volume{m.SecretVolume(domainsResource, m.Sub(domainsResource))}
-	m.AnnotateStartupInputs(seen, service.StartupInput{
+	m.AnnotateStartupInputs(observed, service.StartupInput{
 		Resource: domainsResource, Path: []string{"status", "contentHash"}, Annotation: keystonev1.Group + "/identity-backends",
 	})
 	return nil

@@ -15,7 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestDomainTemplate: what a tenant writes of a directory is text in the template of its file, and the password is in its option alone.
+// TestDomainTemplate verifies that a tenant's values for a directory are literal text in the template of the file, and that the password is
+// in its option only.
 func TestDomainTemplate(t *testing.T) {
 	text := rapid.StringMatching(`([{}". a-z$=|/*-]|\{\{|\}\}|\{\{ \.password0 \}\}){1,12}`).Filter(func(s string) bool {
 		return strings.TrimSpace(s) == s

@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestService: who comes by the Service, and every probe that names a port, gets to the port that a container of the pod listens on.
+// TestService verifies that the Service and all probes with named ports use ports that a container of the pod listens on.
 func TestService(t *testing.T) {
 	for _, file := range []string{"small", "federation"} {
 		m := derived(t, xr(t, file))
@@ -46,14 +46,15 @@ func TestService(t *testing.T) {
 		for _, c := range containers {
 			for _, probe := range []*corev1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
 				if probe != nil && probe.HTTPGet.Port.StrVal != "" && ports[probe.HTTPGet.Port.StrVal] == 0 {
-					t.Errorf("%s: %s is asked at port %s, and there are %v", file, c.Name, probe.HTTPGet.Port.StrVal, ports)
+					t.Errorf("%s: the probe of %s uses port %s, want one of %v", file, c.Name, probe.HTTPGet.Port.StrVal, ports)
 				}
 			}
 		}
 	}
 }
 
-// TestKeyRepositories: object, Secret and resource of a repository are called alike, and what the pods mount is what is written.
+// TestKeyRepositories verifies that the object, the Secret and the resource of a repository have the same name, and that pods mount the
+// written keys.
 func TestKeyRepositories(t *testing.T) {
 	m := derived(t, xr(t, "small"))
 	stages, err := keys(m)
@@ -74,7 +75,7 @@ func TestKeyRepositories(t *testing.T) {
 			t.Errorf("%s is %s and writes Secret %s, kept: %t; pods mount %v", r.Name, o.Name, o.Spec.SecretName, r.Retain, mounted)
 		}
 		if (o.Spec.Migrate != nil) != (o.Spec.Type == openstackv1.KeyTypeCredential) {
-			t.Errorf("%s: what is stored is encrypted again by %v", o.Name, o.Spec.Migrate)
+			t.Errorf("%s: stored data is re-encrypted with %v", o.Name, o.Spec.Migrate)
 		}
 	}
 	want := map[string]string{"keystone-fernet-keys": openstackv1.KeyTypeFernet, "keystone-credential-keys": openstackv1.KeyTypeCredential}
@@ -83,7 +84,7 @@ func TestKeyRepositories(t *testing.T) {
 	}
 }
 
-// TestBootstrapJob: it is called and labelled as what it is, by which its traffic is let through and its failure is told.
+// TestBootstrapJob verifies the name and the labels of the Job, which network policies and alerts select.
 func TestBootstrapJob(t *testing.T) {
 	m := derived(t, xr(t, "small"))
 	stages, err := bootstrap(m)
@@ -105,16 +106,16 @@ func TestBootstrapJob(t *testing.T) {
 	}
 }
 
-// TestTemplates: what a template of a SecretAggregate inserts is the name of one of its sources.
+// TestTemplates verifies that templates of a SecretAggregate insert only names of its sources.
 func TestTemplates(t *testing.T) {
 	inserted := regexp.MustCompile(`\.([a-zA-Z_][a-zA-Z0-9_]*)`)
 	for _, file := range []string{"small", "federation", "federation-tokens", "directories"} {
-		seen := 0
+		count := 0
 		for name, o := range desired(t, ready(t, xr(t, file))) {
 			if o["kind"] != "SecretAggregate" {
 				continue
 			}
-			seen++
+			count++
 			sources, used := map[string]bool{}, map[string]bool{}
 			list, _ := at(o, "spec", "sources").([]any)
 			for _, s := range list {
@@ -138,7 +139,7 @@ func TestTemplates(t *testing.T) {
 				t.Errorf("%s: %s inserts nothing", file, name)
 			}
 		}
-		if seen == 0 {
+		if count == 0 {
 			t.Errorf("%s has no SecretAggregate", file)
 		}
 	}
@@ -149,7 +150,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestScopes: the provider is asked for who the user is, unless the claim says for what.
+// TestScopes verifies the default scope, which requests the user's identity.
 func TestScopes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		scopes []any
@@ -167,7 +168,7 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestOverrideFields: who writes an option or a rule that Keystone does not have is told by which field.
+// TestOverrideFields verifies that the error for an unknown option or rule names the field of the override.
 func TestOverrideFields(t *testing.T) {
 	for field, change := range map[string]func(map[string]any){
 		"spec.config.token.nothing": set("a", "config", "token", "nothing"),

@@ -90,7 +90,7 @@ func (m *model) externalClouds() []compose.Stage {
 func (m *model) externalLogin() []compose.Stage {
 	spec := openstackv1.IdentityCheckSpec{CloudCredentialsRef: m.adminCloud()}
 	stages := service.SingleObjectComponent(loginResource, c5c3.IdentityCheck(m.Meta(m.Name), spec))
-	if m.authority.wanted {
+	if m.authority.required {
 		stages[0] = append(stages[0], compose.Resource{Name: authorityResource, Object: m.authorityMap()})
 	}
 	return stages

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// elsewhere makes a spec one of a Keystone that somebody else runs.
-func elsewhere(spec map[string]any) {
+// setExternal changes a spec to an external Keystone.
+func setExternal(spec map[string]any) {
 	spec["endpoints"] = map[string]any{"public": "https://identity.example.com/v3", "internal": "https://identity.example.com/v3"}
 	spec["external"] = map[string]any{
 		"authURL": "https://identity.example.com/v3", "user": "cloud@example.com", "project": "clouds", "userDomain": "staff",
@@ -19,10 +19,10 @@ func elsewhere(spec map[string]any) {
 	}
 }
 
-// TestExternal: of a Keystone that somebody else runs there is what others log in by, under the same names as of one of our own, and
-// nothing besides: no pod, no database, no key.
+// TestExternal verifies that an external Keystone has only the objects with credentials for clients, with the same names as for an internal
+// one: no pod, no database, no key.
 func TestExternal(t *testing.T) {
-	w := ready(t, xr(t, "small", elsewhere, set(map[string]any{"enabled": true}, "monitoring")))
+	w := ready(t, xr(t, "small", setExternal, set(map[string]any{"enabled": true}, "monitoring")))
 	all := desired(t, w)
 	if diff := cmp.Diff([]string{
 		"authorities", "authority", "authority-certificate", "clouds", "companion-role", "companion-role-binding", "korc-clouds", "korc-credential", "login",
@@ -33,7 +33,7 @@ func TestExternal(t *testing.T) {
 	for _, name := range []string{"clouds", "korc-clouds", "korc-credential", "login"} {
 		for _, path := range [][]any{{"kind"}, {"metadata", "name"}, {"spec", "targetSecretName"}, {"spec", "secretName"}, {"spec", "cloudCredentialsRef"}} {
 			if diff := cmp.Diff(at(own[name], path...), at(all[name], path...)); diff != "" {
-				t.Errorf("%s %v (-own +elsewhere):\n%s", name, path, diff)
+				t.Errorf("%s %v (-internal +external):\n%s", name, path, diff)
 			}
 		}
 	}
@@ -69,9 +69,10 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// TestExternalRBAC: the companion reads the tenant's copy and writes what others log in by; it reads no key of an authority.
+// TestExternalRBAC verifies that the companion may read the tenant's copy and write the credentials for clients, and may not read a key of
+// an authority.
 func TestExternalRBAC(t *testing.T) {
-	rules, _ := desired(t, ready(t, xr(t, "small", elsewhere)))["companion-role"]["rules"].([]any)
+	rules, _ := desired(t, ready(t, xr(t, "small", setExternal)))["companion-role"]["rules"].([]any)
 	got := map[any]any{}
 	for _, r := range rules {
 		verbs, _ := at(r, "verbs").([]any)

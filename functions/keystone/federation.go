@@ -58,7 +58,7 @@ const ssoForm = `<!DOCTYPE html>
 var proxyResources = workload.Resources("50m", "64Mi", "256Mi")
 
 // deriveFederation derives the settings of federation.
-func (m *model) deriveFederation(seen observe.State) error {
+func (m *model) deriveFederation(observed observe.State) error {
 	if m.spec.Federation == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (m *model) deriveFederation(seen observe.State) error {
 	m.Content = append(m.Content, compose.Resource{Name: clientResource, Object: m.federationClient()})
 	m.ExtraFiles = []service.ExtraFile{{Name: ssoPage, Text: ssoForm}, {Name: httpdConf, Text: m.httpd(), External: true}}
 	m.Server.Listen, m.Server.CertFile, m.Server.KeyFile = fmt.Sprintf("127.0.0.1:%d", localPort), "", ""
-	m.AnnotateStartupInputs(seen,
+	m.AnnotateStartupInputs(observed,
 		// Apache reads a certificate at startup only; uWSGI reloads a renewed one automatically.
 		// https://cert-manager.io/docs/reference/api-docs/#cert-manager.io/v1.CertificateStatus
 		service.StartupInput{
@@ -185,20 +185,20 @@ func (m *model) locations() []workload.Location {
 	at := func(path, auth, action string, admitted ...string) workload.Location {
 		return workload.Location{Path: path, Directives: append([]string{"AuthType " + auth, "OIDCUnAuthAction " + action}, admitted...)}
 	}
-	const browser, anybody = "openid-connect", "Require valid-user"
+	const browser, authenticated = "openid-connect", "Require valid-user"
 	// On the path of command line clients, a token of the provider is sufficient; its claims are checked more strictly there.
-	auth, admitted := browser, []string{anybody}
+	auth, admitted := browser, []string{authenticated}
 	if f.IntrospectionURL != "" {
 		auth, admitted = "auth-openidc", m.allowedOrigins()
 	}
 	return []workload.Location{
 		// On other paths, the module only removes such headers from requests. Keystone trusts them on every path: the token API maps the user in
 		// the headers as well.
-		at("/", browser, "pass", anybody),
+		at("/", browser, "pass", authenticated),
 		at(fmt.Sprintf("/v3/OS-FEDERATION/identity_providers/%s/protocols/openid/auth", f.Provider), auth, "auth", admitted...),
-		at(fmt.Sprintf("/v3/auth/OS-FEDERATION/identity_providers/%s/protocols/openid/websso", f.Provider), browser, "auth", anybody),
-		at("/v3/auth/OS-FEDERATION/websso/openid", browser, "auth", anybody),
-		at("/v3/OS-FEDERATION/redirect", browser, "auth", anybody),
+		at(fmt.Sprintf("/v3/auth/OS-FEDERATION/identity_providers/%s/protocols/openid/websso", f.Provider), browser, "auth", authenticated),
+		at("/v3/auth/OS-FEDERATION/websso/openid", browser, "auth", authenticated),
+		at("/v3/OS-FEDERATION/redirect", browser, "auth", authenticated),
 	}
 }
 

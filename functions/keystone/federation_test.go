@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// TestFederationPod: both containers are restarted when they hang, and bounded; only the proxy says whether the pod is ready.
+// TestFederationPod verifies that both containers have liveness probes and limits, and that the proxy alone has the readiness probe.
 func TestFederationPod(t *testing.T) {
 	for file, memory := range map[string]string{"federation": "256Mi", "federation-tokens": "512Mi"} {
 		m := derived(t, xr(t, file, set("1Gi", "resources", "limits", "memory")))
@@ -31,7 +31,7 @@ func TestFederationPod(t *testing.T) {
 	}
 }
 
-// TestProviderCA: the proxy, and only that, reads the authority of the provider where its configuration says.
+// TestProviderCA verifies that only the proxy mounts the provider's authority, at the path in its configuration.
 func TestProviderCA(t *testing.T) {
 	m := derived(t, xr(t, "federation-tokens"))
 	p := m.APIPod()
@@ -42,11 +42,11 @@ func TestProviderCA(t *testing.T) {
 		t.Errorf("mounts %v and %v", p.Containers[0].VolumeMounts, p.Containers[1].VolumeMounts)
 	}
 	if !strings.Contains(m.Files.Data[httpdConf], "OIDCCABundlePath "+m.Path(providerCA)+"/ca.crt\n") {
-		t.Errorf("the proxy is not told: %s", m.Files.Data[httpdConf])
+		t.Errorf("the proxy is not configured with it: %s", m.Files.Data[httpdConf])
 	}
 }
 
-// TestTokens: without the provider's word on them nobody logs in by access tokens, and with it only by those of this client.
+// TestTokens verifies that access tokens are accepted only with introspection by the provider, and only tokens of this client.
 func TestTokens(t *testing.T) {
 	without, with := derived(t, xr(t, "federation")).Files.Data[httpdConf], derived(t, xr(t, "federation-tokens")).Files.Data[httpdConf]
 	for _, word := range []string{"OIDCOAuth", "auth-openidc\n", "oauth20"} {
@@ -55,6 +55,6 @@ func TestTokens(t *testing.T) {
 		}
 	}
 	if strings.Count(with, "AuthType auth-openidc") != 1 || strings.Count(with, "Require claim iss:https://id.example.com/realms/cloud\n") != 1 {
-		t.Errorf("tokens are admitted elsewhere, or of another issuer:\n%s", with)
+		t.Errorf("tokens are admitted on another path, or of another issuer:\n%s", with)
 	}
 }

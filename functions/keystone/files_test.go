@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestMountedFiles: every file that the API's pod mounts by its name is in the ConfigMap.
+// TestMountedFiles verifies that every file which the API's pod mounts by name is in the ConfigMap.
 func TestMountedFiles(t *testing.T) {
 	for _, file := range []string{"small", "federation", "federation-tokens", "directories", "paths"} {
 		m := derived(t, xr(t, file))

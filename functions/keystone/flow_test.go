@@ -30,8 +30,8 @@ func configOf(o map[string]any, template ...any) any {
 	return nil
 }
 
-// TestConfigChange: a change of an option makes a new ConfigMap and rolls the pods; the old one stays as long as pods may
-// read it.
+// TestConfigChange verifies that a changed option creates a new ConfigMap and replaces the pods, and that the old ConfigMap is retained
+// while pods may read it.
 func TestConfigChange(t *testing.T) {
 	w := ready(t, xr(t, "paths"))
 	before := named(desired(t, w), "config-")
@@ -69,7 +69,7 @@ func TestConfigChange(t *testing.T) {
 	}
 }
 
-// TestUpgrade: pods keep image and configuration of the old release until the schema of the new one is there.
+// TestUpgrade verifies that pods keep the image and configuration of the old release until the schema of the new one is installed.
 func TestUpgrade(t *testing.T) {
 	oldImage, newImage := "ghcr.io/c5c3/keystone:"+versionOf(t, "2025.1"), "ghcr.io/c5c3/keystone:"+versionOf(t, "2025.2")
 	w := ready(t, xr(t, "small", set("2025.1", "openStackRelease")))
@@ -88,13 +88,13 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("schema Jobs run %v", got)
 	}
 	if diff := cmp.Diff(previous["deployment"], now["deployment"]); diff != "" {
-		t.Errorf("pods change before the schema is there (-was +now):\n%s", diff)
+		t.Errorf("pods change before the schema is upgraded (-before +after):\n%s", diff)
 	}
 	if got := image(now["trust-flush"], job...); got != oldImage {
 		t.Errorf("trusts are flushed by %v", got)
 	}
 	if got := named(now, "bootstrap-"); !slices.Equal(got, named(previous, "bootstrap-")) {
-		t.Errorf("bootstrap Jobs %v before the schema is there, had %v", got, named(previous, "bootstrap-"))
+		t.Errorf("bootstrap Jobs %v before the schema is upgraded, had %v", got, named(previous, "bootstrap-"))
 	}
 
 	finish(t, w)
@@ -110,7 +110,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestBootstrapOnce: the Job has another name, and so runs again, if and only if what it reads is another.
+// TestBootstrapOnce verifies that the name of the Job, and with it a new run, changes if and only if its input changes.
 func TestBootstrapOnce(t *testing.T) {
 	bootstrapName := func(changes ...func(map[string]any)) string {
 		m := derived(t, xr(t, "small", changes...))
@@ -121,41 +121,41 @@ func TestBootstrapOnce(t *testing.T) {
 		return stages[0][0].Name
 	}
 	first := bootstrapName()
-	if again := bootstrapName(); again != first {
-		t.Errorf("%s and then %s of the same input", first, again)
+	if next := bootstrapName(); next != first {
+		t.Errorf("%s and then %s of the same input", first, next)
 	}
 	for name, tc := range map[string]struct {
 		change func(map[string]any)
-		again  bool
+		next   bool
 	}{
 		"option":           {change: set(7200, "config", "token", "cache_time")},
 		"rule":             {change: set("@", "policy", "identity:get_user")},
 		"replicas":         {change: set(5, "replicas")},
 		"resources":        {change: set("3", "resources", "requests", "cpu")},
-		"placement":        {change: set(map[string]any{"disk": "fast"}, "nodeSelector"), again: true},
+		"placement":        {change: set(map[string]any{"disk": "fast"}, "nodeSelector"), next: true},
 		"processes":        {change: set(8, "uwsgi", "processes")},
 		"fernet keys":      {change: set(9, "fernet", "maxActiveKeys")},
 		"schedule":         {change: set("1 1 * * *", "trustFlush", "schedule")},
 		"monitoring":       {change: set(true, "monitoring", "enabled")},
 		"deletion policy":  {change: set("Delete", "deletionPolicy")},
 		"cache":            {change: set([]any{"a:11211"}, "cache", "servers")},
-		"user":             {change: set("root", "bootstrap", "adminUser"), again: true},
-		"region":           {change: set("eu", "region"), again: true},
-		"public address":   {change: set("https://a.example.com/v3", "endpoints", "public"), again: true},
-		"internal address": {change: set("https://b.svc:5000/v3", "endpoints", "internal"), again: true},
-		"image":            {change: set("28.1.0-p9", "image", "tag"), again: true},
-		"release":          {change: set("2026.1", "openStackRelease"), again: true},
-		"database":         {change: set("db.example.com", "database", "host"), again: true},
+		"user":             {change: set("root", "bootstrap", "adminUser"), next: true},
+		"region":           {change: set("eu", "region"), next: true},
+		"public address":   {change: set("https://a.example.com/v3", "endpoints", "public"), next: true},
+		"internal address": {change: set("https://b.svc:5000/v3", "endpoints", "internal"), next: true},
+		"image":            {change: set("28.1.0-p9", "image", "tag"), next: true},
+		"release":          {change: set("2026.1", "openStackRelease"), next: true},
+		"database":         {change: set("db.example.com", "database", "host"), next: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := bootstrapName(tc.change); (got != first) != tc.again {
-				t.Errorf("name %s, first %s; another one: %t, want %t", got, first, got != first, tc.again)
+			if got := bootstrapName(tc.change); (got != first) != tc.next {
+				t.Errorf("name %s, first %s; another one: %t, want %t", got, first, got != first, tc.next)
 			}
 		})
 	}
 }
 
-// TestDeletionPolicy: what holds data outlives the Keystone, unless the spec says otherwise.
+// TestDeletionPolicy verifies that objects with data outlive the Keystone by default.
 func TestDeletionPolicy(t *testing.T) {
 	data := []string{
 		"admin-secret", "credential-keys", "database", "database-grant", "database-secret", "database-user", "fernet-keys",
@@ -176,13 +176,13 @@ func TestDeletionPolicy(t *testing.T) {
 			}
 			slices.Sort(wrapped)
 			if diff := cmp.Diff(data, wrapped); diff != "" {
-				t.Errorf("what is kept (-want +got):\n%s", diff)
+				t.Errorf("retained objects (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestRemote: everything is composed in the other cluster.
+// TestRemote verifies that all objects are composed in the other cluster.
 func TestRemote(t *testing.T) {
 	for name, o := range objects(t, ready(t, xr(t, "federation"))) {
 		if !wrapper.IsObject(o) || at(o.Map(), "spec", "providerConfigRef", "name") != "east" {
@@ -205,7 +205,7 @@ func objects(t *testing.T, w *simulate.Cluster) map[string]encoded.Struct {
 	return out
 }
 
-// TestGraph: what needs nothing comes at once, and what is made together comes together. What comes first, test/invariants says.
+// TestGraph verifies that components without dependencies are created at once, and groups together. test/invariants verifies the order.
 func TestGraph(t *testing.T) {
 	w := &simulate.Cluster{XR: xr(t, "paths"), Kinds: map[string]function.Runner{kind: New()}}
 	stage := map[string]int{}

@@ -4,10 +4,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
@@ -15,13 +13,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/golden"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// kind is how a composition function names our composite resource.
+// kind is the name by which functions refer to the composite resource.
 const kind = "Keystone.keystone.openstack.c5c3.io"
 
 // xr is the Keystone of a control plane with the spec of a file in testdata, after some changes to it.
@@ -68,18 +68,18 @@ func set(value any, path ...string) func(map[string]any) {
 	}
 }
 
-// input is what derive gets of a Keystone, when these resources are observed.
+// input returns the input of derive for a Keystone with observed resources.
 func input(t *testing.T, xr *structpb.Struct, observed map[string]*structpb.Struct) function.Input[keystonev1.Keystone] {
 	t.Helper()
 	objects := map[string]encoded.Struct{}
 	for name, o := range observed {
 		objects[name] = encoded.Of(o)
 	}
-	seen, err := observe.New(objects)
+	state, err := observe.New(objects)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := function.Input[keystonev1.Keystone]{Observed: seen}
+	in := function.Input[keystonev1.Keystone]{Observed: state}
 	if err := function.Decode(xr, &in.XR); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func derived(t *testing.T, xr *structpb.Struct) *model {
 	return m
 }
 
-// ready is a Keystone of which everything is there and ready.
+// ready returns a Keystone whose resources all exist and are ready.
 func ready(t *testing.T, xr *structpb.Struct) *simulate.Cluster {
 	t.Helper()
 	w := &simulate.Cluster{XR: xr, Kinds: map[string]function.Runner{kind: New()}}
@@ -148,12 +148,9 @@ func at(v any, path ...any) any {
 
 // TestFiles compares the files that pods read with goldens: testdata/<spec>/<file>.
 func TestFiles(t *testing.T) {
-	specs, err := filepath.Glob("testdata/*.yaml")
-	if err != nil || len(specs) == 0 {
-		t.Fatalf("no specs: %v", err)
-	}
-	for _, path := range specs {
-		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+	specs := servicetest.Specs(t)
+	cases := golden.In("testdata", specs)
+	for _, name := range cases.Order(specs) {
 		t.Run(name, func(t *testing.T) {
 			m := derived(t, xr(t, name))
 			files := m.Files.Data
@@ -164,30 +161,7 @@ func TestFiles(t *testing.T) {
 				}
 				files["keystone."+b.Domain+".conf"] = text
 			}
-			dir := filepath.Join("testdata", name)
-			if *update {
-				if err := os.RemoveAll(dir); err != nil {
-					t.Fatal(err)
-				}
-				for file, text := range files {
-					write(t, filepath.Join(dir, file), text)
-				}
-			}
-			want := map[string]string{}
-			goldens, err := os.ReadDir(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, g := range goldens {
-				data, err := os.ReadFile(filepath.Join(dir, g.Name()))
-				if err != nil {
-					t.Fatal(err)
-				}
-				want[g.Name()] = string(data)
-			}
-			if diff := cmp.Diff(want, files); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			cases.Compare(t, name, files, *update)
 		})
 	}
 }

@@ -10,40 +10,40 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// TestLive: what the companion has found is in the status, as it found it.
+// TestLive verifies that the companion's findings are copied to the status.
 func TestLive(t *testing.T) {
 	check := func(status map[string]any) map[string]any {
 		return map[string]any{"apiVersion": "openstack.c5c3.io/v1alpha1", "kind": "IdentityCheck", "status": status}
 	}
 	condition := func(status string) []any { return []any{map[string]any{"type": "Reachable", "status": status}} }
 	for name, tc := range map[string]struct {
-		reason string
-		seen   map[string]any
-		want   *common.Live
+		reason   string
+		resource map[string]any
+		want     *common.Live
 	}{
-		"NotThere":     {reason: "Nobody has asked."},
-		"NotAsked":     {reason: "Nobody has asked.", seen: check(map[string]any{})},
-		"NeverAnswers": {reason: "It was asked in vain.", seen: check(map[string]any{"conditions": condition("False")}), want: &common.Live{Reachable: "False"}},
+		"NoCheck":     {reason: "There is no check."},
+		"NotChecked":  {reason: "The check has not run.", resource: check(map[string]any{})},
+		"Unreachable": {reason: "It did not respond.", resource: check(map[string]any{"conditions": condition("False")}), want: &common.Live{Reachable: "False"}},
 		"PublicToo": {
-			reason: "Whether clients outside get in is told beside it, and changes nothing of it.",
+			reason: "External access is reported separately.",
 			want:   &common.Live{Reachable: "True", PublicReachable: "False", PublicMessage: "no such host"},
-			seen: check(map[string]any{"conditions": append(condition("True"),
+			resource: check(map[string]any{"conditions": append(condition("True"),
 				map[string]any{"type": "PublicReachable", "status": "False", "reason": "NameUnknown", "message": "no such host"})}),
 		},
 		"PublicAnswers": {
-			reason: "What answers needs no message.", want: &common.Live{Reachable: "False", PublicReachable: "True"},
-			seen: check(map[string]any{"conditions": append(condition("False"),
+			reason: "A reachable endpoint needs no message.", want: &common.Live{Reachable: "False", PublicReachable: "True"},
+			resource: check(map[string]any{"conditions": append(condition("False"),
 				map[string]any{"type": "PublicReachable", "status": "True", "message": "Keystone answers at"})}),
 		},
 		"Garbage": {
 			reason: "A hand wrote into the status.", want: &common.Live{Reachable: "True"},
-			seen: check(map[string]any{"conditions": condition("True"), "lastToken": "yesterday"}),
+			resource: check(map[string]any{"conditions": condition("True"), "lastToken": "yesterday"}),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			observed := map[string]*structpb.Struct{}
-			if tc.seen != nil {
-				observed[loginResource] = structOf(t, tc.seen)
+			if tc.resource != nil {
+				observed[loginResource] = structOf(t, tc.resource)
 			}
 			m, err := derive(input(t, xr(t, "small"), observed))
 			if err != nil {
@@ -70,7 +70,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestCompanionAccess: the companion may read what this Keystone's objects name, also where a tenant brings it, and write what it makes itself.
+// TestCompanionAccess verifies that the companion may read the objects that this Keystone references, including the tenant's, and may write
+// its own objects.
 func TestCompanionAccess(t *testing.T) {
 	names := func(role map[string]any, verb string) []string {
 		var out []string
@@ -103,7 +104,7 @@ func TestCompanionAccess(t *testing.T) {
 	for i := range sources {
 		name, _ := at(directories["domains"], "spec", "sources", i, "secretKeyRef", "name").(string)
 		if !slices.Contains(names(role, "get"), name) || slices.Contains(names(role, "update"), name) {
-			t.Errorf("of what the tenant brings, %s is not to be read, or to be written", name)
+			t.Errorf("the tenant's object %s cannot be read, or can be written", name)
 		}
 	}
 	if len(sources) == 0 || !slices.Contains(names(role, "update"), "keystone-domains") {
@@ -111,7 +112,8 @@ func TestCompanionAccess(t *testing.T) {
 	}
 }
 
-// TestDomains: Keystone reads a directory's file when it starts, if the domain exists: its pods are replaced when one was made.
+// TestDomains verifies that pods are replaced when a domain was created: Keystone reads a directory's file only at startup, and only if the
+// domain exists.
 func TestDomains(t *testing.T) {
 	annotations := func(ids map[string]any) any {
 		return at(desired(t, ready(t, xr(t, "directories", set(ids, "domainIDs"))))["deployment"], "spec", "template", "metadata", "annotations", domainsAnnotation)

@@ -23,7 +23,7 @@ const terminationGracePeriod = 60 * time.Second
 var definition = service.Definition{
 	App:                    keystonev1.ServiceName,
 	Title:                  "Keystone",
-	Outage:                 "nobody can log in, and every other service refuses requests",
+	Outage:                 "tokens cannot be issued, and all other services reject requests",
 	Port:                   keystonev1.Port,
 	Module:                 "keystone.wsgi.api:application",
 	HealthPath:             "/healthcheck",
@@ -106,7 +106,7 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 const domainsAnnotation = keystonev1.Group + "/domains"
 
 // externalEgress returns egress to the ports of the directories and of the provider in the spec. Further addresses in a provider's
-// metadata, such as that of its keys, must use the same ports.
+// metadata, such as the URL of its keys, must use the same ports.
 func (m *model) externalEgress() ([]workload.Flow, error) {
 	var addresses []string
 	for _, b := range m.spec.IdentityBackends {

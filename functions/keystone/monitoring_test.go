@@ -10,10 +10,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestAlerts: who is woken, after how long, and what is asked for it. Somebody is where nobody can log in.
+// TestAlerts verifies the severity, the delay and the expression of alerts. Failing logins are critical.
 func TestAlerts(t *testing.T) {
-	asks := func(severity, wait string, asks ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: asks}
+	expect := func(severity, wait string, expect ...string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: severity, For: wait, Asks: expect}
 	}
 	const (
 		available = `kube_deployment_status_replicas_available{deployment="keystone"}`
@@ -21,11 +21,11 @@ func TestAlerts(t *testing.T) {
 		failed    = `kube_job_failed{condition="true"}`
 	)
 	want := map[string]monitoringtest.Alert{
-		"KeystoneDown":     asks("critical", "2m", available),
-		"KeystoneDegraded": asks("warning", "15m", available, `kube_deployment_spec_replicas{deployment="keystone"}`),
-		"KeystoneJobFailed": asks("warning", "5m",
+		"KeystoneDown":     expect("critical", "2m", available),
+		"KeystoneDegraded": expect("warning", "15m", available, `kube_deployment_spec_replicas{deployment="keystone"}`),
+		"KeystoneJobFailed": expect("warning", "5m",
 			`kube_job_created{job_name=~"keystone-bootstrap-.+"}`, complete, failed, `kube_job_created{job_name=~"keystone-trust-flush-.+"}`),
-		"KeystoneCertificateExpiring": asks("warning", "1h", `certmanager_certificate_expiration_timestamp_seconds{name="keystone-tls"}`),
+		"KeystoneCertificateExpiring": expect("warning", "1h", `certmanager_certificate_expiration_timestamp_seconds{name="keystone-tls"}`),
 	}
 	stages, err := service.Alerts(derived(t, xr(t, "paths")))
 	if err != nil || len(stages) != 1 || len(stages[0]) != 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestInbound: who may reach the API, whatever brings it to the outside.
+// TestInbound verifies the permitted clients of the API, for each type of exposure.
 func TestInbound(t *testing.T) {
 	ports := []int32{int32(keystonev1.Port)}
 	for name, tc := range map[string]struct {
@@ -20,13 +20,13 @@ func TestInbound(t *testing.T) {
 		exposure map[string]any
 		want     []workload.Flow
 	}{
-		"NotExposed": {"Nobody knows where users come from.", nil, []workload.Flow{{Anywhere: true, Ports: ports}}},
+		"NotExposed": {"The addresses of users are unknown.", nil, []workload.Flow{{Anywhere: true, Ports: ports}}},
 		"Open": {
 			"The controller may be anywhere.", map[string]any{"type": "Ingress", "hostname": "a.example.com"},
 			[]workload.Flow{{Anywhere: true, Ports: ports}},
 		},
 		"Closed": {
-			"Beside the controller, K-ORC logs in, from its own namespace: without it there is no catalog.",
+			"In addition to the controller, K-ORC connects from its namespace to create the catalog.",
 			map[string]any{"type": "Ingress", "hostname": "a.example.com", "allowedNamespaces": []any{"ingress"}},
 			[]workload.Flow{{Ports: ports}, {Namespaces: []string{"ingress"}, Ports: ports}, {Namespaces: []string{"orc-system"}, Ports: ports}},
 		},
@@ -43,7 +43,7 @@ func TestInbound(t *testing.T) {
 	}
 }
 
-// TestOutbound: pods reach what the spec names, at the port that it names.
+// TestOutbound verifies that pods may connect to the addresses and ports in the spec only.
 func TestOutbound(t *testing.T) {
 	base := workload.Flow{Ports: []int32{3306, keystonev1.CachePort}}
 	ldap := func(url string) map[string]any {
@@ -88,7 +88,7 @@ func TestOutbound(t *testing.T) {
 	}
 }
 
-// TestListen: where the Service's address is one of IPv6, pods have to answer there.
+// TestListen verifies that pods listen for IPv6 if the Service has an IPv6 address.
 func TestListen(t *testing.T) {
 	for name, tc := range map[string]struct {
 		families []any

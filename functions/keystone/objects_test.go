@@ -25,8 +25,8 @@ func strip(v any, fields []string) {
 	}
 }
 
-// TestObjects: what operators and the companion are asked for, so that each word of it has been read by someone. Pods are judged by what
-// they mean elsewhere; here stands what runs in them.
+// TestObjects verifies all fields of the objects for operators and the companion. Other tests verify pods; this one verifies the programs
+// that they run.
 func TestObjects(t *testing.T) {
 	worlds := map[string]map[string]map[string]any{}
 	for _, file := range []string{"small", "directories", "federation"} {
@@ -37,7 +37,7 @@ func TestObjects(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, file, resource string
 		path                   []any
-		// without are fields that are left out.
+		// without are fields that are removed before the comparison.
 		without string
 		want    string
 	}{
@@ -204,7 +204,7 @@ token:
   expirationSeconds: 3600
 type: Fernet
 `},
-		"credential keys": {reason: "What is stored is re-encrypted.", file: "small", resource: "credential-keys", path: []any{"spec"}, want: `
+		"credential keys": {reason: "Stored credentials are re-encrypted.", file: "small", resource: "credential-keys", path: []any{"spec"}, want: `
 backup:
   remoteKey: kv/cloud/keystone-credential-keys
   secretStoreRef:
@@ -230,7 +230,7 @@ secretStoreRef:
   prefix: kv
 `},
 		"clouds": {
-			reason: "The administrator logs in at the internal address, whose authority is beside it.", file: "small", resource: "clouds",
+			reason: "The administrator logs in at the internal address, with its authority in the same Secret.", file: "small", resource: "clouds",
 			path: []any{"spec"}, want: `
 sources:
 - name: password
@@ -334,7 +334,7 @@ template:
         endpoint_type: internal
 `},
 		"companion's rights": {
-			reason: "The companion gets what it looks after, by name.", file: "directories", resource: "companion-role", path: []any{"rules"}, want: `
+			reason: "The companion has access to its objects by name.", file: "directories", resource: "companion-role", path: []any{"rules"}, want: `
 - apiGroups:
   - ""
   resourceNames:
@@ -444,7 +444,7 @@ target:
         k8s.mariadb.com/watch: "true"
 `,
 		},
-		"administrator": {reason: "So is his.", file: "small", resource: "admin-secret", path: []any{"spec", "target"}, want: `
+		"administrator": {reason: "The administrator's password is retained.", file: "small", resource: "admin-secret", path: []any{"spec", "target"}, want: `
 creationPolicy: Orphan
 name: keystone-admin
 template:
@@ -453,7 +453,7 @@ template:
     username: admin
   engineVersion: v2
 `},
-		"proxy's passphrase": {reason: "So is the proxy's.", file: "federation", resource: "federation-secret", path: []any{"spec", "target"}, want: `
+		"proxy's passphrase": {reason: "The proxy's passphrase is retained.", file: "federation", resource: "federation-secret", path: []any{"spec", "target"}, want: `
 creationPolicy: Orphan
 name: keystone-federation
 template:
@@ -804,7 +804,7 @@ policyTypes:
 					got = at(o, tc.path...)
 				}
 			}
-			// Images, and names that are hashes, change with what they name.
+			// Images, and names that are hashes, change with their content.
 			strip(got, append(strings.Fields(tc.without), "image", "configMap", "revisions"))
 			text, err := yaml.Marshal(got)
 			if err != nil {

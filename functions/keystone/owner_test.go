@@ -39,15 +39,14 @@ func overriding(releases []*registry.Registry) *rapid.Generator[map[string]any] 
 	})
 }
 
-// TestEachOwner: no option of any release, by no name and whether or not unknown ones are allowed, says something else than what is
-// computed.
+// TestEachOwner verifies for all options of all releases, with and without unknown ones, that an override cannot change a computed value.
 func TestEachOwner(t *testing.T) {
 	accepted := 0
 	for i, r := range registry.All(definition.App) {
 		file := []string{"small", "paths", "federation", "directories"}[i]
 		for _, o := range servicetest.Options(r) {
 			for _, name := range servicetest.Names(o) {
-				// make test tries each setting with one of the specs, and make test-long with all.
+				// make test uses one spec for each setting, and make test-long all specs.
 				if !effort.Long() && int(crc32.ChecksumIEEE([]byte(name.Group+" "+name.Option))%4) != i {
 					continue
 				}
@@ -72,8 +71,8 @@ func TestEachOwner(t *testing.T) {
 	}
 }
 
-// TestOneOwner: whatever options a tenant sets, by whatever name, and whether or not unknown ones are allowed: where the spec is
-// accepted, the files, the keys, the probes, the policy and the environment say the same.
+// TestOneOwner verifies for any options of a tenant, with and without unknown ones: if the spec is accepted, files, keys, probes, policy
+// and environment have the same values.
 func TestOneOwner(t *testing.T) {
 	releases := registry.All(definition.App)
 	draw := overriding(releases)
@@ -94,13 +93,13 @@ func TestOneOwner(t *testing.T) {
 		accepted++
 		checkOwners(rt, m)
 	})
-	// About one in six is: that none of a hundred was is no chance.
+	// About one in six is accepted, so none of a hundred is a defect.
 	if accepted == 0 {
 		t.Error("no spec was accepted")
 	}
 }
 
-// checkOwners compares what the files say with what everything else is computed from.
+// checkOwners compares the values of files with the values that all other objects are computed from.
 func checkOwners(t rapid.TB, m *model) {
 	t.Helper()
 	servicetest.CheckOwners(t, m, tunable...)
@@ -108,7 +107,7 @@ func checkOwners(t rapid.TB, m *model) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What we leave to Keystone's defaults, and count on.
+	// Keystone's defaults that other values depend on.
 	for _, name := range []registry.Name{
 		{Group: "credential", Option: "provider"}, {Group: "fernet_tokens", Option: "max_active_keys"}, {Group: "oslo_policy", Option: "policy_dirs"},
 		{Group: "DEFAULT", Option: "log_dir"}, {Group: "DEFAULT", Option: "log_file"}, {Group: "DEFAULT", Option: "config_dir"}, {Group: "healthcheck", Option: "path"},
@@ -124,7 +123,7 @@ func checkOwners(t rapid.TB, m *model) {
 	}
 	repository, _ := stages[0][0].Object.(*openstackv1.KeyRepository)
 	if l := repository.Spec.Token; l.ExpirationSeconds != m.spec.Fernet.TokenExpirationSeconds || l.AllowExpiredWindowSeconds != *m.spec.Fernet.AllowExpiredWindowSeconds {
-		t.Errorf("keys are kept for %+v, and the spec says %+v", l, m.spec.Fernet)
+		t.Errorf("keys are retained for %+v, and the spec has %+v", l, m.spec.Fernet)
 	}
 	want := map[string][]string{"expiration": {fmt.Sprint(repository.Spec.Token.ExpirationSeconds)}, "allow_expired_window": {fmt.Sprint(repository.Spec.Token.AllowExpiredWindowSeconds)}}
 	for option, values := range want {

@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestStartup: the API's pods are replaced when the content is another one of what they read only as they start, and not while nobody
-// reports.
+// TestStartup verifies that pods of the API are replaced when files change that they read only at startup, and not while no version is
+// reported.
 func TestStartup(t *testing.T) {
 	const (
 		certificate = keystonev1.Group + "/certificate"
@@ -35,14 +35,14 @@ func TestStartup(t *testing.T) {
 		observed     objects
 		want         map[string]string
 	}{
-		"New": {reason: "There is nothing yet.", file: "federation"},
+		"New": {reason: "No object exists yet.", file: "federation"},
 		"Made": {
-			"Everything is there for the first time.", "federation",
+			"All objects exist for the first time.", "federation",
 			objects{service.CertificateResource: issued(revision(1)), clientResource: secret(hash("x"))},
 			map[string]string{certificate: "1", client: "x"},
 		},
 		"Renewed": {
-			"The certificate was issued again, the client's secret is as it was.", "federation",
+			"The certificate was issued again, the client's secret has not changed.", "federation",
 			objects{service.CertificateResource: issued(revision(4)), clientResource: secret(hash("b")), "deployment": running},
 			map[string]string{certificate: "4", client: "b"},
 		},
@@ -52,7 +52,7 @@ func TestStartup(t *testing.T) {
 			map[string]string{certificate: "3", client: "c"},
 		},
 		"Untold": {
-			"Neither cert-manager nor the companion tells for now.", "federation",
+			"Neither cert-manager nor the companion reports a version.", "federation",
 			objects{service.CertificateResource: issued(nil), clientResource: secret(nil), "deployment": running},
 			map[string]string{certificate: "3", client: "b"},
 		},
@@ -64,7 +64,7 @@ func TestStartup(t *testing.T) {
 			objects{domainsResource: secret(hash("n")), service.CertificateResource: issued(revision(4)), "deployment": running},
 			map[string]string{backends: "n"},
 		},
-		"Alone": {"uWSGI reads a certificate again by itself.", "small", objects{service.CertificateResource: issued(revision(4))}, nil},
+		"Alone": {"uWSGI reloads a certificate automatically.", "small", objects{service.CertificateResource: issued(revision(4))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, xr(t, tc.file), tc.observed))
@@ -80,7 +80,7 @@ func TestStartup(t *testing.T) {
 	}
 }
 
-// TestFederationClient: the proxy reads the client's secret from the copy that the companion keeps of what the claim names.
+// TestFederationClient verifies that the proxy reads the client's secret from the companion's copy of the claim's Secret.
 func TestFederationClient(t *testing.T) {
 	m := derived(t, xr(t, "federation"))
 	ref := m.spec.Federation.ClientSecretRef

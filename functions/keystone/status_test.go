@@ -8,9 +8,10 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
-// TestStatus: what others read of a Keystone, when nothing is there, when all is, and while it changes.
+// TestStatus verifies the status without objects, when all are ready, and during a change.
 func TestStatus(t *testing.T) {
 	w := ready(t, xr(t, "small"))
 	got, _ := at(w.XR.AsMap(), "status").(map[string]any)
@@ -26,19 +27,19 @@ func TestStatus(t *testing.T) {
 	if version := derived(t, xr(t, "small")).Version(); got["version"] != version || version == "" {
 		t.Errorf("version %v, want %q", got["version"], version)
 	}
-	for name, tc := range map[string]struct{ was, phase, update string }{
+	for name, tc := range map[string]struct{ previous, phase, update string }{
 		"new":      {"", "Creating", "Idle"},
 		"creating": {"Creating", "Creating", "Idle"},
 		"ready":    {"Ready", "Updating", "Updating"},
 		"updating": {"Updating", "Updating", "Updating"},
 	} {
 		in := input(t, xr(t, "small"), nil)
-		in.XR.Status.Phase, in.XR.Generation = tc.was, 7
+		in.XR.Status.Phase, in.XR.Generation = tc.previous, 7
 		m, err := derive(in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := graph.Compute(m, in.Observed, compose.Item.Reference)
+		plan, err := graph.Compute(m, in.Observed, readiness.Rules, compose.Item.Reference)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +53,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestSingleReplica: a Keystone that is made by hand and says nothing of it has one pod, whose objects carry its labels.
+// TestSingleReplica verifies that a Keystone without replicas in its spec has one pod, whose objects have its labels.
 func TestSingleReplica(t *testing.T) {
 	m := derived(t, xr(t, "small", func(spec map[string]any) { delete(spec, "replicas") }))
 	if m.Workload.Replicas != 1 {

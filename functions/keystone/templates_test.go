@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,19 +13,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 )
 
-// TestPodTemplates: a change of a pod template replaces the pods of every Keystone that runs, and runs its Jobs again. A version that does
-// so on purpose writes the golden again (-update), and its commit says why.
+// TestPodTemplates verifies pod templates: a change replaces the pods of every running Keystone, and runs its Jobs again. An intended
+// change updates the golden file (-update) and explains it in the commit.
 func TestPodTemplates(t *testing.T) {
 	const golden = "testdata/templates.golden"
-	specs, err := filepath.Glob("testdata/*.yaml")
-	if err != nil || len(specs) == 0 {
-		t.Fatalf("no specs: %v", err)
-	}
 	var got bytes.Buffer
-	for _, path := range specs {
-		file := strings.TrimSuffix(filepath.Base(path), ".yaml")
+	for _, file := range servicetest.Specs(t) {
 		objects := desired(t, ready(t, xr(t, file)))
 		for _, name := range slices.Sorted(maps.Keys(objects)) {
 			for _, at := range podTemplates(objects[name]) {

@@ -24,7 +24,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// korcCloud returns the credentials of K-ORC, adminCloud those of the companion.
+// korcCloud returns the credentials of K-ORC, adminCloud the credentials of the companion.
 func korcCloud() korc.Credentials {
 	return korc.Credentials(keystonev1.KORCCloud(keystonev1.ServiceName))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
@@ -26,7 +27,7 @@ import (
 // New returns the function of XKeystoneService composite resources.
 func New() function.Runner {
 	return function.Kind[keystoneservicev1.KeystoneService, *model]{
-		Graph: graph, Requires: requires, Derive: derive, Target: place, Status: status,
+		Graph: graph, Rules: readiness.Rules, Requires: requires, Derive: derive, Target: place, Status: status,
 	}
 }
 
@@ -81,7 +82,7 @@ type model struct {
 	previous keystoneservicev1.KeystoneServiceStatus
 	platform *platformv1.PlatformConfigSpec
 	plane    controlPlaneInfo
-	seen     observe.State
+	observed observe.State
 }
 
 func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error) {
@@ -92,7 +93,7 @@ func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error
 	if err := admission.Check(in.Required); err != nil {
 		return nil, err
 	}
-	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Observed}
+	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, observed: in.Observed}
 	if m.claim.Name == "" {
 		return nil, errors.New("a KeystoneService has its Secret in the namespace of its claim; make a claim (KeystoneService), and not an " +
 			"XKeystoneService")
@@ -159,7 +160,7 @@ func status(m *model, plan compose.Plan) any {
 	return out
 }
 
-// whose returns a description of the control plane for messages.
-func (m *model) whose() string {
+// controlPlane returns a description of the control plane for messages.
+func (m *model) controlPlane() string {
 	return fmt.Sprintf("control plane %s of namespace %s", m.spec.ControlPlaneRef.Name, m.spec.ControlPlaneRef.Namespace)
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 var kind = servicetest.Kind{
 	KeepsNoData:      true,
-	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XKeystoneService"},
+	GroupVersionKind: keystoneservicev1.CompositeGroupVersionKind,
 	Runner:           New(), Name: "limes-x7d2f",
 	Cluster: func(w *simulate.Cluster) {
 		around(w, claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [s3], allowAdministration: true}"), controlPlaneYAML)
@@ -76,7 +76,7 @@ func parsed(text string) *structpb.Struct {
 	return s
 }
 
-func world(spec string, others ...string) *simulate.Cluster {
+func newCluster(spec string, others ...string) *simulate.Cluster {
 	w := &simulate.Cluster{Kinds: map[string]function.Runner{kind.GroupKind().String(): New()}}
 	w.XR = parsed("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: XKeystoneService, metadata: {name: limes-x7d2f}, spec: " + spec + "}")
 	around(w, others...)
@@ -88,8 +88,8 @@ const (
 	entry      = "catalog: {type: resources, name: limes, endpoints: {public: 'https://l.example.com', internal: 'https://l.example.com'}}"
 	additional = "additionalCatalog: [{type: s3, name: s3, endpoints: {public: 'https://s.example.com', internal: 'https://s.example.com'}}]"
 	granted    = "{namespace: quotas, name: limes}"
-	nobody     = "spec.controlPlaneRef: there is no ControlPlaneCluster cloud in namespace tenant-a that KeystoneService limes of namespace quotas may " +
-		"join; correct the reference, or have its owner name this claim in spec.keystoneServices there"
+	notAllowed = "spec.controlPlaneRef: there is no ControlPlaneCluster cloud in namespace tenant-a that KeystoneService limes of namespace quotas may " +
+		"join; correct the reference, or ask its owner to add this claim to spec.keystoneServices"
 )
 
 // more returns a claim with further fields.
@@ -104,63 +104,63 @@ func TestConsent(t *testing.T) {
 		want         string
 	}{
 		"Named":     {"It is named.", least, []string{claimOf(granted), controlPlaneYAML}, ""},
-		"None":      {"There is none.", least, nil, nobody},
-		"Another":   {"One of the same name in another namespace is named.", least, []string{claimOf("{namespace: other, name: limes}"), controlPlaneYAML}, nobody},
-		"Neighbour": {"Another one of its namespace is named.", least, []string{claimOf("{namespace: quotas, name: castellum}"), controlPlaneYAML}, nobody},
-		"Nobody":    {"Its namespace may have hypervisors there.", least, []string{claimOf(""), controlPlaneYAML}, nobody},
+		"None":      {"It does not exist.", least, nil, notAllowed},
+		"Another":   {"Only a claim in another namespace is allowed.", least, []string{claimOf("{namespace: other, name: limes}"), controlPlaneYAML}, notAllowed},
+		"Neighbour": {"Another one of its namespace is named.", least, []string{claimOf("{namespace: quotas, name: castellum}"), controlPlaneYAML}, notAllowed},
+		"Nobody":    {"Its namespace may have hypervisors there.", least, []string{claimOf(""), controlPlaneYAML}, notAllowed},
 		"Not back": {
-			"A claim says that somebody else's composite resource is its own, and consents.", least,
-			[]string{claimOf(granted), strings.Replace(controlPlaneYAML, "namespace: tenant-a", "namespace: tenant-c", 1)}, nobody,
+			"A claim refers to the composite resource of another claim.", least,
+			[]string{claimOf(granted), strings.Replace(controlPlaneYAML, "namespace: tenant-a", "namespace: tenant-c", 1)}, notAllowed,
 		},
 		"Type": {
-			"It may have an account, and no place in the catalog.", more(entry), []string{claimOf(granted), controlPlaneYAML},
-			`spec.catalog.type: the control plane cloud of namespace tenant-a does not give type "resources" to this claim; have its owner say ` +
-				"type: resources in spec.keystoneServices there, or leave catalog out",
+			"It may have an account, and no catalog entry.", more(entry), []string{claimOf(granted), controlPlaneYAML},
+			`spec.catalog.type: the control plane cloud of namespace tenant-a does not allow service type "resources" for this claim; ask its owner to add ` +
+				"type: resources to spec.keystoneServices, or remove catalog",
 		},
 		"Another type": {
-			"It may have another place.", more(entry), []string{claimOf("{namespace: quotas, name: limes, type: metering}"), controlPlaneYAML},
-			`spec.catalog.type: the control plane cloud of namespace tenant-a does not give type "resources" to this claim; have its owner say ` +
-				"type: resources in spec.keystoneServices there, or leave catalog out",
+			"It may have an entry of another type.", more(entry), []string{claimOf("{namespace: quotas, name: limes, type: metering}"), controlPlaneYAML},
+			`spec.catalog.type: the control plane cloud of namespace tenant-a does not allow service type "resources" for this claim; ask its owner to add ` +
+				"type: resources to spec.keystoneServices, or remove catalog",
 		},
 		"Additional": {
-			"It is said of both.", more(entry + ", " + additional),
+			"Both are granted.", more(entry + ", " + additional),
 			[]string{claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [s3]}"), controlPlaneYAML}, "",
 		},
 		"Additional type": {
 			"It may have one place, and not the other.", more(entry + ", " + additional),
 			[]string{claimOf("{namespace: quotas, name: limes, type: resources}"), controlPlaneYAML},
-			`spec.additionalCatalog[0].type: the control plane cloud of namespace tenant-a does not give type "s3" to this claim; have its owner say ` +
-				"additionalTypes: [s3] in spec.keystoneServices there, or leave it out",
+			`spec.additionalCatalog[0].type: the control plane cloud of namespace tenant-a does not allow service type "s3" for this claim; ask its owner to add ` +
+				"additionalTypes: [s3] to spec.keystoneServices, or remove it",
 		},
 		"Additional reserved": {
-			"Whoever were Neutron would be sent everybody's tokens.", more(entry + ", " + strings.Replace(additional, "type: s3", "type: network", 1)),
+			"A service of type network receives the tokens of all users.", more(entry + ", " + strings.Replace(additional, "type: s3", "type: network", 1)),
 			[]string{claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [network]}"), controlPlaneYAML},
 			`spec.additionalCatalog[0].type: "network" is the type of a service of OpenStack's own; choose another`,
 		},
 		"Reserved": {
-			"Whoever were Nova would be sent everybody's tokens, whatever was said.",
+			"A service of type compute receives the tokens of all users; it cannot be granted.",
 			strings.Replace(more(entry), "type: resources", "type: compute", 1),
 			[]string{claimOf("{namespace: quotas, name: limes, type: compute}"), controlPlaneYAML},
 			`spec.catalog.type: "compute" is the type of a service of OpenStack's own; choose another`,
 		},
-		"Nowhere": {"No schema was asked.", "{}", nil, "spec.controlPlaneRef: it names no control plane; give its namespace and name"},
+		"Unset": {"The schema was not applied.", "{}", nil, "spec.controlPlaneRef: it names no control plane; give its namespace and name"},
 		"Administrator": {
-			"It administrates nothing unless that is said.", more("account: {roles: [admin]}"), []string{claimOf(granted), controlPlaneYAML},
-			"spec.account.roles: an admin administrates the whole cloud, and the control plane cloud of namespace tenant-a does not allow it; " +
-				"leave it out, or have its owner say allowAdministration: true in spec.keystoneServices there",
+			"Role admin must be granted.", more("account: {roles: [admin]}"), []string{claimOf(granted), controlPlaneYAML},
+			"spec.account.roles: role admin is not allowed by the control plane cloud of namespace tenant-a; " +
+				"remove it, or ask its owner to set allowAdministration: true in spec.keystoneServices",
 		},
 		"Allowed": {
-			"It is said.", more("account: {roles: [admin]}"),
+			"It is granted.", more("account: {roles: [admin]}"),
 			[]string{claimOf("{namespace: quotas, name: limes, allowAdministration: true}"), controlPlaneYAML}, "",
 		},
-		"Elsewhere": {
-			"Its workloads are elsewhere.", least, []string{claimOf(granted), strings.Replace(controlPlaneYAML, "global:", "cluster: {ref: {name: west}}, global:", 1)},
-			"spec.controlPlaneRef: that control plane runs in another cluster, and services of one's own are let in here; those beside such a " +
-				"control plane are not built yet in this version",
+		"Other cluster": {
+			"Its workloads are in another cluster.", least, []string{claimOf(granted), strings.Replace(controlPlaneYAML, "global:", "cluster: {ref: {name: west}}, global:", 1)},
+			"spec.controlPlaneRef: the control plane runs in another cluster; a KeystoneService for such a control plane is not implemented in this " +
+				"version; select another control plane",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := world(tc.spec, tc.others...).Run(func(simulate.Step) {})
+			err := newCluster(tc.spec, tc.others...).Run(func(simulate.Step) {})
 			if tc.want == "" {
 				if err != nil {
 					t.Errorf("%s\n%v", tc.reason, err)
@@ -176,26 +176,26 @@ func TestConsent(t *testing.T) {
 
 // TestRequirementsStable verifies that the composite resource of a control plane without consent is not requested.
 func TestRequirementsStable(t *testing.T) {
-	w := world(least, claimOf(""), controlPlaneYAML)
+	w := newCluster(least, claimOf(""), controlPlaneYAML)
 	if err := w.Run(func(simulate.Step) {}); err == nil {
 		t.Fatal("it is not refused")
 	}
 	if got := w.Request().Required; got["control-plane"] != nil || len(got["control-plane-claim"]) != 1 {
-		t.Errorf("it asks for %v", got)
+		t.Errorf("it requires %v", got)
 	}
 }
 
 // TestUnclaimed verifies that a claim is required: without it, the Secret has no namespace.
 func TestUnclaimed(t *testing.T) {
-	w := world(least, claimOf(granted), controlPlaneYAML)
+	w := newCluster(least, claimOf(granted), controlPlaneYAML)
 	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "claimRef")
 	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "make a claim (KeystoneService)") {
 		t.Error(err)
 	}
 }
 
-// everything is a claim with all fields, all of which are granted.
-const everything = "{namespace: quotas, name: limes, type: resources, allowAdministration: true}"
+// fullGrant is a claim with all fields, all of which are granted.
+const fullGrant = "{namespace: quotas, name: limes, type: resources, allowAdministration: true}"
 
 // TestReverted verifies that exactly the objects of a revoked grant are removed. While the control plane cannot be read, existing objects
 // stay, and no further ones are created.
@@ -204,11 +204,11 @@ func TestReverted(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
 		others       []string
-		// gone are the removed resources, waits is the message.
-		gone  []string
-		waits string
+		// deleted are the removed resources, waits is the message.
+		deleted []string
+		waits   string
 	}{
-		"Nothing": {"Nothing has changed.", full, []string{claimOf(everything), controlPlaneYAML}, nil, ""},
+		"Nothing": {"Nothing has changed.", full, []string{claimOf(fullGrant), controlPlaneYAML}, nil, ""},
 		"All": {
 			"It names the claim no more.", full, []string{claimOf(""), controlPlaneYAML},
 			[]string{
@@ -216,34 +216,34 @@ func TestReverted(t *testing.T) {
 				"imported-service", "in-use", "login", "network-policy", "region-internal", "region-public", "role-admin", "role-service", "secret",
 				"secret-account", "secret-role", "secret-role-binding", "secret-store", "user", "user-generator", "user-of-control-plane", "user-secret",
 			},
-			nobody,
+			notAllowed,
 		},
 		"The place": {
-			"It gives no place in the catalog any more.", full, []string{claimOf("{namespace: quotas, name: limes, allowAdministration: true}"), controlPlaneYAML},
+			"It does not grant catalog entries any more.", full, []string{claimOf("{namespace: quotas, name: limes, allowAdministration: true}"), controlPlaneYAML},
 			[]string{"catalog-service", "endpoint-internal", "endpoint-public", "region-internal", "region-public"}, "spec.catalog.type: ",
 		},
 		"Administration": {
 			"It allows that no more.", full, []string{claimOf("{namespace: quotas, name: limes, type: resources}"), controlPlaneYAML},
 			[]string{"imported-admin", "role-admin"}, "spec.account.roles: ",
 		},
-		"Gone":     {"It is not there, and has taken nothing back.", full, nil, nil, nobody},
-		"Unbound":  {"Nothing is composed of it.", full, []string{strings.Replace(claimOf(everything), "resourceRef: {name: cloud-abcde}, ", "", 1)}, nil, "waits for the control plane cloud of namespace tenant-a, of which nothing is composed yet"},
-		"Silent":   {"It says nothing.", full, []string{claimOf(everything), strings.Split(controlPlaneYAML, "status:")[0]}, nil, "waits for the control plane cloud of namespace tenant-a, whose catalog is not there yet"},
-		"Not back": {"It is bound to somebody else's.", full, []string{claimOf(everything), strings.Replace(controlPlaneYAML, "namespace: tenant-a", "namespace: tenant-c", 1)}, nil, nobody},
+		"Gone":     {"It is not there, and has taken nothing back.", full, nil, nil, notAllowed},
+		"Unbound":  {"Nothing is composed of it.", full, []string{strings.Replace(claimOf(fullGrant), "resourceRef: {name: cloud-abcde}, ", "", 1)}, nil, "waiting for the control plane cloud of namespace tenant-a, for which no objects are composed yet"},
+		"NoStatus": {"It has no status.", full, []string{claimOf(fullGrant), strings.Split(controlPlaneYAML, "status:")[0]}, nil, "waiting for the catalog of the control plane cloud of namespace tenant-a"},
+		"Not back": {"It is bound to another claim's resource.", full, []string{claimOf(fullGrant), strings.Replace(controlPlaneYAML, "namespace: tenant-a", "namespace: tenant-c", 1)}, nil, notAllowed},
 		"More": {
-			"Nobody can be asked whether it may be seen as more.", more(entry + ", account: {roles: [service, reader, admin]}"), nil, nil, nobody,
+			"Its grant cannot be read.", more(entry + ", account: {roles: [service, reader, admin]}"), nil, nil, notAllowed,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(full, claimOf(everything), controlPlaneYAML)
-			changed(t, w, tc.reason, tc.spec, tc.others, tc.gone, tc.waits)
+			w := newCluster(full, claimOf(fullGrant), controlPlaneYAML)
+			changed(t, w, tc.reason, tc.spec, tc.others, tc.deleted, tc.waits)
 		})
 	}
 }
 
 // TestNoFurtherSteps verifies that a claim gets no additional rights while the control plane cannot be read.
 func TestNoFurtherSteps(t *testing.T) {
-	w := world(least, claimOf(everything), controlPlaneYAML)
+	w := newCluster(least, claimOf(fullGrant), controlPlaneYAML)
 	changed(t, w, "It has neither.", more(entry+", account: {roles: [service, admin]}"), nil, nil, "spec.catalog.type: ")
 }
 
@@ -252,10 +252,10 @@ func TestAdditionalCatalogRemoved(t *testing.T) {
 	const both = "{namespace: quotas, name: limes, type: resources, additionalTypes: [s3]}"
 	spec := more(entry + ", " + additional)
 	for name, tc := range map[string]struct {
-		reason string
-		others []string
-		gone   []string
-		waits  string
+		reason  string
+		others  []string
+		deleted []string
+		waits   string
 	}{
 		"One": {
 			"It has the first still.", []string{claimOf("{namespace: quotas, name: limes, type: resources}"), controlPlaneYAML},
@@ -266,10 +266,10 @@ func TestAdditionalCatalogRemoved(t *testing.T) {
 			"It has the other still.", []string{claimOf("{namespace: quotas, name: limes, additionalTypes: [s3]}"), controlPlaneYAML},
 			[]string{"catalog-service", "endpoint-internal", "endpoint-public", "region-internal", "region-public"}, "spec.catalog.type: ",
 		},
-		"Gone": {"It is not there, and has taken nothing back.", nil, nil, nobody},
+		"Gone": {"It is not there, and has taken nothing back.", nil, nil, notAllowed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			changed(t, world(spec, claimOf(both), controlPlaneYAML), tc.reason, spec, tc.others, tc.gone, tc.waits)
+			changed(t, newCluster(spec, claimOf(both), controlPlaneYAML), tc.reason, spec, tc.others, tc.deleted, tc.waits)
 		})
 	}
 }
@@ -283,7 +283,7 @@ func changed(t *testing.T, w *simulate.Cluster, reason, spec string, others, rem
 	}
 	before := slices.Sorted(maps.Keys(w.Observed))
 	status := w.XR.GetFields()["status"]
-	w.XR = world(spec).XR
+	w.XR = newCluster(spec).XR
 	w.XR.Fields["status"] = status
 	around(w, others...)
 	req := w.Request()
@@ -303,14 +303,14 @@ func changed(t *testing.T, w *simulate.Cluster, reason, spec string, others, rem
 		t.Errorf("%s\nwhat goes (-want +got):\n%s", reason, diff)
 	}
 	for _, name := range without(after, before) {
-		if name != "imported-reader" { // It gives nobody anything.
+		if name != "imported-reader" { // It is only imported.
 			t.Errorf("%s\n%s comes", reason, name)
 		}
 	}
 	part, _ := plan.ComponentStatus(controlPlaneComponent)
 	requested := fmt.Sprint(part.Items[0].Readiness.Message)
 	if !strings.HasPrefix(requested, waiting) || (requested == "") != (waiting == "") || rsp.Composite.Ready != (waiting == "") {
-		t.Errorf("%s\nit says %q, and is ready: %v; want %q", reason, requested, rsp.Composite.Ready, waiting)
+		t.Errorf("%s\nmessage %q, ready: %v; want %q", reason, requested, rsp.Composite.Ready, waiting)
 	}
 	if account := rsp.Composite.Object.At("status", "account", "user").Text(); (account == "") != (len(removed) > 20) {
 		t.Errorf("%s\nthe account is %q", reason, account)
@@ -336,7 +336,7 @@ func without(all, others []string) []string {
 // TestNames verifies that claims with similar names have no common object names in a control plane's namespace, or in Keystone.
 func TestNames(t *testing.T) {
 	of := func(namespace, name string) map[string]encoded.Struct {
-		w := world(least, claimOf(fmt.Sprintf("{namespace: %s, name: %s}", namespace, name)), controlPlaneYAML)
+		w := newCluster(least, claimOf(fmt.Sprintf("{namespace: %s, name: %s}", namespace, name)), controlPlaneYAML)
 		w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed(fmt.Sprintf("{namespace: %s, name: %s}", namespace, name)))
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)

@@ -19,13 +19,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
 	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 // controlPlaneKind is the kind of the referenced claim.
-const controlPlaneKind = "ControlPlaneCluster"
+var controlPlaneKind = controlplanev1.GroupVersionKind.Kind
 
 // controlPlaneOf returns the reference to the control plane. A control plane allows each service by the name of its claim instead of its
 // namespace, because an account in a cloud grants more than network access.
@@ -84,7 +85,7 @@ func (m *model) resolveControlPlane(required reference.Required) (controlPlaneIn
 		grant, granted = grantOf(required[to.Claim][0].GetFields()["spec"].GetStructValue(), m.claim)
 	}
 	xr, ok := to.Find(required)
-	rejected := m.refused()
+	rejected := m.notAllowed()
 	switch {
 	case !ok && !m.admitted():
 		return controlPlaneInfo{}, rejected
@@ -102,7 +103,7 @@ func (m *model) resolveControlPlane(required reference.Required) (controlPlaneIn
 	case !ok:
 		out = m.lastKnownControlPlane(rejected.Error())
 	case xr == nil:
-		out = m.lastKnownControlPlane(fmt.Sprintf("waits for the %s, of which nothing is composed yet", m.whose()))
+		out = m.lastKnownControlPlane(fmt.Sprintf("waiting for the %s, for which no objects are composed yet", m.controlPlane()))
 	default:
 		out, err = m.readControlPlane(xr)
 	}
@@ -116,33 +117,32 @@ func (m *model) resolveControlPlane(required reference.Required) (controlPlaneIn
 func (m *model) readControlPlane(xr *structpb.Struct) (controlPlaneInfo, error) {
 	c := controlplanev1.ControlPlaneCluster{}
 	if err := function.Decode(xr, &c); err != nil {
-		return controlPlaneInfo{}, fmt.Errorf("cannot read the %s: %w", m.whose(), err)
+		return controlPlaneInfo{}, fmt.Errorf("cannot read the %s: %w", m.controlPlane(), err)
 	}
 	if c.Spec.Cluster != nil && c.Spec.Cluster.Ref != nil {
-		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "that control plane runs in another cluster, and services of "+
-			"one's own are let "+
-			"in here; those beside such a control plane are not built yet in this version")
+		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "the control plane runs in another cluster; a KeystoneService for such "+
+			"a control plane is not implemented in this version; select another control plane")
 	}
 	i := slices.IndexFunc(c.Status.Endpoints, func(e common.Endpoint) bool { return e.Service == keystonev1.ServiceName })
-	if c.Status.Instance == "" || i < 0 || !there(c.Status.Components) {
-		return m.lastKnownControlPlane(fmt.Sprintf("waits for the %s, whose catalog is not there yet", m.whose())), nil
+	if c.Status.Instance == "" || i < 0 || !catalogExists(c.Status.Components) {
+		return m.lastKnownControlPlane(fmt.Sprintf("waiting for the catalog of the %s", m.controlPlane())), nil
 	}
 	return controlPlaneInfo{instance: c.Status.Instance, identityURL: c.Status.Endpoints[i].Internal, region: c.Spec.Global.Region}, nil
 }
 
-// there reports whether the control plane's catalog exists, and with it the project of the services.
-func there(components []common.ComponentStatus) bool {
+// catalogExists reports whether the control plane's catalog exists, and with it the project of the services.
+func catalogExists(components []common.ComponentStatus) bool {
 	return slices.ContainsFunc(components, func(c common.ComponentStatus) bool {
 		return c.Name == catalogComponent && (c.Phase == common.ComponentReady || c.Phase == common.ComponentUpdating)
 	})
 }
 
-// refused returns the error for a reference to a control plane that does not exist or does not allow this claim. Both cases have the same
-// text, so that it does not disclose whether an object exists.
-func (m *model) refused() error {
+// notAllowed returns the error for a reference to a control plane that does not exist or does not allow this claim. Both cases have the
+// same text, so that it does not disclose whether an object exists.
+func (m *model) notAllowed() error {
 	ref := m.spec.ControlPlaneRef
 	return invalid.Field("spec.controlPlaneRef", "there is no ControlPlaneCluster %s in namespace %s that KeystoneService %s of namespace %s "+
-		"may join; correct the reference, or have its owner name this claim in spec.keystoneServices there", ref.Name, ref.Namespace,
+		"may join; correct the reference, or ask its owner to add this claim to spec.keystoneServices", ref.Name, ref.Namespace,
 		m.claim.Name, m.claim.Namespace)
 }
 
@@ -156,12 +156,12 @@ func (m *model) checkGrant(grant controlplanev1.KeystoneServiceGrant) error {
 		if e.suffix != "" {
 			requested, part = "additionalTypes: [%s]", "it"
 		}
-		return invalid.Field(e.field+".type", "the %s does not give type %q to this claim; have its owner say "+requested+" in "+
-			"spec.keystoneServices there, or leave %s out", m.whose(), e.Type, e.Type, part)
+		return invalid.Field(e.field+".type", "the %s does not allow service type %q for this claim; ask its owner to add "+requested+" to "+
+			"spec.keystoneServices, or remove %s", m.controlPlane(), e.Type, e.Type, part)
 	}
 	if slices.Contains(m.spec.Account.Roles, keystoneservicev1.RoleAdmin) && !grant.AllowAdministration {
-		return invalid.Field("spec.account.roles", "an admin administrates the whole cloud, and the %s does not allow it; leave it out, or "+
-			"have its owner say allowAdministration: true in spec.keystoneServices there", m.whose())
+		return invalid.Field("spec.account.roles", "role admin is not allowed by the %s; remove it, or "+
+			"ask its owner to set allowAdministration: true in spec.keystoneServices", m.controlPlane())
 	}
 	return nil
 }
@@ -184,10 +184,10 @@ func (m *model) limit(grant controlplanev1.KeystoneServiceGrant) {
 
 // observedGrant returns the permissions that existing objects imply: no others are created while the control plane cannot be read.
 func (m *model) observedGrant() controlplanev1.KeystoneServiceGrant {
-	_, admin := m.seen.Get(roleResource(keystoneservicev1.RoleAdmin))
+	_, admin := m.observed.Get(roleResource(keystoneservicev1.RoleAdmin))
 	out := controlplanev1.KeystoneServiceGrant{AllowAdministration: admin}
-	for _, name := range m.seen.Names() {
-		if entry, _ := m.seen.Get(name); strings.HasPrefix(name, entryResource) {
+	for _, name := range m.observed.Names() {
+		if entry, _ := m.observed.Get(name); strings.HasPrefix(name, entryResource) {
 			out.AdditionalTypes = append(out.AdditionalTypes, entry.String("spec", "resource", "type"))
 		}
 	}
@@ -196,7 +196,7 @@ func (m *model) observedGrant() controlplanev1.KeystoneServiceGrant {
 
 // admitted reports whether the control plane has allowed the service before.
 func (m *model) admitted() bool {
-	_, ok := m.seen.Get(controlPlaneComponent)
+	_, ok := m.observed.Get(controlPlaneComponent)
 	return ok
 }
 
@@ -213,7 +213,7 @@ func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
 // on it.
 func controlPlane(m *model) ([]compose.Stage, error) {
 	ref := m.spec.ControlPlaneRef
-	rule, _ := ready.For(schema.GroupKind{Kind: "ConfigMap"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Kind: "ConfigMap"})
 	return []compose.Stage{{{
 		Name:   controlPlaneComponent,
 		Object: workload.ConfigMap(m.claimMeta(m.name()), map[string]string{"controlPlane": string(ref.Namespace) + "/" + string(ref.Name)}),

@@ -1,17 +1,34 @@
 package kinds
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 )
 
-// TestRunners: every function composes a kind that exists, by a Composition that names it; and every Composition finds its function.
+// TestConstructors tests that each registered composite resource has a function, and that each function has a registered kind.
+func TestConstructors(t *testing.T) {
+	var want []string
+	for _, k := range kindregistry.Composites() {
+		want = append(want, k.Folder)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(constructors))); diff != "" {
+		t.Errorf("folders: -registry, +functions:\n%s", diff)
+	}
+}
+
+// TestRunners verifies that every function composes an existing kind with a Composition that references it, and that every Composition has
+// its function.
 func TestRunners(t *testing.T) {
 	runners := Runners()
 	composed := map[string]bool{}
@@ -37,7 +54,7 @@ func TestRunners(t *testing.T) {
 		kind := ref.Kind + "." + group
 		composed[kind] = true
 		if runners[kind] == nil {
-			t.Errorf("%s asks for %s, which has no function", f, kind)
+			t.Errorf("%s references %s, which has no function", f, kind)
 		}
 		if _, _, err := definition.For(ref.APIVersion, ref.Kind); err != nil {
 			t.Errorf("%s: %v", f, err)
@@ -45,7 +62,7 @@ func TestRunners(t *testing.T) {
 	}
 	for kind := range runners {
 		if !composed[kind] {
-			t.Errorf("no Composition asks for %s", kind)
+			t.Errorf("no Composition references %s", kind)
 		}
 	}
 }

@@ -22,12 +22,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of Neutron composite resources.
 func New() function.Runner {
 	return function.Kind[neutronv1.Neutron, *model]{
-		Graph: graph, Derive: derive, Target: service.Target[*model], Status: status,
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: service.Target[*model], Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{{Type: neutronv1.InSync, Verdict: (*model).inSync}},
 	}
 }
@@ -39,7 +40,7 @@ const terminationGracePeriod = 60 * time.Second
 var definition = service.Definition{
 	App:                    neutronv1.ServiceName,
 	Title:                  "Neutron",
-	Outage:                 "no network, port or floating IP can be made or changed; what there is goes on",
+	Outage:                 "networks, ports and floating IPs cannot be created or changed; existing ones keep working",
 	CatalogType:            neutronv1.ServiceType,
 	Description:            "Virtual networks",
 	Port:                   neutronv1.Port,
@@ -69,7 +70,7 @@ const (
 	periodic             = "periodic"
 )
 
-// graph lists the components of a Neutron in addition to those of every service. It is added to the catalog when OVN is synchronized, or
+// graph lists the components of a Neutron in addition to the common ones. It is added to the catalog when OVN is synchronized, or
 // agents are served.
 var graph = service.Graph(
 	&definition,
@@ -121,7 +122,7 @@ func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	); err != nil {
 		return nil, err
 	}
-	// With it, a worker distinguishes its own database records from before its last start from those of others.
+	// With it, a worker distinguishes its own database records from before its last start from the records of others.
 	m.Server.StartTime = true
 	m.Logins = []string{novaGroup, placementGroup}
 	m.Env = append(m.env(), m.workers()...)
@@ -169,18 +170,18 @@ func (m *model) processes() []service.Process {
 	if m.hasOVN() {
 		out = append(out, m.daemon(service.Process{
 			Process: *m.spec.Maintenance, Name: maintenance, Title: "Neutron's maintenance worker",
-			Command: []string{"neutron-ovn-maintenance-worker"}, Outage: "what OVN has missed is not made up for",
+			Command: []string{"neutron-ovn-maintenance-worker"}, Outage: "missed OVN updates are not repaired",
 		}, m.north))
 	}
 	if m.hasAgents() {
 		out = append(out, m.daemon(service.Process{
-			Process: *m.spec.RPC, Name: rpc, Title: "What Neutron's agents talk to", Command: []string{"neutron-rpc-server"},
-			Outage: "agents on nodes learn nothing new, and virtual machines with their ports do not start; what there is goes on",
+			Process: *m.spec.RPC, Name: rpc, Title: "Neutron's RPC server", Command: []string{"neutron-rpc-server"},
+			Outage: "agents receive no updates, and servers with new ports do not start; existing ports keep working",
 		}, member{m.Spec.Queue.Host, m.Spec.Queue.Port}))
 	}
 	return append(out, m.daemon(service.Process{
 		Process: m.spec.Periodic, Name: periodic, Title: "Neutron's periodic worker",
-		Command: []string{"neutron-periodic-workers"}, Outage: "what requests leave behind in the database is not removed",
+		Command: []string{"neutron-periodic-workers"}, Outage: "stale database entries are not cleaned up",
 	}, member{m.Spec.Database.Host, m.Spec.Database.Port}))
 }
 

@@ -44,8 +44,8 @@ func clientCertificate(m *model) ([]compose.Stage, error) {
 // jobs allows egress of the upgrade check to OVN's databases.
 func jobs(m *model) ([]compose.Stage, error) {
 	pods := metav1.LabelSelector{MatchLabels: m.JobWorkload().Selector()}
-	reach := workload.NetworkPolicy(m.Meta(m.Sub("jobs")), pods, nil, []workload.Flow{m.databases()})
-	return service.SingleObjectComponent("jobs-network-policy", reach), nil
+	policy := workload.NetworkPolicy(m.Meta(m.Sub("jobs")), pods, nil, []workload.Flow{m.databases()})
+	return service.SingleObjectComponent("jobs-network-policy", policy), nil
 }
 
 // A member is the address of a database server.
@@ -85,9 +85,9 @@ func (m *model) checkMechanism() error {
 	var errs []error
 	switch s := m.spec; {
 	case m.hasOVN() != (s.OVN != nil) || m.hasOVN() != (s.Maintenance != nil) || m.hasAgents() != (s.RPC != nil):
-		return invalid.Field("spec.mechanism", "with OVN say ovn and maintenance, and with OVS or ml2.sriov rpc")
+		return invalid.Field("spec.mechanism", "ovn and maintenance are required with mechanism OVN; rpc is required with OVS or ml2.sriov")
 	case m.hasOVN() && (s.OVN.IssuerRef == nil) == (s.OVN.ClientSecretRef == nil):
-		return invalid.Field("spec.ovn.issuerRef", "say issuerRef, or clientSecretRef for databases of somebody else")
+		return invalid.Field("spec.ovn.issuerRef", "set issuerRef, or clientSecretRef for external databases")
 	case m.hasOVN():
 		var north, south error
 		m.north, north = memberOf("spec.ovn.northbound", s.OVN.Northbound)

@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestInSync: what the companion says is about what is asked now, or else it is not answered.
+// TestInSync verifies that the companion's result is used only if it belongs to the current request; otherwise the request is pending.
 func TestInSync(t *testing.T) {
 	const answered = `
 status:
@@ -24,35 +24,35 @@ status:
   - {type: InSync, status: "False", reason: Drifted, message: two ports are gone}`
 	for name, tc := range map[string]struct {
 		reason   string
-		asks     *common.OVNSyncRequest
+		request  *common.OVNSyncRequest
 		observed string
 		want     ready.Result
 	}{
-		"NotAsked": {reason: "There is nothing to say."},
-		"NotSeen": {
-			reason: "It is not there yet.", asks: &common.OVNSyncRequest{Request: "first"},
-			want: ready.Result{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
+		"NoRequest": {reason: "The condition is unset."},
+		"NotObserved": {
+			reason: "It does not exist yet.", request: &common.OVNSyncRequest{Request: "first"},
+			want: ready.Result{Reason: "NotAnswered", Message: `request "first" is pending`},
 		},
 		"Waits": {
-			reason: "The companion says for what.", asks: &common.OVNSyncRequest{Request: "first"},
+			reason: "The companion reports the reason.", request: &common.OVNSyncRequest{Request: "first"},
 			observed: `{status: {conditions: [{type: Ready, status: "False", reason: Waiting, message: Secret a does not exist}]}}`,
 			want:     ready.Result{Reason: "NotAnswered", Message: "Secret a does not exist"},
 		},
 		"Answered": {
-			reason: "By its own verdict. Where no mode is said, it only looks.", asks: &common.OVNSyncRequest{Request: "first"}, observed: answered,
+			reason: "It has the companion's result. The default mode only compares.", request: &common.OVNSyncRequest{Request: "first"}, observed: answered,
 			want: ready.Result{Reason: "Drifted", Message: "two ports are gone"},
 		},
 		"OtherRequest": {
-			reason: "The answer is that to another one.", asks: &common.OVNSyncRequest{Request: "second", Mode: common.OVNSyncLog}, observed: answered,
-			want: ready.Result{Reason: "NotAnswered", Message: `request "second" is not answered yet`},
+			reason: "The answer belongs to another request.", request: &common.OVNSyncRequest{Request: "second", Mode: common.OVNSyncLog}, observed: answered,
+			want: ready.Result{Reason: "NotAnswered", Message: `request "second" is pending`},
 		},
 		"OtherMode": {
-			reason: "So it is if only the mode is another one.", asks: &common.OVNSyncRequest{Request: "first", Mode: common.OVNSyncRepair},
-			observed: answered, want: ready.Result{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
+			reason: "The mode differs.", request: &common.OVNSyncRequest{Request: "first", Mode: common.OVNSyncRepair},
+			observed: answered, want: ready.Result{Reason: "NotAnswered", Message: `request "first" is pending`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &model{spec: &neutronv1.NeutronSpec{OVN: &neutronv1.OVN{Sync: tc.asks}}, lastSync: observed(t, tc.observed)}
+			m := &model{spec: &neutronv1.NeutronSpec{OVN: &neutronv1.OVN{Sync: tc.request}}, lastSync: observed(t, tc.observed)}
 			if diff := cmp.Diff(tc.want, m.inSync()); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
@@ -60,7 +60,7 @@ status:
 	}
 }
 
-// observed is an object as it is seen. Nothing: there is none.
+// observed returns an observed object. Empty: it does not exist.
 func observed(t *testing.T, text string) *observe.Object {
 	t.Helper()
 	if text == "" {
@@ -74,10 +74,10 @@ func observed(t *testing.T, text string) *observe.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen, err := observe.New(map[string]encoded.Struct{syncResource: body})
+	state, err := observe.New(map[string]encoded.Struct{syncResource: body})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, _ := seen.Get(syncResource)
+	o, _ := state.Get(syncResource)
 	return o
 }

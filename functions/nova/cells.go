@@ -107,10 +107,10 @@ func (m *model) cellWorkloads() []openstackv1.Consumer {
 
 // annotateStartupCells annotates pods with the cells that they read at startup: a new cell, and a disabled one, replaces the pods.
 func (m *model) annotateStartupCells() {
-	pods, _ := m.seen.Get("deployment")
+	pods, _ := m.observed.Get("deployment")
 	for _, c := range m.spec.Cells {
 		annotation := novav1.Group + "/" + c.Name
-		m.AnnotateStartupInputs(m.seen, service.StartupInput{Resource: cellResource(c.Name), Path: []string{"status", "uuid"},
+		m.AnnotateStartupInputs(m.observed, service.StartupInput{Resource: cellResource(c.Name), Path: []string{"status", "uuid"},
 			Annotation: annotation})
 		disabled := pods.String("spec", "template", "metadata", "annotations", annotation+"-disabled")
 		if m.upToDate(c) {
@@ -129,14 +129,14 @@ func (m *model) annotateStartupCells() {
 func (m *model) oldestCompute() compute.Oldest {
 	out := compute.Oldest{HostsListed: true}
 	for _, c := range m.spec.Cells {
-		out = out.And(compute.OldestOf(m.seen, cellResource(c.Name)))
+		out = out.And(compute.OldestOf(m.observed, cellResource(c.Name)))
 	}
 	return out
 }
 
 // upToDate reports whether Nova's mapping of a cell matches the desired one.
 func (m *model) upToDate(c novav1.Cell) bool {
-	o, ok := m.seen.Get(cellResource(c.Name))
+	o, ok := m.observed.Get(cellResource(c.Name))
 	if !ok {
 		return false
 	}
@@ -150,7 +150,7 @@ func (m *model) cellStates() []novav1.CellState {
 	out := make([]novav1.CellState, len(m.spec.Cells))
 	for i, c := range m.spec.Cells {
 		out[i] = novav1.CellState{Name: c.Name, Phase: common.ComponentWaiting}
-		if o, ok := m.seen.Get(cellResource(c.Name)); ok {
+		if o, ok := m.observed.Get(cellResource(c.Name)); ok {
 			hosts, _ := o.Int("status", "computeNodes")
 			out[i].Phase = cmp.Or(o.String("status", "phase"), common.ComponentCreating)
 			out[i].UUID, out[i].ComputeNodes = o.String("status", "uuid"), int32(hosts) //nolint:gosec // hypervisors are thousands

@@ -12,8 +12,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestCellsOwnServers: pods that speak to a cell with a database and a queue of its own have the authorities of both, where its address
-// says that they are; and each cell gets what is its own, not what is Nova's.
+// TestCellsOwnServers verifies that pods which use a cell with its own database and queue mount the authorities of both at the configured
+// paths, and that such a cell uses its own authorities instead of Nova's.
 func TestCellsOwnServers(t *testing.T) {
 	w, _ := kind.Ready(t, "medium")
 	desired := kind.Desired(t, w)

@@ -14,24 +14,26 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
-	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of Nova composite resources.
 func New() function.Runner {
-	return function.Kind[novav1.Nova, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
+	return function.Kind[novav1.Nova, *model]{
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: service.Target[*model], Status: status,
+	}
 }
 
 // definition is the part that all Novas have in common.
 var definition = service.Definition{
 	App:         compute.App,
 	Title:       "Nova",
-	Outage:      "no virtual machine can be started, changed or looked at",
+	Outage:      "servers cannot be created, changed or listed; existing servers keep running",
 	CatalogType: novav1.ServiceType,
 	Description: "Virtual machines",
 	Port:        novav1.Port,
@@ -62,7 +64,7 @@ var apiDatabase = service.Database{
 
 var apiSync = []openstackv1.Step{service.Step("api-db-sync", "nova-manage", "api_db", "sync")}
 
-// Components. Those of processes have the name of their process.
+// Names of components. The component of a process has its name.
 const (
 	cell0Component = "cell0"
 	cellsComponent = "cells"
@@ -77,7 +79,7 @@ const (
 // pods are the dependencies of each process.
 var pods = []string{"schema", "certificate", "identity", "queue", cellsComponent}
 
-// graph lists the components of a Nova in addition to those of every service, and their dependencies. Processes read the cells at startup
+// graph lists the components of a Nova in addition to the common ones, and their dependencies. Processes read the cells at startup
 // only, so the cells come first.
 //
 // It is added to the catalog when all of its processes are ready. New versions are rolled out from the cells up: conductors access the
@@ -108,7 +110,7 @@ var graph = service.Graph(
 		Name: "services", Needs: []string{"api", conductor, scheduler, "catalog"}, Build: services,
 	}},
 	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: computeCatalogComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).hasComputeCatalog, Build: offers,
+		Name: computeCatalogComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).hasComputeCatalog, Build: computeCatalog,
 	}},
 	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
@@ -118,15 +120,12 @@ type model struct {
 	*service.Service
 	spec *novav1.NovaSpec
 	// uwsgi are the settings of the spec, without values derived from the API's memory.
-	uwsgi common.UWSGI
-	seen  observe.State
+	uwsgi    common.UWSGI
+	observed observe.State
 }
 
 func derive(in function.Input[novav1.Nova]) (*model, error) {
-	m := &model{spec: &in.XR.Spec, uwsgi: in.XR.Spec.UWSGI, seen: in.Observed}
-	if q := m.spec.Quotas; q != nil && q.UnifiedLimits {
-		return nil, invalid.Field("spec.quotas.unifiedLimits", "limits in Keystone are not built yet; leave it out, and Nova keeps them itself")
-	}
+	m := &model{spec: &in.XR.Spec, uwsgi: in.XR.Spec.UWSGI, observed: in.Observed}
 	setDefaults(m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
@@ -158,7 +157,7 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 	m.Processes = m.processes()
 	m.Options = m.options()
 	m.annotateStartupCells()
-	for annotation, version := range compute.Pin(m.seen, "deployment", m.oldestCompute(), m.Effective) {
+	for annotation, version := range compute.Pin(m.observed, "deployment", m.oldestCompute(), m.Effective) {
 		m.Annotate(annotation, version)
 	}
 	return m, m.Render()
@@ -217,16 +216,16 @@ func (m *model) processes() []service.Process {
 	out := []service.Process{
 		compute.Daemon(m.Service, service.Process{
 			Process: m.spec.Conductor, Name: conductor, Title: "Nova's conductor above the cells", Command: []string{"nova-conductor"},
-			Outage: "no virtual machine is started or moved",
+			Outage: "servers cannot be created or migrated",
 		}, compute.APIEndpoints()),
 		compute.Daemon(m.Service, service.Process{
 			Process: m.spec.Scheduler, Name: scheduler, Title: "Nova's scheduler", Command: []string{"nova-scheduler"},
-			Outage: "no virtual machine gets a hypervisor",
+			Outage: "servers cannot be scheduled",
 		}, compute.SchedulerEndpoints()),
 	}
 	if p := m.spec.Metadata; p != nil {
 		api := compute.Metadata(m.Name, *p, m.hypervisors())
-		api.Server = m.Serve(m.seen, api, compute.MetadataModule)
+		api.Server = m.Serve(m.observed, api, compute.MetadataModule)
 		api.Env = append(api.Env, compute.WSGIEnv(m.Service, m.Sub(metadata))...)
 		out = append(out, api)
 	}

@@ -13,12 +13,12 @@ const computeCatalogResource = "compute-catalog"
 // hasComputeCatalog reports whether the spec sets or has set flavors or aggregates. The object stays once it exists, possibly with empty
 // lists: removing an entry removes it from Nova, and deleting the object does not.
 func (m *model) hasComputeCatalog() bool {
-	_, observed := m.seen.Get(computeCatalogResource)
+	_, observed := m.observed.Get(computeCatalogResource)
 	return observed || len(m.spec.Flavors)+len(m.spec.Aggregates) > 0
 }
 
-// offers builds one object for all flavors and aggregates: a composite resource cannot reference one object for each.
-func offers(m *model) ([]compose.Stage, error) {
+// computeCatalog builds one object for all flavors and aggregates: a composite resource cannot reference one object for each.
+func computeCatalog(m *model) ([]compose.Stage, error) {
 	return service.SingleObjectComponent(computeCatalogResource, c5c3.ComputeCatalog(m.Meta(m.Name), openstackv1.ComputeCatalogSpec{
 		CloudCredentialsRef: m.Cloud(), Flavors: m.spec.Flavors, Aggregates: m.spec.Aggregates,
 	})), nil

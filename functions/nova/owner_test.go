@@ -9,7 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 )
 
-// TestEachOwner: no option that a tenant sets, by whatever name, says something else than what the pods are composed by.
+// TestEachOwner verifies that an option of a tenant, under any name, cannot change a value that pods are composed with.
 func TestEachOwner(t *testing.T) {
 	owners := servicetest.Owners[*model]{
 		Derive: func(spec []byte) (*model, error) {

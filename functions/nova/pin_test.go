@@ -9,7 +9,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestPinned: who speaks to hypervisors is replaced when the oldest of all cells is another one, until none is of an earlier release.
+// TestPinned verifies that processes which call hypervisors are replaced when the oldest version of all cells changes, until no hypervisor
+// has an earlier release.
 func TestPinned(t *testing.T) {
 	w, _ := kind.Ready(t, "medium")
 	var oldest any = int64(0)
@@ -21,11 +22,11 @@ func TestPinned(t *testing.T) {
 	}
 	for _, c := range []struct {
 		reason string
-		oldest any // nil: nobody has looked
+		oldest any // nil: not checked yet
 		want   string
 	}{
 		{"there is no hypervisor", int64(0), ""}, {"one is of 2025.1", int64(68), "68"},
-		{"cells are recorded anew, and their hosts were not listed yet", nil, "68"},
+		{"cells are recorded again, and their hosts were not listed yet", nil, "68"},
 		{"all are of 2026.1", int64(72), ""}, {"one is ahead", int64(74), ""},
 	} {
 		oldest = c.oldest

@@ -19,11 +19,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of NovaCell composite resources.
 func New() function.Runner {
-	return function.Kind[novacellv1.NovaCell, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
+	return function.Kind[novacellv1.NovaCell, *model]{
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: service.Target[*model], Status: status,
+	}
 }
 
 // Components, named by the processes that run in them, and the resource of the mapping.
@@ -79,8 +82,8 @@ var graph = service.Graph(
 // model is the input of all builders. derive computes it once per call.
 type model struct {
 	*service.Service
-	spec *novacellv1.NovaCellSpec
-	seen observe.State
+	spec     *novacellv1.NovaCellSpec
+	observed observe.State
 	// nova is the name of the Nova, and address is its record of the cell.
 	nova    string
 	address compute.Address
@@ -90,7 +93,7 @@ type model struct {
 func (m *model) APIPod() workload.Pod { return m.ProcessPod(m.Processes[0]) }
 
 func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
-	m := &model{spec: &in.XR.Spec, seen: in.Observed, nova: string(in.XR.Spec.NovaRef.Name)}
+	m := &model{spec: &in.XR.Spec, observed: in.Observed, nova: string(in.XR.Spec.NovaRef.Name)}
 	setDefaults(m.spec)
 	var err error
 	m.Service, err = definition(m.spec.Cell).Derive(service.Input{
@@ -154,13 +157,13 @@ func (m *model) grantee() service.Grantee {
 func (m *model) processes() []service.Process {
 	out := []service.Process{compute.Daemon(m.Service, service.Process{
 		Process: m.spec.Conductor, Name: conductor, Title: "the conductor of Nova's cell " + m.spec.Cell,
-		Outage: "no virtual machine of the cell changes", Command: []string{"nova-conductor"},
-		Annotations: compute.Pin(m.seen, conductor, compute.OldestOf(m.seen, mapping), m.Effective),
+		Outage: "servers of the cell cannot be created or changed", Command: []string{"nova-conductor"},
+		Annotations: compute.Pin(m.observed, conductor, compute.OldestOf(m.observed, mapping), m.Effective),
 	}, compute.APIEndpoints())}
 	if p := m.spec.Metadata; p != nil {
 		api := compute.Metadata(m.nova, *p, m.spec.HypervisorNetworks)
 		api.Title += " of cell " + m.spec.Cell
-		api.Server = m.Serve(m.seen, api, compute.MetadataModule)
+		api.Server = m.Serve(m.observed, api, compute.MetadataModule)
 		api.Env = append(api.Env, compute.WSGIEnv(m.Service, m.Sub(metadata))...)
 		out = append(out, api)
 	}
@@ -178,7 +181,7 @@ func (m *model) options() oslo.Config {
 	}
 	for _, p := range m.proxies() {
 		listen := anyIPv4
-		if service.SpeaksIPv6(m.seen, p.name+"-service") {
+		if service.SpeaksIPv6(m.observed, p.name+"-service") {
 			listen = anyIPv6
 		}
 		c = c.Merge(oslo.Config{
@@ -202,7 +205,7 @@ func cellMappingStage(m *model) ([]compose.Stage, error) {
 func status(m *model, plan compose.Plan) any {
 	out := novacellv1.NovaCellStatus{ServiceStatus: m.Status(plan)}
 	out.Endpoint = ""
-	if o, ok := m.seen.Get(mapping); ok {
+	if o, ok := m.observed.Get(mapping); ok {
 		hosts, _ := o.Int("status", "hostCount")
 		out.UUID, out.ComputeNodes = o.String("status", "uuid"), int32(hosts) //nolint:gosec // hypervisors are thousands
 		if oldest, known := o.Int("status", "oldestCompute"); known {

@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestPinned: the cell's conductor is replaced when the oldest hypervisor is another one, until none is of an earlier release. Nobody else
-// in the cell speaks to hypervisors by calls, and proxies, with their connections, stay.
+// TestPinned verifies that the cell's conductor is replaced when the oldest version of hypervisors changes, until no hypervisor has an
+// earlier release. Other processes of the cell do not call hypervisors, and proxies keep their connections.
 func TestPinned(t *testing.T) {
 	w, _ := kind.Ready(t, "medium")
 	var oldest any = int64(0)
@@ -23,11 +23,11 @@ func TestPinned(t *testing.T) {
 	}
 	for _, c := range []struct {
 		reason string
-		oldest any // nil: nobody has looked
+		oldest any // nil: not checked yet
 		want   string
 	}{
 		{"there is no hypervisor", int64(0), ""}, {"one is of 2025.1", int64(68), "68"},
-		{"the cell is recorded anew, and its hosts were not listed yet", nil, "68"},
+		{"the cell is recorded again, and its hosts were not listed yet", nil, "68"},
 		{"the last of 2025.1 has gone", int64(70), "70"}, {"all are of 2026.1", int64(72), ""},
 	} {
 		oldest = c.oldest
@@ -36,7 +36,7 @@ func TestPinned(t *testing.T) {
 		}
 		status, _ := w.XR.AsMap()["status"].(map[string]any)
 		if got, known := status["oldestCompute"]; known != (c.oldest != nil) || known && fmt.Sprint(got) != fmt.Sprint(c.oldest) {
-			t.Errorf("%s: the cell says that its oldest is %v, %v", c.reason, got, known)
+			t.Errorf("%s: the oldest version of the cell is %v, %v", c.reason, got, known)
 		}
 		desired := kind.Desired(t, w)
 		for resource, want := range map[string]string{"conductor": c.want, "spice": ""} {

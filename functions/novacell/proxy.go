@@ -62,7 +62,7 @@ func (m *model) proxies() []console {
 func (m *model) proxy(c console) service.Process {
 	p := service.Process{
 		Process: m.spec.Proxies.Process, Name: c.name, Title: "the console proxy " + c.name + " of Nova's cell " + m.spec.Cell,
-		Outage: "nobody sees the screens of the cell's virtual machines", Command: []string{c.program},
+		Outage: "consoles of the servers in this cell are unavailable", Command: []string{c.program},
 		Port: c.port, Exposure: m.exposure(c), Ready: c.ready, TerminationGracePeriod: compute.TerminationGracePeriod,
 	}
 	if networks := service.Strings(m.spec.HypervisorNetworks); len(networks) > 0 {

@@ -42,7 +42,7 @@ func (m *model) queueServer() *common.QueueServer {
 func (m *model) databaseName() string { return string(m.spec.Database.MariaDBRef.Name) }
 func (m *model) queueName() string    { return m.spec.Queue.Name() }
 
-// databaseClients returns the pods that use the cell's own servers: those of the cell, and of its Nova. Other services and other cells have
+// databaseClients returns the pods that use the cell's own servers: pods of the cell, and of its Nova. Other services and other cells have
 // no access.
 func (m *model) databaseClients() []map[string]string {
 	var out []map[string]string
@@ -78,7 +78,7 @@ func databaseServer(m *model) ([]compose.Stage, error) {
 // server returns the MariaDB, configured like the control plane's.
 func (m *model) server(root string) mariadb.Server {
 	own := m.databaseServer()
-	previous, _ := m.seen.Get(databaseComponent)
+	previous, _ := m.observed.Get(databaseComponent)
 	return service.KeepServer(mariadb.Server{
 		Meta:         m.Meta(m.databaseName()),
 		Replicas:     own.Replicas,

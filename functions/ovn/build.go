@@ -64,12 +64,12 @@ func (m *model) secret(part string) string { return m.sub(part + "-" + tls) }
 func (m *model) companionAccess() ([]compose.Stage, error) {
 	role, binding := c5c3.Grant(m.meta(m.sub(c5c3.Name)), m.memory(&m.north), m.memory(&m.south))
 	pods := metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": c5c3.Name}}
-	reach := workload.NetworkPolicy(m.meta(m.sub(c5c3.Name)), pods, nil, []workload.Flow{
+	policy := workload.NetworkPolicy(m.meta(m.sub(c5c3.Name)), pods, nil, []workload.Flow{
 		{Pods: m.north.workload.Selector(), Ports: []int32{m.north.port}}, {Pods: m.south.workload.Selector(), Ports: []int32{m.south.port}},
 	})
 	return []compose.Stage{{
 		{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding},
-		{Name: "companion-network-policy", Object: reach},
+		{Name: "companion-network-policy", Object: policy},
 	}}, nil
 }
 
@@ -130,8 +130,8 @@ func (m *model) build(d *database) ([]compose.Stage, error) {
 		clusterIDFile: d.id, membersFile: strconv.Itoa(int(d.joined)),
 		electionFile: strconv.Itoa(int(d.electionTimerMilliseconds())), probeFile: strconv.Itoa(int(d.probe())),
 	})
-	peers := workload.Flow{Pods: w.Selector(), Ports: []int32{d.raft}}
-	in, out := append([]workload.Flow{peers, {Ports: []int32{d.port}}}, d.externalClients...), []workload.Flow{peers}
+	memberFlow := workload.Flow{Pods: w.Selector(), Ports: []int32{d.raft}}
+	in, out := append([]workload.Flow{memberFlow, {Ports: []int32{d.port}}}, d.externalClients...), []workload.Flow{memberFlow}
 	if from := m.spec.RestoreFrom; from != nil {
 		store, err := bucketFlow("spec.restoreFrom", from.Bucket)
 		if err != nil {
@@ -140,14 +140,14 @@ func (m *model) build(d *database) ([]compose.Stage, error) {
 		out = append(out, store)
 	}
 	return []compose.Stage{
-		{{Name: d.clusterResource(), Object: m.memory(d), Ready: d.looked, Retain: true}},
+		{{Name: d.clusterResource(), Object: m.memory(d), Ready: d.checkedByCompanion, Retain: true}},
 		{
 			{Name: d.stateResource(), Object: state},
 			{Name: d.part + "-service", Object: w.HeadlessService(workload.Port("database", d.port), workload.Port("raft", d.raft))},
 			{Name: d.part + "-disruption-budget", Object: w.DisruptionBudget()},
 			{Name: d.part + "-network-policy", Object: w.NetworkPolicy(in, out)},
 		},
-		{{Name: d.part, Object: w.StatefulSet(m.memberPod(d), claims...), Ready: d.whole}},
+		{{Name: d.part, Object: w.StatefulSet(m.memberPod(d), claims...), Ready: d.membersReady}},
 	}, nil
 }
 
@@ -168,7 +168,7 @@ func (m *model) memberPod(d *database) workload.Pod {
 	p.Volumes = append(p.Volumes, workload.ConfigVolume("state", m.sub(d.stateResource())))
 	c.StartupProbe.FailureThreshold = startRetries
 	if from := m.spec.RestoreFrom; from != nil {
-		reach(&p, from.Bucket)
+		addBucketAccess(&p, from.Bucket)
 		withoutSecret(&p, string(from.CredentialsSecretRef.Name))
 		c.Env = append(c.Env, value("BEFORE", snapshotTimestamp(from.TargetRecoveryTime)))
 	}
@@ -219,10 +219,10 @@ func (m *model) pod(script, secret string) workload.Pod {
 // resources returns the resources of a process. It returns an error if its memory is insufficient.
 func resources(field string, p common.Process) (*common.Resources, error) {
 	if p.CPU == nil {
-		p.CPU = enough.CPU
+		p.CPU = defaultResources.CPU
 	}
 	if p.Memory == "" {
-		p.Memory = enough.Memory
+		p.Memory = defaultResources.Memory
 	}
 	if err := service.CheckAmounts(field, p); err != nil {
 		return nil, err

@@ -23,18 +23,18 @@ func (m *model) controllers() ready.Result {
 	registered, active, known := m.chassis()
 	switch {
 	case !known:
-		return ready.Wait("NotCounted", "nobody has counted the nodes yet")
+		return ready.Wait("NotCounted", "waiting for the companion to count the chassis")
 	case registered == 0:
 		return ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}
 	case active == registered:
-		return ready.Result{Ready: true, Reason: "UpToDate", Message: fmt.Sprintf("all %d nodes have done what is wanted", registered)}
+		return ready.Result{Ready: true, Reason: "UpToDate", Message: fmt.Sprintf("all %d chassis are up to date", registered)}
 	}
-	var behind []string
+	var outdated []string
 	for _, v := range m.south.cluster.List("status", "chassis", "behind") {
 		if name, ok := v.(string); ok {
-			behind = append(behind, name)
+			outdated = append(outdated, name)
 		}
 	}
-	return ready.Wait("NodesBehind", "%d of %d nodes have not done what is wanted: %s",
-		registered-active, registered, strings.Join(behind, ", "))
+	return ready.Wait("NodesBehind", "%d of %d chassis are out of date: %s",
+		registered-active, registered, strings.Join(outdated, ", "))
 }

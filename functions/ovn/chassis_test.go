@@ -13,21 +13,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestControllers: nodes that do nothing any more are named, and nothing waits for them.
+// TestControllers verifies that the condition names inactive nodes, and that no component waits for them.
 func TestControllers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		chassis map[string]any
 		want    ready.Result
 	}{
-		"Not counted": {nil, ready.Wait("NotCounted", "nobody has counted the nodes yet")},
+		"Not counted": {nil, ready.Wait("NotCounted", "waiting for the companion to count the chassis")},
 		"None":        {map[string]any{"registered": 0, "active": 0}, ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}},
 		"All": {
 			map[string]any{"registered": 3, "active": 3},
-			ready.Result{Ready: true, Reason: "UpToDate", Message: "all 3 nodes have done what is wanted"},
+			ready.Result{Ready: true, Reason: "UpToDate", Message: "all 3 chassis are up to date"},
 		},
 		"Some": {
 			map[string]any{"registered": 3, "active": 1, "behind": []any{"a", "b"}},
-			ready.Wait("NodesBehind", "2 of 3 nodes have not done what is wanted: a, b"),
+			ready.Wait("NodesBehind", "2 of 3 chassis are out of date: a, b"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

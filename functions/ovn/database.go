@@ -18,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // maxMembers is the maximum number of members. Certificates contain the names of all, so that none is renewed when the number changes.
@@ -44,8 +45,8 @@ type database struct {
 	restoring string
 }
 
-// enough is the default of a pod's resources.
-var enough = common.Process{CPU: new(intstr.FromString("100m")), Memory: "512Mi"}
+// defaultResources is the default of a pod's resources.
+var defaultResources = common.Process{CPU: new(intstr.FromString("100m")), Memory: "512Mi"}
 
 func (m *model) database(part string, members ovnv1.Members, observed observe.State) (database, error) {
 	d := database{
@@ -122,7 +123,7 @@ func (d *database) next(queried string) (pods, joined int32) {
 	switch {
 	case d.state(last) == c5c3v1.MemberLeft:
 		return last, last
-	case queried == strconv.Itoa(int(last)), d.verdict().Ready:
+	case queried == strconv.Itoa(int(last)), d.clusterReady().Ready:
 		return pods, last
 	}
 	return pods, pods
@@ -141,18 +142,18 @@ func (d *database) state(number int32) string {
 
 func (d *database) pod(number int32) string { return fmt.Sprintf("%s-%d", d.workload.Name, number) }
 
-// verdict reports the state of the cluster.
-func (d *database) verdict() ready.Result {
+// clusterReady reports the state of the cluster.
+func (d *database) clusterReady() ready.Result {
 	if !d.cluster.Exists() {
-		return ready.Wait("NotRemembered", "nobody knows of the cluster yet")
+		return ready.Wait("NotRemembered", "waiting for the companion to record the cluster ID")
 	}
-	rule, _ := ready.For(schema.GroupKind{Group: "c5c3.io", Kind: "RaftCluster"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: "c5c3.io", Kind: "RaftCluster"})
 	return rule.Check(d.cluster)
 }
 
-// whole reports the state of the StatefulSet: whether all pods run and are members.
-func (d *database) whole(set *observe.Object) ready.Result {
-	rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "StatefulSet"})
+// membersReady reports the state of the StatefulSet: whether all pods run and are members.
+func (d *database) membersReady(set *observe.Object) ready.Result {
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: "apps", Kind: "StatefulSet"})
 	switch v := rule.Check(set); {
 	case d.id != "" && d.workload.Replicas > d.targetMembers:
 		// A leaving member counts until the companion has observed that it has left.
@@ -162,13 +163,13 @@ func (d *database) whole(set *observe.Object) ready.Result {
 	case !v.Ready:
 		return v
 	case d.id == "":
-		return ready.Wait("NotRemembered", "nobody knows of the cluster yet")
+		return ready.Wait("NotRemembered", "waiting for the companion to record the cluster ID")
 	}
-	return d.verdict()
+	return d.clusterReady()
 }
 
-// looked reports whether the companion has observed the RaftCluster, before a cluster exists.
-func (d *database) looked(o *observe.Object) ready.Result {
+// checkedByCompanion reports whether the companion has observed the RaftCluster, before a cluster exists.
+func (d *database) checkedByCompanion(o *observe.Object) ready.Result {
 	if observed, ok := o.Int("status", "observedGeneration"); ok && observed == o.Generation() {
 		return ready.Yes
 	}

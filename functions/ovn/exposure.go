@@ -30,11 +30,11 @@ type memberService struct {
 	resource string
 	port     int32
 	// pods are labels of the pods that it selects, in addition to the workload's labels.
-	pods map[string]string
-	seen *observe.Object
+	pods            map[string]string
+	observedService *observe.Object
 }
 
-// buildMemberServices returns the Services of a database's members: of all desired ones, and of those that have not left yet.
+// buildMemberServices returns the Services of a database's members: of all desired ones, and of members that have not left yet.
 func (d *database) buildMemberServices(e *common.MemberExposure, observed observe.State) []memberService {
 	if !outside.IsExposed(e) {
 		return nil
@@ -47,7 +47,7 @@ func (d *database) buildMemberServices(e *common.MemberExposure, observed observ
 			workload: w, exposure: e, resource: fmt.Sprintf("%s-%d-service", d.part, i), port: d.port,
 			pods: map[string]string{appsv1.StatefulSetPodNameLabel: w.Name},
 		}
-		out[i].seen, _ = observed.Get(out[i].resource)
+		out[i].observedService, _ = observed.Get(out[i].resource)
 	}
 	return out
 }
@@ -62,7 +62,7 @@ func (e *memberService) service() *corev1.Service {
 
 // externalEndpoint returns the host and the port for clients in other clusters. Empty host: it has no address yet.
 func (e *memberService) externalEndpoint() (host string, port int32) {
-	return outside.Address(e.seen, e.exposure, e.port)
+	return outside.Address(e.observedService, e.exposure, e.port)
 }
 
 // serviceReadiness reports whether the Service has an address.

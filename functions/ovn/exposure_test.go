@@ -15,7 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestExternal: the status names, and the certificate carries, the addresses that members' Services have got so far.
+// TestExternal verifies that the status and the certificate have the addresses that the members' Services have received so far.
 func TestExternal(t *testing.T) {
 	balancer := common.MemberExposure{Type: common.ExposureLoadBalancer}
 	ports := common.MemberExposure{Type: common.ExposureNodePort, Nodes: "nodes.example.com"}
@@ -33,8 +33,8 @@ func TestExternal(t *testing.T) {
 		hosts          []string
 		memberServices int
 	}{
-		"Inside": {reason: "Nobody outside is to reach them."},
-		"None":   {reason: "It says so.", exposure: &common.MemberExposure{Type: common.ExposureNone}},
+		"Inside": {reason: "They have no external clients."},
+		"None":   {reason: "It is disabled explicitly.", exposure: &common.MemberExposure{Type: common.ExposureNone}},
 		"New":    {reason: "There are no Services yet.", exposure: &balancer, memberServices: 3},
 		"Some": {
 			reason: "One has no address yet.", exposure: &balancer, memberServices: 3,
@@ -85,17 +85,17 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// TestLeaving: the Service of a member that is to leave stays until its pod goes: nodes still read it.
+// TestLeaving verifies that the Service of a leaving member is retained until its pod is deleted, because nodes still read from it.
 func TestLeaving(t *testing.T) {
-	s := seen{pods: 5, told: 5, id: "618fd7fb-82e8-49fc-90d9-73be342a6e86"}
+	s := observation{pods: 5, configured: 5, id: "618fd7fb-82e8-49fc-90d9-73be342a6e86"}
 	d := derived(t, 3, s).north
 	if got := len(d.buildMemberServices(&common.MemberExposure{Type: common.ExposureLoadBalancer}, s.observed(t))); got != 5 {
 		t.Errorf("%d Services, want one for each of 5 pods", got)
 	}
 }
 
-// TestNodesRefused: what the schema refuses is refused here, too.
-func TestNodesRefused(t *testing.T) {
+// TestNodes_RejectsSettings verifies that settings which the schema rejects are rejected by the function, too.
+func TestNodes_RejectsSettings(t *testing.T) {
 	in := function.Input[ovnv1.OVNCluster]{}
 	in.XR.Spec.Southbound.Exposure = &common.MemberExposure{Type: common.ExposureNodePort}
 	if _, err := derive(in); err == nil || !strings.Contains(err.Error(), "spec.southbound.exposure.nodes: ") {

@@ -11,7 +11,7 @@ import (
 const clusterID = "618fd7fb-82e8-49fc-90d9-73be342a6e86"
 
 // memberStage is a stage for one member of the northbound database, with its number and how many are wanted.
-func memberStage(t *testing.T, number, wanted, id string, programs map[string]string, env ...string) stage {
+func memberStage(t *testing.T, number, members, id string, programs map[string]string, env ...string) stage {
 	t.Helper()
 	all := map[string]string{
 		"ovsdb-tool":   `case $1 in db-name) echo OVN_Northbound ;; schema-version) echo "${IMAGE_SCHEMA:-7.0.0}" ;; --*) echo file >"$3" ;; esac`,
@@ -25,14 +25,14 @@ func memberStage(t *testing.T, number, wanted, id string, programs map[string]st
 		"RAFT_PORT=6643", "BACKLOG_BYTES=1048576", "POD_NAME=ovn-northbound-" + number, "POD_IP=10.0.0.1", "DATA=" + s.dir + "/data", "STATE=" + s.dir + "/state",
 	}, env...)...)
 	for file, text := range map[string]string{
-		"state/members": wanted, "state/cluster-id": id, "state/election-timer": "4000", "state/inactivity-probe": "60000", "status": raftStatus("leader", "4000"),
+		"state/members": members, "state/cluster-id": id, "state/election-timer": "4000", "state/inactivity-probe": "60000", "status": raftStatus("leader", "4000"),
 	} {
 		s.write(t, file, text)
 	}
 	return s
 }
 
-// raftStatus is what ovsdb-server reports of a cluster of three, and of one more member that is wanted no more.
+// raftStatus returns the output of ovsdb-server for a cluster of three desired members and one other member.
 func raftStatus(role, timer string) string {
 	return "1a2b\nName: OVN_Northbound\nStatus: cluster member\nRole: " + role + "\nLeader: self\nElection timer: " + timer + "\nServers:\n" +
 		"    1a2b (1a2b at ssl:ovn-northbound-0.ovn-northbound.cloud.svc:6643) (self)\n" +
@@ -43,7 +43,7 @@ func raftStatus(role, timer string) string {
 		"    1122 (1122 at ssl:ovn-northbound-5.ovn-northbound.cloud.svc:6643)\n"
 }
 
-// TestPrepare: a member creates, joins or waits; and no second cluster is ever created.
+// TestPrepare verifies that a member creates a cluster, joins one or waits, and that a second cluster is never created.
 func TestPrepare(t *testing.T) {
 	at := func(n string) string { return "ssl:ovn-northbound-" + n + ".ovn-northbound.cloud.svc:6643" }
 	create := func(from string) string {
@@ -52,50 +52,50 @@ func TestPrepare(t *testing.T) {
 	const schema = "/usr/share/ovn-nb.ovsschema"
 	for name, tc := range map[string]struct {
 		reason, number, targetMembers, id string
-		file                              string // what is in the file before
-		probe                             string // what is in the state
+		file                              string // previous content of the file
+		probe                             string // content of the state
 		env                               []string
-		says, called, after               string
+		log, called, after                string
 		ok                                bool
 	}{
-		"Create": {reason: "Nobody knows of a cluster.", number: "0", targetMembers: "1", says: "member: creates the cluster\n", called: create(schema), after: "file\n", ok: true},
-		"Wait":   {reason: "The first creates it.", number: "1", targetMembers: "3", says: "member: waits until the first member's cluster is known\n"},
+		"Create": {reason: "No cluster is recorded.", number: "0", targetMembers: "1", log: "member: creates the cluster\n", called: create(schema), after: "file\n", ok: true},
+		"Wait":   {reason: "The first creates it.", number: "1", targetMembers: "3", log: "member: waits until the first member's cluster is known\n"},
 		"Join": {
-			reason: "There is a cluster, and the others are named.", number: "1", targetMembers: "3", id: clusterID, says: "member: joins cluster " + clusterID + "\n",
+			reason: "There is a cluster, and the others are named.", number: "1", targetMembers: "3", id: clusterID, log: "member: joins cluster " + clusterID + "\n",
 			called: "ovsdb-tool --cid=" + clusterID + " join-cluster STAGE/data/OVN_Northbound.db.new OVN_Northbound " + at("1") + " " + at("0") + " " + at("2") + "\n",
 			after:  "file\n", ok: true,
 		},
 		"First joins": {
-			reason: "The first has lost its file: it joins as others do.", number: "0", targetMembers: "3", id: clusterID, says: "member: joins cluster " + clusterID + "\n",
+			reason: "The first has lost its file: it joins as others do.", number: "0", targetMembers: "3", id: clusterID, log: "member: joins cluster " + clusterID + "\n",
 			called: "ovsdb-tool --cid=" + clusterID + " join-cluster STAGE/data/OVN_Northbound.db.new OVN_Northbound " + at("0") + " " + at("1") + " " + at("2") + "\n",
 			after:  "file\n", ok: true,
 		},
 		"Lost": {
 			reason: "The only member has lost its file: it creates no empty database.", number: "0", targetMembers: "1", id: clusterID,
-			says: "member: has no file of cluster " + clusterID + ", of which it is the only member: the data is lost; restore it from a backup\n",
+			log: "member: has no file of cluster " + clusterID + ", of which it is the only member: the data is lost; restore it from a backup\n",
 		},
 		"There":   {reason: "It has its file.", number: "0", targetMembers: "3", id: clusterID, file: "data\n", after: "data\n", ok: true},
 		"Beyond":  {reason: "It is not wanted, and serves nothing.", number: "3", targetMembers: "3", id: clusterID, ok: true},
 		"Unknown": {reason: "Its settings have not come yet.", number: "0", targetMembers: "1", probe: "none"},
 		"Left": {
 			reason: "It has left, and is wanted again: a cluster takes no member back, so it joins as a new one.", number: "1", targetMembers: "2", id: clusterID,
-			file: "data {\"note\": \"left\"}", says: "member: removes the file of a member that has left\nmember: joins cluster " + clusterID + "\n",
+			file: "data {\"note\": \"left\"}", log: "member: removes the file of a member that has left\nmember: joins cluster " + clusterID + "\n",
 			called: "ovsdb-tool --cid=" + clusterID + " join-cluster STAGE/data/OVN_Northbound.db.new OVN_Northbound " + at("1") + " " + at("0") + "\n",
 			after:  "file\n", ok: true,
 		},
 		"Restore": {
 			reason: "It is created of the newest copy.", number: "0", targetMembers: "1", env: bucket,
-			says:   "takes the copy a/b/OVN_Northbound/20260401T000000Z.db.gz\nmember: creates the cluster\n",
+			log:    "takes the copy a/b/OVN_Northbound/20260401T000000Z.db.gz\nmember: creates the cluster\n",
 			called: "ovsdb-tool db-name STAGE/data/restored.db\n" + create("STAGE/data/restored.db"), after: "file\n", ok: true,
 		},
 		"No copy": {
 			reason: "Without the copy no database is created.", number: "0", targetMembers: "1", env: append([]string{"BEFORE=20200101T000000Z"}, bucket...),
-			says: "there is no copy of OVN_Northbound in bucket copies below \"a/b/\" of 20200101T000000Z or before\n" +
+			log: "there is no copy of OVN_Northbound in bucket copies below \"a/b/\" of 20200101T000000Z or before\n" +
 				"member: cannot restore the database, and creates none\n",
 		},
 		"No credentials": {
-			reason: "The Secret of the bucket comes later: a container that starts anew sees it.", number: "0", targetMembers: "1", env: []string{"BUCKET=copies"},
-			says: "member: has no credentials of bucket copies yet, and creates no database without the copy\n",
+			reason: "The Secret of the bucket comes later: a restarted container reads it.", number: "0", targetMembers: "1", env: []string{"BUCKET=copies"},
+			log: "member: has no credentials of bucket copies yet, and creates no database without the copy\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestPrepare(t *testing.T) {
 					called.WriteString(line)
 				}
 			}
-			if diff := cmp.Diff(tc.says, out) + cmp.Diff(tc.called, called.String()) + cmp.Diff(tc.after, s.read("data/OVN_Northbound.db")); (err == nil) != tc.ok || diff != "" {
+			if diff := cmp.Diff(tc.log, out) + cmp.Diff(tc.called, called.String()) + cmp.Diff(tc.after, s.read("data/OVN_Northbound.db")); (err == nil) != tc.ok || diff != "" {
 				t.Errorf("%s %v (-want +got):\n%s", tc.reason, err, diff)
 			}
 			if s.read("data/restored.db") != "" && tc.ok {
@@ -124,13 +124,13 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestTend: a member that runs keeps the cluster as it is wanted.
+// TestTend verifies that a running member applies the desired settings of the cluster.
 func TestTend(t *testing.T) {
 	const control = "ovs-appctl --timeout=5 --target=STAGE/tmp/control "
-	ask := control + "cluster/status OVN_Northbound\n"
+	query := control + "cluster/status OVN_Northbound\n"
 	bound := control + "cluster/set-backlog-threshold OVN_Northbound 500 1048576\n"
 	kick := func(id string) string { return control + "cluster/kick OVN_Northbound " + id + "\n" }
-	const tells = `ovsdb-client --timeout=10 transact unix:STAGE/tmp/database ["OVN_Northbound", {`
+	const setProbe = `ovsdb-client --timeout=10 transact unix:STAGE/tmp/database ["OVN_Northbound", {`
 	for name, tc := range map[string]struct {
 		reason, number, targetMembers, status string
 		env                                   []string
@@ -138,38 +138,38 @@ func TestTend(t *testing.T) {
 		want                                  []string // lines of called, in order, by how they begin
 		ok                                    bool
 	}{
-		"Follower": {"It bounds what waits for slow members, and changes nothing.", "0", "6", raftStatus("follower", "4000"), nil, "", []string{ask, bound}, true},
-		"Again":    {"The bound is set once.", "0", "6", raftStatus("follower", "4000"), nil, "bounded=1", []string{ask}, true},
+		"Follower": {"It limits the backlog for slow members, and changes nothing.", "0", "6", raftStatus("follower", "4000"), nil, "", []string{query, bound}, true},
+		"Again":    {"The bound is set once.", "0", "6", raftStatus("follower", "4000"), nil, "bounded=1", []string{query}, true},
 		"Leader": {
-			"Those beyond are removed if they were silent for 20 s; the new schema and the probe are told once.", "0", "3", raftStatus("leader", "4000"),
+			"Surplus members are removed after 20 s without contact; the new schema and the probe are sent once.", "0", "3", raftStatus("leader", "4000"),
 			[]string{"IMAGE_SCHEMA=7.1.0"}, "bounded=1", []string{
-				ask, "ovsdb-client --timeout=10 get-schema-version unix:STAGE/tmp/database OVN_Northbound\n", "ovsdb-tool schema-version /usr/share/ovn-nb.ovsschema\n",
-				"ovsdb-client --timeout=60 convert unix:STAGE/tmp/database /usr/share/ovn-nb.ovsschema\n", tells, kick("9c0d"), kick("1122"),
+				query, "ovsdb-client --timeout=10 get-schema-version unix:STAGE/tmp/database OVN_Northbound\n", "ovsdb-tool schema-version /usr/share/ovn-nb.ovsschema\n",
+				"ovsdb-client --timeout=60 convert unix:STAGE/tmp/database /usr/share/ovn-nb.ovsschema\n", setProbe, kick("9c0d"), kick("1122"),
 			}, true,
 		},
 		"Older": {
-			"An image of an earlier schema takes no columns away.", "0", "6", raftStatus("leader", "4000"), []string{"IMAGE_SCHEMA=6.9.0"}, "bounded=1 told=60000",
-			[]string{ask, "ovsdb-client --timeout=10 get-schema-version unix:STAGE/tmp/database OVN_Northbound\n", "ovsdb-tool schema-version /usr/share/ovn-nb.ovsschema\n"}, true,
+			"An image of an earlier schema removes no columns.", "0", "6", raftStatus("leader", "4000"), []string{"IMAGE_SCHEMA=6.9.0"}, "bounded=1 told=60000",
+			[]string{query, "ovsdb-client --timeout=10 get-schema-version unix:STAGE/tmp/database OVN_Northbound\n", "ovsdb-tool schema-version /usr/share/ovn-nb.ovsschema\n"}, true,
 		},
 		"Slower": {
-			"The election timer goes up by no more than doubling.", "0", "6", raftStatus("leader", "1500"), nil, "bounded=1 told=60000 converted=1",
-			[]string{ask, control + "cluster/change-election-timer OVN_Northbound 3000\n"}, true,
+			"The election timer is at most doubled.", "0", "6", raftStatus("leader", "1500"), nil, "bounded=1 told=60000 converted=1",
+			[]string{query, control + "cluster/change-election-timer OVN_Northbound 3000\n"}, true,
 		},
 		"Faster": {
-			"It goes down at once.", "0", "6", raftStatus("leader", "16000"), nil, "bounded=1 told=60000 converted=1",
-			[]string{ask, control + "cluster/change-election-timer OVN_Northbound 4000\n"}, true,
+			"It is lowered in one step.", "0", "6", raftStatus("leader", "16000"), nil, "bounded=1 told=60000 converted=1",
+			[]string{query, control + "cluster/change-election-timer OVN_Northbound 4000\n"}, true,
 		},
 		"Probe": {
-			"Clients are asked as often as is wanted now.", "0", "6", raftStatus("follower", "4000"), nil, "bounded=1 probed=1",
-			[]string{ask, control + "ovsdb-server/reload\n"}, true,
+			"The probe interval of clients is updated.", "0", "6", raftStatus("follower", "4000"), nil, "bounded=1 probed=1",
+			[]string{query, control + "ovsdb-server/reload\n"}, true,
 		},
-		"Leaves": {"It is wanted no more.", "3", "3", raftStatus("follower", "4000"), nil, "bounded=1", []string{ask, control + "cluster/leave OVN_Northbound\n"}, true},
+		"Leaves": {"It is wanted no more.", "3", "3", raftStatus("follower", "4000"), nil, "bounded=1", []string{query, control + "cluster/leave OVN_Northbound\n"}, true},
 		"Earlier": {
-			"One of its own address from before it lost its file is removed, whenever it was heard of.", "1", "6", raftStatus("follower", "4000"), nil, "bounded=1",
-			[]string{ask, kick("3c4d")}, true,
+			"A previous member with its own address, from before it lost its file, is removed without a delay.", "1", "6", raftStatus("follower", "4000"), nil, "bounded=1",
+			[]string{query, kick("3c4d")}, true,
 		},
-		"Lost": {"It is no member, and has no file: it starts again.", "0", "3", "Status: left cluster\n", nil, "", []string{ask}, false},
-		"Gone": {"It has left, and stays until its pod goes.", "3", "3", "Status: left cluster\n", nil, "", []string{ask}, true},
+		"Lost": {"It is no member, and has no file: it starts again.", "0", "3", "Status: left cluster\n", nil, "", []string{query}, false},
+		"Gone": {"It has left, and stays until its pod goes.", "3", "3", "Status: left cluster\n", nil, "", []string{query}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := memberStage(t, tc.number, tc.targetMembers, clusterID, nil, tc.env...)
@@ -184,7 +184,7 @@ func TestTend(t *testing.T) {
 					t.Fatalf("%s\nwant %s\ngot  %s\n%s", tc.reason, want, rest, out)
 				}
 				rest = strings.TrimPrefix(rest, want)
-				if !strings.HasSuffix(want, "\n") { // What is told has several lines.
+				if !strings.HasSuffix(want, "\n") { // The message has several lines.
 					_, rest, _ = strings.Cut(rest, "}]\n")
 				}
 			}
@@ -195,13 +195,13 @@ func TestTend(t *testing.T) {
 	}
 }
 
-// TestMemberTells: northd asks the database as seldom as clients are asked, once northd has written its row.
-func TestMemberTells(t *testing.T) {
+// TestMemberProbeInterval verifies that northd's probe interval is the clients' interval, once northd has written its row.
+func TestMemberProbeInterval(t *testing.T) {
 	for answer, want := range map[string]string{`[{"count":1}]`: "60000", `[{"count":0}]`: ""} {
 		s := memberStage(t, "0", "1", clusterID, map[string]string{"ovsdb-client": "echo '" + answer + "'"})
 		out, _ := s.with(t, "member.sh", "probed=60000 told=\ntell\necho \"$told\"")
 		if out != want+"\n" {
-			t.Errorf("after %s it has told %q, want %q", answer, out, want)
+			t.Errorf("after %s it has sent %q, want %q", answer, out, want)
 		}
 		text := strings.Join(strings.Fields(s.read("called")), " ")
 		for _, part := range []string{
@@ -209,17 +209,17 @@ func TestMemberTells(t *testing.T) {
 			`["options", "insert", ["map", [["northd_probe_interval", "60000"]]]]`,
 		} {
 			if !strings.Contains(text, part) {
-				t.Errorf("it tells %s, without %s", text, part)
+				t.Errorf("it sends %s, without %s", text, part)
 			}
 		}
 	}
 	s := memberStage(t, "0", "1", clusterID, nil, "DATABASE=OVN_Southbound")
 	if out, _ := s.with(t, "member.sh", "probed=60000 told=\ntell\necho \"$told\""); out != "60000\n" || s.read("called") != "" {
-		t.Errorf("the southbound database is told %s: %s", out, s.read("called"))
+		t.Errorf("the southbound database receives %s: %s", out, s.read("called"))
 	}
 }
 
-// TestMemberStops: a leader is asked to end, so that it hands over, and is killed only if it does not answer.
+// TestMemberStops verifies that a leader is stopped gracefully, so that it hands over, and killed only if it does not respond.
 func TestMemberStops(t *testing.T) {
 	for answer, want := range map[string]string{"": "", "exit 1": "killed\n"} {
 		s := memberStage(t, "0", "1", clusterID, map[string]string{"ovs-appctl": answer})
@@ -230,13 +230,14 @@ func TestMemberStops(t *testing.T) {
 	}
 }
 
-// TestMemberProbes: a member is ready in a cluster that has a leader, and alive as long as its server answers or it waits for a cluster.
+// TestMemberProbes verifies that a member is ready in a cluster with a leader, and alive while its server responds or it waits for a
+// cluster.
 func TestMemberProbes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, status string
 		ready          bool
 	}{
-		"Member":    {"It is one of a cluster.", raftStatus("follower", "4000"), true},
+		"Member":    {"It has joined a cluster.", raftStatus("follower", "4000"), true},
 		"No leader": {"Nothing can be written.", "Status: cluster member\nLeader: unknown\n", false},
 		"Joining":   {"It has nothing yet.", "Status: joining cluster\nLeader: unknown\n", false},
 	} {
@@ -261,7 +262,7 @@ func TestMemberProbes(t *testing.T) {
 	}
 }
 
-// TestMemberRuns: it serves its file at its address, and ends with its server.
+// TestMemberRuns verifies that the member serves its file at its address, and exits with its server.
 func TestMemberRuns(t *testing.T) {
 	for ip, address := range map[string]string{"10.0.0.1": "10.0.0.1", "fd00::1": "[fd00::1]"} {
 		s := memberStage(t, "0", "1", clusterID, map[string]string{"ovsdb-server": "", "sleep": ""}, "POD_IP="+ip)

@@ -17,12 +17,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of OVNCluster composite resources.
 func New() function.Runner {
 	return function.Kind[ovnv1.OVNCluster, *model]{
-		Graph: graph, Derive: derive, Target: place, Status: status,
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: place, Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{{Type: controllersReady, Verdict: (*model).controllers}},
 	}
 }
@@ -48,7 +49,7 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: relay, Needs: []string{"authority", "scripts", southbound}, RolloutAfter: []string{southbound},
-		Version: (*model).version, Build: (*model).buildRelay, Enabled: func(m *model) bool { return m.relay.asked },
+		Version: (*model).version, Build: (*model).buildRelay, Enabled: func(m *model) bool { return m.relay.enabled },
 	},
 	{
 		Name: snapshot, Needs: []string{"authority", "scripts", northbound, southbound}, Build: (*model).snapshots,

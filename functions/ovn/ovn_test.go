@@ -22,24 +22,24 @@ var kind = servicetest.Kind{GroupVersionKind: ovnv1.GroupVersionKind, Runner: Ne
 
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }
 
-// seen is what is observed of the northbound database: how many pods there are, how many members they were told to be, and what the
-// RaftCluster says: the ID, whether all is well, and the states of the pods.
-type seen struct {
-	pods, told            int
+// observation is the observed state of the northbound database: the number of pods, the number of members in their configuration, and the status
+// of the RaftCluster: ID, readiness, and the states of the pods.
+type observation struct {
+	pods, configured      int
 	clusterIDOverride, id string
 	ready                 bool
 	states                []string
 }
 
-func (s seen) observed(t *testing.T) observe.State {
+func (s observation) observed(t *testing.T) observe.State {
 	t.Helper()
 	objects := map[string]map[string]any{}
 	if s.pods > 0 {
 		objects[northbound] = map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": map[string]any{"replicas": s.pods}}
 	}
-	if s.told > 0 {
+	if s.configured > 0 {
 		objects[northbound+"-state"] = map[string]any{
-			"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"members": fmt.Sprint(s.told), "cluster-id": s.clusterIDOverride},
+			"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"members": fmt.Sprint(s.configured), "cluster-id": s.clusterIDOverride},
 		}
 	}
 	var members []any
@@ -69,7 +69,7 @@ func (s seen) observed(t *testing.T) observe.State {
 	return out
 }
 
-func derived(t *testing.T, replicas int32, s seen) *model {
+func derived(t *testing.T, replicas int32, s observation) *model {
 	t.Helper()
 	in := function.Input[ovnv1.OVNCluster]{Observed: s.observed(t)}
 	in.XR.Name, in.XR.Namespace = ovnv1.Name, "cloud"
@@ -81,41 +81,41 @@ func derived(t *testing.T, replicas int32, s seen) *model {
 	return m
 }
 
-// TestMembers: a cluster is created by one pod; members join at once and leave one by one; and no pod goes that is still a member.
+// TestMembers verifies that one pod creates a cluster, members join at once and leave one by one, and no pod of a member is deleted.
 func TestMembers(t *testing.T) {
 	const id = "618fd7fb-82e8-49fc-90d9-73be342a6e86"
 	in, remaining, away := c5c3v1.MemberJoined, c5c3v1.MemberLeft, c5c3v1.MemberUnreachable
 	for name, tc := range map[string]struct {
 		reason        string
 		targetMembers int32
-		seen          seen
+		observation   observation
 		pods, joined  int32
 		id            string
 	}{
-		"Nothing":    {"One pod creates the cluster.", 3, seen{}, 1, 1, ""},
-		"Creating":   {"Nobody knows of the cluster yet.", 3, seen{pods: 1, told: 1, states: []string{c5c3v1.MemberJoining}}, 1, 1, ""},
-		"Known":      {"All others join.", 3, seen{pods: 1, told: 1, id: id, ready: true, states: []string{in}}, 3, 3, id},
-		"Made again": {"The StatefulSet is gone; its volumes and what is known are not.", 3, seen{id: id}, 3, 3, id},
+		"Nothing":    {"One pod creates the cluster.", 3, observation{}, 1, 1, ""},
+		"Creating":   {"The cluster is not recorded yet.", 3, observation{pods: 1, configured: 1, states: []string{c5c3v1.MemberJoining}}, 1, 1, ""},
+		"Known":      {"All others join.", 3, observation{pods: 1, configured: 1, id: id, ready: true, states: []string{in}}, 3, 3, id},
+		"Made again": {"The StatefulSet was deleted; its volumes and the recorded ID exist.", 3, observation{id: id}, 3, 3, id},
 		"Forgotten": {
-			"The RaftCluster is a new one: pods stay, and what they were told stays.", 3,
-			seen{pods: 3, told: 3, clusterIDOverride: id, states: []string{in, in, in}}, 3, 3, id,
+			"The RaftCluster was created again: pods and their configuration stay.", 3,
+			observation{pods: 3, configured: 3, clusterIDOverride: id, states: []string{in, in, in}}, 3, 3, id,
 		},
-		"Forgotten by all": {"Whatever runs stays.", 3, seen{pods: 3, told: 3}, 3, 3, ""},
-		"Smaller":          {"The last is asked to leave.", 3, seen{pods: 5, told: 5, id: id, ready: true, states: []string{in, in, in, in, in}}, 5, 4, id},
+		"Forgotten by all": {"Running pods stay.", 3, observation{pods: 3, configured: 3}, 3, 3, ""},
+		"Smaller":          {"The last member leaves.", 3, observation{pods: 5, configured: 5, id: id, ready: true, states: []string{in, in, in, in, in}}, 5, 4, id},
 		"Smaller, not whole": {
-			"Nobody leaves while another one is away: of those that stay, there might be no majority.", 3,
-			seen{pods: 5, told: 5, id: id, states: []string{in, away, in, in, in}}, 5, 5, id,
+			"No member leaves while another one is unavailable: the remaining ones might have no majority.", 3,
+			observation{pods: 5, configured: 5, id: id, states: []string{in, away, in, in, in}}, 5, 5, id,
 		},
-		"Leaving":  {"It was asked, and has not left yet.", 3, seen{pods: 5, told: 4, id: id, states: []string{in, in, in, in, in}}, 5, 4, id},
-		"Left":     {"Its pod goes.", 3, seen{pods: 5, told: 4, id: id, states: []string{in, in, in, in, remaining}}, 4, 4, id},
-		"Next":     {"Then the next one is asked.", 3, seen{pods: 4, told: 4, id: id, ready: true, states: []string{in, in, in, in}}, 4, 3, id},
-		"Done":     {"There are as many as are wanted.", 3, seen{pods: 3, told: 3, id: id, ready: true, states: []string{in, in, in}}, 3, 3, id},
-		"Wanted":   {"It has left, and is wanted again: it joins.", 5, seen{pods: 5, told: 4, id: id, states: []string{in, in, in, in, remaining}}, 5, 5, id},
-		"To one":   {"The last but one leaves, too.", 1, seen{pods: 2, told: 2, id: id, ready: true, states: []string{in, in}}, 2, 1, id},
-		"Restarts": {"One that does not answer has not left.", 1, seen{pods: 3, told: 2, id: id, states: []string{in, in, away}}, 3, 2, id},
+		"Leaving":  {"It has not left yet.", 3, observation{pods: 5, configured: 4, id: id, states: []string{in, in, in, in, in}}, 5, 4, id},
+		"Left":     {"Its pod goes.", 3, observation{pods: 5, configured: 4, id: id, states: []string{in, in, in, in, remaining}}, 4, 4, id},
+		"Next":     {"Then the next one leaves.", 3, observation{pods: 4, configured: 4, id: id, ready: true, states: []string{in, in, in, in}}, 4, 3, id},
+		"Done":     {"There are as many as are wanted.", 3, observation{pods: 3, configured: 3, id: id, ready: true, states: []string{in, in, in}}, 3, 3, id},
+		"Wanted":   {"It has left, and is wanted again: it joins.", 5, observation{pods: 5, configured: 4, id: id, states: []string{in, in, in, in, remaining}}, 5, 5, id},
+		"To one":   {"The last but one leaves, too.", 1, observation{pods: 2, configured: 2, id: id, ready: true, states: []string{in, in}}, 2, 1, id},
+		"Restarts": {"One that does not answer has not left.", 1, observation{pods: 3, configured: 2, id: id, states: []string{in, in, away}}, 3, 2, id},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := derived(t, tc.targetMembers, tc.seen).north
+			d := derived(t, tc.targetMembers, tc.observation).north
 			if d.workload.Replicas != tc.pods || d.joined != tc.joined || d.id != tc.id {
 				t.Errorf("%s %d pods, %d of them members, of cluster %q; want %d, %d, %q",
 					tc.reason, d.workload.Replicas, d.joined, d.id, tc.pods, tc.joined, tc.id)
@@ -124,17 +124,18 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestAPIEndpoints: as long as a pod is there that is to leave, the database is not whole, even if the companion still sees a member in it.
-func TestAPIEndpoints(t *testing.T) {
+// TestMembersReady verifies that the database is not ready while a pod with a leaving member exists, even if the companion still reports
+// its member.
+func TestMembersReady(t *testing.T) {
 	const id = "618fd7fb-82e8-49fc-90d9-73be342a6e86"
 	in := c5c3v1.MemberJoined
-	d := derived(t, 3, seen{pods: 4, told: 3, id: id, ready: true, states: []string{in, in, in, in}}).north
-	if v := d.whole(d.set); v.Ready || v.Reason != "Leaving" {
+	d := derived(t, 3, observation{pods: 4, configured: 3, id: id, ready: true, states: []string{in, in, in, in}}).north
+	if v := d.membersReady(d.set); v.Ready || v.Reason != "Leaving" {
 		t.Errorf("%+v, want that it waits for the last one", v)
 	}
 }
 
-// TestValidation: what the schema refuses is refused here, too, for callers without an API server.
+// TestValidation verifies that values which the schema rejects are rejected for callers without an API server.
 func TestValidation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec ovnv1.OVNClusterSpec

@@ -21,7 +21,7 @@ const relayService = relay + "-service"
 
 // relays are read replicas of the southbound database. All are equal, so that one Service exposes all of them.
 type relays struct {
-	asked          bool
+	enabled        bool
 	workload       workload.Workload
 	exposure       *common.MemberExposure
 	memberServices []memberService
@@ -39,10 +39,10 @@ func (m *model) relays(observed observe.State) (relays, error) {
 		return relays{}, err
 	}
 	w.Resources = r
-	out := relays{asked: true, workload: w, exposure: m.spec.Southbound.Exposure}
+	out := relays{enabled: true, workload: w, exposure: m.spec.Southbound.Exposure}
 	if outside.IsExposed(out.exposure) {
 		e := memberService{workload: w, exposure: out.exposure, resource: relayService, port: ovnv1.SouthboundPort}
-		e.seen, _ = observed.Get(relayService)
+		e.observedService, _ = observed.Get(relayService)
 		out.memberServices = []memberService{e}
 	}
 	return out, nil
@@ -55,7 +55,7 @@ func (m *model) relayHost() string {
 
 // relayStatus returns the address of the relays for nodes.
 func (m *model) relayStatus() ovnv1.RelayStatus {
-	if !m.relay.asked {
+	if !m.relay.enabled {
 		return ovnv1.RelayStatus{}
 	}
 	return ovnv1.RelayStatus{

@@ -16,7 +16,7 @@ type stage struct {
 	env []string
 }
 
-// newStage returns a stage with programs, each of a shell's commands. What they are called with is in the file "called".
+// newStage returns a stage with stub programs, given as shell commands. Their arguments are recorded in the file "called".
 func newStage(t *testing.T, programs map[string]string, env ...string) stage {
 	t.Helper()
 	s := stage{dir: t.TempDir()}
@@ -50,7 +50,7 @@ func (s stage) write(t *testing.T, name, text string) {
 	}
 }
 
-// read returns a file, empty if there is none, with the stage's folder as STAGE.
+// read returns the content of a file with the stage's folder as STAGE, or an empty string if it does not exist.
 func (s stage) read(name string) string {
 	data, _ := os.ReadFile(filepath.Join(s.dir, name))
 	return strings.ReplaceAll(string(data), s.dir, "STAGE")
@@ -64,7 +64,7 @@ func (s stage) run(t *testing.T, args ...string) (string, error) {
 	return strings.ReplaceAll(string(out), s.dir, "STAGE"), err
 }
 
-// with runs commands after the functions of a script, without what the script runs itself.
+// with runs commands after the functions of a script are defined, without its main part.
 func (s stage) with(t *testing.T, script, commands string) (string, error) {
 	t.Helper()
 	functions, _, found := strings.Cut(s.read(script), "\ncase ${1:-run} in\n")
@@ -133,7 +133,7 @@ ovsdb-server --config-file=STAGE/tmp/server.json --unixctl=STAGE/tmp/control -vc
 			}
 		}
 		if !strings.Contains(s.read("called"), "ovsdb-client --timeout=5 wait unix:STAGE/tmp/database OVN_Southbound connected\n") {
-			t.Errorf("it asks for %s", s.read("called"))
+			t.Errorf("it requests %s", s.read("called"))
 		}
 		if _, err := s.run(t, "relay.sh", "alive"); err != nil {
 			t.Errorf("it is not alive: %v", err)
@@ -146,7 +146,7 @@ var bucket = []string{
 	"BUCKET=copies", "ENDPOINT=s3.example.com:443", "REGION=eu", "PREFIX=a/b/", "ACCESS_KEY_ID=id", `SECRET_ACCESS_KEY=se"cr\et`, "BUCKET_CA=/ca.crt",
 }
 
-// store is a curl that lists files below objects, two at a time, and keeps what it is told by its settings in "login".
+// store is a stub of curl that lists files below objects, two at a time, and records its settings in "login".
 const store = `cat >"$STAGE/login"
 for last; do :; done
 case $last in
@@ -170,10 +170,10 @@ func TestCopies(t *testing.T) {
 	out, err := s.with(t, "bucket.sh", "copies OVN_Northbound")
 	want := "a/b/OVN_Northbound/20260101T000000Z.db.gz\na/b/OVN_Northbound/20260102T000000Z.db.gz\na/b/OVN_Northbound/20260401T000000Z.db.gz\n"
 	if err != nil || out != want {
-		t.Errorf("all pages, and nothing but copies: %v\n%s", err, out)
+		t.Errorf("want the copies of all pages, and no other files: %v\n%s", err, out)
 	}
 	if got, want := s.read("login"), `user = "id:se\"cr\\et"`+"\n"; got != want {
-		t.Errorf("curl is told %s, want %s", got, want)
+		t.Errorf("settings of curl %s, want %s", got, want)
 	}
 	called, _, _ := strings.Cut(s.read("called"), "\n")
 	if want := "curl --config - --silent --show-error --fail --retry 3 --connect-timeout 20 --max-time 900 --aws-sigv4 aws:amz:eu:s3 --cacert /ca.crt " +
@@ -184,10 +184,10 @@ func TestCopies(t *testing.T) {
 		"Newest": {"The last one.", "", "OVN_Northbound", "takes the copy a/b/OVN_Northbound/20260401T000000Z.db.gz\n"},
 		"Then":   {"The last one that is no later.", "20260102T000000Z", "OVN_Northbound", "takes the copy a/b/OVN_Northbound/20260102T000000Z.db.gz\n"},
 		"Before": {
-			"There was none yet.", "20251231T000000Z", "OVN_Northbound",
+			"There is no copy yet.", "20251231T000000Z", "OVN_Northbound",
 			"there is no copy of OVN_Northbound in bucket copies below \"a/b/\" of 20251231T000000Z or before\nfails\n",
 		},
-		"Another": {"The file is that of another database.", "", "OVN_Southbound", "takes the copy a/b/OVN_Northbound/20260401T000000Z.db.gz\nfails\n"},
+		"Another": {"The file belongs to another database.", "", "OVN_Southbound", "takes the copy a/b/OVN_Northbound/20260401T000000Z.db.gz\nfails\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			get := store + `case "$*" in *--output*) while [ "$1" != --output ]; do shift; done; echo database | gzip >"$2" ;; esac`
@@ -207,7 +207,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestSnapshot: each database is copied, and copies that are too old go, but none of a database that could not be copied.
+// TestSnapshot verifies that each database is copied, and that expired copies are removed, except of a database that could not be copied.
 func TestSnapshot(t *testing.T) {
 	date := `case "$*" in "-u +%Y%m%dT%H%M%SZ") echo 20260501T030000Z ;; "-u -d -30 days +%Y%m%dT%H%M%SZ") echo 20260401T030000Z ;; *) exit 1 ;; esac`
 	for name, tc := range map[string]struct {
@@ -226,7 +226,7 @@ func TestSnapshot(t *testing.T) {
 			"The northbound members do not answer: its copies stay, and the other one is made.", "OVN_Northbound", `echo "$2" | sed 's|.*/||; s|.db$||'`, "none",
 			[]string{"a/b/OVN_Southbound/20260501T030000Z.db.gz"}, nil, false,
 		},
-		"Broken": {"What was read is no such database.", "none", "echo other", "none", nil, nil, false},
+		"Broken": {"The received file is not such a database.", "none", "echo other", "none", nil, nil, false},
 		"ListFails": {
 			"The Job fails if old copies stay because they cannot be listed.", "none", `echo "$2" | sed 's|.*/||; s|.db$||'`, "GET",
 			[]string{"a/b/OVN_Northbound/20260501T030000Z.db.gz", "a/b/OVN_Southbound/20260501T030000Z.db.gz"}, nil, false,

@@ -49,7 +49,7 @@ func (m *model) snapshots() ([]compose.Stage, error) {
 	}
 	c := &p.Containers[0]
 	c.StartupProbe, c.LivenessProbe, c.ReadinessProbe = nil, nil, nil // it runs to its end
-	reach(&p, b.Bucket)
+	addBucketAccess(&p, b.Bucket)
 	c.Env = append(c.Env,
 		corev1.EnvVar{Name: "DATABASES", Value: m.north.schema + "=" + m.north.endpoint() + " " + m.south.schema + "=" + m.south.endpoint()},
 		corev1.EnvVar{Name: "DAYS", Value: strconv.Itoa(int(cmp.Or(b.RetentionDays, 30)))}, //nolint:mnd // the default of the schema
@@ -96,8 +96,8 @@ func bucketFlow(field string, b ovnv1.Bucket) (workload.Flow, error) {
 	return f, nil
 }
 
-// reach gives a pod's script access to a bucket.
-func reach(p *workload.Pod, b ovnv1.Bucket) {
+// addBucketAccess gives a pod's script access to a bucket.
+func addBucketAccess(p *workload.Pod, b ovnv1.Bucket) {
 	name, prefix := string(b.CredentialsSecretRef.Name), strings.Trim(b.Prefix, "/")
 	if prefix != "" {
 		prefix += "/"
@@ -138,5 +138,5 @@ func (m *model) restoring() string {
 	if from == nil {
 		return ""
 	}
-	return fmt.Sprintf("it is restored from bucket %s; the log of its first pod says how far that is", from.Bucket.Bucket)
+	return fmt.Sprintf("restoring from bucket %s; see the log of its first pod for progress", from.Bucket.Bucket)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestEachOwner: no option that a tenant sets, by whatever name, says something else than what the pods are composed by.
+// TestEachOwner verifies that an option of a tenant, under any name, cannot change a value that pods are composed with.
 func TestEachOwner(t *testing.T) {
 	owners := servicetest.Owners[*service.Service]{
 		Derive: func(spec []byte) (*service.Service, error) {

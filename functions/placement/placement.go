@@ -8,12 +8,13 @@ import (
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of Placement composite resources.
 func New() function.Runner {
 	return function.Kind[placementv1.Placement, *service.Service]{
-		Graph: graph, Derive: derive, Target: service.Target[*service.Service], Status: service.Status[*service.Service],
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: service.Target[*service.Service], Status: service.Status[*service.Service],
 	}
 }
 
@@ -21,7 +22,7 @@ func New() function.Runner {
 var definition = service.Definition{
 	App:         placementv1.ServiceName,
 	Title:       "Placement",
-	Outage:      "no virtual machine can be started, moved or resized",
+	Outage:      "servers cannot be created, migrated or resized",
 	CatalogType: placementv1.ServiceType,
 	Description: "Inventory of what virtual machines use",
 	Port:        placementv1.Port,
@@ -31,7 +32,7 @@ var definition = service.Definition{
 	TerminationGracePeriod: 60 * time.Second,
 	Databases: []service.Database{{
 		Group: "placement_database", NoWsrepSyncWait: true,
-		// https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add; there is nothing to contract.
+		// https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add columns, so no contract step is required.
 		Schema: service.Schema{
 			Sync: []openstackv1.Step{service.Step("db-sync", "placement-manage", "db", "sync")},
 			OnlineMigrations: []openstackv1.Step{

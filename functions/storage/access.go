@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
@@ -28,7 +29,7 @@ const monitorsUnknown = "MonitorsUnknown"
 
 // requires selects Rook's ConfigMap of monitors. If Ceph runs in another cluster, an Object observes it instead.
 func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selector {
-	if in.XR.Spec.External != nil || elsewhere(in) {
+	if in.XR.Spec.External != nil || inOtherCluster(in) {
 		return nil
 	}
 	claim := claimOf(in)
@@ -63,14 +64,14 @@ func (m *model) findAccess(required map[string][]*structpb.Struct) {
 // monitorsData returns the monitors in Rook's format.
 func (m *model) monitorsData(required map[string][]*structpb.Struct) string {
 	if m.remote() {
-		seen, _ := m.seen.Get(monitorsResource)
-		return seen.String("data", rook.MonitorsKey)
+		observed, _ := m.observed.Get(monitorsResource)
+		return observed.String("data", rook.MonitorsKey)
 	}
 	queried := found(required, monitorsRequirement)
 	return queried.GetFields()["data"].GetStructValue().GetFields()[rook.MonitorsKey].GetStringValue()
 }
 
-// published returns the access data for clients: pools and users once they are ready, and from then on permanently. Nil: nothing is known
+// published returns the access data for clients: pools and users once they are ready, and from then on permanently. Nil: not available
 // yet.
 func (m *model) published() *storagev1.Access {
 	if !m.peerKnown {
@@ -105,7 +106,7 @@ func (m *model) poolReady(p pool) bool {
 			return m.userReady(u) && slices.Contains(serviceOf(u.Service).write, p.Purpose)
 		})
 	}
-	o, ok := m.seen.Get(poolPrefix + p.name)
+	o, ok := m.observed.Get(poolPrefix + p.name)
 	return ok && o.Exists() && localPoolReady(o).Ready
 }
 
@@ -130,11 +131,11 @@ func (m *model) observedConsumerAccess(name string) storagev1.ConsumerAccess {
 
 // isReady reports whether a composed resource exists and reports success.
 func (m *model) isReady(resource string) bool {
-	o, ok := m.seen.Get(resource)
+	o, ok := m.observed.Get(resource)
 	if !ok || !o.Exists() {
 		return false
 	}
-	rule, known := ready.For(schema.FromAPIVersionAndKind(o.APIVersion(), o.Kind()).GroupKind())
+	rule, known := readiness.Rules.For(schema.FromAPIVersionAndKind(o.APIVersion(), o.Kind()).GroupKind())
 	return known && rule.Check(o).Ready
 }
 
@@ -148,12 +149,12 @@ func access(m *model) ([]compose.Stage, error) {
 		}
 		data["ceph.conf"] = "[global]\nfsid = " + m.clientAccess.FSID + "\nmon_host = " + strings.Join(monitors, ",") + "\n"
 	}
-	rule, _ := ready.For(schema.GroupKind{Kind: "ConfigMap"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Kind: "ConfigMap"})
 	requested := compose.Stage{{
 		Name: accessComponent, Object: workload.ConfigMap(m.meta(accessComponent), data),
 		Ready: func(o *observe.Object) ready.Result {
 			if !m.peerKnown {
-				return ready.Wait(monitorsUnknown, "waits for ConfigMap %s, in which Rook says where the monitors are", rook.MonitorsName)
+				return ready.Wait(monitorsUnknown, "waiting for Rook to publish the monitors in ConfigMap %s", rook.MonitorsName)
 			}
 			return rule.Check(o)
 		},

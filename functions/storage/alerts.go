@@ -18,7 +18,8 @@ func (m *model) healthCheckExpr(checks string) string {
 	return m.of("ceph_health_detail", fmt.Sprintf(",name=~%q", checks)) + " == 1"
 }
 
-// alerts use metrics of Ceph's manager (https://docs.ceph.com/en/latest/mgr/prometheus/), and those of kube-state-metrics and cert-manager.
+// alerts use metrics of Ceph's manager (https://docs.ceph.com/en/latest/mgr/prometheus/), and metrics of kube-state-metrics and
+// cert-manager.
 func (m *model) alerts() []monitoring.Alert {
 	out := append(m.healthAlerts(), m.daemonAlerts()...)
 	out = append(out, m.capacityAlerts()...)
@@ -44,26 +45,26 @@ func (m *model) healthAlerts() []monitoring.Alert {
 		{
 			Name: "CephUnknown", Severity: monitoring.Warning, For: "15m",
 			Expr:    "absent(" + status + ")",
-			Summary: "No manager of Ceph says how it is: then no other alert on it can fire.",
-			Action:  "Look at the pods of the managers, then at the targets of Prometheus. Data is read and written without managers.",
+			Summary: "Ceph metrics are missing. Other alerts on this cluster cannot fire.",
+			Action:  "Check the pods of the managers, then the targets of Prometheus. Data is read and written without managers.",
 		},
 		{
 			Name: "CephError", Severity: monitoring.Critical, For: "5m",
 			Expr:    status + " == 2",
-			Summary: "Ceph reports an error: data may be out of reach, or cannot be written.",
-			Action:  "The condition CephHealthy of the claim has Ceph's own words; docs/storage.md says what to do.",
+			Summary: "Ceph reports an error: data may be unavailable, or cannot be written.",
+			Action:  "See the condition CephHealthy of the claim for the health checks of Ceph, and docs/storage.md for remedies.",
 		},
 		{
 			Name: "CephWarning", Severity: monitoring.Warning, For: "15m",
 			Expr:    status + " == 1",
 			Summary: "Ceph has been warning for a quarter of an hour.",
-			Action:  "The condition CephHealthy of the claim has Ceph's own words.",
+			Action:  "See the condition CephHealthy of the claim for the health checks of Ceph.",
 		},
 		{
 			Name: "CephDataUnreachable", Severity: monitoring.Critical, For: "5m",
 			Expr:    m.healthCheckExpr(unreachable),
-			Summary: "There is data that nobody can read or write, which Ceph only warns of.",
-			Action:  "Too many devices or nodes with copies of it are away at once: bring them back.",
+			Summary: "Placement groups are inactive: their data cannot be read or written. Ceph reports this only as a warning.",
+			Action:  "Too many devices or nodes with copies are unavailable at the same time: restore them.",
 		},
 		{
 			Name: "CephDataDamaged", Severity: monitoring.Critical, For: "5m",
@@ -74,8 +75,8 @@ func (m *model) healthAlerts() []monitoring.Alert {
 		{
 			Name: "CephSlow", Severity: monitoring.Warning, For: "15m",
 			Expr:    m.healthCheckExpr("SLOW_OPS"),
-			Summary: "Requests to Ceph wait for more than half a minute.",
-			Action:  "Ceph names the daemons: look for a device or a network that fails.",
+			Summary: "Requests to Ceph take more than half a minute.",
+			Action:  "Ceph names the daemons in its health check: check their devices and network.",
 		},
 	}
 }
@@ -87,28 +88,28 @@ func (m *model) daemonAlerts() []monitoring.Alert {
 		{
 			Name: "CephMonitorDown", Severity: monitoring.Warning, For: "15m",
 			Expr:    quorum + " == 0",
-			Summary: "Monitor {{ $labels.ceph_daemon }} does not take part.",
-			Action:  "Look at its pod and at its node. Rook makes another one where there is a node without any.",
+			Summary: "Monitor {{ $labels.ceph_daemon }} is not in the quorum.",
+			Action:  "Check its pod and its node. Rook creates another monitor on a node without one.",
 		},
 		{
 			Name: "CephQuorumAtRisk", Severity: monitoring.Critical, For: "15m",
 			// The monitors have a majority, and the loss of one more would end it.
 			Expr: fmt.Sprintf("sum by (namespace) (%[1]s) < count by (namespace) (%[1]s) / 2 + 1 and count by (namespace) (%[1]s) > 2",
 				quorum),
-			Summary: "If one more monitor is lost, nobody reads or writes any more.",
-			Action:  "Bring nodes of monitors back. Where they are lost for good, see Rook's page on restoring the quorum.",
+			Summary: "The loss of one more monitor stops all reads and writes.",
+			Action:  "Restore the nodes of monitors. If they are lost permanently, see Rook's page on restoring the quorum.",
 		},
 		{
 			Name: "CephDeviceDown", Severity: monitoring.Warning, For: "15m",
 			Expr:    m.of("ceph_osd_up", "") + " == 0",
 			Summary: "The daemon {{ $labels.ceph_daemon }} of a device is down.",
-			Action:  "Its data is copied anew. Replace the device, and remove the daemon as docs/storage.md says.",
+			Action:  "Ceph re-creates the copies on other devices. Replace the device and remove the OSD; see docs/storage.md.",
 		},
 		{
 			Name: "CephNodeDown", Severity: monitoring.Critical, For: "15m",
 			Expr:    m.healthCheckExpr("OSD_(HOST|RACK|ROW|ROOM|DATACENTER|ZONE|REGION)_DOWN"),
-			Summary: "A whole node of Ceph, or more than one, is down: {{ $labels.name }}.",
-			Action:  "Bring it back: until then there is a copy less of what it has.",
+			Summary: "One or more whole nodes of Ceph are down: {{ $labels.name }}.",
+			Action:  "Restore the node. Until then, its data has one copy less.",
 		},
 	}
 }
@@ -121,14 +122,14 @@ func (m *model) capacityAlerts() []monitoring.Alert {
 			Name: "CephFilling", Severity: monitoring.Warning, For: "15m",
 			Expr: fmt.Sprintf("%s / %s >= 0.%d",
 				m.of("ceph_cluster_total_used_raw_bytes", ""), m.of("ceph_cluster_total_bytes", ""), warnAt),
-			Summary: fmt.Sprintf("%d %% of Ceph's devices are used; it warns at %d %%, and refuses to write at %d %%.", warnAt, nearFull, full),
+			Summary: fmt.Sprintf("%d %% of the capacity of Ceph is used. Ceph warns at %d %% and rejects writes at %d %%.", warnAt, nearFull, full),
 			Action:  "Add devices, which takes days, or remove data.",
 		},
 		{
 			Name: "CephPoolFilling", Severity: monitoring.Warning, For: "15m",
 			Expr: fmt.Sprintf("%s / (%s > 0) > 0.8 and on (namespace, pool_id) %s",
 				m.of("ceph_pool_stored", ""), m.of("ceph_pool_quota_bytes", ""), m.of("ceph_pool_metadata", "")),
-			Summary: "Pool {{ $labels.pool_id }} has four fifths of what its quota lets it have. Writes beyond it fail.",
+			Summary: "Pool {{ $labels.pool_id }} uses more than 80 % of its quota. Writes above the quota fail.",
 			Action:  "Raise the pool's quota in the claim, or remove data.",
 		},
 		{
@@ -139,7 +140,7 @@ func (m *model) capacityAlerts() []monitoring.Alert {
 		{
 			Name: "CephFull", Severity: monitoring.Critical, For: "1m",
 			Expr:    m.healthCheckExpr("OSD_FULL|POOL_FULL"),
-			Summary: "Nobody can write: {{ $labels.name }}.", Action: more,
+			Summary: "Writes are blocked: {{ $labels.name }}.", Action: more,
 		},
 	}
 }
@@ -151,8 +152,8 @@ func (m *model) objectAlerts() []monitoring.Alert {
 		{
 			Name: "CephObjectStoreDown", Severity: monitoring.Critical, For: "5m",
 			Expr:    m.of("kube_deployment_status_replicas_available", gateways) + " == 0",
-			Summary: "No gateway of an object store is there ({{ $labels.deployment }}): no object can be read or written.",
-			Action:  "Look at the pods' events and logs.",
+			Summary: "No gateway of the object store is available ({{ $labels.deployment }}). Objects cannot be read or written.",
+			Action:  "Check the events and logs of the pods.",
 		},
 		{
 			Name: "CephObjectStoreCertificateExpiring", Severity: monitoring.Warning, For: "1h",
@@ -169,8 +170,8 @@ func (m *model) nfsAlert() monitoring.Alert {
 	return monitoring.Alert{
 		Name: "CephFileServerDown", Severity: monitoring.Critical, For: "5m",
 		Expr:    m.of("kube_deployment_status_replicas_available", fmt.Sprintf(",deployment=~%q", rook.NFSApp+"-.+")) + " == 0",
-		Summary: "A server of NFS is not there ({{ $labels.deployment }}): its clients wait.",
-		Action:  "Look at the pod's events and logs. Each server needs a node for itself.",
+		Summary: "An NFS server is not available ({{ $labels.deployment }}). Its clients hang.",
+		Action:  "Check the events and logs of the pod. Each server requires its own node.",
 	}
 }
 
@@ -179,8 +180,8 @@ func (m *model) zoneAlert() monitoring.Alert {
 	return monitoring.Alert{
 		Name: "CephZoneDown", Severity: monitoring.Critical, For: "5m",
 		Expr:    m.healthCheckExpr(degradedZones),
-		Summary: "One of two zones is away, and all data is in the other one alone.",
-		Action:  "Bring it back. Ceph then brings it up to date by itself, which RECOVERING_STRETCH_MODE says.",
+		Summary: "One of the two zones is down. All data is in the other zone only.",
+		Action:  "Restore the zone. Ceph then resynchronizes it, reported as RECOVERING_STRETCH_MODE.",
 	}
 }
 
@@ -190,8 +191,8 @@ func (m *model) mirrorAlert() monitoring.Alert {
 	return monitoring.Alert{
 		Name: "CephMirrorDown", Severity: monitoring.Warning, For: "15m",
 		Expr:    m.of("kube_deployment_status_replicas_available", fmt.Sprintf(",deployment=~%q", rook.MirrorApp+"-.+")) + " == 0",
-		Summary: "Nobody fetches from the other Ceph cluster ({{ $labels.deployment }}): what is copied here falls behind.",
-		Action:  "Look at the pods' events and logs. The condition MirroringHealthy of the claim says what Ceph knows of it.",
+		Summary: "The mirroring daemon is not running ({{ $labels.deployment }}). Mirrored images fall behind.",
+		Action:  "Check the events and logs of the pods, and the condition MirroringHealthy of the claim.",
 	}
 }
 
@@ -201,8 +202,8 @@ func (m *model) userAlerts() []monitoring.Alert {
 		Name: "CephUserRefused", Severity: monitoring.Critical, For: "15m",
 		Expr: m.of("kube_deployment_status_replicas_available", fmt.Sprintf(",deployment=~%q", checkPrefix+".+")) +
 			" == 0",
-		Summary: "A user of somebody else's Ceph opens a pool no more, or its monitors are out of reach ({{ $labels.deployment }}).",
-		Action:  "An event of the pod says what is wrong. Tell whoever runs that Ceph.",
+		Summary: "The external Ceph cluster rejects the user or is unreachable ({{ $labels.deployment }}).",
+		Action:  "See the events of the pod for the error, and contact the operator of that Ceph cluster.",
 	}}
 }
 

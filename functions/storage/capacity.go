@@ -32,8 +32,8 @@ func (m *model) checkRedundancy() error {
 	var errs []error
 	check := func(field string, r rook.Redundancy) {
 		domains := len(domains(m.spec.Nodes, r, false))
-		what := map[string]string{hostDomain: "node", osdDomain: "device"}[r.FailureDomain]
-		if what == "" || domains >= r.Width() {
+		domain := map[string]string{hostDomain: "node", osdDomain: "device"}[r.FailureDomain]
+		if domain == "" || domains >= r.Width() {
 			return
 		}
 		retained := fmt.Sprintf("%d copies", r.Copies)
@@ -44,13 +44,13 @@ func (m *model) checkRedundancy() error {
 		if r.DeviceClass != "" {
 			class = " of class " + r.DeviceClass
 		}
-		errs = append(errs, invalid.Field(field, "%s need as many failure domains (%s), and there are devices%s on %s; name more, keep fewer "+
-			"copies, or say another failureDomain", retained, r.FailureDomain, class, countNoun(domains, what)))
+		errs = append(errs, invalid.Field(field, "%s require as many failure domains (%s), and devices%s are on %s; add more, keep fewer "+
+			"copies, or set another failureDomain", retained, r.FailureDomain, class, countNoun(domains, domain)))
 	}
-	seen := map[string]bool{}
+	checked := map[string]bool{}
 	for _, p := range m.pools {
-		if !seen[p.field] {
-			seen[p.field] = true
+		if !checked[p.field] {
+			checked[p.field] = true
 			check(p.field, p.redundancy)
 		}
 	}
@@ -112,16 +112,16 @@ func holds(domains []int64, copies int) int64 {
 	for i, size := range sorted {
 		sum += size
 		if remaining := copies - (len(sorted) - 1 - i); remaining > 0 {
-			if fits := sum / int64(remaining); least < 0 || fits < least {
-				least = fits
+			if capacityLimit := sum / int64(remaining); least < 0 || capacityLimit < least {
+				least = capacityLimit
 			}
 		}
 	}
 	return least
 }
 
-// usable returns how much of an amount may be used before Ceph warns.
-func usable(amount int64) int64 {
+// withinThreshold returns how much of an amount may be used before Ceph warns.
+func withinThreshold(amount int64) int64 {
 	const percent = 100
 	return amount/percent*nearFull + amount%percent*nearFull/percent
 }
@@ -137,15 +137,16 @@ func (m *model) checkCapacity() error {
 	for _, d := range sizes {
 		total += d
 	}
-	fits, apart := usable(holds(sizes, int(r.Copies))), fmt.Sprintf("each in another failure domain (%s)", r.FailureDomain)
+	capacityLimit, spread := withinThreshold(holds(sizes, int(r.Copies))), fmt.Sprintf("each in another failure domain (%s)", r.FailureDomain)
 	if m.isStretched() {
-		fits, apart = usable(m.zoneCapacity(r)), "two in each of two zones"
+		capacityLimit, spread = withinThreshold(m.zoneCapacity(r)), "two in each of two zones"
 	}
-	if bytes(m.spec.TargetCapacity) <= fits {
+	if bytes(m.spec.TargetCapacity) <= capacityLimit {
 		return nil
 	}
 	return invalid.Field("spec.targetCapacity", "%s do not fit: devices of %s hold %s of data in %d copies, %s, before Ceph calls them "+
-		"nearly full (%d %%); name more devices, or want less", m.spec.TargetCapacity, amount(total), amount(fits), r.Copies, apart, nearFull)
+		"nearly full (%d %%); add devices, or lower targetCapacity", m.spec.TargetCapacity, amount(total), amount(capacityLimit), r.Copies, spread,
+		nearFull)
 }
 
 // amount formats a number of bytes for messages.
@@ -186,14 +187,14 @@ func (m *model) capacityCondition() ready.Result {
 	}
 	total, used := c.Total.Value(), c.Used.Value()
 	percent := used / max(total/100, 1) //nolint:mnd // percent
-	fits := usable(total) / int64(m.spec.ReplicationFactor)
+	capacityLimit := withinThreshold(total) / int64(m.spec.ReplicationFactor)
 	switch target := bytes(m.spec.TargetCapacity); {
 	case percent >= warnAt:
-		return ready.Wait("NearFull", "%d %% of %s are used; Ceph warns at %d %%, and refuses to write at %d %%: add devices, or remove data",
+		return ready.Wait("NearFull", "%d %% of %s are used; Ceph warns at %d %%, and rejects writes at %d %%: add devices, or remove data",
 			percent, amount(total), nearFull, full)
-	case target > fits:
+	case target > capacityLimit:
 		return ready.Wait("TooSmall", "devices of %s hold %s of data in %d copies before Ceph calls them nearly full (%d %%), and "+
-			"targetCapacity is %s: add devices, or want less", amount(total), amount(fits), m.spec.ReplicationFactor, nearFull,
+			"targetCapacity is %s: add devices, or lower targetCapacity", amount(total), amount(capacityLimit), m.spec.ReplicationFactor, nearFull,
 			m.spec.TargetCapacity)
 	}
 	return ready.Result{Ready: true, Reason: "Enough", Message: fmt.Sprintf("%d %% of %s are used", percent, amount(total))}
@@ -261,7 +262,7 @@ func details(o *observe.Object) string {
 	slices.Sort(out)
 	text := strings.Join(out, "; ")
 	if text == "" {
-		return "Ceph does not say what is wrong"
+		return "Ceph reports no reason"
 	}
 	if len(text) > most {
 		text = text[:most] + "…"

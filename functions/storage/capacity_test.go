@@ -8,8 +8,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestFits: ten claims whose data does not fit into the devices that they name, and the same with as much data as just does.
-func TestFits(t *testing.T) {
+// TestCapacityLimit verifies for ten claims that data above the capacity of their devices is rejected, and the largest fitting amount is
+// accepted.
+func TestCapacityLimit(t *testing.T) {
 	nodes := func(sizes ...string) string {
 		var out []string
 		for i, s := range sizes {
@@ -21,24 +22,24 @@ func TestFits(t *testing.T) {
 		}
 		return "nodes: [" + strings.Join(out, ", ") + "]"
 	}
-	for name, tc := range map[string]struct{ reason, spec, exceeded, fits string }{
-		"OneCopy":     {"85 % of a device.", nodes("100Ti") + ", replicationFactor: 1, allowDataLoss: true", "86Ti", "85Ti"},
-		"ThreeEqual":  {"A copy on each.", nodes("100Ti", "100Ti", "100Ti"), "86Ti", "85Ti"},
-		"Largest":     {"What one node has more than the others is of no use.", nodes("10Ti", "10Ti", "100Ti"), "9Ti", "8Ti"},
-		"Spread":      {"Of four nodes, three at a time.", nodes("30Ti", "30Ti", "30Ti", "30Ti"), "35Ti", "34Ti"},
+	for name, tc := range map[string]struct{ reason, spec, exceeded, accepted string }{
+		"OneCopy":     {"85 % of a device can be used.", nodes("100Ti") + ", replicationFactor: 1, allowDataLoss: true", "86Ti", "85Ti"},
+		"ThreeEqual":  {"Each node has one copy.", nodes("100Ti", "100Ti", "100Ti"), "86Ti", "85Ti"},
+		"Largest":     {"Additional capacity of one node cannot be used.", nodes("10Ti", "10Ti", "100Ti"), "9Ti", "8Ti"},
+		"Spread":      {"Copies are on three of four nodes.", nodes("30Ti", "30Ti", "30Ti", "30Ti"), "35Ti", "34Ti"},
 		"LargestOf4":  {"Two copies are on three small nodes.", nodes("20Ti", "20Ti", "20Ti", "500Ti"), "26Ti", "25Ti"},
-		"TwoCopies":   {"Half of both.", nodes("20Ti", "20Ti", "20Ti", "20Ti") + ", replicationFactor: 2", "35Ti", "34Ti"},
+		"TwoCopies":   {"Half of the capacity can be used.", nodes("20Ti", "20Ti", "20Ti", "20Ti") + ", replicationFactor: 2", "35Ti", "34Ti"},
 		"Devices":     {"All devices of a node are one failure domain.", nodes("10Ti+10Ti", "20Ti", "5Ti+15Ti"), "18Ti", "17Ti"},
-		"OSD":         {"Each device is one.", nodes("10Ti+10Ti+10Ti") + ", failureDomain: osd", "9Ti", "8Ti"},
-		"Zones":       {"Nodes bound what zones can hold.", nodes("100Ti", "100Ti", "100Ti") + ", failureDomain: zone", "86Ti", "85Ti"},
+		"OSD":         {"Each device is a failure domain.", nodes("10Ti+10Ti+10Ti") + ", failureDomain: osd", "9Ti", "8Ti"},
+		"Zones":       {"The nodes limit the capacity of zones.", nodes("100Ti", "100Ti", "100Ti") + ", failureDomain: zone", "86Ti", "85Ti"},
 		"ClassOfPool": {"Devices of the claim's class.", nodes("100Ti", "100Ti", "100Ti") + ", deviceClass: hdd", "86Ti", "85Ti"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := func(target string) error {
-				return world("{"+tc.spec+", targetCapacity: "+target+"}", open).Run(func(simulate.Step) {})
+				return newCluster("{"+tc.spec+", targetCapacity: "+target+"}", open).Run(func(simulate.Step) {})
 			}
-			refused(t, tc.reason, of(tc.exceeded), "spec.targetCapacity", tc.exceeded+" do not fit: devices of ")
-			refused(t, tc.reason, of(tc.fits), "", "")
+			wantError(t, tc.reason, of(tc.exceeded), "spec.targetCapacity", tc.exceeded+" do not fit: devices of ")
+			wantError(t, tc.reason, of(tc.accepted), "", "")
 		})
 	}
 	for name, spec := range map[string]string{
@@ -47,12 +48,12 @@ func TestFits(t *testing.T) {
 		"Pattern":      `deviceSelector: {all: true}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, "Nobody knows what there is.", world("{"+spec+", targetCapacity: 900Ti}", open).Run(func(simulate.Step) {}), "", "")
+			wantError(t, "The capacity is unknown.", newCluster("{"+spec+", targetCapacity: 900Ti}", open).Run(func(simulate.Step) {}), "", "")
 		})
 	}
 }
 
-// TestAdvisoryConditions: what Ceph says is on the claim before it hurts.
+// TestAdvisoryConditions verifies the conditions on Ceph's health and capacity.
 func TestAdvisoryConditions(t *testing.T) {
 	const ti = int64(1) << 40
 	for name, tc := range map[string]struct {
@@ -66,9 +67,9 @@ func TestAdvisoryConditions(t *testing.T) {
 			capacity: "True Enough 10 % of 100Ti are used", healthy: "True HEALTH_OK",
 		},
 		"TooSmall": {
-			reason: "There is less than the claim says.", target: "30Ti", health: "HEALTH_OK", total: 100 * ti,
+			reason: "The capacity is lower than in the claim.", target: "30Ti", health: "HEALTH_OK", total: 100 * ti,
 			capacity: "False TooSmall devices of 100Ti hold 28.3Ti of data in 3 copies before Ceph calls them nearly full (85 %), and " +
-				"targetCapacity is 30Ti: add devices, or want less", healthy: "True HEALTH_OK",
+				"targetCapacity is 30Ti: add devices, or lower targetCapacity", healthy: "True HEALTH_OK",
 		},
 		"Almost": {
 			reason: "One percent before.", target: "20Ti", health: "HEALTH_OK", total: 100 * ti, used: 75*ti - 1,
@@ -79,17 +80,17 @@ func TestAdvisoryConditions(t *testing.T) {
 			details: map[string]any{
 				"POOL_NEARFULL": map[string]any{"message": "1 pool(s) nearfull"}, "OSD_DOWN": map[string]any{"message": "1 osds down"},
 			},
-			capacity: "False NearFull 80 % of 100Ti are used; Ceph warns at 85 %, and refuses to write at 95 %: add devices, or remove data",
+			capacity: "False NearFull 80 % of 100Ti are used; Ceph warns at 85 %, and rejects writes at 95 %: add devices, or remove data",
 			healthy:  "False HEALTH_WARN OSD_DOWN: 1 osds down; POOL_NEARFULL: 1 pool(s) nearfull",
 		},
-		"Silent": {reason: "Nobody says why.", health: "HEALTH_WARN", total: ti, capacity: "True Enough 0 % of 1Ti are used", healthy: "False HEALTH_WARN Ceph does not say what is wrong"},
+		"NoReason": {reason: "Ceph has no details.", health: "HEALTH_WARN", total: ti, capacity: "True Enough 0 % of 1Ti are used", healthy: "False HEALTH_WARN Ceph reports no reason"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := "pools: [{name: images}]"
 			if tc.target != "" {
 				spec += ", targetCapacity: " + tc.target
 			}
-			w := world(with(spec), open)
+			w := newCluster(with(spec), open)
 			w.Reports = func(kind, _ string) map[string]any {
 				if kind != "CephCluster" {
 					return nil
@@ -115,8 +116,8 @@ func TestAdvisoryConditions(t *testing.T) {
 	}
 }
 
-// TestNotReady: Rook calls a cluster ready before it has room, while Ceph reports an error, and while there is data that nobody can reach. The
-// claim does not.
+// TestNotReady verifies that the claim is not ready without capacity, while Ceph reports an error, and while data is unavailable, although
+// Rook reports the cluster as ready.
 func TestNotReady(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, want string
@@ -124,7 +125,7 @@ func TestNotReady(t *testing.T) {
 	}{
 		"NoRoom": {"No device holds data.", "False NoDevices", map[string]any{"health": "HEALTH_WARN", "fsid": "f"}},
 		"Error": {
-			"Nobody can write.", "False HEALTH_ERR CephCluster ceph: OSD_FULL: 1 full osd(s)",
+			"Writes are blocked.", "False HEALTH_ERR CephCluster ceph: OSD_FULL: 1 full osd(s)",
 			map[string]any{
 				"health": "HEALTH_ERR", "fsid": "f", "capacity": map[string]any{"bytesTotal": int64(1)},
 				"details": map[string]any{"OSD_FULL": map[string]any{"message": "1 full osd(s)"}},
@@ -142,7 +143,7 @@ func TestNotReady(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world("{"+three+"}", open)
+			w := newCluster("{"+three+"}", open)
 			w.Reports = func(kind, _ string) map[string]any {
 				if kind != "CephCluster" {
 					return nil
@@ -159,14 +160,15 @@ func TestNotReady(t *testing.T) {
 			}
 			for name := range w.Observed {
 				if strings.HasPrefix(name, poolPrefix) {
-					t.Errorf("%s is there", name)
+					t.Errorf("%s exists", name)
 				}
 			}
 		})
 	}
 }
 
-// TestWithoutCopy: Ceph calls data clean of which nobody is left who has it. Where somebody is, Ceph itself says what cannot be reached.
+// TestWithoutCopy verifies that lost copies are reported although Ceph considers the data clean. If an OSD with a copy remains, Ceph
+// reports unavailable data.
 func TestWithoutCopy(t *testing.T) {
 	down := func(check, message string) map[string]any {
 		return map[string]any{check: map[string]any{"message": message}}
@@ -185,10 +187,10 @@ func TestWithoutCopy(t *testing.T) {
 			"One pool has a single copy.", two + ", replicationFactor: 2, pools: [{name: images}, {name: vms, replicated: {size: 1, allowDataLoss: true}}]",
 			down("OSD_DOWN", "1 osds down"), "False OSD_DOWN",
 		},
-		"Devices": {"Both copies.", one + ", replicationFactor: 2, failureDomain: osd", down("OSD_DOWN", "2 osds down"), "False OSD_DOWN"},
-		"Device":  {"Another device has it.", one + ", replicationFactor: 2, failureDomain: osd", down("OSD_DOWN", "1 osds down"), "True"},
-		"Nodes":   {"Every node.", two + ", replicationFactor: 2", down("OSD_HOST_DOWN", "2 hosts (2 osds) down"), "False OSD_HOST_DOWN"},
-		"Node":    {"Devices of one node.", two + ", replicationFactor: 2", down("OSD_DOWN", "2 osds down"), "True"},
+		"Devices": {"Both copies are lost.", one + ", replicationFactor: 2, failureDomain: osd", down("OSD_DOWN", "2 osds down"), "False OSD_DOWN"},
+		"Device":  {"Another device has the copy.", one + ", replicationFactor: 2, failureDomain: osd", down("OSD_DOWN", "1 osds down"), "True"},
+		"Nodes":   {"All nodes are down.", two + ", replicationFactor: 2", down("OSD_HOST_DOWN", "2 hosts (2 osds) down"), "False OSD_HOST_DOWN"},
+		"Node":    {"The devices belong to one node.", two + ", replicationFactor: 2", down("OSD_DOWN", "2 osds down"), "True"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := complete(t, "{"+tc.spec+"}")
@@ -208,7 +210,7 @@ func TestWithoutCopy(t *testing.T) {
 	}
 }
 
-// conditions are what the function says now, as status, reason and message.
+// conditions returns the current conditions, as status, reason and message.
 func conditions(w *simulate.Cluster) map[string]string {
 	out := map[string]string{}
 	for _, c := range New().Run(w.Request()).Conditions {

@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 const (
@@ -68,18 +69,18 @@ func (m *model) checkDaemons() error {
 }
 
 // countNoun returns a number with a noun.
-func countNoun(n int, what string) string {
+func countNoun(n int, noun string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + noun
 	}
-	return strconv.Itoa(n) + " " + what + "s"
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // cluster builds the CephCluster. It is ready if Rook's rule holds, capacity exists and all data is available: Rook reports a cluster ready
 // before the first OSD stores data, and even if Ceph reports an error. Ceph reports unavailable data as a warning, and reports nothing if
 // all copies are lost.
 func cluster(m *model) ([]compose.Stage, error) {
-	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephCluster"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: rook.Group, Kind: "CephCluster"})
 	return []compose.Stage{{{
 		Name: clusterResource, Retain: true, Object: rook.Cluster(m.meta(cephName), m.cephSpec()),
 		Ready: func(o *observe.Object) ready.Result {
@@ -96,8 +97,8 @@ func cluster(m *model) ([]compose.Stage, error) {
 				return ready.Wait(check, "%s", details(o))
 			}
 			if total, ok := o.Int("status", "ceph", "capacity", "bytesTotal"); !ok || total == 0 {
-				return ready.Wait("NoDevices", "no device holds data yet: Rook takes devices that are empty, and says in the logs of the pods "+
-					"rook-ceph-osd-prepare why it takes one or does not")
+				return ready.Wait("NoDevices", "waiting for an OSD: no device is in use yet. Rook uses empty devices only; see the logs of the pods "+
+					"rook-ceph-osd-prepare for the reason")
 			}
 			return ready.Yes
 		},
@@ -230,7 +231,7 @@ func (m *model) onNodes(others object.List) object.Map {
 	}, object.Map{"tolerations": object.Tolerations(m.spec.Tolerations)})
 }
 
-// cephResources returns the resources of daemons. The defaults are those of Rook's chart
+// cephResources returns the resources of daemons. The defaults are from Rook's chart
 // (https://github.com/rook/rook/blob/v1.20.6/deploy/charts/rook-ceph-cluster/values.yaml). An OSD sizes its cache by its memory limit.
 func (m *model) cephResources() object.Map {
 	mon := ptr.Deref(m.spec.Monitors, storagev1.Monitors{}).Resources

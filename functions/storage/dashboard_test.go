@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCephDashboard: Ceph's own dashboard is off unless it is asked for, and never without TLS.
+// TestCephDashboard verifies that Ceph's dashboard is disabled by default, and requires TLS.
 func TestCephDashboard(t *testing.T) {
 	for fields, want := range map[string]map[string]any{
 		"pools: [{name: images}]":     {"enabled": false},

@@ -21,8 +21,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// Ceph may run in another cluster: all of its objects are there, and the management cluster has only objects for users and for Crossplane
-// (docs/design/0028-ceph-in-a-cluster-of-its-own.md).
+// Ceph may run in another cluster: all of its objects are in that cluster, and the management cluster has only objects for users and for
+// Crossplane (docs/design/0028-ceph-in-a-cluster-of-its-own.md).
 
 const (
 	// workloadNamespaceResource is the namespace in the cluster of the storage nodes, if that is not the management cluster.
@@ -38,8 +38,8 @@ func (m *model) target() error {
 	return err
 }
 
-// elsewhere reports the same as remote, before the model is derived.
-func elsewhere(in function.Input[storagev1.StorageCluster]) bool {
+// inOtherCluster is like remote, for use before the model is derived.
+func inOtherCluster(in function.Input[storagev1.StorageCluster]) bool {
 	p, err := platform.Read(in.Required)
 	if err != nil {
 		return false
@@ -69,26 +69,26 @@ func (m *model) checkExternalClient() error {
 	}
 	var errs []error
 	if m.isExternal() {
-		errs = append(errs, invalid.Field("spec.cluster", "a Ceph cluster of somebody else's is reached from wherever it is used; leave "+
-			"cluster out"))
+		errs = append(errs, invalid.Field("spec.cluster", "an external Ceph cluster is reached from the clusters of its clients; remove "+
+			"cluster"))
 	}
 	if !m.remote() {
 		return errors.Join(errs...)
 	}
 	for i, o := range m.spec.ObjectStores {
 		if o.Keystone != nil {
-			errs = append(errs, invalid.Field(fmt.Sprintf("spec.objectStores[%d].keystone", i), "gateways in another cluster have no "+
-				"address that a control plane's users reach, and do not reach its Keystone, in this version; leave keystone out, or have the "+
+			errs = append(errs, invalid.Field(fmt.Sprintf("spec.objectStores[%d].keystone", i), "is not supported in another "+
+				"cluster in this version: users cannot reach the gateways, and the gateways cannot reach Keystone; remove keystone, or place the "+
 				"object store in the management cluster"))
 		}
 	}
 	if m.platform.SecretStore == nil && len(ptr.Deref(m.spec.Images, common.Images{}).PullSecrets) > 0 {
-		errs = append(errs, invalid.Field(pullsField, "they cannot be brought to another cluster without a secret store, which the platform has "+
-			"not; leave them out, or ask the platform team to set secretStore in the PlatformConfig"))
+		errs = append(errs, invalid.Field(pullsField, "pull secrets require a secret store when the workloads run in another cluster; "+
+			"remove them, or ask the platform team to set secretStore in the PlatformConfig"))
 	}
 	if m.platform.SecretStore == nil && len(ptr.Deref(m.platform.Images, common.Images{}).PullSecrets) > 0 {
-		errs = append(errs, errors.New("the platform's images.pullSecrets cannot be brought to another cluster without a secret store; "+
-			"the platform team has to set secretStore in the PlatformConfig, or to leave pullSecrets out"))
+		errs = append(errs, errors.New("the platform's images.pullSecrets cannot be copied to another cluster without a secret store; "+
+			"ask the platform team to set secretStore in the PlatformConfig, or to remove pullSecrets"))
 	}
 	return errors.Join(errs...)
 }
@@ -98,12 +98,12 @@ func (m *model) observedMonitors() compose.Stage {
 	if !m.remote() || m.isExternal() {
 		return nil
 	}
-	theirs := object.Meta{Name: rook.MonitorsName, Namespace: m.instance}
+	monitorsMeta := object.Meta{Name: rook.MonitorsName, Namespace: m.instance}
 	return compose.Stage{{
-		Name: monitorsResource, Observe: true, Object: workload.ConfigMap(theirs, nil),
+		Name: monitorsResource, Observe: true, Object: workload.ConfigMap(monitorsMeta, nil),
 		Ready: func(o *observe.Object) ready.Result {
 			if o.String("data", rook.MonitorsKey) == "" {
-				return ready.Wait(monitorsUnknown, "Rook does not say yet where the monitors are")
+				return ready.Wait(monitorsUnknown, "waiting for Rook to publish the monitors")
 			}
 			return ready.Yes
 		},

@@ -45,7 +45,7 @@ func TestClusterPerClaim(t *testing.T) {
 	for cluster, config := range map[string]string{"": "in-cluster", "here": "in-cluster", "east": "east-config"} {
 		for _, policy := range []string{"Retain", "Delete"} {
 			t.Run(fmt.Sprintf("%q %s", cluster, policy), func(t *testing.T) {
-				w := world(in(cluster, ", deletionPolicy: "+policy), clusters)
+				w := newCluster(in(cluster, ", deletionPolicy: "+policy), clusters)
 				if err := w.Run(func(simulate.Step) {}); err != nil {
 					t.Fatal(err)
 				}
@@ -75,7 +75,7 @@ func TestClusterPerClaim(t *testing.T) {
 					want = map[string]string{"in-cluster": "restricted crossplane-cobaltcore", "east-config": "privileged crossplane-cobaltcore"}
 				}
 				if diff := cmp.Diff(want, namespaces); diff != "" {
-					t.Errorf("namespaces, what pods may do there, and whether the store is open to them (-want +got):\n%s", diff)
+					t.Errorf("namespaces, their pod security, and access to the store (-want +got):\n%s", diff)
 				}
 				monitors, ok := New().Run(w.Request()).Composed[monitorsResource]
 				if ok != away || away && !wrapper.IsObserveOnly(monitors.Object) {
@@ -83,7 +83,7 @@ func TestClusterPerClaim(t *testing.T) {
 				}
 				uses := kind.Desired(t, w)["ceph-uses-"+workloadNamespaceResource]
 				if (uses != nil) != away {
-					t.Errorf("the namespace in the nodes' cluster is kept as long as Ceph is there: %v", uses)
+					t.Errorf("the namespace in the nodes' cluster is protected while Ceph exists: %v", uses)
 				}
 			})
 		}
@@ -93,7 +93,7 @@ func TestClusterPerClaim(t *testing.T) {
 // TestMonitorsInOtherCluster verifies that Rook's ConfigMap of monitors is observed, that the claim waits for it, and that the last known
 // monitors stay if it is lost.
 func TestMonitorsInOtherCluster(t *testing.T) {
-	w := world(in("east", ""), clusters)
+	w := newCluster(in("east", ""), clusters)
 	// Rook's ConfigMap in the management cluster, if it exists, belongs to another Ceph cluster.
 	w.Required[monitorsRequirement] = []*structpb.Struct{parsed(`{data: {data: "a=10.9.9.9:6789"}}`)}
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -103,18 +103,18 @@ func TestMonitorsInOtherCluster(t *testing.T) {
 	if diff := cmp.Diff(monitors, accessOf(w)["monitors"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	seen := w.Observed[monitorsResource]
+	configMap := w.Observed[monitorsResource]
 	for name, tc := range map[string]struct {
-		reason string
-		seen   encoded.Struct
-		want   []any
+		reason    string
+		configMap encoded.Struct
+		want      []any
 	}{
-		"Moved":   {"A monitor is elsewhere.", wrapper.WithObserved(seen, encoded.Of(parsed(`{data: {data: "a=10.0.0.9:3300"}}`))), []any{"[v2:10.0.0.9:3300]"}},
-		"Silent":  {"Nobody says anything.", wrapper.WithObserved(seen, encoded.Of(parsed(`{data: {}}`))), monitors},
-		"Unknown": {"Nobody has looked yet.", nil, monitors},
+		"Moved":   {"A monitor has moved.", wrapper.WithObserved(configMap, encoded.Of(parsed(`{data: {data: "a=10.0.0.9:3300"}}`))), []any{"[v2:10.0.0.9:3300]"}},
+		"Empty":   {"Rook reports nothing.", wrapper.WithObserved(configMap, encoded.Of(parsed(`{data: {}}`))), monitors},
+		"Unknown": {"It was not observed yet.", nil, monitors},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if w.Observed[monitorsResource] = tc.seen; tc.seen == nil {
+			if w.Observed[monitorsResource] = tc.configMap; tc.configMap == nil {
 				delete(w.Observed, monitorsResource)
 			}
 			rsp := New().Run(w.Request())
@@ -122,12 +122,12 @@ func TestMonitorsInOtherCluster(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if rsp.Composite.Ready {
-				t.Errorf("%s\nThe claim is ready.", tc.reason) // In the first case ConfigMap access is yet to say it.
+				t.Errorf("%s\nThe claim is ready.", tc.reason) // In the first case, ConfigMap access does not have the address yet.
 			}
 		})
 	}
 	if queries := New().Run(w.Request()).Requirements; len(queries) > 0 {
-		t.Errorf("it asks the management cluster for %v", queries)
+		t.Errorf("it requires %v from the management cluster", queries)
 	}
 }
 
@@ -138,42 +138,41 @@ func TestExternalValidation(t *testing.T) {
 	const external = `{external: {fsid: 0f7a0b1c-0c1e-4a53-9d3f-7f6f1f0c5b1e, monitors: ["10.0.0.1:6789"], clients: [{service: glance, secretRef: {name: k}}]}, ` +
 		`pools: [{name: images}], cluster: {ref: {name: east}}}`
 	keystone := strings.Replace(in("east", ""), "{name: objects}", "{name: objects, keystone: {controlPlaneRef: {namespace: a, name: b}}}", 1)
-	for name, tc := range map[string]struct{ reason, spec, platform, field, words string }{
-		"Another's": {"It is not offered here.", in("theirs", ""), clusters, "spec.cluster.ref.name", `cluster "theirs" is not available`},
-		"None":      {"There is none; the answer is the same.", in("none", ""), clusters, "spec.cluster.ref.name", `cluster "none" is not available`},
-		"Dedicated": {"Nothing makes it.", with("cluster: {gardener: {region: a}}"), clusters, "spec.cluster.gardener", "not built yet"},
-		"External":  {"It runs nowhere here.", external, clusters, "spec.cluster", "leave cluster out"},
-		"Keystone":  {"No user would reach it.", keystone, clusters, "spec.objectStores[0].keystone", "leave keystone out"},
-		"Beside":    {"They do in one cluster.", strings.Replace(keystone, "name: east", "name: here", 1), clusters, "", ""},
-		"Pods":      {"Whether anybody reaches them is for those to say.", with("cluster: {ref: {name: east}}, network: {host: false}"), clusters, "", ""},
+	for name, tc := range map[string]struct{ reason, spec, platform, field, message string }{
+		"Another's": {"The namespace may not use it.", in("theirs", ""), clusters, "spec.cluster.ref.name", `cluster "theirs" is not available`},
+		"None":      {"It does not exist; the error is the same.", in("none", ""), clusters, "spec.cluster.ref.name", `cluster "none" is not available`},
+		"External":  {"It does not run in a cluster of the platform.", external, clusters, "spec.cluster", "remove cluster"},
+		"Keystone":  {"Users cannot reach the gateways.", keystone, clusters, "spec.objectStores[0].keystone", "remove keystone"},
+		"Beside":    {"They can in one cluster.", strings.Replace(keystone, "name: east", "name: here", 1), clusters, "", ""},
+		"Pods":      {"Clients check whether they can reach them.", with("cluster: {ref: {name: east}}, network: {host: false}"), clusters, "", ""},
 		"Pulls": {
-			"Nor does the claim's own.", in("east", ", images: {pullSecrets: [own]}"), strings.Replace(storeless, "pullSecrets: [registry]", "pullSecrets: []", 1),
-			"spec.images.pullSecrets", "cannot be brought to another cluster without a secret store",
+			"The claim's pull secrets cannot be copied.", in("east", ", images: {pullSecrets: [own]}"), strings.Replace(storeless, "pullSecrets: [registry]", "pullSecrets: []", 1),
+			"spec.images.pullSecrets", "pull secrets require a secret store",
 		},
-		"Storeless": {"Nothing goes to another cluster.", in("east", ""), strings.Replace(storeless, "pullSecrets: [registry]", "pullSecrets: []", 1), "", ""},
+		"Storeless": {"No Secret is copied to another cluster.", in("east", ""), strings.Replace(storeless, "pullSecrets: [registry]", "pullSecrets: []", 1), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(tc.spec, tc.platform)
+			w := newCluster(tc.spec, tc.platform)
 			var err error
 			for range 30 {
 				if _, err = w.Call(func(simulate.Step) {}); err != nil {
 					break
 				}
 			}
-			refused(t, tc.reason, err, tc.field, tc.words)
+			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
 	// Errors that the platform team must fix are not reported as errors of the claim.
-	rsp := New().Run(world(in("east", ""), storeless).Request())
-	if got := rsp.Results; len(got) != 2 || !strings.Contains(got[0].GetMessage(), "images.pullSecrets cannot be brought to another cluster") {
-		t.Errorf("without a store it says %v", got)
+	rsp := New().Run(newCluster(in("east", ""), storeless).Request())
+	if got := rsp.Results; len(got) != 2 || !strings.Contains(got[0].GetMessage(), "images.pullSecrets cannot be copied to another cluster") {
+		t.Errorf("without a store the results are %v", got)
 	}
 }
 
 // TestPullSecretsInOtherCluster verifies that the platform's pull secrets are copied through the store, to entries of this cluster only,
 // and stay as long as its workloads.
 func TestPullSecretsInOtherCluster(t *testing.T) {
-	w := world(in("east", ""), clusters)
+	w := newCluster(in("east", ""), clusters)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -181,9 +180,9 @@ func TestPullSecretsInOtherCluster(t *testing.T) {
 	const entry = "storage/tenant-a-storage-72da48a0ed7f612b5eac/platform-pull-registry"
 	push := fmt.Sprint(all["platform-pull-secrets-push-platform-pull-registry"]["spec"])
 	arrival := fmt.Sprint(all["platform-pull-secrets-workload-platform-pull-registry"]["spec"])
-	for what, text := range map[string]string{"pushed": push, "read": arrival} {
+	for label, text := range map[string]string{"pushed": push, "read": arrival} {
 		if !strings.Contains(text, entry) {
-			t.Errorf("it is %s by %s, want entry %s", what, text, entry)
+			t.Errorf("it is %s by %s, want entry %s", label, text, entry)
 		}
 	}
 	account := fmt.Sprint(all["account-rook-ceph-osd"]["imagePullSecrets"])

@@ -18,10 +18,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/ceph"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// checkPrefix is the name prefix of the Deployments that check the access of users, keyPrefix that of copies of keys.
+// checkPrefix is the name prefix of the Deployments that check the access of users, keyPrefix the name prefix of copies of keys.
 const (
 	checkPrefix = checkComponent + "-"
 	keyPrefix   = "tenant-"
@@ -60,20 +61,20 @@ func (m *model) checkExternal() error {
 	if m.spec.External == nil {
 		return nil
 	}
-	const theirs = "whoever runs that Ceph cluster says that; leave it out"
+	const remedy = "the operator of that Ceph cluster configures this; remove it"
 	var errs []error
 	if len(m.spec.Consumers) > 0 {
-		errs = append(errs, invalid.Field("spec.consumers", "pools and users of each are made by %s", theirs))
+		errs = append(errs, invalid.Field("spec.consumers", "cannot be set for an external Ceph cluster: %s", remedy))
 	}
 	for _, p := range m.pools {
 		if p.Application != blockDevices || p.Quota != nil || p.Redundancy != (storagev1.Redundancy{}) {
-			errs = append(errs, invalid.Field(p.field, "what is kept in it, how often and how much is no more than named here: %s", theirs))
+			errs = append(errs, invalid.Field(p.field, "only application rbd, and no quota or redundancy, can be set here: %s", remedy))
 		}
 	}
 	for i, c := range m.spec.External.Clients {
 		if serviceOf(c.Service).caps(m.pools) == nil {
-			errs = append(errs, invalid.Field(fmt.Sprintf("spec.external.clients[%d]", i), "there is no pool for what %s keeps; name one in "+
-				"spec.pools, whose purpose says so, or leave the user out", c.Service))
+			errs = append(errs, invalid.Field(fmt.Sprintf("spec.external.clients[%d]", i), "no pool has a purpose used by %s; add one to "+
+				"spec.pools, or remove the user", c.Service))
 		}
 	}
 	return errors.Join(errs...)
@@ -84,7 +85,7 @@ func serviceOf(name storagev1.Service) service {
 	return services[slices.IndexFunc(services, func(s service) bool { return s.name == name })]
 }
 
-// pools returns the names of those of the given pools that a service's user reads or writes.
+// pools returns the names of the given pools that a service's user reads or writes.
 func (s service) pools(of []pool) []string {
 	var out []string
 	for _, p := range of {
@@ -158,13 +159,13 @@ func check(m *model) ([]compose.Stage, error) {
 
 // reachable returns the rule of Deployments, with a message that a tenant can act on.
 func reachable(u user) ready.Check {
-	rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
 	return func(o *observe.Object) ready.Result {
 		v := rule.Check(o)
 		if v.Ready {
 			return v
 		}
-		return ready.Wait("NotReached", "client.%s does not open its pools (yet): an event of pod %s says why. Its key, its capabilities, fsid "+
-			"and monitors have to be those of the Ceph cluster", u.User, checkPrefix+string(u.Service))
+		return ready.Wait("NotReached", "client.%s cannot open its pools: see the events of pod %s. Check that key, capabilities, fsid "+
+			"and monitors match the Ceph cluster", u.User, checkPrefix+string(u.Service))
 	}
 }

@@ -17,47 +17,47 @@ const (
 	glances   = `clients: [{service: glance, user: images, secretRef: {name: ceph}}]`
 )
 
-// external is a claim of a Ceph that somebody else runs.
+// external returns the claim for an external Ceph cluster.
 func external(more, fields string) string {
 	return "{external: {" + somebodys + ", " + more + "}, " + fields + "}"
 }
 
-// TestExternalKeystoneValidation: what somebody else runs is not changed.
+// TestExternalKeystoneValidation verifies that settings which would change an external Ceph cluster are rejected.
 func TestExternalKeystoneValidation(t *testing.T) {
-	for name, tc := range map[string]struct{ reason, spec, field, words string }{
+	for name, tc := range map[string]struct{ reason, spec, field, message string }{
 		"Fine":    {"Its pool is used.", external(glances, "pools: [{name: images}]"), "", ""},
 		"Default": {"Pools that no user is for are nobody's.", external(glances, "deletionPolicy: Retain"), "", ""},
 		"Quota": {
-			"Nobody bounds it from here.", external(glances, "pools: [{name: images, quota: {maxSize: 1Ti}}]"), "spec.pools[0]",
-			"whoever runs that Ceph cluster says that",
+			"A quota cannot be set.", external(glances, "pools: [{name: images, quota: {maxSize: 1Ti}}]"), "spec.pools[0]",
+			"the operator of that Ceph cluster configures this",
 		},
 		"Copies": {
-			"Nor copies it.", external(glances, "pools: [{name: images, replicated: {size: 2}}]"), "spec.pools[0]", "whoever runs that",
+			"Redundancy cannot be set.", external(glances, "pools: [{name: images, replicated: {size: 2}}]"), "spec.pools[0]", "the operator of that",
 		},
 		"Consumers": {
 			"Pools are not made.",
 			external(glances, "pools: [{name: images}], consumers: [{name: a, controlPlaneRef: {namespace: tenant-a, name: c}}]"),
-			"spec.consumers", "whoever runs that",
+			"spec.consumers", "the operator of that",
 		},
 		"NoPool": {
 			"The user is for nothing.", external(glances, "pools: [{name: volumes}]"), "spec.external.clients[0]",
-			"there is no pool for what glance keeps",
+			"no pool has a purpose used by glance",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := world(tc.spec, open).Run(func(simulate.Step) {})
-			refused(t, tc.reason, err, tc.field, tc.words)
+			err := newCluster(tc.spec, open).Run(func(simulate.Step) {})
+			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
 }
 
-// TestExternalLimits: a control plane reaches only networks that claims of the namespace may have.
+// TestExternalLimits verifies that a control plane may connect only to networks that a limit allows in the namespace.
 func TestExternalLimits(t *testing.T) {
 	const some = `{domain: example.com, limits: [{name: some, namespaces: ["tenant-*"], storageNetworks: [10.0.0.0/8]}]}`
-	for name, tc := range map[string]struct{ reason, spec, field, words string }{
+	for name, tc := range map[string]struct{ reason, spec, field, message string }{
 		"Own": {"A network of storage.", external(glances, "pools: [{name: images}]"), "", ""},
 		"Others": {
-			"Something else is there.", strings.Replace(external(glances, "pools: [{name: images}]"), "10.0.0.0/24", "192.0.2.0/24", 1),
+			"The monitor is outside of the network.", strings.Replace(external(glances, "pools: [{name: images}]"), "10.0.0.0/24", "192.0.2.0/24", 1),
 			"spec.external.publicCIDRs", "is not in the storageNetworks",
 		},
 		"Anywhere": {
@@ -66,12 +66,12 @@ func TestExternalLimits(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, tc.reason, world(tc.spec, some).Run(func(simulate.Step) {}), tc.field, tc.words)
+			wantError(t, tc.reason, newCluster(tc.spec, some).Run(func(simulate.Step) {}), tc.field, tc.message)
 		})
 	}
 }
 
-// TestExternalAccess: control planes are told what the claim says as soon as the user has opened the pool, and no earlier.
+// TestExternalAccess verifies that access is published to control planes only after the user has opened the pool.
 func TestExternalAccess(t *testing.T) {
 	spec := external(glances, "pools: [{name: images}, {name: volumes}]")
 	w := complete(t, spec)
@@ -89,7 +89,7 @@ func TestExternalAccess(t *testing.T) {
 	if diff := cmp.Diff(want, accessOf(w)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	w = world(spec, open)
+	w = newCluster(spec, open)
 	w.Reports = func(kind, _ string) map[string]any {
 		if kind == "Deployment" {
 			return map[string]any{"replicas": 1.0, "availableReplicas": 0.0, "readyReplicas": 0.0, "unavailableReplicas": 1.0, "conditions": []any{}}
@@ -107,13 +107,13 @@ func TestExternalAccess(t *testing.T) {
 	}
 }
 
-// TestCheckScript: what the pod finds wrong it says in a line, and never the key.
+// TestCheckScript verifies that the script prints an error in one line, without the key.
 func TestCheckScript(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, ceph, rbd, want string
 		fails                   bool
 	}{
-		"Fine":   {reason: "All is as it is said.", ceph: "echo f", rbd: "echo image"},
+		"Fine":   {reason: "The configuration is correct.", ceph: "echo f", rbd: "echo image"},
 		"Other":  {reason: "Monitors of another cluster.", ceph: "echo g", want: "the cluster is g, and not f\n", fails: true},
 		"Denied": {reason: "Another's key.", ceph: "echo warning >&2; echo '[errno 13] denied' >&2; exit 1", want: "client.images does not reach the monitors: [errno 13] denied\n", fails: true},
 		"Pool": {

@@ -56,7 +56,7 @@ func (m *model) checkHostnames() error {
 		}
 		field := fmt.Sprintf("spec.objectStores[%d].hostname", i)
 		if e := m.platform.Exposure; e == nil || e.Type == exposure.None {
-			errs = append(errs, invalid.Field(field, "the platform exposes nothing (exposure of the PlatformConfig); leave it out"))
+			errs = append(errs, invalid.Field(field, "the platform does not expose services (exposure of the PlatformConfig); remove it"))
 		}
 		if other := owner[o.Hostname]; other != "" {
 			errs = append(errs, invalid.Field(field, "object store %s has this host name already; choose another one", other))
@@ -68,8 +68,8 @@ func (m *model) checkHostnames() error {
 		}
 		own := strings.TrimPrefix(limit.Expand("{namespace}."+string(m.platform.Domain), m.claim.Namespace), ".")
 		if !limit.Domain(own, string(o.Hostname)) {
-			errs = append(errs, invalid.Field(field, "%q does not lie below %s, and no limit of the platform allows other domains in namespace %q; "+
-				"choose a name there, or ask the platform team to allow it in the domains of a limit", o.Hostname, own, m.claim.Namespace))
+			errs = append(errs, invalid.Field(field, "%q is not a subdomain of %s, and no limit of the platform allows other domains in namespace "+
+				"%q; choose a host name in that domain, or ask the platform team to add the domain to a limit", o.Hostname, own, m.claim.Namespace))
 		}
 	}
 	return errors.Join(errs...)

@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
-// TestHostnames: a host name is served by the platform's exposure, and is the claim's to take.
+// TestHostnames verifies that a host name requires the platform's exposure, and must be allowed for the claim.
 func TestHostnames(t *testing.T) {
 	const (
 		gateway = ", exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}"
@@ -20,32 +20,32 @@ func TestHostnames(t *testing.T) {
 		nodes   = `{name: nodes, namespaces: ["*"], storageNodes: ["*"], storageDevices: ["*"], storageNetworks: ["*"]%s}`
 	)
 	limits := func(domains string) string { return ", limits: [" + fmt.Sprintf(nodes, domains) + "]" }
-	for name, tc := range map[string]struct{ reason, host, platform, field, words string }{
-		"Own":      {"It lies below the namespace's domain.", "s3.tenant-a.example.com", gateway + limits(""), "", ""},
-		"Others":   {"It lies below another namespace's.", "s3.tenant-b.example.com", gateway + limits(""), "spec.objectStores[0].hostname", "does not lie below tenant-a.example.com"},
-		"Platform": {"It would be the platform's.", "keystone.example.com", gateway + limits(""), "spec.objectStores[0].hostname", "does not lie below"},
-		"Limit":    {"A limit has it.", "s3.tenant-a.example.org", gateway + limits(`, domains: ["{namespace}.example.org"]`), "", ""},
-		"Beside":   {"And no other one.", "s3.tenant-a.example.com", gateway + limits(`, domains: ["{namespace}.example.org"]`), "spec.objectStores[0].hostname", "is not in the domains"},
-		"Nobody":   {"Nobody would serve it.", "s3.tenant-a.example.com", all, "spec.objectStores[0].hostname", "the platform exposes nothing"},
-		"None":     {"The same.", "s3.tenant-a.example.com", ", exposure: {type: None}" + all, "spec.objectStores[0].hostname", "the platform exposes nothing"},
+	for name, tc := range map[string]struct{ reason, host, platform, field, message string }{
+		"Own":       {"It is below the namespace's domain.", "s3.tenant-a.example.com", gateway + limits(""), "", ""},
+		"Others":    {"It is below another namespace's domain.", "s3.tenant-b.example.com", gateway + limits(""), "spec.objectStores[0].hostname", "is not a subdomain of tenant-a.example.com"},
+		"Platform":  {"It is a name of the platform.", "keystone.example.com", gateway + limits(""), "spec.objectStores[0].hostname", "is not a subdomain of"},
+		"Limit":     {"A limit allows it.", "s3.tenant-a.example.org", gateway + limits(`, domains: ["{namespace}.example.org"]`), "", ""},
+		"Beside":    {"The domains of a limit replace the default.", "s3.tenant-a.example.com", gateway + limits(`, domains: ["{namespace}.example.org"]`), "spec.objectStores[0].hostname", "is not in the domains"},
+		"NoGateway": {"It would not be served.", "s3.tenant-a.example.com", all, "spec.objectStores[0].hostname", "the platform does not expose services"},
+		"None":      {"Exposure is disabled.", "s3.tenant-a.example.com", ", exposure: {type: None}" + all, "spec.objectStores[0].hostname", "the platform does not expose services"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(with("objectStores: [{name: objects, hostname: "+tc.host+"}]"), "{domain: example.com"+tc.platform+"}")
-			refused(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.words)
+			w := newCluster(with("objectStores: [{name: objects, hostname: "+tc.host+"}]"), "{domain: example.com"+tc.platform+"}")
+			wantError(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.message)
 		})
 	}
-	twice := world(with("objectStores: [{name: a, hostname: s.example.com}, {name: b, hostname: s.example.com}]"), open)
-	refused(t, "A request goes to one of them.", twice.Run(func(simulate.Step) {}), "spec.objectStores[1].hostname", "object store a has this host name already")
+	duplicate := newCluster(with("objectStores: [{name: a, hostname: s.example.com}, {name: b, hostname: s.example.com}]"), open)
+	wantError(t, "A request goes to one of them.", duplicate.Run(func(simulate.Step) {}), "spec.objectStores[1].hostname", "object store a has this host name already")
 }
 
-// TestExposed: what leads to an object store from outside, and what clients are told.
+// TestExposed verifies the external route to an object store, and the published address.
 func TestExposed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, platform, host string
 		want                   []string
 		endpoint               any
 	}{
-		"Inside":  {"Nobody wants it outside.", "exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}", "", nil, nil},
+		"Inside":  {"It has no host name.", "exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}", "", nil, nil},
 		"Gateway": {"By a Gateway.", "exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}", "s3.example.com", []string{"backend-policy-objects", "route-objects"}, "https://s3.example.com"},
 		"Ingress": {
 			"By an Ingress, whose certificate is ordered.", "exposure: {type: Ingress}, tls: {issuerRef: {name: letsencrypt}}", "s3.example.com",
@@ -58,7 +58,7 @@ func TestExposed(t *testing.T) {
 			if tc.host != "" {
 				host = ", hostname: " + tc.host
 			}
-			w := world(with("objectStores: [{name: objects"+host+"}]"), "{domain: example.com, "+tc.platform+", limits: ["+limittest.Everything+"]}")
+			w := newCluster(with("objectStores: [{name: objects"+host+"}]"), "{domain: example.com, "+tc.platform+", limits: ["+limittest.Everything+"]}")
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +76,7 @@ func TestExposed(t *testing.T) {
 			}
 			status := w.XR.GetFields()["status"].GetStructValue().AsMap()
 			if got := status["objectStores"].([]any)[0].(map[string]any)["publicEndpoint"]; got != tc.endpoint {
-				t.Errorf("%s\nclients are told %v", tc.reason, got)
+				t.Errorf("%s\nthe published addresses are %v", tc.reason, got)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func (m *model) findImage() (string, error) {
 		return image, nil
 	}
 	if running := m.version(); m.spec.Image != nil && isOlderVersion(strings.TrimPrefix(m.spec.Image.Tag, "v"), running) {
-		return "", invalid.Field("spec.image.tag", "Ceph %s runs, which cannot be replaced by an older one; say that or a newer one", running)
+		return "", invalid.Field("spec.image.tag", "Ceph %s is running and cannot be downgraded; set this version or a newer one", running)
 	}
 	limits := limit.In(m.platform.Limits, m.claim.Namespace)
 	return own, storageImages.CheckAny(limits, m.claim.Namespace, field, []string{own})

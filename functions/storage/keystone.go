@@ -45,8 +45,8 @@ func (m *model) checkKeystone() error {
 		const longest = 63
 		switch {
 		case m.claim.Namespace == "":
-			errs = append(errs, invalid.Field(field+".keystone", "a control plane lets in what has a claim in a namespace; make a claim "+
-				"(StorageCluster), and not an XStorageCluster"))
+			errs = append(errs, invalid.Field(field+".keystone", "a control plane grants access to claims in a namespace; create a claim "+
+				"(StorageCluster) instead of an XStorageCluster"))
 		case len(name) > longest:
 			errs = append(errs, invalid.Field(field+".name", "the KeystoneService of this object store would be called %s, which has %d "+
 				"characters of %d at most; choose a shorter name", name, len(name), longest))
@@ -82,18 +82,19 @@ func (m *model) catalogEntries(o storagev1.ObjectStore) object.List {
 
 // keystoneService registers an object store in a cloud: the account with which gateways validate tokens, and the catalog entries.
 func (m *model) keystoneService(o storagev1.ObjectStore) *unstructured.Unstructured {
-	name, ref, places := m.serviceName(o.Name), o.Keystone.ControlPlaneRef, m.catalogEntries(o)
+	name, ref, entries := m.serviceName(o.Name), o.Keystone.ControlPlaneRef, m.catalogEntries(o)
 	spec := object.Map{
 		"controlPlaneRef": object.Map{"namespace": string(ref.Namespace), "name": string(ref.Name)},
-		"catalog":         places[0], "account": object.Map{"roles": object.List{string(keystoneservicev1.RoleService)}},
+		"catalog":         entries[0], "account": object.Map{"roles": object.List{string(keystoneservicev1.RoleService)}},
 		"podNamespaces": object.List{m.instance},
 	}
-	if len(places) > 1 {
-		spec["additionalCatalog"] = places[1:]
+	if len(entries) > 1 {
+		spec["additionalCatalog"] = entries[1:]
 	}
 	meta := m.meta(name)
 	meta.Namespace = m.claim.Namespace
-	return object.New("crossplane.c5c3.io/v1alpha1", "KeystoneService", meta, spec)
+	apiVersion, kind := keystoneservicev1.GroupVersionKind.ToAPIVersionAndKind()
+	return object.New(apiVersion, kind, meta, spec)
 }
 
 // loginSet copies the Secrets with the gateways' credentials. The copies are kept as long as the object stores.
@@ -116,7 +117,7 @@ func (m *model) loginSet() tenantsecret.Set {
 
 // logsIn reports whether an object store accepts, or has accepted, users of Keystone.
 func (m *model) logsIn() bool {
-	return len(m.logins.Requests) > 0 || slices.ContainsFunc(m.seen.Names(), m.logins.Has)
+	return len(m.logins.Requests) > 0 || slices.ContainsFunc(m.observed.Names(), m.logins.Has)
 }
 
 // keystone registers object stores in clouds.
@@ -135,7 +136,7 @@ func keystone(m *model) ([]compose.Stage, error) {
 // keystoneURL returns the URL of the Keystone of an object store. Empty: it uses none, or no longer. While the KeystoneService has no
 // status, because it was deleted and is re-created, the gateways' configured URL stays.
 func (m *model) keystoneURL(store string) string {
-	if s, _ := m.seen.Get(keystonePrefix + store); s.String("status", "phase") != "" {
+	if s, _ := m.observed.Get(keystonePrefix + store); s.String("status", "phase") != "" {
 		return s.String("status", "account", "authURL")
 	}
 	return m.store(store).String("spec", "auth", "keystone", "url")
@@ -143,12 +144,12 @@ func (m *model) keystoneURL(store string) string {
 
 // store returns the observed object store.
 func (m *model) store(name string) *observe.Object {
-	o, _ := m.seen.Get(objectsPrefix + name)
+	o, _ := m.observed.Get(objectsPrefix + name)
 	return o
 }
 
-// keystoneWasEnabled reports whether the observed object store accepts users of a Keystone.
-func (m *model) keystoneWasEnabled(store string) bool {
+// keystoneRemoved reports whether the observed object store accepts users of a Keystone.
+func (m *model) keystoneRemoved(store string) bool {
 	_, once := m.store(store).Map("spec", "auth")["keystone"]
 	return once
 }

@@ -17,8 +17,8 @@ const (
 	alone = "objectStores: [{name: objects}]"
 )
 
-// seen returns a copy of the observed objects, with one object changed. A nil change removes it.
-func seen(t *testing.T, w *simulate.Cluster, resource string, change func(object map[string]any)) map[string]encoded.Struct {
+// patchObserved returns a copy of the observed objects, with one object changed. A nil change removes it.
+func patchObserved(t *testing.T, w *simulate.Cluster, resource string, change func(object map[string]any)) map[string]encoded.Struct {
 	t.Helper()
 	out := maps.Clone(w.Observed)
 	o, ok := out[resource]
@@ -39,8 +39,8 @@ func seen(t *testing.T, w *simulate.Cluster, resource string, change func(object
 	return out
 }
 
-// asks returns the desired Keystone of a store's gateways. gone reports that there is no such store.
-func asks(t *testing.T, w *simulate.Cluster, observed map[string]encoded.Struct) string {
+// keystoneOf returns the desired Keystone of a store's gateways. "gone" means that the store does not exist.
+func keystoneOf(t *testing.T, w *simulate.Cluster, observed map[string]encoded.Struct) string {
 	t.Helper()
 	req := w.Request()
 	req.Observed = observed
@@ -59,21 +59,21 @@ func asks(t *testing.T, w *simulate.Cluster, observed map[string]encoded.Struct)
 func TestLogin(t *testing.T) {
 	const existing, service, secret = "https://keystone.friends-x-cloud.svc:5000", "keystone-objects", "keystone-logins-keystone-objects"
 	w := complete(t, with(letIn))
-	taken := func(o map[string]any) { delete(o["status"].(map[string]any), "account") }
+	withoutAccount := func(o map[string]any) { delete(o["status"].(map[string]any), "account") }
 	for name, tc := range map[string]struct {
 		reason   string
 		observed map[string]encoded.Struct
 		want     string
 	}{
-		"In":          {"It is let in.", w.Observed, existing},
-		"Taken back":  {"The control plane has taken its consent back, and the account is gone.", seen(t, w, service, taken), ""},
-		"Unseen":      {"Somebody has deleted the KeystoneService, which is made again: nobody has taken anything back.", seen(t, w, service, nil), existing},
-		"Silent":      {"It is there again, and says nothing yet.", seen(t, w, service, func(o map[string]any) { delete(o, "status") }), existing},
-		"No password": {"Nor has who deleted the copy of the Secret, and Rook's gateways know the password.", seen(t, w, secret, nil), existing},
+		"In":          {"Access is granted.", w.Observed, existing},
+		"Taken back":  {"The control plane has revoked the grant, and the account is deleted.", patchObserved(t, w, service, withoutAccount), ""},
+		"Deleted":     {"The KeystoneService was deleted and is created again; access was not revoked.", patchObserved(t, w, service, nil), existing},
+		"NoStatus":    {"It exists again, without status.", patchObserved(t, w, service, func(o map[string]any) { delete(o, "status") }), existing},
+		"No password": {"The copy of the Secret was deleted; Rook's gateways already have the password.", patchObserved(t, w, secret, nil), existing},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := asks(t, w, tc.observed); got != tc.want {
-				t.Errorf("%s\nit asks %q, want %q", tc.reason, got, tc.want)
+			if got := keystoneOf(t, w, tc.observed); got != tc.want {
+				t.Errorf("%s\nKeystone is %q, want %q", tc.reason, got, tc.want)
 			}
 		})
 	}
@@ -96,9 +96,9 @@ func TestKeystoneRemoved(t *testing.T) {
 		return out
 	}
 	w := complete(t, with(letIn))
-	w.XR.Fields["spec"] = world(with(alone), open).XR.GetFields()["spec"]
+	w.XR.Fields["spec"] = newCluster(with(alone), open).XR.GetFields()["spec"]
 	if diff := cmp.Diff(removed, requested(w)); diff != "" {
-		t.Errorf("nobody of a Keystone is to be let in any more (-want +got):\n%s", diff)
+		t.Errorf("Keystone is still enabled (-want +got):\n%s", diff)
 	}
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
@@ -115,21 +115,21 @@ func TestKeystoneRemoved(t *testing.T) {
 // then.
 func TestCredentialsArrive(t *testing.T) {
 	w, before := complete(t, with(letIn)), complete(t, with(alone))
-	unread := func(o map[string]any) { delete(o["status"].(map[string]any), "conditions") }
+	withoutConditions := func(o map[string]any) { delete(o["status"].(map[string]any), "conditions") }
 	const secret = "keystone-logins-keystone-objects"
-	observed := seen(t, w, secret, unread)
+	observed := patchObserved(t, w, secret, withoutConditions)
 	delete(observed, "object-store-objects")
-	if got := asks(t, w, observed); got != "gone" {
-		t.Errorf("a new store asks %q before its Secret is there", got)
+	if got := keystoneOf(t, w, observed); got != "gone" {
+		t.Errorf("a new store has Keystone %q before its Secret exists", got)
 	}
 	observed["object-store-objects"] = before.Observed["object-store-objects"]
-	if got := asks(t, w, observed); got != "" {
-		t.Errorf("a store that is there asks %q before its Secret is there", got)
+	if got := keystoneOf(t, w, observed); got != "" {
+		t.Errorf("an existing store has Keystone %q before its Secret exists", got)
 	}
-	observed = seen(t, w, secret, func(map[string]any) {})
+	observed = patchObserved(t, w, secret, func(map[string]any) {})
 	observed["object-store-objects"] = before.Observed["object-store-objects"]
-	if got := asks(t, w, observed); got == "" || got == "gone" {
-		t.Errorf("a store that is there asks %q when its Secret is", got)
+	if got := keystoneOf(t, w, observed); got == "" || got == "gone" {
+		t.Errorf("an existing store has Keystone %q once its Secret exists", got)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestCredentialsArrive(t *testing.T) {
 func TestConsumerNotAllowed(t *testing.T) {
 	w := complete(t, with(strings.TrimSuffix(letIn, "]")+", {name: plain}]"))
 	const requested = "spec.controlPlaneRef: there is no ControlPlaneCluster cloud in namespace friends-x that may be joined"
-	observed := seen(t, w, "keystone-objects", func(o map[string]any) {
+	observed := patchObserved(t, w, "keystone-objects", func(o map[string]any) {
 		o["status"] = map[string]any{"conditions": []any{map[string]any{
 			"type": "SpecValid", "status": "False", "reason": "Invalid", "message": requested, "lastTransitionTime": "2020-01-01T00:00:00Z",
 		}}}
@@ -154,12 +154,12 @@ func TestConsumerNotAllowed(t *testing.T) {
 	}
 	for name, want := range map[string]bool{"object-store-objects": false, "object-store-plain": true, "keystone-objects": true} {
 		if _, got := rsp.Composed[name]; got != want {
-			t.Errorf("%s is there: %v, want %v", name, got, want)
+			t.Errorf("%s exists: %v, want %v", name, got, want)
 		}
 	}
 	part, _ := plan.ComponentStatus(keystoneComponent)
 	if got := part.Items[0].Readiness.Message; !strings.Contains(got, requested) || rsp.Composite.Ready {
-		t.Errorf("it says %q, and is ready: %v", got, rsp.Composite.Ready)
+		t.Errorf("message %q, ready: %v", got, rsp.Composite.Ready)
 	}
 }
 
@@ -182,13 +182,13 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestLoginRefused verifies that stores which no control plane could allow are rejected.
-func TestLoginRefused(t *testing.T) {
-	w := world(with(letIn), open)
+// TestLogin_RequiresNamespace verifies that stores which no control plane could allow are rejected.
+func TestLogin_RequiresNamespace(t *testing.T) {
+	w := newCluster(with(letIn), open)
 	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "claimRef")
-	refused(t, "It has no namespace.", w.Run(func(simulate.Step) {}), "spec.objectStores[0].keystone", "make a claim (StorageCluster)")
-	w = world(with(letIn), open)
+	wantError(t, "It has no namespace.", w.Run(func(simulate.Step) {}), "spec.objectStores[0].keystone", "create a claim (StorageCluster)")
+	w = newCluster(with(letIn), open)
 	long := strings.Repeat("y", 56)
 	w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed(`{namespace: tenant-a, name: ` + long + `}`))
-	refused(t, "Its name would be too long.", w.Run(func(simulate.Step) {}), "spec.objectStores[0].name", long+"-objects, which has 64 characters of 63")
+	wantError(t, "Its name would be too long.", w.Run(func(simulate.Step) {}), "spec.objectStores[0].name", long+"-objects, which has 64 characters of 63")
 }

@@ -28,7 +28,7 @@ var (
 	storageDevices = limit.List{
 		Name: "storageDevices", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.StorageDevices) }, Allows: limit.Match,
 	}
-	// devicePatterns is the same list for values that are patterns themselves: patterns are compared literally.
+	// devicePatterns has the list for values that are patterns themselves: patterns are compared literally.
 	devicePatterns = limit.List{
 		Name: storageDevices.Name, Of: storageDevices.Of,
 		Allows: func(entry, value string) bool { return entry == value || entry == "*" },

@@ -19,6 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
@@ -37,7 +38,7 @@ func (m *model) mirrored() []pool {
 	return slices.DeleteFunc(slices.Clone(m.pools), func(p pool) bool { return p.Mirroring == nil })
 }
 
-// peer returns the peer cluster. Nil: there is none.
+// peer returns the peer cluster. Nil: mirroring has no peer.
 func (m *model) peer() *storagev1.MirrorPeer {
 	return ptr.Deref(m.spec.Mirroring, storagev1.Mirroring{}).Peer
 }
@@ -63,7 +64,7 @@ func (m *model) tokenSet() tenantsecret.Set {
 		Name: mirrorTokenComponent + "-" + m.instance, Prefix: m.claim.Name + "-mirror-", Type: corev1.SecretTypeOpaque,
 		From: m.instance, Instance: m.claim.Namespace, Labels: m.meta(mirrorTokenComponent).Labels,
 	}
-	if m.offersToken() {
+	if m.publishesToken() {
 		set.Requests = []tenantsecret.Request{{
 			Name: rook.TokenSecret(cephName), As: m.tokenName(), Keys: []string{rook.TokenKey},
 		}}
@@ -74,16 +75,16 @@ func (m *model) tokenSet() tenantsecret.Set {
 // tokenName returns the Secret in the claim's namespace with the token of this cluster.
 func (m *model) tokenName() string { return m.claim.Name + "-mirror-token" }
 
-// offersToken reports whether the token of this cluster is published to a tenant.
-func (m *model) offersToken() bool { return len(m.mirrored()) > 0 && m.claim.Namespace != "" }
+// publishesToken reports whether the token of this cluster is published to a tenant.
+func (m *model) publishesToken() bool { return len(m.mirrored()) > 0 && m.claim.Namespace != "" }
 
 // hasPeer reports whether a peer is configured or has been, hasToken whether the token of this cluster is published or has been.
 func (m *model) hasPeer() bool {
-	return m.peer() != nil || slices.ContainsFunc(m.seen.Names(), m.peerSecrets.Has)
+	return m.peer() != nil || slices.ContainsFunc(m.observed.Names(), m.peerSecrets.Has)
 }
 
 func (m *model) hasToken() bool {
-	return m.offersToken() || slices.ContainsFunc(m.seen.Names(), m.tokenSecrets.Has)
+	return m.publishesToken() || slices.ContainsFunc(m.observed.Names(), m.tokenSecrets.Has)
 }
 
 // checkMirroring rejects pools that cannot be mirrored, and peers that the platform does not allow in this namespace: daemons with the
@@ -94,17 +95,18 @@ func (m *model) checkMirroring() error {
 	for _, p := range m.mirrored() {
 		switch {
 		case m.isExternal():
-			errs = append(errs, invalid.Field(p.field+".mirroring", "whoever runs that Ceph cluster says what of it is copied; leave it out"))
+			errs = append(errs, invalid.Field(p.field+".mirroring",
+				"mirroring of an external Ceph cluster is configured by its operator; remove it"))
 		case m.remote():
-			errs = append(errs, invalid.Field(p.field+".mirroring", "tokens are not brought from and to another cluster in this version; leave "+
-				"mirroring out, or have Ceph in the management cluster"))
+			errs = append(errs, invalid.Field(p.field+".mirroring", "tokens are not copied from and to another cluster in this version; remove "+
+				"mirroring, or place Ceph in the management cluster"))
 		case p.Application != blockDevices:
-			errs = append(errs, invalid.Field(p.field+".mirroring", "Ceph copies block devices by it, and %s keeps none; leave it out",
+			errs = append(errs, invalid.Field(p.field+".mirroring", "mirroring applies to block devices, and %s stores none; remove it",
 				p.Application))
 		}
 	}
 	if m.spec.Mirroring != nil && len(m.mirrored()) == 0 {
-		errs = append(errs, invalid.Field("spec.mirroring", "no pool is copied; say mirroring for one of spec.pools, or leave it out"))
+		errs = append(errs, invalid.Field("spec.mirroring", "no pool is mirrored; set mirroring in one of spec.pools, or remove it"))
 	}
 	if pools := m.mirrored(); len(pools) > 0 && !m.isExternal() {
 		field := pools[0].field + ".mirroring"
@@ -120,7 +122,7 @@ func (m *model) checkMirroring() error {
 // mirroringOf returns the mirroring settings of a pool. Nil: it was never mirrored. The peer is added once its token exists, because Rook
 // fails without it. A peer that was added once stays.
 func (m *model) mirroringOf(p pool) *rook.Mirroring {
-	o, _ := m.seen.Get(poolPrefix + p.name)
+	o, _ := m.observed.Get(poolPrefix + p.name)
 	if p.Mirroring == nil {
 		if _, once := o.Map("spec", "mirroring")["enabled"]; once {
 			return &rook.Mirroring{}
@@ -145,13 +147,13 @@ func hasPeerBootstrapped(o *observe.Object) bool {
 // awaitsPeer reports whether a pool is reconciled except for the peer, which Rook cannot reach yet. Rook sets the observed generation of a
 // mirrored pool before it connects to the peer, and the phase Ready after that (pool/controller.go of v1.18.8).
 func awaitsPeer(o *observe.Object) bool {
-	seen, ok := o.Int("status", "observedGeneration")
-	return ok && seen == o.Generation() && o.String("status", "phase") == "Progressing"
+	observed, ok := o.Int("status", "observedGeneration")
+	return ok && observed == o.Generation() && o.String("status", "phase") == "Progressing"
 }
 
 // localPoolReady is the readiness rule of mirrored pools: an unreachable peer does not make local data unavailable.
 func localPoolReady(o *observe.Object) ready.Result {
-	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephBlockPool"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: rook.Group, Kind: "CephBlockPool"})
 	if v := rule.Check(o); v.Ready || !awaitsPeer(o) {
 		return v
 	}
@@ -175,11 +177,11 @@ func (m *model) mirroringStatus() *storagev1.MirroringStatus {
 		return nil
 	}
 	out := &storagev1.MirroringStatus{}
-	if m.offersToken() && m.isReady(m.tokenSecrets.Resource(m.tokenName())) {
+	if m.publishesToken() && m.isReady(m.tokenSecrets.Resource(m.tokenName())) {
 		out.TokenSecretRef = &common.SecretKeyReference{Name: common.ObjectName(m.tokenName()), Key: rook.TokenKey}
 	}
 	for _, p := range pools {
-		o, _ := m.seen.Get(poolPrefix + p.name)
+		o, _ := m.observed.Get(poolPrefix + p.name)
 		summary := []string{"status", "mirroringStatus", "summary"}
 		at := func(field string) []string { return append(slices.Clone(summary), field) }
 		reported := storagev1.MirroredPool{
@@ -237,17 +239,17 @@ func (m *model) mirroringHealthy() ready.Result {
 		if m.peer() == nil {
 			continue
 		}
-		o, _ := m.seen.Get(poolPrefix + p.name)
+		o, _ := m.observed.Get(poolPrefix + p.name)
 		health, details := o.String("status", "mirroringStatus", "summary", "health"), o.String("status", "mirroringStatus", "details")
 		switch {
 		case !hasPeerBootstrapped(o):
-			reason, bad = cmp.Or(reason, "Unknown"), append(bad, p.name+": Rook does not know of the other cluster yet")
+			reason, bad = cmp.Or(reason, "Unknown"), append(bad, p.name+": Rook has not added the peer yet")
 		case awaitsPeer(o):
 			waiting = append(waiting, p.name)
 		case isReceiveOnly(o):
 			giving = append(giving, p.name)
 		case details != "" || health == "":
-			details = cmp.Or(details, "Rook has not looked yet")
+			details = cmp.Or(details, "Rook has not reported a status yet")
 			reason, bad = cmp.Or(reason, "Unknown"), append(bad, fmt.Sprintf("%s: %s", p.name, details))
 		case health != "OK":
 			reason = cmp.Or(reason, health)
@@ -260,18 +262,18 @@ func (m *model) mirroringHealthy() ready.Result {
 	case len(pools) == 0 || !m.ceph().Exists():
 		return ready.Result{}
 	case len(waiting) > 0:
-		return ready.Wait("PeerNotAdded", "Rook does not get through to the other cluster with the token that Secret %s has, and so copies "+
-			"nothing of pools %s that is not copied already: the token has to be that cluster's, it has to have pools of these names with "+
-			"mirroring, and nodes have to reach its monitors and daemons", m.peer().SecretRef.Name, strings.Join(waiting, ", "))
+		return ready.Wait("PeerNotAdded", "Rook cannot connect to the peer cluster with the token in Secret %s, so pools %s are not mirrored: "+
+			"the token must belong to that cluster, it must have pools of these names with mirroring, and nodes must be able to reach its "+
+			"monitors and daemons", m.peer().SecretRef.Name, strings.Join(waiting, ", "))
 	case len(giving) > 0:
-		return ready.Wait("PeerOnlyFetches", "the other cluster came to fetch before its token was there, so that Ceph goes on to fetch nothing "+
-			"from it into pools %s; whoever runs the platform tells Ceph otherwise (rbd mirror pool peer set), as docs/storage.md says",
+		return ready.Wait("PeerOnlyFetches", "the peer was added before its token existed, so this cluster does not receive images "+
+			"of pools %s; change the direction with rbd mirror pool peer set; see docs/storage.md",
 			strings.Join(giving, ", "))
 	case len(bad) > 0:
-		return ready.Wait(reason, "copying from the other cluster does not go well: %s", strings.Join(bad, "; "))
+		return ready.Wait(reason, "mirroring from the peer cluster is not healthy: %s", strings.Join(bad, "; "))
 	case m.peer() == nil:
-		return ready.Result{Ready: true, Reason: "Offered", Message: "another cluster may fetch from this one by its token; how that goes is " +
-			"known there"}
+		return ready.Result{Ready: true, Reason: "Offered", Message: "the token for a peer cluster is available; the peer cluster reports the " +
+			"state of mirroring"}
 	}
-	return ready.Result{Ready: true, Reason: "Healthy", Message: "what Ceph copies from the other cluster goes well"}
+	return ready.Result{Ready: true, Reason: "Healthy", Message: "mirroring from the peer cluster is healthy"}
 }

@@ -21,34 +21,34 @@ func TestMirroringValidation(t *testing.T) {
 		"allowedNamespaces: [tenant-a]}], limits: [{name: some, namespaces: [\"*\"], storageNodes: [\"*\"], storageDevices: [\"*\"], " +
 		"storageNetworks: [10.0.0.0/8]}]}"
 	const here = "network: {host: true, publicCIDRs: [10.0.1.0/24]}, "
-	for name, tc := range map[string]struct{ reason, platform, spec, field, words string }{
-		"Good": {"Whoever may go anywhere may have another cluster.", open, with(copied), "", ""},
+	for name, tc := range map[string]struct{ reason, platform, spec, field, message string }{
+		"Good": {"A limit that allows all networks allows a peer.", open, with(copied), "", ""},
 		"Offered": {
-			"Whoever has the token would open the pools of all consumers.", some, with(here + "pools: [{name: volumes, mirroring: {}}]"),
+			"The token grants access to the pools of all consumers.", some, with(here + "pools: [{name: volumes, mirroring: {}}]"),
 			"spec.pools[0].mirroring", `"any network" is not in the storageNetworks`,
 		},
 		"Anywhere": {
-			"Daemons on nodes would go wherever the token says.", some, with(here + copied), "spec.mirroring.peer",
+			"Daemons on nodes connect to the addresses in the token.", some, with(here + copied), "spec.mirroring.peer",
 			`"any network" is not in the storageNetworks`,
 		},
 		"Nothing": {
-			"No pool is copied.", open, with("mirroring: {daemons: 2}"), "spec.mirroring", "no pool is copied",
+			"No pool is copied.", open, with("mirroring: {daemons: 2}"), "spec.mirroring", "no pool is mirrored",
 		},
 		"Objects": {
 			"It has no block devices.", open, with("pools: [{name: cold, application: rgw, mirroring: {}}]"), "spec.pools[0].mirroring",
-			"Ceph copies block devices by it",
+			"mirroring applies to block devices",
 		},
 		"Elsewhere": {
-			"Nobody takes tokens there.", some, with(here + "cluster: {ref: {name: east}}, pools: [{name: volumes, mirroring: {}}]"),
-			"spec.pools[0].mirroring", "tokens are not brought from and to another cluster",
+			"Tokens are not copied there.", some, with(here + "cluster: {ref: {name: east}}, pools: [{name: volumes, mirroring: {}}]"),
+			"spec.pools[0].mirroring", "tokens are not copied from and to another cluster",
 		},
 		"Somebody's": {
-			"It is theirs to say.", open, "{" + strings.Replace(externalCeph, "{name: images}", "{name: images, mirroring: {}}", 1) + "}",
-			"spec.pools[0].mirroring", "whoever runs that Ceph cluster",
+			"Its operator configures it.", open, "{" + strings.Replace(externalCeph, "{name: images}", "{name: images, mirroring: {}}", 1) + "}",
+			"spec.pools[0].mirroring", "configured by its operator",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, tc.reason, world(tc.spec, tc.platform).Run(func(simulate.Step) {}), tc.field, tc.words)
+			wantError(t, tc.reason, newCluster(tc.spec, tc.platform).Run(func(simulate.Step) {}), tc.field, tc.message)
 		})
 	}
 }
@@ -65,7 +65,7 @@ func mirroringSpec(t *testing.T, w *simulate.Cluster, pool string) map[string]an
 // pools and users are created, and this cluster's own token is published: both sites are set up at the same time, each with the token of
 // the other.
 func TestPeerAddedLater(t *testing.T) {
-	w := world(with(copied), open)
+	w := newCluster(with(copied), open)
 	token, missing := "mirror-peer-"+rook.PeerSecret, true
 	w.Reports = func(kind, name string) map[string]any {
 		if kind != "ExternalSecret" || name != rook.PeerSecret {
@@ -85,11 +85,11 @@ func TestPeerAddedLater(t *testing.T) {
 	}
 	requested := conditions(w)
 	if !strings.HasPrefix(requested["MirrorPeerReady"], "False SecretMissing") || !strings.Contains(requested["MirrorPeerReady"], "other") {
-		t.Errorf("nobody hears which Secret is missing: %s", requested["MirrorPeerReady"])
+		t.Errorf("no condition names the missing Secret: %s", requested["MirrorPeerReady"])
 	}
 	want := map[string]any{"enabled": true, "mode": "image", "snapshotSchedules": []any{map[string]any{"interval": "1h"}}}
 	if diff := cmp.Diff(want, mirroringSpec(t, w, "volumes")); diff != "" {
-		t.Errorf("before the token is there (-want +got):\n%s", diff)
+		t.Errorf("before the token exists (-want +got):\n%s", diff)
 	}
 	created := kind.Desired(t, w)
 	if created["user-cinder"] == nil || created["mirror"] != nil {
@@ -98,8 +98,8 @@ func TestPeerAddedLater(t *testing.T) {
 	if ref := statusOf(w)["tokenSecretRef"]; !cmp.Equal(ref, map[string]any{"name": "storage-mirror-token", "key": "token"}) {
 		t.Errorf("the token of this cluster is at %v", ref)
 	}
-	if got := requested["MirroringHealthy"]; !strings.HasPrefix(got, "False Unknown") || !strings.Contains(got, "Rook does not know of the other cluster") {
-		t.Errorf("nothing is copied, and the claim says of it: %s", got)
+	if got := requested["MirroringHealthy"]; !strings.HasPrefix(got, "False Unknown") || !strings.Contains(got, "Rook has not added the peer") {
+		t.Errorf("nothing is mirrored, and the condition is %s", got)
 	}
 	missing = false
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -111,12 +111,12 @@ func TestPeerAddedLater(t *testing.T) {
 	}
 	delete(w.Observed, token)
 	if diff := cmp.Diff(want, mirroringSpec(t, w, "volumes")); diff != "" {
-		t.Errorf("when somebody has deleted the copy of it (-want +got):\n%s", diff)
+		t.Errorf("after its copy was deleted (-want +got):\n%s", diff)
 	}
 	if got := mirroringSpec(t, w, "images"); got != nil {
-		t.Errorf("a pool is copied that nobody asked for: %v", got)
+		t.Errorf("a pool without mirroring is mirrored: %v", got)
 	}
-	other := world(with("pools: [{name: volumes}, {name: images}]"), open)
+	other := newCluster(with("pools: [{name: volumes}, {name: images}]"), open)
 	w.XR.Fields["spec"] = other.XR.GetFields()["spec"]
 	if diff := cmp.Diff(map[string]any{"enabled": false}, mirroringSpec(t, w, "volumes")); diff != "" {
 		t.Errorf("when it is not to be copied any more (-want +got):\n%s", diff)
@@ -142,9 +142,9 @@ func statusOf(w *simulate.Cluster) map[string]any {
 	return New().Run(w.Request()).Composite.Object.At("status", "mirroring").Map()
 }
 
-// TestPeerSiteLost verifies that this cluster is ready, that it reports the peer's problem with Rook's message, and that its pools stay
+// TestPeerSiteUnavailable verifies that this cluster is ready, that it reports the peer's problem with Rook's message, and that its pools stay
 // published.
-func TestPeerSiteLost(t *testing.T) {
+func TestPeerSiteUnavailable(t *testing.T) {
 	summary := func(health, daemons, images string) map[string]any {
 		return map[string]any{"mirroringStatus": map[string]any{"summary": map[string]any{
 			"health": health, "daemon_health": daemons, "image_health": images, "states": map[string]any{"replaying": int64(3)},
@@ -158,20 +158,20 @@ func TestPeerSiteLost(t *testing.T) {
 	}{
 		"Well": {"All is copied.", summary("OK", "OK", "OK"), true, "True Healthy"},
 		"Away": {
-			"Rook has not got through since it began anew.", map[string]any{"phase": "Progressing"}, true, "False PeerNotAdded",
+			"Rook could not connect since it was restarted.", map[string]any{"phase": "Progressing"}, true, "False PeerNotAdded",
 		},
-		"Daemons": {"Nobody fetches.", summary("ERROR", "ERROR", "OK"), true, "False ERROR"},
+		"Daemons": {"No daemon runs.", summary("ERROR", "ERROR", "OK"), true, "False ERROR"},
 		"Images":  {"One is not copied.", summary("WARNING", "OK", "WARNING"), true, "False WARNING"},
 		"Unknown": {
-			"Rook cannot ask.", map[string]any{"mirroringStatus": map[string]any{"details": "no such pool"}}, true, "False Unknown",
+			"Rook cannot query the status.", map[string]any{"mirroringStatus": map[string]any{"details": "no such pool"}}, true, "False Unknown",
 		},
 		"Fetched": {
-			"The other one's daemons came before its token, and Ceph takes that without effect.", map[string]any{
+			"The peer's daemons connected before its token was added, so Ceph ignores the token.", map[string]any{
 				"mirroringInfo":   map[string]any{"peers": []any{map[string]any{"direction": "tx-only", "site_name": "s", "uuid": "u"}}},
 				"mirroringStatus": map[string]any{"summary": map[string]any{"health": "WARNING", "daemon_health": "WARNING"}},
 			}, true, "False PeerOnlyFetches",
 		},
-		"Silent": {"Nobody has looked yet.", map[string]any{"mirroringStatus": map[string]any{}}, true, "False Unknown"},
+		"Unreported": {"Rook has not reported a status yet.", map[string]any{"mirroringStatus": map[string]any{}}, true, "False Unknown"},
 		"Failure": {
 			"The pool is not made.", map[string]any{"phase": "Failure", "mirroringStatus": map[string]any{}}, false, "False Unknown",
 		},

@@ -25,9 +25,9 @@ func (m *model) isMonitored() bool { return m.monitoring.Enabled }
 
 // ownMonitoringLabels returns the claim's labels that the platform does not set.
 func (m *model) ownMonitoringLabels() []string {
-	offered := limit.LabelTerms(ptr.Deref(m.platform.Monitoring, common.MonitoringSettings{}).Labels)
+	platformLabels := limit.LabelTerms(ptr.Deref(m.platform.Monitoring, common.MonitoringSettings{}).Labels)
 	named := limit.LabelTerms(ptr.Deref(m.spec.Monitoring, common.MonitoringSettings{}).Labels)
-	return slices.DeleteFunc(named, func(term string) bool { return slices.Contains(offered, term) })
+	return slices.DeleteFunc(named, func(term string) bool { return slices.Contains(platformLabels, term) })
 }
 
 // checkMonitoringLabels rejects labels that the platform does not allow in this namespace.

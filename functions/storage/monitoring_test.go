@@ -26,53 +26,53 @@ func alertsOf(t *testing.T, spec string) map[string]monitoringtest.Alert {
 // TestAlerts verifies severity, delay and action of alerts. Alerts on unavailable or unwritable data are critical.
 func TestAlerts(t *testing.T) {
 	const warning, critical = "warning", "critical"
-	asks := func(severity, wait string, asks ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: asks}
+	expect := func(severity, wait string, expect ...string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: severity, For: wait, Asks: expect}
 	}
 	finds := func(checks string) string { return `ceph_health_detail{name=~"` + checks + `"}` }
 	ceph := map[string]monitoringtest.Alert{
-		"CephUnknown":         asks(warning, "15m", "ceph_health_status"),
-		"CephError":           asks(critical, "5m", "ceph_health_status"),
-		"CephWarning":         asks(warning, "15m", "ceph_health_status"),
-		"CephDataUnreachable": asks(critical, "5m", finds("PG_AVAILABILITY")),
-		"CephDataDamaged":     asks(critical, "5m", finds("PG_DAMAGED|OSD_SCRUB_ERRORS|OBJECT_UNFOUND")),
-		"CephSlow":            asks(warning, "15m", finds("SLOW_OPS")),
-		"CephMonitorDown":     asks(warning, "15m", "ceph_mon_quorum_status"),
-		"CephQuorumAtRisk":    asks(critical, "15m", "ceph_mon_quorum_status"),
-		"CephDeviceDown":      asks(warning, "15m", "ceph_osd_up"),
-		"CephNodeDown":        asks(critical, "15m", finds("OSD_(HOST|RACK|ROW|ROOM|DATACENTER|ZONE|REGION)_DOWN")),
-		"CephFilling":         asks(warning, "15m", "ceph_cluster_total_used_raw_bytes", "ceph_cluster_total_bytes"),
-		"CephPoolFilling":     asks(warning, "15m", "ceph_pool_stored", "ceph_pool_quota_bytes", "ceph_pool_metadata"),
-		"CephNearFull":        asks(warning, "5m", finds("OSD_NEARFULL|OSD_BACKFILLFULL|POOL_NEAR_?FULL")),
-		"CephFull":            asks(critical, "1m", finds("OSD_FULL|POOL_FULL")),
+		"CephUnknown":         expect(warning, "15m", "ceph_health_status"),
+		"CephError":           expect(critical, "5m", "ceph_health_status"),
+		"CephWarning":         expect(warning, "15m", "ceph_health_status"),
+		"CephDataUnreachable": expect(critical, "5m", finds("PG_AVAILABILITY")),
+		"CephDataDamaged":     expect(critical, "5m", finds("PG_DAMAGED|OSD_SCRUB_ERRORS|OBJECT_UNFOUND")),
+		"CephSlow":            expect(warning, "15m", finds("SLOW_OPS")),
+		"CephMonitorDown":     expect(warning, "15m", "ceph_mon_quorum_status"),
+		"CephQuorumAtRisk":    expect(critical, "15m", "ceph_mon_quorum_status"),
+		"CephDeviceDown":      expect(warning, "15m", "ceph_osd_up"),
+		"CephNodeDown":        expect(critical, "15m", finds("OSD_(HOST|RACK|ROW|ROOM|DATACENTER|ZONE|REGION)_DOWN")),
+		"CephFilling":         expect(warning, "15m", "ceph_cluster_total_used_raw_bytes", "ceph_cluster_total_bytes"),
+		"CephPoolFilling":     expect(warning, "15m", "ceph_pool_stored", "ceph_pool_quota_bytes", "ceph_pool_metadata"),
+		"CephNearFull":        expect(warning, "5m", finds("OSD_NEARFULL|OSD_BACKFILLFULL|POOL_NEAR_?FULL")),
+		"CephFull":            expect(critical, "1m", finds("OSD_FULL|POOL_FULL")),
 	}
 	if diff := cmp.Diff(ceph, alertsOf(t, with("monitoring: {enabled: true}"))); diff != "" {
 		t.Errorf("Ceph (-want +got):\n%s", diff)
 	}
 	testProgramAlerts(t)
-	ceph["CephObjectStoreDown"] = asks(critical, "5m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-rgw-.+"}`)
-	ceph["CephObjectStoreCertificateExpiring"] = asks(
+	ceph["CephObjectStoreDown"] = expect(critical, "5m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-rgw-.+"}`)
+	ceph["CephObjectStoreCertificateExpiring"] = expect(
 		warning, "1h", `certmanager_certificate_expiration_timestamp_seconds{name=~"rook-ceph-rgw-.+|gateway-ca"}`,
 	)
 	if diff := cmp.Diff(ceph, alertsOf(t, with("monitoring: {enabled: true}, objectStores: [{name: objects}]"))); diff != "" {
 		t.Errorf("with an object store (-want +got):\n%s", diff)
 	}
-	ceph["CephFileServerDown"] = asks(critical, "5m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-nfs-.+"}`)
+	ceph["CephFileServerDown"] = expect(critical, "5m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-nfs-.+"}`)
 	if diff := cmp.Diff(ceph, alertsOf(t, with("monitoring: {enabled: true}, objectStores: [{name: objects}], filesystems: [{name: fs}], nfs: [{name: shares}]"))); diff != "" {
 		t.Errorf("with NFS (-want +got):\n%s", diff)
 	}
 	delete(ceph, "CephFileServerDown")
 	delete(ceph, "CephObjectStoreDown")
 	delete(ceph, "CephObjectStoreCertificateExpiring")
-	ceph["CephMirrorDown"] = asks(warning, "15m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-rbd-mirror-.+"}`)
+	ceph["CephMirrorDown"] = expect(warning, "15m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-rbd-mirror-.+"}`)
 	if diff := cmp.Diff(ceph, alertsOf(t, with("monitoring: {enabled: true}, "+copied))); diff != "" {
 		t.Errorf("with another cluster (-want +got):\n%s", diff)
 	}
 	somebodys := map[string]monitoringtest.Alert{
-		"CephUserRefused": asks(critical, "15m", `kube_deployment_status_replicas_available{deployment=~"check-.+"}`),
+		"CephUserRefused": expect(critical, "15m", `kube_deployment_status_replicas_available{deployment=~"check-.+"}`),
 	}
 	if diff := cmp.Diff(somebodys, alertsOf(t, "{"+externalCeph+", monitoring: {enabled: true}}")); diff != "" {
-		t.Errorf("of somebody else's (-want +got):\n%s", diff)
+		t.Errorf("of an external cluster (-want +got):\n%s", diff)
 	}
 }
 
@@ -83,9 +83,9 @@ func testProgramAlerts(t *testing.T) {
 		return monitoringtest.Alert{Severity: severity, For: wait, Asks: queries}
 	}
 	const warning, pods = "warning", `kube_pod_info{pod=~"rook-ceph-(mon|mgr|osd|mds|rgw)-.+"}`
-	node := func(left, all string) []string {
+	node := func(remaining, all string) []string {
 		const paths = `{mountpoint=~"/|/var|/var/lib|/var/lib/(cobaltcore|kubelet|containerd|rook).*"}`
-		return []string{pods, "node_filesystem_" + left + paths, "node_filesystem_" + all + paths, "node_uname_info"}
+		return []string{pods, "node_filesystem_" + remaining + paths, "node_filesystem_" + all + paths, "node_uname_info"}
 	}
 	want := map[string]monitoringtest.Alert{
 		"CephContainerRestarting": queries(warning, "5m", "kube_pod_container_status_restarts_total"),
@@ -111,25 +111,25 @@ const externalCeph = `external: {fsid: 5b1a1b1e-0000-4000-8000-000000000001, mon
 
 // TestMonitored verifies that the claim overrides the platform's Prometheus settings and labels.
 func TestMonitored(t *testing.T) {
-	const theirs = ", monitoring: {enabled: true, labels: {prometheus: platform}}"
+	const platformLabels = ", monitoring: {enabled: true, labels: {prometheus: platform}}"
 	for name, tc := range map[string]struct {
 		reason, spec, platform string
 		want                   map[string]string
 	}{
-		"Nobody":   {reason: "Nobody has one."},
-		"Platform": {"The platform has one.", "", theirs, map[string]string{"prometheus": "platform"}},
-		"Off":      {"The claim does without.", ", monitoring: {enabled: false}", theirs, nil},
-		"More":     {"And is told apart.", ", monitoring: {labels: {team: a}}", theirs, map[string]string{"prometheus": "platform", "team": "a"}},
+		"None":     {reason: "Monitoring is not configured."},
+		"Platform": {"The platform has one.", "", platformLabels, map[string]string{"prometheus": "platform"}},
+		"Off":      {"The claim does without.", ", monitoring: {enabled: false}", platformLabels, nil},
+		"More":     {"It has additional labels.", ", monitoring: {labels: {team: a}}", platformLabels, map[string]string{"prometheus": "platform", "team": "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world("{"+three+tc.spec+"}", "{domain: example.com"+tc.platform+", limits: ["+limittest.Everything+"]}")
+			w := newCluster("{"+three+tc.spec+"}", "{domain: example.com"+tc.platform+", limits: ["+limittest.Everything+"]}")
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
 			created := kind.Desired(t, w)
 			for _, resource := range []string{"alerts", "dashboard", "manager-monitor", "exporter-monitor"} {
 				if (created[resource] != nil) != (tc.want != nil) {
-					t.Fatalf("%s: %s is there: %t", tc.reason, resource, created[resource] != nil)
+					t.Fatalf("%s: %s exists: %t", tc.reason, resource, created[resource] != nil)
 				}
 				labels := (&unstructured.Unstructured{Object: created[resource]}).GetLabels()
 				for k, v := range tc.want {
@@ -144,7 +144,7 @@ func TestMonitored(t *testing.T) {
 
 // TestMonitoredLater verifies that an installation fires no alerts, and that an existing cluster stays monitored while it is not ready.
 func TestMonitoredLater(t *testing.T) {
-	w := world(with("monitoring: {enabled: true}"), open)
+	w := newCluster(with("monitoring: {enabled: true}"), open)
 	for range 9 {
 		if _, err := w.Call(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)
@@ -163,22 +163,22 @@ func TestMonitoredLater(t *testing.T) {
 	}
 	_ = w.Refresh(func(simulate.Step) {})
 	if !strings.HasPrefix(conditions(w)["ClusterReady"], "False") || kind.Desired(t, w)["alerts"] == nil {
-		t.Error("when the cluster is not ready any more, nobody is alerted to it")
+		t.Error("alerts are removed when the cluster is not ready any more")
 	}
 }
 
 // TestMonitoringLabels verifies that the platform limits the monitoring labels of claims.
 func TestMonitoringLabels(t *testing.T) {
-	const lets = `{name: some, namespaces: ["*"], storageNodes: ["*"], storageDevices: ["*"], storageNetworks: ["*"], monitoringLabels: ["team={namespace}"]}`
-	for name, tc := range map[string]struct{ reason, labels, field, words string }{
+	const permissive = `{name: some, namespaces: ["*"], storageNodes: ["*"], storageDevices: ["*"], storageNetworks: ["*"], monitoringLabels: ["team={namespace}"]}`
+	for name, tc := range map[string]struct{ reason, labels, field, message string }{
 		"Own":      {"It is left to it.", "{team: tenant-a}", "", ""},
 		"Platform": {"The platform has it anyway.", "{prometheus: platform}", "", ""},
 		"Other":    {"It would be looked at by others.", "{team: tenant-b}", "spec.monitoring.labels", `"team=tenant-b" is not in the monitoringLabels`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(with("monitoring: {enabled: true, labels: "+tc.labels+"}"),
-				"{domain: example.com, monitoring: {labels: {prometheus: platform}}, limits: ["+lets+"]}")
-			refused(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.words)
+			w := newCluster(with("monitoring: {enabled: true, labels: "+tc.labels+"}"),
+				"{domain: example.com, monitoring: {labels: {prometheus: platform}}, limits: ["+permissive+"]}")
+			wantError(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.message)
 		})
 	}
 }

@@ -54,7 +54,7 @@ func (m *model) findPulls() {
 // hasPullSecrets reports whether pull secrets are or have been copied.
 func (m *model) hasPullSecrets() bool {
 	return slices.ContainsFunc(m.pulls, func(s tenantsecret.Set) bool {
-		return len(s.Requests) > 0 || slices.ContainsFunc(m.seen.Names(), s.Has)
+		return len(s.Requests) > 0 || slices.ContainsFunc(m.observed.Names(), s.Has)
 	})
 }
 

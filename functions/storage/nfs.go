@@ -35,7 +35,7 @@ func (m *model) checkNFS() error {
 	for i, n := range m.spec.NFS {
 		field := fmt.Sprintf("spec.nfs[%d]", i)
 		if m.isExternal() {
-			errs = append(errs, invalid.Field(field, "whoever runs that Ceph cluster runs its servers; leave it out"))
+			errs = append(errs, invalid.Field(field, "NFS servers of an external Ceph cluster are run by its operator; remove it"))
 		}
 		if len(m.spec.Filesystems) == 0 && m.runsCeph() {
 			errs = append(errs, invalid.Field(field, "there is no file system that it could serve; name one in spec.filesystems"))

@@ -9,12 +9,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestNFSValidation: servers that would never run.
+// TestNFSValidation verifies that servers which could never run are rejected.
 func TestNFSValidation(t *testing.T) {
 	const files = "filesystems: [{name: files}], "
-	for name, tc := range map[string]struct{ reason, spec, field, words string }{
+	for name, tc := range map[string]struct{ reason, spec, field, message string }{
 		"Good":    {"A node for each, and one for the next.", with(files + "nfs: [{name: a}, {name: b}]"), "", ""},
-		"Nothing": {"There is nothing to serve.", with("nfs: [{name: a}]"), "spec.nfs[0]", "there is no file system"},
+		"Nothing": {"A file system is required.", with("nfs: [{name: a}]"), "spec.nfs[0]", "there is no file system"},
 		"Nodes": {
 			"Two would listen at one port.", with(files + "nfs: [{name: a, servers: 3}, {name: b}]"), "spec.nfs",
 			"3 nodes for 4 of them are too few by 2",
@@ -30,29 +30,29 @@ func TestNFSValidation(t *testing.T) {
 		},
 		"Pool": {"It is theirs.", with("pools: [{name: builtin-nfs}]"), "spec.pools[0].name", "as is one of servers of NFS"},
 		"Somebody's": {
-			"They are theirs to run.", "{" + externalCeph + ", nfs: [{name: a}]}", "spec.nfs[0]", "whoever runs that Ceph cluster",
+			"Its operator runs them.", "{" + externalCeph + ", nfs: [{name: a}]}", "spec.nfs[0]", "of an external Ceph cluster",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, tc.reason, world(tc.spec, open).Run(func(simulate.Step) {}), tc.field, tc.words)
+			wantError(t, tc.reason, newCluster(tc.spec, open).Run(func(simulate.Step) {}), tc.field, tc.message)
 		})
 	}
 }
 
-// TestServersInOtherCluster: two servers share a node only where each has an address of its own.
+// TestServersInOtherCluster verifies that two servers share a node only if each has its own address.
 func TestServersInOtherCluster(t *testing.T) {
 	for host, want := range map[string]string{"true": "required", "false": "preferred"} {
 		w := complete(t, with("network: {host: "+host+"}, filesystems: [{name: files}], nfs: [{name: a, servers: 2}]"))
 		spec, _ := kind.Desired(t, w)["nfs-servers-a"]["spec"].(map[string]any)
 		placement, _ := spec["server"].(map[string]any)["placement"].(map[string]any)
-		apart, _ := placement["podAntiAffinity"].(map[string]any)
-		if len(apart) != 1 || apart[want+"DuringSchedulingIgnoredDuringExecution"] == nil {
-			t.Errorf("with the nodes' network %s, another node is not %s: %v", host, want, apart)
+		antiAffinity, _ := placement["podAntiAffinity"].(map[string]any)
+		if len(antiAffinity) != 1 || antiAffinity[want+"DuringSchedulingIgnoredDuringExecution"] == nil {
+			t.Errorf("with the nodes' network %s, another node is not %s: %v", host, want, antiAffinity)
 		}
 	}
 }
 
-// TestNFS: the pool that says what is exported is kept as the claim says, and two sites have servers in both.
+// TestNFS verifies the pool of exports, and that a stretched cluster has servers in both zones.
 func TestNFS(t *testing.T) {
 	w := complete(t, with("failureDomain: osd, replicationFactor: 2, filesystems: [{name: files}], nfs: [{name: a, servers: 2}]"))
 	created := kind.Desired(t, w)
@@ -67,6 +67,6 @@ func TestNFS(t *testing.T) {
 	if diff := cmp.Diff([]any{map[string]any{"name": "a", "servers": []any{
 		"rook-ceph-nfs-a-a." + instance + ".svc", "rook-ceph-nfs-a-b." + instance + ".svc",
 	}}}, requested); diff != "" {
-		t.Errorf("what clients are told (-want +got):\n%s", diff)
+		t.Errorf("published access (-want +got):\n%s", diff)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestPlacementGroups: each pool has the properties that the claim says of it, and pools of metadata have those of nobody.
+// TestPlacementGroups verifies that pools have the properties in the claim, and that metadata pools have none of them.
 func TestPlacementGroups(t *testing.T) {
 	created := kind.Desired(t, complete(t, with("pools: [{name: volumes, bulk: true, minPlacementGroups: 64}, {name: images, bulk: false}, {name: vms}], "+
 		"filesystems: [{name: shares, dataPool: {bulk: true}}], objectStores: [{name: objects, dataPool: {minPlacementGroups: 32}}]")))
@@ -32,16 +32,17 @@ func TestPlacementGroups(t *testing.T) {
 	}
 }
 
-// TestPlacementGroupsRefused: more placement groups than OSDs may have are refused, because Rook would only log it.
-func TestPlacementGroupsRefused(t *testing.T) {
-	for name, tc := range map[string]struct{ reason, spec, words string }{
+// TestPlacementGroups_RejectsSettings verifies that more placement groups than the OSDs support are rejected, because Rook only logs an
+// error.
+func TestPlacementGroups_RejectsSettings(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, spec, message string }{
 		"all that there may be": {"Three OSDs have 250 each: 128 and 64 and 32 times three copies are 672.", with("pools: [{name: a, minPlacementGroups: 128}, {name: b, minPlacementGroups: 64}, {name: c, minPlacementGroups: 32}]"), ""},
 		"one too many":          {"256 times three copies are 768.", with("pools: [{name: a, minPlacementGroups: 256}]"), "are 768, and Ceph lets 3 devices have 750 (250 for each); lower them"},
 		"with files":            {"Data of files is in pools, too.", with("pools: [{name: a, minPlacementGroups: 128}], filesystems: [{name: f, dataPool: {minPlacementGroups: 128}}]"), "are 768"},
 		"devices unknown":       {"Others choose them.", `{deviceSelector: {pathFilter: "^/dev/disk"}, pools: [{name: a, minPlacementGroups: 32768}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, tc.reason, world(tc.spec, open).Run(func(simulate.Step) {}), map[bool]string{true: "spec.pools"}[tc.words != ""], tc.words)
+			wantError(t, tc.reason, newCluster(tc.spec, open).Run(func(simulate.Step) {}), map[bool]string{true: "spec.pools"}[tc.message != ""], tc.message)
 		})
 	}
 }

@@ -227,7 +227,7 @@ func (m *model) checkRemoved() error {
 			desired[userPrefix+c.prefixed(string(s.name))] = true
 		}
 	}
-	for _, name := range m.seen.Names() {
+	for _, name := range m.observed.Names() {
 		field := ""
 		for prefix, f := range map[string]string{
 			poolPrefix: "spec.pools", userPrefix: "spec.consumers", filesystemPrefix: "spec.filesystems", objectsPrefix: "spec.objectStores",
@@ -240,12 +240,12 @@ func (m *model) checkRemoved() error {
 		if field == "" || desired[name] {
 			continue
 		}
-		o, _ := m.seen.Get(name)
+		o, _ := m.observed.Get(name)
 		if o.Wrapper() == nil || o.Wrapper().OrphansOnDelete() {
 			continue
 		}
-		return invalid.Field(field, "%s would be deleted, with everything in it, since deletionPolicy is Delete; put it back, say Retain, and "+
-			"take it out when status.deletionPolicy says Retain, too: it is kept then, and whoever runs the platform deletes it", name)
+		return invalid.Field(field, "%s would be deleted with its data, because deletionPolicy is Delete; restore it, set deletionPolicy: "+
+			"Retain, and remove it once status.deletionPolicy is Retain: the pool is then retained until the platform team deletes it", name)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/c5c3/crossplane-cobaltcore/apis"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
@@ -19,8 +18,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
@@ -28,7 +27,7 @@ import (
 // New returns the function of XStorageCluster composite resources.
 func New() function.Runner {
 	return function.Kind[storagev1.StorageCluster, *model]{
-		Graph: graph, Requires: requires, Derive: derive, Target: place, Status: status,
+		Graph: graph, Rules: readiness.Rules, Requires: requires, Derive: derive, Target: place, Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{
 			{Type: "CephHealthy", Verdict: (*model).healthy}, {Type: "CapacitySuffices", Verdict: (*model).capacityCondition},
 			{Type: "ZonesIntact", Verdict: (*model).zonesIntact}, {Type: "MirroringHealthy", Verdict: (*model).mirroringHealthy},
@@ -92,7 +91,7 @@ var graph = compose.Graph[*model]{
 	{
 		Name: poolsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Enabled: (*model).runsCeph, Build: pools,
 	},
-	{Name: usersComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).makesUsers, Build: users},
+	{Name: usersComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).createsUsers, Build: users},
 	{
 		Name: classesComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).hasClasses,
 		Build: storageClasses,
@@ -157,7 +156,7 @@ type model struct {
 	image     string
 	// monitoring is the platform's configuration, overridden by the claim's.
 	monitoring common.Monitoring
-	// clientAccess is the access data of clients, as far as it is known. peerKnown reports whether the monitors are known.
+	// clientAccess is the available access data of clients. peerKnown reports whether it has the monitors.
 	clientAccess storagev1.Access
 	peerKnown    bool
 	// pulls are the image pull secrets of the claim and of the platform, pullSecrets their copies.
@@ -169,7 +168,7 @@ type model struct {
 	logins tenantsecret.Set
 	// peerSecrets have the token of the peer cluster, tokenSecrets the token of this one.
 	peerSecrets, tokenSecrets tenantsecret.Set
-	seen                      observe.State
+	observed                  observe.State
 }
 
 func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
@@ -180,10 +179,10 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	if err := admission.Check(in.Required); err != nil {
 		return nil, err
 	}
-	m := &model{claim: claimOf(in), spec: *in.XR.Spec.DeepCopy(), previous: in.XR.Status, platform: p, seen: in.Observed}
+	m := &model{claim: claimOf(in), spec: *in.XR.Spec.DeepCopy(), previous: in.XR.Status, platform: p, observed: in.Observed}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
-	if err := errors.Join(checkImplemented(&m.spec), m.checkLimits(), m.target(), m.checkMonitoringLabels(),
+	if err := errors.Join(m.checkDevices(), m.checkLimits(), m.target(), m.checkMonitoringLabels(),
 		m.checkArbiterNodes()); err != nil {
 		return nil, err
 	}
@@ -261,20 +260,13 @@ func setDefaults(s *storagev1.StorageClusterSpec) {
 	}
 }
 
-// checkImplemented rejects fields of the API that are not implemented. Admission rejects them, too; this check applies
-// when a different version of the XRD is installed.
-func checkImplemented(s *storagev1.StorageClusterSpec) error {
-	var errs []error
-	limit.Walk("spec", s, func(field string, _ any) {
-		if apis.IsUnimplemented("StorageCluster", field) {
-			errs = append(errs, invalid.Field(field, "this is not built yet in this version; leave it out"))
-		}
-	})
-	if (len(s.Nodes) > 0) == (s.DeviceSelector != nil) && s.External == nil {
-		errs = append(errs, invalid.Field("spec", "say where data is kept by nodes (nodes and devices by name) or by deviceSelector "+
-			"(devices by pattern)"))
+// checkDevices requires the devices of a cluster that is not external. Admission rejects such a claim, too.
+func (m *model) checkDevices() error {
+	if m.spec.External == nil && (len(m.spec.Nodes) > 0) == (m.spec.DeviceSelector != nil) {
+		return invalid.Field("spec", "set exactly one of nodes (nodes and devices by name), deviceSelector (devices by pattern) and "+
+			"external (an existing Ceph cluster)")
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // meta returns the metadata of an object.
@@ -316,7 +308,7 @@ func status(m *model, plan compose.Plan) any {
 
 // ceph returns the observed CephCluster.
 func (m *model) ceph() *observe.Object {
-	o, _ := m.seen.Get(clusterResource)
+	o, _ := m.observed.Get(clusterResource)
 	return o
 }
 
@@ -331,7 +323,7 @@ func (m *model) version() string {
 	return text
 }
 
-// found returns the first object of a requirement. Nil: there is none.
+// found returns the first object of a requirement, or nil.
 func found(required map[string][]*structpb.Struct, name string) *structpb.Struct {
 	if all := required[name]; len(all) > 0 {
 		return all[0]

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
@@ -23,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files again")
 
 var kind = servicetest.Kind{
-	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XStorageCluster"},
+	GroupVersionKind: storagev1.CompositeGroupVersionKind,
 	Runner:           New(), Name: "storage-x7d2f",
 	Cluster: func(w *simulate.Cluster) { around(w, open) },
 }
@@ -57,7 +56,7 @@ func parsed(text string) *structpb.Struct {
 	return s
 }
 
-func world(spec, platform string) *simulate.Cluster {
+func newCluster(spec, platform string) *simulate.Cluster {
 	w := &simulate.Cluster{Kinds: map[string]function.Runner{kind.GroupKind().String(): New()}}
 	w.XR = parsed("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: XStorageCluster, metadata: {name: storage-x7d2f}, spec: " + spec + "}")
 	around(w, platform)
@@ -66,7 +65,7 @@ func world(spec, platform string) *simulate.Cluster {
 
 func complete(t *testing.T, spec string) *simulate.Cluster {
 	t.Helper()
-	w := world(spec, open)
+	w := newCluster(spec, open)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +79,7 @@ func with(fields string) string { return "{" + three + ", " + fields + "}" }
 
 // TestValidation verifies that each invalid field is reported by its path.
 func TestValidation(t *testing.T) {
-	for name, tc := range map[string]struct{ reason, spec, field, words string }{
-		"Unbuilt": {"The API has it.", with("prysm: {enabled: true}"), "spec.prysm", "not built yet"},
+	for name, tc := range map[string]struct{ reason, spec, field, message string }{
 		"Monitors": {
 			"A node that is lost would take two along.", with("monitors: {count: 5}"), "spec.monitors.count", "there are 3 nodes for 5 of them",
 		},
@@ -93,19 +91,19 @@ func TestValidation(t *testing.T) {
 		"Enough": {"It starts.", with("osds: {resources: {limits: {memory: 1120Mi}}}"), "", ""},
 		"Copies": {
 			"Ceph would never find a place for the fourth.", with("replicationFactor: 4, pools: [{name: images}]"), "spec.pools[0]",
-			"4 copies need as many failure domains (host), and there are devices on 3 nodes",
+			"4 copies require as many failure domains (host), and devices are on 3 nodes",
 		},
 		"Class": {
 			"Devices of another class do not count.",
 			`{nodes: [{name: a, devices: [{name: sda, deviceClass: hdd}]}, {name: b, devices: [{name: sdb, deviceClass: ssd}]}], replicationFactor: 2, deviceClass: hdd}`,
-			"spec.pools[0]", "there are devices of class hdd on 1 node",
+			"spec.pools[0]", "devices of class hdd are on 1 node",
 		},
 		"Pieces": {
-			"Nor for the sixth piece.", with("objectStores: [{name: s3, dataPool: {erasureCoded: {dataChunks: 4, codingChunks: 2}}}]"),
-			"spec.objectStores[0].dataPool", "6 pieces need as many failure domains (host)",
+			"There is no place for the sixth piece.", with("objectStores: [{name: s3, dataPool: {erasureCoded: {dataChunks: 4, codingChunks: 2}}}]"),
+			"spec.objectStores[0].dataPool", "6 pieces require as many failure domains (host)",
 		},
 		"Devices": {
-			"A device is less than a node.", with("replicationFactor: 4, failureDomain: osd"), "spec.pools[0]", "there are devices on 3 devices",
+			"A device is less than a node.", with("replicationFactor: 4, failureDomain: osd"), "spec.pools[0]", "devices are on 3 devices",
 		},
 		"Stranger": {
 			"It may not use the cluster.", with("consumers: [{name: a, controlPlaneRef: {namespace: b, name: c}}]"),
@@ -137,27 +135,27 @@ func TestValidation(t *testing.T) {
 			`its pool would be called "fs-data"`,
 		},
 		"Way": {
-			"It is another device than it says.",
+			"The name has another device type.",
 			`{nodes: [{name: a, devices: [{name: disk/by-id/../../sda}]}], replicationFactor: 1, allowDataLoss: true}`,
 			"spec.nodes[0].devices[0].name", "is a way to a device",
 		},
-		"Nothing": {"Data is somewhere.", "{}", "spec", "say where data is kept"},
+		"Nothing": {"Devices are required.", "{}", "spec", "set exactly one of nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := world(tc.spec, open).Run(func(simulate.Step) {})
-			refused(t, tc.reason, err, tc.field, tc.words)
+			err := newCluster(tc.spec, open).Run(func(simulate.Step) {})
+			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
 }
 
-// refused fails unless the error begins with a field and contains the given text; without a field, no error is expected.
-func refused(t *testing.T, reason string, err error, field, words string) {
+// wantError fails unless the error begins with a field and contains the given text; without a field, no error is expected.
+func wantError(t *testing.T, reason string, err error, field, message string) {
 	t.Helper()
 	switch {
 	case field == "" && err != nil:
 		t.Errorf("%s\n%v", reason, err)
-	case field != "" && (!invalid.Is(err) || !strings.HasPrefix(err.Error(), field+": ") || !strings.Contains(err.Error(), words)):
-		t.Errorf("%s\nerror %v, want one about %s with %q", reason, err, field, words)
+	case field != "" && (!invalid.Is(err) || !strings.HasPrefix(err.Error(), field+": ") || !strings.Contains(err.Error(), message)):
+		t.Errorf("%s\nerror %v, want one about %s with %q", reason, err, field, message)
 	}
 }
 
@@ -174,7 +172,7 @@ func TestLimits(t *testing.T) {
 	selector := func(selector, labels string) string {
 		return fmt.Sprintf("{deviceSelector: %s, nodeSelector: %s, %s}", selector, labels, on)
 	}
-	for name, tc := range map[string]struct{ reason, limits, spec, field, words string }{
+	for name, tc := range map[string]struct{ reason, limits, spec, field, message string }{
 		"Own":       {reason: "A node and a device of storage.", limits: some, spec: node("s-1", "nvme0n1")},
 		"Path":      {reason: "A device by its path.", limits: some, spec: node("s-1", "/dev/disk/by-id/x")},
 		"Labels":    {reason: "Nodes with a label of the namespace.", limits: some, spec: selector(`{filter: "^nvme.*"}`, "{pool: tenant-a, rack: r}")},
@@ -184,15 +182,15 @@ func TestLimits(t *testing.T) {
 		"Pattern":   {"It would be every device.", some, selector(`{filter: "^nvme.|."}`, "{pool: tenant-a}"), "spec.deviceSelector.filter", "is not in"},
 		"All":       {"Every device.", some, selector(`{all: true}`, "{pool: tenant-a}"), "spec.deviceSelector.all", `"all devices" is not in`},
 		"Networks":  {"Control planes would reach anywhere.", some, "{nodes: [{name: s-1, devices: [{name: nvme0n1}]}], replicationFactor: 1, allowDataLoss: true}", "spec.network.publicCIDRs", `"any network" is not in`},
-		"Nobody":    {"No limit says it.", `{name: none, namespaces: ["*"]}`, node("s-1", "nvme0n1"), "spec.nodes[0].name", "no limit of the platform allows"},
+		"NoLimit":   {"No limit allows it.", `{name: none, namespaces: ["*"]}`, node("s-1", "nvme0n1"), "spec.nodes[0].name", "no limit of the platform allows"},
 		"Tolerates": {
 			"Every taint.", some, strings.Replace(node("s-1", "nvme0n1"), "nodes:", "tolerations: [{operator: Exists}], nodes:", 1),
 			"spec.tolerations", `"every taint" is not in the tolerations`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := world(tc.spec, "{domain: example.com, limits: ["+tc.limits+"]}").Run(func(simulate.Step) {})
-			refused(t, tc.reason, err, tc.field, tc.words)
+			err := newCluster(tc.spec, "{domain: example.com, limits: ["+tc.limits+"]}").Run(func(simulate.Step) {})
+			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
 }
@@ -230,7 +228,7 @@ func TestAccess(t *testing.T) {
 	delete(w.Observed, poolPrefix+"images")
 	rsp := New().Run(w.Request())
 	if diff := cmp.Diff(want, rsp.Composite.Object.At("status", "access").Map()); diff != "" {
-		t.Errorf("when nobody says anything (-want +got):\n%s", diff)
+		t.Errorf("without observed state (-want +got):\n%s", diff)
 	}
 }
 
@@ -268,7 +266,7 @@ func TestCaps(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", s.name, diff)
 		}
 		if got := s.caps(all[4:]); got != nil {
-			t.Errorf("%s may do %v where there is nothing for it", s.name, got)
+			t.Errorf("%s may do %v without need", s.name, got)
 		}
 	}
 }
@@ -278,12 +276,12 @@ func TestRemoved(t *testing.T) {
 	const both, one = "pools: [{name: images}, {name: volumes}]", "pools: [{name: images}]"
 	w := complete(t, with(both+", deletionPolicy: Delete"))
 	edit := func(spec string) error {
-		w.XR.Fields["spec"] = world(spec, open).XR.GetFields()["spec"]
+		w.XR.Fields["spec"] = newCluster(spec, open).XR.GetFields()["spec"]
 		_, _, err := New().Explain(w.Request())
 		return err
 	}
-	refused(t, "It would be deleted.", edit(with(one+", deletionPolicy: Delete")), "spec.pools", "pool-volumes would be deleted")
-	refused(t, "Its Object still deletes it.", edit(with(one)), "spec.pools", "pool-volumes would be deleted")
+	wantError(t, "It would be deleted.", edit(with(one+", deletionPolicy: Delete")), "spec.pools", "pool-volumes would be deleted")
+	wantError(t, "Its Object still deletes it.", edit(with(one)), "spec.pools", "pool-volumes would be deleted")
 	if err := edit(with(both)); err != nil {
 		t.Fatal(err)
 	}
@@ -294,33 +292,33 @@ func TestRemoved(t *testing.T) {
 		}
 		w.Observed[name] = o
 	}
-	refused(t, "It is kept.", edit(with(one)), "", "")
+	wantError(t, "It is kept.", edit(with(one)), "", "")
 }
 
 // TestOwnImage verifies that the claim may select an image of Ceph if a limit allows the complete image.
 func TestOwnImage(t *testing.T) {
-	for name, tc := range map[string]struct{ reason, fields, allowed, running, want, field, words string }{
+	for name, tc := range map[string]struct{ reason, fields, allowed, running, want, field, message string }{
 		"Tag":      {reason: "A version of the platform's image.", fields: "image: {tag: v19.2.4}", allowed: `"quay.io/ceph/ceph:v19.*"`, want: "quay.io/ceph/ceph:v19.2.4"},
-		"Digest":   {reason: "One that nobody can exchange.", fields: "image: {digest: sha256:" + digest + "}", allowed: `"quay.io/ceph/*"`, want: "quay.io/ceph/ceph@sha256:" + digest},
+		"Digest":   {reason: "A digest is immutable.", fields: "image: {digest: sha256:" + digest + "}", allowed: `"quay.io/ceph/*"`, want: "quay.io/ceph/ceph@sha256:" + digest},
 		"Registry": {reason: "A mirror.", fields: "images: {registry: r.example.com/m}", allowed: `"r.example.com/m/ceph/ceph:*"`, want: "r.example.com/m/ceph/ceph:v19.2.3"},
 		"Both": {
 			reason: "An image goes before a mirror.", fields: "images: {registry: r.example.com/m}, image: {repository: r.example.com/own, tag: v19.2.3}",
 			allowed: `"r.example.com/own:*"`, want: "r.example.com/own:v19.2.3",
 		},
 		"Same":     {reason: "The platform's own needs no word.", fields: "image: {tag: v19.2.3}", want: "quay.io/ceph/ceph:v19.2.3"},
-		"Nobody":   {reason: "It would have the nodes.", fields: "image: {tag: v19.2.4}", field: "spec.image", words: "no limit of the platform allows"},
-		"Other":    {reason: "A limit has others.", fields: "image: {repository: r.example.com/own}", allowed: `"quay.io/ceph/*"`, field: "spec.image", words: `"r.example.com/own:v19.2.3" is not in the storageImages`},
-		"Mirrored": {reason: "The same.", fields: "images: {registry: evil.example.com}", allowed: `"quay.io/*"`, field: "spec.images.registry", words: "is not in the storageImages"},
-		"Older":    {reason: "It could not read what is there.", fields: "image: {tag: v18.2.7}", allowed: `"*"`, running: "19.2.3-0", field: "spec.image.tag", words: "Ceph 19.2.3 runs"},
+		"Nobody":   {reason: "It would have the nodes.", fields: "image: {tag: v19.2.4}", field: "spec.image", message: "no limit of the platform allows"},
+		"Other":    {reason: "A limit has others.", fields: "image: {repository: r.example.com/own}", allowed: `"quay.io/ceph/*"`, field: "spec.image", message: `"r.example.com/own:v19.2.3" is not in the storageImages`},
+		"Mirrored": {reason: "The same.", fields: "images: {registry: evil.example.com}", allowed: `"quay.io/*"`, field: "spec.images.registry", message: "is not in the storageImages"},
+		"Older":    {reason: "It cannot read the data.", fields: "image: {tag: v18.2.7}", allowed: `"*"`, running: "19.2.3-0", field: "spec.image.tag", message: "Ceph 19.2.3 is running"},
 		"Newer":    {reason: "It is an upgrade.", fields: "image: {tag: v19.2.4}", allowed: `"*"`, running: "19.2.3-0", want: "quay.io/ceph/ceph:v19.2.4"},
-		"Running":  {reason: "A mirror of what runs.", fields: "images: {registry: r.example.com}", allowed: `"*"`, running: "20.2.0-0", want: "r.example.com/ceph/ceph:v20.2.0"},
+		"Running":  {reason: "A mirror of the running version.", fields: "images: {registry: r.example.com}", allowed: `"*"`, running: "20.2.0-0", want: "r.example.com/ceph/ceph:v20.2.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lets := `{name: some, namespaces: ["*"], storageNodes: ["*"], storageDevices: ["*"], storageNetworks: ["*"]}`
+			permissive := `{name: some, namespaces: ["*"], storageNodes: ["*"], storageDevices: ["*"], storageNetworks: ["*"]}`
 			if tc.allowed != "" {
-				lets = strings.Replace(lets, "storageNodes", "storageImages: ["+tc.allowed+"], storageNodes", 1)
+				permissive = strings.Replace(permissive, "storageNodes", "storageImages: ["+tc.allowed+"], storageNodes", 1)
 			}
-			w := world(with("pools: [{name: images}]"), "{domain: example.com, limits: ["+lets+"]}")
+			w := newCluster(with("pools: [{name: images}]"), "{domain: example.com, limits: ["+permissive+"]}")
 			if tc.running != "" {
 				w.Reports = func(kind, _ string) map[string]any {
 					if kind != "CephCluster" {
@@ -334,9 +332,9 @@ func TestOwnImage(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			w.XR.Fields["spec"] = world(with("pools: [{name: images}], "+tc.fields), open).XR.GetFields()["spec"]
+			w.XR.Fields["spec"] = newCluster(with("pools: [{name: images}], "+tc.fields), open).XR.GetFields()["spec"]
 			_, _, err := New().Explain(w.Request())
-			refused(t, tc.reason, err, tc.field, tc.words)
+			wantError(t, tc.reason, err, tc.field, tc.message)
 			if tc.field != "" {
 				return
 			}
@@ -354,14 +352,14 @@ const digest = "0000000000000000000000000000000000000000000000000000000000000000
 // TestImage verifies that the platform or this version selects the image, and that a running version is never replaced by an older one.
 func TestImage(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, platform, running, want string }{
-		"Ours":     {"Nobody says anything.", "", "", "quay.io/ceph/ceph:v19.2.3"},
-		"Newer":    {"What runs is newer.", "", "20.2.0-0", "quay.io/ceph/ceph:v20.2.0"},
-		"Older":    {"What runs is older.", "", "18.2.7-0", "quay.io/ceph/ceph:v19.2.3"},
+		"Ours":     {"No version is observed.", "", "", "quay.io/ceph/ceph:v19.2.3"},
+		"Newer":    {"The running version is newer.", "", "20.2.0-0", "quay.io/ceph/ceph:v20.2.0"},
+		"Older":    {"The running version is older.", "", "18.2.7-0", "quay.io/ceph/ceph:v19.2.3"},
 		"Mirror":   {"A mirror.", ", images: {registry: r.example.com/m}", "20.2.0-0", "r.example.com/m/ceph/ceph:v20.2.0"},
 		"Platform": {"The platform team knows.", ", thirdPartyImages: {ceph: {tag: v19.2.1}}", "19.2.3-0", "quay.io/ceph/ceph:v19.2.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(with("pools: [{name: images}]"), "{domain: example.com"+tc.platform+", limits: ["+limittest.Everything+"]}")
+			w := newCluster(with("pools: [{name: images}]"), "{domain: example.com"+tc.platform+", limits: ["+limittest.Everything+"]}")
 			if tc.running != "" {
 				w.Reports = func(kind, _ string) map[string]any {
 					if kind != "CephCluster" {

@@ -42,15 +42,15 @@ func (m *model) checkClasses() error {
 		field := p.field + ".storageClass"
 		switch {
 		case m.isExternal():
-			errs = append(errs, invalid.Field(field, "Rook makes users for it only of a Ceph cluster that it runs; leave it out"))
+			errs = append(errs, invalid.Field(field, "Rook creates CSI users only in Ceph clusters that it runs; remove it"))
 		case p.Application != blockDevices:
-			errs = append(errs, invalid.Field(field, "Kubernetes keeps volumes in pools of application rbd; leave it out"))
+			errs = append(errs, invalid.Field(field, "volumes of Kubernetes require a pool of application rbd; remove it"))
 		case p.Purpose != "":
 			errs = append(errs, invalid.Field(field, "users of OpenStack write in this pool, which is for %s; name another pool, without purpose",
 				p.Purpose))
 		case m.csi() == nil:
-			errs = append(errs, invalid.Field(field, "the platform runs no CSI drivers for it; leave it out, or ask the platform team for them "+
-				"(rook.csi of the PlatformConfig)"))
+			errs = append(errs, invalid.Field(field, "the platform has no CSI driver for it; remove it, or ask the platform team to install the "+
+				"driver (rook.csi of the PlatformConfig)"))
 		}
 	}
 	return errors.Join(errs...)
@@ -62,7 +62,7 @@ func storageClasses(m *model) ([]compose.Stage, error) {
 	driver := rook.BlockDriver(cmp.Or(m.csi().DriverNamePrefix, operator))
 	var stage compose.Stage
 	for _, p := range m.classed() {
-		o, _ := m.seen.Get(classPrefix + p.name)
+		o, _ := m.observed.Get(classPrefix + p.name)
 		meta := m.meta(p.name)
 		meta.Name = m.className(p)
 		// StorageClasses are immutable, and volumes stay with their driver.

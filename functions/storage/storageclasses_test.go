@@ -9,12 +9,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestStorageClassesValidation: volumes that nobody would make, and pools in which others write.
+// TestStorageClassesValidation verifies that a StorageClass without a driver, and pools with other users, are rejected.
 func TestStorageClassesValidation(t *testing.T) {
 	without := strings.Replace(open, ", csi: {}", "", 1)
-	for name, tc := range map[string]struct{ reason, spec, platform, field, words string }{
-		"Good":    {"Nobody else writes in it.", with("pools: [{name: pvcs, storageClass: {}}]"), open, "", ""},
-		"Drivers": {"Nobody would make volumes.", with("pools: [{name: pvcs, storageClass: {}}]"), without, "spec.pools[0].storageClass", "the platform runs no CSI drivers"},
+	for name, tc := range map[string]struct{ reason, spec, platform, field, message string }{
+		"Good":    {"The pool has no other user.", with("pools: [{name: pvcs, storageClass: {}}]"), open, "", ""},
+		"Drivers": {"The driver is missing.", with("pools: [{name: pvcs, storageClass: {}}]"), without, "spec.pools[0].storageClass", "the platform has no CSI driver"},
 		"Purpose": {
 			"Cinder would see volumes of Kubernetes, and could delete them.", with("pools: [{name: volumes, storageClass: {}}]"), open,
 			"spec.pools[0].storageClass", "users of OpenStack write in this pool, which is for volumes",
@@ -22,16 +22,17 @@ func TestStorageClassesValidation(t *testing.T) {
 		"Objects": {"It has no block devices.", with("pools: [{name: a, application: rgw, storageClass: {}}]"), open, "spec.pools[0].storageClass", "of application rbd"},
 		"Somebody's": {
 			"Rook makes no users there.", "{" + strings.Replace(externalCeph, "{name: images}", "{name: images}, {name: a, storageClass: {}}", 1) + "}", open,
-			"spec.pools[1].storageClass", "only of a Ceph cluster that it runs",
+			"spec.pools[1].storageClass", "only in Ceph clusters that it runs",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, tc.reason, world(tc.spec, tc.platform).Run(func(simulate.Step) {}), tc.field, tc.words)
+			wantError(t, tc.reason, newCluster(tc.spec, tc.platform).Run(func(simulate.Step) {}), tc.field, tc.message)
 		})
 	}
 }
 
-// TestClasses: each pool has its own, under a name that nobody else has, in the cluster of the nodes, and its driver stays.
+// TestClasses verifies that each pool has its own StorageClass with a unique name, in the nodes' cluster, and that its driver is not
+// changed.
 func TestClasses(t *testing.T) {
 	const instance, pools = "tenant-a-storage-72da48a0ed7f612b5eac", "pools: [{name: pvcs, storageClass: {}}, {name: scratch, storageClass: {reclaimPolicy: Delete}}]"
 	w := complete(t, with(pools))
@@ -46,14 +47,14 @@ func TestClasses(t *testing.T) {
 	}
 	want := []any{map[string]any{"pool": "pvcs", "name": instance + "-pvcs"}, map[string]any{"pool": "scratch", "name": instance + "-scratch"}}
 	if diff := cmp.Diff(want, New().Run(w.Request()).Composite.Object.At("status", "storageClasses").List()); diff != "" {
-		t.Errorf("what a person is told (-want +got):\n%s", diff)
+		t.Errorf("status (-want +got):\n%s", diff)
 	}
 	around(w, strings.Replace(open, "csi: {}", "csi: {driverNamePrefix: other}", 1))
 	if got := kind.Desired(t, w)[classPrefix+"pvcs"]["provisioner"]; got != "rook.rbd.csi.ceph.com" {
-		t.Errorf("the driver of volumes that are there becomes %v", got)
+		t.Errorf("the driver of existing volumes changes to %v", got)
 	}
 	if got := kind.Desired(t, func() *simulate.Cluster {
-		w := world(with(pools), strings.Replace(open, "csi: {}", "csi: {driverNamePrefix: other}", 1))
+		w := newCluster(with(pools), strings.Replace(open, "csi: {}", "csi: {driverNamePrefix: other}", 1))
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,7 @@ func objectStores(m *model) ([]compose.Stage, error) {
 		store := compose.Resource{Name: objectsPrefix + o.Name, Retain: true, Object: rook.ObjectStore(m.meta(o.Name), rook.Store{
 			Metadata: m.metadata(r), Data: m.redundancy(r), Gateways: o.Gateways, Certificate: name, Resources: o.Resources,
 			Placement: m.across("rook-ceph-rgw", "rook_object_store", o.Name), Keystone: m.login(o),
-			KeystoneRemoved: m.keystoneWasEnabled(o.Name),
+			KeystoneRemoved: m.keystoneRemoved(o.Name),
 		})}
 		if o.Keystone != nil {
 			store.After = []string{m.logins.Resource(keystonePrefix + o.Name)}

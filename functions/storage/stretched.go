@@ -66,8 +66,8 @@ func (m *model) checkArbiterNodes() error {
 	if s == nil {
 		return nil
 	}
-	terms := append(limit.LabelTerms(m.spec.NodeSelector), zoneLabel+"="+string(s.Arbiter.Zone))
-	return storageNodes.CheckAny(limit.In(m.platform.Limits, m.claim.Namespace), m.claim.Namespace, "spec.stretched.arbiter.zone", terms)
+	labels := append(limit.LabelTerms(m.spec.NodeSelector), zoneLabel+"="+string(s.Arbiter.Zone))
+	return storageNodes.CheckAny(limit.In(m.platform.Limits, m.claim.Namespace), m.claim.Namespace, "spec.stretched.arbiter.zone", labels)
 }
 
 // across spreads pods of a file system or an object store over both zones, so that some remain if a zone is lost.
@@ -104,8 +104,8 @@ func (m *model) zoneCapacity(r rook.Redundancy) int64 {
 	r.FailureDomain = r.Within
 	least := int64(-1)
 	for _, z := range m.spec.Stretched.Zones {
-		if fits := holds(domains(m.inZone(z), r, true), copiesInZone); least < 0 || fits < least {
-			least = fits
+		if capacityLimit := holds(domains(m.inZone(z), r, true), copiesInZone); least < 0 || capacityLimit < least {
+			least = capacityLimit
 		}
 	}
 	return least
@@ -117,32 +117,33 @@ func (m *model) checkStretched() error {
 		return m.checkNoZones()
 	}
 	if s := m.spec.Stretched; len(s.Zones) != 2 || s.Arbiter.Zone == "" { //nolint:mnd // the schema requires it, too
-		return invalid.Field("spec.stretched", "name two zones that hold data, and a third for the arbiter (arbiter.zone)")
+		return invalid.Field("spec.stretched", "set two zones that hold data, and a third for the arbiter (arbiter.zone)")
 	}
 	var errs []error
 	refuse := func(field, format string, args ...any) { errs = append(errs, invalid.Field(field, format, args...)) }
 	if m.spec.ReplicationFactor != stretchCopies {
-		refuse("spec.replicationFactor", "stretched needs 4: two copies in each of two zones")
+		refuse("spec.replicationFactor", "must be 4 with stretched: two copies in each of two zones")
 	}
 	if d := m.spec.FailureDomain; d != hostDomain && d != osdDomain {
-		refuse("spec.failureDomain", "with stretched this is what the two copies of a zone do not share, host or osd, and not %s", d)
+		refuse("spec.failureDomain", "with stretched, failureDomain must be host or osd, not %s", d)
 	}
 	if monitors, _ := m.daemons(); monitors != 5 && monitors != 3 {
-		refuse("spec.monitors.count", "stretched needs 5 monitors, two in each zone and the arbiter, or 3 at least, and not %d", monitors)
+		refuse("spec.monitors.count", "must be 5 or 3 with stretched, not %d: two or one in each zone and the arbiter", monitors)
 	}
 	if slices.Contains(m.spec.Stretched.Zones, m.spec.Stretched.Arbiter.Zone) {
-		refuse("spec.stretched.arbiter.zone", "the arbiter would fail along with zone %s; name a third one", m.spec.Stretched.Arbiter.Zone)
+		refuse("spec.stretched.arbiter.zone", "must differ from zone %s, with which the arbiter would fail; set a third zone",
+			m.spec.Stretched.Arbiter.Zone)
 	}
 	if m.spec.DeviceClass != "" {
-		refuse("spec.deviceClass", "in stretch mode all pools have the same rule, which takes every device; leave it out, and name devices "+
+		refuse("spec.deviceClass", "in stretch mode all pools use the same CRUSH rule and all devices; remove it, and select devices "+
 			"of one class")
 	}
 	m.forEachRedundancy(func(field string, r storagev1.Redundancy) {
 		switch {
 		case r.ErasureCoded != nil || r.Replicated != nil && r.Replicated.Size != stretchCopies:
-			refuse(field, "stretched needs pools that are replicated with size 4: Ceph refuses others in stretch mode")
+			refuse(field, "must be replicated with size 4: Ceph rejects other pools in stretch mode")
 		case r.DeviceClass != "" || r.FailureDomain != "":
-			refuse(field, "in stretch mode all pools have the same rule; leave deviceClass and failureDomain out")
+			refuse(field, "in stretch mode all pools use the same CRUSH rule; remove deviceClass and failureDomain")
 		}
 	})
 	return errors.Join(append(errs, m.checkZones()...)...)
@@ -165,8 +166,8 @@ func (m *model) forEachRedundancy(f func(field string, r storagev1.Redundancy)) 
 func (m *model) checkNoZones() error {
 	for i, n := range m.spec.Nodes {
 		if n.Zone != "" {
-			return invalid.Field(fmt.Sprintf("spec.nodes[%d].zone", i), "nothing is made of it without stretched: Ceph knows zones by labels of "+
-				"nodes; leave it out")
+			return invalid.Field(fmt.Sprintf("spec.nodes[%d].zone", i), "requires stretched: without it, Ceph reads zones from labels of "+
+				"nodes; remove it")
 		}
 	}
 	return nil
@@ -181,8 +182,8 @@ func (m *model) checkZones() []error {
 	s := m.spec.Stretched
 	for i, n := range m.spec.Nodes {
 		if !slices.Contains(s.Zones, n.Zone) {
-			errs = append(errs, invalid.Field(fmt.Sprintf("spec.nodes[%d].zone", i), "a node that keeps data is in one of the two zones %s and "+
-				"%s; say which", s.Zones[0], s.Zones[1]))
+			errs = append(errs, invalid.Field(fmt.Sprintf("spec.nodes[%d].zone", i), "every storage node must be in zone %s or "+
+				"%s; set its zone", s.Zones[0], s.Zones[1]))
 		}
 	}
 	if len(errs) > 0 {
@@ -195,12 +196,12 @@ func (m *model) checkZones() []error {
 	for _, z := range s.Zones {
 		nodes := m.inZone(z)
 		if retained := len(domains(nodes, r, false)); retained < copiesInZone {
-			errs = append(errs, invalid.Field("spec.nodes", "zone %s holds two copies, which do not share a failure domain (%s), and has %s; name "+
-				"more there", z, r.Within, countNoun(retained, map[string]string{hostDomain: "node", osdDomain: "device"}[r.Within])))
+			errs = append(errs, invalid.Field("spec.nodes", "zone %s holds two copies, which do not share a failure domain (%s), and has %s; add "+
+				"more", z, r.Within, countNoun(retained, map[string]string{hostDomain: "node", osdDomain: "device"}[r.Within])))
 		}
 		if desired := int(monitors-1) / len(s.Zones); len(nodes) < desired {
-			errs = append(errs, invalid.Field("spec.monitors.count", "a node has one monitor, and zone %s has %s for %d of them; name more nodes "+
-				"there, or want 3 monitors", z, countNoun(len(nodes), "node"), desired))
+			errs = append(errs, invalid.Field("spec.monitors.count", "a node runs one monitor, and zone %s has %s for %d monitors; add nodes, "+
+				"or set 3 monitors", z, countNoun(len(nodes), "node"), desired))
 		}
 		sum := int64(0)
 		for _, size := range domains(nodes, r, true) {
@@ -209,8 +210,8 @@ func (m *model) checkZones() []error {
 		sizes = append(sizes, sum)
 	}
 	if sizes[0] > 0 && sizes[1] > 0 && sizes[0] != sizes[1] {
-		errs = append(errs, invalid.Field("spec.nodes", "devices of zone %s have %s, and those of zone %s %s: Ceph takes two zones for one "+
-			"cluster only if they weigh the same", s.Zones[0], amount(sizes[0]), s.Zones[1], amount(sizes[1])))
+		errs = append(errs, invalid.Field("spec.nodes", "zone %s has %s of devices and zone %s has %s: stretch mode requires "+
+			"equal capacity in both zones", s.Zones[0], amount(sizes[0]), s.Zones[1], amount(sizes[1])))
 	}
 	return errs
 }
@@ -259,16 +260,16 @@ func (m *model) zonesIntact() ready.Result {
 		return strings.Join(requested, "; ")
 	}
 	if requested := found(degradedZones, zoneDown); requested != "" {
-		return ready.Wait("ZoneDown", "one of the zones %s and %s is away; data is read and written in the other one, which must not be lost as "+
-			"well: bring it back (%s)", m.spec.Stretched.Zones[0], m.spec.Stretched.Zones[1], requested)
+		return ready.Wait("ZoneDown", "one of the zones %s and %s is down; data is available in the other zone "+
+			"only; restore the zone (%s)", m.spec.Stretched.Zones[0], m.spec.Stretched.Zones[1], requested)
 	}
 	if requested := found(recoveringZones); requested != "" {
-		return ready.Wait("Recovering", "the zone that was away gets what it has missed; until then the other one must not be lost (%s)",
-			requested)
+		return ready.Wait("Recovering", "the zone is resynchronizing; until that completes, only the other zone has all "+
+			"data (%s)", requested)
 	}
 	if requested := found(monitorDown); requested != "" {
-		return ready.Wait("MonitorDown", "a monitor is away: if it is the arbiter in zone %s, nobody reads or writes when a zone is lost "+
-			"as well; bring it back (%s)", m.spec.Stretched.Arbiter.Zone, requested)
+		return ready.Wait("MonitorDown", "a monitor is down: if it is the arbiter in zone %s, the loss of a zone stops all reads and writes "+
+			"until it is restored (%s)", m.spec.Stretched.Arbiter.Zone, requested)
 	}
-	return ready.Result{Ready: true, Reason: "Intact", Message: "both zones and the arbiter are there"}
+	return ready.Result{Ready: true, Reason: "Intact", Message: "both zones and the arbiter are available"}
 }

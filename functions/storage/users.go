@@ -97,7 +97,7 @@ func uuid(instance, user string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-func (m *model) makesUsers() bool {
+func (m *model) createsUsers() bool {
 	return m.runsCeph() && slices.ContainsFunc(m.consumers, func(c consumer) bool { return len(m.usersOf(&c)) > 0 })
 }
 

@@ -67,7 +67,7 @@ func (m *model) checkMonitorAddresses() error {
 		return nil
 	}
 	var errs []error
-	seen := map[string]int{}
+	positions := map[string]int{}
 	for i, a := range m.spec.External.Monitors {
 		field := fmt.Sprintf("spec.external.monitors[%d]", i)
 		for _, address := range monitorAddresses(string(a)) {
@@ -76,17 +76,17 @@ func (m *model) checkMonitorAddresses() error {
 					"[v2:10.0.0.1:3300,v1:10.0.0.1:6789]", err))
 				break
 			}
-			if j, twice := seen[address]; twice {
+			if j, duplicate := positions[address]; duplicate {
 				errs = append(errs, invalid.Field(field, "%s is the address of monitors[%d] already; name each monitor once", address, j))
 				break
 			}
-			seen[address] = i
+			positions[address] = i
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// monitorAddresses returns the addresses of one monitor. Brackets around them, which are not those of an IPv6 address, join several.
+// monitorAddresses returns the addresses of one monitor. Brackets around them, which do not belong to an IPv6 address, join several.
 func monitorAddresses(text string) []string {
 	inner, listed := strings.CutPrefix(text, "[v")
 	inner, closed := strings.CutSuffix(inner, "]")
@@ -161,7 +161,7 @@ func (m *model) checkSnapshotSchedules() error {
 		intervals := map[int]string{}
 		for j, s := range p.Mirroring.SnapshotSchedules {
 			minutes := minutesOf(s.Interval)
-			if other, twice := intervals[minutes]; twice {
+			if other, duplicate := intervals[minutes]; duplicate {
 				errs = append(errs, invalid.Field(fmt.Sprintf("spec.pools[%d].mirroring.snapshotSchedules[%d].interval", i, j),
 					"%s and %s are the same "+
 						"interval, of which Ceph keeps one; remove one of them", s.Interval, other))

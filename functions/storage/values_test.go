@@ -14,27 +14,27 @@ func TestValues(t *testing.T) {
 	const address = "; write the address as ceph mon dump prints it, such as [v2:10.0.0.1:3300,v1:10.0.0.1:6789]"
 	for name, tc := range map[string]struct{ reason, spec, want string }{
 		"nothing":          {reason: "Defaults are accepted.", spec: "{}"},
-		"devices":          {reason: "Each has its own.", spec: "{nodes: [{name: a, devices: [{name: sda}, {name: /dev/sdb}]}, {name: b, devices: [{name: sda}]}]}"},
+		"devices":          {reason: "Each node has its own devices.", spec: "{nodes: [{name: a, devices: [{name: sda}, {name: /dev/sdb}]}, {name: b, devices: [{name: sda}]}]}"},
 		"device twice":     {"sda is /dev/sda.", "{nodes: [{name: a, devices: [{name: sda}, {name: sdb}, {name: /dev/sda}]}]}", "spec.nodes[0].devices[2].name: /dev/sda is the device of devices[0] already; remove one of them"},
 		"partition":        {"An OSD takes the disk.", "{nodes: [{name: a, devices: [{name: sda}, {name: sda2}]}]}", "spec.nodes[0].devices[1].name: sda2 and devices[0] (sda) are a disk and a partition of it, and an OSD takes a whole device; remove one of them"},
-		"partition first":  {"So in the other order.", "{nodes: [{name: a, devices: [{name: nvme0n1p1}, {name: /dev/nvme0n1}]}]}", "spec.nodes[0].devices[1].name: /dev/nvme0n1 and devices[0] (nvme0n1p1) are a disk and a partition of it, and an OSD takes a whole device; remove one of them"},
-		"partition by ID":  {"Links say it in words.", "{nodes: [{name: a, devices: [{name: /dev/disk/by-id/wwn-0x5}, {name: /dev/disk/by-id/wwn-0x5-part1}]}]}", "spec.nodes[0].devices[1].name: /dev/disk/by-id/wwn-0x5-part1 and devices[0] (/dev/disk/by-id/wwn-0x5) are a disk and a partition of it, and an OSD takes a whole device; remove one of them"},
+		"partition first":  {"The order does not matter.", "{nodes: [{name: a, devices: [{name: nvme0n1p1}, {name: /dev/nvme0n1}]}]}", "spec.nodes[0].devices[1].name: /dev/nvme0n1 and devices[0] (nvme0n1p1) are a disk and a partition of it, and an OSD takes a whole device; remove one of them"},
+		"partition by ID":  {"The names are links.", "{nodes: [{name: a, devices: [{name: /dev/disk/by-id/wwn-0x5}, {name: /dev/disk/by-id/wwn-0x5-part1}]}]}", "spec.nodes[0].devices[1].name: /dev/disk/by-id/wwn-0x5-part1 and devices[0] (/dev/disk/by-id/wwn-0x5) are a disk and a partition of it, and an OSD takes a whole device; remove one of them"},
 		"partitions":       {reason: "Each may be a device.", spec: "{nodes: [{name: a, devices: [{name: sda1}, {name: sda2}, {name: nvme0n1p1}, {name: nvme0n1p2}]}]}"},
-		"disks alike":      {reason: "Their names begin alike.", spec: "{nodes: [{name: a, devices: [{name: sda}, {name: sdaa}, {name: nvme0n1}, {name: nvme0n10}, {name: /dev/disk/by-id/wwn-0x5}, {name: /dev/disk/by-id/wwn-0x51}]}]}"},
+		"disks alike":      {reason: "Their names have a common prefix.", spec: "{nodes: [{name: a, devices: [{name: sda}, {name: sdaa}, {name: nvme0n1}, {name: nvme0n10}, {name: /dev/disk/by-id/wwn-0x5}, {name: /dev/disk/by-id/wwn-0x51}]}]}"},
 		"patterns":         {reason: "Rook compiles them.", spec: "{deviceSelector: {filter: '^nvme[0-9]n1$'}}"},
 		"broken filter":    {"Rook does not compile it.", "{deviceSelector: {filter: 'nvme[0-9'}}", "spec.deviceSelector.filter: is not a regular expression of Go: missing closing ]: `[0-9`; correct it, or use nodes to name devices"},
 		"lookahead":        {"Go has none.", "{deviceSelector: {pathFilter: '(?!sda)'}}", "spec.deviceSelector.pathFilter: is not a regular expression of Go: invalid or unsupported Perl syntax: `(?!`; correct it, or use nodes to name devices"},
-		"monitors":         {reason: "In every form.", spec: "{external: {monitors: ['[v2:10.0.0.1:3300,v1:10.0.0.1:6789]', '10.0.0.2:6789', '10.0.0.3', 'mon.example.com', 'v2:[fd00::1]:3300', '[fd00::2]', 'mon.example.com:3300']}}"},
+		"monitors":         {reason: "All address formats are accepted.", spec: "{external: {monitors: ['[v2:10.0.0.1:3300,v1:10.0.0.1:6789]', '10.0.0.2:6789', '10.0.0.3', 'mon.example.com', 'v2:[fd00::1]:3300', '[fd00::2]', 'mon.example.com:3300']}}"},
 		"port of monitor":  {"Ports end at 65535.", "{external: {monitors: ['[v2:10.0.0.1:3300,v1:10.0.0.1:67890]']}}", "spec.external.monitors[0]: there is no port 67890; give one from 1 to 65535" + address},
 		"no port":          {"A version needs one.", "{external: {monitors: ['v2:mon']}}", "spec.external.monitors[0]: \"mon\" must be host:port" + address},
 		"monitor twice":    {"One would be missing.", "{external: {monitors: ['10.0.0.1:6789', '10.0.0.2:6789', '10.0.0.1:6789']}}", "spec.external.monitors[2]: 10.0.0.1:6789 is the address of monitors[0] already; name each monitor once"},
-		"networks":         {reason: "Of one family.", spec: "{network: {host: true, publicCIDRs: [10.0.0.0/24, 10.0.1.0/24], clusterCIDRs: [10.1.0.0/24]}}"},
-		"networks of IPv6": {reason: "Of the other family.", spec: "{network: {host: true, publicCIDRs: ['fd00::/64'], clusterCIDRs: ['fd01::/64']}}"},
+		"networks":         {reason: "All are IPv4 networks.", spec: "{network: {host: true, publicCIDRs: [10.0.0.0/24, 10.0.1.0/24], clusterCIDRs: [10.1.0.0/24]}}"},
+		"networks of IPv6": {reason: "All are IPv6 networks.", spec: "{network: {host: true, publicCIDRs: ['fd00::/64'], clusterCIDRs: ['fd01::/64']}}"},
 		"two families":     {"Daemons listen at one.", "{network: {host: true, publicCIDRs: [10.0.0.0/24], clusterCIDRs: ['fd01::/64']}}", "spec.network.clusterCIDRs[0]: fd01::/64 and 10.0.0.0/24 must be of one family: daemons listen at IPv4 or at IPv6; remove one of them"},
 		"schedules":        {reason: "They differ.", spec: "{pools: [{name: a, mirroring: {snapshotSchedules: [{interval: 1h}, {interval: 1d}, {interval: 90m}]}}, {name: b, mirroring: {snapshotSchedules: [{interval: 1h}]}}]}"},
 		"interval twice":   {"Ceph keeps one.", "{pools: [{name: a, mirroring: {snapshotSchedules: [{interval: 1d}, {interval: 24h}]}}]}", "spec.pools[0].mirroring.snapshotSchedules[1].interval: 24h and 1d are the same interval, of which Ceph keeps one; remove one of them"},
 		"memory": {
-			"None starts with so little.",
+			"The daemons cannot start with less.",
 			"{monitors: {resources: {limits: {memory: 8Mi}}}, managers: {resources: {limits: {memory: 8Mi}}}, osds: {resources: {limits: {memory: 1119Mi}}}, mirroring: {resources: {limits: {memory: 8Mi}}}, " +
 				"filesystems: [{name: a, resources: {limits: {memory: 8Mi}}}], objectStores: [{name: a, resources: {limits: {memory: 8Mi}}}], nfs: [{name: a, resources: {limits: {memory: 8Mi}}}]}",
 			"spec.monitors.resources.limits.memory: must be at least 256Mi for a Ceph monitor, not 8Mi: the monitor's store needs as much; set 256Mi or more, or remove the field\n" +
@@ -66,8 +66,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestValuesOfNothing checks that parts that the schema reports elsewhere cause no failure.
-func TestValuesOfNothing(t *testing.T) {
+// TestEmptyValues verifies that missing values, which the schema rejects, cause no failure.
+func TestEmptyValues(t *testing.T) {
 	m := &model{spec: storagev1.StorageClusterSpec{
 		Network: &storagev1.Network{PublicCIDRs: []common.CIDR{"a"}},
 		Pools:   []storagev1.Pool{{Mirroring: &storagev1.PoolMirroring{SnapshotSchedules: []storagev1.SnapshotSchedule{{}}}}},

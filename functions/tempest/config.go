@@ -56,7 +56,7 @@ const (
 
 // A testedService is a service that Tempest supports.
 type testedService struct {
-	// available is the option of [service_available], group the option group of its endpoint. Empty: there is none.
+	// available is the option of [service_available], group the option group of its endpoint. Empty: the service has none.
 	available, group string
 	// modules are regular expressions of the prefixes of its tests' names. Empty: it has no tests.
 	modules string
@@ -80,7 +80,7 @@ var scoped = map[tempestv1.Type]string{
 	tempestv1.TypeNetwork: "neutron", tempestv1.TypeVolume: "cinder", tempestv1.TypeKeyManager: "barbican",
 }
 
-// smoke matches the tests that run by default: those with the attribute smoke.
+// smoke matches the tests that run by default, which have the attribute smoke.
 const smoke = `\[.*\bsmoke\b.*\]`
 
 // settings are the script's settings in addition to tempest.conf.
@@ -111,8 +111,8 @@ func (m *model) extraFiles() (map[string]string, error) {
 	return map[string]string{confFile: conf, excludeFile: excluded, scriptFile: runScript, settingsFile: string(requested) + "\n"}, nil
 }
 
-// there reports whether the cloud has a service.
-func (m *model) there(t tempestv1.Type) bool {
+// hasService reports whether the cloud has a service.
+func (m *model) hasService(t tempestv1.Type) bool {
 	return slices.ContainsFunc(m.spec.Services, func(s tempestv1.Service) bool { return s.Type == t })
 }
 
@@ -124,7 +124,7 @@ func (m *model) options() oslo.Config {
 		oslo.DefaultGroup:  {"log_file": workFolder + "/tempest.log", "resource_name_prefix": prefix},
 		"oslo_concurrency": {"lock_path": workFolder + "/locks"},
 		"auth": {
-			"use_dynamic_credentials": true, "create_isolated_networks": m.there(tempestv1.TypeNetwork),
+			"use_dynamic_credentials": true, "create_isolated_networks": m.hasService(tempestv1.TypeNetwork),
 			"admin_username": adminUser, "admin_project_name": adminProject,
 			"admin_user_domain_name": common.DefaultDomain, "admin_project_domain_name": common.DefaultDomain,
 		},
@@ -145,9 +145,9 @@ func (m *model) options() oslo.Config {
 	}
 	for t, s := range subjects {
 		if s.available != "" {
-			out["service_available"][s.available] = m.there(t)
+			out["service_available"][s.available] = m.hasService(t)
 		}
-		if s.group != "" && m.there(t) {
+		if s.group != "" && m.hasService(t) {
 			out[s.group] = oslo.Options{"endpoint_type": internal}
 		}
 	}
@@ -166,17 +166,17 @@ func (m *model) features(out oslo.Config) {
 	}
 	// All our services enforce the scope of tokens and the current default policies, which is oslo.policy's default.
 	for t, service := range scoped {
-		if m.there(t) {
+		if m.hasService(t) {
 			set("enforce_scope", oslo.Options{service: true})
 		}
 	}
 	// By default, Tempest only runs the tests of an API's first microversion.
 	for _, t := range []tempestv1.Type{tempestv1.TypePlacement, tempestv1.TypeCompute, tempestv1.TypeVolume, tempestv1.TypeKeyManager} {
-		if m.there(t) {
+		if m.hasService(t) {
 			set(subjects[t].group, oslo.Options{"max_microversion": "latest"})
 		}
 	}
-	if m.there(tempestv1.TypeCompute) {
+	if m.hasService(tempestv1.TypeCompute) {
 		set("compute-feature-enabled", oslo.Options{
 			// Nova may also resize a server on its current node.
 			"resize": true,
@@ -184,26 +184,26 @@ func (m *model) features(out oslo.Config) {
 			"shelve_migrate": true, "stable_rescue": true,
 			// Nova derives a valid host name from each server name.
 			"hostname_fqdn_sanitization":   true,
-			"volume_backed_live_migration": m.there(tempestv1.TypeVolume),
+			"volume_backed_live_migration": m.hasService(tempestv1.TypeVolume),
 			"vnc_console":                  m.spec.Features.VNC,
 			// Barbican stores the keys of encrypted volumes.
-			"attach_encrypted_volume": m.there(tempestv1.TypeVolume) && m.there(tempestv1.TypeKeyManager),
+			"attach_encrypted_volume": m.hasService(tempestv1.TypeVolume) && m.hasService(tempestv1.TypeKeyManager),
 		})
-		if m.there(tempestv1.TypeVolume) {
+		if m.hasService(tempestv1.TypeVolume) {
 			set("volume-feature-enabled", oslo.Options{
-				"extend_attached_volume": true, "extend_attached_encrypted_volume": m.there(tempestv1.TypeKeyManager),
+				"extend_attached_volume": true, "extend_attached_encrypted_volume": m.hasService(tempestv1.TypeKeyManager),
 			})
 		}
 	}
-	if m.there(tempestv1.TypeVolume) {
+	if m.hasService(tempestv1.TypeVolume) {
 		// All our drivers support reverting a volume, or Cinder does it with a copy.
 		set("volume-feature-enabled", oslo.Options{"volume_revert": true})
 	}
-	if m.there(tempestv1.TypeImage) {
+	if m.hasService(tempestv1.TypeImage) {
 		set("image", oslo.Options{"image_caching_enabled": m.spec.Features.ImageCache})
 		set("image-feature-enabled", oslo.Options{"image_conversion": m.spec.Features.ConvertTo != ""})
 	}
-	if m.there(tempestv1.TypeNetwork) {
+	if m.hasService(tempestv1.TypeNetwork) {
 		set("network-feature-enabled", oslo.Options{"ipv6_subnet_attributes": true})
 		// A test creates a network with a larger MTU than Neutron allows.
 		set("neutron_plugin_options", oslo.Options{
@@ -211,12 +211,12 @@ func (m *model) features(out oslo.Config) {
 			"max_mtu": cmp.Or(ptr.Deref(m.spec.Features.MTU, 0), network.DefaultMTU),
 		})
 	}
-	if m.there(tempestv1.TypeKeyManager) {
+	if m.hasService(tempestv1.TypeKeyManager) {
 		set("key_manager", oslo.Options{"region": m.spec.Region})
 		// Images need not be signed.
 		set("image_signature_verification", oslo.Options{"enforced": false})
 	}
-	if m.there(tempestv1.TypeOrchestration) {
+	if m.hasService(tempestv1.TypeOrchestration) {
 		// The plugin creates no users. Passwords are in the environment.
 		set(heatGroup, oslo.Options{
 			"auth_url": string(m.spec.Identity.InternalURL), "region": m.spec.Region,
@@ -238,8 +238,8 @@ func (m *model) include() (string, error) {
 	}
 	var modules []string
 	for i, t := range tested {
-		if !m.there(tempestv1.Type(t)) {
-			return "", invalid.Field(fmt.Sprintf("spec.tests.services[%d]", i), "there is no service %s in this cloud; leave it out", t)
+		if !m.hasService(tempestv1.Type(t)) {
+			return "", invalid.Field(fmt.Sprintf("spec.tests.services[%d]", i), "service %s is not enabled in this cloud; remove it", t)
 		}
 		if s := subjects[tempestv1.Type(t)].modules; s != "" {
 			modules = append(modules, s)
@@ -252,8 +252,8 @@ func (m *model) include() (string, error) {
 	return fmt.Sprintf("^(?=%s)(?=.*(?:%s))", strings.Join(modules, "|"), strings.ReplaceAll(named, " ", `\x20`)), nil
 }
 
-// reaches returns egress to the services, by the ports of their internal addresses.
-func (m *model) reaches() (workload.Flow, error) {
+// servicesEgress returns egress to the services, by the ports of their internal addresses.
+func (m *model) servicesEgress() (workload.Flow, error) {
 	flow := workload.Flow{}
 	for i, s := range m.spec.Services {
 		port, err := workload.PortOf(string(s.InternalURL))

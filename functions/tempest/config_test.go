@@ -37,25 +37,25 @@ func of(t testing.TB, spec string) (*model, error) {
 	return derive(in)
 }
 
-// TestChosen: which tests run. Python's expressions look ahead, and Go's do not, so that the two conditions are asked one by one.
+// TestChosen verifies the selection of tests. Go's regular expressions have no lookahead, so both conditions are matched separately.
 func TestChosen(t *testing.T) {
 	const (
-		smoke  = "tempest.api.identity.v3.test_users.UsersTest.test_create[id-1,smoke]"
-		plain  = "tempest.api.identity.v3.test_users.UsersTest.test_list[id-2]"
-		image  = "tempest.api.image.v2.test_images.ImagesTest.test_create[id-3,smoke]"
-		nova   = "tempest.api.compute.test_servers.ServersTest.test_create[id-4,smoke]"
-		smokes = "tempest.api.image.v2.test_images.ImagesTest.test_smokescreen[id-5]"
+		smoke    = "tempest.api.identity.v3.test_users.UsersTest.test_create[id-1,smoke]"
+		unmarked = "tempest.api.identity.v3.test_users.UsersTest.test_list[id-2]"
+		image    = "tempest.api.image.v2.test_images.ImagesTest.test_create[id-3,smoke]"
+		nova     = "tempest.api.compute.test_servers.ServersTest.test_create[id-4,smoke]"
+		smokes   = "tempest.api.image.v2.test_images.ImagesTest.test_smokescreen[id-5]"
 	)
-	all := []string{smoke, plain, image, nova, smokes}
+	all := []string{smoke, unmarked, image, nova, smokes}
 	for name, tc := range map[string]struct {
 		reason, spec string
 		want         []string
 	}{
-		"Nothing":  {"Smoke tests of what there is, and no test that is only called so.", "{}", []string{smoke, image}},
-		"Services": {"Of those that are named.", "tests: {services: [image]}", []string{image}},
-		"Names":    {"All that are called so, whatever they are marked as.", `tests: {includeRegex: "test_(list|smoke)"}`, []string{plain, smokes}},
-		"Begin":    {"A name's own beginning is one.", `tests: {includeRegex: "^tempest.api.identity"}`, []string{smoke, plain}},
-		"Either":   {"Each of several.", `tests: {services: [identity], includeRegex: "test_list|test_create"}`, []string{smoke, plain}},
+		"Nothing":  {"Smoke tests of the cloud's services; the name of a test alone does not select it.", "{}", []string{smoke, image}},
+		"Services": {"Tests of the listed services.", "tests: {services: [image]}", []string{image}},
+		"Names":    {"All tests with matching names, regardless of attributes.", `tests: {includeRegex: "test_(list|smoke)"}`, []string{unmarked, smokes}},
+		"Begin":    {"A name's own beginning is one.", `tests: {includeRegex: "^tempest.api.identity"}`, []string{smoke, unmarked}},
+		"Either":   {"Each of several.", `tests: {services: [identity], includeRegex: "test_list|test_create"}`, []string{smoke, unmarked}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := of(t, tc.spec)
@@ -83,7 +83,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestValidation: what a cloud does not have is not tested, and an address that leads nowhere lets no policy be made.
+// TestValidation verifies that tests of missing services are rejected, and that an invalid address composes no policy.
 func TestValidation(t *testing.T) {
 	for spec, field := range map[string]string{
 		`tests: {services: [identity, compute]}`:                "spec.tests.services[1]",
@@ -97,7 +97,7 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// TestPassed: the condition repeats what the report says, and says when there is none yet.
+// TestPassed verifies that the condition repeats the report, and is unset without a report.
 func TestPassed(t *testing.T) {
 	m, err := of(t, "schedule: 5 4 * * *")
 	if err != nil {
@@ -108,7 +108,7 @@ func TestPassed(t *testing.T) {
 	}
 }
 
-// TestEgress: tests reach the services' ports, each once, and nothing else.
+// TestEgress verifies that tests may connect only to the ports of the services, each listed once.
 func TestEgress(t *testing.T) {
 	m, err := of(t, `services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:5000"}]`)
 	if err != nil {
@@ -119,7 +119,7 @@ func TestEgress(t *testing.T) {
 	}
 }
 
-// TestSubjects: every service of the API is one that Tempest knows, and every one that can be tested has tests.
+// TestSubjects verifies that Tempest supports every service of the API, and that every testable service has tests.
 func TestSubjects(t *testing.T) {
 	for _, known := range slices.Sorted(maps.Keys(subjects)) {
 		if s := subjects[known]; s.modules == "" && known != tempestv1.TypePlacement {
@@ -128,7 +128,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// TestOptions_Features holds that tests of features that a cloud has are not skipped, and those of features that it lacks are.
+// TestOptions_Features verifies that tests of the cloud's features are not skipped, and that tests of missing features are.
 func TestOptions_Features(t *testing.T) {
 	const all = `services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:9292"},
   {type: placement, internalURL: "https://p:8778"}, {type: compute, internalURL: "https://n:8774/v2.1"},
@@ -152,7 +152,7 @@ func TestOptions_Features(t *testing.T) {
 			"image-feature-enabled image_conversion": "false", "neutron_plugin_options max_mtu": "1500",
 			"neutron_plugin_options provider_vlans": "[]",
 		}},
-		"ordered features": {"What a claim orders, and no API reports.", all + `
+		"ordered features": {"Features of the claim that no API reports.", all + `
 features: {networkTypes: [geneve, vlan], vlanNetworks: [physnet1], mtu: 9000, vnc: true, imageCache: true, convertTo: raw}`, map[string]string{
 			"compute-feature-enabled vnc_console": "true", "image image_caching_enabled": "true", "image-feature-enabled image_conversion": "true",
 			"neutron_plugin_options available_type_drivers": "[geneve vlan]", "neutron_plugin_options provider_vlans": "[physnet1]",
@@ -190,7 +190,7 @@ features: {networkTypes: [geneve, vlan], vlanNetworks: [physnet1], mtu: 9000, vn
 	}
 }
 
-// TestPasswords holds that the tests of Heat, which read options of their own, log in by the same password, where there is a Heat.
+// TestPasswords verifies that the tests of Heat, which have separate options, use the same password, if there is a Heat.
 func TestPasswords(t *testing.T) {
 	for spec, want := range map[string][]string{
 		"{}": {"OS_AUTH__ADMIN_PASSWORD"},
@@ -215,7 +215,7 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// TestPod_Authority holds that clients which ignore tempest.conf verify services by the authority of Keystone's reference, too.
+// TestPod_Authority verifies that clients which ignore tempest.conf also verify services with the authority of Keystone's reference.
 func TestPod_Authority(t *testing.T) {
 	m, err := of(t, "{}")
 	if err != nil {

@@ -92,7 +92,7 @@ func (m *model) alerts() ([]compose.Stage, error) {
 	return service.SingleObjectComponent("alerts", monitoring.Rules(m.meta(m.name), m.spec.Monitoring, monitoring.Alert{
 		Name: "TempestNotRun", Severity: monitoring.Warning, For: "1h",
 		Expr:    fmt.Sprintf("time() - kube_cronjob_next_schedule_time{namespace=%q,cronjob=%q} > 3600", m.namespace, m.name),
-		Summary: "A run of Tempest should have begun more than an hour ago.",
-		Action:  "Look at the CronJob's events: a run before it may not have ended, or it is suspended.",
+		Summary: "A Tempest run is overdue by more than one hour.",
+		Action:  "Check the events of the CronJob: a previous run may not have ended, or it is suspended.",
 	})), nil
 }

@@ -81,7 +81,7 @@ class Heat:
     def __init__(self, folder): self.file, self.lingers = folder / "stacks", folder / "lingers"
     def _words(self): return self.file.read_text().split() if self.file.exists() else []
     def stacks(self):
-        if self.lingers.exists():  # one word for each list that still has what is deleted
+        if self.lingers.exists():  # one word for each list that still has a deleted object
             words = self.lingers.read_text().split()
             self.lingers.write_text(" ".join(words[1:]))
             if not words: return []
@@ -183,11 +183,11 @@ func TestScript(t *testing.T) {
 		ok            bool
 	}{
 		"Passed": {
-			"What is left out is no failure.", "echo success a; echo success b; echo skip c",
+			"A skipped test is not a failure.", "echo success a; echo success b; echo skip c",
 			map[string]any{"passed": 2.0, "failed": 0.0, "skipped": 1.0, "failures": []any{}, "problem": ""}, true,
 		},
 		"Failed": {
-			"Tempest says so, too.", "echo success a; echo fail b; exit 1",
+			"Tempest also exits with an error.", "echo success a; echo fail b; exit 1",
 			map[string]any{"passed": 1.0, "failed": 1.0, "skipped": 0.0, "failures": []any{"b"}, "problem": ""}, false,
 		},
 		"Lost": {
@@ -195,7 +195,7 @@ func TestScript(t *testing.T) {
 			map[string]any{"passed": 0.0, "failed": 1.0, "skipped": 0.0, "failures": []any{"a"}, "problem": ""}, false,
 		},
 		"None": {
-			"No test is called so, or Tempest says in words why it has none.", "echo ImportError; exit 1",
+			"No test matches, or Tempest prints the reason.", "echo ImportError; exit 1",
 			map[string]any{
 				"passed": 0.0, "failed": 0.0, "skipped": 0.0, "failures": []any{},
 				"problem": "no test is called as tests.services, tests.includeRegex and tests.excludeRegex say; " +
@@ -219,10 +219,10 @@ func TestScript(t *testing.T) {
 				t.Errorf("it ran %s", called)
 			}
 			if requested := strings.Contains(string(out), "\nImportError\n"); requested != strings.Contains(tc.tests, "ImportError") {
-				t.Errorf("%s\nits log says why: %v\n%s", tc.reason, requested, out)
+				t.Errorf("%s\nits log has the reason: %v\n%s", tc.reason, requested, out)
 			}
 			if strings.Contains(string(out), "secret") {
-				t.Errorf("it tells a password:\n%s", out)
+				t.Errorf("it prints a password:\n%s", out)
 			}
 		})
 	}
@@ -296,22 +296,22 @@ func TestScriptLogins(t *testing.T) {
 		ok        bool
 	}{
 		"Project": {
-			"A project that its description marks, and its users: those without a role, too, since a run may have been killed before it.",
+			"A project with the marker in its description, and its users, including users without a role, because a run may have been killed earlier.",
 			project + "-project-admin@project=" + project + "@project=other " + project + "-project somebody@project=" + project,
 			project + ":" + project + "-desc", "",
 			[3]string{"somebody@project=" + project}, true,
 		},
 		"Undescribed": {
-			"A name alone is no mark, for a project as little as for the users that are called like it.",
+			"A name alone does not mark a project or its users.",
 			project + "-project@project=" + project, project + " " + project + "2:ours " + project + "3:" + project + "-desc", "",
 			[3]string{project + "-project@project=" + project, project + " " + project + "2:ours " + project + "3:" + project + "-desc"}, true,
 		},
 		"Unnumbered": {
-			"Nor is a description.", "", "tempest:tempest-desc tempest-nightly:tempest-nightly-desc tempest-a-0:tempest-a-0-desc tempest-a-1-b:tempest-a-1-b-desc", "",
+			"A description without a number does not mark it.", "", "tempest:tempest-desc tempest-nightly:tempest-nightly-desc tempest-a-0:tempest-a-0-desc tempest-a-1-b:tempest-a-1-b-desc", "",
 			[3]string{"", "tempest:tempest-desc tempest-nightly:tempest-nightly-desc tempest-a-0:tempest-a-0-desc tempest-a-1-b:tempest-a-1-b-desc"}, true,
 		},
 		"Elsewhere": {
-			"A user who works elsewhere is not that project's, whatever he is called.",
+			"A user with roles in another project does not belong to the project, regardless of the name.",
 			project + "-project@project=other " + project + "-projects@project=" + project + " " + project + "-domain@domain=" + project,
 			project + ":" + project + "-desc", "",
 			[3]string{
@@ -411,7 +411,7 @@ func TestScriptFinds(t *testing.T) {
 		"minimal_image_ref = guest", "minimal_instance_type = small", "fixed_network_name = c5c3-tempest-stacks",
 	} {
 		if !strings.Contains(requested, want+"\n") {
-			t.Errorf("tests are not told %q:\n%s", want, requested)
+			t.Errorf("tests are not configured with %q:\n%s", want, requested)
 		}
 	}
 }
@@ -436,7 +436,7 @@ func TestScript_Stores(t *testing.T) {
 		}
 		lines := strings.Split(text(t, folder, "excluded"), "\n")
 		if got := slices.Contains(lines, copies); got != want {
-			t.Errorf("with stores %q the test is left out: %v, want %v", stores, got, want)
+			t.Errorf("with stores %q the test is skipped: %v, want %v", stores, got, want)
 		}
 		for line := range strings.Lines(excluded) {
 			if line = strings.TrimSpace(line); !slices.Contains(lines, line) {

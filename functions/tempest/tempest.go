@@ -16,12 +16,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // New returns the function of Tempest composite resources.
 func New() function.Runner {
 	return function.Kind[tempestv1.Tempest, *model]{
-		Graph: graph, Derive: derive, Target: place, Status: status,
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: place, Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{{Type: tempestv1.TestsPassed, Verdict: (*model).passed}},
 	}
 }
@@ -73,7 +74,7 @@ func derive(in function.Input[tempestv1.Tempest]) (*model, error) {
 	if m.image, err = release.ImageFor(tempestv1.ServiceName, r, o); err != nil {
 		return nil, invalid.Field("spec.image", "%s", err)
 	}
-	if m.flow, err = m.reaches(); err != nil {
+	if m.flow, err = m.servicesEgress(); err != nil {
 		return nil, err
 	}
 	if m.files, err = m.extraFiles(); err != nil {

@@ -21,7 +21,7 @@ func (m *model) secret() string { return m.sub("user") }
 // read separate options.
 func (m *model) passwords() []corev1.EnvVar {
 	out := []corev1.EnvVar{workload.SecretEnv(oslo.MustEnvName("auth", "admin_password"), m.secret(), secret.PasswordKey)}
-	if m.there(tempestv1.TypeOrchestration) {
+	if m.hasService(tempestv1.TypeOrchestration) {
 		for _, option := range []string{"password", "admin_password"} {
 			out = append(out, workload.SecretEnv(oslo.MustEnvName(heatGroup, option), m.secret(), secret.PasswordKey))
 		}

@@ -44,7 +44,7 @@ func TestDeletionOfPools(t *testing.T) {
 		message        = "3 virtual machines are on nodes of the pool; to delete the claim, move them"
 		has            = "status: {conditions: [{type: Ready, status: 'True'}, {type: NoVirtualMachines, status: 'False', message: '" + message + "'}]}"
 		unknown        = "status: {conditions: [{type: NoVirtualMachines, status: Unknown, message: A fatal error occurred.}]}"
-		unknownMessage = "nobody knows whether virtual machines are on nodes of the pool, since it cannot be composed"
+		unknownMessage = "it is unknown whether virtual machines are on nodes of the pool, because it cannot be composed"
 	)
 	consent := func(is string) string { return "spec: {allowDeletionWithVirtualMachines: " + is + "}\n" }
 	cases := map[string]struct{ reason, claim, user, group, want string }{

@@ -6,18 +6,18 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
-	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
@@ -64,13 +64,9 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	files["generated/admission.yaml"] = append([]byte(header), data...)
-	for _, folder := range apis.Folders() {
-		data, err := apis.Definition(folder)
-		if err != nil {
+	for _, k := range kindregistry.WithForm(kindregistry.CustomResource) {
+		if files["crds/"+k.Folder+".yaml"], err = apis.Definition(k.Folder); err != nil {
 			return nil, err
-		}
-		if bytes.Contains(data, []byte("\nkind: CustomResourceDefinition\n")) {
-			files["crds/"+folder+".yaml"] = data
 		}
 	}
 	return files, nil
@@ -126,23 +122,19 @@ type resources struct {
 	Resources []string `json:"resources"`
 }
 
-// composable returns the kinds that have a function. Other kinds may be defined, but cannot be claimed yet.
+// composable returns the kinds that have a function, by folder.
 func composable() (kindsFile, error) {
 	var out kindsFile
-	for _, folder := range apis.Folders() {
-		data, err := apis.Definition(folder)
+	composites := kindregistry.Composites()
+	slices.SortFunc(composites, func(a, b kindregistry.Kind) int { return strings.Compare(a.Folder, b.Folder) })
+	for _, k := range composites {
+		data, err := apis.Definition(k.Folder)
 		if err != nil {
 			return out, err
-		}
-		if !bytes.Contains(data, []byte("\nkind: CompositeResourceDefinition\n")) {
-			continue
 		}
 		xrd, err := schema.ParseXRD(data)
 		if err != nil {
 			return out, err
-		}
-		if kinds.Runners()[xrd.Spec.Names.Kind+"."+xrd.Spec.Group] == nil {
-			continue
 		}
 		out.Composites = add(out.Composites, xrd.Spec.Group, xrd.Spec.Names)
 		if xrd.Spec.ClaimNames != nil {

@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // reasons are the composed objects of every API group, which justify the permission to create them.
@@ -42,8 +43,8 @@ var reasons = map[string]string{
 // granted reports whether Crossplane grants itself permissions on a kind: on Usages by its own ClusterRole, on composite resources, claims
 // and Objects by its RBAC manager. All of them are in the management cluster.
 func granted(k schema.GroupKind) bool {
-	rule, _ := ready.For(k)
-	return k.Group == "protection.crossplane.io" || k.Group == "crossplane.c5c3.io" || rule.Composite
+	rule, _ := readiness.Rules.For(k)
+	return k.Group == "protection.crossplane.io" || k.Group == common.GroupVersion.Group || rule.Composite
 }
 
 // inObjects are the kinds that are composed as Objects wherever they live, because they are cluster-scoped or outlive their
@@ -113,7 +114,7 @@ type rule struct {
 // administrators have it implicitly.
 var mark = rule{
 	"Namespaces of control planes are marked as such; the admission policy cobaltcore-namespaces checks this permission.",
-	rbacv1.PolicyRule{APIGroups: []string{"crossplane.c5c3.io"}, Resources: []string{"instances"}, Verbs: []string{"mark"}},
+	rbacv1.PolicyRule{APIGroups: []string{common.GroupVersion.Group}, Resources: []string{"instances"}, Verbs: []string{"mark"}},
 }
 
 // compose returns Crossplane's permissions: on objects that it composes directly, and on required resources of Compositions.
@@ -121,7 +122,7 @@ func compose() ([]rule, error) {
 	rules, err := ordered(func(k schema.GroupKind) bool { return !inObjects[k] })
 	return append(rules, rule{
 		"Compositions read the platform's settings, which only users write.",
-		rbacv1.PolicyRule{APIGroups: []string{"crossplane.c5c3.io"}, Resources: []string{"platformconfigs"}, Verbs: read},
+		rbacv1.PolicyRule{APIGroups: []string{common.GroupVersion.Group}, Resources: []string{"platformconfigs"}, Verbs: read},
 	}, rule{
 		"Compositions check that the admission policies are installed; otherwise nothing is composed.",
 		rbacv1.PolicyRule{
@@ -143,11 +144,11 @@ func workloads() ([]rule, error) {
 	return append(rules, mark), err
 }
 
-// ordered returns the permissions for the selected kinds of internal/engine/ready, one rule for each API group. It returns an error for a
+// ordered returns the permissions for the selected kinds of internal/readiness, one rule for each API group. It returns an error for a
 // group without an entry in reasons.
 func ordered(choose func(schema.GroupKind) bool) ([]rule, error) {
 	groups := map[string][]string{}
-	for _, k := range ready.Kinds() {
+	for _, k := range readiness.Rules.Kinds() {
 		if !granted(k) && !chosen[k] && choose(k) {
 			groups[k.Group] = append(groups[k.Group], plural(k))
 		}

@@ -128,29 +128,35 @@ func TestGenerateIdempotent(t *testing.T) {
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("two runs differ:\n%s", diff)
 	}
-	for _, file := range []string{"README.md", "docs/images/preview.svg", "docs/reference/README.md", "docs/reference/sizes.md", "docs/reference/versions.md"} {
+	for _, file := range []string{"README.md", "docs/graph.md", "docs/images/preview.svg", "docs/reference/README.md", "docs/reference/sizes.md", "docs/reference/versions.md"} {
 		if a[file] == "" {
 			t.Errorf("%s is missing or empty", file)
 		}
 	}
 }
 
-// generated runs the generator on a folder that has the README alone, and returns every file in it.
+// generated runs the generator on a folder that has only the pages with marked blocks, and returns every file in it.
 func generated(t *testing.T) map[string]string {
 	t.Helper()
 	root := t.TempDir()
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "README.md"), readme, 0o600); err != nil {
-		t.Fatal(err)
+	for _, page := range []string{"README.md", "docs/graph.md"} {
+		data, err := os.ReadFile(filepath.Join("../..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(root, page)
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := generate(os.DirFS("../.."), root); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]string{}
-	err = fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -9,20 +9,19 @@ import (
 	"slices"
 	"strings"
 
-	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
-	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
-	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
-// claimTypes are the Go types of the kinds for which portals generate forms. The order of their fields is the order in the form, because
-// the schema of a CustomResourceDefinition has no order.
-var claimTypes = map[string]reflect.Type{
-	"ControlPlaneCluster": reflect.TypeFor[controlplanev1.ControlPlaneClusterSpec](),
-	"HypervisorCluster":   reflect.TypeFor[hypervisorv1.HypervisorClusterSpec](),
-	"KeystoneService":     reflect.TypeFor[keystoneservicev1.KeystoneServiceSpec](),
-	"StorageCluster":      reflect.TypeFor[storagev1.StorageClusterSpec](),
-}
+// claimTypes are the Go types of the specs for which portals generate forms, by claim. The order of their fields is the order in the form,
+// because the schema of a CustomResourceDefinition has no order.
+var claimTypes = func() map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for _, k := range kindregistry.WithForm(kindregistry.Claimed) {
+		spec, _ := k.Type.FieldByName("Spec")
+		out[k.Kind] = spec.Type
+	}
+	return out
+}()
 
 // form returns a JSON Schema of a claim, for portals and editors. It equals the schema of the definition except for CEL rules, which JSON
 // Schema cannot express.

@@ -2,7 +2,8 @@
 // definitions; a JSON Schema of each claim, for portals and editors, docs/reference/schema/<kind>.json; the resources of each size of a
 // control plane, docs/reference/sizes.md; versions of other projects' programs, docs/reference/versions.md; workloads, Secrets and
 // connections in and between claims,
-// docs/services.md and docs/clusters.md, from the composed objects; and the README's pictures of a preview.
+// docs/services.md and docs/clusters.md, from the composed objects; the picture of a preview, docs/images/preview.svg; and the marked blocks
+// of README.md and docs/graph.md.
 //
 //	docs [<root>]
 //
@@ -18,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
 func main() {
@@ -48,15 +50,21 @@ func generate(sources fs.FS, root string) error {
 			return err
 		}
 	}
-	return pictures(filepath.Join(root, "README.md"), filepath.Join(root, "docs", "images"))
-}
-
-// pictures draws a preview, and the graph of it in the README.
-func pictures(readme, images string) error {
 	r, err := previewExample()
 	if err != nil {
 		return err
 	}
+	if err := picture(r, filepath.Join(root, "docs", "images")); err != nil {
+		return err
+	}
+	return blocks(root, map[string]map[string]func() (string, error){
+		"README.md":     {"cloud": completeCloud, "versions": func() (string, error) { return supported(sources) }},
+		"docs/graph.md": {"graph": func() (string, error) { return "```mermaid\n" + graph(r) + "```\n", nil }},
+	})
+}
+
+// picture draws a preview as the output of a terminal.
+func picture(r *preview.Result, images string) error {
 	var tree bytes.Buffer
 	if err := r.Print(&tree, "tree"); err != nil {
 		return err
@@ -64,18 +72,31 @@ func pictures(readme, images string) error {
 	if err := os.MkdirAll(images, 0o755); err != nil {
 		return err
 	}
-	if err := write(filepath.Join(images, "preview.svg"), terminal("make preview", tree.String())); err != nil {
-		return err
+	return write(filepath.Join(images, "preview.svg"), terminal("cobaltcore preview", tree.String()))
+}
+
+// blocks replaces the marked blocks of pages below a root: by page, the text of each block.
+func blocks(root string, pages map[string]map[string]func() (string, error)) error {
+	for name, texts := range pages {
+		file := filepath.Join(root, name)
+		page, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for block, text := range texts {
+			generated, err := text()
+			if err != nil {
+				return fmt.Errorf("cannot generate %s of %s: %w", block, name, err)
+			}
+			if page, err = embed(page, block, generated); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+		}
+		if err := write(file, page); err != nil {
+			return err
+		}
 	}
-	page, err := os.ReadFile(readme)
-	if err != nil {
-		return err
-	}
-	page, err = embed(page, "graph", "```mermaid\n"+graph(r)+"```\n")
-	if err != nil {
-		return fmt.Errorf("%s: %w", readme, err)
-	}
-	return write(readme, page)
+	return nil
 }
 
 // reference writes one page for each kind, and a list of them. A page is named by the kind's folder in apis/, or by the kind
@@ -137,7 +158,7 @@ is the form of the spec. An editor completes and checks a claim whose first line
 ` + "`# yaml-language-server: $schema=<address of the file>`" + `.
 
 Amounts that may be a number or a string are strings in the schema: ` + "`cpu: \"2\"`" + `. Rules for several fields are only in the
-definition, and the API server and ` + "`cobaltcore preview`" + ` check them. Neither contains fields that are not implemented yet.
+definition, and the API server and ` + "`cobaltcore preview`" + ` check them.
 `
 
 // writeForm writes the JSON Schema of a kind that is claimed.

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
-// previewExample returns the output of `make preview`: the example claim on the example platform.
+// previewExample returns the output of `cobaltcore preview` without flags: the example claim on the example platform.
 func previewExample() (*preview.Result, error) {
 	r, err := preview.Run(examples.Claim, examples.Platform, kinds.Runners())
 	if err != nil {

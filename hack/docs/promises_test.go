@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestGuaranteesHaveTests checks that every test in the table of guarantees in docs/reliability.md exists in the stated package.
+// TestGuaranteesHaveTests checks that every test in the table of docs/contributing/guarantees-and-tests.md exists in the stated package.
 func TestGuaranteesHaveTests(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/reliability.md")
+	doc, err := os.ReadFile("../../docs/contributing/guarantees-and-tests.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
@@ -47,7 +48,7 @@ func (e *emitted) maker(s judge.Secret) string {
 	switch m.Kind {
 	case "":
 		return "the tenant"
-	case "KeystoneService":
+	case keystoneservicev1.GroupVersionKind.Kind:
 		return "KeystoneService " + code(m.Name)
 	case "ExternalSecret":
 		if len(s.From) == 0 {
@@ -113,7 +114,7 @@ func (e *emitted) renewed(s judge.Secret) string {
 	switch s.Maker.Kind {
 	case "":
 		return "by the tenant"
-	case "KeystoneService":
+	case keystoneservicev1.GroupVersionKind.Kind:
 		return "never" // docs/own-service.md
 	case "ExternalSecret":
 		switch {

@@ -1,20 +1,23 @@
 // Command xrd converts the CustomResourceDefinitions that controller-gen generates from the Go types to the installed ones: Crossplane's
-// CompositeResourceDefinitions (apis/<kind>/definition.yaml) and plain CustomResourceDefinitions (apis/<kind>/crd.yaml). For a definition
-// without unimplemented fields, it also writes the complete one, for tests.
+// CompositeResourceDefinitions (apis/<kind>/definition.yaml) and plain CustomResourceDefinitions (apis/<kind>/crd.yaml).
 //
-//	xrd <folder of CRDs> <folder apis> <folder of complete definitions>
+//	xrd <folder of CRDs> <folder apis>
 package main
 
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/c5c3/crossplane-cobaltcore/apis"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
 // folder is one folder of apis/: the generated file, and the files of controller-gen that it is generated from.
@@ -25,100 +28,117 @@ type folder struct {
 	crds   []string
 }
 
-// folders maps Go kinds to definitions.
-var folders = []folder{
-	{"controlplane", claimable, "definition.yaml", []string{"crossplane.c5c3.io_controlplaneclusters.yaml"}},
-	{"hypervisor", claimable, "definition.yaml", []string{"crossplane.c5c3.io_hypervisorclusters.yaml"}},
-	{"storage", claimable, "definition.yaml", []string{"crossplane.c5c3.io_storageclusters.yaml"}},
-	{"keystoneservice", claimable, "definition.yaml", []string{"crossplane.c5c3.io_keystoneservices.yaml"}},
-	{"keystone", namespaced, "definition.yaml", []string{"keystone.openstack.c5c3.io_keystones.yaml"}},
-	{"catalog", namespaced, "definition.yaml", []string{"keystone.openstack.c5c3.io_identitycatalogs.yaml"}},
-	{"placement", namespaced, "definition.yaml", []string{"placement.openstack.c5c3.io_placements.yaml"}},
-	{"glance", namespaced, "definition.yaml", []string{"glance.openstack.c5c3.io_glances.yaml"}},
-	{"nova", namespaced, "definition.yaml", []string{"nova.openstack.c5c3.io_novas.yaml"}},
-	{"novacell", namespaced, "definition.yaml", []string{"nova.openstack.c5c3.io_novacells.yaml"}},
-	{"neutron", namespaced, "definition.yaml", []string{"neutron.openstack.c5c3.io_neutrons.yaml"}},
-	{"horizon", namespaced, "definition.yaml", []string{"horizon.openstack.c5c3.io_horizons.yaml"}},
-	{"barbican", namespaced, "definition.yaml", []string{"barbican.openstack.c5c3.io_barbicans.yaml"}},
-	{"heat", namespaced, "definition.yaml", []string{"heat.openstack.c5c3.io_heats.yaml"}},
-	{"cinder", namespaced, "definition.yaml", []string{"cinder.openstack.c5c3.io_cinders.yaml"}},
-	{"tempest", namespaced, "definition.yaml", []string{"tempest.openstack.c5c3.io_tempests.yaml"}},
-	{"ovn", namespaced, "definition.yaml", []string{"ovn.c5c3.io_ovnclusters.yaml"}},
-	{"platform", crdDocument, "crd.yaml", []string{"crossplane.c5c3.io_platformconfigs.yaml"}},
-	{"openstack", crdDocument, "crd.yaml", []string{
-		"openstack.c5c3.io_cellmappings.yaml", "openstack.c5c3.io_computecatalogs.yaml", "openstack.c5c3.io_databasesyncs.yaml",
-		"openstack.c5c3.io_endpointregions.yaml", "openstack.c5c3.io_identitychecks.yaml", "openstack.c5c3.io_keyrepositories.yaml",
-		"openstack.c5c3.io_ovnsyncs.yaml", "openstack.c5c3.io_roleassignments.yaml", "openstack.c5c3.io_servicechecks.yaml",
-		"openstack.c5c3.io_testreports.yaml",
-	}},
-	{"ovnchassis", crdDocument, "crd.yaml", []string{"ovn.c5c3.io_ovnchassis.yaml"}},
-	{"c5c3", crdDocument, "crd.yaml", []string{
-		"c5c3.io_credentialrotations.yaml", "c5c3.io_raftclusters.yaml", "c5c3.io_remoteconsumers.yaml", "c5c3.io_secretaggregates.yaml",
-	}},
-}
-
-func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: xrd <folder of CRDs> <folder apis> <folder of complete definitions>")
-		os.Exit(2)
-	}
-	for _, f := range folders {
-		if err := generate(f, os.Args[1], os.Args[2], os.Args[3]); err != nil {
-			fmt.Fprintln(os.Stderr, "xrd:", err)
-			os.Exit(1)
-		}
-	}
-}
-
-// generate writes one folder's definition and, where that leaves something out, the complete one.
-func generate(f folder, from, to, complete string) error {
-	built, remaining, err := f.document(from, true)
+// folders returns the folders of all registered kinds, with the files that controller-gen has written to from. A kind without a file, and
+// a file without a registered kind, is an error.
+func folders(from string) ([]folder, error) {
+	files, err := crdFiles(from)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if remaining > 0 {
-		full, _, err := f.document(from, false)
-		if err != nil {
-			return err
+	var out []folder
+	for _, k := range kindregistry.All() {
+		file, ok := files[k.GroupKind()]
+		if !ok {
+			return nil, fmt.Errorf("cannot find the CRD of %s: controller-gen did not generate it", k.GroupKind())
 		}
-		if err := os.WriteFile(filepath.Join(complete, f.name+".yaml"), full, 0o644); err != nil {
-			return err
+		delete(files, k.GroupKind())
+		i := slices.IndexFunc(out, func(f folder) bool { return f.name == k.Folder })
+		if i < 0 {
+			f := folder{name: k.Folder, render: namespaced, file: "definition.yaml"}
+			switch k.Form {
+			case kindregistry.Claimed:
+				f.render = claimable
+			case kindregistry.CustomResource:
+				f.render, f.file = crdDocument, "crd.yaml"
+			}
+			i, out = len(out), append(out, f)
 		}
+		out[i].crds = append(out[i].crds, file)
 	}
-	return os.WriteFile(filepath.Join(to, f.name, f.file), built, 0o644)
+	if rest := slices.Sorted(maps.Values(files)); len(rest) > 0 {
+		return nil, fmt.Errorf("%s: the kind is not registered; add it to internal/kindregistry", strings.Join(rest, ", "))
+	}
+	return out, nil
 }
 
-// document returns a header and a document for each CRD, and the number of removed fields.
-func (f folder) document(from string, builtOnly bool) ([]byte, int, error) {
-	var out bytes.Buffer
-	fmt.Fprintf(&out, "# Generated by hack/xrd from the Go types in apis/%s; do not edit.\n", f.name)
-	remaining := 0
-	for _, name := range f.crds {
-		raw, err := os.ReadFile(filepath.Join(from, name))
+// crdFiles returns the names of the CRDs in a folder by kind.
+func crdFiles(from string) (map[schema.GroupKind]string, error) {
+	paths, err := filepath.Glob(filepath.Join(from, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	out := map[schema.GroupKind]string{}
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
 		if err != nil {
-			return nil, 0, fmt.Errorf("cannot read a CRD of %s: %w", f.name, err)
+			return nil, err
 		}
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		if err := yaml.UnmarshalStrict(raw, crd); err != nil {
-			return nil, 0, fmt.Errorf("cannot read %s: %w", name, err)
+			return nil, fmt.Errorf("cannot read %s: %w", path, err)
 		}
-		unimplemented := apis.Unimplemented(crd.Spec.Names.Kind)
-		remaining += len(unimplemented)
-		if builtOnly {
-			if err := removeFields(crd, unimplemented); err != nil {
-				return nil, 0, fmt.Errorf("cannot remove unimplemented fields of %s: %w", crd.GetName(), err)
-			}
+		out[schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}] = filepath.Base(path)
+	}
+	return out, nil
+}
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: xrd <folder of CRDs> <folder apis>")
+		os.Exit(2)
+	}
+	if err := generateAll(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "xrd:", err)
+		os.Exit(1)
+	}
+}
+
+// generateAll writes the definitions of all folders.
+func generateAll(from, to string) error {
+	all, err := folders(from)
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
+		if err := generate(f, from, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generate writes one folder's definition.
+func generate(f folder, from, to string) error {
+	doc, err := f.document(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(to, f.name, f.file), doc, 0o644)
+}
+
+// document returns a header and a document for each CRD.
+func (f folder) document(from string) ([]byte, error) {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "# Generated by hack/xrd from the Go types in apis/%s; do not edit.\n", f.name)
+	for _, name := range f.crds {
+		raw, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			return nil, fmt.Errorf("cannot read a CRD of %s: %w", f.name, err)
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.UnmarshalStrict(raw, crd); err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", name, err)
 		}
 		definition, err := f.render(f.name, crd)
 		if err != nil {
-			return nil, 0, fmt.Errorf("cannot define %s: %w", crd.GetName(), err)
+			return nil, fmt.Errorf("cannot define %s: %w", crd.GetName(), err)
 		}
 		doc, err := yaml.Marshal(definition)
 		if err != nil {
-			return nil, 0, fmt.Errorf("cannot write %s: %w", crd.GetName(), err)
+			return nil, fmt.Errorf("cannot write %s: %w", crd.GetName(), err)
 		}
 		out.WriteString("---\n")
 		out.Write(doc)
 	}
-	return out.Bytes(), remaining, nil
+	return out.Bytes(), nil
 }

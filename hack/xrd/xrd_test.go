@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
 func TestTitle(t *testing.T) {
@@ -146,10 +148,54 @@ func TestValidation(t *testing.T) {
 	}
 }
 
+// TestFolders tests that registered kinds and generated CRDs must match.
+func TestFolders(t *testing.T) {
+	from := t.TempDir()
+	add := func(file, group, kind string) {
+		crd := crd(func(_, _ *apiextensionsv1.JSONSchemaProps) {})
+		crd.Spec.Group, crd.Spec.Names.Kind = group, kind
+		data, err := yaml.Marshal(crd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(from, file), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := kindregistry.All()
+	for _, k := range all[1:] {
+		add(k.Kind+".yaml", k.Group, k.Kind)
+	}
+	if _, err := folders(from); err == nil || !strings.Contains(err.Error(), "cannot find the CRD of "+all[0].GroupKind().String()) {
+		t.Errorf("without the CRD of a registered kind: %v", err)
+	}
+	add("first.yaml", all[0].Group, all[0].Kind)
+	got, err := folders(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range got {
+		files[f.name] = f.file + " " + strings.Join(f.crds, " ")
+	}
+	for folder, want := range map[string]string{
+		"controlplane": "definition.yaml first.yaml", "nova": "definition.yaml Nova.yaml", "platform": "crd.yaml PlatformConfig.yaml",
+		"c5c3": "crd.yaml CredentialRotation.yaml RaftCluster.yaml RemoteConsumer.yaml SecretAggregate.yaml",
+	} {
+		if files[folder] != want {
+			t.Errorf("%s: %s, want %s", folder, files[folder], want)
+		}
+	}
+	add("other.yaml", "example.org", "Other")
+	if _, err := folders(from); err == nil || !strings.Contains(err.Error(), "other.yaml: the kind is not registered; add it to internal/kindregistry") {
+		t.Errorf("with the CRD of a kind that is not registered: %v", err)
+	}
+}
+
 func TestGenerate(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	f := folder{"c5c3", crdDocument, "crd.yaml", []string{"a.yaml", "a.yaml"}}
-	if err := generate(f, from, to, t.TempDir()); err == nil {
+	if err := generate(f, from, to); err == nil {
 		t.Error("a CRD that is not there must be an error")
 	}
 	in := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.org}\nspec: {group: example.org, names: {kind: Thing, plural: things}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n"
@@ -159,7 +205,7 @@ func TestGenerate(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(to, "c5c3"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := generate(f, from, to, t.TempDir()); err != nil {
+	if err := generate(f, from, to); err != nil {
 		t.Fatal(err)
 	}
 	out, err := os.ReadFile(filepath.Join(to, "c5c3", "crd.yaml"))
@@ -169,78 +215,6 @@ func TestGenerate(t *testing.T) {
 	for want, n := range map[string]int{"do not edit.\n---\n": 1, "\n---\n": 2, "name: things.example.org": 2, "status:": 0} {
 		if got := strings.Count(string(out), want); got != n {
 			t.Errorf("%d times %q, want %d, in:\n%s", got, want, n, out)
-		}
-	}
-}
-
-// TestRemoveFields checks that unimplemented fields are removed, and that rules treat them as unset.
-func TestRemoveFields(t *testing.T) {
-	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
-	store := apiextensionsv1.JSONSchemaProps{
-		Type: "object", Required: []string{"ceph", "name"}, Properties: map[string]apiextensionsv1.JSONSchemaProps{"name": text, "file": text, "ceph": text},
-		XValidations: apiextensionsv1.ValidationRules{
-			{Rule: "has(self.file) != has(self.ceph)"}, {Rule: "has(self.ceph) == has(oldSelf.ceph)"}, {Rule: "self.ceph != ''"}, {Rule: "has(self.cephalopod)"},
-			{Rule: "has(self.ceph)", FieldPath: ".ceph"},
-		},
-	}
-	got := crd(func(spec, _ *apiextensionsv1.JSONSchemaProps) {
-		spec.Properties["stores"] = apiextensionsv1.JSONSchemaProps{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &store}}
-		spec.Properties["cluster"] = apiextensionsv1.JSONSchemaProps{
-			Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"ref": text, "gardener": text},
-		}
-		spec.XValidations = apiextensionsv1.ValidationRules{{Rule: "!has(self.cluster.gardener) || has(self.size)"}, {Rule: "self.cluster.gardener == ''"}}
-	})
-	if err := removeFields(got, []string{"spec.stores[].ceph", "spec.cluster.gardener", "spec.name"}); err != nil {
-		t.Fatal(err)
-	}
-	want := crd(func(spec, _ *apiextensionsv1.JSONSchemaProps) {
-		delete(spec.Properties, "name")
-		spec.Properties["stores"] = apiextensionsv1.JSONSchemaProps{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{
-			Type: "object", Required: []string{"name"}, Properties: map[string]apiextensionsv1.JSONSchemaProps{"name": text, "file": text},
-			XValidations: apiextensionsv1.ValidationRules{{Rule: "has(self.file) != false"}, {Rule: "false == false"}, {Rule: "has(self.cephalopod)"}},
-		}}}
-		spec.Properties["cluster"] = apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"ref": text}}
-		spec.XValidations = apiextensionsv1.ValidationRules{{Rule: "!false || has(self.size)"}}
-	})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	for _, path := range []string{"spec.nothing", "spec.size.more", "spec.cluster.gardener"} {
-		if err := removeFields(got, []string{path}); err == nil || !strings.Contains(err.Error(), path+": there is no field ") {
-			t.Errorf("%s: got %v", path, err)
-		}
-	}
-}
-
-// TestGenerateComplete checks that a definition with unimplemented fields is also written completely, for tests.
-func TestGenerateComplete(t *testing.T) {
-	from, to, complete := t.TempDir(), t.TempDir(), t.TempDir()
-	in := crd(func(spec, _ *apiextensionsv1.JSONSchemaProps) {
-		spec.Properties["quotas"] = apiextensionsv1.JSONSchemaProps{
-			Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"unifiedLimits": {Type: "string"}},
-		}
-	})
-	in.Name, in.Spec.Names.Kind = "novas.example.org", "Nova"
-	data, err := yaml.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(from, "a.yaml"), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(to, "nova"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := generate(folder{"nova", namespaced, "definition.yaml", []string{"a.yaml"}}, from, to, complete); err != nil {
-		t.Fatal(err)
-	}
-	for file, want := range map[string]bool{filepath.Join(to, "nova", "definition.yaml"): false, filepath.Join(complete, "nova.yaml"): true} {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Contains(string(data), "unifiedLimits:"); got != want || !strings.Contains(string(data), "do not edit.\n---\n") {
-			t.Errorf("%s: has it: %v, want %v, in\n%s", file, got, want, data)
 		}
 	}
 }

@@ -20,6 +20,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
@@ -53,11 +56,11 @@ func BenchmarkRunFunction(b *testing.B) {
 
 // poolKind, storageKind and keystoneServiceKind are further kinds of claims; the first and the last refer to a control
 // plane.
-const (
-	keystoneServiceKind = "XKeystoneService.crossplane.c5c3.io"
+var (
+	keystoneServiceKind = keystoneservicev1.CompositeGroupVersionKind.GroupKind().String()
 
-	poolKind    = "XHypervisorCluster.crossplane.c5c3.io"
-	storageKind = "XStorageCluster.crossplane.c5c3.io"
+	poolKind    = hypervisorv1.CompositeGroupVersionKind.GroupKind().String()
+	storageKind = storagev1.CompositeGroupVersionKind.GroupKind().String()
 )
 
 // TestRequest checks that every kind has something to measure, and that its function composes no further objects once

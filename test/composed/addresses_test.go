@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
 // clouds returns the clouds of the tables: all services with OVN, with Ceph and hypervisors, and in another size.
@@ -111,7 +113,16 @@ func TestInsecureAddresses(t *testing.T) {
 }
 
 // internalHost matches names of Services.
-var internalHost = regexp.MustCompile(`\b(?:mariadb|rabbitmq|memcached|valkey|keystone|glance|nova|neutron|cinder|placement|barbican|heat)(?:-[a-z0-9]+)*\.[a-z0-9.-]+\.svc\b`)
+var internalHost = regexp.MustCompile(`\b(?:mariadb|rabbitmq|memcached|valkey` + serviceNames() + `)(?:-[a-z0-9]+)*\.[a-z0-9.-]+\.svc\b`)
+
+// serviceNames returns the names of all services, which begin the names of their Services.
+func serviceNames() string {
+	out := ""
+	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
+		out += "|" + k.Folder
+	}
+	return out
+}
 
 // TestServersReachTheirAddresses holds options with addresses that servers of tenants use to public ones.
 func TestServersReachTheirAddresses(t *testing.T) {

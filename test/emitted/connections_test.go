@@ -161,7 +161,7 @@ func scaledCases(t *testing.T) []testCase {
 }
 
 // perGiB is the maximum number of connections per GiB of a server's memory. A claim with more threads than that must
-// give the server more memory (docs/operations.md).
+// give the server more memory (docs/how-to/database.md).
 const perGiB = 4096
 
 // TestConnectionsFit checks that a database server accepts the connections of all clients during a rolling update in

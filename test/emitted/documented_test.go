@@ -12,27 +12,31 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// severities returns the severity of each alert in docs/operations.md: whether it pages an operator.
+// severities returns the severity of each alert in docs/troubleshooting/alerts.md: whether it pages an operator.
 func severities(t *testing.T) map[string]string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/operations.md")
+	page, err := os.ReadFile("../../docs/troubleshooting/alerts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := regexp.MustCompile("`([A-Za-z]+)`")
-	_, table, _ := strings.Cut(string(page), "| Alert | Critical |")
-	table, _, _ = strings.Cut(table, "\n\n")
 	out := map[string]string{}
-	for row := range strings.Lines(table) {
-		cells := strings.Split(row, "|")
-		if len(cells) < 4 {
-			continue
-		}
-		alerts := name.FindAllStringSubmatch(cells[1], -1)
-		for i, alert := range alerts {
-			out[alert[1]] = "warning"
-			if last := len(alerts) - 1; cells[2] == " yes " || cells[2] == " the second " && i == 1 || cells[2] == " the last two " && i >= last-1 {
-				out[alert[1]] = "critical"
+	for _, table := range strings.Split(string(page), "| Alert | Critical |")[1:] {
+		table, _, _ = strings.Cut(table, "\n\n")
+		for row := range strings.Lines(table) {
+			cells := strings.Split(row, "|")
+			if len(cells) < 4 {
+				continue
+			}
+			alerts := name.FindAllStringSubmatch(cells[1], -1)
+			for i, alert := range alerts {
+				if out[alert[1]] != "" {
+					t.Errorf("docs/troubleshooting/alerts.md has %s twice", alert[1])
+				}
+				out[alert[1]] = "warning"
+				if last := len(alerts) - 1; cells[2] == " yes " || cells[2] == " the second " && i == 1 || cells[2] == " the last two " && i >= last-1 {
+					out[alert[1]] = "critical"
+				}
 			}
 		}
 	}
@@ -76,7 +80,7 @@ func TestAlertsDocumented(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(severities(t), got); diff != "" {
-		t.Errorf("alerts and who is woken (-docs/operations.md, +examples):\n%s", diff)
+		t.Errorf("alerts and who is woken (-docs/troubleshooting/alerts.md, +examples):\n%s", diff)
 	}
 	if names := slices.Sorted(maps.Keys(got)); len(names) < 40 {
 		t.Errorf("only %d alerts: %v", len(names), names)

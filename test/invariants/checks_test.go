@@ -232,7 +232,7 @@ func (w *simulation) checkGates(t *rapid.T, plan compose.Plan) {
 			continue
 		}
 		then := called(i.Body)
-		for _, o := range orders[w.name] {
+		for _, o := range ownOrders(w.name) {
 			if !matches(o.then, then) {
 				continue
 			}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // TestExamples checks that every example becomes ready, and that every emitted kind has a readiness rule.
@@ -33,7 +33,7 @@ func TestExamples(t *testing.T) {
 			}
 			for _, o := range r.Objects {
 				kind := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind()
-				if _, ok := ready.For(kind); !ok {
+				if _, ok := readiness.Rules.For(kind); !ok {
 					t.Errorf("%s is of kind %s, which has no readiness rule", o.Resource, kind)
 				}
 			}

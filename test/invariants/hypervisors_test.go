@@ -9,17 +9,14 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
-	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
-// hypervisors are pools of them.
-var hypervisors = &definedKind{
-	folder: "hypervisor", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "HypervisorCluster",
-	new: func() any { return &hypervisorv1.HypervisorCluster{} },
+// hypervisorSettings apply to the specs of pools of hypervisors.
+var hypervisorSettings = definedKind{
 	fix: ofPool,
 	own: map[string]constraint{
 		"spec.memory": {}, "slices[].memory": {}, "allocationRatio": sample(int64(4), "1.5"), "reserved": sample("16Gi", "512Mi"),
@@ -290,7 +287,7 @@ func genHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 		}
 	}
 	return object{
-		"apiVersion": hypervisors.apiVersion, "kind": "X" + hypervisors.kind, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
+		"apiVersion": hypervisors.apiVersion, "kind": hypervisors.composite, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
 	}, required
 }
 
@@ -355,7 +352,7 @@ func cardPool(t *testing.T) *simulate.Cluster {
 // poolOf returns a pool from its function's tests on a platform, with additional fields in its spec.
 func poolOf(t *testing.T, file string, platform, more object) *simulate.Cluster {
 	t.Helper()
-	xr := composite(t, hypervisors.apiVersion, "XHypervisorCluster", "pool", file)
+	xr := composite(t, hypervisors, "pool", file)
 	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
 	more["claimRef"] = object{"namespace": "tenant-a", "name": "pool"}
 	for field, value := range more {
@@ -378,7 +375,7 @@ var invalidHypervisors = map[string]invalidChange{
 	"nodes that are not left to it": {typ: respond.SpecValid, wantMessage: "spec.nodeSelector: no limit of the platform allows", make: func(w *simulation, _ object) {
 		w.require("platform", platformWith(object{"domain": "example.com"}))
 	}},
-	"agents of OVN and others": {typ: respond.SpecValid, edit: true, wantMessage: "networks of that control plane are made by ", make: func(_ *simulation, spec object) {
+	"agents of OVN and others": {typ: respond.SpecValid, edit: true, wantMessage: "not used by a control plane with mechanism ", make: func(_ *simulation, spec object) {
 		put(spec, object{
 			"neutron":       object{"resources": object{"requests": object{"cpu": "100m"}}},
 			"ovnController": object{"resources": object{"requests": object{"cpu": "100m"}}},
@@ -394,7 +391,7 @@ var invalidHypervisors = map[string]invalidChange{
 	"a network card that leads to two networks": in(list{
 		object{"name": "a", "vendorID": "8086", "productID": "1889", "interface": "ens1", "physicalNetwork": "physnet1"},
 		object{"name": "b", "vendorID": "8086", "productID": "188a", "interface": "ens1", "physicalNetwork": "physnet2"},
-	}, "spec.pciDevices[1].interface: ens1 leads to physnet1 already", "pciDevices"),
+	}, "spec.pciDevices[1].interface: ens1 is already assigned to physnet1", "pciDevices"),
 	"slices that overlap": in(list{
 		object{"name": "a", "nodeSelector": object{"a": "a"}}, object{"name": "b", "nodeSelector": object{"b": "b"}},
 	}, "spec.slices[1].nodeSelector: a node could belong to", "slices"),
@@ -407,7 +404,7 @@ var invalidHypervisors = map[string]invalidChange{
 		put(spec, object{"clusterRef": object{"namespace": "nobody", "name": "ceph"}, "pool": "vms"}, "storage")
 		w.require("storage-claim.nobody.ceph")
 	}},
-	"two who empty nodes": {typ: respond.SpecValid, wantMessage: "spec.virtualization.evictOnCordon: with lifecycle", make: func(_ *simulation, spec object) {
+	"two who empty nodes": {typ: respond.SpecValid, wantMessage: "spec.virtualization.evictOnCordon: cannot be set together with lifecycle", make: func(_ *simulation, spec object) {
 		put(spec, object{"enabled": true, "credentialsSecretRef": object{"name": "operator"}}, "lifecycle")
 		put(spec, true, "virtualization", "evictOnCordon")
 		put(spec, object{"mode": "Managed"}, "virtualization", "libvirt")
@@ -418,7 +415,7 @@ var invalidHypervisors = map[string]invalidChange{
 		put(spec, object{"mode": "Managed"}, "virtualization", "libvirt")
 	}},
 	"an image of another release": in(object{"image": object{"tag": "stable-2024.2"}},
-		"spec.agents.novaCompute.image.tag: the control plane says the release", "agents", "novaCompute"),
+		"spec.agents.novaCompute.image.tag: the release is set by the control plane", "agents", "novaCompute"),
 	"images of anywhere": {typ: respond.SpecValid, edit: true, wantMessage: "spec.images.registry: no limit of the platform allows", make: func(w *simulation, spec object) {
 		put(spec, "registry.anywhere.example.com", "images", "registry")
 		w.require("platform", platformWith(object{"domain": "example.com", "limits": list{

@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
-	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	kubenames "github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
@@ -16,10 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
-// keystoneServices are custom services.
-var keystoneServices = &definedKind{
-	folder: "keystoneservice", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "KeystoneService",
-	new: func() any { return &keystoneservicev1.KeystoneService{} },
+// keystoneServiceSettings apply to the specs of custom services.
+var keystoneServiceSettings = definedKind{
 	fix: func(spec object) {
 		spec["controlPlaneRef"] = object{"namespace": "tenant-a", "name": "cloud"}
 		c, ok := spec["catalog"].(object)
@@ -104,7 +101,7 @@ func genKeystoneService(t *rapid.T) (object, map[string][]*structpb.Struct) {
 		t.Fatal(err)
 	}
 	return object{
-		"apiVersion": keystoneServices.apiVersion, "kind": "X" + keystoneServices.kind, "metadata": serverOwned(object{"name": "meter-x7k2p"}),
+		"apiVersion": keystoneServices.apiVersion, "kind": keystoneServices.composite, "metadata": serverOwned(object{"name": "meter-x7k2p"}),
 		"spec": spec,
 	}, required
 }
@@ -112,7 +109,7 @@ func genKeystoneService(t *rapid.T) (object, map[string][]*structpb.Struct) {
 // keystoneService returns the one with the most features from its function's tests.
 func keystoneService(t *testing.T) *simulate.Cluster {
 	t.Helper()
-	xr := composite(t, keystoneServices.apiVersion, "XKeystoneService", "meter", "limes")
+	xr := composite(t, keystoneServices, "meter", "limes")
 	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
 	ref, err := structpb.NewStruct(object{"namespace": "tenant-a", "name": "meter"})
 	if err != nil {

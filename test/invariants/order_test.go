@@ -150,7 +150,6 @@ var orders = map[string][]order{
 		{first: `SecretAggregate.* [^-]+-tls`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of it"},
 		{first: `SecretAggregate.* [^-]+-clouds`, then: `CredentialRotation.*`, why: "the companion logs in with it"},
 	},
-	"Placement": clientOrders,
 	"Horizon": {
 		{first: `ExternalSecret.* .*-secret-key`, then: `ConfigMap .*-config-.*`, why: "pods read all of them"},
 		{first: `ConfigMap .*`, then: `Deployment\.apps .*`, why: "pods read all of them"},
@@ -269,17 +268,26 @@ var clientOrders = []order{
 	{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
 }
 
-// ordersOf returns the orders of a kind.
+// ownOrders returns the orders that are specific to a kind. A service that is not in the table logs in to Keystone.
+func ownOrders(subject string) []order {
+	if own, ok := orders[subject]; ok {
+		return own
+	}
+	return clientOrders
+}
+
+// ordersOf returns all orders of a kind.
 func ordersOf(subject string) []order {
+	own := ownOrders(subject)
 	switch subject {
 	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "StorageCluster", "KeystoneService", "Horizon", "Tempest": // None has a database of a service.
-		return orders[subject]
+		return own
 	case "NovaCell": // It logs in as another one.
 		return append(slices.DeleteFunc(slices.Clone(serviceOrders), func(o order) bool {
 			return strings.Contains(o.first+o.then, "-clouds")
-		}), orders[subject]...)
+		}), own...)
 	}
-	return append(slices.Clone(serviceOrders), orders[subject]...)
+	return append(slices.Clone(serviceOrders), own...)
 }
 
 // met remembers which patterns match which names.
@@ -379,13 +387,13 @@ func convergedSimulations(t *testing.T) map[string]converged {
 		}
 	}
 	// Not enabled by any claim yet.
-	for _, kind := range []string{"Nova", "NovaCell"} {
+	for _, k := range []*definedKind{novas, definedKinds["novacell"]} {
 		for _, file := range []string{"small", "medium"} {
-			add(file+"'s "+kind, kind, &simulate.Cluster{XR: composite(t, novas.apiVersion, kind, "nova", file), Kinds: kinds.Runners()})
+			add(file+"'s "+k.kind, k.kind, &simulate.Cluster{XR: composite(t, k, "nova", file), Kinds: kinds.Runners()})
 		}
 	}
 	for _, file := range []string{"small", "large"} {
-		add(file+"'s OVNCluster", "OVNCluster", &simulate.Cluster{XR: composite(t, ovns.apiVersion, "OVNCluster", "ovn", file), Kinds: kinds.Runners()})
+		add(file+"'s OVNCluster", "OVNCluster", &simulate.Cluster{XR: composite(t, ovns, "ovn", file), Kinds: kinds.Runners()})
 	}
 	add("pool", "HypervisorCluster", pool(t))
 	add("pool apart", "HypervisorCluster", otherClusterPool(t))
@@ -405,20 +413,9 @@ func convergedSimulations(t *testing.T) map[string]converged {
 }
 
 // composite returns a composite resource from its function's tests.
-func composite(t *testing.T, apiVersion, kind, name, file string) *structpb.Struct {
+func composite(t *testing.T, k *definedKind, name, file string) *structpb.Struct {
 	t.Helper()
-	folder := strings.ToLower(kind)
-	switch kind {
-	case ovns.kind:
-		folder = ovns.folder
-	case "X" + hypervisors.kind:
-		folder = hypervisors.folder
-	case "X" + storages.kind:
-		folder = storages.folder
-	case "X" + keystoneServices.kind:
-		folder = keystoneServices.folder
-	}
-	text, err := os.ReadFile(filepath.Join("../../functions", folder, "testdata", file+".yaml"))
+	text, err := os.ReadFile(filepath.Join("../../functions", k.folder, "testdata", file+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -427,7 +424,7 @@ func composite(t *testing.T, apiVersion, kind, name, file string) *structpb.Stru
 		t.Fatal(err)
 	}
 	xr, err := structpb.NewStruct(object{
-		"apiVersion": apiVersion, "kind": kind, "metadata": object{"name": name, "namespace": "cloud"}, "spec": spec,
+		"apiVersion": k.apiVersion, "kind": k.composite, "metadata": object{"name": name, "namespace": "cloud"}, "spec": spec,
 	})
 	if err != nil {
 		t.Fatal(err)

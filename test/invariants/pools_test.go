@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
@@ -191,7 +192,7 @@ func TestRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	existing := w.RequiredResources
-	runner := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"]
+	runner := w.Kinds[controlplanev1.CompositeGroupVersionKind.GroupKind().String()]
 	previous := runner.Run(w.Request())
 	const rejected = "spec.services.glance.stores[0].ceph.clusterRef: "
 	for name, tc := range map[string]struct {

@@ -97,10 +97,7 @@ var invalidChanges = map[string]map[string]invalidChange{
 		"a release that is not supported":      in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 		"a size that is none":                  in("huge", `spec.size: "huge" is not a size`, "size"),
 		"a cluster that is not offered":        in(object{"ref": object{"name": "north"}}, "is not available in namespace", "cluster"),
-		"a cluster of one's own":               in(object{"gardener": object{"region": "eu"}}, "dedicated clusters are not implemented", "cluster"),
 		"tests that are not allowed":           in(object{"enabled": true}, "spec.tempest.allowAdministration: ", "tempest"),
-		"a service that is not built":          in(true, "spec.cortex.enabled: ", "cortex", "enabled"),
-		"point-in-time recovery":               in(object{"pointInTimeRecovery": true}, "pointInTimeRecovery: ", "infrastructure", "mariadb", "backup"),
 		"an option that there is not":          in(object{"DEFAULT": object{"nonsense": true}}, "config.DEFAULT.nonsense: ", "services", "keystone", "config"),
 		"an option of another type":            in(object{"token": object{"cache_time": "long"}}, "config.token.cache_time: ", "services", "keystone", "config"),
 		"an option that holds a secret":        in(object{"database": object{"connection": "x"}}, "it is a secret", "services", "keystone", "config"),
@@ -147,7 +144,7 @@ var invalidChanges = map[string]map[string]invalidChange{
 	"Tempest": {
 		"a release that is not supported": in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 		"an image that is none":           in(object{"tag": "latest"}, "spec.image: ", "image"),
-		"tests of a missing service": {typ: respond.SpecValid, wantMessage: "spec.tests.services[0]: there is no service volume", edit: true,
+		"tests of a missing service": {typ: respond.SpecValid, wantMessage: "spec.tests.services[0]: service volume is not enabled", edit: true,
 			make: func(_ *simulation, spec object) {
 				spec["services"] = list{object{"type": "identity", "internalURL": "https://keystone:5000/v3"}}
 				put(spec, list{"volume"}, "tests", "services")
@@ -165,7 +162,6 @@ var invalidChanges = map[string]map[string]invalidChange{
 	"Nova": {
 		"too little memory":     in("64Mi", "spec.api.memory: 64Mi cannot hold", "api", "memory"),
 		"a daemon without room": in("64Mi", "spec.scheduler.memory: 64Mi cannot hold a process", "scheduler", "memory"),
-		"limits in Keystone":    in(object{"unifiedLimits": true}, "spec.quotas.unifiedLimits: ", "quotas"),
 	},
 	"Neutron": {
 		"too little memory":     in("64Mi", "spec.api.memory: 64Mi cannot hold", "api", "memory"),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,21 +19,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
-	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
-	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
-	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
-	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
-	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
-	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
-	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
-	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
-	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
-	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
-	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
-	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
@@ -452,6 +440,8 @@ func tagOrDigest(o object) {
 // A definedKind is a kind of this project whose specs are drawn.
 type definedKind struct {
 	folder, apiVersion, kind string
+	// composite is the kind of the composite resource.
+	composite string
 	// service whose options and rules it has. Empty: the folder's.
 	service string
 	// new makes an empty object of the kind's Go type, into which everything that is drawn has to fit.
@@ -465,78 +455,46 @@ type definedKind struct {
 	constraints map[string]constraint
 }
 
-var (
-	claims = &definedKind{
-		folder: "controlplane", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "ControlPlaneCluster",
-		new: func() any { return &controlplanev1.ControlPlaneCluster{} },
-	}
-	keystones = &definedKind{
-		folder: "keystone", apiVersion: "keystone.openstack.c5c3.io/v1alpha1", kind: "Keystone",
-		new: func() any { return &keystonev1.Keystone{} },
-	}
-	catalogs = &definedKind{
-		folder: "catalog", apiVersion: "keystone.openstack.c5c3.io/v1alpha1", kind: "IdentityCatalog",
-		new: func() any { return &catalogv1.IdentityCatalog{} },
-	}
-	placements = &definedKind{
-		folder: "placement", apiVersion: "placement.openstack.c5c3.io/v1alpha1", kind: "Placement",
-		new: func() any { return &placementv1.Placement{} },
-	}
-	horizons = &definedKind{
-		folder: "horizon", apiVersion: "horizon.openstack.c5c3.io/v1alpha1", kind: "Horizon",
-		new: func() any { return &horizonv1.Horizon{} },
-	}
-	glances = &definedKind{
-		folder: "glance", apiVersion: "glance.openstack.c5c3.io/v1alpha1", kind: "Glance",
-		new: func() any { return &glancev1.Glance{} },
-		fix: ofImages, own: map[string]constraint{"spec.storageClients": {}},
-	}
-	novas = &definedKind{
-		folder: "nova", apiVersion: "nova.openstack.c5c3.io/v1alpha1", kind: "Nova",
-		new: func() any { return &novav1.Nova{} },
-		fix: novaLimits,
-	}
-	novacells = &definedKind{
-		folder: "novacell", apiVersion: "nova.openstack.c5c3.io/v1alpha1", kind: "NovaCell", service: "nova",
-		new: func() any { return &novacellv1.NovaCell{} },
-	}
-	ovns = &definedKind{
-		folder: "ovn", apiVersion: "ovn.c5c3.io/v1alpha1", kind: "OVNCluster",
-		new: func() any { return &ovnv1.OVNCluster{} },
-		fix: majorities,
-	}
-	tempests = &definedKind{
-		folder: "tempest", apiVersion: "tempest.openstack.c5c3.io/v1alpha1", kind: "Tempest",
-		new: func() any { return &tempestv1.Tempest{} },
-		fix: limitTestsToEnabledServices,
-	}
-	neutrons = &definedKind{
-		folder: "neutron", apiVersion: "neutron.openstack.c5c3.io/v1alpha1", kind: "Neutron",
-		new: func() any { return &neutronv1.Neutron{} },
-		fix: databases,
-	}
-	heats = &definedKind{
-		folder: "heat", apiVersion: "heat.openstack.c5c3.io/v1alpha1", kind: "Heat",
-		new: func() any { return &heatv1.Heat{} },
-	}
-	barbicans = &definedKind{
-		folder: "barbican", apiVersion: "barbican.openstack.c5c3.io/v1alpha1", kind: "Barbican",
-		new: func() any { return &barbicanv1.Barbican{} },
-	}
-	cinders = &definedKind{
-		folder: "cinder", apiVersion: "cinder.openstack.c5c3.io/v1alpha1", kind: "Cinder",
-		new: func() any { return &cinderv1.Cinder{} },
-		fix: ofVolumes, own: map[string]constraint{"spec.backup": {fix: backupPlace}, "spec.storageClients": {}},
-	}
-	platforms = &definedKind{
-		folder: "platform", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "PlatformConfig",
-		new: func() any { return &platformv1.PlatformConfig{} },
-	}
-)
-
-var definedKinds = []*definedKind{
-	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, barbicans, cinders, heats, horizons, tempests, ovns, platforms, hypervisors, storages, keystoneServices,
+// particulars contains the fields of definedKind that do not follow from the registry, by folder.
+var particulars = map[string]definedKind{
+	"cinder":          {fix: ofVolumes, own: map[string]constraint{"spec.backup": {fix: backupPlace}, "spec.storageClients": {}}},
+	"glance":          {fix: ofImages, own: map[string]constraint{"spec.storageClients": {}}},
+	"hypervisor":      hypervisorSettings,
+	"keystoneservice": keystoneServiceSettings,
+	"neutron":         {fix: databases},
+	"novacell":        {service: "nova"},
+	"ovn":             {fix: majorities},
+	"storage":         storageSettings,
+	"tempest":         {fix: limitTestsToEnabledServices},
 }
+
+// definedKinds are the kinds of composite resources, and PlatformConfig, by folder.
+var definedKinds = defineKinds()
+
+func defineKinds() map[string]*definedKind {
+	out := map[string]*definedKind{}
+	for _, k := range kindregistry.All() {
+		if k.Form == kindregistry.CustomResource && k.GroupVersionKind != platformv1.GroupVersionKind {
+			continue
+		}
+		d := particulars[k.Folder]
+		d.folder, d.apiVersion, d.kind, d.composite = k.Folder, k.GroupVersion().String(), k.Kind, k.Composite().Kind
+		d.new = func() any { return reflect.New(k.Type).Interface() }
+		out[k.Folder] = &d
+	}
+	return out
+}
+
+// Kinds with tests of their own.
+var (
+	claims           = definedKinds["controlplane"]
+	hypervisors      = definedKinds["hypervisor"]
+	storages         = definedKinds["storage"]
+	keystoneServices = definedKinds["keystoneservice"]
+	novas            = definedKinds["nova"]
+	ovns             = definedKinds["ovn"]
+	platforms        = definedKinds["platform"]
+)
 
 func init() { //nolint:gochecknoinits // the table refers to itself
 	for _, k := range definedKinds {
@@ -636,13 +594,6 @@ func databases(spec object) {
 	delete(ovn, "issuerRef")
 	if sync, ok := ovn["sync"].(object); ok {
 		delete(sync, "mode")
-	}
-}
-
-// novaLimits keeps limits in Nova: limits in Keystone are rejected.
-func novaLimits(spec object) {
-	if quotas, ok := spec["quotas"].(object); ok {
-		delete(quotas, "unifiedLimits")
 	}
 }
 

@@ -8,17 +8,14 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"pgregory.net/rapid"
 
-	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
-// storages are Ceph clusters.
-var storages = &definedKind{
-	folder: "storage", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "StorageCluster",
-	new: func() any { return &storagev1.StorageCluster{} },
+// storageSettings apply to the specs of Ceph clusters.
+var storageSettings = definedKind{
 	fix: ofStorage,
 	own: map[string]constraint{
 		"spec.deviceSelector": sample(object{"filter": "^nvme"}, object{"all": true}, object{"pathFilter": "^/dev/disk/by-id/"}),
@@ -197,14 +194,14 @@ func genStorage(t *rapid.T) (object, map[string][]*structpb.Struct) {
 		t.Fatal(err)
 	}
 	return object{
-		"apiVersion": storages.apiVersion, "kind": "X" + storages.kind, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
+		"apiVersion": storages.apiVersion, "kind": storages.composite, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
 	}, required
 }
 
 // storage returns a StorageCluster from its function's tests.
 func storage(t *testing.T, file string) *simulate.Cluster {
 	t.Helper()
-	xr := composite(t, storages.apiVersion, "XStorageCluster", "storage", file)
+	xr := composite(t, storages, "storage", file)
 	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
 	ref, err := structpb.NewStruct(object{"namespace": "tenant-a", "name": "storage"})
 	if err != nil {
@@ -239,7 +236,7 @@ var invalidStorage = map[string]invalidChange{
 	"nodes that are not left to it": {typ: respond.SpecValid, wantMessage: "no limit of the platform allows", make: func(w *simulation, _ object) {
 		w.require("platform", platformWith(object{"domain": "example.com"}))
 	}},
-	"more monitors than nodes": {typ: respond.SpecValid, wantMessage: "spec.monitors.count: a node has one monitor", make: func(_ *simulation, spec object) {
+	"more monitors than nodes": {typ: respond.SpecValid, wantMessage: "spec.monitors.count: a node runs one monitor", make: func(_ *simulation, spec object) {
 		delete(spec, "deviceSelector")
 		delete(spec, "stretched") // whose zones one node does not have
 		spec["nodes"] = list{object{"name": "a", "devices": list{object{"name": "sda"}}}}

@@ -14,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
@@ -22,7 +23,10 @@ import (
 
 // A subject is a kind of composite resource whose function is checked for the invariants.
 type subject struct {
-	name   string
+	// name in reports: the kind that users create.
+	name string
+	// folder of the kind, and its function.
+	folder string
 	runner function.Runner
 	// draw draws a composite resource, and the resources that its Composition requires.
 	draw func(t *rapid.T) (xr object, required map[string][]*structpb.Struct)
@@ -37,10 +41,27 @@ type subject struct {
 	lingering []string
 }
 
-var subjects = []*subject{
+// subjects contains every kind of composite resource. Most services have no settings of their own.
+var subjects = func() []*subject {
+	out, runners := particular, kinds.Runners()
+	for _, k := range kindregistry.Composites() {
+		i := slices.IndexFunc(out, func(s *subject) bool { return s.folder == k.Folder })
+		if i < 0 {
+			i, out = len(out), append(out, &subject{
+				name: k.Kind, folder: k.Folder, keep: []string{"target"}, revisions: []string{"config-"},
+				draw: genService(definedKinds[k.Folder], k.Folder, k.Folder[:1], k.Folder+".eu"),
+			})
+		}
+		out[i].runner = runners[k.Composite().GroupKind().String()]
+	}
+	return out
+}()
+
+// particular are the kinds with settings of their own.
+var particular = []*subject{
 	{
 		name:      "ControlPlane",
-		runner:    kinds.Runners()["XControlPlaneCluster.crossplane.c5c3.io"],
+		folder:    "controlplane",
 		draw:      genControlPlane,
 		claimed:   true,
 		keep:      []string{"claimRef", "cluster"},
@@ -53,97 +74,48 @@ var subjects = []*subject{
 	},
 	{
 		name:      "Keystone",
-		runner:    kinds.Runners()["Keystone.keystone.openstack.c5c3.io"],
-		draw:      genService(keystones, "keystone", "k", "identity.eu"),
+		folder:    "keystone",
+		draw:      genService(definedKinds["keystone"], "keystone", "k", "identity.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-", "bootstrap-"},
 	},
 	{
 		name:   "IdentityCatalog",
-		runner: kinds.Runners()["IdentityCatalog.keystone.openstack.c5c3.io"],
+		folder: "catalog",
 		draw:   genCatalog,
 		keep:   []string{"target"},
 	},
 	{
-		name:      "Placement",
-		runner:    kinds.Runners()["Placement.placement.openstack.c5c3.io"],
-		draw:      genService(placements, "placement", "p", "inventory.eu"),
-		keep:      []string{"target"},
-		revisions: []string{"config-"},
-	},
-	{
-		name:      "Glance",
-		runner:    kinds.Runners()["Glance.glance.openstack.c5c3.io"],
-		draw:      genService(glances, "glance", "g", "images.eu"),
-		keep:      []string{"target"},
-		revisions: []string{"config-"},
-	},
-	{
-		name:      "Nova",
-		runner:    kinds.Runners()["Nova.nova.openstack.c5c3.io"],
-		draw:      genService(novas, "nova", "n", "compute.eu"),
-		keep:      []string{"target"},
-		revisions: []string{"config-"},
-	},
-	{
-		name:      "Neutron",
-		runner:    kinds.Runners()["Neutron.neutron.openstack.c5c3.io"],
-		draw:      genService(neutrons, "neutron", "q", "network.eu"),
-		keep:      []string{"target"},
-		revisions: []string{"config-"},
-	},
-	{
-		name:      "Horizon",
-		runner:    kinds.Runners()["Horizon.horizon.openstack.c5c3.io"],
-		draw:      genService(horizons, "horizon", "h", "dashboard.eu"),
-		keep:      []string{"target"},
-		revisions: []string{"config-"},
-	},
-	{
-		name:      "Tempest",
-		runner:    kinds.Runners()["Tempest.tempest.openstack.c5c3.io"],
-		draw:      genService(tempests, "tempest", "t", "tests.eu"),
-		keep:      []string{"target"},
-		revisions: []string{"config-"},
-	},
-	{
-		name:      "Heat",
-		runner:    kinds.Runners()["Heat.heat.openstack.c5c3.io"],
-		draw:      genService(heats, "heat", "s", "stacks.eu"),
-		keep:      []string{"target"},
-		revisions: []string{"config-"},
-	},
-	{
 		name:      "Barbican",
-		runner:    kinds.Runners()["Barbican.barbican.openstack.c5c3.io"],
-		draw:      genService(barbicans, "barbican", "k", "keys.eu"),
+		folder:    "barbican",
+		draw:      genService(definedKinds["barbican"], "barbican", "k", "keys.eu"),
 		keep:      []string{"target", "vault"}, // Secrets stay where they are.
 		revisions: []string{"config-"},
 	},
 	{
 		name:      "Cinder",
-		runner:    kinds.Runners()["Cinder.cinder.openstack.c5c3.io"],
-		draw:      genService(cinders, "cinder", "b", "volumes.eu"),
+		folder:    "cinder",
+		draw:      genService(definedKinds["cinder"], "cinder", "b", "volumes.eu"),
 		keep:      []string{"target", "backends", "coordination", "backup"}, // Volumes and backups stay where they are.
 		revisions: []string{"config-", "programs-", "volume-types-"},
 	},
 	{
 		name:      "NovaCell",
-		runner:    kinds.Runners()["NovaCell.nova.openstack.c5c3.io"],
-		draw:      genService(novacells, "nova-cell1", "n-c", "compute.eu-a"),
+		folder:    "novacell",
+		draw:      genService(definedKinds["novacell"], "nova-cell1", "n-c", "compute.eu-a"),
 		keep:      []string{"target", "cell", "database", "queue"}, // Its Nova sets the location of its servers, once.
 		revisions: []string{"config-"},
 	},
 	{
 		name:      "OVNCluster",
-		runner:    kinds.Runners()["OVNCluster.ovn.c5c3.io"],
-		draw:      genService(ovns, "ovn", "o", "networks.eu"),
+		folder:    "ovn",
+		draw:      genService(definedKinds["ovn"], "ovn", "o", "networks.eu"),
 		keep:      []string{"target", "clusterDomain", "northbound", "southbound"},
 		revisions: []string{"scripts-"},
 	},
 	{
 		name:    "HypervisorCluster",
-		runner:  kinds.Runners()["XHypervisorCluster.crossplane.c5c3.io"],
+		folder:  "hypervisor",
 		draw:    genHypervisors,
 		claimed: true,
 		keep:    []string{"claimRef", "controlPlaneRef", "cell", "storage", "cluster"},
@@ -159,7 +131,7 @@ var subjects = []*subject{
 	},
 	{
 		name:      "KeystoneService",
-		runner:    kinds.Runners()["XKeystoneService.crossplane.c5c3.io"],
+		folder:    "keystoneservice",
 		draw:      genKeystoneService,
 		claimed:   true,
 		keep:      []string{"claimRef", "controlPlaneRef"},
@@ -167,7 +139,7 @@ var subjects = []*subject{
 	},
 	{
 		name:    "StorageCluster",
-		runner:  kinds.Runners()["XStorageCluster.crossplane.c5c3.io"],
+		folder:  "storage",
 		draw:    genStorage,
 		claimed: true,
 		keep:    []string{"claimRef", "cluster", "nodes", "deviceSelector", "pools", "consumers", "filesystems", "objectStores", "replicationFactor", "allowDataLoss"},
@@ -190,7 +162,7 @@ func genControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 		spec["claimRef"] = object{"apiVersion": claims.apiVersion, "kind": claims.kind, "namespace": namespace, "name": name}
 	}
 	xr := object{
-		"apiVersion": claims.apiVersion, "kind": "X" + claims.kind, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
+		"apiVersion": claims.apiVersion, "kind": claims.composite, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
 	}
 	platform := platforms.draw(t, "", "default")
 	if spec := platform["spec"].(object); spec["limits"] == nil {
@@ -234,7 +206,7 @@ func genService(k *definedKind, names ...string) func(*rapid.T) (object, map[str
 }
 
 func genCatalog(t *rapid.T) (object, map[string][]*structpb.Struct) {
-	xr, required := genService(catalogs, "catalog", "c")(t)
+	xr, required := genService(definedKinds["catalog"], "catalog", "c")(t)
 	// A claim without any service has nothing to check.
 	spec := xr["spec"].(object)
 	spec["services"] = true

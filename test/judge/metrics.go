@@ -52,7 +52,7 @@ var exported = map[string][]string{
 	"ceph-exporter": {"ceph_rgw_op_get_obj_ops", "ceph_rgw_op_put_obj_ops", "ceph_rgw_op_del_obj_ops"},
 	// https://book.kubebuilder.io/reference/metrics-reference; k8s.io/client-go/tools/leaderelection
 	"controller-runtime": {"controller_runtime_reconcile_errors_total", "leader_election_master_status"},
-	// docs/reliability.md; companion/monitoring_test.go holds the program to it.
+	// docs/reference/metrics.md; companion/monitoring_test.go holds the program to it.
 	"companion": {
 		"companion_key_repository_condition", "companion_key_repository_next_rotation_timestamp_seconds",
 		"companion_key_repository_last_rotation_timestamp_seconds", "companion_key_repository_last_backup_timestamp_seconds",

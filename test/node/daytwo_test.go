@@ -215,7 +215,7 @@ func (d *dayTwo) testKeys(ctx context.Context, t *testing.T) {
 	d.ready(ctx, t)
 }
 
-// testCatalogCredential replaces K-ORC's credential as described in docs/operations.md, and checks that both log in.
+// testCatalogCredential replaces K-ORC's credential as described in docs/how-to/secrets.md, and checks that both log in.
 func (d *dayTwo) testCatalogCredential(ctx context.Context, t *testing.T) {
 	u := d.object(ctx, t, rotationKind, "keystone-korc")
 	before, old := status(u, "currentID"), secret(ctx, t, d.namespace, "keystone-korc")

@@ -26,7 +26,7 @@ import (
 
 // detection is the maximum time for which a claim may report that it is ready although clients get no token: the
 // companion logs in every minute, and after a failure every ten seconds; the third in a row counts
-// (docs/operations.md). Each may take half a minute.
+// (docs/how-to/monitor-a-claim.md). Each may take half a minute.
 const detection = 60*time.Second + 2*10*time.Second + 3*30*time.Second
 
 // steady is the time for which everything must be well before a fault counts as over.
@@ -34,7 +34,7 @@ const steady = 5 * time.Second
 
 // fault is a fault that a test causes.
 type fault struct {
-	// name is the name of the row in docs/reliability.md.
+	// name is the name of the row in docs/test-evidence.md.
 	name string
 	// strike causes the fault, and repair is the action of an operator. Recovery counts from the end of the first.
 	strike, repair func(context.Context, *broken) error
@@ -123,7 +123,7 @@ func TestInfrastructureFaults(t *testing.T) {
 	t.Run("NetworkPolicies", func(t *testing.T) { observed.checkPolicies(ctx, t, b.namespace) })
 }
 
-// sufferAll causes one fault after the other in a control plane under load, and logs the rows of docs/reliability.md.
+// sufferAll causes one fault after the other in a control plane under load, and logs the rows of docs/test-evidence.md.
 func (b *broken) sufferAll(ctx context.Context, t *testing.T, faults []fault) {
 	t.Helper()
 	b.history = b.listen(ctx, t)

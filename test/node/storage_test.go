@@ -621,7 +621,7 @@ func (s *stored) testExternal(ctx context.Context, t *testing.T) {
 	apply(ctx, t, other.claim)
 	eventually(ctx, t, 3*time.Minute, func() error {
 		u, err := other.now(ctx)
-		if err == nil && !strings.Contains(untrue(u), "client.cinder does not open its pools") {
+		if err == nil && !strings.Contains(untrue(u), "client.cinder cannot open its pools") {
 			err = fmt.Errorf("the claim does not report the wrong key:%s", untrue(u))
 		}
 		return err
@@ -679,7 +679,7 @@ for n in range(120):
     time.sleep(0.5)
 `
 
-// testKey replaces a user's key as described in docs/storage.md. Connected clients continue, clients with the old key
+// testKey replaces a user's key as described in docs/how-to/storage-changes.md. Connected clients continue, clients with the old key
 // are rejected, and Rook replaces the old key in its Secret.
 func (s *stored) testKey(ctx context.Context, t *testing.T) {
 	secretName := ""

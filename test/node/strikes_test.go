@@ -177,7 +177,7 @@ func loseSecret(ctx context.Context, b *broken) error {
 	return remove(keystonePods, 1, nil)(ctx, b)
 }
 
-// renewSecret follows docs/operations.md: a new password, and pods that start with it.
+// renewSecret follows docs/how-to/secrets.md: a new password, and pods that start with it.
 func renewSecret(ctx context.Context, b *broken) error {
 	order := &unstructured.Unstructured{}
 	order.SetAPIVersion("external-secrets.io/v1")

@@ -69,7 +69,7 @@ func (h hypervisor) options(t *testing.T) string {
 	return text
 }
 
-// pages returns the console options of docs/operations.md (Consoles of servers): nova-compute builds the address for
+// pages returns the console options of docs/how-to/nova-consoles.md: nova-compute builds the address for
 // browsers, which is the cell's proxy. The proxy accepts only pages of its host, by the scheme of this address, so that
 // a serial console needs wss.
 func (h hypervisor) pages() oslo.Config {

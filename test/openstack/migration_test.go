@@ -250,7 +250,7 @@ func controllerOf(node string) string {
 	return "ovn-controller"
 }
 
-// testLeave follows docs/hypervisors.md to drain a node manually for an update: no server loses its network, because
+// testLeave follows docs/how-to/node-maintenance.md to drain a node manually for an update: no server loses its network, because
 // none is left on the node. The node returns, and gets the server again.
 func testLeave(t *testing.T, m *machines, g guest) {
 	node, before := m.place(t, g).Host, m.seconds(t, g)

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
@@ -239,12 +240,12 @@ func (c *Cloud) Status() map[string]any {
 
 // ConditionMessage returns status and reason of a condition of the pool's claim.
 func (p *Pool) ConditionMessage(condition string) string {
-	return conditionMessage(p.simulation, "XHypervisorCluster.crossplane.c5c3.io", condition)
+	return conditionMessage(p.simulation, hypervisorv1.CompositeGroupVersionKind.GroupKind().String(), condition)
 }
 
 // ConditionMessage returns status and reason of a condition of the control plane's claim.
 func (c *Cloud) ConditionMessage(condition string) string {
-	return conditionMessage(c.simulation, "XControlPlaneCluster.crossplane.c5c3.io", condition)
+	return conditionMessage(c.simulation, controlplanev1.CompositeGroupVersionKind.GroupKind().String(), condition)
 }
 
 func conditionMessage(w *simulate.Cluster, kind, condition string) string {

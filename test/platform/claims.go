@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // Order creates a claim, and its namespace if it does not exist. The error is the API server's if it rejects the claim.
@@ -49,7 +49,7 @@ func describe(u *unstructured.Unstructured) string {
 // Composed returns the objects in a namespace of the kinds that are composed. Kinds that cannot be listed are skipped.
 func (c *Cluster) Composed(ctx context.Context, namespace string) []unstructured.Unstructured {
 	var out []unstructured.Unstructured
-	for _, kind := range ready.Kinds() {
+	for _, kind := range readiness.Rules.Kinds() {
 		m, err := c.Client.RESTMapper().RESTMapping(kind)
 		if err != nil || m.Scope.Name() != "namespace" {
 			continue

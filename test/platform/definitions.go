@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/c5c3/crossplane-cobaltcore/hack/crds"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
@@ -27,7 +27,7 @@ func thirdParty(ctx context.Context) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	var out []*unstructured.Unstructured
-	for _, kind := range ready.Kinds() {
+	for _, kind := range readiness.Rules.Kinds() {
 		data, err := os.ReadFile(filepath.Join(dir, crds.FileName(kind)))
 		if os.IsNotExist(err) { // Kubernetes' kinds, Crossplane's, or this project's
 			continue

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 )
 
 // catalogGroup is the API group of K-ORC, which logs in to Keystone to delete the resources of its objects.
@@ -33,7 +35,7 @@ var ordered = func() []schema.GroupVersionKind {
 }()
 
 // KeystoneKind is the composite resource of one Keystone.
-var KeystoneKind = schema.GroupVersionKind{Group: "keystone.openstack.c5c3.io", Version: "v1alpha1", Kind: "Keystone"}
+var KeystoneKind = keystonev1.GroupVersionKind
 
 // Deletions are the deleted objects of a control plane in a cluster.
 type Deletions struct {

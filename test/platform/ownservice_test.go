@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	keystoneServiceKind = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "KeystoneService"}
+	keystoneServiceKind = keystoneservicev1.GroupVersionKind
 	korcUserKind        = schema.GroupVersionKind{Group: "openstack.k-orc.cloud", Version: "v1alpha1", Kind: "User"}
 	korcServiceKind     = schema.GroupVersionKind{Group: "openstack.k-orc.cloud", Version: "v1alpha1", Kind: "Service"}
 )

@@ -21,13 +21,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
 var (
-	poolKind          = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "HypervisorCluster"}
-	poolCompositeKind = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XHypervisorCluster"}
+	poolKind          = hypervisorv1.GroupVersionKind
+	poolCompositeKind = hypervisorv1.CompositeGroupVersionKind
 	daemonSetKind     = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DaemonSet"}
 	certificateKind   = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}
 	policyKind        = schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}

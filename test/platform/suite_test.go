@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
@@ -81,8 +82,8 @@ func run(m *testing.M) int {
 
 // Kinds that the tests look at.
 var (
-	claimKind      = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "ControlPlaneCluster"}
-	compositeKind  = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XControlPlaneCluster"}
+	claimKind      = controlplanev1.GroupVersionKind
+	compositeKind  = controlplanev1.CompositeGroupVersionKind
 	keystoneKind   = platform.KeystoneKind
 	mariaDBKind    = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MariaDB"}
 	objectKind     = schema.GroupVersionKind{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Kind: "Object"}

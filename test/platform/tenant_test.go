@@ -58,36 +58,36 @@ func TestTenant(t *testing.T) {
 	try(t, alice, map[string]attack{
 		"Composition": {
 			"Another Composition would be composed by another function.", order("tenant-rights", set("x", "spec", "compositionRef", "name")),
-			"spec.compositionRef belongs to the platform",
+			"spec.compositionRef is set by the platform",
 		},
 		"CompositionRevision": {
 			"A revision of another Composition escapes the definition.", order("tenant-rights", set("x", "spec", "compositionRevisionRef", "name")),
-			"spec.compositionRevisionRef belongs to the platform",
+			"spec.compositionRevisionRef is set by the platform",
 		},
 		"UpdatePolicy": {
 			"A claim that updates by hand stays on an old revision.", order("tenant-rights", set("Manual", "spec", "compositionUpdatePolicy")),
-			"spec.compositionUpdatePolicy belongs to the platform",
+			"spec.compositionUpdatePolicy is set by the platform",
 		},
 		"DeletePolicy": {
 			"In the background everything goes in the wrong order.", order("tenant-rights", set("Background", "spec", "compositeDeletePolicy")),
-			"spec.compositeDeletePolicy has to be Foreground",
+			"spec.compositeDeletePolicy must be Foreground",
 		},
 		"TakeOver": {
 			"The composite resource of another claim.", order("tenant-rights", set(map[string]any{
 				"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": "XControlPlaneCluster", "name": composite,
-			}, "spec", "resourceRef")), "spec.resourceRef belongs to the platform",
+			}, "spec", "resourceRef")), "spec.resourceRef is set by the platform",
 		},
 		"ConnectionSecret": {
 			"Secrets stay where they are.", order("tenant-rights", set("s", "spec", "writeConnectionSecretToRef", "name")),
-			"spec.writeConnectionSecretToRef is not offered",
+			"spec.writeConnectionSecretToRef is not supported",
 		},
 		"Pause": {
 			"A paused claim is not reconciled.", order("tenant-rights", set("true", "metadata", "annotations", "crossplane.io/paused")),
-			"metadata.annotations of crossplane.io belong to the platform",
+			"metadata.annotations of crossplane.io are set by the platform",
 		},
 		"Finalizer": {
 			"A claim without its finalizer goes, and its cloud stays.", patch(t, u, `{"metadata":{"finalizers":null}}`),
-			"metadata.finalizers of Crossplane are removed by Crossplane",
+			"metadata.finalizers of Crossplane cannot be removed",
 		},
 		"PathOfAnother": {
 			"The path of another control plane in the store.",
@@ -173,8 +173,8 @@ func TestTenant(t *testing.T) {
 		return func(c client.Client) error { return c.Delete(t.Context(), bare(kind, namespace, name)) }
 	}
 	try(t, administrator, map[string]attack{
-		"DeleteComposite": {"The claim makes it again.", remove(compositeKind, "", composite), "delete the claim instead"},
-		"DeleteKeystone":  {"So does the composite resource.", remove(keystoneKind, lives, "keystone"), "delete the claim instead"},
+		"DeleteComposite": {"The claim makes it again.", remove(compositeKind, "", composite), "cannot be deleted directly"},
+		"DeleteKeystone":  {"So does the composite resource.", remove(keystoneKind, lives, "keystone"), "cannot be deleted directly"},
 		"Pause":           {"A tenant's commit is no word of the platform's.", pause, "metadata.annotations of crossplane.io"},
 	})
 	operator, err := cloud.As("operator", platform.PlatformTeam, "system:masters")

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
@@ -163,7 +164,7 @@ func newKeystone(t *testing.T, claim []byte) *simulate.Cluster {
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
-	rsp := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"].Run(w.Request())
+	rsp := w.Kinds[controlplanev1.CompositeGroupVersionKind.GroupKind().String()].Run(w.Request())
 	return &simulate.Cluster{XR: rsp.Composed["keystone"].Object.Tree(), Kinds: w.Kinds}
 }
 

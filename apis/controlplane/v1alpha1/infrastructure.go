@@ -46,7 +46,6 @@ type StorageSize string
 
 // MariaDB is the relational database: one server, or a Galera cluster.
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: an even Galera cluster can split into halves that both stop"
-// +kubebuilder:validation:XValidation:rule="!(has(self.replicas) && self.replicas > 1 && has(self.backup) && has(self.backup.pointInTimeRecovery) && self.backup.pointInTimeRecovery)",message="backup.pointInTimeRecovery does not work with Galera (replicas above 1); use replicas 1, or schedule backups more often"
 // +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.replicas) || has(self.storageSize) || has(self.storageClass) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.maxScale))",message="replicas, storageSize, storageClass, resources, nodeSelector, tolerations and maxScale cannot be set for an external database",fieldPath=".external"
 // +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.backup) || has(self.restoreFrom) || has(self.metrics))",message="backup, restoreFrom and metrics cannot be set for an external database; its operator is responsible for them",fieldPath=".external"
 type MariaDB struct {
@@ -137,9 +136,6 @@ type Backup struct {
 	// +kubebuilder:default=30
 	// +optional
 	RetentionDays int32 `json:"retentionDays,omitempty"`
-	// Also store the binary log, so that any point in time can be restored. It cannot be used with Galera.
-	// +optional
-	PointInTimeRecovery bool `json:"pointInTimeRecovery,omitempty"`
 	// Bucket of the backups.
 	S3 S3 `json:"s3"`
 	// Volume for staging a backup before the upload. Defaults to the disk of the node of the database's member, which must have enough space.

@@ -17,7 +17,7 @@ type Nova struct {
 	API *common.Process `json:"api,omitempty"`
 	// Scheduler processes: one in each pod; add pods for more load.
 	// +optional
-	Scheduler *NovaScheduler `json:"scheduler,omitempty"`
+	Scheduler *common.Process `json:"scheduler,omitempty"`
 	// Super-conductor processes: one in each pod; add pods for more load.
 	// +optional
 	Conductor *common.Process `json:"conductor,omitempty"`
@@ -63,24 +63,6 @@ type Nova struct {
 	// +listMapKey=name
 	// +optional
 	Aggregates []common.HostAggregate `json:"aggregates,omitempty"`
-}
-
-// NovaScheduler configures the processes that select hosts.
-type NovaScheduler struct {
-	common.Process `json:",inline"`
-	// Scheduler outside of Nova that makes the final decision. It requires a patched image. Defaults to Cortex, if it is enabled.
-	// +optional
-	ExternalScheduler *ExternalScheduler `json:"externalScheduler,omitempty"`
-}
-
-// ExternalScheduler returns the order of candidate hosts.
-type ExternalScheduler struct {
-	// Use the scheduler.
-	// +optional
-	Enabled bool `json:"enabled,omitempty"`
-	// Address of the scheduler. Defaults to the address of Cortex.
-	// +optional
-	Endpoint common.URL `json:"endpoint,omitempty"`
 }
 
 // NovaMetadata is the metadata API.

@@ -85,9 +85,6 @@ type ControlPlaneClusterSpec struct {
 	// Objects in Keystone that K-ORC manages.
 	// +optional
 	KORC *KORC `json:"korc,omitempty"`
-	// Cortex, a scheduler that considers the whole cloud.
-	// +optional
-	Cortex *Cortex `json:"cortex,omitempty"`
 	// Tempest, recurring integration tests.
 	// +optional
 	Tempest *Tempest `json:"tempest,omitempty"`
@@ -257,12 +254,6 @@ type ControlPlaneClusterStatus struct {
 	// Connection data for pools of hypervisors. Unset: Nova is not enabled.
 	// +optional
 	Hypervisors *HypervisorAccess `json:"hypervisors,omitempty"`
-	// Active pipelines of Cortex.
-	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:items:MaxLength=63
-	// +listType=set
-	// +optional
-	ActivePipelines []string `json:"activePipelines,omitempty"`
 	// Last run of Tempest.
 	// +optional
 	Tests *common.TestStatus `json:"tests,omitempty"`

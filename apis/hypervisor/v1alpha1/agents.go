@@ -29,9 +29,6 @@ type Agents struct {
 	// OVS agent, which reports the configuration and state of Open vSwitch in an OVSNode for each node.
 	// +optional
 	OVSAgent OVSAgent `json:"ovsAgent,omitempty"`
-	// HA agent, which detects lost virtual machines and nodes.
-	// +optional
-	HAAgent Agent `json:"haAgent,omitempty"`
 	// Labels injector, which copies topology labels of each node to the pods of this pool on it.
 	// +optional
 	LabelsInjector PlatformAgent `json:"labelsInjector,omitempty"`
@@ -45,14 +42,6 @@ type Process struct {
 	// Resources of the container. Defaults to the resources of the platform.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
-}
-
-// Agent is an optional agent.
-type Agent struct {
-	// Run the agent. Defaults to true.
-	// +optional
-	Enabled *bool `json:"enabled,omitempty"`
-	Process `json:",inline"`
 }
 
 // OVSAgent is the OVS agent.

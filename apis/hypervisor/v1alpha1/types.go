@@ -95,17 +95,6 @@ type HypervisorClusterSpec struct {
 	// Registry and pull secrets of images. Defaults to the platform's. For images on nodes, the list hypervisorRegistries of limits applies.
 	// +optional
 	Images *common.Images `json:"images,omitempty"`
-	// Further namespaces whose claims may use the pool; * matches any characters.
-	// +kubebuilder:validation:MaxItems=64
-	// +listType=set
-	// +optional
-	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
-	// Policy for virtual machines' disks and the state of agents on the nodes when the claim is deleted. Retain keeps them on the nodes,
-	// Delete deletes them permanently.
-	// +kubebuilder:validation:Enum=Retain;Delete
-	// +kubebuilder:default=Retain
-	// +optional
-	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 	// Allow deletion of the claim while virtual machines are on its nodes, or while their number is unknown. They keep running without
 	// management and, with a userspace datapath, without a network.
 	// +kubebuilder:default=false

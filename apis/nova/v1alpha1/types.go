@@ -152,9 +152,6 @@ type CellConsoles struct {
 
 // Quotas limit each project. -1 is unlimited.
 type Quotas struct {
-	// Store limits of each project in Keystone instead of Nova. The other fields are the initial limits.
-	// +optional
-	UnifiedLimits bool `json:"unifiedLimits,omitempty"`
 	// Virtual machines.
 	// +kubebuilder:validation:Minimum=-1
 	// +optional

@@ -146,17 +146,9 @@ const (
 	CellCommandListHosts     CellCommand = "ListHosts"
 )
 
-// Results of a CellRun. Lost: its Job was gone before its end was recorded, so it may have completed.
-const (
-	CellRunSucceeded = "Succeeded"
-	CellRunFailed    = "Failed"
-	CellRunLost      = "Lost"
-)
-
-// CellRun is one Job. It is recorded before it runs.
+// CellRun is one Job.
 type CellRun struct {
-	// Number of the run, counted from 1.
-	Number int64 `json:"number"`
+	JobRun `json:",inline"`
 	// Command of the Job.
 	Command CellCommand `json:"command"`
 	// UUID of the cell that it changes, once it exists.
@@ -167,33 +159,6 @@ type CellRun struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Hash string `json:"hash,omitempty"`
-	// Generation of the spec for which it was created.
-	// +optional
-	Generation int64 `json:"generation,omitempty"`
-	// UID of its Job.
-	// +kubebuilder:validation:MaxLength=36
-	// +optional
-	JobUID string `json:"jobUID,omitempty"`
-	// Time when it was recorded.
-	// +optional
-	Started *metav1.Time `json:"started,omitempty"`
-	// Time when its end was recorded.
-	// +optional
-	Finished *metav1.Time `json:"finished,omitempty"`
-	// Result of the run. Unset: it runs, or may run.
-	// +kubebuilder:validation:Enum=Succeeded;Failed;Lost
-	// +optional
-	Result string `json:"result,omitempty"`
-	// Exit code, if there is one.
-	// +optional
-	ExitCode *int32 `json:"exitCode,omitempty"`
-	// Last lines of output of a failed run, with secrets removed.
-	// +kubebuilder:validation:MaxLength=4096
-	// +optional
-	Log string `json:"log,omitempty"`
-	// Number of consecutive failed runs, including this one. Lists before another command are not counted.
-	// +optional
-	Failures int32 `json:"failures,omitempty"`
 }
 
 // HostSearch is a discovery of hosts that Nova's API lists and that no cell contains.

@@ -56,50 +56,15 @@ type OVNSyncStatus struct {
 	Run *OVNSyncRun `json:"run,omitempty"`
 }
 
-// Results of an OVNSyncRun. Lost: its Job was gone before its end was recorded.
-const (
-	OVNSyncSucceeded = "Succeeded"
-	OVNSyncFailed    = "Failed"
-	OVNSyncLost      = "Lost"
-)
-
-// OVNSyncRun is one Job. It is recorded before it runs.
+// OVNSyncRun is one Job.
 type OVNSyncRun struct {
-	// Number of the run, counted from 1.
-	Number int64 `json:"number"`
+	JobRun `json:",inline"`
 	// Request of the run.
 	// +kubebuilder:validation:MaxLength=63
 	Request string `json:"request"`
 	// Mode of the run.
 	// +optional
 	Mode common.OVNSyncMode `json:"mode,omitempty"`
-	// Generation of the spec for which it was created.
-	// +optional
-	Generation int64 `json:"generation,omitempty"`
-	// UID of its Job.
-	// +kubebuilder:validation:MaxLength=36
-	// +optional
-	JobUID string `json:"jobUID,omitempty"`
-	// Time when it was recorded.
-	// +optional
-	Started *metav1.Time `json:"started,omitempty"`
-	// Time when its end was recorded.
-	// +optional
-	Finished *metav1.Time `json:"finished,omitempty"`
-	// Result of the run. Unset: it runs, or may run.
-	// +kubebuilder:validation:Enum=Succeeded;Failed;Lost
-	// +optional
-	Result string `json:"result,omitempty"`
-	// Exit code, if there is one.
-	// +optional
-	ExitCode *int32 `json:"exitCode,omitempty"`
-	// Last lines of output of a failed run, with secrets removed.
-	// +kubebuilder:validation:MaxLength=4096
-	// +optional
-	Log string `json:"log,omitempty"`
-	// Number of consecutive failed runs, including this one.
-	// +optional
-	Failures int32 `json:"failures,omitempty"`
 }
 
 // OVNSyncList is a list of OVNSyncs.

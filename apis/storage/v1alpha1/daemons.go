@@ -68,16 +68,3 @@ type Dashboard struct {
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 }
-
-// Prysm observes Ceph, object stores and disks.
-type Prysm struct {
-	// Run Prysm.
-	// +optional
-	Enabled bool `json:"enabled,omitempty"`
-	// Container image. Defaults to the image of the platform.
-	// +optional
-	Image *common.InfrastructureImage `json:"image,omitempty"`
-	// Resources of each pod.
-	// +optional
-	Resources *common.Resources `json:"resources,omitempty"`
-}

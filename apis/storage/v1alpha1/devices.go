@@ -121,12 +121,9 @@ type ZoneName string
 
 // Arbiter configures the location of the deciding monitor.
 // +kubebuilder:validation:XValidation:rule="!has(self.zone) || !has(oldSelf.zone) || self.zone == oldSelf.zone",message="arbiter.zone is immutable: a monitor cannot be moved to another zone; create another claim"
-// +kubebuilder:validation:XValidation:rule="has(self.zone) != has(self.clusterRef)",message="zone is required: set a third zone of the same cluster"
+// +kubebuilder:validation:XValidation:rule="has(self.zone)",message="zone is required: set a third zone of the same cluster"
 type Arbiter struct {
 	// Third zone of the same cluster. Nodes in this zone store no data.
 	// +optional
 	Zone ZoneName `json:"zone,omitempty"`
-	// Another cluster that the platform provides. The external arbiter operator runs the monitor in it.
-	// +optional
-	ClusterRef *common.ClusterReference `json:"clusterRef,omitempty"`
 }

@@ -140,9 +140,6 @@ type StorageClusterSpec struct {
 	// Prometheus objects. Defaults to the platform's settings.
 	// +optional
 	Monitoring *common.MonitoringSettings `json:"monitoring,omitempty"`
-	// Prysm, which observes Ceph, object stores and disks.
-	// +optional
-	Prysm *Prysm `json:"prysm,omitempty"`
 	// Image of Ceph. The installed Rook must support it. A limit of the platform must allow the complete image (storageImages), because its
 	// pods control the nodes. Another version is an upgrade; an older one than the current version is rejected. Defaults to the image of the
 	// platform.

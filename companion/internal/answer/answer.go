@@ -1,7 +1,8 @@
-// Package answer formats the errors of OpenStack services.
+// Package answer reads lists of OpenStack services, and formats their errors.
 package answer
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/pagination"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
@@ -41,6 +43,22 @@ func DescribeError(service, operation string, err error) error {
 		text = strings.TrimSuffix(fmt.Sprintf("%s returned HTTP %d: %s", service, code, statusMessage(response.Body)), ": ")
 	}
 	return &statusError{fmt.Sprintf("cannot %s: %s", operation, text), code}
+}
+
+// List returns all items of a list that a service returns in pages. extract decodes them. operation describes the request in
+// errors, such as "list flavors".
+func List[T any](
+	ctx context.Context, service, operation string, list pagination.Pager, extract func(pagination.Page) ([]T, error),
+) ([]T, error) {
+	pages, err := list.AllPages(ctx)
+	if err != nil {
+		return nil, DescribeError(service, operation, err)
+	}
+	items, err := extract(pages)
+	if err != nil {
+		return nil, fmt.Errorf("cannot %s: %s returned an invalid response", operation, service)
+	}
+	return items, nil
 }
 
 // statusMessage returns the message in an error response.

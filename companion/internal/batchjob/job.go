@@ -117,6 +117,17 @@ func Started(pod *corev1.Pod) bool {
 	return !consumer.Running(pod)
 }
 
+// HasStarted reports whether a pod of the Job has started, or may have started: its containers ran, or it was deleted.
+func HasStarted(job *batchv1.Job, pods []corev1.Pod) bool {
+	return job.Status.Failed+job.Status.Succeeded > 0 ||
+		slices.ContainsFunc(ListPods(job, pods), func(p corev1.Pod) bool { return Started(&p) })
+}
+
+// HasEnded reports whether the Job is complete or has failed, and has no pods that may write.
+func HasEnded(job *batchv1.Job, pods []corev1.Pod) bool {
+	return IsFinished(job) && !slices.ContainsFunc(ListPods(job, pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
+}
+
 // Result is the result of a Job.
 type Result struct {
 	// Code is nil if unknown: the pod was evicted, or deleted with its node.
@@ -178,6 +189,19 @@ func sentence(reason, message string) string {
 		return cmp.Or(reason, "no reason is known")
 	}
 	return fmt.Sprintf("%s: %s", cmp.Or(reason, "Failed"), message)
+}
+
+// DescribeFailure returns a short reason for a failure, from the exit code of a command and the end of its output.
+func DescribeFailure(code *int32, output string) string {
+	const limit = 300
+	line := condition.Truncate(LastLine(output), limit)
+	switch {
+	case code == nil:
+		return cmp.Or(line, "the result of the run is unknown")
+	case line == "":
+		return fmt.Sprintf("exit code %d", *code)
+	}
+	return fmt.Sprintf("exit code %d, %s", *code, line)
 }
 
 // PodStartProblem returns why a pod cannot start; "" if no reason is known.

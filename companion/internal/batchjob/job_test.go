@@ -2,6 +2,7 @@ package batchjob
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
 // TestPodsOf: a Job's own pods, the newest last; for the same second, sorted by name.
@@ -85,6 +88,27 @@ func TestObstacle(t *testing.T) {
 		if got := PodStartProblem(&corev1.Pod{Status: tc.status}); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
+	}
+}
+
+// TestDescribeFailure: the reason is the exit code and the last output line, truncated.
+func TestDescribeFailure(t *testing.T) {
+	for want, tc := range map[string]struct {
+		code   *int32
+		output string
+	}{
+		"the result of the run is unknown":         {},
+		"its pod no longer exists":                 {output: "its pod no longer exists"},
+		"exit code 0":                              {code: new(int32(0))},
+		"exit code 7, refused":                     {code: new(int32(7)), output: "step output\nrefused"},
+		"exit code 1, " + strings.Repeat("x", 300): {code: new(int32(1)), output: strings.Repeat("x", 301)},
+	} {
+		if got := DescribeFailure(tc.code, tc.output); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := FailureMessage(&openstackv1.JobRun{ExitCode: new(int32(0)), Log: "not a table"}); got != "not a table" {
+		t.Errorf("exit code 0 is not the reason: %q", got)
 	}
 }
 

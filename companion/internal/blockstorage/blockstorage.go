@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -73,13 +72,9 @@ func Find(
 // https://docs.openstack.org/api-ref/block-storage/v3/#services-os-services
 func (a *API) Services(ctx context.Context) ([]Service, error) {
 	const operation = "list the services of Cinder"
-	pages, err := services.List(a.client, services.ListOpts{}).AllPages(ctx)
+	list, err := answer.List(ctx, "Cinder", operation, services.List(a.client, services.ListOpts{}), services.ExtractServices)
 	if err != nil {
-		return nil, describeError(operation, err)
-	}
-	list, err := services.ExtractServices(pages)
-	if err != nil {
-		return nil, errors.New("cannot " + operation + ": Cinder returned an invalid response")
+		return nil, err
 	}
 	out := make([]Service, len(list))
 	for i, s := range list {

@@ -2,10 +2,11 @@ package compute
 
 import (
 	"context"
-	"errors"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/agents"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
 )
 
 // Agent is an agent of Neutron on a host, including OVN's controllers.
@@ -31,13 +32,9 @@ func (a *API) ListAgents(ctx context.Context) ([]Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	pages, err := agents.List(client, agents.ListOpts{}).AllPages(ctx)
+	list, err := answer.List(ctx, "Neutron", "list agents", agents.List(client, agents.ListOpts{}), agents.ExtractAgents)
 	if err != nil {
-		return nil, describeErrorFrom("Neutron", "list agents", err)
-	}
-	list, err := agents.ExtractAgents(pages)
-	if err != nil {
-		return nil, errors.New("cannot list agents: Neutron returned an invalid response")
+		return nil, err
 	}
 	out := make([]Agent, len(list))
 	for i, g := range list {

@@ -2,8 +2,6 @@ package compute
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -11,6 +9,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
 )
 
 // catalogMicroversion is the first with which Nova rejects unknown extra specs; earlier ones already have the description and
@@ -27,13 +26,10 @@ func (a *API) catalog() *gophercloud.ServiceClient {
 // Flavors returns all flavors, without the projects of private ones.
 // https://docs.openstack.org/api-ref/compute/#flavors
 func (a *API) Flavors(ctx context.Context) ([]common.Flavor, error) {
-	pages, err := flavors.ListDetail(a.catalog(), flavors.ListOpts{AccessType: flavors.AllAccess}).AllPages(ctx)
+	list, err := answer.List(ctx, "Nova", "list flavors",
+		flavors.ListDetail(a.catalog(), flavors.ListOpts{AccessType: flavors.AllAccess}), flavors.ExtractFlavors)
 	if err != nil {
-		return nil, describeError("list flavors", err)
-	}
-	list, err := flavors.ExtractFlavors(pages)
-	if err != nil {
-		return nil, errors.New("cannot list flavors: Nova returned an invalid response")
+		return nil, err
 	}
 	out := make([]common.Flavor, len(list))
 	for i, f := range list {
@@ -49,13 +45,10 @@ func (a *API) Flavors(ctx context.Context) ([]common.Flavor, error) {
 
 // Projects returns the projects that may use a private flavor.
 func (a *API) Projects(ctx context.Context, id string) ([]string, error) {
-	pages, err := flavors.ListAccesses(a.catalog(), id).AllPages(ctx)
+	list, err := answer.List(ctx, "Nova", "list the projects of flavor "+id,
+		flavors.ListAccesses(a.catalog(), id), flavors.ExtractAccesses)
 	if err != nil {
-		return nil, describeError("list the projects of flavor "+id, err)
-	}
-	list, err := flavors.ExtractAccesses(pages)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the projects of flavor %s: Nova returned an invalid response", id)
+		return nil, err
 	}
 	var out []string
 	for _, access := range list {
@@ -136,13 +129,9 @@ const zoneKey = "availability_zone"
 // Aggregates returns all host aggregates.
 // https://docs.openstack.org/api-ref/compute/#host-aggregates-os-aggregates
 func (a *API) Aggregates(ctx context.Context) ([]Aggregate, error) {
-	pages, err := aggregates.List(a.catalog()).AllPages(ctx)
+	list, err := answer.List(ctx, "Nova", "list aggregates", aggregates.List(a.catalog()), aggregates.ExtractAggregates)
 	if err != nil {
-		return nil, describeError("list aggregates", err)
-	}
-	list, err := aggregates.ExtractAggregates(pages)
-	if err != nil {
-		return nil, errors.New("cannot list aggregates: Nova returned an invalid response")
+		return nil, err
 	}
 	out := make([]Aggregate, len(list))
 	for i, g := range list {

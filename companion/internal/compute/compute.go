@@ -5,7 +5,6 @@ package compute
 
 import (
 	"context"
-	"errors"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/services"
@@ -55,13 +54,10 @@ func Find(
 // Services returns the records of all processes, or of one program. Records of a cell whose database does not respond are
 // missing.
 func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
-	pages, err := services.List(a.client, services.ListOpts{Binary: binary}).AllPages(ctx)
+	list, err := answer.List(ctx, "Nova", "list compute services",
+		services.List(a.client, services.ListOpts{Binary: binary}), services.ExtractServices)
 	if err != nil {
-		return nil, describeError("list compute services", err)
-	}
-	list, err := services.ExtractServices(pages)
-	if err != nil {
-		return nil, errors.New("cannot list compute services: Nova returned an invalid response")
+		return nil, err
 	}
 	out := make([]Service, len(list))
 	for i, s := range list {

@@ -2,8 +2,6 @@ package compute
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,6 +11,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/hypervisors"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"k8s.io/utils/ptr"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
 )
 
 // Hypervisor is the state of a host in Nova.
@@ -27,13 +27,10 @@ type Hypervisor struct {
 // and returns no numbers from microversion 2.88 on.
 // https://docs.openstack.org/api-ref/compute/#hypervisors-os-hypervisors
 func (a *API) ListHypervisors(ctx context.Context) (map[string]Hypervisor, error) {
-	pages, err := hypervisors.List(a.client, hypervisors.ListOpts{WithServers: new(true)}).AllPages(ctx)
+	list, err := answer.List(ctx, "Nova", "list hypervisors",
+		hypervisors.List(a.client, hypervisors.ListOpts{WithServers: new(true)}), hypervisors.ExtractHypervisors)
 	if err != nil {
-		return nil, describeError("list hypervisors", err)
-	}
-	list, err := hypervisors.ExtractHypervisors(pages)
-	if err != nil {
-		return nil, errors.New("cannot list hypervisors: Nova returned an invalid response")
+		return nil, err
 	}
 	out := map[string]Hypervisor{}
 	for _, h := range list {
@@ -47,13 +44,10 @@ type Server struct{ ID, Name, Status, Task string }
 
 // ListServers returns the servers of all projects on a host.
 func (a *API) ListServers(ctx context.Context, host string) ([]Server, error) {
-	pages, err := servers.List(a.client, servers.ListOpts{Host: host, AllTenants: true}).AllPages(ctx)
+	list, err := answer.List(ctx, "Nova", "list the servers of "+host,
+		servers.List(a.client, servers.ListOpts{Host: host, AllTenants: true}), servers.ExtractServers)
 	if err != nil {
-		return nil, describeError("list the servers of "+host, err)
-	}
-	list, err := servers.ExtractServers(pages)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the servers of %s: Nova returned an invalid response", host)
+		return nil, err
 	}
 	out := make([]Server, len(list))
 	for i, s := range list {

@@ -2,13 +2,14 @@ package compute
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
 )
 
 // placementMicroversion is the first with trees of resource providers.
@@ -37,13 +38,10 @@ func (a *API) Tree(ctx context.Context, root string) ([]Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	pages, err := resourceproviders.List(client, resourceproviders.ListOpts{InTree: root}).AllPages(ctx)
+	list, err := answer.List(ctx, "Placement", "list resource providers",
+		resourceproviders.List(client, resourceproviders.ListOpts{InTree: root}), resourceproviders.ExtractResourceProviders)
 	if err != nil {
-		return nil, describeErrorFrom("Placement", "list resource providers", err)
-	}
-	list, err := resourceproviders.ExtractResourceProviders(pages)
-	if err != nil {
-		return nil, errors.New("cannot list resource providers: Placement returned an invalid response")
+		return nil, err
 	}
 	out := make([]Provider, 0, len(list))
 	for _, p := range deepestFirst(list) {

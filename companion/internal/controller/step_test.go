@@ -41,7 +41,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestTimes: as documented in docs/reliability.md, the resync interval is ten minutes, and the poll interval is ten seconds.
+// TestTimes: as documented in docs/explanation/companion.md, the resync interval is ten minutes, and the poll interval is ten seconds.
 func TestTimes(t *testing.T) {
 	if ResyncInterval != 10*time.Minute || Poll != 10*time.Second || MinRequeueInterval <= 0 || MinRequeueInterval > time.Second {
 		t.Errorf("%s, %s, %s", ResyncInterval, Poll, MinRequeueInterval)

@@ -23,6 +23,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
+// NewScheme returns a scheme with the given types.
+func NewScheme(add ...func(*runtime.Scheme) error) *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, do := range add {
+		if err := do(s); err != nil {
+			panic(err) // A conflict of types, which the first test detects.
+		}
+	}
+	return s
+}
+
 // NewServer returns an in-memory API server: controller-runtime's fake, which checks versions, but with UIDs and with reads
 // without JSON, which take most of its time. It contains objects, some kinds of which have a status subresource.
 func NewServer(scheme *runtime.Scheme, statuses []client.Object, objects ...client.Object) client.WithWatch {

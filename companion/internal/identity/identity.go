@@ -19,6 +19,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
 
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
@@ -183,13 +184,10 @@ func (u *User) MissingRoles(roles []string) []string {
 
 // ApplicationCredentials returns all application credentials of the user.
 func (u *User) ApplicationCredentials(ctx context.Context) ([]ApplicationCredential, error) {
-	pages, err := applicationcredentials.List(u.service, u.id, nil).AllPages(ctx)
+	list, err := answer.List(ctx, "Keystone", "list application credentials",
+		applicationcredentials.List(u.service, u.id, nil), applicationcredentials.ExtractApplicationCredentials)
 	if err != nil {
-		return nil, explain("list application credentials", err)
-	}
-	list, err := applicationcredentials.ExtractApplicationCredentials(pages)
-	if err != nil {
-		return nil, errors.New("cannot list application credentials: Keystone returned an invalid response")
+		return nil, err
 	}
 	out := make([]ApplicationCredential, len(list))
 	for i, a := range list {

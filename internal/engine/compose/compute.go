@@ -22,14 +22,14 @@ import (
 // HashAnnotation contains the hash of the last composed object.
 const HashAnnotation = "crossplane.c5c3.io/hash"
 
-// Compute returns the objects that must exist now, given the model and the observed state.
+// Compute returns the objects that must exist now, given the model and the observed state. rules contains the readiness rule of each kind.
 //
 // composed returns how an item is composed, for the items that refer to it: as the object itself (Item.Reference) or as a wrapper.
 //
 // It returns the errors of builders, and an error for a bug: an object without a readiness rule, or two resources with the same name.
-func (g Graph[M]) Compute(m M, state observe.State, composed func(Item) Reference) (Plan, error) {
+func (g Graph[M]) Compute(m M, state observe.State, rules ready.Rules, composed func(Item) Reference) (Plan, error) {
 	p := planner{
-		state: state, composed: composed, items: map[string]*Item{}, ready: map[string]bool{}, exists: map[string]bool{},
+		state: state, rules: rules, composed: composed, items: map[string]*Item{}, ready: map[string]bool{}, exists: map[string]bool{},
 		notReady: map[string]string{}, revisions: map[string]Item{},
 	}
 	for _, c := range g {
@@ -64,6 +64,7 @@ func (g Graph[M]) Compute(m M, state observe.State, composed func(Item) Referenc
 // planner holds the state of one run of Compute.
 type planner struct {
 	state         observe.State
+	rules         ready.Rules
 	composed      func(Item) Reference
 	plan          Plan
 	items         map[string]*Item  // every enabled resource, desired now or not
@@ -182,7 +183,7 @@ func (p *planner) item(r Resource) (Item, error) {
 	item := Item{
 		Name: r.Name, Retain: r.Retain, Management: r.Management, Observe: r.Observe, Cluster: r.Cluster, Kind: kindOf(body),
 	}
-	rule, ok := ready.For(item.Kind.GroupKind())
+	rule, ok := p.rules.For(item.Kind.GroupKind())
 	if !ok && r.Ready == nil {
 		return Item{}, fmt.Errorf("%s has no readiness rule for its kind %s", r.Name, item.Kind.GroupKind())
 	}
@@ -282,12 +283,12 @@ func (p *planner) keepRevisions() error {
 			continue
 		}
 		o, _ := p.state.Get(name)
-		body, err := withoutServerFields(o)
+		body, err := p.withoutServerFields(o)
 		if err != nil {
 			return fmt.Errorf("cannot keep the older revision %s: %w", name, err)
 		}
 		kind := kindOf(body)
-		rule, _ := ready.For(kind.GroupKind())
+		rule, _ := p.rules.For(kind.GroupKind())
 		item := Item{
 			Name: name, Body: body, Kind: kind, Rule: rule, Retain: current.Retain, Management: current.Management,
 			Cluster: current.Cluster, Observed: true, Readiness: ready.Yes,
@@ -309,7 +310,7 @@ func (p *planner) revision(name string) (Item, bool) {
 }
 
 // withoutServerFields returns an observed object without the fields that the API server sets.
-func withoutServerFields(o *observe.Object) (encoded.Struct, error) {
+func (p *planner) withoutServerFields(o *observe.Object) (encoded.Struct, error) {
 	desired := o.Desired()
 	full := desired.Full()
 	meta, _ := full["metadata"].(map[string]any)
@@ -334,7 +335,7 @@ func withoutServerFields(o *observe.Object) (encoded.Struct, error) {
 	}
 	full["metadata"] = clean
 	dropNulls(full)
-	rule, _ := ready.For(schema.FromAPIVersionAndKind(desired.APIVersion(), desired.Kind()).GroupKind())
+	rule, _ := p.rules.For(schema.FromAPIVersionAndKind(desired.APIVersion(), desired.Kind()).GroupKind())
 	for _, path := range rule.Generated {
 		unstructured.RemoveNestedField(full, path...)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // TestStates gives the verdict on a resource in each state.
@@ -95,7 +96,7 @@ func TestComputeErrors(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			plan, err := one(tc.stage).Compute(struct{}{}, observe.State{}, compose.Item.Reference)
+			plan, err := one(tc.stage).Compute(struct{}{}, observe.State{}, readiness.Rules, compose.Item.Reference)
 			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 				t.Errorf("%s\nCompute(...): %v, want %s", tc.reason, err, tc.want)
 			}
@@ -116,7 +117,7 @@ func TestRefer(t *testing.T) {
 	direct := compose.Reference{Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "cloud", Name: "my-a"}
 	other := compose.Reference{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Holder"}, Name: "holder-of-a"}
 	for _, as := range []func(compose.Item) compose.Reference{compose.Item.Reference, func(compose.Item) compose.Reference { return other }} {
-		plan, err := g.Compute(struct{}{}, observe.State{}, as)
+		plan, err := g.Compute(struct{}{}, observe.State{}, readiness.Rules, as)
 		if err != nil {
 			t.Fatalf("Compute(...): %v", err)
 		}
@@ -137,7 +138,7 @@ func TestOwnCheck(t *testing.T) {
 	for name, o := range map[string]*unstructured.Unstructured{"known kind": object("ConfigMap", "r"), "unknown kind": secret} {
 		t.Run(name, func(t *testing.T) {
 			observed := map[string]*structpb.Struct{"r": states["ready"].observed(t, o)}
-			plan, err := one(compose.Stage{{Name: "r", Object: o, Ready: never}}).Compute(struct{}{}, newState(t, observed, false), compose.Item.Reference)
+			plan, err := one(compose.Stage{{Name: "r", Object: o, Ready: never}}).Compute(struct{}{}, newState(t, observed, false), readiness.Rules, compose.Item.Reference)
 			if err != nil {
 				t.Fatalf("Compute(...): %v", err)
 			}
@@ -160,7 +161,7 @@ func TestRetainedRevisionFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := one(compose.Stage{{Name: "config-new", Object: object("ConfigMap", "new"), Revisions: "config"}})
-			plan, err := g.Compute(struct{}{}, newState(t, map[string]*structpb.Struct{"config-old": o}, true), compose.Item.Reference)
+			plan, err := g.Compute(struct{}{}, newState(t, map[string]*structpb.Struct{"config-old": o}, true), readiness.Rules, compose.Item.Reference)
 			if err == nil || !strings.Contains(err.Error(), "cannot keep the older revision config-old: ") {
 				t.Errorf("Compute(...) = %d objects, %v, want an error", len(plan.Items()), err)
 			}
@@ -241,7 +242,7 @@ func TestRetained(t *testing.T) {
 				"one revision": {{Name: "config-new", Object: object("ConfigMap", "new"), Revisions: "config", Retain: true, Management: true}},
 				"no revision":  {{Revisions: "config", Retain: true, Management: true}, {Name: "new", Object: object("ConfigMap", "new")}},
 			} {
-				plan, err := one(stage).Compute(struct{}{}, newState(t, observed, true), compose.Item.Reference)
+				plan, err := one(stage).Compute(struct{}{}, newState(t, observed, true), readiness.Rules, compose.Item.Reference)
 				if err != nil {
 					t.Fatalf("Compute(...): %v", err)
 				}
@@ -390,7 +391,7 @@ func TestObserve(t *testing.T) {
 				}
 				all["a"] = s
 			}
-			plan, err := g.Compute(struct{}{}, newState(t, all, false), compose.Item.Reference)
+			plan, err := g.Compute(struct{}{}, newState(t, all, false), readiness.Rules, compose.Item.Reference)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 func TestConditionType(t *testing.T) {
@@ -43,7 +44,7 @@ func TestConditions(t *testing.T) {
 			retired: []string{"ApiReady", "SouthboundReady", "CacheReady", "MetadataAPIReady", "MetadataApiReady"},
 		},
 	} {
-		plan, err := g.Compute(enabled, observe.State{}, compose.Item.Reference)
+		plan, err := g.Compute(enabled, observe.State{}, readiness.Rules, compose.Item.Reference)
 		if err != nil {
 			t.Fatal(err)
 		}

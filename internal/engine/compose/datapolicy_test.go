@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // TestDataPolicy tests the effect of deletion on observed objects by Crossplane and its provider, and that the worst policy wins.
@@ -103,7 +104,7 @@ func TestDataPolicy(t *testing.T) {
 				}
 				observed[name] = s
 			}
-			plan, err := g.Compute(struct{}{}, newState(t, observed, true), compose.Item.Reference)
+			plan, err := g.Compute(struct{}{}, newState(t, observed, true), readiness.Rules, compose.Item.Reference)
 			if err != nil {
 				t.Fatalf("Compute(...): %v", err)
 			}

@@ -21,7 +21,7 @@ func (p *planner) keepObservedVersion(item *Item, desired encoded.Struct, observ
 	if len(p.rolloutAfter) == 0 || roll == nil || !observed.Exists() || !roll.Serving(observed) {
 		return nil
 	}
-	last, err := withoutServerFields(observed)
+	last, err := p.withoutServerFields(observed)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 )
 
@@ -78,7 +79,7 @@ func (s service) plan(t tb, lazily bool) compose.Plan {
 			observed[p.name] = p.now.observed(t, p.name)
 		}
 	}
-	plan, err := g.MustValidate().Compute(struct{}{}, newState(t, observed, lazily), compose.Item.Reference)
+	plan, err := g.MustValidate().Compute(struct{}{}, newState(t, observed, lazily), readiness.Rules, compose.Item.Reference)
 	if err != nil {
 		t.Fatalf("Compute(...): %v", err)
 	}
@@ -190,7 +191,7 @@ func TestHoldDisabled(t *testing.T) {
 	plan, err := compose.Graph[struct{}]{
 		{Name: "conductor", Build: build, Enabled: func(struct{}) bool { return false }},
 		{Name: "api", Build: build, RolloutAfter: []string{"conductor"}},
-	}.MustValidate().Compute(struct{}{}, newState(t, map[string]*structpb.Struct{"api": old.observed(t, "api")}, false), compose.Item.Reference)
+	}.MustValidate().Compute(struct{}{}, newState(t, map[string]*structpb.Struct{"api": old.observed(t, "api")}, false), readiness.Rules, compose.Item.Reference)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +221,7 @@ func TestHoldComposite(t *testing.T) {
 	plan, err := compose.Graph[struct{}]{
 		{Name: "first", Build: object(version{}.deployment("first"))},
 		{Name: "second", Build: object(desired), RolloutAfter: []string{"first"}},
-	}.MustValidate().Compute(struct{}{}, newState(t, map[string]*structpb.Struct{"k": observed}, false), compose.Item.Reference)
+	}.MustValidate().Compute(struct{}{}, newState(t, map[string]*structpb.Struct{"k": observed}, false), readiness.Rules, compose.Item.Reference)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
@@ -144,7 +145,7 @@ func TestParts(t *testing.T) {
 		{Name: "off", Build: build, Enabled: func(string) bool { return false }},
 		{Name: "on", Phase: "Working", Build: build, Needs: []string{"off"}, Version: func(m string) string { return "1-" + m }},
 	}
-	plan, err := g.Compute("m", newState(t, map[string]*structpb.Struct{"m": states["failing"].observed(t, object("Certificate", "m"))}, false), compose.Item.Reference)
+	plan, err := g.Compute("m", newState(t, map[string]*structpb.Struct{"m": states["failing"].observed(t, object("Certificate", "m"))}, false), readiness.Rules, compose.Item.Reference)
 	if err != nil {
 		t.Fatalf("Compute(...): %v", err)
 	}

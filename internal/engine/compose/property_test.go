@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 )
 
@@ -113,7 +114,7 @@ func (m *toy) observed(t tb) map[string]*structpb.Struct {
 
 func (m *toy) compute(t tb) compose.Plan {
 	t.Helper()
-	plan, err := m.graph().Compute(m, newState(t, m.observed(t), false), compose.Item.Reference)
+	plan, err := m.graph().Compute(m, newState(t, m.observed(t), false), readiness.Rules, compose.Item.Reference)
 	if err != nil {
 		t.Fatalf("Compute(...): %v", err)
 	}
@@ -267,7 +268,7 @@ var samePlan = cmpopts.IgnoreFields(compose.Item{}, "Rule")
 
 // checkSame is invariant 3, with the request's maps filled second and its objects left as bytes.
 func (m *toy) checkSame(t *rapid.T, plan compose.Plan) {
-	second, err := m.graph().Compute(m, newState(t, m.observed(t), true), compose.Item.Reference)
+	second, err := m.graph().Compute(m, newState(t, m.observed(t), true), readiness.Rules, compose.Item.Reference)
 	if err != nil {
 		t.Fatalf("Compute(...), lazily: %v", err)
 	}
@@ -300,7 +301,7 @@ func (m *toy) checkErrors(t *rapid.T) {
 		}
 		broken := *m
 		broken.broken = c.name
-		plan, err := broken.graph().Compute(&broken, newState(t, m.observed(t), false), compose.Item.Reference)
+		plan, err := broken.graph().Compute(&broken, newState(t, m.observed(t), false), readiness.Rules, compose.Item.Reference)
 		want := fmt.Sprintf("cannot compose %[1]s: %[1]s is broken", c.name)
 		if err == nil || err.Error() != want {
 			t.Errorf("Compute(...), %s fails: %v, want %s", c.name, err, want)

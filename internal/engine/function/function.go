@@ -43,6 +43,8 @@ type Claim struct {
 type Kind[X, M any] struct {
 	// Graph lists the components of the kind.
 	Graph compose.Graph[M]
+	// Rules contains the readiness rules of the composed kinds.
+	Rules ready.Rules
 	// Requires returns the resources that the kind requires in addition to the ones of its Composition, by requirement name. It may depend
 	// on resources that were already found. Derive is not called before Crossplane has looked for each of them. Nil: none.
 	Requires func(Input[X]) map[string]wire.Selector
@@ -168,7 +170,7 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 		return composition{requirements: requirements}, err
 	}
 	place := k.Target(m)
-	plan, err := k.Graph.Compute(m, observed, place.Reference)
+	plan, err := k.Graph.Compute(m, observed, k.Rules, place.Reference)
 	if err != nil {
 		return composition{requirements: requirements}, err
 	}

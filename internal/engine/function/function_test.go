@@ -21,6 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
@@ -39,6 +40,7 @@ type testXR struct {
 // kind returns the function of testXR. It stores its input in provided.
 func kind(provided *function.Input[testXR]) function.Runner {
 	return function.Kind[testXR, testXR]{
+		Rules: readiness.Rules,
 		Graph: compose.Graph[testXR]{{Name: "config", Build: build}},
 		Derive: func(in function.Input[testXR]) (testXR, error) {
 			*provided = in
@@ -351,6 +353,7 @@ func TestUnread(t *testing.T) {
 	type m = map[string]any
 	in := function.Input[m]{}
 	runner := function.Kind[m, m]{
+		Rules:  readiness.Rules,
 		Graph:  compose.Graph[m]{{Name: "none", Build: func(m) ([]compose.Stage, error) { return nil, nil }}},
 		Derive: func(provided function.Input[m]) (m, error) { in = provided; return provided.XR, nil },
 		Target: func(m) respond.Target { return respond.Target{DeleteData: true} },
@@ -390,6 +393,7 @@ func TestUnreadableStatus(t *testing.T) {
 	var got, want x
 	want.Spec.Replicas = 3
 	_, _, err := function.Kind[x, x]{
+		Rules:  readiness.Rules,
 		Derive: func(in function.Input[x]) (x, error) { got = in.XR; return x{}, errors.New("enough") },
 	}.Explain(wire.RequestOf(request(t, map[string]any{"replicas": 3}, map[string]any{"a": "left", "b": []any{}})))
 	if err == nil || err.Error() != "enough" {
@@ -404,6 +408,7 @@ func TestUnreadableStatus(t *testing.T) {
 func TestAdvisoryConditions(t *testing.T) {
 	result := ready.Result{}
 	advisory := function.Kind[testXR, testXR]{
+		Rules:              readiness.Rules,
 		Graph:              compose.Graph[testXR]{{Name: "config", Build: build}},
 		Derive:             func(in function.Input[testXR]) (testXR, error) { return in.XR, nil },
 		Target:             func(testXR) respond.Target { return respond.Target{} },

@@ -13,12 +13,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 // requiring returns a function that requires a book, and then a second one that the first refers to.
 func requiring(derived *int) function.Runner {
 	return function.Kind[testXR, testXR]{
+		Rules: readiness.Rules,
 		Graph: compose.Graph[testXR]{{Name: "config", Build: build}},
 		Requires: func(in function.Input[testXR]) map[string]wire.Selector {
 			out := map[string]wire.Selector{"book": {APIVersion: "v1", Kind: "Book", Namespace: "shelf", Name: "first"}}
@@ -101,6 +103,7 @@ func TestRequires(t *testing.T) {
 // are required until both are found: Crossplane passes only the requirements of the last response.
 func TestRequiresOfTwoSpecs(t *testing.T) {
 	kind := function.Kind[testXR, testXR]{
+		Rules: readiness.Rules,
 		Graph: compose.Graph[testXR]{{Name: "config", Build: build}},
 		Requires: func(in function.Input[testXR]) map[string]wire.Selector {
 			name := "of-" + cmp.Or(in.XR.Spec.Fail, "valid")

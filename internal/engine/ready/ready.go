@@ -1,17 +1,16 @@
-// Package ready defines when an object of each composed kind is ready: one row of a table for each kind. A row has a check for the
-// function, and the same check in CEL for provider-kubernetes. The statuses that owners write are in internal/offline/fake, which does
-// not use this table.
-//
-// A check accepts a condition only for the object's current generation. It does not check whether the object is up to date and not being
-// deleted: compose does that first.
+// Package ready defines the form of a readiness rule, which states when an object of a kind is ready. A rule has a check for the function,
+// and the same check in CEL for provider-kubernetes. The engine is configured with the rules of all kinds; internal/readiness contains them.
 package ready
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // Result is the readiness of an object.
@@ -59,17 +58,24 @@ type Rule struct {
 	Composite bool
 }
 
-// For returns the rule of a kind, and reports whether one exists.
-func For(kind schema.GroupKind) (Rule, bool) {
-	r, ok := rules[kind]
-	return r, ok
+// Rollout distinguishes a new version of a workload from other changes of its object, and defines how it is delayed.
+type Rollout struct {
+	// NewVersion reports whether the desired object is another version than the last desired one.
+	NewVersion func(last, desired encoded.Struct) bool
+	// Fields keep their values while a new version is delayed. All other fields change.
+	Fields [][]string
+	// Serving reports whether the running version serves. A version that does not serve is not kept.
+	Serving func(o *observe.Object) bool
 }
 
-// Kinds returns all kinds that have a rule.
-func Kinds() []schema.GroupKind {
-	out := make([]schema.GroupKind, 0, len(rules))
-	for k := range rules {
-		out = append(out, k)
-	}
-	return out
+// Rules contains the rule of each kind that a function composes.
+type Rules map[schema.GroupKind]Rule
+
+// For returns the rule of a kind, and reports whether one exists.
+func (r Rules) For(kind schema.GroupKind) (Rule, bool) {
+	rule, ok := r[kind]
+	return rule, ok
 }
+
+// Kinds returns all kinds that have a rule, in any order.
+func (r Rules) Kinds() []schema.GroupKind { return slices.Collect(maps.Keys(r)) }

@@ -76,7 +76,7 @@ const (
 // clusterBootstrapTimeout is the time that the operator waits for the most advanced member, after all members have failed and this one does
 // not start. After its default, ten minutes, it discards that result and may select an empty member, which the others then copy: every
 // database is lost (https://github.com/mariadb-operator/mariadb-operator/issues/1701, in all releases up to 26.6.0). It restarts the
-// same member every five minutes; if the member is lost, an administrator has to select another (docs/operations.md).
+// same member every five minutes; if the member is lost, an administrator has to select another (docs/how-to/database.md).
 const clusterBootstrapTimeout = "720h0m0s"
 
 // Object builds the MariaDB object.

@@ -1,7 +1,7 @@
 // Package fake simulates the owners of objects: Kubernetes' controllers, third-party operators, Crossplane and the companion. For every
 // composed kind it contains the final status that its owner writes, according to the owner's released sources.
 //
-// It does not use internal/engine/ready, which evaluates that status: a condition that no owner writes, or a generation that an owner never
+// It does not use internal/readiness, which evaluates that status: a condition that no owner writes, or a generation that an owner never
 // reports, then prevents readiness in the simulation as it would in a cluster.
 package fake
 

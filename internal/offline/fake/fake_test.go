@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 const (
@@ -35,7 +35,7 @@ func TestEveryKind(t *testing.T) {
 	want := map[schema.GroupKind]bool{
 		{Group: "kubernetes.crossplane.io", Kind: "Object"}: true, {Group: "kubernetes.m.crossplane.io", Kind: "Object"}: true,
 	}
-	for _, k := range ready.Kinds() {
+	for _, k := range readiness.Rules.Kinds() {
 		want[k] = true
 	}
 	got := map[schema.GroupKind]bool{}

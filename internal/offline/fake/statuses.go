@@ -6,12 +6,17 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
 type status = map[string]any
 
 // statuses is the table of writers, with the sources that they were taken from. Nil: the owner writes no status that functions read.
-// Versions are the versions of the operators in test/node.
+// Versions are the versions of the operators in test/node. Composite resources follow from kindregistry.
 var statuses = table(
 	// https://github.com/kubernetes/kubernetes, pkg/controller
 	row("", "Namespace", phase("Active")),
@@ -35,19 +40,6 @@ var statuses = table(
 
 	// https://github.com/crossplane/crossplane, internal/controller: conditions report the generation.
 	row("protection.crossplane.io", "Usage", dated("Ready", "Available", "")),
-	row("keystone.openstack.c5c3.io", "Keystone", composite),
-	row("keystone.openstack.c5c3.io", "IdentityCatalog", composite),
-	row("placement.openstack.c5c3.io", "Placement", composite),
-	row("glance.openstack.c5c3.io", "Glance", composite),
-	row("horizon.openstack.c5c3.io", "Horizon", composite),
-	row("neutron.openstack.c5c3.io", "Neutron", composite),
-	row("barbican.openstack.c5c3.io", "Barbican", composite),
-	row("heat.openstack.c5c3.io", "Heat", composite),
-	row("cinder.openstack.c5c3.io", "Cinder", composite),
-	row("nova.openstack.c5c3.io", "Nova", composite),
-	row("nova.openstack.c5c3.io", "NovaCell", composite),
-	row("ovn.c5c3.io", "OVNCluster", composite),
-	row("tempest.openstack.c5c3.io", "Tempest", composite),
 
 	// https://github.com/crossplane-contrib/provider-kubernetes, internal/controller/*/object: only Synced reports the generation.
 	row("kubernetes.crossplane.io", "Object", managed),
@@ -110,23 +102,23 @@ var statuses = table(
 	row("openstack.k-orc.cloud", "Endpoint", korc),
 
 	// Our function, of a claim: functions/keystoneservice.
-	row("crossplane.c5c3.io", "KeystoneService", keystoneService),
+	row(keystoneservicev1.GroupVersionKind.Group, keystoneservicev1.GroupVersionKind.Kind, keystoneService),
 
 	// Our companion: the package of each kind.
-	row("openstack.c5c3.io", "CellMapping", cellMapping),
-	row("openstack.c5c3.io", "ComputeCatalog", dated("Ready", "UpToDate", "Nova has everything as the spec says")),
-	row("openstack.c5c3.io", "OVNSync", ovnSync),
-	row("openstack.c5c3.io", "ServiceCheck", serviceCheck),
-	row("openstack.c5c3.io", "TestReport", nil),
-	row("openstack.c5c3.io", "KeyRepository", keyRepository),
-	row("openstack.c5c3.io", "DatabaseSync", databaseSync),
-	row("openstack.c5c3.io", "EndpointRegion", dated("Available", "RegionSet", "the endpoint is in its region")),
-	row("openstack.c5c3.io", "IdentityCheck", identityCheck),
-	row("openstack.c5c3.io", "RoleAssignment", dated("Available", "Given", "the role is given")),
-	row("c5c3.io", "CredentialRotation", credentialRotation),
-	row("c5c3.io", "RaftCluster", raftCluster),
-	row("c5c3.io", "RemoteConsumer", remoteConsumer),
-	row("c5c3.io", "SecretAggregate", secretAggregate),
+	row(openstackv1.GroupVersion.Group, "CellMapping", cellMapping),
+	row(openstackv1.GroupVersion.Group, "ComputeCatalog", dated("Ready", "UpToDate", "Nova has everything as the spec says")),
+	row(openstackv1.GroupVersion.Group, "OVNSync", ovnSync),
+	row(openstackv1.GroupVersion.Group, "ServiceCheck", serviceCheck),
+	row(openstackv1.GroupVersion.Group, "TestReport", nil),
+	row(openstackv1.GroupVersion.Group, "KeyRepository", keyRepository),
+	row(openstackv1.GroupVersion.Group, "DatabaseSync", databaseSync),
+	row(openstackv1.GroupVersion.Group, "EndpointRegion", dated("Available", "RegionSet", "the endpoint is in its region")),
+	row(openstackv1.GroupVersion.Group, "IdentityCheck", identityCheck),
+	row(openstackv1.GroupVersion.Group, "RoleAssignment", dated("Available", "Given", "the role is given")),
+	row(c5c3v1.GroupVersion.Group, "CredentialRotation", credentialRotation),
+	row(c5c3v1.GroupVersion.Group, "RaftCluster", raftCluster),
+	row(c5c3v1.GroupVersion.Group, "RemoteConsumer", remoteConsumer),
+	row(c5c3v1.GroupVersion.Group, "SecretAggregate", secretAggregate),
 )
 
 // writer returns the final status of an owner.
@@ -141,7 +133,11 @@ func row(group, kind string, write writer) entry {
 	return entry{kind: schema.GroupKind{Group: group, Kind: kind}, write: write}
 }
 
+// table returns the writers of composite resources and of other kinds.
 func table(rows ...entry) map[schema.GroupKind]writer {
+	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
+		rows = append(rows, row(k.Group, k.Kind, composite))
+	}
 	out := make(map[schema.GroupKind]writer, len(rows))
 	for _, r := range rows {
 		out[r.kind] = r.write
@@ -362,7 +358,7 @@ func keyRepository(v view) status {
 		"observedGeneration": v.generation(), "keys": []any{int64(0), int64(1)}, "primary": int64(1), "lastRotation": v.first("lastRotation"),
 		"conditions": []any{
 			v.current("Distributed", "EveryPod", "every pod was started after the keys with primary 1 were written"),
-			v.current("Ready", "KeysReady", "there are keys [0 1]: 0 is staged, 1 is primary"),
+			v.current("Ready", "KeysReady", "keys [0 1] exist: 0 is staged, 1 is primary"),
 		},
 	}
 }
@@ -469,8 +465,8 @@ func raftCluster(v view) status {
 	out := status{
 		"observedGeneration": v.generation(), "clusterID": id, "leader": leader,
 		"conditions": []any{
-			v.current("Ready", "InQuorum", "every pod is a member, and "+leader+" leads"),
-			v.current("SameCluster", "SameCluster", "every pod is of cluster "+id),
+			v.current("Ready", "InQuorum", "all pods are members, and "+leader+" is the leader"),
+			v.current("SameCluster", "SameCluster", "no pod is a member of another cluster"),
 		},
 	}
 	if v.get("spec", "countChassis") == true {

@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/c5c3/crossplane-cobaltcore/apis"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
 )
@@ -20,9 +19,10 @@ func hint(v *schema.Validator, e *field.Error, at located) string {
 	switch {
 	case e.Type == field.ErrorTypeTypeInvalid && strings.Contains(e.Detail, "of type string") && at.text != "" && !at.quoted:
 		return "quote it: " + strconv.Quote(at.text)
-	case unknown(e) && apis.IsUnimplemented(v.Kind(), e.Field):
-		return "planned, but not implemented in this version; remove it"
 	case unknown(e):
+		if reason := unimplemented[v.Kind()][e.Field]; reason != "" {
+			return "not implemented: " + reason
+		}
 		if _, name := suggestField(v, e.Field); name != "" {
 			return fmt.Sprintf("did you mean %s?", name)
 		}

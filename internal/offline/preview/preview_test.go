@@ -13,10 +13,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 const (
@@ -45,7 +47,8 @@ func toyThat(response func(spec map[string]any) error) map[string]function.Runne
 		}
 		return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: kind}, ObjectMeta: meta}
 	}
-	return map[string]function.Runner{"XControlPlaneCluster.crossplane.c5c3.io": function.Kind[model, *model]{
+	return map[string]function.Runner{controlplanev1.CompositeGroupVersionKind.GroupKind().String(): function.Kind[model, *model]{
+		Rules: readiness.Rules,
 		Graph: compose.Graph[*model]{
 			{Name: "first", Build: func(m *model) ([]compose.Stage, error) {
 				c := object("ConfigMap", "c", m.providerConfig).(*corev1.ConfigMap)

@@ -26,7 +26,7 @@ func readPlatform(doc []byte) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	const kind, apiVersion = "PlatformConfig", "crossplane.c5c3.io/v1alpha1"
+	apiVersion, kind := platformv1.GroupVersionKind.ToAPIVersionAndKind()
 	if m["kind"] != kind || m["apiVersion"] != apiVersion {
 		return nil, newError("the PlatformConfig", "kind: must be %s with apiVersion %s, not %q with %q",
 			kind, apiVersion, str(m["kind"]), str(m["apiVersion"]))

@@ -81,7 +81,7 @@ func (r *Result) createdSecrets() map[string]bool {
 			out[o.Namespace+"/"+manifestOf(o).At("spec", "secretName").Text()] = true
 		case "SecretAggregate":
 			out[o.Namespace+"/"+manifestOf(o).At("spec", "targetSecretName").Text()] = true
-		case "KeystoneService":
+		case keystoneservicev1.GroupVersionKind.Kind:
 			out[o.Namespace+"/"+keystoneservicev1.SecretName(o.Name)] = true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
@@ -141,7 +142,7 @@ func sharedDevices(o, r *Result, user string) error {
 // devices returns the field of each device of a StorageCluster, by cluster, node and device.
 func (r *Result) devices() map[string]string {
 	out := map[string]string{}
-	if r.Kind != "StorageCluster" {
+	if r.Kind != storagev1.GroupVersionKind.Kind {
 		return out
 	}
 	spec := r.spec()

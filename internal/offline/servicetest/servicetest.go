@@ -4,14 +4,12 @@ package servicetest
 import (
 	stdcmp "cmp"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -19,6 +17,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/golden"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
@@ -126,16 +125,13 @@ func (k Kind) retention(t *testing.T, w *simulate.Cluster) string {
 	return lines.String()
 }
 
-// Objects compares all composed objects with goldens: testdata/<spec>/<resource>.yaml, and fates.txt with the effect of deletion on
-// each. It tests retention with both values of deletionPolicy.
+// Objects compares all composed objects of each spec with goldens: testdata/<spec>/<resource>.yaml, and fates.txt with the effect of deletion
+// on each. Folders contain the differences from one of the specs (package golden). It tests retention with both values of deletionPolicy.
 func (k Kind) Objects(t *testing.T, update bool) {
 	t.Helper()
-	specs, err := filepath.Glob("testdata/*.yaml")
-	if err != nil || len(specs) == 0 {
-		t.Fatalf("no specs: %v", err)
-	}
-	for _, path := range specs {
-		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+	specs := Specs(t)
+	cases := golden.In("testdata", specs)
+	for _, name := range cases.Order(specs) {
 		t.Run(name, func(t *testing.T) {
 			w, steps := k.Ready(t, name)
 			got := map[string]string{}
@@ -152,40 +148,21 @@ func (k Kind) Objects(t *testing.T, update bool) {
 			}
 			got["steps.txt"], got["fates.txt"] = string(text), k.retention(t, w)
 			k.lists(t, w)
-			if diff := cmp.Diff(goldens(t, filepath.Join("testdata", name), got, update), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			cases.Compare(t, name, got, update)
 		})
 	}
 }
 
-// goldens returns the files of a directory, after writing them if update is set.
-func goldens(t *testing.T, dir string, files map[string]string, update bool) map[string]string {
+// Specs returns the names of the specs in testdata. No spec fails the test.
+func Specs(t *testing.T) []string {
 	t.Helper()
-	if update {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as all files here
-			t.Fatal(err)
-		}
-		for _, name := range slices.Sorted(maps.Keys(files)) {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(files[name]), 0o644); err != nil { //nolint:gosec // as all files here
-				t.Fatal(err)
-			}
-		}
+	paths, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no specs: %v", err)
 	}
-	out := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
+	names := make([]string, 0, len(paths))
+	for _, path := range paths {
+		names = append(names, strings.TrimSuffix(filepath.Base(path), ".yaml"))
 	}
-	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(dir, e.Name())) //nolint:gosec // a golden
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[e.Name()] = string(data)
-	}
-	return out
+	return names
 }

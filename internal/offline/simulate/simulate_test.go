@@ -20,6 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -87,6 +88,7 @@ var child = compose.Graph[spec]{
 
 func runner(g compose.Graph[spec]) function.Runner {
 	return function.Kind[spec, spec]{
+		Rules:  readiness.Rules,
 		Graph:  g,
 		Derive: func(in function.Input[spec]) (spec, error) { return in.XR, nil },
 		Target: func(spec) respond.Target { return respond.Target{Prefix: "cloud", Management: "here"} },
@@ -239,6 +241,7 @@ var twins = compose.Graph[spec]{
 
 // fromRequired composes a ConfigMap for each required resource of its Composition.
 var fromRequired = function.Kind[spec, function.Input[spec]]{
+	Rules: readiness.Rules,
 	Graph: compose.Graph[function.Input[spec]]{
 		{Name: "configs", Build: func(in function.Input[spec]) ([]compose.Stage, error) {
 			var stage compose.Stage
@@ -300,6 +303,7 @@ func TestNested(t *testing.T) {
 // TestConditions tests that the function of the parent reads the conditions of a nested composite resource.
 func TestConditions(t *testing.T) {
 	remarked := function.Kind[spec, spec]{
+		Rules: readiness.Rules,
 		Graph: child, Derive: func(in function.Input[spec]) (spec, error) { return in.XR, nil },
 		Target: func(spec) respond.Target { return respond.Target{Prefix: "cloud", Management: "here"} },
 		Status: func(spec, compose.Plan) any { return map[string]any{} },
@@ -537,6 +541,7 @@ func TestObserved(t *testing.T) {
 		}})
 	}}}.MustValidate()
 	runner := function.Kind[spec, spec]{
+		Rules: readiness.Rules,
 		Graph: graph, Derive: func(in function.Input[spec]) (spec, error) { return in.XR, nil },
 		Target: func(spec) respond.Target { return respond.Target{Management: "here", Workload: "here"} },
 		Status: func(spec, compose.Plan) any { return map[string]any{} },
@@ -566,6 +571,7 @@ func TestOthers(t *testing.T) {
 	calls, found := 0, 0
 	queries := func(more bool) function.Runner {
 		return function.Kind[spec, spec]{
+			Rules: readiness.Rules,
 			Graph: child,
 			Requires: func(function.Input[spec]) map[string]wire.Selector {
 				if calls++; more {

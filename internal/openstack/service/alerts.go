@@ -29,7 +29,7 @@ func Alerts[M Instance](m M) ([]compose.Stage, error) {
 			Name: s.Title + "JobFailed", Severity: monitoring.Warning, For: "5m",
 			Expr:    strings.Join(failed, " or "),
 			Summary: fmt.Sprintf("A Job of %s has failed, and none has succeeded since.", s.Title),
-			Action:  "Read the logs of the Job's pods; the composite resource's status says what waits for it.",
+			Action:  "Check the logs of the Job's pods. The status of the composite resource lists the components that wait for it.",
 		})
 	}
 	if s.served() {
@@ -48,9 +48,9 @@ func (s *Service) podAlerts(name, title, outage, workload string, stateful bool)
 	if stateful {
 		available, desired = "kube_statefulset_status_replicas_available", "kube_statefulset_replicas"
 	}
-	action := "Look at the pods' events and logs"
+	action := "Check the events and logs of the pods"
 	if len(s.Databases) > 0 {
-		action += ", then at the database"
+		action += ", then the database"
 	}
 	pods := fmt.Sprintf(`{%s,%s=%q}`, s.inNamespace(), strings.ToLower(kindOf(stateful)), workload)
 	return []monitoring.Alert{
@@ -63,8 +63,8 @@ func (s *Service) podAlerts(name, title, outage, workload string, stateful bool)
 		{
 			Name: name + "Degraded", Severity: monitoring.Warning, For: "15m",
 			Expr:    available + pods + " < " + desired + pods,
-			Summary: fmt.Sprintf("Fewer pods of %s are available than wanted.", title),
-			Action:  "Look at the pods' events: a node may be full or gone, or an image may not be pulled.",
+			Summary: fmt.Sprintf("Fewer pods of %s are available than desired.", title),
+			Action:  "Check the events of the pods: a node may be full or unavailable, or an image cannot be pulled.",
 		},
 	}
 }

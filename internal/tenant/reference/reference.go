@@ -17,7 +17,7 @@ import (
 )
 
 // APIVersion of the referenced claims.
-const APIVersion = "crossplane.c5c3.io/v1alpha1"
+var APIVersion = common.GroupVersion.String()
 
 // Required contains the resources that a function required, by requirement name.
 type Required = map[string][]*structpb.Struct

@@ -16,7 +16,7 @@ import (
 )
 
 // Kind of the claims with pools.
-const Kind = "StorageCluster"
+var Kind = storagev1.GroupVersionKind.Kind
 
 // User identifies the service that stores data in a pool.
 type User struct {

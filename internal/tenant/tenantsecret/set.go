@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // storeKind is the kind of a store in the namespace of its readers.
@@ -206,7 +207,7 @@ const unreadable = "could not get secret data from provider"
 // ready returns the check of the kind, with a message on which a tenant can act. External Secrets reports the generation
 // that it has read last, but not in its condition.
 func (s Set) ready(w Request) ready.Check {
-	rule, _ := ready.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
 	return func(o *observe.Object) ready.Result {
 		v := rule.Check(o)
 		switch {

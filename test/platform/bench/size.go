@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
@@ -19,8 +21,7 @@ func (b *bench) largest(ctx context.Context) error {
 	for _, kind := range []schema.GroupVersionKind{
 		{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Kind: "Object"},
 		{Group: "kubernetes.m.crossplane.io", Version: "v1alpha1", Kind: "Object"},
-		{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XControlPlaneCluster"},
-		{Group: "keystone.openstack.c5c3.io", Version: "v1alpha1", Kind: "Keystone"},
+		controlplanev1.CompositeGroupVersionKind, keystonev1.GroupVersionKind,
 	} {
 		all, err := b.p.List(ctx, kind, "")
 		if err != nil {

@@ -33,6 +33,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
 )
 
@@ -66,13 +67,16 @@ type pausedOwners struct {
 }
 
 // realOwners are the groups of kinds that have a real owner here: Kubernetes' controllers, or Crossplane.
-var realOwners = []string{
-	"", "apps", "batch", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "crossplane.c5c3.io",
-	"protection.crossplane.io", "kubernetes.crossplane.io", "kubernetes.m.crossplane.io", "keystone.openstack.c5c3.io",
-	"placement.openstack.c5c3.io", "glance.openstack.c5c3.io", "horizon.openstack.c5c3.io", "tempest.openstack.c5c3.io",
-	"nova.openstack.c5c3.io", "neutron.openstack.c5c3.io", "ovn.c5c3.io", "cinder.openstack.c5c3.io", "heat.openstack.c5c3.io",
-	"barbican.openstack.c5c3.io",
-}
+var realOwners = func() []string {
+	out := []string{
+		"", "apps", "batch", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "protection.crossplane.io",
+		"kubernetes.crossplane.io", "kubernetes.m.crossplane.io",
+	}
+	for _, k := range kindregistry.Composites() {
+		out = append(out, k.Group)
+	}
+	return out
+}()
 
 // Resources of Kubernetes that are read or written by name.
 var (

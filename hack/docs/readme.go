@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/versions"
+)
+
+// complete are the claims of a complete cloud, each after the claims that it refers to: the default of `make preview`.
+var complete = []string{"complete/storage.yaml", "complete/control-plane.yaml", "complete/hypervisors.yaml"}
+
+// completeCloud returns a table of the claims of a complete cloud, with their lines of YAML and the number of composed objects.
+func completeCloud() (string, error) {
+	var claims [][]byte
+	for _, file := range complete {
+		claim, err := examples.Files.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		claims = append(claims, claim)
+	}
+	cloud, err := emit(claims...)
+	if err != nil {
+		return "", err
+	}
+	head, rule, yaml, composed := "| |", "|---|", "| Lines of YAML |", "| Composed objects |"
+	lines, objects := 0, 0
+	for i, r := range cloud.results {
+		n := settings(claims[i])
+		head, rule = head+fmt.Sprintf(" [%s](examples/%s) |", r.Kind, complete[i]), rule+"---|"
+		yaml, composed = yaml+fmt.Sprintf(" %d |", n), composed+fmt.Sprintf(" %d |", len(r.Objects))
+		lines, objects = lines+n, objects+len(r.Objects)
+	}
+	return fmt.Sprintf("%s Together |\n%s---|\n%s **%d** |\n%s **%d** |\n", head, rule, yaml, lines, composed, objects), nil
+}
+
+// settings returns the number of lines of a claim, without comments and empty lines.
+func settings(claim []byte) int {
+	n := 0
+	for line := range bytes.Lines(claim) {
+		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '#' {
+			n++
+		}
+	}
+	return n
+}
+
+// supported returns a table of the supported releases of OpenStack, and of the versions of the platform and of the operators. Sources is
+// the project.
+func supported(sources fs.FS) (string, error) {
+	version := func(name string) (versions.Versions, error) {
+		i := slices.IndexFunc(versions.Table(), func(p versions.Program) bool { return p.Name == name })
+		if i < 0 {
+			return versions.Versions{}, fmt.Errorf("package versions has no program %q", name)
+		}
+		return versions.Table()[i].Versions(sources)
+	}
+	var releases []string
+	for _, r := range release.Releases() {
+		releases = append(releases, string(r))
+	}
+	kubernetes, err := version("Kubernetes")
+	if err != nil {
+		return "", err
+	}
+	crossplane, err := version("Crossplane")
+	if err != nil {
+		return "", err
+	}
+	var operators []string
+	for _, o := range [][2]string{
+		{"mariadb-operator", "MariaDB"}, {"RabbitMQ's cluster operator", "RabbitMQ"}, {"SAP's Valkey operator", "Valkey"}, {"Rook", "Rook"},
+		{"K-ORC", "K-ORC"}, {"cert-manager", "cert-manager"}, {"External Secrets", "External Secrets"},
+	} {
+		v, err := version(o[0])
+		if err != nil {
+			return "", err
+		}
+		operators = append(operators, o[1]+" "+v.Deployed)
+	}
+	return fmt.Sprintf("| OpenStack | Kubernetes | Crossplane | Operators |\n|---|---|---|---|\n| %s | %s | %s | %s |\n",
+		strings.Join(releases, ", "), kubernetes.Deployed, strings.Join(crossplane.Tested, ", "), strings.Join(operators, ", ")), nil
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// file is a file of the new service.
+type file struct {
+	path string
+	data []byte
+}
+
+// template is a file of Placement.
+type template struct {
+	// from is its path.
+	from string
+	// todo are the sentences and values that apply to Placement only.
+	todo []string
+	// part returns the part of the file that is copied. Nil: all of it.
+	part func(data string) (string, error)
+}
+
+// templates are the files of Placement. Each is copied to the path with the name of the new service.
+var templates = []template{
+	{from: "apis/placement/v1alpha1/doc.go", todo: []string{"the resource inventory"}},
+	{from: "apis/placement/v1alpha1/names.go"},
+	{from: "apis/placement/v1alpha1/types.go", todo: []string{"the resource inventory"}},
+	{from: "apis/controlplane/v1alpha1/services.go", part: section, todo: []string{"the resource inventory"}},
+	{from: "compositions/placement.yaml"},
+	{from: "functions/placement/placement.go", todo: []string{
+		"servers cannot be created, migrated or resized", "Inventory of what virtual machines use",
+		"It has no health check; the version list requires neither a login nor the database.",
+		"https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add columns, so no contract step is required.",
+	}},
+	{from: "functions/placement/placement_test.go"},
+	{from: "functions/placement/owner_test.go"},
+	{from: "functions/placement/testdata/small.yaml"},
+	{from: "functions/placement/testdata/medium.yaml", todo: []string{
+		"placement: {randomize_allocation_candidates: true}", `"placement:usages": "role:auditor"`,
+	}},
+	{from: "functions/controlplane/placement.go", todo: []string{"the service that tracks the resources of hypervisors"}},
+	{from: "internal/openstack/override/placement.go", todo: []string{
+		"https://docs.openstack.org/placement/latest/configuration/config.html",
+	}},
+}
+
+// placement is the service that the templates describe.
+var placement = service{name: "placement", serviceType: "placement", module: "placement.wsgi.api:application", port: 8778}
+
+// render returns the files of a service. Sources is the project. The files of Placement itself are rendered as they are.
+func render(sources fs.FS, s service) ([]file, error) {
+	out := make([]file, 0, len(templates))
+	for _, t := range templates {
+		data, err := fs.ReadFile(sources, t.from)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the template: %w", err)
+		}
+		text := string(data)
+		if t.part != nil {
+			if text, err = t.part(text); err != nil {
+				return nil, fmt.Errorf("%s: %w", t.from, err)
+			}
+		}
+		text, err = t.replace(text, s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.from, err)
+		}
+		f := file{path: strings.ReplaceAll(t.from, placement.name, s.name), data: []byte(text)}
+		if t.part != nil {
+			f.path = strings.ReplaceAll(t.from, "services.go", s.name+".go")
+		}
+		if strings.HasSuffix(f.path, ".go") {
+			if f.data, err = format.Source(f.data); err != nil { // Imports are sorted by their new names.
+				return nil, fmt.Errorf("cannot format %s: %w", f.path, err)
+			}
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// marks stand for the properties of a service while its sentences and names are replaced.
+const (
+	nameMark, titleMark, typeMark, moduleMark, portMark = "\x00n", "\x00t", "\x00y", "\x00m", "\x00p"
+)
+
+// replace returns the text of a template with the names of a service, without the sentences about Placement.
+func (t template) replace(text string, s service) (string, error) {
+	for i, words := range t.todo {
+		if !strings.Contains(text, words) {
+			return "", fmt.Errorf("it does not contain %q any more; correct the table in hack/scaffold", words)
+		}
+		text = strings.ReplaceAll(text, words, "\x00"+strconv.Itoa(i)+"\x00")
+	}
+	marked := strings.NewReplacer(
+		`ServiceType = "`+placement.serviceType+`"`, `ServiceType = "`+typeMark+`"`, placement.module, moduleMark,
+		strconv.Itoa(placement.port), portMark, placement.name, nameMark, placement.title(), titleMark,
+	).Replace(text)
+	out := strings.NewReplacer(
+		typeMark, s.serviceType, moduleMark, s.module, portMark, strconv.Itoa(s.port), nameMark, s.name, titleMark, s.title(),
+	).Replace(marked)
+	for i, words := range t.todo {
+		if s.name != placement.name {
+			words = todo(words)
+		}
+		out = strings.ReplaceAll(out, "\x00"+strconv.Itoa(i)+"\x00", words)
+	}
+	return out, nil
+}
+
+// todo returns the replacement for words about Placement, which keeps a mapping of YAML valid.
+func todo(words string) string {
+	if strings.Contains(words, ": ") {
+		return "{} # TODO"
+	}
+	return "TODO"
+}
+
+// title returns the name as documents write it.
+func (s service) title() string { return strings.ToUpper(s.name[:1]) + s.name[1:] }
+
+// section returns a Go file with the type of Placement's section of a claim.
+func section(data string) (string, error) {
+	const first, last = "// Placement is ", "\n}\n"
+	_, rest, found := strings.Cut(data, first)
+	body, _, ends := strings.Cut(rest, last)
+	if !found || !ends {
+		return "", fmt.Errorf("it has no type after %q", first)
+	}
+	var out bytes.Buffer
+	out.WriteString("package v1alpha1\n\nimport common \"github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1\"\n\n")
+	out.WriteString(first + body + last)
+	return out.String(), nil
+}

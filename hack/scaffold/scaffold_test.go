@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+const root = "../.."
+
+// TestTemplateIsPlacement tests that the templates render Placement as it is, so that no replacement changes more than a name.
+func TestTemplateIsPlacement(t *testing.T) {
+	files, err := render(os.DirFS(root), placement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != len(templates) {
+		t.Fatalf("%d files, want %d", len(files), len(templates))
+	}
+	for i, f := range files {
+		want, err := os.ReadFile(filepath.Join(root, templates[i].from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if templates[i].part != nil {
+			_, body, _ := strings.Cut(string(f.data), "common/v1alpha1\"\n\n")
+			if body == "" || !strings.Contains(string(want), body) {
+				t.Errorf("%s is not a part of %s:\n%s", f.path, templates[i].from, f.data)
+			}
+			continue
+		}
+		if f.path != templates[i].from {
+			t.Errorf("path %s, want %s", f.path, templates[i].from)
+		}
+		if diff := cmp.Diff(string(want), string(f.data)); diff != "" {
+			t.Errorf("%s: -Placement, +rendered:\n%s", f.path, diff)
+		}
+	}
+}
+
+var designate = service{name: "designate", serviceType: "dns", module: "designate.api.wsgi:application", port: 9001}
+
+// TestRender tests that the files of another service do not mention Placement, and have the properties of the service.
+func TestRender(t *testing.T) {
+	files, err := render(os.DirFS(root), designate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	content := map[string]string{}
+	for _, f := range files {
+		paths = append(paths, f.path)
+		text := string(f.data)
+		content[f.path] = text
+		for _, words := range []string{"placement", "8778", "\x00"} {
+			if strings.Contains(strings.ToLower(text), words) {
+				t.Errorf("%s contains %q:\n%s", f.path, words, text)
+			}
+		}
+		if strings.HasSuffix(f.path, ".yaml") {
+			if err := yaml.Unmarshal(f.data, new(any)); err != nil {
+				t.Errorf("%s: %v", f.path, err)
+			}
+		}
+	}
+	slices.Sort(paths)
+	want := []string{
+		"apis/controlplane/v1alpha1/designate.go", "apis/designate/v1alpha1/doc.go", "apis/designate/v1alpha1/names.go",
+		"apis/designate/v1alpha1/types.go", "compositions/designate.yaml", "functions/controlplane/designate.go",
+		"functions/designate/designate.go", "functions/designate/designate_test.go", "functions/designate/owner_test.go",
+		"functions/designate/testdata/medium.yaml", "functions/designate/testdata/small.yaml", "internal/openstack/override/designate.go",
+	}
+	if diff := cmp.Diff(want, paths); diff != "" {
+		t.Errorf("paths: -want, +got:\n%s", diff)
+	}
+	for path, words := range map[string][]string{
+		"apis/designate/v1alpha1/names.go":         {`ServiceName = "designate"`, `ServiceType = "dns"`, "Port = 9001", `WithKind("Designate")`},
+		"apis/controlplane/v1alpha1/designate.go":  {"// Designate is TODO.", "type Designate struct {"},
+		"functions/designate/designate.go":         {`Module:      "designate.api.wsgi:application"`, `Outage:      "TODO"`, `Group: "designate_database"`},
+		"functions/designate/testdata/medium.yaml": {"config:\n  {} # TODO\n", "https://designate.cloud.svc:9001"},
+	} {
+		for _, w := range words {
+			if !strings.Contains(content[path], w) {
+				t.Errorf("%s does not contain %q:\n%s", path, w, content[path])
+			}
+		}
+	}
+}
+
+// TestRenderChangedTemplate tests that a sentence that Placement no longer has is an error, and not copied unnoticed.
+func TestRenderChangedTemplate(t *testing.T) {
+	_, err := template{todo: []string{"an inventory"}}.replace("// Placement is a catalog.", designate)
+	if err == nil || !strings.Contains(err.Error(), `it does not contain "an inventory" any more`) {
+		t.Errorf("replace(...): %v", err)
+	}
+}
+
+// TestRun tests that the files are written once and never replaced.
+func TestRun(t *testing.T) {
+	to := t.TempDir()
+	for _, tmpl := range templates {
+		data, err := os.ReadFile(filepath.Join(root, tmpl.from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(to, tmpl.from)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(to, tmpl.from), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"-root", to, "-port", "9001", "-type", "dns", "designate"}
+	var out bytes.Buffer
+	if err := run(args, &out); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "wrote "); n != len(templates) || !strings.Contains(out.String(), "go test ./functions/designate -update") {
+		t.Errorf("%d files are reported, want %d:\n%s", n, len(templates), out.String())
+	}
+	data, err := os.ReadFile(filepath.Join(to, "functions/designate/designate.go"))
+	if err != nil || !strings.Contains(string(data), `"designate.wsgi.api:application"`) {
+		t.Errorf("designate.go (%v):\n%s", err, data)
+	}
+	if err := run(args, &out); err == nil || !strings.Contains(err.Error(), "it exists") {
+		t.Errorf("the second run: %v", err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*service)
+		want   string
+	}{
+		"valid":      {func(*service) {}, ""},
+		"registered": {func(s *service) { s.name = "heat" }, "service: heat is registered already"},
+		"no name":    {func(s *service) { s.name = "" }, "service: must be one word in lower case"},
+		"path":       {func(s *service) { s.name = "../designate" }, "service: must be one word in lower case"},
+		"no port":    {func(s *service) { s.port = 0 }, "-port: must be between 1 and 65535"},
+		"large port": {func(s *service) { s.port = 65536 }, "-port: must be between 1 and 65535"},
+		"no type":    {func(s *service) { s.serviceType = "" }, "-type: must be a service type"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := designate
+			tc.change(&s)
+			got := ""
+			if err := s.check(); err != nil {
+				got = fmt.Sprint(err)
+			}
+			if (tc.want == "") != (got == "") || !strings.HasPrefix(got, tc.want) {
+				t.Errorf("check() = %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

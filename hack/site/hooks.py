@@ -1,0 +1,60 @@
+"""Hooks of mkdocs for the site: the version, links to files outside docs/, and diagrams without a content delivery network."""
+
+import importlib.util
+import pathlib
+import posixpath
+import re
+import shutil
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINK = re.compile(r"\]\((?P<path>[^)\s#:]+)(?P<fragment>#[^)\s]*)?\)")
+CODE = re.compile(r"^ *(```|~~~)")
+ITEM = re.compile(r"^ *([-*]|\d+\.) ")
+INDENT = re.compile(r"^ {2,3}(?=\S)")
+MERMAID = "assets/javascripts/mermaid.min.js"
+
+
+def on_config(config):
+    """Sets the version, which the header shows: the nearest tag, or the commit."""
+    describe = ("git", "-C", ROOT, "describe", "--tags", "--always")
+    config.extra["release"] = subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip() or "development"
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Rewrites links to other files of the repository, and lists of GitHub's dialect. Hides the sidebar of the home page."""
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation"]
+
+    def rewrite(match):
+        target = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page.file.src_uri), match["path"]))
+        if files.get_file_from_path(posixpath.relpath(target, "docs")) or not (ROOT / target).exists():
+            return match[0]
+        kind = "tree" if (ROOT / target).is_dir() else "blob"
+        return f"]({config.repo_url}/{kind}/main/{target}{match['fragment'] or ''})"
+
+    lines, code, listed = [""], False, False
+    for line in markdown.split("\n"):
+        fence, item = CODE.match(line), ITEM.match(line)
+        if not code:
+            starts = item and not listed and (lines[-1].startswith(" ") or item[1] in "-*1.")
+            if lines[-1].strip() and (fence or starts):
+                lines.append("")  # Python's Markdown needs an empty line before a list and before code.
+            listed = bool(item) if not lines[-1].strip() else listed
+        code ^= bool(fence)
+        lines.append(line if code else LINK.sub(rewrite, INDENT.sub("    ", line)))
+    return "\n".join(lines)
+
+
+def on_post_page(output, page, config):
+    """Adds Mermaid to pages with diagrams. Material loads it from another site otherwise."""
+    if 'class="mermaid"' not in output:
+        return output
+    script = posixpath.relpath(MERMAID, posixpath.dirname(page.file.dest_uri) or ".")
+    return output.replace("</head>", f'<script src="{script}"></script></head>', 1)
+
+
+def on_post_build(config):
+    """Copies Mermaid into the site."""
+    package = pathlib.Path(importlib.util.find_spec("mermaidx").origin).parent
+    shutil.copy(package / "assets" / "mermaid.js", pathlib.Path(config.site_dir) / MERMAID)

@@ -1,0 +1,125 @@
+// Package kindregistry lists the kinds that this project defines. A new kind is registered here, and its function in functions/kinds; the
+// definitions, readiness rules, simulation, documentation and tests range over this list.
+package kindregistry
+
+import (
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
+	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
+	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+)
+
+// Form is the way in which a kind is defined.
+type Form int
+
+const (
+	// Claimed: tenants create claims of the kind. Crossplane creates a cluster-scoped composite resource for each claim.
+	Claimed Form = iota + 1
+	// Composed: functions create namespaced composite resources of the kind.
+	Composed
+	// CustomResource: the kind has a CustomResourceDefinition, and no function composes it.
+	CustomResource
+)
+
+// Kind is a kind that this project defines.
+type Kind struct {
+	// Folder of the Go types below apis/. For a composite resource, it is also the folder of its function and of its examples, and the name
+	// of its Composition.
+	Folder string
+	// GroupVersionKind that users and functions create: the claim of a claimed kind.
+	schema.GroupVersionKind
+	Form
+
+	// Type is the Go type.
+	Type reflect.Type
+}
+
+// Composite returns the kind of the composite resource.
+func (k Kind) Composite() schema.GroupVersionKind {
+	if k.Form == Claimed {
+		return common.CompositeOf(k.GroupVersionKind)
+	}
+	return k.GroupVersionKind
+}
+
+// all lists the kinds. The documents of a folder's definition are in this order.
+var all = []Kind{
+	of[controlplanev1.ControlPlaneCluster]("controlplane", controlplanev1.GroupVersionKind, Claimed),
+	of[hypervisorv1.HypervisorCluster]("hypervisor", hypervisorv1.GroupVersionKind, Claimed),
+	of[storagev1.StorageCluster]("storage", storagev1.GroupVersionKind, Claimed),
+	of[keystoneservicev1.KeystoneService]("keystoneservice", keystoneservicev1.GroupVersionKind, Claimed),
+
+	of[keystonev1.Keystone]("keystone", keystonev1.GroupVersionKind, Composed),
+	of[catalogv1.IdentityCatalog]("catalog", catalogv1.GroupVersionKind, Composed),
+	of[placementv1.Placement]("placement", placementv1.GroupVersionKind, Composed),
+	of[glancev1.Glance]("glance", glancev1.GroupVersionKind, Composed),
+	of[novav1.Nova]("nova", novav1.GroupVersionKind, Composed),
+	of[novacellv1.NovaCell]("novacell", novacellv1.GroupVersionKind, Composed),
+	of[neutronv1.Neutron]("neutron", neutronv1.GroupVersionKind, Composed),
+	of[horizonv1.Horizon]("horizon", horizonv1.GroupVersionKind, Composed),
+	of[barbicanv1.Barbican]("barbican", barbicanv1.GroupVersionKind, Composed),
+	of[heatv1.Heat]("heat", heatv1.GroupVersionKind, Composed),
+	of[cinderv1.Cinder]("cinder", cinderv1.GroupVersionKind, Composed),
+	of[tempestv1.Tempest]("tempest", tempestv1.GroupVersionKind, Composed),
+	of[ovnv1.OVNCluster]("ovn", ovnv1.GroupVersionKind, Composed),
+
+	of[platformv1.PlatformConfig]("platform", platformv1.GroupVersionKind, CustomResource),
+	customResource[openstackv1.CellMapping]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.ComputeCatalog]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.DatabaseSync]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.EndpointRegion]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.IdentityCheck]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.KeyRepository]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.OVNSync]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.RoleAssignment]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.ServiceCheck]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.TestReport]("openstack", openstackv1.GroupVersion),
+	customResource[ovnchassisv1.OVNChassis]("ovnchassis", ovnchassisv1.GroupVersion),
+	customResource[c5c3v1.CredentialRotation]("c5c3", c5c3v1.GroupVersion),
+	customResource[c5c3v1.RaftCluster]("c5c3", c5c3v1.GroupVersion),
+	customResource[c5c3v1.RemoteConsumer]("c5c3", c5c3v1.GroupVersion),
+	customResource[c5c3v1.SecretAggregate]("c5c3", c5c3v1.GroupVersion),
+}
+
+func of[T any](folder string, kind schema.GroupVersionKind, form Form) Kind {
+	return Kind{Folder: folder, GroupVersionKind: kind, Form: form, Type: reflect.TypeFor[T]()}
+}
+
+// customResource returns a kind that the scheme of its group names after its Go type.
+func customResource[T any](folder string, version schema.GroupVersion) Kind {
+	return of[T](folder, version.WithKind(reflect.TypeFor[T]().Name()), CustomResource)
+}
+
+// All returns all kinds. The kinds of a folder have the order of its definition.
+func All() []Kind { return slices.Clone(all) }
+
+// WithForm returns the kinds of the given forms.
+func WithForm(forms ...Form) []Kind {
+	return slices.DeleteFunc(All(), func(k Kind) bool { return !slices.Contains(forms, k.Form) })
+}
+
+// Composites returns the kinds with a function.
+func Composites() []Kind { return WithForm(Claimed, Composed) }

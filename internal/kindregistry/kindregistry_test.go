@@ -1,0 +1,71 @@
+package kindregistry
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
+)
+
+// TestFolders tests that every folder of apis/ with a definition has a kind, and the reverse.
+func TestFolders(t *testing.T) {
+	var got []string
+	for _, k := range All() {
+		got = append(got, k.Folder)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(apis.Folders(), slices.Compact(got)); diff != "" {
+		t.Errorf("folders: -apis, +registry:\n%s", diff)
+	}
+}
+
+// TestTypes tests that each kind has the name of its Go type, which is in its folder.
+func TestTypes(t *testing.T) {
+	for _, k := range All() {
+		if k.Type.Name() != k.Kind || !strings.HasSuffix(k.Type.PkgPath(), "/apis/"+k.Folder+"/"+k.Version) {
+			t.Errorf("%s of folder %s has the type %s", k.GroupVersionKind, k.Folder, k.Type)
+		}
+	}
+}
+
+// TestComposite tests that the composite resource of a claim has another kind.
+func TestComposite(t *testing.T) {
+	for _, k := range All() {
+		want := k.GroupVersionKind
+		if k.Form == Claimed {
+			want.Kind = "X" + want.Kind
+		}
+		if diff := cmp.Diff(want, k.Composite()); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", k.Kind, diff)
+		}
+	}
+	if composites, others := len(Composites()), len(WithForm(CustomResource)); composites == 0 || others == 0 || composites+others != len(All()) {
+		t.Errorf("%d composites and %d custom resources of %d kinds", composites, others, len(All()))
+	}
+}
+
+// TestSchemes tests that the registry contains the kinds that the companion adds to its scheme.
+func TestSchemes(t *testing.T) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{openstackv1.AddToScheme, c5c3v1.AddToScheme, ovnchassisv1.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known := map[string]bool{}
+	for _, k := range WithForm(CustomResource) {
+		known[k.GroupVersionKind.String()] = true
+	}
+	for kind, typ := range s.AllKnownTypes() {
+		if strings.Contains(typ.PkgPath(), "/crossplane-cobaltcore/") && !strings.HasSuffix(kind.Kind, "List") && !known[kind.String()] {
+			t.Errorf("%s is in a scheme and not in the registry", kind)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+// Package readiness defines when an object of each composed kind is ready: one row of a table for each kind. Statuses of third-party objects
+// were read in the source of released operators. The statuses that owners write are in internal/offline/fake, which does not use this table.
+//
+// A check accepts a condition only for the object's current generation. It does not check whether the object is up to date and not being
+// deleted: internal/engine/compose does that first.
+package readiness
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
+)
+
+// Rules contains the rule of each kind that a function of this project composes.
+var Rules = table(
+	// Kubernetes.
+	row("", "Namespace", clusterScoped(when("status.phase", "Active"))),
+	row("", "ConfigMap", exists()),
+	row("", "Service", exists()),
+	row("", "ServiceAccount", exists()),
+	// Many storage classes provision a volume only when a pod uses it.
+	row("", "PersistentVolumeClaim", exists()),
+	row("apps", "Deployment", rollout()),
+	row("apps", "StatefulSet", rollout()),
+	row("apps", "DaemonSet", everyNode()),
+	row("batch", "Job", generated(job(), podSelector...)),
+	row("batch", "CronJob", exists()),
+	row("networking.k8s.io", "Ingress", exists()),
+	row("networking.k8s.io", "NetworkPolicy", exists()),
+	row("policy", "PodDisruptionBudget", exists()),
+	row("storage.k8s.io", "StorageClass", clusterScoped(exists())),
+	row("rbac.authorization.k8s.io", "Role", exists()),
+	row("rbac.authorization.k8s.io", "RoleBinding", exists()),
+	row("rbac.authorization.k8s.io", "ClusterRoleBinding", clusterScoped(exists())),
+	row("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", clusterScoped(exists())),
+
+	// Crossplane.
+	row("protection.crossplane.io", "Usage", conditions("Ready")),
+
+	// mariadb-operator.
+	row("k8s.mariadb.com", "MariaDB", conditions("Ready")),
+	row("k8s.mariadb.com", "ExternalMariaDB", conditions("Ready")),
+	row("k8s.mariadb.com", "MaxScale", conditions("Ready")),
+	row("k8s.mariadb.com", "Database", conditions("Ready")),
+	row("k8s.mariadb.com", "User", conditions("Ready")),
+	row("k8s.mariadb.com", "Grant", conditions("Ready")),
+	row("k8s.mariadb.com", "PhysicalBackup", backups()),
+
+	// RabbitMQ's cluster operator has no Ready condition, and no condition has a generation: it is in the status, once all of it is applied.
+	row("rabbitmq.com", "RabbitmqCluster", atGeneration(conditions("AllReplicasReady", "ClusterAvailable", "ReconcileSuccess"))),
+
+	// Its messaging topology operator reports a generation only once it succeeds.
+	row("rabbitmq.com", "Vhost", atGeneration(conditions("Ready"))),
+	row("rabbitmq.com", "Policy", atGeneration(conditions("Ready"))),
+
+	// The Valkey operator reports a state.
+	row("cache.cs.sap.com", "Valkey", atGeneration(when("status.state", "Ready"))),
+
+	// External Secrets. Generators have no status.
+	row("external-secrets.io", "ExternalSecret", conditions("Ready")),
+	row("external-secrets.io", "PushSecret", conditions("Ready")),
+	row("external-secrets.io", "SecretStore", conditions("Ready")),
+	row("generators.external-secrets.io", "Password", exists()),
+
+	// Rook reports a phase and its generation; pools and users have no conditions. A cluster is Ready before it has capacity, and while
+	// Ceph reports an error.
+	row("ceph.rook.io", "CephCluster", reached()),
+	row("ceph.rook.io", "CephBlockPool", reached()),
+	row("ceph.rook.io", "CephClient", reached()),
+	row("ceph.rook.io", "CephFilesystem", reached()),
+	row("ceph.rook.io", "CephNFS", reached()),
+	row("ceph.rook.io", "CephObjectStore", reached()),
+	row("ceph.rook.io", "CephRBDMirror", reached()),
+
+	// cert-manager.
+	row("cert-manager.io", "Issuer", conditions("Ready")),
+	row("cert-manager.io", "Certificate", conditions("Ready")),
+
+	// Gateway API: a route is done when a Gateway has accepted it.
+	row("gateway.networking.k8s.io", "HTTPRoute", accepted()),
+	row("gateway.networking.k8s.io", "BackendTLSPolicy", exists()),
+
+	// Prometheus operator objects have no status that can be relied on.
+	row("monitoring.coreos.com", "ServiceMonitor", exists()),
+	row("monitoring.coreos.com", "PodMonitor", exists()),
+	row("monitoring.coreos.com", "PrometheusRule", exists()),
+
+	// K-ORC has no Ready condition.
+	row("openstack.k-orc.cloud", "Domain", conditions("Available")),
+	row("openstack.k-orc.cloud", "Project", conditions("Available")),
+	row("openstack.k-orc.cloud", "Role", conditions("Available")),
+	row("openstack.k-orc.cloud", "User", conditions("Available")),
+	row("openstack.k-orc.cloud", "Service", conditions("Available")),
+	row("openstack.k-orc.cloud", "Endpoint", conditions("Available")),
+
+	// A claim that functions create, and objects that the companion reconciles. Rules of composite resources follow from kindregistry.
+	row(keystoneservicev1.GroupVersionKind.Group, keystoneservicev1.GroupVersionKind.Kind, claim()),
+	row(openstackv1.GroupVersion.Group, "CellMapping", conditions("Ready")),
+	row(openstackv1.GroupVersion.Group, "ComputeCatalog", conditions("Ready")),
+	row(openstackv1.GroupVersion.Group, "OVNSync", conditions("Ready")),
+	row(openstackv1.GroupVersion.Group, "ServiceCheck", conditions("Ready")),
+	// Test results are reported in a condition of their own and do not affect the readiness of the cloud.
+	row(openstackv1.GroupVersion.Group, "TestReport", exists()),
+	row(openstackv1.GroupVersion.Group, "KeyRepository", conditions("Ready")),
+	row(openstackv1.GroupVersion.Group, "DatabaseSync", databaseSync()),
+	row(openstackv1.GroupVersion.Group, "EndpointRegion", conditions("Available")),
+	row(openstackv1.GroupVersion.Group, "IdentityCheck", conditions("Reachable")),
+	row(openstackv1.GroupVersion.Group, "RoleAssignment", conditions("Available")),
+	row(c5c3v1.GroupVersion.Group, "CredentialRotation", conditions("Ready")),
+	row(c5c3v1.GroupVersion.Group, "RaftCluster", conditions("Ready")),
+	// A consumer reports its credentials in its own status. It is ready when it is awaited.
+	row(c5c3v1.GroupVersion.Group, "RemoteConsumer", conditions("Ready")),
+	row(c5c3v1.GroupVersion.Group, "SecretAggregate", conditions("Ready")),
+)
+
+type entry struct {
+	kind schema.GroupKind
+	rule ready.Rule
+}
+
+func row(group, kind string, r ready.Rule) entry {
+	return entry{kind: schema.GroupKind{Group: group, Kind: kind}, rule: r}
+}
+
+// table returns the rules of composite resources and of other kinds.
+func table(rows ...entry) ready.Rules {
+	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
+		rows = append(rows, row(k.Group, k.Kind, composite()))
+	}
+	m := make(ready.Rules, len(rows))
+	for _, r := range rows {
+		if r.rule.CEL != "" {
+			r.rule.CEL = "!has(object.metadata.deletionTimestamp) && " + r.rule.CEL
+		}
+		m[r.kind] = r.rule
+	}
+	return m
+}
