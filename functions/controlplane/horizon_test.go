@@ -93,6 +93,9 @@ func TestDashboardValidation(t *testing.T) {
 		"Memory": {
 			"The kernel would kill it.", ", memory: 64Mi", "", "spec.services.horizon.memory", "cannot hold",
 		},
+		"volumes of nothing": {
+			"No service creates them.", ", bootFromVolume: false", "", "spec.services.horizon.bootFromVolume", "requires Cinder",
+		},
 		"Image": {
 			"It would be an image of another release.", ", image: {tag: 25.3.2}", "", "spec.services.horizon.image.tag", "belongs to OpenStack 2025.1",
 		},

@@ -178,6 +178,13 @@ func TestOVNStatus(t *testing.T) {
 		"relay: {replicas: 3, cpu: 2}, electionTimerSeconds: 9, inactivityProbeSeconds: 120, backup: {schedule: '0 4 * * *', retentionDays: 7, s3: "+s3+"}, "+
 		"restoreFrom: {targetRecoveryTime: '2026-05-01T03:00:00Z', s3: "+s3+"}}"), "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], "+
 		"s3Endpoints: ['*'], hypervisorNetworks: ['*'], domains: ['*']}]}")
+	if probe := xrOf[*neutronv1.Neutron](t, m, neutronv1.ServiceName).Spec.OVN.InactivityProbeSeconds; probe != 120 {
+		t.Errorf("Neutron probes OVN's databases after %d s, want 120", probe)
+	}
+	access := &controlplanev1.HypervisorAccess{}
+	if m.Services[len(m.Services)-1].Model.Publish(access); access.Networks.ProbeMilliseconds() != 120_000 {
+		t.Errorf("nodes probe OVN's database after %d ms, want 120,000", access.Networks.ProbeMilliseconds())
+	}
 	got := ovnOf(t, m).Spec
 	bucket := ovnv1.Bucket{
 		Bucket: "copies", Endpoint: "s3.example.com:443", Region: "west", Prefix: "clouds/a", PrivateCA: true,

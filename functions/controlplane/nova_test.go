@@ -108,6 +108,9 @@ func TestNovaHypervisorAccess(t *testing.T) {
 	if diff := cmp.Diff(queue, n.Queue); diff != "" {
 		t.Errorf("queue (-want +got):\n%s", diff)
 	}
+	if want := int64(10 << 30 / 256); n.StreamBytes != want {
+		t.Errorf("a stream may have %d bytes, want %d: a 256th of the queue's volume", n.StreamBytes, want)
+	}
 	const domain = ".cloud.tenant-a.example.com"
 	want := common.Endpoints{
 		Public: "https://nova" + domain + "/v2.1", Internal: common.URL("https://nova." + instance + ".svc:8774/v2.1"),

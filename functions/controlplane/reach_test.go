@@ -55,6 +55,8 @@ var inside = map[string][]string{
 	"it is a hypervisor of the tenant's own cloud, and is only named":                       {"HostAggregate.Hosts"},
 	"the hosts that it is about are held":                                                   {"WebDownload.AllowedSchemes"},
 	"users read it in their browsers, and no program does":                                  {"Settings.Title", "WebSSOChoice.Label"},
+	"users' browsers follow the link, and no program does":                                  {"Settings.HelpURL"},
+	"a theme that every image contains":                                                     {"Settings.DefaultTheme"},
 	"hypervisors mount the shares, which are checked":                                       {"NFS.MountOptions"},
 	"tests of the tenant's own cloud are chosen by it":                                      {"Tests.Services", "Tests.IncludeRegex", "Tests.ExcludeRegex"},
 	"it is a time": {

@@ -16,7 +16,7 @@ import (
 // checked by its own check.
 func (m *model) checkValues() error {
 	return errors.Join(
-		m.CheckValues(), m.checkMinima(), m.checkLocations(), m.checkUnexposed(),
+		m.CheckValues(), m.checkMinima(), m.checkLocations(), m.checkUnexposed(), m.CheckQueueSettings(),
 	)
 }
 

@@ -13,6 +13,7 @@ func TestValues(t *testing.T) {
 		secrets = "caSecretRef: {name: q, key: a}, passwordSecretRef: {name: q, key: b}"
 		exposed = "global: {exposure: {type: GatewayAPI, gateway: {namespace: a, name: b}}}, "
 		none    = ": requires an exposure, and global.exposure of the claim and of the platform have none; set global.exposure, or remove the host name"
+		unread  = ": has no effect with type None, which exposes nothing; remove it, or set another type"
 		remedy  = "; set another location for one of them"
 		ldap    = ", ldap: {url: 'ldaps://a', suffix: 'o=a', userTreeDN: 'o=a'}}"
 		sso     = "provider: a, clientID: a, clientSecretRef: {name: a, key: b}, metadataURL: 'https://a', issuer: 'https://a'"
@@ -20,6 +21,19 @@ func TestValues(t *testing.T) {
 	)
 	for name, tc := range map[string]struct{ reason, spec, want string }{
 		"sizes of the smallest": {reason: "The defaults of each size are sufficient.", spec: "{size: development, services: {" + nova + "}}}"},
+		"nothing exposed": {
+			"Neither addresses nor networks of an exposure of type None are read.",
+			"{infrastructure: {rabbitmq: {exposure: {type: None, networks: [10.0.0.0/8]}}}, " +
+				"services: {neutron: {enabled: true, ovn: {southbound: {exposure: {type: None, annotations: {a: b}}}}}}}",
+			"spec.services.neutron.ovn.southbound.exposure.annotations" + unread +
+				"\nspec.infrastructure.rabbitmq.exposure.networks" + unread,
+		},
+		"no exposure": {reason: "The platform's is not used.", spec: "{global: {exposure: {type: None}}, infrastructure: {rabbitmq: {exposure: {type: None}}}}"},
+		"request of a queue": {
+			"RabbitMQ uses memory by its limit.", "{size: development, infrastructure: {rabbitmq: {resources: {requests: {memory: 512Mi}, limits: {memory: 1Gi}}}}}",
+			"spec.infrastructure.rabbitmq.resources.requests.memory: must equal the memory limit, which is 1Gi: RabbitMQ uses memory by its limit; remove it, or set limits.memory",
+		},
+		"same request of a queue": {reason: "It is the limit.", spec: "{infrastructure: {rabbitmq: {resources: {requests: {memory: 1024Mi}, limits: {memory: 1Gi}}}}}"},
 		"volumes and memory": {
 			"Programs cannot start with these sizes.",
 			"{infrastructure: {mariadb: {storageSize: 1Mi, resources: {requests: {memory: 8Mi}, limits: {memory: 8Mi}}}, rabbitmq: {storageSize: 1Mi}, valkey: {storageSize: 1Mi}, memcached: {memory: 31Mi}}}",

@@ -9,7 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// archiveScript is glance-manage, extended to delete expired tasks before it purges rows.
+// archiveScript is glance-manage, extended to delete expired tasks before it purges rows, in batches until none is left.
 //
 //go:embed archive.py
 var archiveScript string
@@ -21,7 +21,7 @@ func archive(m *model) (service.Archive, error) {
 	return service.Archive{
 		Archive: a.Archive,
 		Command: []string{
-			python, "-c", archiveScript, "db", "purge", fmt.Sprintf("--age_in_days=%d", a.AfterDays), "--max_rows=-1", // All of them.
+			python, "-c", archiveScript, "db", "purge", fmt.Sprintf("--age_in_days=%d", a.AfterDays), "--max_rows=1000",
 		},
 		Env: []corev1.EnvVar{{Name: "IMAGES_AFTER_DAYS", Value: fmt.Sprint(a.ImagesAfterDays)}},
 	}, nil

@@ -13,11 +13,19 @@ import (
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 )
 
-// fakeGlance are the parts of Glance that the script uses: a database with the table of tasks, and glance-manage, whose commands print
-// their arguments.
+// fakeGlance are the parts of Glance that the script uses: a database with the tables of tasks and images, and glance-manage, whose commands
+// remove some of the rows that were deleted, and print how many of how many.
 var fakeGlance = map[string]string{
 	"glance/__init__.py": "", "glance/cmd/__init__.py": "", "glance/db/__init__.py": "", "glance/db/sqlalchemy/__init__.py": "",
-	"oslo_utils/__init__.py": "", "sqlalchemy.py": "text = str\n",
+	"oslo_utils/__init__.py": "",
+	"sqlalchemy/__init__.py": "from sqlalchemy import event\ntext = str\n",
+	"sqlalchemy/event.py": `listeners = []
+def listen(engine, name, listener):
+    assert name == "after_cursor_execute"
+    listeners.append(listener)
+def remove(engine, name, listener):
+    listeners.remove(listener)
+`,
 	"oslo_utils/timeutils.py": `import datetime
 def utcnow():
     return datetime.datetime(2026, 3, 2, 12)
@@ -26,10 +34,12 @@ def utcnow():
 sqlite3.register_adapter(__import__("datetime").datetime, str)
 connection = sqlite3.connect(":memory:")
 connection.execute("CREATE TABLE tasks (id, deleted, deleted_at, expires_at)")
+connection.execute("CREATE TABLE images (id)")
 connection.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?)", [
-    ("running", 0, None, None), ("finished", 0, None, "2026-03-02 12:00:01"), ("expired", 0, None, "2026-03-02 12:00:00"),
+    ("running", 0, None, None), ("finished", 0, None, "2026-03-02 12:00:01"),
     ("deleted", 1, "2026-02-01 00:00:00", "2026-01-01 00:00:00"),
-])
+] + [("expired%d" % i, 0, None, "2026-03-02 12:00:00") for i in range(4)])
+connection.executemany("INSERT INTO images VALUES (?)", [("a",), ("b",), ("c",)])
 class get_engine:
     @contextlib.contextmanager
     def begin(self):
@@ -37,22 +47,29 @@ class get_engine:
 `,
 	"glance/cmd/manage.py": `import sys
 from glance.db.sqlalchemy import api
+from sqlalchemy import event
+def remove(table, age_in_days, max_rows):
+    chosen = "SELECT id FROM %s WHERE %s ORDER BY id LIMIT %s" % (table, "deleted = 1" if table == "tasks" else "1", max_rows)
+    for statement in "SELECT 1", "DELETE FROM %s WHERE id IN (%s)" % (table, chosen):
+        cursor = api.connection.execute(statement)
+        for listener in event.listeners:
+            listener(api.connection, cursor, statement, (), None, False)
+    print("removed", cursor.rowcount, table, age_in_days)
 class DbCommands:
     def purge(self, age_in_days=30, max_rows=100):
-        for row in api.connection.execute("SELECT id, deleted_at FROM tasks WHERE deleted = 1 ORDER BY id"):
-            print(*row)
-        print("purge", age_in_days, max_rows)
+        remove("tasks", age_in_days, max_rows)
     purge.args = ["age_in_days", "max_rows"]
     def purge_images_table(self, age_in_days=180, max_rows=100):
-        print("purge_images_table", age_in_days, max_rows)
+        remove("images", age_in_days, max_rows)
 def main():
     assert DbCommands.purge.args == ["age_in_days", "max_rows"]
     DbCommands().purge(**dict(a.removeprefix("--").split("=") for a in sys.argv[3:]))
+    print(*[row[0] for row in api.connection.execute("SELECT id FROM tasks ORDER BY id")], event.listeners)
 `,
 }
 
-// TestArchiveScript verifies that expired tasks of all owners are deleted before rows are purged, that running, unexpired and deleted tasks
-// are not changed, and that rows of images are purged last and with a separate age.
+// TestArchiveScript proves that expired tasks of all owners are deleted before rows are purged, that running, unexpired and deleted tasks
+// keep their state, that rows are removed in batches until none is left, and that rows of images are purged last and by a separate age.
 func TestArchiveScript(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range fakeGlance {
@@ -61,13 +78,17 @@ func TestArchiveScript(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := exec.Command("python3", "-c", archiveScript, "db", "purge", "--age_in_days=30", "--max_rows=-1")
+	c := exec.Command("python3", "-c", archiveScript, "db", "purge", "--age_in_days=30", "--max_rows=2")
 	c.Env = append(os.Environ(), "PYTHONPATH="+folder, "IMAGES_AFTER_DAYS=180")
-	const want = `deleted 1 expired tasks
-deleted 2026-02-01 00:00:00
-expired 2026-03-02 12:00:00
-purge 30 -1
-purge_images_table 180 -1
+	const want = `deleted 4 expired tasks
+removed 2 tasks 30
+removed 2 tasks 30
+removed 1 tasks 30
+removed 0 tasks 30
+removed 2 images 180
+removed 1 images 180
+removed 0 images 180
+finished running []
 `
 	out, err := c.CombinedOutput()
 	if diff := cmp.Diff(want, string(out)); diff != "" || err != nil {

@@ -102,8 +102,21 @@ func (m *model) local() string {
 	if m.hasServiceType(horizonv1.TypeOrchestration) {
 		text += stackPanels
 	}
+	if m.spec.HelpURL != "" {
+		text += fmt.Sprintf(dashboardSetting, "help_url", m.spec.HelpURL)
+	}
+	if m.spec.PasswordAutocomplete {
+		text += fmt.Sprintf(dashboardSetting, "password_autocomplete", "on")
+	}
 	return text
 }
+
+// dashboardSetting changes a member of a dict that is not a literal.
+const dashboardSetting = `
+from openstack_dashboard.settings import HORIZON_CONFIG
+
+HORIZON_CONFIG[%q] = %q
+`
 
 // stackPanels adds the panels of Heat's plug-in, which Horizon looks for in its own folder, which is read-only. The default policies of
 // Heat are files of the plug-in. An image without the plug-in has neither.
@@ -164,11 +177,20 @@ func (m *model) settings() python.Module {
 	if m.spec.Title != "" {
 		out = append(out, python.Setting{Name: "SITE_BRANDING", Value: m.spec.Title})
 	}
+	if m.spec.DefaultTheme != "" {
+		out = append(out, python.Setting{Name: "DEFAULT_THEME", Value: m.spec.DefaultTheme})
+	}
+	if m.spec.PageSize != 0 {
+		out = append(out, python.Setting{Name: "API_RESULT_PAGE_SIZE", Value: m.spec.PageSize})
+	}
 	if m.backupsEnabled() {
 		out = append(out, python.Setting{Name: "OPENSTACK_CINDER_FEATURES", Value: python.Dict{"enable_backup": true}})
 	}
-	if !m.hasServiceType(horizonv1.TypeVolume) {
-		out = append(out, python.Setting{Name: "LAUNCH_INSTANCE_DEFAULTS", Value: withoutVolumes})
+	switch choice := m.spec.BootFromVolume; {
+	case !m.hasServiceType(horizonv1.TypeVolume):
+		out = append(out, python.Setting{Name: "LAUNCH_INSTANCE_DEFAULTS", Value: launch(false, false)})
+	case choice != nil:
+		out = append(out, python.Setting{Name: "LAUNCH_INSTANCE_DEFAULTS", Value: launch(true, *choice)})
 	}
 	if m.hasServiceType(horizonv1.TypeOrchestration) {
 		out = append(out, stacks...)
@@ -239,10 +261,14 @@ var logging = python.Dict{
 	"loggers": python.Dict{"openstack_auth": python.Dict{"level": "INFO"}},
 }
 
-// withoutVolumes are the defaults of launching a server if there is no block storage: otherwise Horizon would request a volume.
-var withoutVolumes = python.Dict{
-	"config_drive": false, "create_volume": false, "hide_create_volume": true, "disable_image": false, "disable_instance_snapshot": false,
-	"disable_volume": true, "disable_volume_snapshot": true, "enable_scheduler_hints": true, "enable_metadata": true, "enable_net_ports": true,
+// launch returns the defaults of launching a server. Without block storage Horizon must not offer volumes, because it would request one.
+func launch(volumes, create bool) python.Dict {
+	return python.Dict{
+		"config_drive": false, "create_volume": create, "hide_create_volume": !volumes, "disable_image": false,
+		"disable_instance_snapshot": false,
+		"disable_volume":            !volumes, "disable_volume_snapshot": !volumes, "enable_scheduler_hints": true, "enable_metadata": true,
+		"enable_net_ports": true,
+	}
 }
 
 // horizonPolicyFiles are Horizon's copies of services' default policies.

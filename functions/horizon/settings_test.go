@@ -54,7 +54,7 @@ func TestSettings(t *testing.T) {
 				`SECRET_KEY = open("/etc/horizon/secret-key/password", encoding="ascii").read()`,
 				`OPENSTACK_SSL_CACERT = "/etc/horizon/identity-ca/ca.crt"`, `"create_volume": False`, "MULTIDOMAIN_SUPPORT = False",
 			},
-			[]string{"SECURE_PROXY_SSL_HEADER", "WEBSSO", "SITE_BRANDING", "HEAT", "orchestration"},
+			[]string{"SECURE_PROXY_SSL_HEADER", "WEBSSO", "SITE_BRANDING", "HEAT", "orchestration", "DEFAULT_THEME", "API_RESULT_PAGE_SIZE"},
 		},
 		"Exposed": {
 			"It accepts both host names.", exposedAt + "\nendpoints: {public: \"https://cloud.org\"}",
@@ -70,6 +70,16 @@ func TestSettings(t *testing.T) {
 		"Volumes": {
 			"Where there are some, Horizon's own defaults hold.", `services: [{type: volume, internalURL: "https://cinder:8776/v3"}]`,
 			nil, []string{"LAUNCH_INSTANCE_DEFAULTS", "OPENSTACK_CINDER_FEATURES"},
+		},
+		"Defaults": {
+			"Users begin with these choices.", `{defaultTheme: material, pageSize: 100, bootFromVolume: false, services: [{type: volume, internalURL: "https://cinder:8776/v3"}]}`,
+			[]string{
+				`DEFAULT_THEME = "material"`, "API_RESULT_PAGE_SIZE = 100 ", `"create_volume": False`, `"hide_create_volume": False`, `"disable_volume": False`,
+			}, nil,
+		},
+		"NewVolumes": {
+			"A server gets a volume.", `{bootFromVolume: true, services: [{type: volume, internalURL: "https://cinder:8776/v3"}]}`,
+			[]string{`"create_volume": True`, `"disable_volume": False`}, nil,
 		},
 		"Backups": {
 			"The panel of backups appears.", `services: [{type: volume, internalURL: "https://cinder:8776/v3", backups: true}]`,
@@ -152,6 +162,23 @@ func TestFirstPage(t *testing.T) {
 		if got := strings.Contains(m.Files.Data[packageFile], `HORIZON_CONFIG["user_home"] = "/identity/"`); got != want {
 			t.Errorf("%s: got %t, want %t", spec, got, want)
 		}
+	}
+}
+
+// TestDashboardSettings tests that the link to help and the storing of passwords are set where Horizon reads them.
+func TestDashboardSettings(t *testing.T) {
+	m, err := of(t, "{helpURL: 'https://help.org/a', passwordAutocomplete: true}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{`HORIZON_CONFIG["help_url"] = "https://help.org/a"`, `HORIZON_CONFIG["password_autocomplete"] = "on"`} {
+		if !strings.Contains(m.Files.Data[packageFile], "\n"+line+"\n") {
+			t.Errorf("there is no %s in\n%s", line, m.Files.Data[packageFile])
+		}
+	}
+	if m, err = of(t, "{}"); err != nil || strings.Contains(m.Files.Data[packageFile], "help_url") ||
+		strings.Contains(m.Files.Data[packageFile], "password_autocomplete") {
+		t.Errorf("without a choice: %v\n%s", err, m.Files.Data[packageFile])
 	}
 }
 

@@ -61,6 +61,7 @@ func (m *model) controllerDaemon(g *group, config files, component, options stri
 		VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts), workload.Mount("tls", tlsFolder)},
 		Env: append(nodeEnvVars(),
 			corev1.EnvVar{Name: "SOUTHBOUND", Value: m.plane.access.Networks.Southbound},
+			corev1.EnvVar{Name: "PROBE_MILLISECONDS", Value: fmt.Sprint(m.plane.access.Networks.ProbeMilliseconds())},
 			corev1.EnvVar{Name: "TLS", Value: tlsFolder},
 			corev1.EnvVar{Name: "ENCAPSULATION", Value: cmp.Or(encapsulation.Type, "geneve")},
 			corev1.EnvVar{Name: "INTERFACE", Value: g.tunnelInterface()},

@@ -83,6 +83,7 @@ status:
       mechanism: OVN
       southbound: ssl:ovn-southbound-0.` + cloud + `.svc:6642,ssl:ovn-southbound-1.` + cloud + `.svc:6642
       externalSouthbound: ssl:192.0.2.1:6642,ssl:192.0.2.2:6642
+      inactivityProbeSeconds: 120
       issuerRef: {name: ovn-ca, kind: Issuer}
     volumes:
     - {backend: ceph-rbd, user: cinder, secretName: cinder-volume-ceph-rbd, secretUUID: 6f0d2c3a-1b4e-8a55-8c1f-0123456789ab}

@@ -90,6 +90,9 @@ func (m *model) agentConfig() oslo.Config {
 		"ovs":              {"ovsdb_connection": switchSocket},
 		"oslo_concurrency": {"lock_path": "/tmp"},
 	}.Merge(m.novaMetadata())
+	if access := m.plane.access.Networks; access.InactivityProbeSeconds > 0 {
+		c["ovn"]["ovsdb_probe_interval"] = access.ProbeMilliseconds()
+	}
 	if agentProgram(m.plane.release) == "neutron-ovn-agent" {
 		c["agent"]["extensions"] = "metadata"
 	}

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Tells a node's switch which node it is, and runs ovn-controller.
 #
-# Variables: NODE_NAME, NODE_IP; SOUTHBOUND (the addresses of the database), TLS (a folder); ENCAPSULATION (geneve or vxlan) and INTERFACE
-# (whose address tunnels end at; empty: NODE_IP); DATAPATH (system or netdev); MAPPINGS (network:bridge,...), BRIDGES (bridge=interface ...,
-# where the interface may be missing) and OPTIONS (what OVN is told of the node).
+# Variables: NODE_NAME, NODE_IP; SOUTHBOUND (the addresses of the database), PROBE_MILLISECONDS (idle time after which it is probed), TLS
+# (a folder); ENCAPSULATION (geneve or vxlan) and INTERFACE (whose address tunnels end at; empty: NODE_IP); DATAPATH (system or netdev);
+# MAPPINGS (network:bridge,...), BRIDGES (bridge=interface ..., where the interface may be missing) and OPTIONS (OVN's options of the node).
 set -eu
 
 run=/run/openvswitch
@@ -39,7 +39,7 @@ case $(ovs-ofctl --timeout=5 dump-aggregate br-int 2>/dev/null) in
 *) keep=0 ;;
 esac
 vsctl -- set open . external-ids:ovn-ofctrl-wait-before-clear="$keep" external-ids:system-id="$NODE_NAME" external-ids:hostname="$NODE_NAME" \
-  external-ids:ovn-remote="\"$SOUTHBOUND\"" external-ids:ovn-remote-probe-interval=60000 \
+  external-ids:ovn-remote="\"$SOUTHBOUND\"" external-ids:ovn-remote-probe-interval="$PROBE_MILLISECONDS" \
   external-ids:ovn-encap-type="$ENCAPSULATION" external-ids:ovn-encap-ip="\"$ip\"" \
   external-ids:ovn-bridge=br-int external-ids:ovn-bridge-datapath-type="$DATAPATH"
 for setting in ovn-bridge-mappings="$MAPPINGS" ovn-cms-options="$OPTIONS"; do

@@ -58,7 +58,7 @@ func TestController(t *testing.T) {
 	set := func(keep, encapsulation, ip, datapath string) string {
 		return fmt.Sprintf(`ovs-vsctl --timeout=10 -- set open . external-ids:ovn-ofctrl-wait-before-clear=%s `+
 			`external-ids:system-id=node-1 external-ids:hostname=node-1 `+
-			`external-ids:ovn-remote="ssl:a:6642,ssl:b:6642" external-ids:ovn-remote-probe-interval=60000 external-ids:ovn-encap-type=%s `+
+			`external-ids:ovn-remote="ssl:a:6642,ssl:b:6642" external-ids:ovn-remote-probe-interval=120000 external-ids:ovn-encap-type=%s `+
 			`external-ids:ovn-encap-ip="%s" external-ids:ovn-bridge=br-int external-ids:ovn-bridge-datapath-type=%s`+"\n", keep, encapsulation, ip, datapath)
 	}
 	const look = "ovs-ofctl --timeout=5 dump-aggregate br-int\n"
@@ -96,7 +96,7 @@ func TestController(t *testing.T) {
 				"ovs-ofctl": "echo 'NXST_AGGREGATE reply (xid=0x4): packet_count=7 byte_count=512 flow_count=" + tc.flows + "'",
 				"ip":        "echo '7: bond0    inet 10.7.0.9/24 brd 10.7.0.255 scope global bond0'; echo '7: bond0    inet6 fd00::9/64 scope global'",
 			})
-			env := append([]string{"NODE_NAME=node-1", "NODE_IP=10.0.0.1", "SOUTHBOUND=ssl:a:6642,ssl:b:6642", "TLS=/tls"}, tc.env...)
+			env := append([]string{"NODE_NAME=node-1", "NODE_IP=10.0.0.1", "SOUTHBOUND=ssl:a:6642,ssl:b:6642", "PROBE_MILLISECONDS=120000", "TLS=/tls"}, tc.env...)
 			if out, err := script(t, dir, env, "ovn-controller.sh"); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}

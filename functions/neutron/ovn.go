@@ -113,7 +113,12 @@ func (m *model) mechanism() oslo.Config {
 	if !m.hasOVN() {
 		return called
 	}
+	const millisecondsPerSecond = 1000
 	file := func(name string) string { return m.Path(ovnFolder, name) }
+	// Neutron's default is a minute.
+	if probe := m.spec.OVN.InactivityProbeSeconds; probe > 0 {
+		called = called.Merge(oslo.Config{"ovn": {"ovsdb_probe_interval": probe * millisecondsPerSecond}})
+	}
 	return called.Merge(oslo.Config{
 		"ovn": {
 			"ovn_nb_connection":    strings.Split(m.spec.OVN.Northbound, ","),

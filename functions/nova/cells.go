@@ -12,6 +12,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -46,6 +47,9 @@ func (m *model) cell(c *novav1.Cell) *novacellv1.NovaCell {
 	s.Exposure = nil
 	own := m.cellDatabase(c)
 	s.Database = own
+	if servers := c.Infrastructure; servers != nil && servers.Queue != nil {
+		s.StreamBytes = rabbitmq.StreamLimit(servers.Queue.StorageSize)
+	}
 	return &novacellv1.NovaCell{
 		TypeMeta: metav1.TypeMeta{
 			APIVersion: novacellv1.GroupVersionKind.GroupVersion().String(), Kind: novacellv1.GroupVersionKind.Kind,

@@ -6,6 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // TestCellsOwnServers verifies that pods which use a cell with its own database and queue mount the authorities of both at the configured
@@ -35,6 +39,18 @@ func TestCellsOwnServers(t *testing.T) {
 		spec := desired[cellResource(cell)]["spec"].(map[string]any)
 		if spec["exposure"] != nil {
 			t.Errorf("%s has Nova's exposure, which would give its pods a public address: %v", cell, spec["exposure"])
+		}
+	}
+}
+
+// TestCellStreams tests that streams of a cell with its own queue are bounded by the volume of that queue.
+func TestCellStreams(t *testing.T) {
+	m := &model{Service: &service.Service{Name: "nova"}, spec: &novav1.NovaSpec{}}
+	m.spec.StreamBytes = 7
+	own := &novav1.CellInfrastructure{Queue: &common.QueueServer{Members: common.Members{StorageSize: "5Gi"}}}
+	for want, c := range map[int64]*novav1.Cell{7: {Name: "near"}, 20 << 20: {Name: "far", Infrastructure: own}} {
+		if got := m.cell(c).Spec.StreamBytes; got != want {
+			t.Errorf("a stream of cell %s may have %d bytes, want %d", c.Name, got, want)
 		}
 	}
 }

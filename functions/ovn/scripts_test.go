@@ -151,7 +151,11 @@ const store = `cat >"$STAGE/login"
 for last; do :; done
 case $last in
 *list-type=2*)
-  case $last in *prefix=a%2Fb%2FOVN_Northbound%2F*) ;; *) exit 22 ;; esac
+  case $last in
+  *prefix=a%2Fb%2FOVN_Northbound%2F*) ;;
+  *prefix=a%2Fb%2FOVN_Southbound%2F*) echo "<L><IsTruncated>false</IsTruncated></L>" && exit 0 ;;
+  *) exit 22 ;;
+  esac
   case $last in
   *start-after=a%2Fb%2FOVN_Northbound%2F20260102T000000Z.db.gz) echo "<L><IsTruncated>false</IsTruncated><C><Key>a/b/OVN_Northbound/20260401T000000Z.db.gz</Key></C></L>" ;;
   *start-after*) exit 22 ;;
@@ -208,23 +212,35 @@ func TestSnapshot(t *testing.T) {
 	date := `case "$*" in "-u +%Y%m%dT%H%M%SZ") echo 20260501T030000Z ;; "-u -d -30 days +%Y%m%dT%H%M%SZ") echo 20260401T030000Z ;; *) exit 1 ;; esac`
 	for name, tc := range map[string]struct {
 		reason, fails, named string
-		puts, deletes        []string
-		ok                   bool
+		// away is a pattern of requests to the bucket that fail.
+		away          string
+		puts, deletes []string
+		ok            bool
 	}{
 		"Good": {
-			"Both, and three copies of one are too old.", "none", `echo "$2" | sed 's|.*/||; s|.db$||'`,
+			"Both, and three copies of one are too old.", "none", `echo "$2" | sed 's|.*/||; s|.db$||'`, "none",
 			[]string{"a/b/OVN_Northbound/20260501T030000Z.db.gz", "a/b/OVN_Southbound/20260501T030000Z.db.gz"},
 			[]string{"OVN_Northbound/20260101T000000Z.db.gz", "OVN_Northbound/20260102T000000Z.db.gz", "OVN_Northbound/20260401T000000Z.db.gz"}, true,
 		},
 		"Away": {
-			"The northbound members do not answer: its copies stay, and the other one is made.", "OVN_Northbound", `echo "$2" | sed 's|.*/||; s|.db$||'`,
+			"The northbound members do not answer: its copies stay, and the other one is made.", "OVN_Northbound", `echo "$2" | sed 's|.*/||; s|.db$||'`, "none",
 			[]string{"a/b/OVN_Southbound/20260501T030000Z.db.gz"}, nil, false,
 		},
-		"Broken": {"The received file is not such a database.", "none", "echo other", nil, nil, false},
+		"Broken": {"The received file is not such a database.", "none", "echo other", "none", nil, nil, false},
+		"ListFails": {
+			"The Job fails if old copies stay because they cannot be listed.", "none", `echo "$2" | sed 's|.*/||; s|.db$||'`, "GET",
+			[]string{"a/b/OVN_Northbound/20260501T030000Z.db.gz", "a/b/OVN_Southbound/20260501T030000Z.db.gz"}, nil, false,
+		},
+		"RemovalFails": {
+			"The Job fails if one old copy stays, and removes the others.", "none", `echo "$2" | sed 's|.*/||; s|.db$||'`, "DELETE*20260101",
+			[]string{"a/b/OVN_Northbound/20260501T030000Z.db.gz", "a/b/OVN_Southbound/20260501T030000Z.db.gz"},
+			[]string{"OVN_Northbound/20260101T000000Z.db.gz", "OVN_Northbound/20260102T000000Z.db.gz", "OVN_Northbound/20260401T000000Z.db.gz"}, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, map[string]string{
-				"curl": store, "date": date, "ovsdb-tool": tc.named, "ovsdb-client": `for last; do :; done; [ "$last" != ` + tc.fails + ` ] && echo data`,
+				"curl": "case \"$*\" in *" + tc.away + "*) exit 22 ;; esac\n" + store, "date": date, "ovsdb-tool": tc.named,
+				"ovsdb-client": `for last; do :; done; [ "$last" != ` + tc.fails + ` ] && echo data`,
 			}, append(bucket, "DATABASES=OVN_Northbound=ssl:a:6641,ssl:b:6641 OVN_Southbound=ssl:c:6642", "DAYS=30")...)
 			out, err := s.run(t, "snapshot.sh")
 			if (err == nil) != tc.ok {

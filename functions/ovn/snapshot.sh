@@ -25,10 +25,15 @@ for of in $DATABASES; do
   rm -f "$file.gz"
   # The newest stays, however old it is: it is the one of this moment, since a copy that fails removes none.
   oldest=$(date -u -d "-$DAYS days" +%Y%m%dT%H%M%SZ)
-  copies "$database" | while read -r key; do
+  if ! all=$(copies "$database"); then
+    echo "snapshot: copies of $database cannot be listed, and none is removed" >&2
+    failed=1
+    continue
+  fi
+  for key in $all; do
     if expr "$(moment "$key")" \< "$oldest" >/dev/null; then
       echo "snapshot: removes $key"
-      s3 DELETE "$key" >/dev/null
+      s3 DELETE "$key" >/dev/null || failed=1
     fi
   done
 done

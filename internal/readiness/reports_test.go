@@ -27,7 +27,7 @@ var reports = map[string][]string{
 	"admissionregistration.k8s.io": {"ValidatingWebhookConfiguration"},
 	"protection.crossplane.io":     {"Usage Ready"},
 	"k8s.mariadb.com":              {"MariaDB Ready", "ExternalMariaDB Ready", "MaxScale Ready", "Database Ready", "User Ready", "Grant Ready", "PhysicalBackup Complete"},
-	"rabbitmq.com":                 {"RabbitmqCluster AllReplicasReady ClusterAvailable ReconcileSuccess", "Vhost Ready"},
+	"rabbitmq.com":                 {"RabbitmqCluster AllReplicasReady ClusterAvailable ReconcileSuccess", "Vhost Ready", "Policy Ready"},
 	"cache.cs.sap.com":             {"Valkey status.state=Ready"},
 	"ceph.rook.io": {
 		"CephCluster status.phase=Ready", "CephBlockPool status.phase=Ready", "CephClient status.phase=Ready", "CephFilesystem status.phase=Ready",

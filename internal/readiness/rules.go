@@ -55,6 +55,7 @@ var Rules = table(
 
 	// Its messaging topology operator reports a generation only once it succeeds.
 	row("rabbitmq.com", "Vhost", atGeneration(conditions("Ready"))),
+	row("rabbitmq.com", "Policy", atGeneration(conditions("Ready"))),
 
 	// The Valkey operator reports a state.
 	row("cache.cs.sap.com", "Valkey", atGeneration(when("status.state", "Ready"))),

@@ -46,6 +46,7 @@ var operators = map[string]func(w *inventory, o object){
 	// queue by its management API, without any pod or Service. Up to 1.19 the operator keeps a copy of a User's Secret,
 	// which is not read.
 	"Vhost.rabbitmq.com":      noObjects,
+	"Policy.rabbitmq.com":     noObjects,
 	"User.rabbitmq.com":       noObjects,
 	"Permission.rabbitmq.com": noObjects,
 }
@@ -290,6 +291,10 @@ var requiredFields = map[string][]requiredField{
 	"Vhost": {
 		{path: "defaultQueueType", want: "quorum", reason: "queues that outlive the loss of a member"},
 		{path: "deletionPolicy", reason: "an explicit decision on the deletion of its messages"},
+	},
+	"Policy": {
+		{path: "definition.max-length-bytes", reason: "a bound on streams"},
+		{path: "definition.stream-max-segment-size-bytes", reason: "segments that fit into the bound"},
 	},
 	"CephNFS": {
 		{path: "server.placement.nodeAffinity", reason: "nodes that are left to it"},

@@ -14,6 +14,11 @@ type ServiceSpec struct {
 	Overrides   `json:",inline"`
 	// Database server.
 	Database Database `json:"database"`
+	// Largest size of a stream in the message queue, in bytes. The queue removes the oldest messages of a larger one. Defaults to no limit, as
+	// on an external queue, whose policies belong to its operator.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	StreamBytes int64 `json:"streamBytes,omitempty"`
 }
 
 // ServiceBase is the configuration that a control plane passes to the composite resource of every service, including services without a

@@ -33,7 +33,7 @@ type Overrides struct {
 	// Access rules (oslo.policy), as {<rule>: <check>}.
 	// +optional
 	Policy Policy `json:"policy,omitempty"`
-	// Accept unchecked options and rules that the release lacks, such as those of a patched image.
+	// Accept unchecked options and rules that the release lacks, as of a patched image.
 	// +optional
 	AllowUnknown bool `json:"allowUnknown,omitempty"`
 }
@@ -84,11 +84,11 @@ type Service struct {
 
 // Served holds the fields that every OpenStack service has.
 type Served struct {
-	// Public host name of the service's API. Defaults to <service>.<domain>.
+	// Public host name. Defaults to <service>.<domain>.
 	// +kubebuilder:example="api.cloud.example.com"
 	// +optional
 	Hostname Hostname `json:"hostname,omitempty"`
-	// Container image. Defaults to the image of the claim's OpenStack release.
+	// Container image. Defaults to the image of the release.
 	// +optional
 	Image *Image `json:"image,omitempty"`
 }

@@ -90,13 +90,13 @@ type LabelValue string
 // Image overrides parts of the container image in the release table.
 // +kubebuilder:validation:XValidation:rule="!(has(self.tag) && has(self.digest))",message="set tag or digest, not both"
 type Image struct {
-	// Repository with its registry, without a tag: registry.example.com/openstack/keystone.
+	// Repository with registry, without tag: registry.example.com/openstack/keystone.
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+$`
 	// +kubebuilder:example="registry.example.com/openstack/keystone"
 	// +optional
 	Repository string `json:"repository,omitempty"`
-	// An upstream version (28.1.0), a patched one (28.1.0-p1), a branch (stable-2025.2) or a commit.
+	// Version (28.1.0), patched version (28.1.0-p1), branch (stable-2025.2) or commit.
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^([0-9]+\.[0-9]+\.[0-9]+(-p[0-9]+)?|stable-20[0-9]{2}\.[12]|[0-9a-f]{7,40})$`
 	// +kubebuilder:example="28.1.0-p1"

@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"cmp"
+
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
@@ -119,12 +121,21 @@ type NetworkAccess struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	ExternalSouthbound string `json:"externalSouthbound,omitempty"`
+	// Probe interval of clients of OVN, in seconds.
+	// +optional
+	InactivityProbeSeconds int32 `json:"inactivityProbeSeconds,omitempty"`
 	// Issuer, in the control plane's namespace, of the certificates of nodes for OVN. Unset: the databases are external.
 	// +optional
 	IssuerRef *common.IssuerReference `json:"issuerRef,omitempty"`
 	// Configuration of agents on nodes that must match Neutron. Unset: OVN manages the networks, and SR-IOV (ml2.sriov) is not configured.
 	// +optional
 	Agents *NetworkAgents `json:"agents,omitempty"`
+}
+
+// ProbeMilliseconds returns the idle time after which a client of the southbound database probes its connection.
+func (n *NetworkAccess) ProbeMilliseconds() int32 {
+	const byDefault, milliseconds = 60, 1000
+	return cmp.Or(n.InactivityProbeSeconds, byDefault) * milliseconds
 }
 
 // NetworkAgents is the configuration of Neutron's agents on nodes: agents of networks and agents of SR-IOV network cards.

@@ -57,8 +57,8 @@ type OVN struct {
 	// +kubebuilder:validation:Maximum=60
 	// +optional
 	ElectionTimerSeconds int32 `json:"electionTimerSeconds,omitempty"`
-	// Idle time after which a client of a database is probed, in seconds. It is disconnected if it does not reply within the same time.
-	// Increase it for many nodes; it is applied without a restart. Defaults to 60.
+	// Idle time after which databases and their clients probe a connection, in seconds. It is closed without a reply within the same time.
+	// Increase it for many nodes; clients restart. Defaults to 60.
 	// +kubebuilder:validation:Minimum=5
 	// +kubebuilder:validation:Maximum=600
 	// +optional

@@ -65,7 +65,7 @@ type Tempest struct {
 	// +kubebuilder:default="0 2 * * *"
 	// +optional
 	Schedule common.Cron `json:"schedule,omitempty"`
-	// Container image. Defaults to the image of the claim's OpenStack release.
+	// Container image. Defaults to the image of the release.
 	// +optional
 	Image *common.Image `json:"image,omitempty"`
 	// Selection of the tests.

@@ -79,6 +79,24 @@ type Settings struct {
 	// +kubebuilder:default=3600
 	// +optional
 	SessionSeconds int32 `json:"sessionSeconds,omitempty"`
+	// Address of the link Help.
+	// +optional
+	HelpURL common.URL `json:"helpURL,omitempty"`
+	// Let browsers store passwords.
+	// +optional
+	PasswordAutocomplete bool `json:"passwordAutocomplete,omitempty"`
+	// Theme of new users.
+	// +kubebuilder:validation:Enum=default;material
+	// +optional
+	DefaultTheme string `json:"defaultTheme,omitempty"`
+	// Entries of a page. Defaults to 20.
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=500
+	// +optional
+	PageSize int32 `json:"pageSize,omitempty"`
+	// Preselect a new volume for servers. Defaults to true with Cinder.
+	// +optional
+	BootFromVolume *bool `json:"bootFromVolume,omitempty"`
 	// Login through identity providers.
 	// +optional
 	WebSSO *WebSSO `json:"websso,omitempty"`

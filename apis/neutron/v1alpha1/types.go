@@ -92,6 +92,11 @@ type OVN struct {
 	// +listType=set
 	// +optional
 	Networks []common.CIDR `json:"networks,omitempty"`
+	// Idle time after which Neutron probes its connections to the databases, in seconds. Defaults to 60.
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=600
+	// +optional
+	InactivityProbeSeconds int32 `json:"inactivityProbeSeconds,omitempty"`
 	// Comparison of Neutron's database with OVN. Defaults to none.
 	// +optional
 	Sync *common.OVNSyncRequest `json:"sync,omitempty"`

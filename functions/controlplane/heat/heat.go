@@ -57,7 +57,7 @@ func (x model) Object() (runtime.Object, error) {
 	out := &heatv1.Heat{
 		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: heatv1.HeatSpec{
-			ServiceSpec: m.ServiceSpec(s), Placement: h.Placement, Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
+			ServiceSpec: m.QueuedServiceSpec(s), Placement: h.Placement, Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
 			API: m.Process(h.API), CFN: cloudFormation(m, s), Engine: m.Daemon(h.Engine), UWSGI: s.Processes(),
 			Archive: ptr.Deref(h.Archive, common.Archive{}),
 		},

@@ -127,6 +127,10 @@ func (x model) Check(r release.Release) error {
 	spec := s.CheckedSpec()
 	spec.MemoryField = "memory"
 	errs := []error{spec.Check(s.FieldPath(""), s.Name, r), openstack.CheckAmounts(s.FieldPath(""), h.Process)}
+	if h.BootFromVolume != nil && !m.HasService(cinderv1.ServiceName) {
+		errs = append(errs, invalid.Field(s.FieldPath(".bootFromVolume"), "requires Cinder, which creates the volumes; set "+
+			"services.cinder.enabled to true, or remove it"))
+	}
 	return errors.Join(append(errs, checkWebSSO(m, s.FieldPath(".websso"), h.WebSSO))...)
 }
 

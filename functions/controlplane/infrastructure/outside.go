@@ -1,12 +1,15 @@
 package infrastructure
 
 import (
+	"errors"
+
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/outside"
 )
 
@@ -59,4 +62,21 @@ func (inf *Infrastructure) queueHosts() []string {
 // checkQueueExposure repeats the validation of the schema.
 func checkQueueExposure(c *claim.Claim) error {
 	return outside.Check("spec.infrastructure.rabbitmq.exposure", c.Spec.Infrastructure.RabbitMQ.Exposure)
+}
+
+// CheckNotExposed returns an error for fields of an exposure of type None, which have no effect.
+func CheckNotExposed(field string, e *common.MemberExposure) error {
+	if e == nil || e.Type != common.ExposureNone {
+		return nil
+	}
+	var errs []error
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"annotations", len(e.Annotations) > 0}, {"networks", len(e.Networks) > 0}} {
+		if f.set {
+			errs = append(errs, invalid.Field(field+"."+f.name, "has no effect with type None, which exposes nothing; remove it, or set another type"))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -2,8 +2,11 @@ package infrastructure
 
 import (
 	"cmp"
+	"errors"
 	"net"
 	"strconv"
+
+	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
@@ -11,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
@@ -112,6 +116,7 @@ func (inf *Infrastructure) Cluster(image string) rabbitmq.Cluster {
 	}
 }
 
+// queueResources returns the resources of a member of RabbitMQ: of the claim and of its size.
 func (inf *Infrastructure) queueResources() *common.Resources {
 	return merge.Overlay(inf.Spec.Infrastructure.RabbitMQ.Resources, inf.Size.MessagingResources)
 }
@@ -123,6 +128,14 @@ func (inf *Infrastructure) queueIssuer() common.IssuerReference {
 		return inf.Issuer()
 	}
 	return common.IssuerReference{Name: inf.Platform.QueueIssuer, Kind: "ClusterIssuer"}
+}
+
+// StreamLimit returns the largest size of a stream, in bytes. 0: the queue is external.
+func (inf *Infrastructure) StreamLimit() int64 {
+	if !inf.RunsQueue() {
+		return 0
+	}
+	return rabbitmq.StreamLimit(inf.queue.storage)
 }
 
 func (inf *Infrastructure) queueHost() string {
@@ -140,4 +153,18 @@ func (inf *Infrastructure) QueueSpec() common.Queue {
 		Port:        common.QueuePort,
 		CASecretRef: queueAuthority(),
 	}
+}
+
+// CheckQueueSettings returns an error for settings of RabbitMQ without an effect. RabbitMQ sizes itself by its memory limit, which the pod also
+// requests.
+func (inf *Infrastructure) CheckQueueSettings() error {
+	r := inf.Spec.Infrastructure.RabbitMQ
+	err := CheckNotExposed("spec.infrastructure.rabbitmq.exposure", r.Exposure)
+	requests := ptr.Deref(r.Resources, common.Resources{}).Requests
+	limits := ptr.Deref(inf.queueResources(), common.Resources{}).Limits
+	if requests == nil || requests.Memory == nil || limits == nil || limits.Memory == nil || requests.Memory.Cmp(*limits.Memory) == 0 {
+		return err
+	}
+	return errors.Join(err, invalid.Field("spec.infrastructure.rabbitmq.resources.requests.memory",
+		"must equal the memory limit, which is %s: RabbitMQ uses memory by its limit; remove it, or set limits.memory", limits.Memory))
 }

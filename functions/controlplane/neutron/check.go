@@ -104,6 +104,9 @@ const maxOVNMembers = 5
 func checkOVN(m *services.Cloud, field string) error {
 	requested := ovnSpecFromClaim(m)
 	var errs []error
+	if s := requested.Southbound; s != nil {
+		errs = append(errs, infrastructure.CheckNotExposed(field+".southbound.exposure", s.Exposure))
+	}
 	if requested.Northd != nil {
 		errs = append(errs, openstack.CheckProcess(field+".northd", *requested.Northd))
 	}

@@ -65,7 +65,7 @@ func (x model) Object() (runtime.Object, error) {
 	out := &neutronv1.Neutron{
 		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: neutronv1.NeutronSpec{
-			ServiceSpec: m.ServiceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
+			ServiceSpec: m.QueuedServiceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
 			Mechanism: cmp.Or(n.Mechanism, neutronv1.ByOVN), NotifiesNova: m.HasService(novav1.ServiceName),
 			API: m.Process(n.API), Periodic: worker, UWSGI: s.Processes(),
 		},

@@ -55,7 +55,7 @@ func ovnAt(m *services.Cloud, s *services.State) *neutronv1.OVN {
 	return &neutronv1.OVN{
 		Sync:       ovnSpecFromClaim(m).Sync,
 		Northbound: address(northbound), Southbound: address(Southbound),
-		IssuerRef: ovnIssuer(),
+		IssuerRef: ovnIssuer(), InactivityProbeSeconds: ovnSpecFromClaim(m).InactivityProbeSeconds,
 	}
 }
 

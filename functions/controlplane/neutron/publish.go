@@ -29,6 +29,8 @@ func (x model) Publish(to *controlplanev1.HypervisorAccess) {
 	to.Networks = &controlplanev1.NetworkAccess{
 		Mechanism:  string(neutronv1.ByOVN),
 		Southbound: cmp.Or(observedOVN(m).String("status", "relay", "endpoint"), ovnAt(m, s).Southbound),
+
+		InactivityProbeSeconds: ovnSpecFromClaim(m).InactivityProbeSeconds,
 	}
 	if OwnsOVN(m) {
 		to.Networks.IssuerRef, to.Networks.ExternalSouthbound = ovnIssuer(), externalSouthbound(m)

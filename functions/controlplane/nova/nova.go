@@ -62,7 +62,7 @@ const firstCell = "cell1"
 func (x model) Object() (runtime.Object, error) {
 	m, s := x.Cloud, x.State
 	xr := &novav1.Nova{TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name), Spec: x.spec}
-	xr.Spec.ServiceSpec, xr.Spec.Identity = m.ServiceSpec(s), m.IdentitySpec()
+	xr.Spec.ServiceSpec, xr.Spec.Identity = m.QueuedServiceSpec(s), m.IdentitySpec()
 	return xr, x.err
 }
 

@@ -70,6 +70,13 @@ func (c *Cloud) ServiceSpec(s *State) common.ServiceSpec {
 	}
 }
 
+// QueuedServiceSpec is ServiceSpec for a service with a message queue.
+func (c *Cloud) QueuedServiceSpec(s *State) common.ServiceSpec {
+	out := c.ServiceSpec(s)
+	out.StreamBytes = c.StreamLimit()
+	return out
+}
+
 // ServiceBase returns the settings of the control plane for any service.
 func (c *Cloud) ServiceBase(s *State) common.ServiceBase {
 	return common.ServiceBase{

@@ -8,6 +8,7 @@ package rabbitmq
 import (
 	"cmp"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -46,6 +47,31 @@ func (a Account) VirtualHost() *unstructured.Unstructured {
 		policy = "delete"
 	}
 	return a.object("Vhost", object.Map{"name": a.vhost(), "defaultQueueType": "quorum", "deletionPolicy": policy})
+}
+
+// StreamPolicy builds the policy that bounds each stream of the virtual host. oslo.messaging declares its streams, the queues of fan-out
+// messages, with an age only, and a policy takes precedence over arguments (rabbit_stream_queue, policy_precedence). RabbitMQ removes whole
+// segments and keeps the newest one, so a stream has up to two segments more than max-length-bytes. Up to RabbitMQ 3.11 a policy cannot
+// select streams, so it selects the names of the queues.
+func (a Account) StreamPolicy(limit int64) *unstructured.Unstructured {
+	const segments, removable = 4, 2
+	segment := max(1, limit/segments)
+	return a.object("Policy", object.Map{
+		"name": "streams", "vhost": a.vhost(), "applyTo": "queues", "pattern": "_fanout$",
+		"definition": object.Map{"max-length-bytes": removable * segment, "stream-max-segment-size-bytes": segment},
+	})
+}
+
+// StreamLimit returns the largest size of a stream on a volume, in bytes: a cloud with Neutron's agents and several cells has about 60
+// streams, which may fill a quarter of the volume. The rest is for the write-ahead log, the segments of quorum queues and disk_free_limit.
+// 0: the size of the volume is unknown.
+func StreamLimit(storage string) int64 {
+	const share = 256
+	volume, err := resource.ParseQuantity(storage)
+	if err != nil {
+		return 0
+	}
+	return volume.Value() / share
 }
 
 // Watched returns the labels of a Secret with credentials: since 1.20 the operator reads only Secrets with them

@@ -61,6 +61,27 @@ spec:
     name: rabbitmq
 `,
 		},
+		"streams": {
+			Reason: "Streams have half of the limit, in segments of a quarter: RabbitMQ keeps up to two segments more.",
+			Got:    []runtime.Object{cell.StreamPolicy(20 << 20)},
+			Want: `
+apiVersion: rabbitmq.com/v1beta1
+kind: Policy
+metadata:
+  name: nova-cell1
+  namespace: cloud
+spec:
+  applyTo: queues
+  definition:
+    max-length-bytes: 10485760
+    stream-max-segment-size-bytes: 5242880
+  name: streams
+  pattern: _fanout$
+  rabbitmqClusterReference:
+    name: rabbitmq
+  vhost: nova/cell1
+`,
+		},
 		"external": {
 			Reason: "Objects refer to an external queue by a retained Secret with the label for the operator and the required keys of the tenant.",
 			Got:    []runtime.Object{externalAccount.Permission(), external.Connection(connection)},
@@ -212,6 +233,15 @@ func TestBrokerOf(t *testing.T) {
 	} {
 		if got := rabbitmq.BrokerOf(rabbitmq.Account{Broker: want}.User()); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+}
+
+// TestStreamLimit tests that 64 streams fit into a quarter of every volume, and that an unknown volume has no limit.
+func TestStreamLimit(t *testing.T) {
+	for storage, want := range map[string]int64{"256Mi": 1 << 20, "5Gi": 20 << 20, "50Gi": 200 << 20, "": 0} {
+		if got := rabbitmq.StreamLimit(storage); got != want {
+			t.Errorf("a stream on a volume of %q may have %d bytes, want %d", storage, got, want)
 		}
 	}
 }

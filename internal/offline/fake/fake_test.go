@@ -61,6 +61,7 @@ func TestGenerations(t *testing.T) {
 		"PushSecret":   {o: object("external-secrets.io/v1alpha1", "PushSecret", nil)},
 		"RabbitMQ":     {o: object("rabbitmq.com/v1beta1", "RabbitmqCluster", nil), status: true},
 		"Vhost":        {o: object("rabbitmq.com/v1beta1", "Vhost", nil), status: true},
+		"Policy":       {o: object("rabbitmq.com/v1beta1", "Policy", nil), status: true},
 		"Deployment":   {o: object("apps/v1", "Deployment", nil), status: true},
 		"Valkey":       {o: object("cache.cs.sap.com/v1alpha1", "Valkey", nil), status: true, inCondition: true},
 		"Domain":       {o: object("openstack.k-orc.cloud/v1alpha1", "Domain", nil), inCondition: true},

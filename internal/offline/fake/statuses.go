@@ -59,6 +59,7 @@ var statuses = table(
 
 	// https://github.com/rabbitmq/messaging-topology-operator, internal/controller: the same.
 	row("rabbitmq.com", "Vhost", topology),
+	row("rabbitmq.com", "Policy", topology),
 
 	// https://github.com/SAP/component-operator-runtime, pkg/component: both do.
 	row("cache.cs.sap.com", "Valkey", valkey),

@@ -79,6 +79,9 @@ func (s scope) options(over common.Overrides, path func(group string) string) (o
 			}
 		}
 	}
+	if !over.AllowUnknown {
+		errs = append(errs, s.checkValues(known, out, path)...)
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

@@ -96,8 +96,13 @@ func QueueAccount[M Instance](m M) ([]compose.Stage, error) {
 	credential := s.rotation(s.queueSecret(), s.Spec.Identity.CredentialRotation, c5c3v1.CredentialRotationSpec{
 		Target: "QueueUser", Queue: user, Consumers: consumersOf(s.Consumers()),
 	})
-	return []compose.Stage{{
+	stages := []compose.Stage{{
 		{Name: "queue-vhost", Object: vhost.VirtualHost(), Retain: true},
 		{Name: "queue-credential", Object: credential},
-	}}, nil
+	}}
+	if s.Spec.StreamBytes > 0 {
+		// Pods wait for the policy: the segments of an existing stream keep their size.
+		stages = append(stages, compose.Stage{{Name: "queue-streams", Object: vhost.StreamPolicy(s.Spec.StreamBytes)}})
+	}
+	return stages, nil
 }

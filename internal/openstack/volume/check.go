@@ -215,6 +215,7 @@ func checkTypes(base string, storage *cinderv1.Storage) error {
 			field := fmt.Sprintf("%s.volumeTypes[%d].extraSpecs", base, i)
 			errs = append(errs, invalid.Field(field, "%s is derived from backend; remove it", BackendSpec))
 		}
+		errs = append(errs, checkPlace(fmt.Sprintf("%s.volumeTypes[%d].extraSpecs", base, i), t, storage.Backends))
 	}
 	switch i := slices.IndexFunc(storage.VolumeTypes, func(t cinderv1.VolumeType) bool { return t.Name == storage.DefaultVolumeType }); {
 	case i < 0:
@@ -223,6 +224,38 @@ func checkTypes(base string, storage *cinderv1.Storage) error {
 		errs = append(errs, invalid.Field(base+".defaultVolumeType",
 			"%q cannot be the default, which is the first type if none is set: it is private, "+
 				"and volumes without a type would fail; set a public type", storage.DefaultVolumeType))
+	}
+	return errors.Join(errs...)
+}
+
+// multiattachSpec is the property of a volume type whose volumes several servers may attach at once. Cinder compares its text
+// (cinder.volume.volume_utils, cinder.scheduler.filters.capabilities_filter).
+const multiattachSpec, multiattach = "multiattach", "<is> True"
+
+// checkPlace returns an error for properties of a type that exclude all of its backends: the scheduler would find none for any volume. The
+// NFS driver supports no multiattach.
+func checkPlace(field string, t cinderv1.VolumeType, backends []cinderv1.Backend) error {
+	candidates := slices.DeleteFunc(slices.Clone(backends), func(b cinderv1.Backend) bool { return t.Backend != "" && b.Name != t.Backend })
+	if len(candidates) == 0 {
+		return nil // checkTypes reports the missing backend.
+	}
+	var errs []error
+	switch value, ok := t.ExtraSpecs[multiattachSpec]; {
+	case !ok || value == "<is> False":
+	case value != multiattach:
+		errs = append(errs, invalid.Field(field+"."+multiattachSpec, "%q matches no backend; set %q, or remove it", value, multiattach))
+	case !slices.ContainsFunc(candidates, func(b cinderv1.Backend) bool { return Driver(b) != NFS }):
+		errs = append(errs, invalid.Field(field+"."+multiattachSpec, "requires a backend in Ceph: volumes on NFS can be attached to one server "+
+			"only; remove it, or set such a backend"))
+	}
+	if value, ok := t.ExtraSpecs[ZonesSpec]; ok {
+		for zone := range strings.SplitSeq(string(value), ",") {
+			zone = strings.TrimSpace(zone)
+			if !slices.ContainsFunc(candidates, func(b cinderv1.Backend) bool { return Zone(b) == zone }) {
+				errs = append(errs, invalid.Field(field+"."+ZonesSpec, "no backend of this type is in the availability zone %q; set the "+
+					"availabilityZone of a backend, or remove it", zone))
+			}
+		}
 	}
 	return errors.Join(errs...)
 }

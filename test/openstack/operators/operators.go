@@ -102,6 +102,7 @@ var owners = []owner{
 	{"ExternalMariaDB.k8s.mariadb.com", (*Operators).externalMariaDB},
 	{"RabbitmqCluster.rabbitmq.com", (*Operators).rabbitMQ},
 	{"Vhost.rabbitmq.com", (*Operators).vhost},
+	{"Policy.rabbitmq.com", (*Operators).policy},
 	{"User.rabbitmq.com", (*Operators).brokerUser},
 	{"Permission.rabbitmq.com", (*Operators).permission},
 	{"Valkey.cache.cs.sap.com", (*Operators).valkey},

@@ -147,6 +147,17 @@ func (o *Operators) vhost(ctx context.Context, u *unstructured.Unstructured) err
 	return o.report(ctx, created, nil)
 }
 
+func (o *Operators) policy(ctx context.Context, u *unstructured.Unstructured) error {
+	definition, _, err := unstructured.NestedMap(u.Object, "spec", "definition")
+	if err != nil {
+		return err
+	}
+	path := "policies/" + url.PathEscape(text(u, "spec", "vhost")) + "/" + url.PathEscape(text(u, "spec", "name"))
+	return o.manage(ctx, u, http.MethodPut, path, map[string]any{
+		"pattern": text(u, "spec", "pattern"), "apply-to": text(u, "spec", "applyTo"), "definition": definition,
+	})
+}
+
 // brokerUser declares a user with its initial credentials: only the first import counts.
 func (o *Operators) brokerUser(ctx context.Context, u *unstructured.Unstructured) error {
 	login, err := o.credentials(ctx, u)

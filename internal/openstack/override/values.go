@@ -1,0 +1,182 @@
+package override
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
+)
+
+// valueRule describes a value that the type of an option permits, and with which a service does not start or refuses every request.
+type valueRule struct {
+	group, option string
+	// check returns the reason and the remedy, or "" for a value that works. other returns the effective value of another option.
+	check func(value any, other func(group, option string) any) string
+	// unless is an option of the same group whose rule reports the same contradiction if the tenant sets it.
+	unless string
+}
+
+// valueRules lists the rules of each service.
+var valueRules = map[string][]valueRule{
+	"keystone": {
+		// keystone.token.token_formatters: a longer token is not issued. Tokens of application credentials and of federated users are the
+		// longest.
+		{
+			group: "DEFAULT", option: "max_token_size",
+			check: atLeast(255, "tokens have up to 255 characters, and longer ones are not issued; set 255 or more"),
+		},
+		{group: "DEFAULT", option: "max_project_tree_depth", check: atLeast(1, "no project could be created in a domain; set 1 or more")},
+		{group: "application_credential", option: "user_limit", check: credentialLimit},
+	},
+	"glance": {
+		// glance.api.common.get_remaining_quota.
+		{group: "DEFAULT", option: "user_storage_quota", check: matching(regexp.MustCompile(`^[0-9]+([KMGT]?B)?$`),
+			"every upload would fail; set a number with B, KB, MB, GB or TB, without a space, such as 500GB")},
+	},
+	"neutron": {
+		// neutron.common.config.init: Neutron does not start.
+		{
+			group: "DEFAULT", option: "base_mac",
+			check: matching(unicast, "the prefix must be a MAC address, not of a group; set one such as fa:16:3e:00:00:00"),
+		},
+		{group: "DEFAULT", option: "dvr_base_mac", check: routerPrefix},
+	},
+	"cinder": {
+		{group: "DEFAULT", option: "service_down_time", check: silence},
+		{group: "DEFAULT", option: "report_interval", check: report, unless: "service_down_time"},
+	},
+	"nova": {{group: "api", option: "max_limit", check: atLeast(1, "every list would be empty; set 1 or more")}},
+	"heat": {
+		{
+			group: "DEFAULT", option: "stack_action_timeout",
+			check: atLeast(1, "every action of a stack would time out at once; set a number of seconds"),
+		},
+		{group: "DEFAULT", option: "max_template_size", check: templateSize},
+	},
+}
+
+// atLeast returns a check of a number.
+func atLeast(least int64, why string) func(any, func(string, string) any) string {
+	return func(value any, _ func(string, string) any) string {
+		if n, ok := number(value); !ok || n >= least {
+			return ""
+		}
+		return fmt.Sprintf("must be at least %d: %s", least, why)
+	}
+}
+
+// matching returns a check of a text.
+func matching(e *regexp.Regexp, why string) func(any, func(string, string) any) string {
+	return func(value any, _ func(string, string) any) string {
+		if text := fmt.Sprint(value); !e.MatchString(text) {
+			return fmt.Sprintf("%q is not usable: %s", text, why)
+		}
+		return ""
+	}
+}
+
+// unicast is the MAC address of one interface, as Neutron validates it.
+var unicast = regexp.MustCompile(`^[0-9A-Fa-f][02468ACEace](:[0-9A-Fa-f]{2}){5}$`)
+
+// routerPrefix compares the prefix of distributed routers with the prefix of ports. The first three octets are kept, and the fourth one
+// unless it is 00 (neutron_lib.utils.net.get_random_mac).
+func routerPrefix(value any, other func(string, string) any) string {
+	own, ports := strings.ToLower(fmt.Sprint(value)), strings.ToLower(fmt.Sprint(other("DEFAULT", "base_mac")))
+	if !unicast.MatchString(own) {
+		return fmt.Sprintf("%q is not usable: the prefix must be a MAC address, not of a group; set one such as fa:16:3f:00:00:00", own)
+	}
+	const fixed, fourth = len("fa:16:3e"), len("fa:16:3e:00")
+	if !unicast.MatchString(ports) || own[:fixed] != ports[:fixed] || own[fixed:fourth] != ports[fixed:fourth] {
+		return ""
+	}
+	return fmt.Sprintf("must have another prefix than base_mac, which is %s: routers and ports would get the same addresses; "+
+		"set one such as fa:16:3f:00:00:00", ports)
+}
+
+// credentialLimit requires room for application credentials during a rotation.
+func credentialLimit(value any, _ func(string, string) any) string {
+	const least = 5
+	if n, ok := number(value); !ok || n < 0 || n >= least {
+		return ""
+	}
+	return fmt.Sprintf("must be -1, or at least %d: services log in with application credentials, and have several of them during a "+
+		"rotation; raise it", least)
+}
+
+// silence compares the time after which a service counts as down with the interval of its reports: an API reads both from its own file.
+func silence(value any, other func(string, string) any) string {
+	return downTime(value, other("DEFAULT", "report_interval"), "raise it")
+}
+
+// report compares them if only the interval is set.
+func report(value any, other func(string, string) any) string {
+	return downTime(other("DEFAULT", "service_down_time"), value, "lower it, or raise service_down_time")
+}
+
+func downTime(down, interval any, remedy string) string {
+	d, known := number(down)
+	i, reports := number(interval)
+	if !known || !reports || d > i {
+		return ""
+	}
+	return fmt.Sprintf("services report every %d seconds (report_interval), and count as down after %d (service_down_time); %s", i, d, remedy)
+}
+
+// templateSize compares the largest template with the largest request, which contains it.
+func templateSize(value any, other func(string, string) any) string {
+	size, ok := number(value)
+	body, limited := number(other("DEFAULT", "max_json_body_size"))
+	switch {
+	case ok && size < 1:
+		return "must be at least 1: every template would be refused; set a number of bytes"
+	case ok && limited && size >= body:
+		return fmt.Sprintf("%d bytes must be less than max_json_body_size, which is %d: a request contains the template; lower it, or raise "+
+			"max_json_body_size", size, body)
+	}
+	return ""
+}
+
+// number returns the value of a numeric option. Claims may contain it as a string.
+func number(value any) (n int64, ok bool) {
+	switch v := value.(type) {
+	case int64:
+		return v, true
+	case float64:
+		return int64(v), true
+	case string:
+		n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// checkValues returns an error for each value of the tenant with which the service cannot work.
+func (s scope) checkValues(known *registry.Registry, conf oslo.Config, path func(group string) string) []error {
+	if s.listed {
+		return nil
+	}
+	effective := func(group, option string) any {
+		if value, ok := conf[group][option]; ok {
+			return value
+		}
+		if found := known.Lookup(group, option); len(found) == 1 {
+			return found[0].Default
+		}
+		return nil
+	}
+	var errs []error
+	for _, rule := range valueRules[s.service] {
+		value, ok := conf[rule.group][rule.option]
+		if _, reported := conf[rule.group][rule.unless]; !ok || reported {
+			continue
+		}
+		if why := rule.check(value, effective); why != "" {
+			errs = append(errs, invalid.Field(invalid.Path(path(rule.group), name(rule.option)), "%s", why))
+		}
+	}
+	return errs
+}
