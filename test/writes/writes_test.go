@@ -56,7 +56,7 @@ func TestComplete(t *testing.T) {
 		duration pace
 		most     int
 	}{
-		"at once": {atOnce, 11400}, "as on a node": {measured, 28300},
+		"at once": {atOnce, 11600}, "as on a node": {measured, 28600},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var existing []*structpb.Struct
