@@ -1,14 +1,17 @@
 package invariants
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 )
 
@@ -43,7 +46,7 @@ func (d drawer) draw(path string, s *apiextensionsv1.JSONSchemaProps) any {
 		return w.instead.Draw(d.t, path)
 	}
 	if len(s.Enum) > 0 {
-		return strings.Trim(string(rapid.SampledFrom(s.Enum).Draw(d.t, path).Raw), `"`) // All enums are of strings.
+		return enumValue(d.t, path, rapid.SampledFrom(s.Enum).Draw(d.t, path).Raw)
 	}
 	switch s.Type {
 	case "object":
@@ -71,6 +74,18 @@ func (d drawer) draw(path string, s *apiextensionsv1.JSONSchemaProps) any {
 	panic(fmt.Sprintf("%s: a schema of type %q needs a constraint", path, s.Type))
 }
 
+// enumValue returns a string or an integer of an enum.
+func enumValue(t *rapid.T, path string, raw []byte) any {
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return n
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		t.Fatalf("%s: an enum has a value that is no string and no integer: %s", path, raw)
+	}
+	return text
+}
+
 func (d drawer) object(path string, s *apiextensionsv1.JSONSchemaProps) map[string]any {
 	out := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -81,7 +96,7 @@ func (d drawer) object(path string, s *apiextensionsv1.JSONSchemaProps) map[stri
 		}
 	}
 	if s.AdditionalProperties != nil {
-		for range rapid.IntRange(0, most).Draw(d.t, "size of "+path) {
+		for range rapid.IntRange(int(ptr.Deref(s.MinProperties, 0)), most).Draw(d.t, "size of "+path) {
 			key := rapid.SampledFrom(keys).Draw(d.t, "key of "+path)
 			out[key] = d.draw(path+"{}", s.AdditionalProperties.Schema)
 		}

@@ -50,6 +50,17 @@ var constraints = map[string]constraint{
 	"memcached.cpu":     sample("50m", int64(2)),
 	"rabbitmq":          {fix: disableAllBut},
 	"queue":             {fix: ownQueue}, "novaQueue": {fix: ownQueue},
+	"mariadb.config":  sample(object{}, object{"wait_timeout": int64(3600)}, object{"tmp_table_size": "32M", "thread_handling": "pool-of-threads"}),
+	"rabbitmq.config": sample(object{}, object{"heartbeat": int64(30)}, object{"log.console.level": "warning", "channel_max": int64(512)}),
+	// The rows of images are purged last. Only Glance has both fields.
+	"archive": {fix: func(o object) {
+		days, _ := o["afterDays"].(int64)
+		if images, ok := o["imagesAfterDays"].(int64); ok {
+			o["imagesAfterDays"] = max(images, days)
+		} else if days > 180 { // The default of imagesAfterDays.
+			o["afterDays"] = int64(180)
+		}
+	}},
 	"valkey": {fix: func(o object) {
 		disableAllBut(o)
 		sentinel, _ := o["sentinel"].(object)
