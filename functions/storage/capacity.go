@@ -145,7 +145,8 @@ func (m *model) checkCapacity() error {
 		return nil
 	}
 	return invalid.Field("spec.targetCapacity", "%s do not fit: devices of %s hold %s of data in %d copies, %s, before Ceph calls them "+
-		"nearly full (%d %%); add devices, or lower targetCapacity", m.spec.TargetCapacity, amount(total), amount(capacityLimit), r.Copies, spread,
+		"nearly full (%d %%); add devices, or lower targetCapacity",
+		m.spec.TargetCapacity, amount(total), amount(capacityLimit), r.Copies, spread,
 		nearFull)
 }
 

@@ -19,20 +19,20 @@ type file struct {
 type template struct {
 	// from is its path.
 	from string
-	// todo are the sentences and values that apply to Placement only.
-	todo []string
+	// placeholders are the sentences and values that apply to Placement only.
+	placeholders []string
 	// part returns the part of the file that is copied. Nil: all of it.
 	part func(data string) (string, error)
 }
 
 // templates are the files of Placement. Each is copied to the path with the name of the new service.
 var templates = []template{
-	{from: "apis/placement/v1alpha1/doc.go", todo: []string{"the resource inventory"}},
+	{from: "apis/placement/v1alpha1/doc.go", placeholders: []string{"the resource inventory"}},
 	{from: "apis/placement/v1alpha1/names.go"},
-	{from: "apis/placement/v1alpha1/types.go", todo: []string{"the resource inventory"}},
-	{from: "apis/controlplane/v1alpha1/services.go", part: section, todo: []string{"the resource inventory"}},
+	{from: "apis/placement/v1alpha1/types.go", placeholders: []string{"the resource inventory"}},
+	{from: "apis/controlplane/v1alpha1/services.go", part: section, placeholders: []string{"the resource inventory"}},
 	{from: "compositions/placement.yaml"},
-	{from: "functions/placement/placement.go", todo: []string{
+	{from: "functions/placement/placement.go", placeholders: []string{
 		"servers cannot be created, migrated or resized", "Inventory of what virtual machines use",
 		"It has no health check; the version list requires neither a login nor the database.",
 		"https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add columns, so no contract step is required.",
@@ -40,13 +40,13 @@ var templates = []template{
 	{from: "functions/placement/placement_test.go"},
 	{from: "functions/placement/owner_test.go"},
 	{from: "functions/placement/testdata/small.yaml"},
-	{from: "functions/placement/testdata/medium.yaml", todo: []string{
+	{from: "functions/placement/testdata/medium.yaml", placeholders: []string{
 		"placement: {randomize_allocation_candidates: true}", `"placement:usages": "role:auditor"`,
 	}},
-	{from: "functions/controlplane/placement/placement.go", todo: []string{
+	{from: "functions/controlplane/placement/placement.go", placeholders: []string{
 		"which tracks the resources of hypervisors", "the service that tracks the resources of hypervisors",
 	}},
-	{from: "internal/openstack/override/placement.go", todo: []string{
+	{from: "internal/openstack/override/placement.go", placeholders: []string{
 		"https://docs.openstack.org/placement/latest/configuration/config.html",
 	}},
 }
@@ -93,7 +93,7 @@ const (
 
 // replace returns the text of a template with the names of a service, without the sentences about Placement.
 func (t template) replace(text string, s service) (string, error) {
-	for i, words := range t.todo {
+	for i, words := range t.placeholders {
 		if !strings.Contains(text, words) {
 			return "", fmt.Errorf("it does not contain %q any more; correct the table in hack/scaffold", words)
 		}
@@ -106,17 +106,17 @@ func (t template) replace(text string, s service) (string, error) {
 	out := strings.NewReplacer(
 		typeMark, s.serviceType, moduleMark, s.module, portMark, strconv.Itoa(s.port), nameMark, s.name, titleMark, s.title(),
 	).Replace(marked)
-	for i, words := range t.todo {
+	for i, words := range t.placeholders {
 		if s.name != placement.name {
-			words = todo(words)
+			words = placeholder(words)
 		}
 		out = strings.ReplaceAll(out, "\x00"+strconv.Itoa(i)+"\x00", words)
 	}
 	return out, nil
 }
 
-// todo returns the replacement for words about Placement, which keeps a mapping of YAML valid.
-func todo(words string) string {
+// placeholder returns the replacement for words about Placement, which keeps a mapping of YAML valid.
+func placeholder(words string) string {
 	if strings.Contains(words, ": ") {
 		return "{} # TODO"
 	}

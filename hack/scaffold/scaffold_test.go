@@ -96,7 +96,7 @@ func TestRender(t *testing.T) {
 
 // TestRenderChangedTemplate tests that a sentence that Placement no longer has is an error, and not copied unnoticed.
 func TestRenderChangedTemplate(t *testing.T) {
-	_, err := template{todo: []string{"an inventory"}}.replace("// Placement is a catalog.", designate)
+	_, err := template{placeholders: []string{"an inventory"}}.replace("// Placement is a catalog.", designate)
 	if err == nil || !strings.Contains(err.Error(), `it does not contain "an inventory" any more`) {
 		t.Errorf("replace(...): %v", err)
 	}

@@ -50,6 +50,7 @@ func folders(from string) ([]folder, error) {
 				f.render = claimable
 			case kindregistry.CustomResource:
 				f.render, f.file = crdDocument, "crd.yaml"
+			case kindregistry.Composed: // The default.
 			}
 			i, out = len(out), append(out, f)
 		}

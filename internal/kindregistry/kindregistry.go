@@ -36,11 +36,11 @@ import (
 type Form int
 
 const (
-	// Claimed: tenants create claims of the kind. Crossplane creates a cluster-scoped composite resource for each claim.
+	// Claimed is the form of kinds whose claims tenants create. Crossplane creates a cluster-scoped composite resource for each claim.
 	Claimed Form = iota + 1
-	// Composed: functions create namespaced composite resources of the kind.
+	// Composed is the form of kinds whose namespaced composite resources functions create.
 	Composed
-	// CustomResource: the kind has a CustomResourceDefinition, and no function composes it.
+	// CustomResource is the form of kinds with a CustomResourceDefinition, which no function composes.
 	CustomResource
 )
 

@@ -61,7 +61,7 @@ func TestSchemes(t *testing.T) {
 	}
 	known := map[string]bool{}
 	for _, k := range WithForm(CustomResource) {
-		known[k.GroupVersionKind.String()] = true
+		known[k.String()] = true
 	}
 	for kind, typ := range s.AllKnownTypes() {
 		if strings.Contains(typ.PkgPath(), "/crossplane-cobaltcore/") && !strings.HasSuffix(kind.Kind, "List") && !known[kind.String()] {

@@ -261,7 +261,8 @@ func accepted() ready.Rule {
 					}
 				}
 			}
-			return ready.Wait("NotAccepted", "no Gateway has accepted the route yet; check that the Gateway exists and allows routes from this namespace")
+			return ready.Wait("NotAccepted", "no Gateway has accepted the route yet; check that the Gateway exists and allows routes from "+
+				"this namespace")
 		},
 		CEL: "has(object.status) && has(object.status.parents) && " +
 			"object.status.parents.exists(p, p.conditions.exists(c, " + celConditionTrue("Accepted") + "))",

@@ -1,5 +1,6 @@
-// Package readiness defines when an object of each composed kind is ready: one row of a table for each kind. Statuses of third-party objects
-// were read in the source of released operators. The statuses that owners write are in internal/offline/fake, which does not use this table.
+// Package readiness defines when an object of each composed kind is ready: one row of a table for each kind. Statuses of third-party
+// objects were read in the source of released operators. The statuses that owners write are in internal/offline/fake, which does not use
+// this table.
 //
 // A check accepts a condition only for the object's current generation. It does not check whether the object is up to date and not being
 // deleted: internal/engine/compose does that first.

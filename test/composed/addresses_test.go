@@ -117,11 +117,11 @@ var internalHost = regexp.MustCompile(`\b(?:mariadb|rabbitmq|memcached|valkey` +
 
 // serviceNames returns the names of all services, which begin the names of their Services.
 func serviceNames() string {
-	out := ""
+	var out strings.Builder
 	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
-		out += "|" + k.Folder
+		out.WriteString("|" + k.Folder)
 	}
-	return out
+	return out.String()
 }
 
 // TestServersReachTheirAddresses holds options with addresses that servers of tenants use to public ones.

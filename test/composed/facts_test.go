@@ -207,13 +207,13 @@ var judged = regexp.MustCompile(`^(ConfigMap|NetworkPolicy|PrometheusRule|Role|R
 
 // compositeKinds returns the kinds of composite resources that functions compose, except Tempest: nothing else judges its tests.
 func compositeKinds() string {
-	out := ""
+	var out strings.Builder
 	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
 		if k.GroupVersionKind != tempestv1.GroupVersionKind {
-			out += "|" + k.Kind
+			out.WriteString("|" + k.Kind)
 		}
 	}
-	return out
+	return out.String()
 }
 
 // objectFacts returns the specs of all other objects.

@@ -67,11 +67,11 @@ type Runner[R comparable] interface {
 	// RejectReason returns why no Job is created for the spec; "" if one is.
 	RejectReason() string
 	// NewJob builds the Job of a run.
-	NewJob(*R) *batchv1.Job
+	NewJob(run *R) *batchv1.Job
 	// RecordRun sets the run in progress in the status.
-	RecordRun(*R)
+	RecordRun(run *R)
 	// EvaluateRun determines the result of the run in progress, whose exit code is 0.
-	EvaluateRun(Result) *controller.Decision
+	EvaluateRun(res Result) *controller.Decision
 	// FailRun records that the run in progress has failed or is lost, usually with EndRun.
 	FailRun(result string, res Result) *controller.Decision
 

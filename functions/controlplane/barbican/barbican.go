@@ -55,8 +55,9 @@ func (x model) Object() (runtime.Object, error) {
 	out := &barbicanv1.Barbican{
 		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: barbicanv1.BarbicanSpec{
-			ServiceSpec: m.QueuedServiceSpec(s), Placement: b.Placement, Storage: *b.Storage.DeepCopy(), Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
-			API: m.Process(b.API), Worker: m.Worker(b.Worker), UWSGI: s.Processes(), Archive: ptr.Deref(b.Archive, common.Archive{}),
+			ServiceSpec: m.QueuedServiceSpec(s), Placement: b.Placement, Storage: *b.Storage.DeepCopy(), Identity: m.IdentitySpec(),
+			Queue: m.QueueSpec(),
+			API:   m.Process(b.API), Worker: m.Worker(b.Worker), UWSGI: s.Processes(), Archive: ptr.Deref(b.Archive, common.Archive{}),
 		},
 	}
 	return out, nil

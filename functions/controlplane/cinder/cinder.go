@@ -63,8 +63,9 @@ func (x model) Object() (runtime.Object, error) {
 	out := &cinderv1.Cinder{
 		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: cinderv1.CinderSpec{
-			ServiceSpec: m.QueuedServiceSpec(s), Placement: c.Placement, Identity: m.IdentitySpec(), Queue: m.QueueSpec(), KeyManager: m.KeyManager(),
-			Storage: volumeStorage(m, s), StorageClients: m.StorageClients(s.Name),
+			ServiceSpec: m.QueuedServiceSpec(s), Placement: c.Placement, Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
+			KeyManager: m.KeyManager(),
+			Storage:    volumeStorage(m, s), StorageClients: m.StorageClients(s.Name),
 			API: m.Process(c.API), Scheduler: m.Daemon(c.Scheduler), Volume: manager(m, nil),
 			Archive: ptr.Deref(c.Archive, common.Archive{}), UWSGI: s.Processes(),
 		},

@@ -75,7 +75,8 @@ func CheckNotExposed(field string, e *common.MemberExposure) error {
 		set  bool
 	}{{"annotations", len(e.Annotations) > 0}, {"networks", len(e.Networks) > 0}} {
 		if f.set {
-			errs = append(errs, invalid.Field(field+"."+f.name, "has no effect with type None, which exposes nothing; remove it, or set another type"))
+			errs = append(errs, invalid.Field(field+"."+f.name, "has no effect with type None, which exposes nothing; remove it, or set "+
+				"another type"))
 		}
 	}
 	return errors.Join(errs...)

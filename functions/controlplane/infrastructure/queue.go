@@ -155,8 +155,8 @@ func (inf *Infrastructure) QueueSpec() common.Queue {
 	}
 }
 
-// CheckQueueSettings returns an error for settings of RabbitMQ without an effect. RabbitMQ sizes itself by its memory limit, which the pod also
-// requests.
+// CheckQueueSettings returns an error for settings of RabbitMQ without an effect. RabbitMQ sizes itself by its memory limit, which the
+// pod also requests.
 func (inf *Infrastructure) CheckQueueSettings() error {
 	r := inf.Spec.Infrastructure.RabbitMQ
 	err := CheckNotExposed("spec.infrastructure.rabbitmq.exposure", r.Exposure)

@@ -22,7 +22,7 @@ import (
 func (x model) Check(r release.Release) error {
 	m, s := x.Cloud, x.State
 	if s.ExternalURL != "" {
-		return checkExternal(m, s)
+		return checkExternal(s)
 	}
 	spec := specOf(m, s)
 	spec.Image, spec.Overrides = s.Basics.Image, s.Basics.Overrides
@@ -32,7 +32,7 @@ func (x model) Check(r release.Release) error {
 
 // checkExternal returns an error for settings that cannot be applied to an external Keystone, as far as admission does not check them, and
 // for an invalid address.
-func checkExternal(m *services.Cloud, s *services.State) error {
+func checkExternal(s *services.State) error {
 	var errs []error
 	if len(s.Basics.Config) > 0 {
 		errs = append(errs, invalid.Field(s.FieldPath(".config"), "cannot be set for an external Keystone; remove it"))

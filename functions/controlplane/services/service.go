@@ -34,7 +34,7 @@ type Service interface {
 }
 
 // Model is an enabled service of a control plane. Implementations embed Common.
-type Model interface {
+type Model interface { //nolint:interfacebloat // Common has a default of ten methods; a service implements those that it needs.
 	// Object returns the composite resource.
 	Object() (runtime.Object, error)
 	// Check returns an error for settings that the service rejects in a release, so that the claim reports it before anything is composed.

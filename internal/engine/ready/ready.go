@@ -1,5 +1,6 @@
-// Package ready defines the form of a readiness rule, which states when an object of a kind is ready. A rule has a check for the function,
-// and the same check in CEL for provider-kubernetes. The engine is configured with the rules of all kinds; internal/readiness contains them.
+// Package ready defines the form of a readiness rule, which states when an object of a kind is ready. A rule has a check for the
+// function, and the same check in CEL for provider-kubernetes. The engine is configured with the rules of all kinds; internal/readiness
+// contains them.
 package ready
 
 import (

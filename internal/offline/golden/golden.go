@@ -1,6 +1,6 @@
-// Package golden keeps the expected texts of several cases of one test in files. The folder of the base case has all of its texts. The folder
-// of each other case has the texts that differ from the base, and a list of the texts that are equal. A change of a text that all cases share
-// therefore changes one file.
+// Package golden keeps the expected texts of several cases of one test in files. The folder of the base case has all of its texts. The
+// folder of each other case has the texts that differ from the base, and a list of the texts that are equal. A change of a text that all
+// cases share therefore changes one file.
 package golden
 
 import (

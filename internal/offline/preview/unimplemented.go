@@ -22,8 +22,8 @@ var unimplemented = map[string]map[string]string{
 	"StorageCluster": {
 		"spec.cluster.gardener": dedicated,
 		"spec.prysm":            "its pods require more rights than the platform grants; remove it, and set monitoring for metrics of Ceph",
-		"spec.stretched.arbiter.clusterRef": "in stretch mode, Rook ignores monitors in other Kubernetes clusters; set arbiter.zone to a third zone " +
-			"of the same cluster",
+		"spec.stretched.arbiter.clusterRef": "in stretch mode, Rook ignores monitors in other Kubernetes clusters; set arbiter.zone to a " +
+			"third zone of the same cluster",
 	},
 }
 

@@ -125,8 +125,9 @@ func (k Kind) retention(t *testing.T, w *simulate.Cluster) string {
 	return lines.String()
 }
 
-// Objects compares all composed objects of each spec with goldens: testdata/<spec>/<resource>.yaml, and fates.txt with the effect of deletion
-// on each. Folders contain the differences from one of the specs (package golden). It tests retention with both values of deletionPolicy.
+// Objects compares all composed objects of each spec with goldens: testdata/<spec>/<resource>.yaml, and fates.txt with the effect of
+// deletion on each. Folders contain the differences from one of the specs (package golden). It tests retention with both values of
+// deletionPolicy.
 func (k Kind) Objects(t *testing.T, update bool) {
 	t.Helper()
 	specs := Specs(t)
