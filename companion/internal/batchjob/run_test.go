@@ -40,7 +40,8 @@ func newRunner(last *openstackv1.JobRun) *runner {
 	w := &runner{sync: sync, Observation: Observation{
 		Kind: &Kind{
 			Name: "OVNSync", Object: &openstackv1.OVNSync{}, Annotation: "run", Reserved: "its Job", Starting: "creating the Job",
-			Runs: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "runs_total"}, []string{"namespace", "name", "command", "result"}),
+			Runs: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "runs_total", Help: "Runs by result."},
+				[]string{"namespace", "name", "command", "result"}),
 		},
 		Owner: sync, Template: &sync.Spec.Template, Name: "job", Labels: client.MatchingLabels{"job": "job"}, Now: now,
 	}}
