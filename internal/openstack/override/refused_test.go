@@ -17,9 +17,9 @@ import (
 var reservedOptions = map[string]map[string]string{
 	"every service": {
 		"DEFAULT": "config_file config_dir config_source log_config_append log_dir log_file use_stderr use_syslog use_journal watch_log_file",
-		"cache": "backend backend_argument memcache_servers memcache_sasl_enabled memcache_username username proxies redis_db redis_sentinels redis_server " +
+		"cache": "backend backend_argument memcache_servers memcache_sasl_enabled memcache_username username proxies debug_cache_backend redis_db redis_sentinels redis_server " +
 			"redis_username redis_sentinel_service_name tls_enabled tls_cafile tls_certfile tls_keyfile tls_allowed_ciphers",
-		"database":                "backend connection_parameters mysql_wsrep_sync_wait",
+		"database":                "backend connection_debug connection_parameters mysql_wsrep_sync_wait",
 		"oslo_concurrency":        "lock_path",
 		"oslo_messaging_metrics":  "*",
 		"oslo_middleware":         "enable_proxy_headers_parsing http_basic_auth_user_file",
@@ -44,7 +44,7 @@ var reservedOptions = map[string]map[string]string{
 		"vault":                 "*",
 	},
 	"keystone": {
-		"DEFAULT":                "public_endpoint",
+		"DEFAULT":                "insecure_debug public_endpoint",
 		"application_credential": "driver",
 		"assignment":             "driver",
 		"auth":                   "application_credential ec2credential external mapped oauth1 openid password token totp",
@@ -66,20 +66,23 @@ var reservedOptions = map[string]map[string]string{
 		"policy":                 "driver",
 		"receipt":                "expiration provider",
 		"resource":               "driver",
-		"revoke":                 "driver",
-		"role":                   "driver",
-		"saml":                   "*",
-		"saml2":                  "remote_id_attribute",
-		"shadow_users":           "driver",
-		"token":                  "allow_expired_window expiration provider",
-		"tokenless_auth":         "*",
-		"trust":                  "driver",
-		"unified_limit":          "driver",
+		"security_compliance": "allow_insecure_admin_trust_cross_project_credentials_access " +
+			"allow_insecure_application_credential_trust_escalation report_invalid_password_hash",
+		"revoke":         "driver",
+		"role":           "driver",
+		"saml":           "*",
+		"saml2":          "remote_id_attribute",
+		"shadow_users":   "driver",
+		"token":          "allow_expired_window expiration provider",
+		"tokenless_auth": "*",
+		"wsgi":           "debug_middleware",
+		"trust":          "driver",
+		"unified_limit":  "driver",
 	},
 	"placement": {
 		"DEFAULT":            "pybasedir state_path tempdir",
 		"api":                "auth_strategy",
-		"placement_database": "connection_parameters sync_on_startup",
+		"placement_database": "connection_debug connection_parameters sync_on_startup",
 	},
 	"glance": {
 		"DEFAULT": "backlog bind_host bind_port client_socket_timeout daemon default_swift_reference delayed_delete enabled_backends " +
@@ -210,12 +213,12 @@ var reservedOptions = map[string]map[string]string{
 			"driver_data_namespace driver_ssl_cert_path driver_ssl_cert_verify driver_use_ssl enable_unsupported_driver nas_host " +
 			"nas_login nas_mount_options nas_password nas_private_key nas_secure_file_operations nas_secure_file_permissions " +
 			"nas_share_path nas_ssh_port nfs_mount_options nfs_mount_point_base nfs_shares_config replication_device storage_protocol " +
-			"target_helper target_ip_address target_port target_prefix target_protocol volume_backend_name " +
+			"target_helper target_ip_address target_port target_prefix target_protocol trace_flags volume_backend_name " +
 			"volume_copy_blkio_cgroup_name volume_driver volumes_dir",
 		"<rbd>": "backend_availability_zone chap_password chap_username chiscsi_conf driver_client_cert driver_client_cert_key " +
 			"driver_data_namespace driver_ssl_cert_path driver_ssl_cert_verify driver_use_ssl enable_unsupported_driver rbd_ceph_conf " +
 			"rbd_cluster_name rbd_pool rbd_secret_uuid rbd_user replication_device storage_protocol target_helper target_ip_address " +
-			"target_port target_prefix target_protocol volume_backend_name volume_copy_blkio_cgroup_name volume_driver volumes_dir",
+			"target_port target_prefix target_protocol trace_flags volume_backend_name volume_copy_blkio_cgroup_name volume_driver volumes_dir",
 		"DEFAULT": "allowed_direct_url_schemes api_paste_config auth_strategy backdoor_port backdoor_socket backend_availability_zone " +
 			"backend_host backend_name backup_api_class backup_ceph_conf backup_ceph_pool backup_ceph_user backup_container " +
 			"backup_driver backup_gcs_credential_file backup_gcs_proxy_url backup_manager backup_mount_point_base " +
@@ -226,7 +229,7 @@ var reservedOptions = map[string]map[string]string{
 			"client_socket_timeout cluster compute_api_class consistencygroup_api_class datera_disable_template_override " +
 			"datera_ldap_server default_volume_type driver_client_cert driver_client_cert_key driver_data_namespace " +
 			"driver_ssl_cert_path driver_ssl_cert_verify driver_use_ssl dsware_rest_url enable_unsupported_driver enabled_backends " +
-			"glance_api_servers glance_ca_certificates_file glance_catalog_info glance_certfile glance_keyfile " +
+			"glance_api_insecure glance_api_servers glance_ca_certificates_file glance_catalog_info glance_certfile glance_keyfile " +
 			"glusterfs_backup_mount_point glusterfs_backup_share graceful_shutdown_timeout group_api_class " +
 			"hitachi_mirror_ssl_cert_path hitachi_path_group_id hitachi_replication_journal_path_failure_tolerance host " +
 			"image_conversion_dir image_upload_use_cinder_backend infortrend_cli_path java_path keystone_catalog_info kioxia_cafile " +
@@ -234,7 +237,7 @@ var reservedOptions = map[string]map[string]string{
 			"osapi_volume_listen_port osapi_volume_use_ssl osapi_volume_workers public_endpoint quota_driver " +
 			"resource_query_filters_file rootwrap_config san_hosts scheduler_driver scheduler_host_manager " +
 			"scheduler_json_config_location scheduler_manager scst_target_driver snapshot_name_template ssh_hosts_key_file state_path " +
-			"strict_ssh_host_key_policy swift_catalog_info target_helper tcp_keepidle transfer_api_class vmdk_allowed_types " +
+			"strict_ssh_host_key_policy swift_catalog_info target_helper tcp_keepidle trace_flags transfer_api_class vmdk_allowed_types " +
 			"volume_api_class volume_backend_name volume_manager volume_name_template volumes_dir vrts_target_config " +
 			"wsgi_default_pool_size wsgi_keep_alive wsgi_log_format wsgi_server_debug",
 		"backend":              "*",
@@ -262,7 +265,7 @@ var reservedOptions = map[string]map[string]string{
 			"wsgi_keep_alive wsgi_log_format wsgi_server_debug",
 		"api": "auth_strategy compute_link_prefix glance_link_prefix local_metadata_per_cell vendordata_dynamic_ssl_certfile vendordata_dynamic_targets " +
 			"vendordata_jsonfile_path vendordata_providers",
-		"api_database":            "backend connection_parameters mysql_wsrep_sync_wait",
+		"api_database":            "backend connection_debug connection_parameters mysql_wsrep_sync_wait",
 		"cinder":                  "*",
 		"compute":                 "provider_config_location",
 		"conductor":               "workers",
