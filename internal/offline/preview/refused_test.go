@@ -59,21 +59,21 @@ spec:
 	}
 }
 
-// TestErrorCostIsLinear tests that an input is parsed once for all of its errors: four times the mistakes cost four times the work.
+// TestErrorCostIsLinear tests that an input is parsed once for all of its errors: four times the errors cost four times the work.
 func TestErrorCostIsLinear(t *testing.T) {
-	cost := func(mistakes int) float64 {
-		doc, sentences := manyMistakes(mistakes)
+	cost := func(n int) float64 {
+		doc, sentences := manyErrors(n)
 		return testing.AllocsPerRun(1, func() { newFieldErrors(doc, "the claim", sentences...) })
 	}
 	if few, many := cost(100), cost(400); many > 5*few {
-		t.Errorf("400 mistakes: %.0f allocations, 100 mistakes: %.0f; want at most 5 times as many", many, few)
+		t.Errorf("400 errors: %.0f allocations, 100 errors: %.0f; want at most 5 times as many", many, few)
 	}
 }
 
-func BenchmarkManyMistakes(b *testing.B) {
-	for _, mistakes := range []int{600, 2400, 9600} {
-		doc, sentences := manyMistakes(mistakes)
-		b.Run(strconv.Itoa(mistakes), func(b *testing.B) {
+func BenchmarkManyErrors(b *testing.B) {
+	for _, n := range []int{600, 2400, 9600} {
+		doc, sentences := manyErrors(n)
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			for b.Loop() {
 				newFieldErrors(doc, "the claim", sentences...)
 			}
@@ -81,8 +81,8 @@ func BenchmarkManyMistakes(b *testing.B) {
 	}
 }
 
-// manyMistakes returns an input with many fields in one mapping, and an error for each.
-func manyMistakes(n int) (doc []byte, sentences []string) {
+// manyErrors returns an input with many fields in one mapping, and an error for each.
+func manyErrors(n int) (doc []byte, sentences []string) {
 	doc = []byte("spec:\n")
 	for i := range n {
 		doc = fmt.Appendf(doc, "  field%d: 1\n", i)
