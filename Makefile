@@ -178,8 +178,8 @@ test-e2e: ## Create a claim in a real Crossplane on a real node, with the real o
 crds: ## Fetch the CRDs of the operators whose objects are composed
 	go run ./hack/crds/fetch
 
-registry: ## Extract the option registries from the OpenStack packages (requires Python)
-	hack/registry/generate.py
+registry: ## Extract the option registries from the OpenStack packages (requires Python): [SERVICE=name]
+	hack/registry/generate.py $(SERVICE)
 
 vuln: ## Check for known vulnerabilities (requires the Go vulnerability database)
 	$(call run,govulncheck) ./...
