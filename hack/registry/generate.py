@@ -103,8 +103,9 @@ def schema(service, row, name):
 
 
 def services():
-    """The rows of services.toml: service → row."""
-    return tomllib.loads((HERE / "services.toml").read_text())
+    """The rows of services.toml with options: service → row."""
+    rows = tomllib.loads((HERE / "services.toml").read_text())
+    return {service: row for service, row in rows.items() if "options" in row}
 
 
 def main(wanted):
