@@ -34,7 +34,7 @@ type specCase struct {
 	field, message string
 }
 
-// otherCases are the cases of kinds that no function creates. Those of the others are in apis/<folder>/testdata/rules.yaml.
+// otherCases are the cases of kinds that no function creates. The cases of other kinds are in apis/<folder>/testdata/rules.yaml.
 var otherCases = map[string]kindCases{
 	"ControlPlaneCluster": controlPlaneCases,
 	"HypervisorCluster":   hypervisorCases,
@@ -59,7 +59,7 @@ func readCases(t *testing.T) map[string]kindCases {
 	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
 		data, err := os.ReadFile(k.Folder + "/testdata/rules.yaml")
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // TestEveryRuleHasACase fails if the kind has rules of its own.
+			continue // TestEveryRuleHasACase fails if a rule has no case.
 		} else if err != nil {
 			t.Fatal(err)
 		}

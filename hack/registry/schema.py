@@ -22,7 +22,7 @@ from oslo_db import options
 def main(config, *branches):
     logging.disable()
     options.set_defaults(cfg.CONF, connection="sqlite://")  # The configuration names a database, which is not opened.
-    module, function, *arguments = config.split(":")
+    module, function, *arguments = config.split(":", 2)
     config_of = importlib.import_module(module)
     for name in function.split("."):
         config_of = getattr(config_of() if isinstance(config_of, type) else config_of, name)

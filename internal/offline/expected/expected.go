@@ -19,6 +19,37 @@ type Service struct {
 	Registry map[string]Registry `json:"registry"`
 	// Revisions are the revisions of the database schemas, by schema, in the order of the releases.
 	Revisions map[string][]Revision `json:"revisions"`
+	// Orders are the orders of objects, by the kind that composes them.
+	Orders map[string][]Order `json:"orders"`
+	// Section is the section of a claim that composes all kinds of objects. Nil: the example of a complete claim has it.
+	Section map[string]any `json:"section"`
+	Alerts  Alerts         `json:"alerts"`
+	// ManyPods is the spec of a claim with more pods of the service than its size has database connections for.
+	ManyPods map[string]any `json:"manyPods"`
+	// Processes are the workloads with several processes in a container.
+	Processes []Processes `json:"processes"`
+}
+
+// Alerts are the alerts that other services do not have.
+type Alerts struct {
+	Processes []Alert `json:"processes"`
+	// Jobs contains the name of a Job, by the alert that it raises when it has given up.
+	Jobs map[string]string `json:"jobs"`
+}
+
+// Alert is the beginning of the names of the alerts on a workload and its certificate. An empty name is an alert that does not exist.
+type Alert struct {
+	Alert       string `json:"alert"`
+	Deployment  string `json:"deployment"`
+	StatefulSet string `json:"statefulSet"`
+	Certificate string `json:"certificate"`
+}
+
+// Processes is the number of processes that each connect to the database, in the pods of workloads that match a pattern.
+type Processes struct {
+	Workload  string `json:"workload"`
+	Processes int    `json:"processes"`
+	Reason    string `json:"reason"`
 }
 
 // Options are the options that a claim cannot set.
@@ -47,26 +78,48 @@ type Revision struct {
 	Releases []string `json:"releases"`
 }
 
-// Services returns the facts about each service, by the folder of its function. They are files of the module that the test runs in.
+// Order requires an object to be ready before another one is created. Both are patterns of "Kind.group name".
+type Order struct {
+	First string `json:"first"`
+	Then  string `json:"then"`
+	// Exists: the first object need not be ready.
+	Exists bool   `json:"exists"`
+	Reason string `json:"reason"`
+}
+
+// Services returns the facts about each service, by the folder of its function.
 func Services(t testing.TB) map[string]Service {
 	t.Helper()
-	root, err := moduleRoot()
+	out, err := Read()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return out
+}
+
+// Read returns the facts about each service, by the folder of its function. They are files of the module that contains the working
+// directory.
+func Read() (map[string]Service, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
 	files, err := filepath.Glob(filepath.Join(root, "functions", "*", "expected.yaml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("functions: no folder has an expected.yaml (%v)", err)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: no folder below functions has an expected.yaml", root)
 	}
 	out := make(map[string]Service, len(files))
 	for _, file := range files {
 		s, err := read(file)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		out[filepath.Base(filepath.Dir(file))] = s
 	}
-	return out
+	return out, nil
 }
 
 // read returns the facts of a file. An unknown field is an error, because no test would compare it.

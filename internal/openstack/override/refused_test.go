@@ -14,8 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// reservedOptions are options of the shared tables that a tenant cannot set, by table and group. * stands for all options of a group. Those
-// of a service are in functions/<service>/expected.yaml.
+// reservedOptions are options of the shared tables that a tenant cannot set, by table and group. * stands for all options of a group. The
+// reserved options of a service are in functions/<service>/expected.yaml.
 var reservedOptions = map[string]map[string]string{
 	"every service": {
 		"DEFAULT": "config_file config_dir config_source log_config_append log_dir log_file use_stderr use_syslog use_journal watch_log_file",
@@ -166,7 +166,7 @@ func TestReservedOptionsReviewed(t *testing.T) {
 	}
 }
 
-// checkReviewed compares the reserved options of a table with those that were reviewed.
+// checkReviewed compares the reserved options of a table with the reviewed ones.
 func checkReviewed(t *testing.T, name string, table table, reviewed map[string]string) {
 	t.Helper()
 	got, want := map[string]map[string]bool{}, map[string]map[string]bool{}
@@ -197,7 +197,7 @@ func checkReviewed(t *testing.T, name string, table table, reviewed map[string]s
 	}
 }
 
-// TestTablesOfServices checks that each service has its own table and those that its facts name, and each service with facts has tables.
+// TestTablesOfServices checks that each service has its own table and the shared tables in its facts, and each service with facts has tables.
 func TestTablesOfServices(t *testing.T) {
 	facts := expected.Services(t)
 	for service, tables := range services {
