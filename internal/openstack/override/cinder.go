@@ -17,10 +17,10 @@ const (
 	switches               = "Fibre Channel is not supported"
 )
 
-// cinder contains the owners of options in cinder.conf
+// Owners of options in cinder.conf
 // (https://docs.openstack.org/cinder/latest/configuration/block-storage/config-options.html). The tenant chooses the names
 // of backends: group <rbd> applies to the groups of all backends with this driver.
-var cinder = table{
+var _ = add("cinder", table{
 	"DEFAULT": {
 		"allowed_direct_url_schemes":           reserved("with it, users who set the location of an image could read files of the pod"),
 		"api_paste_config":                     reserved(files),
@@ -186,7 +186,7 @@ var cinder = table{
 		"rbd_secret_uuid":           reserved("hypervisors identify the key by it, and existing attachments record it"),
 		"rbd_user":                  use(backends, reasonBackendField),
 	}),
-}
+}, queue, client, everyService)
 
 const loggedCalls = "logs would contain the arguments of each call, with credentials of volumes"
 

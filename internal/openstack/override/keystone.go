@@ -9,9 +9,9 @@ const (
 	front     = "only headers set by the proxy can be trusted, because clients can send any other header"
 )
 
-// keystone contains the owners of options in keystone.conf
+// Owners of options in keystone.conf
 // (https://docs.openstack.org/keystone/latest/configuration/config-options.html).
-var keystone = table{
+var _ = add("keystone", table{
 	"DEFAULT": {
 		"insecure_debug":  reserved("responses would tell unauthenticated clients why a login failed"),
 		"public_endpoint": reserved("the public URL is derived from exposure and hostname"),
@@ -92,13 +92,13 @@ var keystone = table{
 	"wsgi":           {"debug_middleware": reserved("logs would contain each request and response, with passwords and tokens")},
 	// Groups of federation protocols: [openid], [mapped], [saml2] and others.
 	every: {"remote_id_attribute": use("federation", front)},
-}
+}, withoutQueue, everyService)
 
 const plugin = "the administrator, K-ORC and the services log in with Keystone's own methods"
 
-// keystoneDomain contains the owners of options in the file of a domain with an LDAP directory: options that have fields,
+// Owners of options in the file of a domain with an LDAP directory: options that have fields,
 // and the sources of the directory's certificate and password.
-var keystoneDomain = table{
+var _ = add(directories, table{
 	"ldap": {
 		"debug_level":    reserved("logs would contain the password of each login"),
 		"group_tree_dn":  use("groupTreeDN", "the subtree of groups has a field"),
@@ -111,4 +111,4 @@ var keystoneDomain = table{
 		"user":           use("user", "it belongs to the password"),
 		"user_tree_dn":   use("userTreeDN", "the subtree of users has a field"),
 	},
-}
+})

@@ -16,9 +16,9 @@ const (
 	ofImage     = "it selects classes in the image"
 )
 
-// nova contains the owners of options in nova.conf (https://docs.openstack.org/nova/latest/configuration/config.html) in
+// Owners of options in nova.conf (https://docs.openstack.org/nova/latest/configuration/config.html) in
 // the control plane. Options that only nova-compute reads are not required here: checkReaders rejects them.
-var nova = table{
+var _ = add("nova", table{
 	"DEFAULT": {
 		"api_paste_config":          reserved(files),
 		"backdoor_port":             reserved(backdoor),
@@ -162,7 +162,7 @@ var nova = table{
 		every:                     reserved(uwsgi),
 	},
 	"zvm": {every: reserved(hypervisors)},
-}
+}, queue, client, everyService)
 
 // peer returns the owners of a group with the connection to another service. The tenant may set the timeout and the given
 // options.

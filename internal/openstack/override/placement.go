@@ -1,8 +1,8 @@
 package override
 
-// placement contains the owners of options in placement.conf
+// Owners of options in placement.conf
 // (https://docs.openstack.org/placement/latest/configuration/config.html).
-var placement = table{
+var _ = add("placement", table{
 	"DEFAULT": {
 		"pybasedir":  reserved(files),
 		"state_path": reserved(files),
@@ -14,4 +14,4 @@ var placement = table{
 		"connection_parameters": reserved(databaseURL),
 		"sync_on_startup":       reserved("Jobs create and upgrade the schema, one at a time, not each pod"),
 	},
-}
+}, client, everyService)

@@ -1,17 +1,13 @@
 package override
 
-// services are the tables of each service, in the order in which they are searched.
-var services = map[string][]table{
-	"keystone":  {keystone, withoutQueue, everyService},
-	"barbican":  {barbican, queue, client, everyService},
-	"placement": {placement, client, everyService},
-	"glance":    {glance, withoutQueue, client, everyService},
-	"neutron":   {neutron, queue, client, everyService},
-	"cinder":    {cinder, queue, client, everyService},
-	"nova":      {nova, queue, client, everyService},
-	"heat":      {heat, queue, client, everyService},
-	directories: {keystoneDomain},
-	computes:    {novaCompute},
+// services are the tables of each service, in the order in which they are searched. The file of each service adds its own (see add).
+var services = map[string][]table{}
+
+// add adds the table of a service and the shared tables, which are searched after it, and returns the former. It is called only by the
+// package variables of the services' files.
+func add(service string, own table, shared ...table) table {
+	services[service] = append([]table{own}, shared...)
+	return own
 }
 
 // directories is the key of the table for the files of Keystone's domains, whose options are checked separately from
