@@ -5,9 +5,7 @@ package nova
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"path"
@@ -16,9 +14,7 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
@@ -26,12 +22,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/hypervisor"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
-
-// hypervisorUser runs nova-compute.
-const hypervisorUser = 42424
 
 // Hypervisor is a nova-compute with a driver of fake servers. It is configured as a real one: with the queue of its
 // cell, and without a database.
@@ -53,7 +47,7 @@ func (h Hypervisor) host() string { return "compute-" + h.cell }
 // listen starts the servers of consoles.
 func (h *Hypervisor) listen(t *testing.T, cloud *clouds.Cloud) {
 	t.Helper()
-	serve := show
+	serve := hypervisor.Show
 	if h.consoles.Graphical == novav1.SPICE {
 		serve = showSPICE
 	}
@@ -92,30 +86,6 @@ func (h Hypervisor) pages() oslo.Config {
 	return out
 }
 
-// hypervisorConf is its configuration: its host, and Keystone, once for each of the services that it calls.
-const hypervisorConf = `[DEFAULT]
-host = %[1]s
-compute_driver = fake.PredictableNodeUUIDDriver
-state_path = /var/lib/nova
-instances_path = /var/lib/nova
-use_stderr = true
-[oslo_messaging_rabbit]
-rabbit_quorum_queue = true
-rabbit_transient_quorum_queue = true
-rabbit_stream_fanout = true
-rabbit_qos_prefetch_count = 10
-use_queue_manager = true
-[oslo_concurrency]
-lock_path = /var/lib/nova
-[upgrade_levels]
-compute = auto
-[service_user]
-send_service_user_token = true
-`
-
-// loginGroups are the option groups of nova-compute with a login.
-var loginGroups = []string{"service_user", "placement", "glance", "neutron", "cinder"}
-
 // run makes it run the Nova of a release, or another one than before, and returns when the previous process has ended.
 // Nova considers it up all the time, and servers being created on the ending process fail.
 func (h Hypervisor) run(t *testing.T, cloud *clouds.Cloud, r release.Release) {
@@ -137,59 +107,23 @@ func (h Hypervisor) run(t *testing.T, cloud *clouds.Cloud, r release.Release) {
 	if h.Broker != "" {
 		host, vhost = h.Broker, vhost+"-"+ns
 	}
-	conf := fmt.Sprintf(hypervisorConf, h.host()) + h.options(t)
-	env := []corev1.EnvVar{
-		{Name: "SCREEN", Value: h.screen}, {Name: "SERIAL", Value: h.serial},
-		ofQueue("QUEUE_USERNAME", h.cell, "username"), ofQueue("QUEUE_PASSWORD", h.cell, "password"),
-		{Name: "OS_DEFAULT__TRANSPORT_URL", Value: rabbitmq.Transport{
-			UserVar: "QUEUE_USERNAME", PasswordVar: "QUEUE_PASSWORD", Hosts: []string{host}, Port: 5671,
-			Vhost: vhost, CAFile: "/etc/nova/authorities.crt",
-		}.URL()},
-	}
-	var groups strings.Builder
-	for _, group := range loginGroups {
-		fmt.Fprintf(&groups, "[%s]\nauth_type = v3applicationcredential\nauth_url = https://keystone.%s.svc:5000/v3\n"+
-			"cafile = /etc/nova/authorities.crt\nvalid_interfaces = internal\n", group, ns)
-		prefix := "OS_" + strings.ToUpper(group) + "__APPLICATION_CREDENTIAL_"
-		env = append(env, corev1.EnvVar{Name: prefix + "ID", Value: string(login["application_credential_id"])},
-			corev1.EnvVar{Name: prefix + "SECRET", Value: string(login["application_credential_secret"])})
-	}
-	conf += groups.String()
-	labels := map[string]string{"app": h.host()}
-	if err := errors.Join(
-		cloud.Cluster.Apply(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: h.host(), Namespace: ns}, Data: map[string]string{
-			"nova.conf": conf, "hypervisor.py": string(harness.Read(t, "hypervisor.py")), "authorities.crt": authorities(t, cloud),
-		}}),
-		cloud.Cluster.Apply(ctx, &appsv1.StatefulSet{
-			ObjectMeta: metav1.ObjectMeta{Name: h.host(), Namespace: ns},
-			Spec: appsv1.StatefulSetSpec{
-				ServiceName: h.host(), Selector: &metav1.LabelSelector{MatchLabels: labels},
-				// Another user of the queue replaces the pod.
-				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{
-					Labels: labels, Annotations: map[string]string{"queue-user": string(queue["username"])},
-				}, Spec: corev1.PodSpec{
-					SecurityContext: &corev1.PodSecurityContext{
-						RunAsUser: new(int64(hypervisorUser)), RunAsGroup: new(int64(hypervisorUser)), FSGroup: new(int64(hypervisorUser)),
-					},
-					Containers: []corev1.Container{{
-						Name: "nova-compute", Image: "nova:" + version, Env: env,
-						Command: []string{"/opt/openstack/bin/python", "/etc/nova/hypervisor.py", "--config-file", "/etc/nova/nova.conf"},
-						VolumeMounts: []corev1.VolumeMount{
-							{Name: "etc", MountPath: "/etc/nova"}, {Name: "state", MountPath: "/var/lib/nova"}, {Name: "tmp", MountPath: "/tmp"},
-						},
-					}},
-					Volumes: []corev1.Volume{
-						{Name: "etc", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-							LocalObjectReference: corev1.LocalObjectReference{Name: h.host()},
-						}}},
-						{Name: "state", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-						{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-					},
-				}},
-			},
-		}),
-	); err != nil {
-		t.Fatal(err)
+	objects := hypervisor.Hypervisor{
+		Host: h.host(), ControlPlane: ns, Consoles: h.options(t), Screen: h.screen, Serial: h.serial,
+		CredentialID: string(login["application_credential_id"]), CredentialSecret: string(login["application_credential_secret"]),
+		Env: []corev1.EnvVar{
+			ofQueue("QUEUE_USERNAME", h.cell, "username"), ofQueue("QUEUE_PASSWORD", h.cell, "password"),
+			{Name: "OS_DEFAULT__TRANSPORT_URL", Value: rabbitmq.Transport{
+				UserVar: "QUEUE_USERNAME", PasswordVar: "QUEUE_PASSWORD", Hosts: []string{host}, Port: 5671,
+				Vhost: vhost, CAFile: hypervisor.CAFile,
+			}.URL()},
+		},
+		Authorities: authorities(t, cloud),
+		Annotations: map[string]string{"queue-user": string(queue["username"])}, // Another user of the queue replaces the pod.
+	}.Objects(ns, "nova:"+version)
+	for _, o := range objects {
+		if err := cloud.Cluster.Apply(ctx, o); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := cloud.Operators.WaitForStatefulSet(ctx, client.ObjectKey{Namespace: ns, Name: h.host()}); err != nil {
 		t.Fatal(err)
@@ -217,15 +151,6 @@ func authorities(t *testing.T, cloud *clouds.Cloud) string {
 	return out.String()
 }
 
-// The screen of a server, as far as it is displayed: RFB 3.8 without a password
-// (https://datatracker.ietf.org/doc/html/rfc6143).
-const (
-	rfbVersion   = "RFB 003.008\n"
-	rfbNone      = 1 // the security type
-	rfbInit      = 20
-	rfbNameBytes = 4
-)
-
 // serveConsoles listens at a port of a hypervisor, and returns the address.
 func serveConsoles(t *testing.T, cloud *clouds.Cloud, port int, name string, serve func(net.Conn) error) (address string) {
 	t.Helper()
@@ -233,63 +158,8 @@ func serveConsoles(t *testing.T, cloud *clouds.Cloud, port int, name string, ser
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _ = serve(conn) }() // the client has already read the error
-		}
-	}()
+	go hypervisor.Serve(l, serve)
 	return l.Addr().String()
-}
-
-// show performs the server's side of a handshake. It sends the name of the screen, which is black.
-func show(conn net.Conn, name string) error {
-	defer conn.Close()
-	init := append(make([]byte, rfbInit+rfbNameBytes), name...)
-	init[rfbInit+rfbNameBytes-1] = byte(len(name))
-	for _, step := range []struct {
-		nameOf []byte
-		hear   int
-	}{
-		{[]byte(rfbVersion), len(rfbVersion)}, {[]byte{1, rfbNone}, 1}, {make([]byte, 4), 1}, {init, 1},
-	} {
-		if _, err := conn.Write(step.nameOf); err != nil {
-			return err
-		}
-		if _, err := io.ReadFull(conn, make([]byte, step.hear)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// look performs the client's side of a handshake, and returns the name of the screen.
-func look(conn io.ReadWriter) (name string, err error) {
-	version, types, result, init := make([]byte, len(rfbVersion)), make([]byte, 2), make([]byte, 4), make([]byte, rfbInit+rfbNameBytes)
-	for _, step := range []struct {
-		hear, nameOf []byte
-	}{
-		{version, []byte(rfbVersion)}, {types, []byte{rfbNone}}, {result, []byte{1}}, {init, nil},
-	} {
-		if _, err := io.ReadFull(conn, step.hear); err != nil {
-			return "", err
-		}
-		if len(step.nameOf) == 0 {
-			continue
-		}
-		if _, err := conn.Write(step.nameOf); err != nil {
-			return "", err
-		}
-	}
-	if string(version) != rfbVersion || types[0] != 1 || types[1] != rfbNone {
-		return "", fmt.Errorf("the screen is of version %q, with the security types %v", version, types)
-	}
-	text := make([]byte, init[len(init)-1])
-	_, err = io.ReadFull(conn, text)
-	return string(text), err
 }
 
 // networks runs a Neutron without resources: every list is empty. Nova also lists ports and security groups of servers

@@ -34,6 +34,7 @@ import (
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/hypervisor"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/glance"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
@@ -339,10 +340,10 @@ func CheckScreen(t *testing.T, n Nova, s servers.Server, want string) {
 		t.Errorf("the page of the console: %s, %v", response.Status, err)
 	}
 	path := page.Query().Get("path") // ?token=…
-	if got, err := n.console(page.Host, path, "", look); err != nil || got != want {
+	if got, err := n.console(page.Host, path, "", hypervisor.Look); err != nil || got != want {
 		t.Errorf("the screen shows %q, %v; want %q", got, err, want)
 	}
-	if got, err := n.console(page.Host, "?token="+guessed, "", look); !errors.Is(err, io.EOF) {
+	if got, err := n.console(page.Host, "?token="+guessed, "", hypervisor.Look); !errors.Is(err, io.EOF) {
 		t.Errorf("a guessed token leads to %q, %v; want nothing", got, err)
 	}
 }
