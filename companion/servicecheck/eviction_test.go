@@ -185,6 +185,13 @@ func TestEviction(t *testing.T) {
 				c.cordon("node-1", true)
 			}, "", 3, "", "False Evicting: node-1 may have servers: Nova lists no hypervisor for it", disabledReasonPrefix,
 		},
+		"NovaDown": {
+			"The node was empty before.", nil, func(c *cluster) {
+				c.cordon("node-1", true)
+				c.evicts(c.reconciler(c.api, c.nova), "", 3)
+				c.nova.SetDown(true)
+			}, "", 1, "", "False ServiceUnavailable: cannot list compute services: Nova returned HTTP 503", disabledReasonPrefix,
+		},
 		"NotRegistered": {
 			"It may register at any time.", nil, func(c *cluster) {
 				c.nova.Set(c.nova.Services()[1:]...)
