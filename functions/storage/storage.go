@@ -229,8 +229,8 @@ func setDefaults(s *storagev1.StorageClusterSpec) {
 			p.Mirroring.Mode = cmp.Or(p.Mirroring.Mode, "image")
 		}
 	}
-	if s.Network == nil {
-		s.Network = &storagev1.Network{Host: true}
+	if s.Network.Host == nil {
+		s.Network.Host = new(true)
 	}
 	if s.DeviceSelector != nil && len(s.NodeSelector) == 0 {
 		s.NodeSelector = map[string]common.LabelValue{"node-role.kubernetes.io/storage": ""}
