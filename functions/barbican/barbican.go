@@ -93,7 +93,7 @@ var graph = service.Graph(
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec     *barbicanv1.BarbicanSpec
 	observed observe.State
 }
@@ -102,7 +102,7 @@ func derive(in function.Input[barbicanv1.Barbican]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, observed: in.Observed}
 	setDefaults(m.spec)
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,

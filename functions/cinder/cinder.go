@@ -128,7 +128,7 @@ var (
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec *cinderv1.CinderSpec
 	// backends are the backends of volumes, and target is the target of backups.
 	backends []backend
@@ -150,7 +150,7 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 		Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory", Groups: volume.Groups(m.spec.Backends),
 	}
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Spec: spec, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Check: func(r release.Release) error {
 			return volume.Check("spec", r, spec, &m.spec.Storage, &m.spec.Volume, m.spec.Coordination != nil)

@@ -78,7 +78,7 @@ var graph = service.Graph(&definition, service.ExtraComponent[*model]{
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec   *glancev1.GlanceSpec
 	stores []store
 }
@@ -89,7 +89,7 @@ func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	setDefaults(&m.spec.Archive)
 	spec := image.Spec(m.spec)
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Spec: spec, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Check: func(r release.Release) error { return image.Check("spec", r, spec, &m.spec.Storage) },
 	})

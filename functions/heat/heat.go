@@ -89,7 +89,7 @@ var graph = service.Graph(
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec     *heatv1.HeatSpec
 	observed observe.State
 }
@@ -98,7 +98,7 @@ func derive(in function.Input[heatv1.Heat]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, observed: in.Observed}
 	setDefaults(m.spec)
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,

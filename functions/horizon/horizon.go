@@ -45,14 +45,14 @@ const keySecret = "secret-key"
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec *horizonv1.HorizonSpec
 }
 
 func derive(in function.Input[horizonv1.Horizon]) (*model, error) {
 	m := &model{spec: &in.XR.Spec}
 	var err error
-	if m.Service, err = definition.Derive(service.Input{
+	if m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &common.ServiceSpec{ServiceBase: m.spec.ServiceBase}, Workload: &m.spec.Workload, UWSGI: &m.spec.UWSGI,

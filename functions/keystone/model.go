@@ -55,7 +55,7 @@ const (
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec keystonev1.KeystoneSpec
 	// proxyImage of the federation proxy.
 	proxyImage string
@@ -67,10 +67,15 @@ type model struct {
 func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	m := &model{spec: in.XR.Spec, authority: findAuthority(in.Observed)}
 	identity.SetDefaults(&m.spec)
+	caConfigMap := ""
+	if m.authority.published {
+		caConfigMap = keystonev1.AuthorityName(in.XR.Name)
+	}
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Spec: identity.Spec(&m.spec), Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
-		Check: func(r release.Release) error { return identity.Check("spec", r, &m.spec) },
+		Check:       func(r release.Release) error { return identity.Check("spec", r, &m.spec) },
+		CAConfigMap: caConfigMap,
 	})
 	if err != nil {
 		return nil, err
@@ -90,9 +95,6 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	m.Accounts = []service.Account{{Resource: "admin", Secret: m.adminSecret(), User: m.spec.Bootstrap.AdminUser}}
 	m.Volumes = []service.Volume{m.keyVolume(fernetKeys), m.keyVolume(credentialKeys)}
 	m.Options = m.options()
-	if m.authority.published {
-		m.CAConfigMap = keystonev1.AuthorityName(m.Name)
-	}
 	if err := errors.Join(m.direct(in.Observed), m.deriveFederation(in.Observed)); err != nil {
 		return nil, err
 	}

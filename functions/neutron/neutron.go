@@ -93,7 +93,7 @@ var pods = []string{"schema", "certificate", "identity", "queue"}
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec *neutronv1.NeutronSpec
 	// north and south are the first members of OVN's databases.
 	north, south member
@@ -109,7 +109,7 @@ func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	m.spec.Mechanism = cmp.Or(m.spec.Mechanism, neutronv1.ByOVN)
 	errs := m.checkMechanism()
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,

@@ -22,7 +22,7 @@ func cellResource(cell string) string { return "cell-" + cell }
 
 // cell0 maps cell0, in which Nova records servers that were never scheduled.
 func cell0(m *model) ([]compose.Stage, error) {
-	_, address := compute.CellCA(m.Service, compute.Cell0, m.spec.Database, m.spec.Database, m.spec.Queue, m.spec.Queue)
+	_, address := compute.CellCA(m.Base, compute.Cell0, m.spec.Database, m.spec.Database, m.spec.Queue, m.spec.Queue)
 	address.Queue = nil
 	return service.SingleObjectComponent(cell0Component+"-mapping", c5c3.CellMapping(m.Meta(m.Sub(compute.Cell0)), openstackv1.CellMappingSpec{
 		NovaName: common.ObjectName(m.Name), Cell: compute.Cell0, DatabaseConnection: address.DatabaseConnection(),
@@ -86,7 +86,7 @@ func (m *model) authorities() []service.Volume {
 	var out []service.Volume
 	for i := range m.spec.Cells {
 		c := &m.spec.Cells[i]
-		volumes, _ := compute.CellCA(m.Service, c.Name, m.spec.Database, m.cellDatabase(c), m.spec.Queue, m.cellQueue(c))
+		volumes, _ := compute.CellCA(m.Base, c.Name, m.spec.Database, m.cellDatabase(c), m.spec.Queue, m.cellQueue(c))
 		out = append(out, volumes...)
 	}
 	return out

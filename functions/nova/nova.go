@@ -116,7 +116,7 @@ var graph = service.Graph(
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec *novav1.NovaSpec
 	// uwsgi are the settings of the spec, without values derived from the API's memory.
 	uwsgi    common.UWSGI
@@ -127,7 +127,7 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, uwsgi: in.XR.Spec.UWSGI, observed: in.Observed}
 	setDefaults(m.spec)
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
@@ -140,7 +140,7 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 	m.Accounts = []service.Account{{Resource: "metadata", Secret: m.Sub(compute.MetadataSecret), User: metadata}}
 	m.Logins = append(compute.Logins(compute.APIEndpoints()), keymanager.Logins(m.spec.KeyManager)...)
 	m.CredentialConsumers = m.cellWorkloads()
-	m.Env = compute.WSGIEnv(m.Service, m.Name)
+	m.Env = compute.WSGIEnv(m.Base, m.Name)
 	m.Vhosts = m.vhosts()
 	m.Volumes = m.authorities()
 	// The API deletes secrets of servers whose hypervisor is gone. All other secrets are deleted by the hypervisors.
@@ -213,11 +213,11 @@ func checkProcesses(s *novav1.NovaSpec) error {
 // processes returns the processes in addition to the API.
 func (m *model) processes() []service.Process {
 	out := []service.Process{
-		compute.Daemon(m.Service, service.Process{
+		compute.Daemon(m.Base, service.Process{
 			Process: m.spec.Conductor, Name: conductor, Title: "Nova's conductor above the cells", Command: []string{"nova-conductor"},
 			Outage: "servers cannot be created or migrated",
 		}, compute.APIEndpoints()),
-		compute.Daemon(m.Service, service.Process{
+		compute.Daemon(m.Base, service.Process{
 			Process: m.spec.Scheduler, Name: scheduler, Title: "Nova's scheduler", Command: []string{"nova-scheduler"},
 			Outage: "servers cannot be scheduled",
 		}, compute.SchedulerEndpoints()),
@@ -225,7 +225,7 @@ func (m *model) processes() []service.Process {
 	if p := m.spec.Metadata; p != nil {
 		api := compute.Metadata(m.Name, *p, m.hypervisors())
 		api.Server = m.Serve(m.observed, api, compute.MetadataModule)
-		api.Env = append(api.Env, compute.WSGIEnv(m.Service, m.Sub(metadata))...)
+		api.Env = append(api.Env, compute.WSGIEnv(m.Base, m.Sub(metadata))...)
 		out = append(out, api)
 	}
 	return out
@@ -243,7 +243,7 @@ func (m *model) hypervisors() []common.CIDR {
 
 // options returns the options of the processes above the cells.
 func (m *model) options() oslo.Config {
-	c := compute.Options(m.Service, m.spec.Consoles).Merge(compute.SchedulerOptions()).Merge(oslo.Config{
+	c := compute.Options(m.Base, m.spec.Consoles).Merge(compute.SchedulerOptions()).Merge(oslo.Config{
 		// A server may be resized on its host: a pool with one node has no other host, and nothing is copied. Only the API reads the option; the
 		// scheduler still prefers the node with the most free capacity, and a cold migration always changes the host.
 		"DEFAULT":   {"allow_resize_to_same_host": true},

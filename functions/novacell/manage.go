@@ -22,7 +22,7 @@ const (
 // API database. The CAs of the cell's own servers are at the same paths as in all pods of Nova.
 func (m *model) manage() {
 	nova := m.spec.NovaDatabase
-	volumes, address := compute.CellCA(m.Service, m.spec.Cell, nova, m.spec.Database, m.spec.NovaQueue, m.spec.Queue)
+	volumes, address := compute.CellCA(m.Base, m.spec.Cell, nova, m.spec.Database, m.spec.NovaQueue, m.spec.Queue)
 	m.address, m.JobVolumes = address, volumes
 	// The CA of Nova's own server is at the path that it has in Nova's pods, at which the cell's pods have the CA of the cell's server.
 	apiCA := m.Path("database-ca", string(nova.CASecretRef.Key))

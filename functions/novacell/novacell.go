@@ -81,7 +81,7 @@ var graph = service.Graph(
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec     *novacellv1.NovaCellSpec
 	observed observe.State
 	// nova is the name of the Nova, and address is its record of the cell.
@@ -96,7 +96,7 @@ func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, observed: in.Observed, nova: string(in.XR.Spec.NovaRef.Name)}
 	setDefaults(m.spec)
 	var err error
-	m.Service, err = definition(m.spec.Cell).Derive(service.Input{
+	m.Base, err = definition(m.spec.Cell).Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(common.Process{}, m.spec.Placement), UWSGI: &m.spec.UWSGI,
@@ -155,7 +155,7 @@ func (m *model) grantee() service.Grantee {
 
 // processes returns all processes of the cell.
 func (m *model) processes() []service.Process {
-	out := []service.Process{compute.Daemon(m.Service, service.Process{
+	out := []service.Process{compute.Daemon(m.Base, service.Process{
 		Process: m.spec.Conductor, Name: conductor, Title: "the conductor of Nova's cell " + m.spec.Cell,
 		Outage: "servers of the cell cannot be created or changed", Command: []string{"nova-conductor"},
 		Annotations: compute.Pin(m.observed, conductor, compute.OldestOf(m.observed, mapping), m.Effective),
@@ -164,7 +164,7 @@ func (m *model) processes() []service.Process {
 		api := compute.Metadata(m.nova, *p, m.spec.HypervisorNetworks)
 		api.Title += " of cell " + m.spec.Cell
 		api.Server = m.Serve(m.observed, api, compute.MetadataModule)
-		api.Env = append(api.Env, compute.WSGIEnv(m.Service, m.Sub(metadata))...)
+		api.Env = append(api.Env, compute.WSGIEnv(m.Base, m.Sub(metadata))...)
 		out = append(out, api)
 	}
 	for _, p := range m.proxies() {
@@ -175,7 +175,7 @@ func (m *model) processes() []service.Process {
 
 // options returns the options of the cell's file: for the conductor, the metadata API and the cell's console proxies.
 func (m *model) options() oslo.Config {
-	c := compute.Options(m.Service, m.spec.Consoles).Merge(oslo.Config{"conductor": {"workers": compute.Workers}})
+	c := compute.Options(m.Base, m.spec.Consoles).Merge(oslo.Config{"conductor": {"workers": compute.Workers}})
 	if m.spec.Metadata != nil {
 		c = c.Merge(compute.MetadataOptions(true))
 	}

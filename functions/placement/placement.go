@@ -50,12 +50,13 @@ var graph = service.Graph[*service.Service](&definition)
 
 func derive(in function.Input[placementv1.Placement]) (*service.Service, error) {
 	x := &in.XR
-	s, err := definition.Derive(service.Input{
+	base, err := definition.Derive(service.Input{
 		Meta: x.ObjectMeta, Previous: x.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{ServiceSpec: &x.Spec.ServiceSpec, Workload: &x.Spec.Workload, UWSGI: &x.Spec.UWSGI, Identity: &x.Spec.Identity},
 	})
 	if err != nil {
 		return nil, err
 	}
+	s := &service.Service{Base: base}
 	return s, s.Render()
 }

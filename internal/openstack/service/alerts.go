@@ -11,7 +11,7 @@ import (
 // Alerts builds the alerts of a service. They use metrics of kube-state-metrics
 // (https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics), because the OpenStack APIs export none.
 func Alerts[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+	s := m.Embedded()
 	in := s.inNamespace()
 	var alerts []monitoring.Alert
 	if s.Module != "" {
@@ -40,19 +40,19 @@ func Alerts[M Instance](m M) ([]compose.Stage, error) {
 	return SingleObjectComponent("alerts", monitoring.Rules(s.Meta(s.Name), s.Spec.Monitoring, alerts...)), nil
 }
 
-func (s *Service) inNamespace() string { return fmt.Sprintf(`namespace=%q`, s.Namespace) }
+func (b *Base) inNamespace() string { return fmt.Sprintf(`namespace=%q`, b.Namespace) }
 
 // podAlerts returns the alerts for the pods of a workload.
-func (s *Service) podAlerts(name, title, outage, workload string, stateful bool) []monitoring.Alert {
+func (b *Base) podAlerts(name, title, outage, workload string, stateful bool) []monitoring.Alert {
 	available, desired := "kube_deployment_status_replicas_available", "kube_deployment_spec_replicas"
 	if stateful {
 		available, desired = "kube_statefulset_status_replicas_available", "kube_statefulset_replicas"
 	}
 	action := "Check the events and logs of the pods"
-	if len(s.Databases) > 0 {
+	if len(b.Databases) > 0 {
 		action += ", then the database"
 	}
-	pods := fmt.Sprintf(`{%s,%s=%q}`, s.inNamespace(), strings.ToLower(kindOf(stateful)), workload)
+	pods := fmt.Sprintf(`{%s,%s=%q}`, b.inNamespace(), strings.ToLower(kindOf(stateful)), workload)
 	return []monitoring.Alert{
 		{
 			Name: name + "Down", Severity: monitoring.Critical, For: "2m",

@@ -19,7 +19,7 @@ import (
 
 // API builds the API: its workload, Service, disruption budget and network policy.
 func API[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+	s := m.Embedded()
 	outbound, err := s.Outbound()
 	if err != nil {
 		return nil, err
@@ -46,33 +46,33 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 }
 
 // server returns the uWSGI server of the API, which serves HTTPS itself.
-func (s *Service) server(ipv6 bool) workload.UWSGI {
-	return s.serve(capacity.API, s.Module, s.Port, s.Spec.UWSGI.Processes, ipv6)
+func (b *Base) server(ipv6 bool) workload.UWSGI {
+	return b.serve(capacity.API, b.Module, b.Port, b.Spec.UWSGI.Processes, ipv6)
 }
 
 // serve returns a uWSGI server for a WSGI module.
-func (s *Service) serve(process, module string, port, processes int32, ipv6 bool) workload.UWSGI {
+func (b *Base) serve(process, module string, port, processes int32, ipv6 bool) workload.UWSGI {
 	address := ""
 	if ipv6 {
 		// This address also accepts IPv4 clients. It is not the default, because uWSGI does not start with it on nodes
 		// whose kernel has no IPv6.
 		address = "[::]"
 	}
-	profile := capacity.Of(s.App, process)
+	profile := capacity.Of(b.App, process)
 	return workload.UWSGI{
 		Module: module,
 		Listen: fmt.Sprintf("%s:%d", address, port),
 		Health: workload.HealthEndpoint{
-			Address: fmt.Sprintf("%s:%d", address, workload.HealthPort), File: s.Path(workload.HealthFile),
-			Hung: profile.Hung(s.timeouts, s.harakiri()), Absent: capacity.LoadTime,
+			Address: fmt.Sprintf("%s:%d", address, workload.HealthPort), File: b.Path(workload.HealthFile),
+			Hung: profile.Hung(b.timeouts, b.harakiri()), Absent: capacity.LoadTime,
 		},
-		CertFile:               s.Path(serverTLS, certificate.CertKey),
-		KeyFile:                s.Path(serverTLS, certificate.KeyKey),
+		CertFile:               b.Path(serverTLS, certificate.CertKey),
+		KeyFile:                b.Path(serverTLS, certificate.KeyKey),
 		Processes:              processes,
-		Threads:                s.Spec.UWSGI.Threads,
-		Harakiri:               profile.Harakiri(s.timeouts, s.harakiri()),
+		Threads:                b.Spec.UWSGI.Threads,
+		Harakiri:               profile.Harakiri(b.timeouts, b.harakiri()),
 		Pause:                  profile.Pause(),
-		TerminationGracePeriod: s.TerminationGracePeriod,
+		TerminationGracePeriod: b.TerminationGracePeriod,
 		Uploads:                profile.Streams,
 
 		HeaderBytes: capacity.ServerHeaderBytes,
@@ -81,27 +81,27 @@ func (s *Service) serve(process, module string, port, processes int32, ipv6 bool
 }
 
 // harakiri returns the request timeout of the spec. 0: derived by the capacity model.
-func (s *Service) harakiri() time.Duration {
-	return time.Duration(s.Spec.UWSGI.HarakiriSeconds) * time.Second
+func (b *Base) harakiri() time.Duration {
+	return time.Duration(b.Spec.UWSGI.HarakiriSeconds) * time.Second
 }
 
 // ProxyTimeout returns the time after which a proxy aborts a request to the API. 0: never.
-func (s *Service) ProxyTimeout() time.Duration {
-	return capacity.Of(s.App, capacity.API).ProxyTimeout(s.timeouts, s.harakiri())
+func (b *Base) ProxyTimeout() time.Duration {
+	return capacity.Of(b.App, capacity.API).ProxyTimeout(b.timeouts, b.harakiri())
 }
 
 // limits returns the limits of proxies in front of a process.
-func (s *Service) limits(process string) exposure.Limits {
-	return capacity.Of(s.App, process).Limits(s.timeouts, s.harakiri())
+func (b *Base) limits(process string) exposure.Limits {
+	return capacity.Of(b.App, process).Limits(b.timeouts, b.harakiri())
 }
 
 // deriveTimeouts reads the timeouts of calls from the tenant's options. Options that are not set keep the defaults.
-func (s *Service) deriveTimeouts() error {
-	s.timeouts = capacity.Defaults
-	if s.WithoutOsloConfig {
+func (b *Base) deriveTimeouts() error {
+	b.timeouts = capacity.Defaults
+	if b.WithoutOsloConfig {
 		return nil
 	}
-	over, err := override.Options(s.App, string(s.Effective), s.Spec.Overrides, "spec", s.Spec.Groups...)
+	over, err := override.Options(b.App, string(b.Effective), b.Spec.Overrides, "spec", b.Spec.Groups...)
 	if err != nil {
 		return err
 	}
@@ -109,9 +109,9 @@ func (s *Service) deriveTimeouts() error {
 		group, option string
 		into          *time.Duration
 	}{
-		{"DEFAULT", "rpc_response_timeout", &s.timeouts.RPC},
-		{"DEFAULT", "long_rpc_timeout", &s.timeouts.LongRPC},
-		{"ovn", "ovsdb_connection_timeout", &s.timeouts.OVN},
+		{"DEFAULT", "rpc_response_timeout", &b.timeouts.RPC},
+		{"DEFAULT", "long_rpc_timeout", &b.timeouts.LongRPC},
+		{"ovn", "ovsdb_connection_timeout", &b.timeouts.OVN},
 	} {
 		value, ok := over[o.group][o.option]
 		if !ok {

@@ -29,7 +29,7 @@ func Archival[M Instance](archive func(M) (Archive, error)) ExtraComponent[M] {
 			if err != nil {
 				return nil, err
 			}
-			s := m.Base()
+			s := m.Embedded()
 			pod := s.JobPod(s.Image, s.Files, a.Command)
 			c := &pod.Containers[0]
 			c.Env = append(c.Env, a.Env...)

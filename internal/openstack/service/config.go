@@ -38,7 +38,7 @@ type ExtraFile struct {
 	External bool
 }
 
-func (s *Service) configFile() string { return cmp.Or(s.ConfigFile, s.App+".conf") }
+func (b *Base) configFile() string { return cmp.Or(b.ConfigFile, b.App+".conf") }
 
 // Render renders the configuration files of the effective and of the target release.
 func (s *Service) Render() error {
@@ -106,9 +106,9 @@ func (s *Service) osloFiles(r release.Release) (map[string]string, error) {
 // policy renders the rules that differ from the service's defaults. The result must not be JSON, such as the empty mapping
 // {} of a YAML library: oslo.upgradecheck rejects JSON policy files, and every upgrade would stop at its check.
 // https://docs.openstack.org/oslo.policy/latest/admin/policy-yaml-file.html
-func (s *Service) policy(rules map[string]string) (string, error) {
+func (b *Base) policy(rules map[string]string) (string, error) {
 	if len(rules) == 0 {
-		return "# " + s.Title + "'s own rules apply.\n", nil
+		return "# " + b.Title + "'s own rules apply.\n", nil
 	}
 	text, err := yaml.Marshal(rules)
 	if err != nil {
@@ -131,7 +131,7 @@ func Hash(parts ...string) string { return names.Hash(hashDigits, parts...) }
 
 // Config builds the ConfigMaps for the pods of the effective and of the target release, and s.Content.
 func Config[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+	s := m.Embedded()
 	var stage compose.Stage
 	for _, f := range []Files{s.Files, s.SchemaFiles} {
 		name := f.Name[len(s.Name)+1:]

@@ -49,18 +49,18 @@ func Graph[M Instance](d *Definition, own ...ExtraComponent[M]) compose.Graph[M]
 		{Name: "config", Needs: []string{access, "credentials"}, Build: Config[M]},
 		{
 			Name: schema, Needs: []string{database, "config"}, Build: DatabaseSchema[M],
-			Version: func(m M) string { return m.Base().TargetReleaseName() },
+			Version: func(m M) string { return m.Embedded().TargetReleaseName() },
 		},
 		{
 			Name: api, Needs: []string{schema, "certificate", identity, queue}, Build: API[M],
-			Version: func(m M) string { return m.Base().Version() },
+			Version: func(m M) string { return m.Embedded().Version() },
 		},
 		{
 			Name: exposed, Needs: []string{"certificate"}, Build: Exposure[M],
-			Enabled: func(m M) bool { return m.Base().Exposed() },
+			Enabled: func(m M) bool { return m.Embedded().Exposed() },
 		},
 		{Name: catalog, Needs: []string{api}, Build: Catalog[M]},
-		{Name: monitoring, Build: Alerts[M], Enabled: func(m M) bool { return m.Base().Monitored() }},
+		{Name: monitoring, Build: Alerts[M], Enabled: func(m M) bool { return m.Embedded().Monitored() }},
 	}
 	if slices.ContainsFunc(d.Databases, func(d Database) bool { return len(d.Schema.Logins) > 0 }) {
 		// The pods of its Jobs do not start without the credential.
@@ -102,7 +102,7 @@ func disableForExternal[M Instance](graph compose.Graph[M], retained []string) {
 		if slices.Contains(retained, c.Name) {
 			continue
 		}
-		graph[i].Enabled = func(m M) bool { return !m.Base().External && (c.Enabled == nil || c.Enabled(m)) }
+		graph[i].Enabled = func(m M) bool { return !m.Embedded().External && (c.Enabled == nil || c.Enabled(m)) }
 	}
 }
 

@@ -64,12 +64,13 @@ func derived(t *testing.T, spec string) (*Service, error) {
 			t.Fatal(err)
 		}
 	}
-	s, err := example.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
+	b, err := example.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
 		ServiceSpec: &parts.ServiceSpec, Workload: &parts.Workload, UWSGI: &parts.UWSGI, Identity: &parts.Identity,
 	}})
 	if err != nil {
 		return nil, err
 	}
+	s := &Service{Base: b}
 	return s, s.Render()
 }
 
@@ -446,13 +447,14 @@ func TestClient(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(exampleSpec), &parts); err != nil {
 		t.Fatal(err)
 	}
-	s, err := d.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
+	b, err := d.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
 		ServiceSpec: &common.ServiceSpec{ServiceBase: parts.ServiceBase}, Workload: &common.Workload{}, UWSGI: &common.UWSGI{},
 		Identity: &common.Identity{KeystoneReference: parts.Identity},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := &Service{Base: b}
 	s.Accounts = []Account{{Resource: "key", Secret: "one-key", User: "key"}}
 	s.ExtraFiles = []ExtraFile{{Name: "settings", Text: "a = 1\n"}}
 	if err := s.Render(); err != nil {

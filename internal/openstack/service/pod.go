@@ -91,9 +91,9 @@ func (s *Service) Pod(image string, f Files, command []string) workload.Pod {
 }
 
 // mountConfig mounts files of the ConfigMap into the service's folder.
-func (s *Service) mountConfig(c *corev1.Container, files ...string) {
+func (b *Base) mountConfig(c *corev1.Container, files ...string) {
 	for _, file := range files {
-		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", s.Path(file), file))
+		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", b.Path(file), file))
 	}
 }
 
@@ -122,14 +122,14 @@ func (s *Service) LogIn(p *workload.Pod, groups ...string) {
 
 // IdentityCA returns the volume with the CA of Keystone's internal endpoint, which is also the CA of the other services.
 // Pods that log in mount it.
-func (s *Service) IdentityCA() Volume {
-	ca := s.Spec.Identity.CASecretRef
-	return s.SecretVolume(identityCA, string(ca.Name), string(ca.Key))
+func (b *Base) IdentityCA() Volume {
+	ca := b.Spec.Identity.CASecretRef
+	return b.SecretVolume(identityCA, string(ca.Name), string(ca.Key))
 }
 
 // TrustedFile returns the path of that CA, in pods that log in or look up services in Keystone.
-func (s *Service) TrustedFile() string {
-	return s.Path(identityCA, string(s.Spec.Identity.CASecretRef.Key))
+func (b *Base) TrustedFile() string {
+	return b.Path(identityCA, string(b.Spec.Identity.CASecretRef.Key))
 }
 
 // ServerPod returns the pod of the API without the settings that let clients connect to it (ServeFromContainer).
@@ -163,17 +163,17 @@ func (s *Service) APIPod() workload.Pod {
 }
 
 // ServeFromContainer lets a container of the API's pod serve the clients with HTTPS.
-func (s *Service) ServeFromContainer(c *corev1.Container) {
-	c.VolumeMounts = append(c.VolumeMounts, workload.Mount(serverTLS, s.Path(serverTLS)))
-	c.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: s.Port}}
+func (b *Base) ServeFromContainer(c *corev1.Container) {
+	c.VolumeMounts = append(c.VolumeMounts, workload.Mount(serverTLS, b.Path(serverTLS)))
+	c.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: b.Port}}
 	workload.Drain(c)
 }
 
 // Answers returns a health check that needs no authentication and succeeds once the application works.
-func (s *Service) Answers() workload.Check {
-	check := workload.HTTPS(portName, s.HealthPath)
-	if s.RequiresHostHeader {
-		check = check.At(s.InternalHost())
+func (b *Base) Answers() workload.Check {
+	check := workload.HTTPS(portName, b.HealthPath)
+	if b.RequiresHostHeader {
+		check = check.At(b.InternalHost())
 	}
 	return check
 }

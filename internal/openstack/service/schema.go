@@ -13,7 +13,7 @@ import (
 
 // DatabaseSchema builds the DatabaseSyncs that bring the databases to the target release.
 func DatabaseSchema[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+	s := m.Embedded()
 	var stage compose.Stage
 	for i, d := range s.Databases {
 		spec, err := s.schema(d.Schema)

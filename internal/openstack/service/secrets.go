@@ -30,7 +30,7 @@ type Account struct {
 // Credentials builds the passwords of the database account, of the service's user in Keystone and of the service's own
 // accounts, if it has them. They share one generator, which creates a new password each time.
 func Credentials[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+	s := m.Embedded()
 	var accounts []Account
 	if len(s.Databases) > 0 {
 		accounts = append(accounts, Account{"database", s.Sub("database"), s.Spec.Database.NameOf(s.user()), mariadb.Watched()})
@@ -63,7 +63,7 @@ const defaultClusterDomain = "cluster.local"
 
 // Certificate builds the server certificate of all pods that serve HTTPS, or nothing if no pod does.
 func Certificate[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+	s := m.Embedded()
 	if !s.served() {
 		return nil, nil
 	}
@@ -89,7 +89,7 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 // not exist yet within moments, so grants do not need a stage of their own
 // (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go).
 func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+	s := m.Embedded()
 	db := &s.Spec.Database
 	own := mariadb.Account{
 		Meta: s.Meta(ObjectName(s.user())), Login: db.NameOf(s.user()), Server: s.databaseServer(), External: db.SharedAs != "",
@@ -133,19 +133,19 @@ type Grantee struct {
 }
 
 // user returns the user of the databases and of the queue, which is also the name of the virtual host.
-func (s *Service) user() string { return cmp.Or(s.User, s.App) }
+func (b *Base) user() string { return cmp.Or(b.User, b.App) }
 
-func (s *Service) databaseServer() string { return string(s.Spec.Database.MariaDBRef.Name) }
+func (b *Base) databaseServer() string { return string(b.Spec.Database.MariaDBRef.Name) }
 
 // schemaName returns the name of a database in SQL.
-func (s *Service) schemaName(d Database) string { return cmp.Or(d.Name, s.App) }
+func (b *Base) schemaName(d Database) string { return cmp.Or(d.Name, b.App) }
 
 // databaseResource returns the name of the composed resource of a database. For the first one, it is name without a suffix.
-func (s *Service) databaseResource(name string, i int) string {
+func (b *Base) databaseResource(name string, i int) string {
 	if i == 0 {
 		return name
 	}
-	return name + "-" + ObjectName(s.schemaName(s.Databases[i]))
+	return name + "-" + ObjectName(b.schemaName(b.Databases[i]))
 }
 
 // ObjectName returns the name of the Kubernetes object for a database or user.
