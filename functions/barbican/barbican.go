@@ -112,15 +112,28 @@ func derive(in function.Input[barbicanv1.Barbican]) (*model, error) {
 	if err = errors.Join(err, service.CheckAmounts("spec.api", m.spec.API), service.CheckProcess("spec.worker", m.spec.Worker)); err != nil {
 		return nil, err
 	}
-	m.Options = m.options()
-	m.ExtraFiles = m.programs()
-	m.Mounts = m.keyVolumes()
-	if err := m.keepInVault(); err != nil {
+	x, err := m.extension()
+	if err != nil {
 		return nil, err
 	}
-	m.Jobs = []string{service.ArchiveJob}
-	m.Processes = []service.Process{m.worker()}
-	return m, m.Render()
+	m.Service, err = m.With(x)
+	return m, err
+}
+
+// extension returns the additions of a Barbican.
+func (m *model) extension() (service.Extension, error) {
+	x := service.Extension{
+		Config: service.Configuration{Options: m.options(), Files: m.programs()},
+		API:    service.APIPods{Volumes: m.keyVolumes()},
+		Jobs:   service.Jobs{Names: []string{service.ArchiveJob}},
+	}
+	if m.spec.Vault != nil {
+		if err := m.keepInVault(&x); err != nil {
+			return service.Extension{}, err
+		}
+	}
+	x.Processes = []service.Process{m.worker(x.API)}
+	return x, nil
 }
 
 // setDefaults applies the defaults of the schema, for callers that bypass the API server.
@@ -161,13 +174,14 @@ func (m *model) options() oslo.Config {
 const databaseStore = "store_crypto"
 
 // worker generates keys. The retry scheduler is not run: no order type is retried (barbican.tasks.resources). The Keystone listener is not
-// run either: Keystone has no message queue here, and sends no notifications of deleted projects.
-func (m *model) worker() service.Process {
+// run either: Keystone has no message queue here, and sends no notifications of deleted projects. It reads the same keys and logins as the
+// API.
+func (m *model) worker(api service.APIPods) service.Process {
 	queue := m.Spec.Queue
 	p := service.Process{
 		Process: m.spec.Worker, Name: worker, Title: "Barbican's worker", Command: m.start("barbican-worker"),
 		Outage:                 "keys and encrypted volumes cannot be created; secrets can be stored and read",
-		TerminationGracePeriod: terminationGracePeriod, Mounts: m.Mounts, Env: m.Env,
+		TerminationGracePeriod: terminationGracePeriod, Mounts: api.Volumes, Env: api.Env,
 		Ready: workload.Connected(queue.Port), Alive: workload.Attached(queue.Host, queue.Port),
 	}
 	if m.spec.Vault != nil {

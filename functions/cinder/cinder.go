@@ -165,26 +165,44 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	if m.conversion, err = resource.ParseQuantity(m.spec.ConversionSize); err != nil {
 		return nil, invalid.Field("spec.conversionSize", "%q is no quantity; set one such as 50Gi", m.spec.ConversionSize)
 	}
-	m.Logins = m.logins()
-	// The image has the file at another path than Cinder's default.
-	m.Env = append(m.coordinationEnv(), corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "api_paste_config"), Value: data + "api-paste.ini"})
 	if err := errors.Join(m.findBackends(), m.findTarget()); err != nil {
 		return nil, err
 	}
-	if c := m.spec.Coordination; c != nil {
-		m.Volumes = []service.Volume{m.SecretVolume(coordination, string(c.BindingSecretRef.Name), cinderv1.BindingCAKey)}
-		m.Egress = []workload.Flow{{Ports: storePorts(c)}}
-	}
-	reached, err := keymanager.Reached(m.spec.KeyManager)
+	x, err := m.extension(in.Observed)
 	if err != nil {
 		return nil, err
 	}
-	m.APIEgress, m.Egress = serviceEgress, append(m.Egress, reached...)
-	m.Content = compose.Stage{m.programs()}
-	m.Jobs = []string{service.ArchiveJob, typesComponent}
-	m.Processes = m.processes(in.Observed)
-	m.Options = m.options()
-	return m, m.Render()
+	m.Service, err = m.With(x)
+	return m, err
+}
+
+// extension returns the additions of a Cinder.
+func (m *model) extension(observed observe.State) (service.Extension, error) {
+	reached, err := keymanager.Reached(m.spec.KeyManager)
+	if err != nil {
+		return service.Extension{}, err
+	}
+	x := service.Extension{
+		Config: service.Configuration{Options: m.options()},
+		Pods:   service.Pods{Content: compose.Stage{m.programs()}},
+		// The image has the file at another path than Cinder's default.
+		API: service.APIPods{Env: append(m.coordinationEnv(), corev1.EnvVar{
+			Name: oslo.MustEnvName("DEFAULT", "api_paste_config"), Value: data + "api-paste.ini",
+		})},
+		Jobs:      service.Jobs{Names: []string{service.ArchiveJob, typesComponent}},
+		Network:   service.Network{APIEgress: serviceEgress},
+		Keystone:  service.Keystone{Logins: m.logins()},
+		Processes: m.processes(observed),
+	}
+	for _, b := range m.backends {
+		x.Config.Files = append(x.Config.Files, b.files...)
+	}
+	if c := m.spec.Coordination; c != nil {
+		x.Pods.Volumes = []service.Volume{m.SecretVolume(coordination, string(c.BindingSecretRef.Name), cinderv1.BindingCAKey)}
+		x.Network.Egress = []workload.Flow{{Ports: storePorts(c)}}
+	}
+	x.Network.Egress = append(x.Network.Egress, reached...)
+	return x, nil
 }
 
 // setDefaults applies the defaults of the schema, for callers that bypass the API server.
@@ -238,7 +256,7 @@ func (m *model) processes(observed observe.State) []service.Process {
 // daemon completes a process that receives work from the message queue. It is a StatefulSet, because Cinder records a process by the name
 // of its pod: records of removed names would stay, and volumes with them.
 func (m *model) daemon(p service.Process) service.Process {
-	p.Stateful, p.Logins = true, m.Logins
+	p.Stateful, p.Logins = true, m.logins()
 	p.Egress = append(p.Egress, serviceEgress...)
 	p.Ready, p.Alive = workload.Connected(m.Spec.Queue.Port), workload.Attached(m.Spec.Queue.Host, m.Spec.Queue.Port)
 	p.Env = append(append(workload.Self(), m.coordinationEnv()...), append([]corev1.EnvVar{
@@ -319,7 +337,7 @@ func archive(m *model) (service.Archive, error) {
 func (m *model) managerReplicas() map[string]map[string]int32 {
 	// A removed backup service has no pods.
 	out := map[string]map[string]int32{"cinder-backup": {m.Sub(backup): 0}}
-	for _, p := range m.Processes {
+	for _, p := range m.Processes() {
 		binary := p.Command[0]
 		if out[binary] == nil {
 			out[binary] = map[string]int32{}

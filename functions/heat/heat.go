@@ -108,21 +108,29 @@ func derive(in function.Input[heatv1.Heat]) (*model, error) {
 	if err = errors.Join(err, checkProcesses(m.spec)); err != nil {
 		return nil, err
 	}
-	m.Accounts = []service.Account{
-		{Resource: "domain-admin", Secret: m.adminSecret(), User: domainAdmin},
-		// It encrypts user data of stacks, which is lost with it. Heat requires exactly 32 characters, the length of generated passwords.
-		{Resource: "encryption-key", Secret: m.keySecret(), User: m.App},
+	m.Service, err = m.With(m.extension())
+	return m, err
+}
+
+// extension returns the additions of a Heat.
+func (m *model) extension() service.Extension {
+	x := service.Extension{
+		Config: service.Configuration{Options: m.options()},
+		Jobs:   service.Jobs{Names: []string{service.ArchiveJob}},
+		Access: service.Access{Accounts: []service.Account{
+			{Resource: "domain-admin", Secret: m.adminSecret(), User: domainAdmin},
+			// It encrypts user data of stacks, which is lost with it. Heat requires exactly 32 characters, the length of generated passwords.
+			{Resource: "encryption-key", Secret: m.keySecret(), User: m.App},
+		}},
+		Processes: m.processes(),
 	}
-	m.Jobs = []string{service.ArchiveJob}
-	m.Processes = m.processes()
 	if m.spec.CFN != nil {
-		m.Entries = []service.Entry{{
+		x.Keystone.Entries = []service.Entry{{
 			Process: cfn, Name: heatv1.ServiceName + "-" + heatv1.CFNName, Type: heatv1.CFNType,
 			Description: "Stacks, as AWS CloudFormation has them", Endpoints: m.spec.CFN.Endpoints,
 		}}
 	}
-	m.Options = m.options()
-	return m, m.Render()
+	return x
 }
 
 // setDefaults applies the defaults of the schema, for callers that bypass the API server.

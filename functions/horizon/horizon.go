@@ -61,19 +61,34 @@ func derive(in function.Input[horizonv1.Horizon]) (*model, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if m.APIEgress, err = m.services(); err != nil {
+	x, err := m.extension()
+	if err != nil {
 		return nil, err
 	}
-	m.Accounts = []service.Account{{Resource: keySecret, Secret: m.Sub(keySecret), User: "django"}}
-	m.Mounts = []service.Volume{m.keyVolume(), assetsVolume()}
-	m.Env = environment
-	m.Server.Static = map[string]string{assetsPath: assetsFolder}
-	m.Server.MIMEFile = m.Path(typesFile)
-	m.Server.Headers = m.headers()
-	if m.ExtraFiles, err = m.extraFiles(); err != nil {
-		return nil, err
+	m.Service, err = m.With(x)
+	return m, err
+}
+
+// extension returns the additions of a Horizon.
+func (m *model) extension() (service.Extension, error) {
+	egress, err := m.services()
+	if err != nil {
+		return service.Extension{}, err
 	}
-	return m, m.Render()
+	files, err := m.extraFiles()
+	if err != nil {
+		return service.Extension{}, err
+	}
+	server := m.Server
+	server.Static = map[string]string{assetsPath: assetsFolder}
+	server.MIMEFile = m.Path(typesFile)
+	server.Headers = m.headers()
+	return service.Extension{
+		Config:  service.Configuration{Files: files},
+		API:     service.APIPods{Server: &server, Volumes: []service.Volume{m.keyVolume(), assetsVolume()}, Env: environment},
+		Network: service.Network{APIEgress: egress},
+		Access:  service.Access{Accounts: []service.Account{{Resource: keySecret, Secret: m.Sub(keySecret), User: "django"}}},
+	}, nil
 }
 
 func (m *model) keyVolume() service.Volume {

@@ -9,6 +9,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
@@ -75,7 +76,7 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Spec: identity.Spec(&m.spec), Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Check:       func(r release.Release) error { return identity.Check("spec", r, &m.spec) },
-		CAConfigMap: caConfigMap,
+		CAConfigMap: caConfigMap, External: m.spec.External != nil,
 	})
 	if err != nil {
 		return nil, err
@@ -83,25 +84,36 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	if check, ok := in.Observed.Get(loginResource); ok {
 		m.live = live(check)
 	}
-	if m.spec.External != nil {
-		m.External = true
-		return m, nil
+	if m.External {
+		return m, nil // It has neither pods nor files.
 	}
-	if m.Egress, err = m.externalEgress(); err != nil {
+	x, err := m.extension(in.Observed)
+	if err != nil {
 		return nil, err
 	}
-	m.IngressFrom = []string{korc.Namespace} // K-ORC logs in at the internal address.
-	m.Jobs = []string{bootstrapName, trustFlushName}
-	m.Accounts = []service.Account{{Resource: "admin", Secret: m.adminSecret(), User: m.spec.Bootstrap.AdminUser}}
-	m.Volumes = []service.Volume{m.keyVolume(fernetKeys), m.keyVolume(credentialKeys)}
-	m.Options = m.options()
-	if err := errors.Join(m.direct(in.Observed), m.deriveFederation(in.Observed)); err != nil {
-		return nil, err
+	m.Service, err = m.With(x)
+	return m, err
+}
+
+// extension returns the additions of a Keystone.
+func (m *model) extension(observed observe.State) (service.Extension, error) {
+	egress, err := m.externalEgress()
+	if err != nil {
+		return service.Extension{}, err
+	}
+	x := service.Extension{
+		Config:  service.Configuration{Options: m.options()},
+		Pods:    service.Pods{Volumes: []service.Volume{m.keyVolume(fernetKeys), m.keyVolume(credentialKeys)}},
+		Jobs:    service.Jobs{Names: []string{bootstrapName, trustFlushName}},
+		Network: service.Network{Clients: []string{korc.Namespace}, Egress: egress}, // K-ORC logs in at the internal address.
+		Access: service.Access{Accounts: []service.Account{
+			{Resource: "admin", Secret: m.adminSecret(), User: m.spec.Bootstrap.AdminUser},
+		}},
 	}
 	if len(m.spec.DomainIDs) > 0 {
-		m.Annotate(domainsAnnotation, service.HashOf(m.spec.DomainIDs))
+		x.Pods.Annotate(map[string]string{domainsAnnotation: service.HashOf(m.spec.DomainIDs)})
 	}
-	return m, m.Render()
+	return x, errors.Join(m.direct(&x, observed), m.addFederation(&x, observed))
 }
 
 // domainsAnnotation of the API's pods records the domains that existed at their start.

@@ -122,19 +122,33 @@ func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	); err != nil {
 		return nil, err
 	}
-	// With it, a worker distinguishes its own database records from before its last start from the records of others.
-	m.Server.StartTime = true
-	m.Logins = []string{novaGroup, placementGroup}
-	m.Env = append(m.env(), m.workers()...)
-	if m.hasOVN() {
-		m.Volumes = []service.Volume{m.SecretVolume(ovnFolder, m.clientSecret(), certificate.CAKey, certificate.CertKey, certificate.KeyKey)}
-		m.Egress = []workload.Flow{m.databases()}
-	}
-	m.APIEgress = []workload.Flow{{Ports: []int32{novav1.Port, placementv1.Port}}}
-	m.Processes = m.processes()
-	m.Options = m.options()
-	return m, m.Render()
+	m.Service, err = m.With(m.extension())
+	return m, err
 }
+
+// extension returns the additions of a Neutron.
+func (m *model) extension() service.Extension {
+	server := m.Server
+	// With it, a worker distinguishes its own database records from before its last start from the records of others.
+	server.StartTime = true
+	x := service.Extension{
+		Config:    service.Configuration{Options: m.options()},
+		API:       service.APIPods{Server: &server, Env: append(m.env(), m.workers()...)},
+		Network:   service.Network{APIEgress: serviceEgress},
+		Keystone:  service.Keystone{Logins: logins},
+		Processes: m.processes(),
+	}
+	if m.hasOVN() {
+		x.Pods.Volumes = []service.Volume{
+			m.SecretVolume(ovnFolder, m.clientSecret(), certificate.CAKey, certificate.CertKey, certificate.KeyKey),
+		}
+		x.Network.Egress = []workload.Flow{m.databases()}
+	}
+	return x
+}
+
+// serviceEgress allows the calls of all processes to other services.
+var serviceEgress = []workload.Flow{{Ports: []int32{novav1.Port, placementv1.Port}}}
 
 // pipelines is the image's file of Neutron's pipelines. Neutron looks for it in the folder of configuration files.
 const pipelines = "/opt/openstack/etc/neutron/api-paste.ini"
@@ -187,7 +201,7 @@ func (m *model) processes() []service.Process {
 
 // daemon completes a worker. Its probes check the connection to its server.
 func (m *model) daemon(p service.Process, with member) service.Process {
-	p.TerminationGracePeriod, p.Logins, p.Env, p.Egress = terminationGracePeriod, m.Logins, m.env(), m.APIEgress
+	p.TerminationGracePeriod, p.Logins, p.Env, p.Egress = terminationGracePeriod, logins, m.env(), serviceEgress
 	p.Ready, p.Alive = workload.Connected(with.port), workload.Attached(with.host, with.port)
 	return p
 }
@@ -210,3 +224,5 @@ const (
 	novaGroup      = "nova"
 	placementGroup = "placement"
 )
+
+var logins = []string{novaGroup, placementGroup}

@@ -2,6 +2,7 @@ package nova
 
 import (
 	"cmp"
+	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -105,13 +106,15 @@ func (m *model) cellWorkloads() []openstackv1.Consumer {
 	return out
 }
 
-// annotateStartupCells annotates pods with the cells that they read at startup: a new cell, and a disabled one, replaces the pods.
-func (m *model) annotateStartupCells() {
+// startupCells returns the annotations of pods with the cells that they read at startup: a new cell, and a disabled one, replaces the pods.
+func (m *model) startupCells() map[string]string {
+	out := map[string]string{}
 	pods, _ := m.observed.Get("deployment")
 	for _, c := range m.spec.Cells {
 		annotation := novav1.Group + "/" + c.Name
-		m.AnnotateStartupInputs(m.observed, service.StartupInput{Resource: cellResource(c.Name), Path: []string{"status", "uuid"},
-			Annotation: annotation})
+		maps.Copy(out, m.StartupAnnotations(m.observed, service.StartupInput{
+			Resource: cellResource(c.Name), Path: []string{"status", "uuid"}, Annotation: annotation,
+		}))
 		disabled := pods.String("spec", "template", "metadata", "annotations", annotation+"-disabled")
 		if m.upToDate(c) {
 			disabled = ""
@@ -120,9 +123,10 @@ func (m *model) annotateStartupCells() {
 			}
 		}
 		if disabled != "" {
-			m.Annotate(annotation+"-disabled", disabled)
+			out[annotation+"-disabled"] = disabled
 		}
 	}
+	return out
 }
 
 // oldestCompute returns the oldest nova-compute version of all cells.

@@ -137,29 +137,43 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 	if err = errors.Join(err, checkProcesses(m.spec)); err != nil {
 		return nil, err
 	}
-	m.Accounts = []service.Account{{Resource: "metadata", Secret: m.Sub(compute.MetadataSecret), User: metadata}}
-	m.Logins = append(compute.Logins(compute.APIEndpoints()), keymanager.Logins(m.spec.KeyManager)...)
-	m.CredentialConsumers = m.cellWorkloads()
-	m.Env = compute.WSGIEnv(m.Base, m.Name)
-	m.Vhosts = m.vhosts()
-	m.Volumes = m.authorities()
-	// The API deletes secrets of servers whose hypervisor is gone. All other secrets are deleted by the hypervisors.
-	reached, err := keymanager.Reached(m.spec.KeyManager)
+	x, err := m.extension()
 	if err != nil {
 		return nil, err
 	}
-	m.APIEgress = append([]workload.Flow{compute.EndpointFlow(compute.APIEndpoints())}, reached...)
+	m.Service, err = m.With(x)
+	return m, err
+}
+
+// extension returns the additions of a Nova.
+func (m *model) extension() (service.Extension, error) {
+	// The API deletes secrets of servers whose hypervisor is gone. All other secrets are deleted by the hypervisors.
+	reached, err := keymanager.Reached(m.spec.KeyManager)
+	if err != nil {
+		return service.Extension{}, err
+	}
+	x := service.Extension{
+		Config:  service.Configuration{Options: m.options()},
+		Pods:    service.Pods{Volumes: m.authorities()},
+		API:     service.APIPods{Env: compute.WSGIEnv(m.Base, m.Name)},
+		Jobs:    service.Jobs{Names: []string{service.ArchiveJob}},
+		Network: service.Network{APIEgress: append([]workload.Flow{compute.EndpointFlow(compute.APIEndpoints())}, reached...)},
+		Keystone: service.Keystone{
+			Logins:    append(compute.Logins(compute.APIEndpoints()), keymanager.Logins(m.spec.KeyManager)...),
+			Consumers: m.cellWorkloads(),
+		},
+		Access: service.Access{
+			Accounts:     []service.Account{{Resource: "metadata", Secret: m.Sub(compute.MetadataSecret), User: metadata}},
+			VirtualHosts: m.vhosts(),
+		},
+		Processes: m.processes(),
+	}
+	x.Pods.Annotate(m.startupCells())
+	x.Pods.Annotate(compute.Pin(m.observed, "deployment", m.oldestCompute(), m.Effective))
 	if ports := m.servers(); len(ports) > 0 {
-		m.Egress = []workload.Flow{{Ports: ports}}
+		x.Network.Egress = []workload.Flow{{Ports: ports}}
 	}
-	m.Jobs = []string{service.ArchiveJob}
-	m.Processes = m.processes()
-	m.Options = m.options()
-	m.annotateStartupCells()
-	for annotation, version := range compute.Pin(m.observed, "deployment", m.oldestCompute(), m.Effective) {
-		m.Annotate(annotation, version)
-	}
-	return m, m.Render()
+	return x, nil
 }
 
 // servers returns the ports of the cells' own servers that differ from Nova's.

@@ -84,13 +84,14 @@ type model struct {
 	service.Service
 	spec     *novacellv1.NovaCellSpec
 	observed observe.State
-	// nova is the name of the Nova, and address is its record of the cell.
-	nova    string
-	address compute.Address
+	// nova is the name of the Nova, and address is its record of the cell. authorities are the CAs of the cell's own servers.
+	nova        string
+	address     compute.Address
+	authorities []service.Volume
 }
 
 // APIPod returns a pod of the conductor, which represents the cell, because a cell has no API.
-func (m *model) APIPod() workload.Pod { return m.ProcessPod(m.Processes[0]) }
+func (m *model) APIPod() workload.Pod { return m.ProcessPod(m.Processes()[0]) }
 
 func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, observed: in.Observed, nova: string(in.XR.Spec.NovaRef.Name)}
@@ -106,20 +107,28 @@ func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 	if err = errors.Join(err, checkProcesses(m.spec)); err != nil {
 		return nil, err
 	}
-	m.Workload.Resources = service.Resources(m.spec.Conductor)
-	m.Credential = compute.Secret(m.nova, compute.CredentialSecret)
-	m.Logins = compute.Logins(compute.APIEndpoints())
-	m.Grantees = []service.Grantee{m.grantee()}
-	m.manage()
+	m.authorities, m.address = compute.CellCA(
+		m.Base, m.spec.Cell, m.spec.NovaDatabase, m.spec.Database, m.spec.NovaQueue, m.spec.Queue)
+	m.Service, err = m.With(m.extension())
+	return m, err
+}
+
+// extension returns the additions of a cell.
+func (m *model) extension() service.Extension {
+	x := service.Extension{
+		Config:    service.Configuration{Options: m.options()},
+		Jobs:      m.jobs(),
+		Keystone:  service.Keystone{Logins: compute.Logins(compute.APIEndpoints()), Credential: compute.Secret(m.nova, compute.CredentialSecret)},
+		Access:    service.Access{Grantees: []service.Grantee{m.grantee()}},
+		Processes: m.processes(),
+	}
 	if m.databaseServer() != nil {
-		m.DatabasePods = mariadb.Pods(m.databaseName())
+		x.Network.DatabasePods = mariadb.Pods(m.databaseName())
 	}
 	if m.queueServer() != nil {
-		m.QueuePods = rabbitmq.Pods(m.queueName())
+		x.Network.QueuePods = rabbitmq.Pods(m.queueName())
 	}
-	m.Processes = m.processes()
-	m.Options = m.options()
-	return m, m.Render()
+	return x
 }
 
 // checkProcesses rejects processes with insufficient memory.

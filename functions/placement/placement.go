@@ -57,6 +57,6 @@ func derive(in function.Input[placementv1.Placement]) (*service.Service, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &service.Service{Base: base}
-	return s, s.Render()
+	s, err := base.With(service.Extension{})
+	return &s, err
 }

@@ -17,12 +17,12 @@ func Alerts[M Instance](m M) ([]compose.Stage, error) {
 	if s.Module != "" {
 		alerts = s.podAlerts(s.Title, s.Title, s.Outage, s.Workload.Name, s.Stateful)
 	}
-	for _, p := range s.Processes {
+	for _, p := range s.extension.Processes {
 		alerts = append(alerts, s.processAlerts(p)...)
 	}
-	if len(s.Jobs) > 0 {
+	if names := s.extension.Jobs.Names; len(names) > 0 {
 		var failed []string
-		for _, job := range s.Jobs {
+		for _, job := range names {
 			failed = append(failed, lastFailed(in, s.Sub(job)))
 		}
 		alerts = append(alerts, monitoring.Alert{
@@ -36,7 +36,7 @@ func Alerts[M Instance](m M) ([]compose.Stage, error) {
 		alerts = append(alerts, monitoring.CertificateExpiring(
 			s.Title+"CertificateExpiring", s.Title+"'s certificate", s.Namespace, s.Sub(serverTLS)))
 	}
-	alerts = append(alerts, s.ExtraAlerts...)
+	alerts = append(alerts, s.extension.Alerts...)
 	return SingleObjectComponent("alerts", monitoring.Rules(s.Meta(s.Name), s.Spec.Monitoring, alerts...)), nil
 }
 

@@ -30,10 +30,10 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 		{Name: s.pods()},
 		{Name: serviceResource, Object: svc},
 		{Name: "disruption-budget", Object: w.DisruptionBudget()},
-		{Name: "network-policy", Object: w.NetworkPolicy(s.Inbound(), append(outbound, s.APIEgress...))},
+		{Name: "network-policy", Object: w.NetworkPolicy(s.Inbound(), append(outbound, s.extension.Network.APIEgress...))},
 	}
 	if s.Stateful {
-		stage[0].Object = w.StatefulSet(m.APIPod(), s.Claims...)
+		stage[0].Object = w.StatefulSet(m.APIPod(), s.extension.API.Claims...)
 		stage = append(stage, compose.Resource{Name: "pods", Object: w.HeadlessService(workload.Port(portName, s.Port))})
 	} else {
 		pods := w.Deployment(m.APIPod())
@@ -138,14 +138,14 @@ func SpeaksIPv6(observed observe.State, resource string) bool {
 	return len(families) > 0 && families[0] == "IPv6"
 }
 
-// ClaimVolumes sets the volume claims of the pods of a stateful API. Existing claims are not changed.
-func (s *Service) ClaimVolumes(observed observe.State, claims ...workload.Claim) error {
-	pods, _ := observed.Get(s.pods())
-	var err error
-	if s.Claims, err = workload.Fixed(pods.List("spec", "volumeClaimTemplates"), claims...); err != nil {
-		return invalid.Field("spec", "%s", err)
+// VolumeClaims returns the volume claims of the pods of a stateful API. Existing claims are not changed.
+func (b *Base) VolumeClaims(observed observe.State, claims ...workload.Claim) ([]workload.Claim, error) {
+	pods, _ := observed.Get(b.pods())
+	fixed, err := workload.Fixed(pods.List("spec", "volumeClaimTemplates"), claims...)
+	if err != nil {
+		return nil, invalid.Field("spec", "%s", err)
 	}
-	return nil
+	return fixed, nil
 }
 
 // Inbound returns the allowed clients of the API: users through the namespaces of the exposure, services of the same
@@ -159,14 +159,14 @@ func (s *Service) inbound(port int32, e *common.ServiceExposure) []workload.Flow
 		return []workload.Flow{{Anywhere: true, Ports: ports}}
 	}
 	flows := []workload.Flow{{Ports: ports}, {Namespaces: from, Ports: ports}}
-	if len(s.IngressFrom) > 0 {
-		flows = append(flows, workload.Flow{Namespaces: s.IngressFrom, Ports: ports})
+	if clients := s.extension.Network.Clients; len(clients) > 0 {
+		flows = append(flows, workload.Flow{Namespaces: clients, Ports: ports})
 	}
 	return flows
 }
 
 // Outbound returns the egress of the pods: the database, the queue, the cache and Keystone, if the service uses them, and
-// s.Egress.
+// the extension's Egress.
 func (s *Service) Outbound() ([]workload.Flow, error) {
 	var ports []int32
 	var out []workload.Flow
@@ -182,7 +182,7 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 	case db.SharedAs != "":
 		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{db.Port}})
 	default:
-		server(s.DatabasePods, db.Port)
+		server(s.extension.Network.DatabasePods, db.Port)
 	}
 	own := func(more ...int32) {
 		for _, port := range more {
@@ -196,7 +196,7 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 	case q.SharedAs != "":
 		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{q.Port}})
 	default:
-		server(s.QueuePods, q.Port)
+		server(s.extension.Network.QueuePods, q.Port)
 	}
 	for i, address := range s.Spec.Cache.Servers {
 		port, err := workload.PortOf("memcached://" + string(address))
@@ -219,7 +219,7 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 	if len(ports) > 0 { // An empty list would allow all ports.
 		out = append([]workload.Flow{{Ports: ports}}, out...)
 	}
-	return append(out, s.Egress...), nil
+	return append(out, s.extension.Network.Egress...), nil
 }
 
 // ToKeystone returns the egress to Keystone: its port on the pods of the control plane or, for an external Keystone, on any

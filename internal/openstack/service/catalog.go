@@ -29,7 +29,7 @@ func Catalog[M Instance](m M) ([]compose.Stage, error) {
 	entries, regions := s.entry(s.Name, "", Entry{
 		Name: s.Spec.Identity.NameOf(s.App), Type: s.CatalogType, Description: s.Description, Endpoints: own,
 	})
-	for _, e := range s.Entries {
+	for _, e := range s.extension.Keystone.Entries {
 		e.Name = s.Spec.Identity.NameOf(e.Name)
 		entry, region := s.entry(s.Sub(e.Process), e.Process+"-", e)
 		entries, regions = append(entries, entry...), append(regions, region...)

@@ -70,8 +70,8 @@ func derived(t *testing.T, spec string) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{Base: b}
-	return s, s.Render()
+	s, err := b.With(Extension{})
+	return &s, err
 }
 
 // built returns the objects of all components of a service, by resource name.
@@ -454,12 +454,14 @@ func TestClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Service{Base: b}
-	s.Accounts = []Account{{Resource: "key", Secret: "one-key", User: "key"}}
-	s.ExtraFiles = []ExtraFile{{Name: "settings", Text: "a = 1\n"}}
-	if err := s.Render(); err != nil {
+	rendered, err := b.With(Extension{
+		Config: Configuration{Files: []ExtraFile{{Name: "settings", Text: "a = 1\n"}}},
+		Access: Access{Accounts: []Account{{Resource: "key", Secret: "one-key", User: "key"}}},
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
+	s := &rendered
 	if s.Effective != s.TargetRelease || s.TargetRelease == "" {
 		t.Errorf("it waits: %q runs, and %q is wanted", s.Effective, s.TargetRelease)
 	}

@@ -14,7 +14,7 @@ import (
 const authToken = "keystone_authtoken"
 
 // ComputedOptions returns the options that the tenant does not set: the common ones and the service's own.
-func (s *Service) ComputedOptions() oslo.Config { return s.options().Merge(s.Options) }
+func (s *Service) ComputedOptions() oslo.Config { return s.options().Merge(s.extension.Config.Options) }
 
 // HasOption reports whether the service has an option in the effective release.
 func (b *Base) HasOption(group, option string) bool {
@@ -36,7 +36,7 @@ func (s *Service) options() oslo.Config {
 	if s.registered() {
 		c[authToken] = s.tokenOptions()
 	}
-	for _, group := range s.Logins {
+	for _, group := range s.extension.Keystone.Logins {
 		c[group] = s.AuthOptions()
 	}
 	if s.Queue {

@@ -56,7 +56,7 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 			Env:     env,
 		}},
 	}
-	for _, v := range s.Volumes {
+	for _, v := range s.extension.Pods.Volumes {
 		v.mount(&p)
 	}
 	if len(s.Databases) > 0 {
@@ -77,14 +77,14 @@ func (s *Service) Pod(image string, f Files, command []string) workload.Pod {
 	if !s.WithoutOsloConfig {
 		mounted = append(mounted, s.configFile(), PolicyFile)
 	}
-	for _, page := range s.ExtraFiles {
+	for _, page := range s.extension.Config.Files {
 		if !page.External {
 			mounted = append(mounted, page.Name)
 		}
 	}
 	s.mountConfig(c, mounted...)
 	p.Volumes = append(p.Volumes, workload.ConfigVolume("config", f.Name))
-	for _, v := range s.ConfigVolumes {
+	for _, v := range s.extension.Pods.ConfigVolumes {
 		v.mount(&p)
 	}
 	return p
@@ -101,14 +101,14 @@ func (b *Base) mountConfig(c *corev1.Container, files ...string) {
 func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 	p := s.Pod(image, f, command)
 	p.RestartPolicy = corev1.RestartPolicyNever
-	for _, v := range s.JobVolumes {
+	for _, v := range s.extension.Jobs.Volumes {
 		v.mount(&p)
 	}
 	c := &p.Containers[0]
 	replaced := func(existing corev1.EnvVar) bool {
-		return slices.ContainsFunc(s.JobEnv, func(e corev1.EnvVar) bool { return e.Name == existing.Name })
+		return slices.ContainsFunc(s.extension.Jobs.Env, func(e corev1.EnvVar) bool { return e.Name == existing.Name })
 	}
-	c.Env = append(slices.DeleteFunc(c.Env, replaced), s.JobEnv...)
+	c.Env = append(slices.DeleteFunc(c.Env, replaced), s.extension.Jobs.Env...)
 	return p
 }
 
@@ -137,9 +137,9 @@ func (s *Service) ServerPod() workload.Pod {
 	p := s.Pod(s.Image, s.Files, []string{"uwsgi", "--ini", s.Path(UWSGIFile)})
 	s.mountConfig(&p.Containers[0], UWSGIFile, workload.HealthFile)
 	p.GraceSeconds = workload.Grace(s.TerminationGracePeriod)
-	p.Annotations = s.Annotations
+	p.Annotations = s.extension.Pods.Annotations
 	if s.registered() {
-		s.LogIn(&p, append([]string{authToken}, s.Logins...)...)
+		s.LogIn(&p, append([]string{authToken}, s.extension.Keystone.Logins...)...)
 	} else if s.Spec.Identity != nil {
 		s.IdentityCA().mount(&p)
 	}
@@ -147,10 +147,10 @@ func (s *Service) ServerPod() workload.Pod {
 		p.Containers[0].Env = append(p.Containers[0].Env, s.processName("api"))
 	}
 	p.Volumes = append(p.Volumes, workload.SecretVolume(serverTLS, s.Sub(serverTLS), certificate.CertKey, certificate.KeyKey))
-	for _, v := range s.Mounts {
+	for _, v := range s.extension.API.Volumes {
 		v.mount(&p)
 	}
-	p.Containers[0].Env = append(p.Containers[0].Env, s.Env...)
+	p.Containers[0].Env = append(p.Containers[0].Env, s.extension.API.Env...)
 	return p
 }
 

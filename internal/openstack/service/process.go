@@ -162,10 +162,13 @@ func Daemon[M Instance](name string, needs []string, rollsAfter ...string) compo
 	}
 }
 
+// Processes returns the processes of the service in addition to its API.
+func (s *Service) Processes() []Process { return s.extension.Processes }
+
 // processes returns the processes that a component runs.
 func (s *Service) processes(component string) []Process {
 	var out []Process
-	for _, p := range s.Processes {
+	for _, p := range s.extension.Processes {
 		if cmp.Or(p.Component, p.Name) == component {
 			out = append(out, p)
 		}
@@ -262,10 +265,10 @@ func (s *Service) ProcessPod(p Process) workload.Pod {
 	}
 	pod := s.Pod(s.imageFor(p.Name), s.Files, command)
 	pod.GraceSeconds = workload.Grace(p.TerminationGracePeriod)
-	pod.Annotations = s.Annotations
+	pod.Annotations = s.extension.Pods.Annotations
 	if len(p.Annotations) > 0 {
 		pod.Annotations = maps.Clone(p.Annotations)
-		maps.Copy(pod.Annotations, s.Annotations)
+		maps.Copy(pod.Annotations, s.extension.Pods.Annotations)
 	}
 	c := &pod.Containers[0]
 	if p.Server != nil {

@@ -88,7 +88,7 @@ func QueueAccount[M Instance](m M) ([]compose.Stage, error) {
 	}
 	own := c5c3v1.QueuePermission{Broker: q.Broker, Vhost: q.VirtualHost(s.user())}
 	user := &c5c3v1.QueueUser{
-		Permissions: append([]c5c3v1.QueuePermission{own}, s.Vhosts...), DeletionPolicy: common.DeletionPolicyRetain,
+		Permissions: append([]c5c3v1.QueuePermission{own}, s.extension.Access.VirtualHosts...), DeletionPolicy: common.DeletionPolicyRetain,
 	}
 	if !retained {
 		user.DeletionPolicy = common.DeletionPolicyDelete

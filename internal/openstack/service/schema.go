@@ -67,9 +67,13 @@ func (s *Service) schema(of Schema) (openstackv1.DatabaseSyncSpec, error) {
 }
 
 // JobWorkload returns the workload of Jobs that connect only to the database.
-func (s *Service) JobWorkload() workload.Workload { return s.Workload.With(s.Sub("schema"), "schema") }
+func (s *Service) JobWorkload() workload.Workload { return s.jobWorkload("schema") }
 
 // CheckWorkload returns the workload of Jobs that also connect to other services before they change a schema.
-func (s *Service) CheckWorkload() workload.Workload {
-	return s.Workload.With(s.Sub("schema"), "schema-check")
+func (s *Service) CheckWorkload() workload.Workload { return s.jobWorkload("schema-check") }
+
+func (s *Service) jobWorkload(component string) workload.Workload {
+	w := s.Workload.With(s.Sub("schema"), component)
+	w.Resources = cmp.Or(s.extension.Jobs.Resources, w.Resources)
+	return w
 }

@@ -38,7 +38,7 @@ func Credentials[M Instance](m M) ([]compose.Stage, error) {
 	if s.registered() {
 		accounts = append(accounts, Account{"user", s.userSecret(), s.userName(), nil})
 	}
-	if accounts = append(accounts, s.Accounts...); len(accounts) == 0 {
+	if accounts = append(accounts, s.extension.Access.Accounts...); len(accounts) == 0 {
 		return nil, nil
 	}
 	passwords := s.Meta(accounts[0].Secret)
@@ -76,7 +76,7 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 	if s.Stateful {
 		names = append(names, fmt.Sprintf("*.%s.%s.svc", s.Workload.Headless, s.Namespace))
 	}
-	for _, p := range s.Processes {
+	for _, p := range s.extension.Processes {
 		if p.Port > 0 {
 			host := s.processHost(p.Name)
 			names = append(names, host, host+domain)
@@ -105,7 +105,7 @@ func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 			stage = append(stage, compose.Resource{Name: "database-user", Object: own.User(), Retain: true})
 		}
 		stage = append(stage, compose.Resource{Name: s.databaseResource("database-grant", i), Object: a.Grant(), Retain: true})
-		for _, g := range s.Grantees {
+		for _, g := range s.extension.Access.Grantees {
 			grantee := mariadb.Account{
 				Meta: s.Meta(s.Sub(g.User)), Login: db.NameOf(g.User), Server: a.Server, External: a.External, Schema: a.Schema,
 				Secret: g.DatabaseSecret,
@@ -122,7 +122,7 @@ func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 
 // served reports whether pods of the service accept connections.
 func (s *Service) served() bool {
-	return s.Module != "" || slices.ContainsFunc(s.Processes, func(p Process) bool { return p.Port > 0 })
+	return s.Module != "" || slices.ContainsFunc(s.extension.Processes, func(p Process) bool { return p.Port > 0 })
 }
 
 // Grantee is the user of another service with all privileges in the databases of this service.

@@ -1,8 +1,8 @@
 // Package service contains the parts that all OpenStack services share: the static description of a service (Definition),
-// the values derived for one instance (Service), and the builders of its objects, as components of a common graph (Graph).
+// the values derived for one instance (Base), and the builders of its objects, as components of a common graph (Graph).
 //
-// The function of a service embeds a Service in its model, sets its specifics (options, files, volumes, flows) as data, and
-// adds components to the graph. It does not repeat code that a third service would also need.
+// The function of a service embeds a Service in its model. It sets Base, from Derive, and then Service, from Base.With, with
+// its additions (Extension) as data. It does not repeat code that a third service would also need.
 package service
 
 import (
@@ -14,17 +14,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/capacity"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
@@ -50,6 +46,8 @@ type Input struct {
 	// CAConfigMap is the ConfigMap with the CA of the API's certificate, for a service that publishes the CA itself. Empty: the
 	// ConfigMap of the spec's identity, if it sets one.
 	CAConfigMap string
+	// External is true if the service runs outside of this control plane.
+	External bool
 }
 
 // Base contains the values of one instance that follow from its definition, its spec and the observed state. A service reads
@@ -73,6 +71,8 @@ type Base struct {
 	Server workload.UWSGI
 	// CAConfigMap is the ConfigMap with the CA of the API's certificate, for a Gateway. Empty: it does not exist yet.
 	CAConfigMap string
+	// External is true if the service runs outside of this control plane.
+	External bool
 	// Quiesced is true while a schema step runs that requires all pods using the databases to be stopped.
 	Quiesced bool
 
@@ -87,74 +87,23 @@ type Base struct {
 	cutover cutover
 }
 
-// Service contains the values that the builders of all services read, derived once. A service sets its specifics between
-// Derive and Render.
+// Service is the input of the builders of all services: the values of an instance, the additions of its service, and the
+// rendered files.
 type Service struct {
 	*Base
-
-	// Options are the options of this service; they override the common ones.
-	Options oslo.Config
-	// ExtraFiles are added to the common files.
-	ExtraFiles []ExtraFile
-	// Content contains further objects that pods read, in addition to the ConfigMap.
-	Content compose.Stage
-	// Volumes are mounted by all pods of the service, ConfigVolumes by all pods that read the configuration.
-	Volumes, ConfigVolumes []Volume
-	// Mounts and Env are added to the pods of the API only.
-	Mounts []Volume
-	Env    []corev1.EnvVar
-	// Accounts are generated credentials, in addition to the database account.
-	Accounts []Account
-	// IngressFrom are namespaces with access to the API, in addition to its own and the namespaces of the exposure.
-	IngressFrom []string
-	// DatabasePods and QueuePods are the labels of the server pods if the service has its own database or queue; egress is
-	// then limited to these pods. Nil: the server is shared and restricts its own ingress.
-	DatabasePods, QueuePods map[string]string
-	// Egress lists destinations of all pods, in addition to the database, the cache and Keystone. APIEgress applies to the
-	// pods of the API only.
-	Egress, APIEgress []workload.Flow
-	// Annotations of the API's pods record the inputs with which they started.
-	Annotations map[string]string
-	// Rules are policy rules of the service. A tenant's rule with the same name takes precedence.
-	Rules map[string]string
-	// Processes run in addition to the API.
-	Processes []Process
-	// Entries are catalog entries in addition to the API's.
-	Entries []Entry
-	// Logins are option groups with which the service logs in to Keystone, in addition to the group that validates tokens
-	// of requests.
-	Logins []string
-	// Credential is the Secret with another service's application credential, used by this service to log in. Empty: it has
-	// its own.
-	Credential string
-	// CredentialConsumers are workloads of other services that log in with the credential of this service.
-	CredentialConsumers []openstackv1.Consumer
-	// Grantees are users of other services with access to the databases.
-	Grantees []Grantee
-	// Vhosts are virtual hosts of other services, on any queue, that the queue user may also use.
-	Vhosts []c5c3v1.QueuePermission
-	// JobEnv and JobVolumes are added to the pods of Jobs. JobEnv replaces variables of the same name.
-	JobEnv     []corev1.EnvVar
-	JobVolumes []Volume
-	// Claims are the volume claims of each pod of a stateful API.
-	Claims []workload.Claim
-	// ExtraAlerts are added to the common alerts.
-	ExtraAlerts []monitoring.Alert
-	// Jobs are the name prefixes of the service's Jobs.
-	Jobs []string
-	// External is true if the service runs outside of this control plane.
-	External bool
-
 	// Files and SchemaFiles are the configuration for the effective and for the target release. They differ only during an
 	// upgrade.
 	Files, SchemaFiles Files
+
+	extension Extension
 }
 
 // Derive returns the Base of an instance. It returns an error if the spec is invalid.
 func (d *Definition) Derive(in Input) (*Base, error) {
 	b := &Base{
 		Definition: d, Name: in.Meta.Name, Namespace: in.Meta.Namespace, Generation: in.Meta.Generation,
-		Spec: in.Spec, Previous: in.Previous, CAConfigMap: in.CAConfigMap, workers: in.Spec.UWSGI.Processes,
+		Spec: in.Spec, Previous: in.Previous, CAConfigMap: in.CAConfigMap, External: in.External,
+		workers: in.Spec.UWSGI.Processes,
 	}
 	b.Spec.SetDefaults()
 	if err := b.releases(in.Observed); err != nil {
@@ -248,7 +197,7 @@ func (s *Service) consumers(which func(Process) bool) []openstackv1.Consumer {
 	if s.Module != "" {
 		out = append(out, openstackv1.Consumer{Kind: s.kind(), Name: common.ObjectName(s.Workload.Name)})
 	}
-	for _, p := range s.Processes {
+	for _, p := range s.extension.Processes {
 		if which(p) {
 			out = append(out, openstackv1.Consumer{Kind: kindOf(p.Stateful), Name: common.ObjectName(s.Sub(p.Name))})
 		}

@@ -24,8 +24,10 @@ const (
 	credentialSecret = "application_credential_secret"
 )
 
-func (b *Base) userSecret() string       { return b.Sub("user") }
-func (s *Service) credentialSecret() string { return cmp.Or(s.Credential, s.Sub("credential")) }
+func (b *Base) userSecret() string { return b.Sub("user") }
+func (s *Service) credentialSecret() string {
+	return cmp.Or(s.extension.Keystone.Credential, s.Sub("credential"))
+}
 
 // registered reports whether the service has its own user and a catalog entry.
 func (b *Base) registered() bool { return b.CatalogType != "" && b.Spec.Identity != nil }
@@ -73,7 +75,7 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 		})
 	}
 	credential := s.ApplicationCredential(s.credentialSecret(), s.userName(), s.Cloud(), s.Spec.Identity.CredentialRotation,
-		consumersOf(slices.Concat(s.loggedIn(), s.CredentialConsumers))...)
+		consumersOf(slices.Concat(s.loggedIn(), s.extension.Keystone.Consumers))...)
 	credential.Spec.Roles = roles
 	return []compose.Stage{
 		{{Name: "user", Object: user}, {Name: "clouds", Object: clouds}},
