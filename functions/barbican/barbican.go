@@ -69,27 +69,32 @@ const (
 	worker         = "worker"
 )
 
-// pods are the dependencies of each process.
+// pods are the dependencies of the API and of each process.
 var pods = []string{keysComponent, vaultComponent, "schema", "certificate", "identity", "queue"}
 
-// graph lists the components of a Barbican in addition to the common ones. It is added to the catalog when it can generate keys.
+// graph lists the components of a Barbican and their dependencies. It is added to the catalog when it can generate keys.
 // Workers are updated first: they support requests of APIs of the previous release.
-var graph = service.Graph(
-	&definition,
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{Name: keysComponent, Needs: []string{"companion-access"},
-			Build: keys}, Before: "config", NeededBy: "api",
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.DatabaseAccount[*model]("credentials"),
+	service.QueueAccount[*model]("companion-access"),
+	service.User[*model]("companion-access", "credentials"),
+	{Name: keysComponent, Needs: []string{"companion-access"}, Build: keys},
+	{
+		Name: vaultComponent, Needs: []string{"companion-access"}, Build: vault,
+		Enabled: func(m *model) bool { return m.spec.Vault != nil },
 	},
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{
-			Name: vaultComponent, Needs: []string{"companion-access"}, Build: vault,
-			Enabled: func(m *model) bool { return m.spec.Vault != nil },
-		},
-		Before: "config", NeededBy: "api",
-	},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](worker, pods), Before: "api", NeededBy: "catalog", RolloutBefore: "api"},
-	service.Archival(archive),
-)
+	service.Config[*model]("companion-access", "credentials"),
+	service.DatabaseSchema[*model]("database", "config"),
+	service.Daemon[*model](worker, pods),
+	service.API[*model](pods, worker),
+	service.Exposure[*model]("certificate"),
+	service.Catalog[*model](worker, "api"),
+	service.Archival(archive, "api"),
+	service.Alerts[*model](),
+})
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {

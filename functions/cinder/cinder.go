@@ -93,34 +93,36 @@ const (
 	typesComponent   = "volume-types"
 )
 
-// graph lists the components of a Cinder in addition to the common ones, and their dependencies. It is added to the catalog when
+// graph lists the components of a Cinder and their dependencies. It is added to the catalog when
 // volumes can be created.
 //
 // New versions are rolled out from the scheduler to the API, which calls all others. No supported release changes versions of RPC calls or
 // objects, so that no process needs a second restart (cinder.volume.rpcapi, cinder.objects.base).
 // https://docs.openstack.org/cinder/latest/admin/upgrades.html#upgrade-procedure
-var graph = service.Graph(
-	&definition,
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](scheduler, pods), Before: "api", NeededBy: "catalog"},
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{Name: storageComponent, Needs: []string{"companion-access"}, Build: storage}, Before: scheduler,
-	},
-	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](volumes, storageRolloutOrder, scheduler), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
-	},
-	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](backup, storageRolloutOrder, volumes), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
-	},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: typesComponent, Needs: []string{"api", "catalog"}, Build: volumeTypes,
-	}},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: checkComponent, Needs: []string{"api", "catalog"}, Build: check,
-	}},
-	service.Archival(archive),
-)
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.DatabaseAccount[*model]("credentials"),
+	service.QueueAccount[*model]("companion-access"),
+	service.User[*model]("companion-access", "credentials"),
+	service.Config[*model]("companion-access", "credentials"),
+	service.DatabaseSchema[*model]("database", "config"),
+	{Name: storageComponent, Needs: []string{"companion-access"}, Build: storage},
+	service.Daemon[*model](scheduler, pods),
+	service.Daemon[*model](volumes, storageRolloutOrder, scheduler),
+	service.Daemon[*model](backup, storageRolloutOrder, volumes),
+	service.API[*model](pods, volumes, backup),
+	service.Exposure[*model]("certificate"),
+	service.Catalog[*model](scheduler, volumes, backup, "api"),
+	{Name: typesComponent, Needs: []string{"api", "catalog"}, Build: volumeTypes},
+	{Name: checkComponent, Needs: []string{"api", "catalog"}, Build: check},
+	service.Archival(archive, "api"),
+	service.Alerts[*model](),
+})
 
-// pods are the dependencies of each process, and storageRolloutOrder the dependencies of processes that store volumes or backups.
+// pods are the dependencies of the API and of each process, and storageRolloutOrder the dependencies of processes that store volumes or
+// backups.
 var (
 	pods                = []string{"schema", "certificate", "identity", "queue"}
 	storageRolloutOrder = append([]string{storageComponent}, pods...)

@@ -70,11 +70,22 @@ const (
 	storesComponent = "stores"
 )
 
-// graph lists the components of a Glance in addition to the common ones, and their dependencies.
-var graph = service.Graph(&definition, service.ExtraComponent[*model]{
-	Component: compose.Component[*model]{Name: storesComponent, Needs: []string{"companion-access"}, Build: storage},
-	Before:    "api", NeededBy: "api",
-}, service.Archival(archive))
+// graph lists the components of a Glance and their dependencies.
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.DatabaseAccount[*model]("credentials"),
+	service.User[*model]("companion-access", "credentials"),
+	service.Config[*model]("companion-access", "credentials"),
+	service.DatabaseSchema[*model]("database", "config"),
+	{Name: storesComponent, Needs: []string{"companion-access"}, Build: storage},
+	service.API[*model]([]string{"schema", "certificate", "identity", storesComponent}),
+	service.Exposure[*model]("certificate"),
+	service.Catalog[*model]("api"),
+	service.Archival(archive, "api"),
+	service.Alerts[*model](),
+})
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {

@@ -68,24 +68,29 @@ const (
 	cfn             = heatv1.CFNName
 )
 
-// pods are the dependencies of each process.
+// pods are the dependencies of the API and of each process.
 var pods = []string{"schema", "certificate", "identity", "queue"}
 
-// graph lists the components of a Heat in addition to the common ones. It is added to the catalog when all processes are ready.
+// graph lists the components of a Heat and their dependencies. It is added to the catalog when all processes are ready.
 // Engines are updated first: they support requests of APIs of the previous release.
-var graph = service.Graph(
-	&definition,
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{Name: domainComponent, Needs: []string{"companion-access", "credentials"}, Build: domain},
-		Before:    "schema",
-	},
-	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](engine, append([]string{domainComponent},
-			pods...)), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
-	},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](cfn, pods, engine), Before: "catalog", NeededBy: "catalog"},
-	service.Archival(archive),
-)
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.DatabaseAccount[*model]("credentials"),
+	service.QueueAccount[*model]("companion-access"),
+	service.User[*model]("companion-access", "credentials"),
+	service.Config[*model]("companion-access", "credentials"),
+	{Name: domainComponent, Needs: []string{"companion-access", "credentials"}, Build: domain},
+	service.DatabaseSchema[*model]("database", "config"),
+	service.Daemon[*model](engine, append([]string{domainComponent}, pods...)),
+	service.API[*model](pods, engine),
+	service.Exposure[*model]("certificate"),
+	service.Daemon[*model](cfn, pods, engine),
+	service.Catalog[*model](engine, "api", cfn),
+	service.Archival(archive, "api"),
+	service.Alerts[*model](),
+})
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {

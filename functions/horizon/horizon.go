@@ -38,7 +38,14 @@ var definition = service.Definition{
 }
 
 // graph lists the components of a service that is only a client of others.
-var graph = service.Graph[*model](&definition)
+var graph = service.Graph(compose.Graph[*model]{
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.Config[*model]("credentials"),
+	service.API[*model]([]string{"config", "certificate"}),
+	service.Exposure[*model]("certificate"),
+	service.Alerts[*model](),
+})
 
 // keySecret is the Secret, and the volume, of the key that signs sessions and forms. Losing it ends all sessions.
 const keySecret = "secret-key"

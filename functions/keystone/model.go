@@ -30,7 +30,6 @@ var definition = service.Definition{
 	HealthPath:             "/healthcheck",
 	TerminationGracePeriod: terminationGracePeriod,
 	Priority:               workload.PriorityInfrastructure,
-	ExternalComponents:     []string{"companion-access", "certificate", "clouds", "catalog-access", loginResource},
 	Databases: []service.Database{{
 		Group: "database",
 		// https://docs.openstack.org/keystone/latest/admin/upgrading.html, https://docs.openstack.org/keystone/latest/cli/index.html
@@ -76,7 +75,7 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Spec: identity.Spec(&m.spec), Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Check:       func(r release.Release) error { return identity.Check("spec", r, &m.spec) },
-		CAConfigMap: caConfigMap, External: m.spec.External != nil,
+		CAConfigMap: caConfigMap,
 	})
 	if err != nil {
 		return nil, err
@@ -84,7 +83,7 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	if check, ok := in.Observed.Get(loginResource); ok {
 		m.live = live(check)
 	}
-	if m.External {
+	if m.spec.External != nil {
 		return m, nil // It has neither pods nor files.
 	}
 	x, err := m.extension(in.Observed)
@@ -146,7 +145,7 @@ func (m *model) adminCloud() common.CloudCredentialsReference { return keystonev
 func status(m *model, plan compose.Plan) any {
 	s := keystonev1.KeystoneStatus{ServiceStatus: m.Status(plan)}
 	s.Live = m.live
-	if m.External {
+	if m.spec.External != nil {
 		s.Release = string(m.TargetRelease) // It does not depend on a release.
 		return s
 	}

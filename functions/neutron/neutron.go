@@ -70,25 +70,30 @@ const (
 	periodic             = "periodic"
 )
 
-// graph lists the components of a Neutron in addition to the common ones. It is added to the catalog when OVN is synchronized, or
+// graph lists the components of a Neutron and their dependencies. It is added to the catalog when OVN is synchronized, or
 // agents are served.
-var graph = service.Graph(
-	&definition,
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{Name: certificateComponent, Build: clientCertificate, Enabled: (*model).certified},
-		Before:    "schema", NeededBy: "schema",
-	},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: "jobs", Build: jobs, Enabled: (*model).hasOVN},
-		Before: "schema"},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](maintenance, pods, "api"), Before: "catalog", NeededBy: "catalog"},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](rpc, pods, "api"), Before: "catalog", NeededBy: "catalog"},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](periodic, pods, "api"), Before: "catalog", NeededBy: "catalog"},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: syncComponent, Needs: []string{"catalog"}, Enabled: (*model).syncRequested, Build: sync,
-	}},
-)
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.DatabaseAccount[*model]("credentials"),
+	service.QueueAccount[*model]("companion-access"),
+	service.User[*model]("companion-access", "credentials"),
+	service.Config[*model]("companion-access", "credentials"),
+	{Name: certificateComponent, Build: clientCertificate, Enabled: (*model).certified},
+	{Name: "jobs", Build: jobs, Enabled: (*model).hasOVN},
+	service.DatabaseSchema[*model]("database", "config", certificateComponent),
+	service.API[*model](pods),
+	service.Exposure[*model]("certificate"),
+	service.Daemon[*model](maintenance, pods, "api"),
+	service.Daemon[*model](rpc, pods, "api"),
+	service.Daemon[*model](periodic, pods, "api"),
+	service.Catalog[*model]("api", maintenance, rpc, periodic),
+	{Name: syncComponent, Needs: []string{"catalog"}, Enabled: (*model).syncRequested, Build: sync},
+	service.Alerts[*model](),
+})
 
-// pods are the dependencies of each worker.
+// pods are the dependencies of the API and of each worker.
 var pods = []string{"schema", "certificate", "identity", "queue"}
 
 // model is the input of all builders. derive computes it once per call.

@@ -75,44 +75,38 @@ const (
 	computeCatalogComponent = "flavors-and-aggregates"
 )
 
-// pods are the dependencies of each process.
+// pods are the dependencies of the API and of each process.
 var pods = []string{"schema", "certificate", "identity", "queue", cellsComponent}
 
-// graph lists the components of a Nova in addition to the common ones, and their dependencies. Processes read the cells at startup
+// graph lists the components of a Nova and their dependencies. Processes read the cells at startup
 // only, so the cells come first.
 //
 // It is added to the catalog when all of its processes are ready. New versions are rolled out from the cells up: conductors access the
 // database for all others, and support clients of the previous release.
 // https://docs.openstack.org/nova/latest/admin/upgrades.html
-var graph = service.Graph(
-	&definition,
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: "jobs", Build: jobs}, Before: "schema"},
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{Name: cell0Component, Needs: []string{"schema"}, Build: cell0}, Before: "api",
-	},
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{
-			Name: cellsComponent, Needs: []string{cell0Component}, RolloutAfter: []string{"schema"}, Build: cells,
-		},
-		Before: "api", NeededBy: "api",
-	},
-	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](conductor, pods, cellsComponent), Before: "api", NeededBy: "catalog",
-	},
-	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](scheduler, pods, conductor), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
-	},
-	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](metadata, pods, scheduler), Before: "catalog", NeededBy: "catalog",
-	},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: "services", Needs: []string{"api", conductor, scheduler, "catalog"}, Build: services,
-	}},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: computeCatalogComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).hasComputeCatalog, Build: computeCatalog,
-	}},
-	service.Archival(archive),
-)
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.DatabaseAccount[*model]("credentials"),
+	service.QueueAccount[*model]("companion-access"),
+	service.User[*model]("companion-access", "credentials"),
+	service.Config[*model]("companion-access", "credentials"),
+	{Name: "jobs", Build: jobs},
+	service.DatabaseSchema[*model]("database", "config", "identity"), // The upgrade check logs in.
+	{Name: cell0Component, Needs: []string{"schema"}, Build: cell0},
+	{Name: cellsComponent, Needs: []string{cell0Component}, RolloutAfter: []string{"schema"}, Build: cells},
+	service.Daemon[*model](conductor, pods, cellsComponent),
+	service.Daemon[*model](scheduler, pods, conductor),
+	service.API[*model](pods, scheduler),
+	service.Exposure[*model]("certificate"),
+	service.Daemon[*model](metadata, pods, scheduler),
+	service.Catalog[*model](conductor, scheduler, "api", metadata),
+	{Name: "services", Needs: []string{"api", conductor, scheduler, "catalog"}, Build: services},
+	{Name: computeCatalogComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).hasComputeCatalog, Build: computeCatalog},
+	service.Archival(archive, "api"),
+	service.Alerts[*model](),
+})
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {

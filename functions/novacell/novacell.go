@@ -53,31 +53,32 @@ var pods = []string{"schema", "certificate", "queue"}
 
 // graph lists the components of a cell and their dependencies. Other pods follow the conductor, which also serves hypervisors of the
 // previous release.
-var graph = service.Graph(
-	definition(""),
-	service.ExtraComponent[*model]{Before: "database", NeededBy: "database", Component: compose.Component[*model]{
-		Name: databaseComponent, Build: databaseServer, Enabled: func(m *model) bool { return m.databaseServer() != nil },
-	}},
-	service.ExtraComponent[*model]{Before: "database", Component: compose.Component[*model]{
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	{Name: databaseComponent, Build: databaseServer, Enabled: func(m *model) bool { return m.databaseServer() != nil }},
+	{
 		Name: backupComponent, Needs: []string{databaseComponent}, Build: databaseBackup,
 		Enabled: func(m *model) bool { return m.databaseServer() != nil && m.databaseServer().Backup != nil },
-	}},
-	service.ExtraComponent[*model]{Before: "queue", NeededBy: "queue", Component: compose.Component[*model]{
-		Name: queueComponent, Build: queueServer, Enabled: func(m *model) bool { return m.queueServer() != nil },
-	}},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
+	},
+	service.DatabaseAccount[*model]("credentials", databaseComponent),
+	{Name: queueComponent, Build: queueServer, Enabled: func(m *model) bool { return m.queueServer() != nil }},
+	service.QueueAccount[*model]("companion-access", queueComponent),
+	service.Config[*model]("companion-access", "credentials"),
+	service.DatabaseSchema[*model]("database", "config"),
+	{
 		Name: monitoringComponent, Follows: []string{databaseComponent, queueComponent}, Build: serverMonitoring,
 		Enabled: func(m *model) bool { return m.Monitored() && m.spec.Infrastructure != nil },
-	}},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](conductor, pods)},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](metadata, pods, conductor)},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](vnc.name, pods, conductor)},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](spice.name, pods, conductor)},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](serial.name, pods, conductor)},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: mapping, Needs: []string{"schema", "queue"}, Build: cellMappingStage,
-	}},
-)
+	},
+	service.Daemon[*model](conductor, pods),
+	service.Daemon[*model](metadata, pods, conductor),
+	service.Daemon[*model](vnc.name, pods, conductor),
+	service.Daemon[*model](spice.name, pods, conductor),
+	service.Daemon[*model](serial.name, pods, conductor),
+	{Name: mapping, Needs: []string{"schema", "queue"}, Build: cellMappingStage},
+	service.Alerts[*model](),
+})
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {

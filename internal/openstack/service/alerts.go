@@ -8,9 +8,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 )
 
-// Alerts builds the alerts of a service. They use metrics of kube-state-metrics
+// buildAlerts builds the alerts of a service. They use metrics of kube-state-metrics
 // (https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics), because the OpenStack APIs export none.
-func Alerts[M Instance](m M) ([]compose.Stage, error) {
+func buildAlerts[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	in := s.inNamespace()
 	var alerts []monitoring.Alert

@@ -17,8 +17,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 )
 
-// API builds the API: its workload, Service, disruption budget and network policy.
-func API[M Instance](m M) ([]compose.Stage, error) {
+// buildAPI builds the API: its workload, Service, disruption budget and network policy.
+func buildAPI[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	outbound, err := s.Outbound()
 	if err != nil {

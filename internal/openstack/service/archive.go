@@ -21,9 +21,9 @@ type Archive struct {
 }
 
 // Archival returns the component that runs the Jobs of an Archive on its schedule.
-func Archival[M Instance](archive func(M) (Archive, error)) ExtraComponent[M] {
-	return ExtraComponent[M]{Component: compose.Component[M]{
-		Name: ArchiveJob, Needs: []string{"api"},
+func Archival[M Instance](archive func(M) (Archive, error), needs ...string) compose.Component[M] {
+	return compose.Component[M]{
+		Name: ArchiveJob, Needs: needs,
 		Build: func(m M) ([]compose.Stage, error) {
 			a, err := archive(m)
 			if err != nil {
@@ -36,5 +36,5 @@ func Archival[M Instance](archive func(M) (Archive, error)) ExtraComponent[M] {
 			w := s.Workload.With(s.Sub(ArchiveJob), ArchiveJob)
 			return SingleObjectComponent(ArchiveJob, w.CronJob(pod, string(a.Schedule), a.Suspend)), nil
 		},
-	}}
+	}
 }

@@ -19,9 +19,9 @@ type Entry struct {
 	Endpoints common.Endpoints
 }
 
-// Catalog builds the catalog entry of the service in Keystone: its type, endpoints and region. The entry is deleted
+// buildCatalog builds the catalog entry of the service in Keystone: its type, endpoints and region. The entry is deleted
 // together with its objects, so that clients are not directed to a disabled service. K-ORC adopts existing entries.
-func Catalog[M Instance](m M) ([]compose.Stage, error) {
+func buildCatalog[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	own := s.Spec.Endpoints
 	own.Public += common.URL(s.CatalogPath)

@@ -116,9 +116,9 @@ func HashOf[V ~string](data map[string]V) string {
 // Hash returns a hash of texts, for a name or an annotation that changes with them.
 func Hash(parts ...string) string { return names.Hash(hashDigits, parts...) }
 
-// Config builds the ConfigMaps for the pods of the effective and of the target release, and the content of the
+// buildConfig builds the ConfigMaps for the pods of the effective and of the target release, and the content of the
 // extension.
-func Config[M Instance](m M) ([]compose.Stage, error) {
+func buildConfig[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	var stage compose.Stage
 	for _, f := range []Files{s.Files, s.SchemaFiles} {

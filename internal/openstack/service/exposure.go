@@ -8,12 +8,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/capacity"
 )
 
-// Exposure exposes the API outside of the cluster.
+// buildExposure exposes the API outside of the cluster.
 //
 // A Gateway verifies the API's certificate with its CA. The CA is in a Secret, which a function cannot read, and Gateways
 // require a ConfigMap. All certificates of a control plane have the same CA, so Keystone's ConfigMap is used: Keystone
 // publishes the CA that the companion has read, and the spec contains the name.
-func Exposure[M Instance](m M) ([]compose.Stage, error) {
+func buildExposure[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	e := *s.Spec.Exposure
 	b := exposure.Backend{

@@ -74,11 +74,26 @@ func derived(t *testing.T, spec string) (*Service, error) {
 	return &s, err
 }
 
+// exampleGraph has the components that the example requires.
+var exampleGraph = Graph(compose.Graph[*Service]{
+	CompanionAccess[*Service](),
+	Credentials[*Service](),
+	Certificate[*Service](),
+	DatabaseAccount[*Service]("credentials"),
+	User[*Service]("companion-access", "credentials"),
+	Config[*Service]("companion-access", "credentials"),
+	DatabaseSchema[*Service]("database", "config"),
+	API[*Service]([]string{"schema", "certificate", "identity"}),
+	Exposure[*Service]("certificate"),
+	Catalog[*Service]("api"),
+	Alerts[*Service](),
+})
+
 // built returns the objects of all components of a service, by resource name.
 func built(t *testing.T, s *Service) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
-	for _, c := range Graph[*Service](&example) {
+	for _, c := range exampleGraph {
 		if c.Enabled != nil && !c.Enabled(s) {
 			continue
 		}
@@ -468,7 +483,7 @@ func TestClient(t *testing.T) {
 	if diff := cmp.Diff([]string{workload.HealthFile, "settings", UWSGIFile}, slices.Sorted(maps.Keys(s.Files.Data))); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	credentials, err := Credentials(s)
+	credentials, err := buildCredentials(s)
 	if err != nil {
 		t.Fatal(err)
 	}

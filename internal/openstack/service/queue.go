@@ -76,10 +76,10 @@ func (b *Base) processName(process string) corev1.EnvVar {
 	return corev1.EnvVar{Name: oslo.MustEnvName("oslo_messaging_rabbit", "processname"), Value: b.Sub(process)}
 }
 
-// QueueAccount builds the virtual host on the message queue and its user, which is replaced regularly. Messages are data
+// buildQueueAccount builds the virtual host on the message queue and its user, which is replaced regularly. Messages are data
 // while their receiving pods are stopped, so the virtual host is retained. The user is not data, but it is retained as
 // well: external clients that are connected continue to use it until the service is created again.
-func QueueAccount[M Instance](m M) ([]compose.Stage, error) {
+func buildQueueAccount[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	retained := s.Spec.DeletionPolicy != common.DeletionPolicyDelete
 	q := s.Spec.Queue

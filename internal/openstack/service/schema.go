@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/revision"
 )
 
-// DatabaseSchema builds the DatabaseSyncs that bring the databases to the target release.
-func DatabaseSchema[M Instance](m M) ([]compose.Stage, error) {
+// buildDatabaseSchema builds the DatabaseSyncs that bring the databases to the target release.
+func buildDatabaseSchema[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	var stage compose.Stage
 	for i, d := range s.Databases {

@@ -27,9 +27,9 @@ type Account struct {
 	Labels object.Map
 }
 
-// Credentials builds the passwords of the database account, of the service's user in Keystone and of the service's own
+// buildCredentials builds the passwords of the database account, of the service's user in Keystone and of the service's own
 // accounts, if it has them. They share one generator, which creates a new password each time.
-func Credentials[M Instance](m M) ([]compose.Stage, error) {
+func buildCredentials[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	var accounts []Account
 	if len(s.Databases) > 0 {
@@ -61,8 +61,8 @@ func Credentials[M Instance](m M) ([]compose.Stage, error) {
 // defaultClusterDomain is the DNS domain of a cluster if the spec sets none.
 const defaultClusterDomain = "cluster.local"
 
-// Certificate builds the server certificate of all pods that serve HTTPS, or nothing if no pod does.
-func Certificate[M Instance](m M) ([]compose.Stage, error) {
+// buildCertificate builds the server certificate of all pods that serve HTTPS, or nothing if no pod does.
+func buildCertificate[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	if !s.served() {
 		return nil, nil
@@ -85,10 +85,10 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 	return SingleObjectComponent(CertificateResource, certificate.Server(s.Meta(s.Sub(serverTLS)), s.Spec.IssuerRef, names...)), nil
 }
 
-// DatabaseAccount builds the databases and their account on the shared server. The operator retries a grant whose user does
+// buildDatabaseAccount builds the databases and their account on the shared server. The operator retries a grant whose user does
 // not exist yet within moments, so grants do not need a stage of their own
 // (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go).
-func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
+func buildDatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	db := &s.Spec.Database
 	own := mariadb.Account{

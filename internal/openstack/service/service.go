@@ -1,5 +1,5 @@
 // Package service contains the parts that all OpenStack services share: the static description of a service (Definition),
-// the values derived for one instance (Base), and the builders of its objects, as components of a common graph (Graph).
+// the values derived for one instance (Base), and the builders of its objects, as components of a graph (Graph).
 //
 // The function of a service embeds a Service in its model. It sets Base, from Derive, and then Service, from Base.With, with
 // its additions (Extension) as data. It does not repeat code that a third service would also need.
@@ -46,8 +46,6 @@ type Input struct {
 	// CAConfigMap is the ConfigMap with the CA of the API's certificate, for a service that publishes the CA itself. Empty: the
 	// ConfigMap of the spec's identity, if it sets one.
 	CAConfigMap string
-	// External is true if the service runs outside of this control plane.
-	External bool
 }
 
 // Base contains the values of one instance that follow from its definition, its spec and the observed state. A service reads
@@ -71,8 +69,6 @@ type Base struct {
 	Server workload.UWSGI
 	// CAConfigMap is the ConfigMap with the CA of the API's certificate, for a Gateway. Empty: it does not exist yet.
 	CAConfigMap string
-	// External is true if the service runs outside of this control plane.
-	External bool
 	// Quiesced is true while a schema step runs that requires all pods using the databases to be stopped.
 	Quiesced bool
 
@@ -102,8 +98,7 @@ type Service struct {
 func (d *Definition) Derive(in Input) (*Base, error) {
 	b := &Base{
 		Definition: d, Name: in.Meta.Name, Namespace: in.Meta.Namespace, Generation: in.Meta.Generation,
-		Spec: in.Spec, Previous: in.Previous, CAConfigMap: in.CAConfigMap, External: in.External,
-		workers: in.Spec.UWSGI.Processes,
+		Spec: in.Spec, Previous: in.Previous, CAConfigMap: in.CAConfigMap, workers: in.Spec.UWSGI.Processes,
 	}
 	b.Spec.SetDefaults()
 	if err := b.releases(in.Observed); err != nil {

@@ -40,13 +40,13 @@ func (b *Base) Cloud() common.CloudCredentialsReference {
 // userName returns the name of the service's user in Keystone.
 func (b *Base) userName() string { return b.Spec.Identity.NameOf(b.App) }
 
-// User builds the service's user in Keystone with its roles, and the application credential with which pods log in. The
+// buildUser builds the service's user in Keystone with its roles, and the application credential with which pods log in. The
 // credential gets the roles of the user and is created after the user has them.
 //
 // The user is deleted from Keystone together with its object, and all its credentials with it. A service that is created
 // again gets a new user with the same password: K-ORC adopts an existing user, but does not set its password. Its role
 // assignments then have nothing to remove. A user with a stable ID is kept as long as the data.
-func User[M Instance](m M) ([]compose.Stage, error) {
+func buildUser[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	cloud := korc.Credentials(s.Spec.Identity.KORCCloudRef)
 	own := cloud.Owned
