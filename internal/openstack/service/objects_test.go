@@ -552,3 +552,58 @@ func TestTimeouts(t *testing.T) {
 		}
 	}
 }
+
+// TestJobResources tests that Jobs have the resources of the API, unless the service sets others.
+func TestJobResources(t *testing.T) {
+	s, err := derived(t, `{resources: {limits: {memory: 3Gi}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := workload.Resources("50m", "128Mi", "256Mi")
+	other, err := s.With(Extension{Jobs: Jobs{Resources: own}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		s    *Service
+		want *common.Resources
+	}{
+		"API": {s, s.Workload.Resources}, "own": {&other, own},
+	} {
+		for _, w := range []workload.Workload{tc.s.JobWorkload(), tc.s.CheckWorkload()} {
+			if w.Resources != tc.want {
+				t.Errorf("%s: a Job of %s has the resources %v, want %v", name, w.Component, w.Resources, tc.want)
+			}
+		}
+	}
+}
+
+// TestWith tests that options of the tenant that are not valid in the release that runs are an error, and that files are
+// rendered for that release and for the release of the upgrade.
+func TestWith(t *testing.T) {
+	s, err := derived(t, "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.SchemaFiles.Name != s.Files.Name {
+		t.Errorf("without an upgrade, the files are %s and %s", s.Files.Name, s.SchemaFiles.Name)
+	}
+	upgraded := *s.Base
+	upgraded.Effective = "2025.1"
+	x := Extension{Config: Configuration{Options: oslo.Config{"DEFAULT": {"debug": true}}}}
+	both, err := upgraded.With(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for release, text := range map[string]string{"2025.1": both.Files.Data["placement.conf"], "2025.2": both.SchemaFiles.Data["placement.conf"]} {
+		if !strings.Contains(text, "debug = true") {
+			t.Errorf("the options of the service are missing in %s:\n%s", release, text)
+		}
+	}
+	unknown := *s.Spec.ServiceSpec
+	unknown.Config = common.Config{"DEFAULT": {"no_such_option": {Raw: []byte("1")}}}
+	upgraded.Spec.ServiceSpec = &unknown
+	if _, err := upgraded.With(x); !invalid.Is(err) {
+		t.Errorf("got %v, want an error about the option", err)
+	}
+}
