@@ -112,7 +112,10 @@ func (m *model) extension(observed observe.State) (service.Extension, error) {
 	if len(m.spec.DomainIDs) > 0 {
 		x.Pods.Annotate(map[string]string{domainsAnnotation: service.HashOf(m.spec.DomainIDs)})
 	}
-	return x, errors.Join(m.direct(&x, observed), m.addFederation(&x, observed))
+	if err := errors.Join(m.direct(&x, observed), m.addFederation(&x, observed)); err != nil {
+		return service.Extension{}, err
+	}
+	return x, nil
 }
 
 // domainsAnnotation of the API's pods records the domains that existed at their start.
