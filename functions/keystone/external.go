@@ -35,14 +35,19 @@ func (m *model) korcInterface() string {
 	return "internal"
 }
 
-// certified builds the certificate of the API. With an external Keystone, the certificate is unused: its Secret provides the control
-// plane's CA, and cert-manager issues a CA only together with a certificate and key.
-func certified(m *model) ([]compose.Stage, error) {
-	if !m.External {
-		return service.Certificate(m)
+// certificates returns the component with the certificate of the API. With an external Keystone, the certificate is unused: its Secret
+// provides the control plane's CA, and cert-manager issues a CA only together with a certificate and key.
+func certificates() component {
+	c := service.Certificate[*model]()
+	build := c.Build
+	c.Build = func(m *model) ([]compose.Stage, error) {
+		if m.spec.External == nil {
+			return build(m)
+		}
+		return service.SingleObjectComponent("authority-certificate",
+			certificate.Server(m.Meta(m.Sub(internalCASuffix)), m.spec.IssuerRef, m.Sub(internalCASuffix))), nil
 	}
-	return service.SingleObjectComponent("authority-certificate",
-		certificate.Server(m.Meta(m.Sub(internalCASuffix)), m.spec.IssuerRef, m.Sub(internalCASuffix))), nil
+	return c
 }
 
 // externalClouds builds the CA bundle with which services verify the external Keystone and each other, and the administrator's clouds.yaml.

@@ -176,3 +176,6 @@ func write(t *testing.T, file, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestRequiredComponents tests that the graph has the components and needs that the definition requires.
+func TestRequiredComponents(t *testing.T) { servicetest.CheckGraph(t, &definition, graph) }

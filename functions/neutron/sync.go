@@ -29,7 +29,7 @@ func (m *model) syncRequested() bool { return m.spec.OVN != nil && m.spec.OVN.Sy
 // neither.
 func sync(m *model) ([]compose.Stage, error) {
 	pod := m.JobPod(m.Image, m.Files, nil)
-	m.LogIn(&pod, m.Logins...)
+	m.LogIn(&pod, logins...)
 	pod.Containers[0].Env = append(pod.Containers[0].Env, m.env()...)
 	return []compose.Stage{{{
 		Name: syncResource, Ready: func(*observe.Object) ready.Result { return ready.Yes },

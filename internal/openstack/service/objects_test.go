@@ -66,20 +66,36 @@ func derived(t *testing.T, spec string) (*Service, error) {
 			t.Fatal(err)
 		}
 	}
-	s, err := example.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
+	b, err := example.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
 		ServiceSpec: &parts.ServiceSpec, Workload: &parts.Workload, UWSGI: &parts.UWSGI, Identity: &parts.Identity,
 	}})
 	if err != nil {
 		return nil, err
 	}
-	return s, s.Render()
+	s, err := b.With(Extension{})
+	return &s, err
 }
+
+// exampleGraph has the components that the example requires.
+var exampleGraph = Graph(compose.Graph[*Service]{
+	CompanionAccess[*Service](),
+	Credentials[*Service](),
+	Certificate[*Service](),
+	DatabaseAccount[*Service]("credentials"),
+	User[*Service]("companion-access", "credentials"),
+	Config[*Service]("companion-access", "credentials"),
+	DatabaseSchema[*Service]("database", "config"),
+	API[*Service]([]string{"schema", "certificate", "identity"}),
+	Exposure[*Service]("certificate"),
+	Catalog[*Service]("api"),
+	Alerts[*Service](),
+})
 
 // built returns the objects of all components of a service, by resource name.
 func built(t *testing.T, s *Service) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
-	for _, c := range Graph[*Service](&example) {
+	for _, c := range exampleGraph {
 		if c.Enabled != nil && !c.Enabled(s) {
 			continue
 		}
@@ -431,25 +447,28 @@ func TestClient(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(exampleSpec), &parts); err != nil {
 		t.Fatal(err)
 	}
-	s, err := d.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
+	b, err := d.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
 		ServiceSpec: &common.ServiceSpec{ServiceBase: parts.ServiceBase}, Workload: &common.Workload{}, UWSGI: &common.UWSGI{},
 		Identity: &common.Identity{KeystoneReference: parts.Identity},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Accounts = []Account{{Resource: "key", Secret: "one-key", User: "key"}}
-	s.ExtraFiles = []ExtraFile{{Name: "settings", Text: "a = 1\n"}}
-	if err := s.Render(); err != nil {
+	rendered, err := b.With(Extension{
+		Config: Configuration{Files: []ExtraFile{{Name: "settings", Text: "a = 1\n"}}},
+		Access: Access{Accounts: []Account{{Resource: "key", Secret: "one-key", User: "key"}}},
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
+	s := &rendered
 	if s.Effective != s.TargetRelease || s.TargetRelease == "" {
 		t.Errorf("it waits: %q runs, and %q is wanted", s.Effective, s.TargetRelease)
 	}
 	if diff := cmp.Diff([]string{workload.HealthFile, "settings", UWSGIFile}, slices.Sorted(maps.Keys(s.Files.Data))); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	credentials, err := Credentials(s)
+	credentials, err := buildCredentials(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -516,5 +535,60 @@ func TestTimeouts(t *testing.T) {
 		if diff := cmp.Diff(health, s.Server.Health); diff != "" {
 			t.Errorf("%s: %s health endpoint (-want +got):\n%s", name, tc.reason, diff)
 		}
+	}
+}
+
+// TestJobResources tests that Jobs have the resources of the API, unless the service sets others.
+func TestJobResources(t *testing.T) {
+	s, err := derived(t, `{resources: {limits: {memory: 3Gi}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := workload.Resources("50m", "128Mi", "256Mi")
+	other, err := s.With(Extension{Jobs: Jobs{Resources: own}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		s    *Service
+		want *common.Resources
+	}{
+		"API": {s, s.Workload.Resources}, "own": {&other, own},
+	} {
+		for _, w := range []workload.Workload{tc.s.JobWorkload(), tc.s.CheckWorkload()} {
+			if w.Resources != tc.want {
+				t.Errorf("%s: a Job of %s has the resources %v, want %v", name, w.Component, w.Resources, tc.want)
+			}
+		}
+	}
+}
+
+// TestWith tests that options of the tenant that are not valid in the release that runs are an error, and that files are
+// rendered for that release and for the release of the upgrade.
+func TestWith(t *testing.T) {
+	s, err := derived(t, "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.SchemaFiles.Name != s.Files.Name {
+		t.Errorf("without an upgrade, the files are %s and %s", s.Files.Name, s.SchemaFiles.Name)
+	}
+	upgraded := *s.Base
+	upgraded.Effective = "2025.1"
+	x := Extension{Config: Configuration{Options: oslo.Config{"DEFAULT": {"debug": true}}}}
+	both, err := upgraded.With(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for release, text := range map[string]string{"2025.1": both.Files.Data["placement.conf"], "2025.2": both.SchemaFiles.Data["placement.conf"]} {
+		if !strings.Contains(text, "debug = true") {
+			t.Errorf("the options of the service are missing in %s:\n%s", release, text)
+		}
+	}
+	unknown := *s.Spec.ServiceSpec
+	unknown.Config = common.Config{"DEFAULT": {"no_such_option": {Raw: []byte("1")}}}
+	upgraded.Spec.ServiceSpec = &unknown
+	if _, err := upgraded.With(x); !invalid.Is(err) {
+		t.Errorf("got %v, want an error about the option", err)
 	}
 }
