@@ -99,7 +99,7 @@ Edit by hand, in this order:
   apis/controlplane/v1alpha1/types.go           the field of the section in Services
   internal/kindregistry/kindregistry.go         one row
   functions/kinds/kinds.go                      one line
-  functions/controlplane/services.go            one line, in the order of upgrades
+  functions/controlplane/table.go               one line, in the order of upgrades
   hack/registry/services.toml                   modules with options; then make registry
   internal/openstack/override/tables.go         one row
   internal/openstack/release/release.go         a version for every release
