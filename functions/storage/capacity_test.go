@@ -42,6 +42,8 @@ func TestCapacityLimit(t *testing.T) {
 			wantError(t, tc.reason, of(tc.accepted), "", "")
 		})
 	}
+	wantError(t, "It cannot be compared.", newCluster("{"+nodes("1Ti")+", targetCapacity: 10TB}", open).Run(func(simulate.Step) {}),
+		"spec.targetCapacity", `"10TB" is not a quantity; set one such as 10Gi`)
 	for name, spec := range map[string]string{
 		"SizeUnknown":  `nodes: [{name: a, devices: [{name: sda, size: 1Ti}]}, {name: b, devices: [{name: sda}]}, {name: c, devices: [{name: sda}]}]`,
 		"ClassUnknown": `nodes: [{name: a, devices: [{name: sda, size: 1Ti}, {name: sdb, size: 1Ti}, {name: sdc, size: 1Ti}]}], failureDomain: osd, deviceClass: hdd`,

@@ -23,6 +23,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
 // Claim is a claim of a control plane. It does not change after Read.
@@ -71,6 +72,9 @@ func Read(in function.Input[controlplanev1.ControlPlaneCluster]) (*Claim, error)
 		Neighbours: neighboursOf(p.Network),
 	}
 	if c.Instance, err = instanceOf(base, in.XR.Status, in.Observed); err != nil {
+		return nil, err
+	}
+	if err := syntax.CheckSizes("spec", &c.Spec); err != nil {
 		return nil, err
 	}
 	c.Spec.Size = cmp.Or(c.Spec.Size, controlplanev1.SizeSmall)
