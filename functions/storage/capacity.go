@@ -187,11 +187,11 @@ func (m *model) capacityCondition() ready.Result {
 		return ready.Wait("NearFull", "%d %% of %s are used; Ceph warns at %d %%, and rejects writes at %d %%: add devices, or remove data",
 			percent, amount(total), nearFull, full)
 	case target > capacityLimit:
-		return ready.Wait("TooSmall", "devices of %s hold %s of data in %d copies before Ceph calls them nearly full (%d %%), and "+
+		return ready.Wait("CapacityInsufficient", "devices of %s hold %s of data in %d copies before Ceph calls them nearly full (%d %%), and "+
 			"targetCapacity is %s: add devices, or lower targetCapacity", amount(total), amount(capacityLimit), m.spec.ReplicationFactor, nearFull,
 			m.spec.TargetCapacity)
 	}
-	return ready.Result{Ready: true, Reason: "Enough", Message: fmt.Sprintf("%d %% of %s are used", percent, amount(total))}
+	return ready.Result{Ready: true, Reason: "CapacitySufficient", Message: fmt.Sprintf("%d %% of %s are used", percent, amount(total))}
 }
 
 // Values of Ceph's health.

@@ -187,7 +187,7 @@ func testAttachable(t *testing.T, d *disks) {
 		if err := d.cloud.Follow(); err != nil {
 			t.Fatal(err)
 		}
-		if output := d.cloud.Pool().ConditionMessage("VolumesAttachable"); output != "STATUS_CONDITION_TRUE AllBackends" {
+		if output := d.cloud.Pool().ConditionMessage("VolumesAttachable"); output != "STATUS_CONDITION_TRUE AllBackendsConfigured" {
 			return fmt.Errorf("it reports %q", output)
 		}
 		return nil
