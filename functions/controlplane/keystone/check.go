@@ -10,9 +10,10 @@ import (
 
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -26,8 +27,10 @@ func (x model) Check(r release.Release) error {
 	}
 	spec := specOf(m, s)
 	spec.Image, spec.Overrides = s.Basics.Image, s.Basics.Overrides
-	identity.SetDefaults(&spec)
-	return errors.Join(identity.Check(s.FieldPath(""), r, &spec), checkIdentityNames(m, s), checkLogin(m, s))
+	k := keystonev1.Keystone{Spec: spec}
+	function.SetDefaults(&k)
+	identity.Spec(&k.Spec).Complete()
+	return errors.Join(identity.Check(s.FieldPath(""), r, &k.Spec), checkIdentityNames(m, s), checkLogin(m, s))
 }
 
 // checkExternal returns an error for settings that cannot be applied to an external Keystone, as far as admission does not check them, and
@@ -69,13 +72,13 @@ func checkIdentityNames(m *services.Cloud, s *services.State) error {
 	return errors.Join(errs...)
 }
 
-// checkLogin returns an error for a proxy with too little memory, and for dashboards that would receive users' tokens unencrypted.
+// checkLogin returns an error for dashboards that would receive users' tokens unencrypted.
 func checkLogin(m *services.Cloud, s *services.State) error {
 	f := m.Spec.Services.Keystone.Federation
 	if f == nil {
 		return nil
 	}
-	errs := []error{minimum.CheckLimits(s.FieldPath(".federation.proxyResources"), minimum.FederationProxy, f.ProxyResources)}
+	var errs []error
 	for i, url := range f.TrustedDashboards {
 		if strings.HasPrefix(string(url), "http://") && ptr.Deref(m.TLS.Enabled, true) {
 			errs = append(errs, invalid.Field(s.FieldPath(fmt.Sprintf(".federation.trustedDashboards[%d]", i)),
