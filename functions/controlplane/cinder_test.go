@@ -138,7 +138,7 @@ func TestCompanionEgressPorts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, m.companionEgressPorts()); diff != "" {
+		if diff := cmp.Diff(want, m.companionPorts()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", spec, diff)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
@@ -85,4 +86,12 @@ func (m *model) checkResources() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// costsOf returns the costs of a service.
+func costsOf(s *services.State) []bounds.CostItem {
+	if s.ExternalURL != "" {
+		return nil
+	}
+	return append(s.Model.Pods(), s.Model.Volumes()...)
 }

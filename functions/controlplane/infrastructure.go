@@ -3,13 +3,9 @@ package controlplane
 import (
 	"slices"
 
-	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
-	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 // namespace composes the namespace with the Pod Security Standard that all pods meet.
@@ -26,7 +22,16 @@ func isUnrestricted(s *services.State) bool {
 
 // companion composes the companion with access to the services that it calls.
 func companion(m *model) ([]compose.Stage, error) {
-	return m.ComposeCompanion(m.companionEgressPorts(), m.visited())
+	return m.ComposeCompanion(m.companionPorts(), m.visited())
+}
+
+// companionPorts returns the ports of the services that the companion calls in addition to the identity service.
+func (m *model) companionPorts() []int32 {
+	var out []int32
+	for _, s := range m.Services {
+		out = append(out, s.CompanionPorts...)
+	}
+	return out
 }
 
 // pools composes the access of services to pools of StorageClusters.
@@ -60,13 +65,10 @@ func database(m *model) ([]compose.Stage, error) {
 	return m.ComposeDatabase(open)
 }
 
-// requires selects the claims of the StorageClusters that services reference, and then the composite resources of these claims.
-func requires(in function.Input[controlplanev1.ControlPlaneCluster]) map[string]wire.Selector {
-	out := map[string]wire.Selector{}
-	for _, s := range serviceTable {
-		for _, p := range s.Pools(&in.XR.Spec.Services) {
-			storagepool.Requires(in.Required, in.Claim.Namespace, p.Pool, out)
-		}
+// connectionsOf returns the maximum number of connections that a service opens to the database.
+func connectionsOf(s *services.State) int64 {
+	if s.ExternalURL != "" {
+		return 0
 	}
-	return out
+	return s.Model.Connections()
 }

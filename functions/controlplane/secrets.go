@@ -4,7 +4,6 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 )
 
@@ -38,15 +37,6 @@ func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []claim.SecretRefer
 	}
 	for _, service := range serviceTable {
 		out = append(out, service.Secrets(&s.Services)...)
-	}
-	return out
-}
-
-// copiesFor returns the resources that copy the Secrets of a service.
-func (m *model) copiesFor(s *services.State) []string {
-	out := m.PoolResources(s.Name)
-	for _, n := range s.Service.Secrets(&m.Spec.Services) {
-		out = append(out, m.Secrets.Resource(string(*n.Name)))
 	}
 	return out
 }

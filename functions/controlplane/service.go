@@ -1,45 +1,9 @@
 package controlplane
 
 import (
-	"errors"
-	"slices"
-
-	"k8s.io/utils/ptr"
-
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 )
-
-// enabledServices returns the enabled services in the order of the table, with the settings of the claim merged with the defaults of the
-// size.
-func enabledServices(c *claim.Claim) []*services.State {
-	var out []*services.State
-	for _, each := range serviceTable {
-		requested := each.Requested(&c.Spec.Services)
-		if !requested.Enabled {
-			continue
-		}
-		requested.Workload.Replicas = new(ptr.Deref(requested.Workload.Replicas, c.Size.API))
-		requested.Workload.Resources = merge.Overlay(requested.Workload.Resources, c.Size.APIResources)
-		s := &services.State{Info: each.Info(), Requested: requested, Service: each}
-		s.Observed, _ = c.Observed.Get(s.Name)
-		s.Endpoints, s.Exposure = addressesOf(c, s)
-		out = append(out, s)
-	}
-	return out
-}
-
-// stateOf returns the derived state of a service, nil if it is disabled.
-func (m *model) stateOf(name string) *services.State {
-	i := slices.IndexFunc(m.Services, func(s *services.State) bool { return s.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return m.Services[i]
-}
 
 // components returns two components for each service: the service, and the Usages that keep its dependencies until it is deleted.
 func components(all []services.Service) compose.Graph[*model] {
@@ -71,27 +35,11 @@ func (m *model) compose(s *services.State) ([]compose.Stage, error) {
 	return []compose.Stage{{{Name: s.Name, Object: object, Management: true, After: m.copiesFor(s)}}}, nil
 }
 
-// connectionsOf returns the maximum number of connections that a service opens to the database.
-func connectionsOf(s *services.State) int64 {
-	if s.ExternalURL != "" {
-		return 0
+// copiesFor returns the resources that copy the Secrets of a service.
+func (m *model) copiesFor(s *services.State) []string {
+	out := m.PoolResources(s.Name)
+	for _, n := range s.Service.Secrets(&m.Spec.Services) {
+		out = append(out, m.Secrets.Resource(string(*n.Name)))
 	}
-	return s.Model.Connections()
-}
-
-// costsOf returns the costs of a service.
-func costsOf(s *services.State) []bounds.CostItem {
-	if s.ExternalURL != "" {
-		return nil
-	}
-	return append(s.Model.Pods(), s.Model.Volumes()...)
-}
-
-// checkServices returns the errors of all enabled services.
-func (m *model) checkServices() error {
-	var errs []error
-	for _, s := range m.Services {
-		errs = append(errs, s.Model.Check(m.Release))
-	}
-	return errors.Join(errs...)
+	return out
 }

@@ -43,6 +43,14 @@ func TestValues(t *testing.T) {
 				"spec.infrastructure.valkey.storageSize: must be at least 256Mi for Valkey, not 1Mi: snapshots are written next to the old file; set 256Mi or more\n" +
 				"spec.infrastructure.memcached.memory: must be at least 32Mi for memcached, not 31Mi: each size class takes a page; set 32Mi or more, or remove the field",
 		},
+		"no quantities": {
+			"Nothing can be derived from them.",
+			"{infrastructure: {mariadb: {storageSize: 10GB}}, services: {" + nova + "cells: [{name: a, infrastructure: {rabbitmq: {storageSize: much}}}]}, " +
+				"neutron: {enabled: true, ovn: {northbound: {storageSize: 1.5.5}}}}}",
+			`spec.services.nova.cells[0].infrastructure.rabbitmq.storageSize: "much" is not a quantity; set one such as 10Gi` + "\n" +
+				`spec.services.neutron.ovn.northbound.storageSize: "1.5.5" is not a quantity; set one such as 10Gi` + "\n" +
+				`spec.infrastructure.mariadb.storageSize: "10GB" is not a quantity; set one such as 10Gi`,
+		},
 		"volumes of services": {
 			"Cells, OVN and services have volumes, too.",
 			"{services: {glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Mi}}], import: {staging: {storageSize: 1Mi}}, imageCache: {storageSize: 1Mi}}, " + nova +

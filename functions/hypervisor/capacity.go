@@ -109,7 +109,7 @@ func (m *model) empty() ready.Result {
 		if why != "" {
 			why = " (when that was last known: " + why + ")"
 		}
-		return ready.Wait("VirtualMachinesOnNodes", "%s on nodes of the pool%s; to delete the claim, move them to another pool (openstack "+
+		return ready.Wait("ServersOnNodes", "%s on nodes of the pool%s; to delete the claim, move them to another pool (openstack "+
 			"server migrate --live-migration) or delete them first, %s", machines(n), why, consent)
 	case known && why == "":
 		return ready.Result{Ready: true, Reason: "Counted", Message: "no virtual machine is on nodes of the pool"}

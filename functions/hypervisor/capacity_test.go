@@ -52,8 +52,8 @@ func TestCapacity(t *testing.T) {
 		see         = "; to delete the claim, resolve this first, " + consent
 		unanswered  = "cannot list hypervisors: Nova responds with 503"
 		notYet      = "the control plane's companion has not counted them yet"
-		three       = "STATUS_CONDITION_FALSE VirtualMachinesOnNodes: 3 virtual machines are on nodes of the pool"
-		one         = "STATUS_CONDITION_FALSE VirtualMachinesOnNodes: 1 virtual machine is on nodes of the pool"
+		three       = "STATUS_CONDITION_FALSE ServersOnNodes: 3 virtual machines are on nodes of the pool"
+		one         = "STATUS_CONDITION_FALSE ServersOnNodes: 1 virtual machine is on nodes of the pool"
 		whenKnown   = " (when that was last known: "
 		last3       = "{virtualMachines: 3, totalVCPU: 8, availableVCPU: 1, totalMemory: 4Gi, availableMemory: 1Gi}"
 		last0       = "{virtualMachines: 0, totalVCPU: 8, availableVCPU: 8, totalMemory: 4Gi, availableMemory: 4Gi}"

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
@@ -152,7 +153,7 @@ func (m *model) processors(g *group) oslo.Config {
 		c["libvirt"]["cpu_models"] = service.Strings(p.Models)
 	}
 	if p.AllocationRatio != nil {
-		c["DEFAULT"]["cpu_allocation_ratio"] = number(p.AllocationRatio.String())
+		c["DEFAULT"]["cpu_allocation_ratio"] = number(p.AllocationRatio)
 	}
 	if p.DedicatedSet != "" {
 		c["compute"]["cpu_dedicated_set"] = string(p.DedicatedSet)
@@ -169,7 +170,7 @@ const mebibyte = 1 << 20
 func (m *model) memory(g *group) oslo.Config {
 	c := oslo.Config{"DEFAULT": {"reserved_host_memory_mb": int((m.reservedMemory(g) + mebibyte - 1) / mebibyte)}}
 	if p := g.node.Memory; p != nil && p.AllocationRatio != nil {
-		c["DEFAULT"]["ram_allocation_ratio"] = number(p.AllocationRatio.String())
+		c["DEFAULT"]["ram_allocation_ratio"] = number(p.AllocationRatio)
 	}
 	return c
 }
@@ -204,9 +205,12 @@ func (m *model) secretSecurity() oslo.Config {
 	return oslo.Config{"libvirt": {"supported_tpm_secret_security": []string{"user", "deployment"}}}
 }
 
-// number parses a ratio, which the schema has validated.
-func number(text string) float64 {
-	f, _ := strconv.ParseFloat(text, 64)
+// number returns a ratio that checkRatio has validated.
+func number(ratio *intstr.IntOrString) float64 {
+	f, err := strconv.ParseFloat(ratio.String(), 64)
+	if err != nil {
+		panic(err)
+	}
 	return f
 }
 

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
@@ -23,7 +25,7 @@ func (m *model) checkValues() error {
 	errs := []error{syntax.Check("spec", &m.spec), m.checkMemory(), m.checkMigrationNetwork()}
 	for i := range m.groups {
 		g := &m.groups[i]
-		errs = append(errs, checkProcessors(g), m.checkEmulation(g), checkReserved(g), checkBridges(g), checkPCIDevices(g), checkGateway(g))
+		errs = append(errs, checkRatios(g), checkProcessors(g), m.checkEmulation(g), checkReserved(g), checkBridges(g), checkPCIDevices(g), checkGateway(g))
 	}
 	// A slice inherits errors of the pool: report each only once.
 	return invalid.Distinct(errs...)
@@ -36,6 +38,26 @@ func (g *group) ownField(name string, set bool) string {
 		return g.field(name)
 	}
 	return "spec." + name
+}
+
+// checkRatios returns an error for a ratio that is not a number. The schema rejects it, too.
+func checkRatios(g *group) error {
+	cpu, memory := ptr.Deref(g.node.CPU, hypervisorv1.CPU{}), ptr.Deref(g.node.Memory, hypervisorv1.Memory{})
+	ownCPU, ownMemory := ptr.Deref(g.own.CPU, hypervisorv1.CPU{}), ptr.Deref(g.own.Memory, hypervisorv1.Memory{})
+	return errors.Join(
+		checkRatio(g.ownField("cpu.allocationRatio", ownCPU.AllocationRatio != nil), cpu.AllocationRatio),
+		checkRatio(g.ownField("memory.allocationRatio", ownMemory.AllocationRatio != nil), memory.AllocationRatio),
+	)
+}
+
+func checkRatio(field string, ratio *intstr.IntOrString) error {
+	if ratio == nil {
+		return nil
+	}
+	if _, err := strconv.ParseFloat(ratio.String(), 64); err != nil {
+		return invalid.Field(field, "%q is not a number; set one such as 1.5", ratio)
+	}
+	return nil
 }
 
 // checkProcessors returns an error for CPU sets that Nova does not accept: it exits if both contain the same CPU

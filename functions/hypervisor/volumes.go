@@ -141,7 +141,7 @@ func (m *model) attachableBackends() ready.Result {
 	rule, _ := readiness.Rules.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
 	for _, v := range m.plane.access.Volumes {
 		if v.User == "" {
-			reason = "NotBuilt"
+			reason = "NotImplemented"
 			not = append(not, v.Backend+": NFS backends are not implemented for hypervisors in this version")
 			continue
 		}
@@ -151,13 +151,13 @@ func (m *model) attachableBackends() ready.Result {
 		}
 	}
 	if desired, has := m.nodesWith(volumeKeysComponent); has < desired {
-		reason = "NodesBehind"
+		reason = "NodesOutOfDate"
 		not = append(not, fmt.Sprintf("libvirt does not have all keys yet on %d of %d nodes", desired-has, desired))
 	}
 	if len(not) > 0 {
 		return ready.Wait(reason, "%s", strings.Join(not, "; "))
 	}
-	return ready.Result{Ready: true, Reason: "AllBackends", Message: "libvirt has the keys of all backends on all nodes"}
+	return ready.Result{Ready: true, Reason: "AllBackendsConfigured", Message: "libvirt has the keys of all backends on all nodes"}
 }
 
 // nodesWith returns the number of nodes that must run a component, and the number on which it is ready.

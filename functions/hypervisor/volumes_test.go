@@ -17,11 +17,11 @@ func TestAttachable(t *testing.T) {
 		change         func(*simulate.Cluster)
 		want           string
 	}{
-		"All":       {"Keys are on all nodes.", controlPlaneYAML, nil, "STATUS_CONDITION_TRUE AllBackends: libvirt has the keys of all backends on all nodes"},
+		"All":       {"Keys are on all nodes.", controlPlaneYAML, nil, "STATUS_CONDITION_TRUE AllBackendsConfigured: libvirt has the keys of all backends on all nodes"},
 		"No Cinder": {"The condition is unset.", before, nil, ""},
 		"Shares": {
 			"NFS shares are not mounted.", controlPlaneYAML + "    - backend: archive\n", nil,
-			"STATUS_CONDITION_FALSE NotBuilt: archive: NFS backends are not implemented for hypervisors in this version",
+			"STATUS_CONDITION_FALSE NotImplemented: archive: NFS backends are not implemented for hypervisors in this version",
 		},
 		"No key": {
 			"Cinder is not there yet.", controlPlaneYAML, func(w *simulate.Cluster) { delete(w.Observed, key) },
@@ -32,7 +32,7 @@ func TestAttachable(t *testing.T) {
 				set := w.Observed["volume-keys"].With(encoded.Number(3), "status", "desiredNumberScheduled")
 				w.Observed["volume-keys"] = set.With(encoded.Number(1), "status", "numberAvailable")
 			},
-			"STATUS_CONDITION_FALSE NodesBehind: libvirt does not have all keys yet on 2 of 3 nodes",
+			"STATUS_CONDITION_FALSE NodesOutOfDate: libvirt does not have all keys yet on 2 of 3 nodes",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

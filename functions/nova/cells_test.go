@@ -54,3 +54,12 @@ func TestCellStreams(t *testing.T) {
 		}
 	}
 }
+
+// TestCellQueueSize checks that an invalid size of a cell's queue is reported with its field.
+func TestCellQueueSize(t *testing.T) {
+	own := &novav1.CellInfrastructure{Queue: &common.QueueServer{Members: common.Members{StorageSize: "5GB"}}}
+	err := checkProcesses(&novav1.NovaSpec{Cells: []novav1.Cell{{Name: "near"}, {Name: "far", Infrastructure: own}}})
+	if want := `spec.cells[1].infrastructure.queue.storageSize: "5GB" is not a quantity; set one such as 10Gi`; err == nil || err.Error() != want {
+		t.Errorf("checkProcesses(...): %v, want %s", err, want)
+	}
+}

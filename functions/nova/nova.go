@@ -4,9 +4,12 @@ package nova
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
@@ -14,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
@@ -182,7 +186,7 @@ func (m *model) servers() []int32 {
 	return ports
 }
 
-// checkProcesses rejects daemons with insufficient memory.
+// checkProcesses rejects daemons with insufficient memory, and queues of cells without a valid size.
 func checkProcesses(s *novav1.NovaSpec) error {
 	errs := []error{
 		service.CheckAmounts("spec.api", s.API),
@@ -190,6 +194,10 @@ func checkProcesses(s *novav1.NovaSpec) error {
 	}
 	if s.Metadata != nil {
 		errs = append(errs, service.CheckProcess("spec.metadata", *s.Metadata))
+	}
+	for i, c := range s.Cells {
+		queue := ptr.Deref(ptr.Deref(c.Infrastructure, novav1.CellInfrastructure{}).Queue, common.QueueServer{})
+		errs = append(errs, quantity.Check(fmt.Sprintf("spec.cells[%d].infrastructure.queue.storageSize", i), queue.StorageSize))
 	}
 	return errors.Join(errs...)
 }

@@ -103,7 +103,7 @@ func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 			Identity: &m.spec.Identity, Queue: &m.spec.Queue,
 		},
 	})
-	if err = errors.Join(err, checkProcesses(m.spec)); err != nil {
+	if err = errors.Join(err, checkProcesses(m.spec), checkSizes(m.spec)); err != nil {
 		return nil, err
 	}
 	m.authorities, m.address = compute.CellCA(

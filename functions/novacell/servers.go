@@ -1,14 +1,18 @@
 package novacell
 
 import (
+	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
@@ -94,7 +98,7 @@ func (m *model) server(root string) mariadb.Server {
 		PullSecrets:  m.Spec.Images.PullSecrets,
 		BufferPool:   mariadb.BufferPool(mariadb.Memory(own.Resources)),
 		Connections:  own.Connections,
-		Transfer:     &mariadb.Transfer{Cache: mariadb.GaleraCache(bytes(own.StorageSize)), Threads: mariadb.Threads(own.Resources)},
+		Transfer:     &mariadb.Transfer{Cache: mariadb.GaleraCache(quantity.Bytes(own.StorageSize)), Threads: mariadb.Threads(own.Resources)},
 	}, previous)
 }
 
@@ -133,7 +137,7 @@ func databaseBackup(m *model) ([]compose.Stage, error) {
 }
 
 func (m *model) backupTimeout() time.Duration {
-	return mariadb.BackupTimeout(bytes(m.databaseServer().StorageSize))
+	return mariadb.BackupTimeout(quantity.Bytes(m.databaseServer().StorageSize))
 }
 
 // queueServer builds the cell's RabbitMQ and its network policies.
@@ -186,11 +190,12 @@ func serverMonitoring(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// bytes returns the size of a volume, whose format admission has validated.
-func bytes(size string) int64 {
-	q, err := resource.ParseQuantity(size)
-	if err != nil {
-		return 0
-	}
-	return q.Value()
+// checkSizes returns an error for a size of a volume that is not a quantity.
+func checkSizes(s *novacellv1.NovaCellSpec) error {
+	const field = "spec.infrastructure."
+	own := ptr.Deref(s.Infrastructure, novav1.CellInfrastructure{})
+	database, queue := ptr.Deref(own.Database, common.DatabaseServer{}), ptr.Deref(own.Queue, common.QueueServer{})
+	return errors.Join(
+		quantity.Check(field+"database.storageSize", database.StorageSize), quantity.Check(field+"queue.storageSize", queue.StorageSize),
+	)
 }

@@ -23,7 +23,7 @@ func (m *model) controllers() ready.Result {
 	registered, active, known := m.chassis()
 	switch {
 	case !known:
-		return ready.Wait("NotCounted", "waiting for the companion to count the chassis")
+		return ready.Wait("ChassisCountUnknown", "waiting for the companion to count the chassis")
 	case registered == 0:
 		return ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}
 	case active == registered:
@@ -35,6 +35,6 @@ func (m *model) controllers() ready.Result {
 			outdated = append(outdated, name)
 		}
 	}
-	return ready.Wait("NodesBehind", "%d of %d chassis are out of date: %s",
+	return ready.Wait("NodesOutOfDate", "%d of %d chassis are out of date: %s",
 		registered-active, registered, strings.Join(outdated, ", "))
 }

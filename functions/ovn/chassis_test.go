@@ -19,7 +19,7 @@ func TestControllers(t *testing.T) {
 		chassis map[string]any
 		want    ready.Result
 	}{
-		"Not counted": {nil, ready.Wait("NotCounted", "waiting for the companion to count the chassis")},
+		"Not counted": {nil, ready.Wait("ChassisCountUnknown", "waiting for the companion to count the chassis")},
 		"None":        {map[string]any{"registered": 0, "active": 0}, ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}},
 		"All": {
 			map[string]any{"registered": 3, "active": 3},
@@ -27,7 +27,7 @@ func TestControllers(t *testing.T) {
 		},
 		"Some": {
 			map[string]any{"registered": 3, "active": 1, "behind": []any{"a", "b"}},
-			ready.Wait("NodesBehind", "2 of 3 chassis are out of date: a, b"),
+			ready.Wait("NodesOutOfDate", "2 of 3 chassis are out of date: a, b"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

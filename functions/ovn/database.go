@@ -145,7 +145,7 @@ func (d *database) pod(number int32) string { return fmt.Sprintf("%s-%d", d.work
 // clusterReady reports the state of the cluster.
 func (d *database) clusterReady() ready.Result {
 	if !d.cluster.Exists() {
-		return ready.Wait("NotRemembered", "waiting for the companion to record the cluster ID")
+		return ready.Wait("ClusterIDUnknown", "waiting for the companion to record the cluster ID")
 	}
 	rule, _ := readiness.Rules.For(schema.GroupKind{Group: "c5c3.io", Kind: "RaftCluster"})
 	return rule.Check(d.cluster)
@@ -163,7 +163,7 @@ func (d *database) membersReady(set *observe.Object) ready.Result {
 	case !v.Ready:
 		return v
 	case d.id == "":
-		return ready.Wait("NotRemembered", "waiting for the companion to record the cluster ID")
+		return ready.Wait("ClusterIDUnknown", "waiting for the companion to record the cluster ID")
 	}
 	return d.clusterReady()
 }

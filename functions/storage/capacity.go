@@ -12,6 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
@@ -80,7 +81,7 @@ func domains(nodes []storagev1.Node, r rook.Redundancy, known bool) []int64 {
 			case known && (d.Size == "" || r.DeviceClass != "" && d.DeviceClass == ""):
 				return nil
 			}
-			size := bytes(d.Size)
+			size := quantity.Bytes(string(d.Size))
 			if r.FailureDomain == osdDomain {
 				out = append(out, size)
 			}
@@ -91,14 +92,6 @@ func domains(nodes []storagev1.Node, r rook.Redundancy, known bool) []int64 {
 		}
 	}
 	return out
-}
-
-func bytes(s storagev1.Size) int64 {
-	q, err := resource.ParseQuantity(string(s))
-	if err != nil {
-		return 0
-	}
-	return q.Value()
 }
 
 // holds returns how much data fits with some copies, no two in one domain: with the largest domains full of one copy each, the other copies
@@ -141,7 +134,7 @@ func (m *model) checkCapacity() error {
 	if m.isStretched() {
 		capacityLimit, spread = withinThreshold(m.zoneCapacity(r)), "two in each of two zones"
 	}
-	if bytes(m.spec.TargetCapacity) <= capacityLimit {
+	if quantity.Bytes(string(m.spec.TargetCapacity)) <= capacityLimit {
 		return nil
 	}
 	return invalid.Field("spec.targetCapacity", "%s do not fit: devices of %s hold %s of data in %d copies, %s, before Ceph calls them "+
@@ -189,16 +182,16 @@ func (m *model) capacityCondition() ready.Result {
 	total, used := c.Total.Value(), c.Used.Value()
 	percent := used / max(total/100, 1) //nolint:mnd // percent
 	capacityLimit := withinThreshold(total) / int64(m.spec.ReplicationFactor)
-	switch target := bytes(m.spec.TargetCapacity); {
+	switch target := quantity.Bytes(string(m.spec.TargetCapacity)); {
 	case percent >= warnAt:
 		return ready.Wait("NearFull", "%d %% of %s are used; Ceph warns at %d %%, and rejects writes at %d %%: add devices, or remove data",
 			percent, amount(total), nearFull, full)
 	case target > capacityLimit:
-		return ready.Wait("TooSmall", "devices of %s hold %s of data in %d copies before Ceph calls them nearly full (%d %%), and "+
+		return ready.Wait("CapacityInsufficient", "devices of %s hold %s of data in %d copies before Ceph calls them nearly full (%d %%), and "+
 			"targetCapacity is %s: add devices, or lower targetCapacity", amount(total), amount(capacityLimit), m.spec.ReplicationFactor, nearFull,
 			m.spec.TargetCapacity)
 	}
-	return ready.Result{Ready: true, Reason: "Enough", Message: fmt.Sprintf("%d %% of %s are used", percent, amount(total))}
+	return ready.Result{Ready: true, Reason: "CapacitySufficient", Message: fmt.Sprintf("%d %% of %s are used", percent, amount(total))}
 }
 
 // Values of Ceph's health.

@@ -42,6 +42,8 @@ func TestCapacityLimit(t *testing.T) {
 			wantError(t, tc.reason, of(tc.accepted), "", "")
 		})
 	}
+	wantError(t, "It cannot be compared.", newCluster("{"+nodes("1Ti")+", targetCapacity: 10TB}", open).Run(func(simulate.Step) {}),
+		"spec.targetCapacity", `"10TB" is not a quantity; set one such as 10Gi`)
 	for name, spec := range map[string]string{
 		"SizeUnknown":  `nodes: [{name: a, devices: [{name: sda, size: 1Ti}]}, {name: b, devices: [{name: sda}]}, {name: c, devices: [{name: sda}]}]`,
 		"ClassUnknown": `nodes: [{name: a, devices: [{name: sda, size: 1Ti}, {name: sdb, size: 1Ti}, {name: sdc, size: 1Ti}]}], failureDomain: osd, deviceClass: hdd`,
@@ -64,16 +66,16 @@ func TestAdvisoryConditions(t *testing.T) {
 	}{
 		"Enough": {
 			reason: "All is well.", target: "20Ti", health: "HEALTH_OK", total: 100 * ti, used: 10 * ti,
-			capacity: "True Enough 10 % of 100Ti are used", healthy: "True HEALTH_OK",
+			capacity: "True CapacitySufficient 10 % of 100Ti are used", healthy: "True HEALTH_OK",
 		},
 		"TooSmall": {
 			reason: "The capacity is lower than in the claim.", target: "30Ti", health: "HEALTH_OK", total: 100 * ti,
-			capacity: "False TooSmall devices of 100Ti hold 28.3Ti of data in 3 copies before Ceph calls them nearly full (85 %), and " +
+			capacity: "False CapacityInsufficient devices of 100Ti hold 28.3Ti of data in 3 copies before Ceph calls them nearly full (85 %), and " +
 				"targetCapacity is 30Ti: add devices, or lower targetCapacity", healthy: "True HEALTH_OK",
 		},
 		"Almost": {
 			reason: "One percent before.", target: "20Ti", health: "HEALTH_OK", total: 100 * ti, used: 75*ti - 1,
-			capacity: "True Enough 74 % of 100Ti are used", healthy: "True HEALTH_OK",
+			capacity: "True CapacitySufficient 74 % of 100Ti are used", healthy: "True HEALTH_OK",
 		},
 		"NearFull": {
 			reason: "Devices take days to come.", target: "20Ti", health: "HEALTH_WARN", total: 100 * ti, used: 80 * ti,
@@ -83,7 +85,7 @@ func TestAdvisoryConditions(t *testing.T) {
 			capacity: "False NearFull 80 % of 100Ti are used; Ceph warns at 85 %, and rejects writes at 95 %: add devices, or remove data",
 			healthy:  "False HEALTH_WARN OSD_DOWN: 1 osds down; POOL_NEARFULL: 1 pool(s) nearfull",
 		},
-		"NoReason": {reason: "Ceph has no details.", health: "HEALTH_WARN", total: ti, capacity: "True Enough 0 % of 1Ti are used", healthy: "False HEALTH_WARN Ceph reports no reason"},
+		"NoReason": {reason: "Ceph has no details.", health: "HEALTH_WARN", total: ti, capacity: "True CapacitySufficient 0 % of 1Ti are used", healthy: "False HEALTH_WARN Ceph reports no reason"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := "pools: [{name: images}]"

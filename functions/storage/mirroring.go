@@ -262,18 +262,18 @@ func (m *model) mirroringHealthy() ready.Result {
 	case len(pools) == 0 || !m.ceph().Exists():
 		return ready.Result{}
 	case len(waiting) > 0:
-		return ready.Wait("PeerNotAdded", "Rook cannot connect to the peer cluster with the token in Secret %s, so pools %s are not mirrored: "+
-			"the token must belong to that cluster, it must have pools of these names with mirroring, and nodes must be able to reach its "+
+		return ready.Wait("PeerNotConfigured", "Rook cannot connect to the peer cluster with the token in Secret %s, so pools %s are "+
+			"not mirrored: the token must belong to that cluster, it must have pools of these names with mirroring, and nodes must be able to reach its "+
 			"monitors and daemons", m.peer().SecretRef.Name, strings.Join(waiting, ", "))
 	case len(giving) > 0:
-		return ready.Wait("PeerOnlyFetches", "the peer was added before its token existed, so this cluster does not receive images "+
+		return ready.Wait("PeerReceiveOnly", "the peer was added before its token existed, so this cluster does not receive images "+
 			"of pools %s; change the direction with rbd mirror pool peer set; see docs/storage.md",
 			strings.Join(giving, ", "))
 	case len(bad) > 0:
 		return ready.Wait(reason, "mirroring from the peer cluster is not healthy: %s", strings.Join(bad, "; "))
 	case m.peer() == nil:
-		return ready.Result{Ready: true, Reason: "Offered", Message: "the token for a peer cluster is available; the peer cluster reports the " +
-			"state of mirroring"}
+		return ready.Result{Ready: true, Reason: "TokenPublished", Message: "the token for a peer cluster is available; the peer " +
+			"cluster reports the state of mirroring"}
 	}
 	return ready.Result{Ready: true, Reason: "Healthy", Message: "mirroring from the peer cluster is healthy"}
 }

@@ -158,7 +158,7 @@ func TestPeerSiteUnavailable(t *testing.T) {
 	}{
 		"Well": {"All is copied.", summary("OK", "OK", "OK"), true, "True Healthy"},
 		"Away": {
-			"Rook could not connect since it was restarted.", map[string]any{"phase": "Progressing"}, true, "False PeerNotAdded",
+			"Rook could not connect since it was restarted.", map[string]any{"phase": "Progressing"}, true, "False PeerNotConfigured",
 		},
 		"Daemons": {"No daemon runs.", summary("ERROR", "ERROR", "OK"), true, "False ERROR"},
 		"Images":  {"One is not copied.", summary("WARNING", "OK", "WARNING"), true, "False WARNING"},
@@ -169,7 +169,7 @@ func TestPeerSiteUnavailable(t *testing.T) {
 			"The peer's daemons connected before its token was added, so Ceph ignores the token.", map[string]any{
 				"mirroringInfo":   map[string]any{"peers": []any{map[string]any{"direction": "tx-only", "site_name": "s", "uuid": "u"}}},
 				"mirroringStatus": map[string]any{"summary": map[string]any{"health": "WARNING", "daemon_health": "WARNING"}},
-			}, true, "False PeerOnlyFetches",
+			}, true, "False PeerReceiveOnly",
 		},
 		"Unreported": {"Rook has not reported a status yet.", map[string]any{"mirroringStatus": map[string]any{}}, true, "False Unknown"},
 		"Failure": {
@@ -207,7 +207,7 @@ func TestPeerSiteUnavailable(t *testing.T) {
 	if got := conditions(complete(t, with("pools: [{name: volumes}]")))["MirroringHealthy"]; got != "" {
 		t.Errorf("where nothing is copied: %s", got)
 	}
-	if got := conditions(complete(t, with("pools: [{name: volumes, mirroring: {}}]")))["MirroringHealthy"]; !strings.HasPrefix(got, "True Offered") {
+	if got := conditions(complete(t, with("pools: [{name: volumes, mirroring: {}}]")))["MirroringHealthy"]; !strings.HasPrefix(got, "True TokenPublished") {
 		t.Errorf("where others may come: %s", got)
 	}
 }

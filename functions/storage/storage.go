@@ -20,6 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
@@ -180,7 +181,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 		observed: in.Observed,
 	}
 	m.complete()
-	if err := errors.Join(m.checkDevices(), m.checkLimits(), m.target(), m.checkMonitoringLabels(),
+	if err := errors.Join(syntax.CheckSizes("spec", &m.spec), m.checkDevices(), m.checkLimits(), m.target(), m.checkMonitoringLabels(),
 		m.checkArbiterNodes()); err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ Complete each TODO, in this order:
   internal/openstack/override/%[1]s.go          owners of options
   images/images.yaml                            the image
   apis/controlplane/v1alpha1/%[1]s.go           the section of the claim, and its field in types.go
-  functions/controlplane/services.go            move the line to the place in the order of upgrades
+  functions/controlplane/table.go               move the line to the place in the order of upgrades
 Then complete the files in apis/%[1]s, functions/%[1]s and functions/controlplane/%[1]s, and run:
   make generate
   go test ./functions/%[1]s -update

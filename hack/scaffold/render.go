@@ -71,7 +71,7 @@ var templates = []template{
 	{from: "functions/kinds/kinds.go", rows: []string{
 		"\t\"github.com/c5c3/crossplane-cobaltcore/functions/placement\"\n", "\t\"placement\":       placement.New,\n",
 	}},
-	{from: "functions/controlplane/services.go", rows: []string{
+	{from: "functions/controlplane/table.go", rows: []string{
 		"\t\"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/placement\"\n", "\tplacement.Service{},\n",
 	}},
 	{from: "hack/registry/services.toml", placeholders: []string{

@@ -137,7 +137,7 @@ func TestRenderRows(t *testing.T) {
 		"functions/kinds/kinds.go": {
 			`"github.com/c5c3/crossplane-cobaltcore/functions/designate"`, `"designate":       designate.New,`,
 		},
-		"functions/controlplane/services.go": {
+		"functions/controlplane/table.go": {
 			`"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/designate"`, "designate.Service{},",
 		},
 		"hack/registry/services.toml": {

@@ -102,7 +102,7 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if c, _ := platform.ConditionOf(u, "MirroringHealthy"); c.Reason != "PeerNotAdded" {
+		if c, _ := platform.ConditionOf(u, "MirroringHealthy"); c.Reason != "PeerNotConfigured" {
 			return fmt.Errorf("the claim reports about the other cluster: %s %s", c.Reason, c.Message)
 		}
 		for _, typ := range []string{"PoolsReady", "MirroringReady", "Ready"} {

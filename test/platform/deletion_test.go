@@ -199,7 +199,7 @@ func TestDeletePool(t *testing.T) {
 			return one["type"] == "NoVirtualMachines"
 		})
 		if err := unstructured.SetNestedSlice(is.Object, append(conditions, map[string]any{
-			"type": "NoVirtualMachines", "status": "False", "reason": "VirtualMachinesOnNodes", "message": waitCondition,
+			"type": "NoVirtualMachines", "status": "False", "reason": "ServersOnNodes", "message": waitCondition,
 			"lastTransitionTime": "2026-01-01T00:00:00Z",
 		}), "status", "conditions"); err != nil {
 			return err

@@ -30,7 +30,7 @@ func (Service) Info() services.Info {
 	return services.Info{
 		Name: cinderv1.ServiceName, Kind: cinderv1.GroupVersionKind, Phase: common.PhaseCoreServices,
 		Needs:      []string{services.CatalogComponent, infrastructure.MessagingComponent, infrastructure.LocksComponent, glancev1.ServiceName},
-		PublicPath: "/volume", Version: cinderv1.Version, Internal: cinderv1.InternalURL,
+		PublicPath: "/volume", Version: cinderv1.Version, Internal: cinderv1.InternalURL, CompanionPorts: []int32{cinderv1.Port},
 	}
 }
 

@@ -21,8 +21,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
 // Claim is a claim of a control plane. It does not change after Read.
@@ -61,22 +62,19 @@ type Claim struct {
 
 // Read reads a claim. The error is about the platform, or about a claim from which nothing can be derived; Check reports all others.
 func Read(in function.Input[controlplanev1.ControlPlaneCluster]) (*Claim, error) {
-	p, err := platform.Read(in.Required)
+	base, err := claimed.Read(in.Required, in.Claim, in.XR.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := admission.Check(in.Required); err != nil {
-		return nil, err
-	}
+	p := base.Platform
 	c := &Claim{
-		Ref: in.Claim, Channel: in.Channel, Spec: in.XR.Spec, Previous: in.XR.Status, Platform: p, Observed: in.Observed,
+		Ref: base.Claim, Channel: in.Channel, Spec: in.XR.Spec, Previous: in.XR.Status, Platform: p, Observed: in.Observed,
 		Neighbours: neighboursOf(p.Network),
 	}
-	if c.Ref.Name == "" {
-		// A composite resource without a claim belongs to the platform team.
-		c.Ref.Name = in.XR.Name
+	if c.Instance, err = instanceOf(base, in.XR.Status, in.Observed); err != nil {
+		return nil, err
 	}
-	if c.Instance, err = instanceOf(c.Ref, p, in.XR.Status, in.Observed); err != nil {
+	if err := syntax.CheckSizes("spec", &c.Spec); err != nil {
 		return nil, err
 	}
 	var known bool

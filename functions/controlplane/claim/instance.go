@@ -7,10 +7,9 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
 )
 
 // NamespaceComponent contains all other components.
@@ -25,17 +24,15 @@ const NamespaceComponent = "namespace"
 //  3. The status reports that the namespace existed under the name of earlier versions, if no Object is observed temporarily. The status of
 //     a claim whose namespace was never created, because another claim has the same name, contains that name as well.
 //  4. Otherwise it is derived from the claim's name.
-func instanceOf(
-	claim function.Claim, p *platformv1.PlatformConfigSpec, status controlplanev1.ControlPlaneClusterStatus, observedState observe.State,
-) (string, error) {
+func instanceOf(base claimed.Base, status controlplanev1.ControlPlaneClusterStatus, observedState observe.State) (string, error) {
 	if name := observedInstance(observedState); name != "" {
 		return name, nil
 	}
-	name := names.Instance(claim.Namespace, claim.Name)
+	claim, name := base.Claim, base.Instance
 	if legacy := names.LegacyInstance(claim.Namespace, claim.Name); status.Instance == legacy && observedNamespaceReady(status) {
 		name = legacy
 	}
-	for _, i := range p.Instances {
+	for _, i := range base.Platform.Instances {
 		switch own := i.Namespace == claim.Namespace && i.Name == claim.Name; {
 		case own:
 			return i.Instance, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 )
 
 // backupResource is the composed resource of backups with the name of the database.
@@ -56,7 +57,7 @@ func (inf *Infrastructure) backups() mariadb.Backup {
 }
 
 func (inf *Infrastructure) backupTimeout() time.Duration {
-	return mariadb.BackupTimeout(bytes(inf.DatabaseStorage()))
+	return mariadb.BackupTimeout(quantity.Bytes(string(inf.DatabaseStorage())))
 }
 
 // immutableFieldsEqual reports whether the backup object exists and no immutable field has to change.

@@ -29,12 +29,15 @@ func (inf *Infrastructure) ComposeCompanion(ports []int32, urls []string) ([]com
 	for i, o := range c5c3.Access(w) {
 		access = append(access, compose.Resource{Name: names[i], Object: o})
 	}
+	policy, err := c5c3.Network(w, prometheus, inf.Neighbours.APIServerPorts, ports, urls...)
+	if err != nil {
+		return nil, err
+	}
 	run := compose.Stage{
 		{Name: "companion", Object: c5c3.Deployment(w, image)},
 		{Name: "companion-service", Object: c5c3.Service(w)},
 		{Name: "companion-disruption-budget", Object: w.DisruptionBudget()},
-		{Name: "companion-network-policy", Object: c5c3.Network(
-			w, prometheus, inf.Neighbours.APIServerPorts, ports, urls...)},
+		{Name: "companion-network-policy", Object: policy},
 	}
 	return []compose.Stage{access, run}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -15,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -96,7 +96,7 @@ func (inf *Infrastructure) server(connections int64) (mariadb.Server, error) {
 		PullSecrets:  inf.Images.PullSecrets,
 		BufferPool:   mariadb.BufferPool(inf.databaseMemory()),
 		Connections:  inf.connections(connections),
-		Transfer:     &mariadb.Transfer{Cache: mariadb.GaleraCache(bytes(inf.DatabaseStorage())), Threads: mariadb.Threads(res)},
+		Transfer:     &mariadb.Transfer{Cache: mariadb.GaleraCache(quantity.Bytes(string(inf.DatabaseStorage()))), Threads: mariadb.Threads(res)},
 	}, previous.server)
 	if inf.proxy.active {
 		s.MaxScale = maxScaleName
@@ -130,7 +130,7 @@ func (inf *Infrastructure) databaseMemory() int64 { return mariadb.Memory(inf.Da
 // existing volumes.
 func (inf *Infrastructure) DatabaseStorage() controlplanev1.StorageSize {
 	provided := StorageSize(inf.Size.DatabaseStorage)
-	if previous := inf.observedDatabase.size(); bytes(previous) > bytes(provided) {
+	if previous := inf.observedDatabase.size(); isLarger(previous, provided) {
 		provided = previous
 	}
 	return ptr.Deref(inf.Spec.Infrastructure.MariaDB.StorageSize, provided)
@@ -233,11 +233,7 @@ func bucket(s controlplanev1.S3) mariadb.Bucket {
 // StorageSize converts the size of a volume.
 func StorageSize(s string) controlplanev1.StorageSize { return controlplanev1.StorageSize(s) }
 
-// bytes returns the size of a volume in bytes. Admission has validated its form.
-func bytes(s controlplanev1.StorageSize) int64 {
-	q, err := resource.ParseQuantity(string(s))
-	if err != nil {
-		return 0
-	}
-	return q.Value()
+// isLarger reports whether a volume is larger than another one.
+func isLarger(a, b controlplanev1.StorageSize) bool {
+	return quantity.Bytes(string(a)) > quantity.Bytes(string(b))
 }

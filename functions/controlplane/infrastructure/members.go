@@ -3,13 +3,13 @@ package infrastructure
 import (
 	"cmp"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 )
 
 // queueMembers are the members of RabbitMQ.
@@ -49,7 +49,7 @@ func (q queueMembers) keep(field string, replicas *int32, requested controlplane
 		}
 		q.replicas = previous.replicas
 	}
-	if isSmaller(q.storage, previous.storage) {
+	if quantity.Bytes(q.storage) < quantity.Bytes(previous.storage) {
 		if requested.StorageSize != nil {
 			return q, invalid.Field(field+".storageSize", "the queue volumes have %s and cannot be reduced; set it to %s",
 				previous.storage, previous.storage)
@@ -96,7 +96,7 @@ func deriveStoreMembers(c *claim.Claim) (storeMembers, error) {
 	case !observedState.Exists():
 		return desired, desired.checkQuorum(v, false)
 	}
-	if is := observedState.Keep("", "spec", "persistence", "size"); v.StorageSize != nil && !Same(desired.storage, is) {
+	if is := observedState.Keep("", "spec", "persistence", "size"); v.StorageSize != nil && quantity.Bytes(desired.storage) != quantity.Bytes(is) {
 		return desired, invalid.Field(field+".storageSize",
 			"the store volumes have %s and cannot be resized; set it to %s, or remove it", is, is)
 	}
@@ -152,19 +152,4 @@ func CheckStorageClassUnchanged(field, class string) error {
 		is = "class " + class
 	}
 	return invalid.Field(field+".storageClass", "is immutable: the volumes use %s; remove it", is)
-}
-
-// isSmaller reports whether one size is less than another. It returns false for invalid sizes.
-func isSmaller(a, b string) bool { c, ok := compare(a, b); return ok && c < 0 }
-
-// Same reports whether two sizes are equal. It returns false for invalid sizes.
-func Same(a, b string) bool { c, ok := compare(a, b); return ok && c == 0 }
-
-func compare(a, b string) (int, bool) {
-	x, err := resource.ParseQuantity(a)
-	if err != nil {
-		return 0, false
-	}
-	y, err := resource.ParseQuantity(b)
-	return x.Cmp(y), err == nil
 }

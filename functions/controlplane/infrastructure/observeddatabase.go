@@ -73,7 +73,7 @@ func (inf *Infrastructure) checkStorage() error {
 }
 
 func checkVolumes(field string, previous, want controlplanev1.StorageSize) error {
-	if bytes(want) < bytes(previous) {
+	if isLarger(previous, want) {
 		return invalid.Field(field, "the database volumes have %s and cannot be reduced to %s; remove it, or set it to %s to keep the volumes",
 			previous, want, previous)
 	}

@@ -33,7 +33,7 @@ func (inf *Infrastructure) CellDatabase(
 ) (*common.DatabaseServer, error) {
 	i := inf.Spec.Infrastructure.MariaDB
 	provided := ptr.Deref(i.StorageSize, StorageSize(inf.Size.DatabaseStorage))
-	if previous != nil && bytes(StorageSize(previous.StorageSize)) > bytes(provided) {
+	if previous != nil && isLarger(StorageSize(previous.StorageSize), provided) {
 		provided = StorageSize(previous.StorageSize)
 	}
 	res := merge.Overlay(openstack.Resources(requested.Process), inf.DatabaseResources())

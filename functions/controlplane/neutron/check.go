@@ -14,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -123,7 +124,7 @@ func checkOVN(m *services.Cloud, field string) error {
 		if n := *is.Replicas; n%2 == 0 || n > maxOVNMembers {
 			errs = append(errs, invalid.Field(at+".replicas", "a Raft cluster of %d members is not supported; set it to 1, 3 or 5", n))
 		}
-		if size := d.of.StorageSize; size != nil && !infrastructure.Same(string(*size), string(is.StorageSize)) {
+		if size := d.of.StorageSize; size != nil && quantity.Bytes(string(*size)) != quantity.Bytes(string(is.StorageSize)) {
 			errs = append(errs, invalid.Field(at+".storageSize", "is immutable: the volumes have %s; set it to %[1]s, or remove it",
 				is.StorageSize))
 		}

@@ -10,6 +10,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
@@ -29,6 +30,7 @@ func (Service) Info() services.Info {
 		Name: novav1.ServiceName, Kind: novav1.GroupVersionKind, Phase: common.PhaseCoreServices,
 		Needs:      []string{services.CatalogComponent, infrastructure.MessagingComponent, placementv1.ServiceName, glancev1.ServiceName},
 		PublicPath: "/compute", Version: novav1.Version, Internal: internalURL, Inspectors: []string{"archive", "schema-check"},
+		CompanionPorts: []int32{novav1.Port, placementv1.Port, neutronv1.Port}, // Records of hypervisors.
 	}
 }
 

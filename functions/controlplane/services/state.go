@@ -50,6 +50,8 @@ type Info struct {
 	Internal func(name, namespace string) string
 	// Inspectors are the components of its Jobs that connect to all of its own databases.
 	Inspectors []string
+	// CompanionPorts are the ports of the services that the companion calls for this one. It always calls the identity service.
+	CompanionPorts []int32
 }
 
 // Requested holds the settings of the claim that all services have.

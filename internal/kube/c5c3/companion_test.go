@@ -115,14 +115,21 @@ func TestDeployment(t *testing.T) {
 	if ports[s.Spec.Ports[0].TargetPort.StrVal] != s.Spec.Ports[0].Port {
 		t.Errorf("the Service leads to %v", s.Spec.Ports)
 	}
-	n := Network(companion, []string{"monitoring"}, nil, nil).(*networkingv1.NetworkPolicy)
+	policy := func(prometheus ...string) *networkingv1.NetworkPolicy {
+		out, err := Network(companion, prometheus, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.(*networkingv1.NetworkPolicy)
+	}
+	n := policy("monitoring")
 	if diff := cmp.Diff(d.Spec.Selector.MatchLabels, n.Spec.PodSelector.MatchLabels); diff != "" {
 		t.Errorf("the policy selects (-Deployment +NetworkPolicy):\n%s", diff)
 	}
 	if in := n.Spec.Ingress[0]; len(in.From) != 1 || in.From[0].NamespaceSelector == nil || in.Ports[0].Port.IntVal != s.Spec.Ports[0].Port {
 		t.Errorf("Prometheus comes in by %v", in)
 	}
-	if in := Network(companion, nil, nil, nil).(*networkingv1.NetworkPolicy).Spec.Ingress; len(in) > 0 {
+	if in := policy().Spec.Ingress; len(in) > 0 {
 		t.Errorf("ingress without Prometheus: %v", in)
 	}
 }
@@ -194,8 +201,8 @@ func TestNetwork(t *testing.T) {
 		"Plain":    {reason: "Without TLS.", address: "http://identity.example.com/v3", want: []int32{80, 443, 6443}},
 		"Another":  {reason: "Named.", address: "https://identity.example.com:8443/v3", want: []int32{443, 6443, 8443}},
 		"First":    {reason: "Any port is one.", address: "https://identity.example.com:1/v3", want: []int32{1, 443, 6443}},
-		"Beyond":   {reason: "It is no port.", address: "http://identity.example.com:2147483648/v3", want: []int32{80, 443, 6443}},
-		"Unread":   {reason: "For an invalid address, the default port is used.", address: "http://[::1", want: []int32{443, 6443}},
+		"Beyond":   {reason: "It is no port.", address: "http://identity.example.com:2147483648/v3"},
+		"Unread":   {reason: "The port of an invalid address is unknown.", address: "http://[::1"},
 		"Brackets": {reason: "An address of version 6.", address: "https://[2001:db8::1]:8443/v3", want: []int32{443, 6443, 8443}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +214,14 @@ func TestNetwork(t *testing.T) {
 			if tc.apiServer == nil {
 				tc.apiServer = []int32{443, 6443}
 			}
-			for _, p := range Network(companion, nil, tc.apiServer, nil, public...).(*networkingv1.NetworkPolicy).Spec.Egress[1].Ports {
+			policy, err := Network(companion, nil, tc.apiServer, nil, public...)
+			if (err == nil) != (tc.want != nil) {
+				t.Fatalf("%s\nNetwork(...): error %v", tc.reason, err)
+			}
+			if err != nil {
+				return
+			}
+			for _, p := range policy.(*networkingv1.NetworkPolicy).Spec.Egress[1].Ports {
 				got = append(got, p.Port.IntVal)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

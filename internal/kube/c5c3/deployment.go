@@ -1,9 +1,7 @@
 package c5c3
 
 import (
-	"net/url"
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -19,9 +17,6 @@ const (
 	metricsPort = 8443
 	healthPort  = 8081
 	userID      = 65532
-	// httpsPort and httpPort are the default ports of public addresses.
-	httpsPort = 443
-	httpPort  = 80
 )
 
 // rules are the companion's rights on objects without a predefined name, all in its own namespace. Together with the rights that Grant
@@ -178,11 +173,15 @@ func Deployment(w workload.Workload, image string) runtime.Object {
 }
 
 // Network returns a NetworkPolicy. It allows Prometheus from its namespaces, if any, and egress of the companion to the ports of the API
-// server, to Keystone and other services at their ports, and to public addresses, each at its port.
-func Network(w workload.Workload, prometheus []string, apiServer, services []int32, public ...string) runtime.Object {
+// server, to Keystone and other services at their ports, and to public addresses, each at its port. The error is about a public address.
+func Network(w workload.Workload, prometheus []string, apiServer, services []int32, public ...string) (runtime.Object, error) {
 	ports := slices.Clone(apiServer)
 	for _, address := range public {
-		ports = append(ports, portOf(address))
+		port, err := workload.PortOf(address)
+		if err != nil {
+			return nil, err
+		}
+		ports = append(ports, port)
 	}
 	slices.Sort(ports)
 	var in []workload.Flow
@@ -192,23 +191,7 @@ func Network(w workload.Workload, prometheus []string, apiServer, services []int
 	return w.NetworkPolicy(in, []workload.Flow{
 		{Anywhere: true, Ports: slices.Compact(ports)},
 		{Ports: append([]int32{keystonev1.Port}, services...)},
-	})
-}
-
-// portOf returns the port of an address, by default that of its scheme.
-func portOf(address string) int32 {
-	u, err := url.Parse(address)
-	if err != nil {
-		return httpsPort
-	}
-	const base, bits = 10, 32
-	if port, err := strconv.ParseInt(u.Port(), base, bits); err == nil && port > 0 {
-		return int32(port)
-	}
-	if u.Scheme == "http" {
-		return httpPort
-	}
-	return httpsPort
+	}), nil
 }
 
 // Service returns the Service with which Prometheus finds the metrics.

@@ -19,6 +19,11 @@ import (
 func TestObjects(t *testing.T) {
 	w := workload.Workload{Name: "companion", Namespace: "cloud", App: "companion", Instance: "cloud", Replicas: 2}
 	meta := object.Meta{Name: "x", Namespace: "cloud", Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}}
+	network, err := c5c3.Network(w, []string{"monitoring"}, []int32{443, 6443}, []int32{8774, 8778, 9696},
+		"http://a.example.com", "https://b.example.com", "https://c.example.com:5000")
+	if err != nil {
+		t.Fatal(err)
+	}
 	objecttest.Run(t, map[string]objecttest.Case{
 		"deployment": {
 			Reason: "It watches its own namespace, elects a leader, and has a separate port for probes.",
@@ -143,7 +148,7 @@ spec:
 		},
 		"network": {
 			Reason: "Egress to the API server, Keystone, services and public addresses at their distinct ports, and ingress from Prometheus.",
-			Got:    []runtime.Object{c5c3.Network(w, []string{"monitoring"}, []int32{443, 6443}, []int32{8774, 8778, 9696}, "http://a.example.com", "https://b.example.com", "https://c.example.com:5000")},
+			Got:    []runtime.Object{network},
 			Want: `
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy

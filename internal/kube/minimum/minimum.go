@@ -6,6 +6,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 )
 
 // Program is a row of the table: a program, and the sizes below which it fails.
@@ -102,18 +103,10 @@ func Programs() []Program {
 }
 
 // Memory returns the minimum memory of a program in bytes, or 0 if it has none.
-func Memory(p Program) int64 { return bytes(programs[p].memory) }
+func Memory(p Program) int64 { return quantity.Bytes(programs[p].memory) }
 
 // Storage returns the minimum size of a program's volume in bytes, or 0 if it has none.
-func Storage(p Program) int64 { return bytes(programs[p].storage) }
-
-func bytes(size string) int64 {
-	if size == "" {
-		return 0
-	}
-	q := resource.MustParse(size)
-	return q.Value()
-}
+func Storage(p Program) int64 { return quantity.Bytes(programs[p].storage) }
 
 // CheckMemory returns an error if the memory limit of a program is too small. Nil is no limit.
 func CheckMemory(field string, p Program, limit *resource.Quantity) error {
@@ -132,12 +125,14 @@ func CheckLimits(field string, p Program, r *common.Resources) error {
 	return CheckMemory(field+".limits.memory", p, r.Limits.Memory)
 }
 
-// CheckStorage returns an error if a volume is too small for a program. It accepts an empty size, which means the default, and a size that
-// cannot be parsed, which the schema rejects.
+// CheckStorage returns an error if a volume is too small for a program, or if its size is not a quantity. It accepts an empty size, which
+// means the default.
 func CheckStorage(field string, p Program, size string) error {
-	q, err := resource.ParseQuantity(size)
-	if err != nil || q.Value() >= Storage(p) {
-		return nil //nolint:nilerr // The schema reports it.
+	if err := quantity.Check(field, size); size == "" || err != nil {
+		return err
+	}
+	if quantity.Bytes(size) >= Storage(p) {
+		return nil
 	}
 	return invalid.Field(field, "must be at least %s for %s, not %s: %s; set %[1]s or more", programs[p].storage, p, size, programs[p].reason)
 }

@@ -8,11 +8,11 @@ package rabbitmq
 import (
 	"cmp"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 )
 
 // Group and Version of the operator's API.
@@ -64,14 +64,10 @@ func (a Account) StreamPolicy(limit int64) *unstructured.Unstructured {
 
 // StreamLimit returns the largest size of a stream on a volume, in bytes: a cloud with Neutron's agents and several cells has about 60
 // streams, which may fill a quarter of the volume. The rest is for the write-ahead log, the segments of quorum queues and disk_free_limit.
-// 0: the size of the volume is unknown.
+// 0: storage is empty.
 func StreamLimit(storage string) int64 {
 	const share = 256
-	volume, err := resource.ParseQuantity(storage)
-	if err != nil {
-		return 0
-	}
-	return volume.Value() / share
+	return quantity.Bytes(storage) / share
 }
 
 // Watched returns the labels of a Secret with credentials: since 1.20 the operator reads only Secrets with them

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
@@ -126,8 +126,8 @@ func diskLimit(res *common.Resources, storage string) string {
 	}
 	const share = 3
 	limit := res.Limits.Memory.Value()
-	if volume, err := resource.ParseQuantity(storage); err == nil {
-		limit = min(limit, volume.Value()/share)
+	if volume := quantity.Bytes(storage); volume > 0 {
+		limit = min(limit, volume/share)
 	}
 	return fmt.Sprintf("disk_free_limit.absolute = %d\n", limit)
 }
@@ -144,8 +144,8 @@ func walLimit(res *common.Resources, storage string) string {
 	if res != nil && res.Limits != nil && res.Limits.Memory != nil {
 		limit = min(limit, res.Limits.Memory.Value()/memoryShare)
 	}
-	if volume, err := resource.ParseQuantity(storage); err == nil {
-		limit = min(limit, volume.Value()/volumeShare)
+	if volume := quantity.Bytes(storage); volume > 0 {
+		limit = min(limit, volume/volumeShare)
 	}
 	if limit == own {
 		return ""

@@ -22,7 +22,7 @@ func testCapacity(t *testing.T, m *Machines, serverCount int) {
 	const processors, mebi, each = 9, 1 << 20, 128
 	expected := "STATUS_CONDITION_TRUE Counted"
 	if serverCount > 0 {
-		expected = "STATUS_CONDITION_FALSE VirtualMachinesOnNodes"
+		expected = "STATUS_CONDITION_FALSE ServersOnNodes"
 	}
 	memory := m.promised(t)
 	want := map[string]any{

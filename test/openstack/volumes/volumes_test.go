@@ -136,7 +136,7 @@ func testAttachable(t *testing.T, d *Disks) {
 		if err := d.Cloud.Follow(); err != nil {
 			t.Fatal(err)
 		}
-		if output := d.Cloud.Pool().ConditionMessage("VolumesAttachable"); output != "STATUS_CONDITION_TRUE AllBackends" {
+		if output := d.Cloud.Pool().ConditionMessage("VolumesAttachable"); output != "STATUS_CONDITION_TRUE AllBackendsConfigured" {
 			return fmt.Errorf("it reports %q", output)
 		}
 		return nil

@@ -1,40 +1,11 @@
 package controlplane
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 
-	"k8s.io/utils/ptr"
-
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 )
-
-// addressesOf returns the addresses of a service, and its exposure, nil if it is not reachable from outside.
-func addressesOf(c *claim.Claim, s *services.State) (services.Endpoints, *common.ServiceExposure) {
-	if s.ExternalURL != "" {
-		return services.Endpoints{Public: string(s.ExternalURL), Internal: string(s.ExternalURL)}, nil
-	}
-	internal := s.Internal(s.Name, c.Instance)
-	if c.Exposure.Type == exposure.None {
-		return services.Endpoints{Public: internal, Internal: internal}, nil
-	}
-	e := common.ServiceExposure{Exposure: c.Exposure, TLS: c.TLS, Hostname: s.Basics.Hostname}
-	if c.Exposure.Routing == claim.RoutingPaths && s.PublicPath != "" {
-		e.Path = s.PublicPath
-		e.Hostname = cmp.Or(e.Hostname, common.Hostname(c.Domain))
-	}
-	e.Hostname = cmp.Or(e.Hostname, common.Hostname(s.Name+"."+c.Domain))
-	scheme := "https"
-	if !ptr.Deref(c.TLS.Enabled, true) {
-		scheme = "http"
-	}
-	return services.Endpoints{Public: fmt.Sprintf("%s://%s%s%s", scheme, e.Hostname, e.Path, s.Version), Internal: internal}, &e
-}
 
 // publicHosts returns all exposed host names.
 func (m *model) publicHosts() []services.Host {
