@@ -82,6 +82,10 @@ versions = { "2025.1" = "13.0.1", "2025.2" = "14.0.0", "2026.1" = "15.0.0", "202
 options = ["placement.conf", "keystonemiddleware.auth_token", "oslo.log", "oslo.middleware", "oslo.policy"]
 schemas = { placement = ["placement.db.sqlalchemy.migration:_alembic_config"] }
 
+[placement.programs]
+"placement.wsgi.api" = {}
+placement-manage = {}
+
 `}},
 	{from: "images/images.yaml", placeholders: []string{"openstack-placement"}, rows: []string{`- name: placement
   package: openstack-placement
