@@ -451,7 +451,7 @@ func nodeScenes(label, pod string) map[string][]scene {
 var absences = []string{"CompanionWithoutLeader", "DatabaseBackupMissing", "CephUnknown"}
 
 // rule is an alert in the namespace cloud.
-type rule struct{ Expr, For, Severity string }
+type rule struct{ Expr, For, Severity, Runbook string }
 
 // instances replaces names in expressions that differ between claims and cells by the names in scenes.
 var instances = strings.NewReplacer("mariadb-cell-far", "mariadb", "rabbitmq-cell-far", "rabbitmq")
@@ -467,33 +467,47 @@ func alertsOf(all ...testCase) map[string][]rule {
 			if o.Kind != "PrometheusRule" {
 				continue
 			}
-			var rules func(v any)
-			rules = func(v any) {
-				switch v := v.(type) {
-				case map[string]any:
-					if name, ok := v["alert"].(string); ok {
-						labels, _ := v["labels"].(map[string]any)
-						expr := instances.Replace(strings.ReplaceAll(v["expr"].(string), o.Namespace, "cloud"))
-						if strings.HasPrefix(name, "NovaCell") {
-							expr = cellProcess.ReplaceAllString(expr, `"nova-cell1-$1"`)
-						}
-						r := rule{expr, v["for"].(string), fmt.Sprint(labels["severity"])}
-						if !slices.Contains(out[name], r) {
-							out[name] = append(out[name], r)
-						}
+			for name, rules := range rulesOf(o.Manifest.AsMap()) {
+				for _, r := range rules {
+					r.Expr = instances.Replace(strings.ReplaceAll(r.Expr, o.Namespace, "cloud"))
+					if strings.HasPrefix(name, "NovaCell") {
+						r.Expr = cellProcess.ReplaceAllString(r.Expr, `"nova-cell1-$1"`)
 					}
-					for _, e := range v {
-						rules(e)
-					}
-				case []any:
-					for _, e := range v {
-						rules(e)
+					if !slices.Contains(out[name], r) {
+						out[name] = append(out[name], r)
 					}
 				}
 			}
-			rules(o.Manifest.AsMap())
 		}
 	}
+	return out
+}
+
+// rulesOf returns the alerts at any depth of an object, by name.
+func rulesOf(v any) map[string][]rule {
+	out := map[string][]rule{}
+	var rules func(v any)
+	rules = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if name, ok := v["alert"].(string); ok {
+				labels, _ := v["labels"].(map[string]any)
+				annotations, _ := v["annotations"].(map[string]any)
+				out[name] = append(out[name], rule{
+					Expr: v["expr"].(string), For: v["for"].(string), Severity: fmt.Sprint(labels["severity"]),
+					Runbook: fmt.Sprint(annotations["runbook_url"]),
+				})
+			}
+			for _, e := range v {
+				rules(e)
+			}
+		case []any:
+			for _, e := range v {
+				rules(e)
+			}
+		}
+	}
+	rules(v)
 	return out
 }
 

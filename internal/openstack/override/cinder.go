@@ -68,6 +68,7 @@ var _ = add("cinder", table{
 		"driver_ssl_cert_path":                 reserved(attached),
 		"enabled_backends":                     use(backends, "the driver of a backend is derived from its storage"),
 		"glance_api_servers":                   reserved(reached),
+		"glance_api_insecure":                  reserved(unverified),
 		"glance_ca_certificates_file":          reserved(files),
 		"glance_catalog_info":                  reserved(reached),
 		"glance_certfile":                      reserved(files),
@@ -101,6 +102,7 @@ var _ = add("cinder", table{
 		"swift_catalog_info":                   reserved("the location of the accounts of projects has a field"),
 		"target_helper":                        reserved(attached),
 		"tcp_keepidle":                         reserved(uwsgi),
+		"trace_flags":                          reserved(loggedCalls),
 		"transfer_api_class":                   reserved(managed),
 		"vmdk_allowed_types":                   reserved(inspected),
 		"volume_api_class":                     reserved(managed),
@@ -186,6 +188,8 @@ var _ = add("cinder", table{
 	}),
 }, queue, client, everyService)
 
+const loggedCalls = "logs would contain the arguments of each call, with credentials of volumes"
+
 const noRoot = "pods do not run as root, and files belong to the user of the pod"
 
 // backend returns the owners of a driver's options, including the options that all drivers have.
@@ -196,6 +200,7 @@ func backend(driver map[string]owner) map[string]owner {
 		"image_upload_use_cinder_backend":  tenantOption("images would be volumes in a Glance store of the tenant"),
 		"driver_data_namespace":            reserved(reasonDriverNotInImage),
 		"enable_unsupported_driver":        reserved(reasonDriverNotInImage),
+		"trace_flags":                      reserved(loggedCalls),
 		"chap_password":                    reserved(attached),
 		"chap_username":                    reserved(attached),
 		"chiscsi_conf":                     reserved(attached),

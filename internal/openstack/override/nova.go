@@ -78,6 +78,7 @@ var _ = add("nova", table{
 	},
 	"api_database": {
 		"backend":               reserved(pods),
+		"connection_debug":      reserved(loggedRows),
 		"connection_parameters": reserved(databaseURL),
 		"mysql_wsrep_sync_wait": reserved("it depends on whether the database is a Galera cluster"),
 	},

@@ -10,6 +10,7 @@ var _ = add("placement", table{
 	},
 	"api": {"auth_strategy": reserved("tokens are always required")},
 	"placement_database": {
+		"connection_debug":      reserved(loggedRows),
 		"connection_parameters": reserved(databaseURL),
 		"sync_on_startup":       reserved("Jobs create and upgrade the schema, one at a time, not each pod"),
 	},

@@ -19,9 +19,9 @@ import (
 var reservedOptions = map[string]map[string]string{
 	"every service": {
 		"DEFAULT": "config_file config_dir config_source log_config_append log_dir log_file use_stderr use_syslog use_journal watch_log_file",
-		"cache": "backend backend_argument memcache_servers memcache_sasl_enabled memcache_username username proxies redis_db redis_sentinels redis_server " +
+		"cache": "backend backend_argument memcache_servers memcache_sasl_enabled memcache_username username proxies debug_cache_backend redis_db redis_sentinels redis_server " +
 			"redis_username redis_sentinel_service_name tls_enabled tls_cafile tls_certfile tls_keyfile tls_allowed_ciphers",
-		"database":                "backend connection_parameters mysql_wsrep_sync_wait",
+		"database":                "backend connection_debug connection_parameters mysql_wsrep_sync_wait",
 		"oslo_concurrency":        "lock_path",
 		"oslo_messaging_metrics":  "*",
 		"oslo_middleware":         "enable_proxy_headers_parsing http_basic_auth_user_file",
