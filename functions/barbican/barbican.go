@@ -3,7 +3,6 @@
 package barbican
 
 import (
-	"cmp"
 	"errors"
 	"strconv"
 	"time"
@@ -100,7 +99,7 @@ type model struct {
 
 func derive(in function.Input[barbicanv1.Barbican]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, observed: in.Observed}
-	setDefaults(m.spec)
+	complete(&in.XR)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
@@ -123,18 +122,12 @@ func derive(in function.Input[barbicanv1.Barbican]) (*model, error) {
 	return m, m.Render()
 }
 
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(s *barbicanv1.BarbicanSpec) {
-	const month = 30
-	if s.Keys == nil {
-		s.Keys = &barbicanv1.Keys{}
+// complete adds the keys of a spec without any: the default of their rotation is set only if they exist.
+func complete(xr *barbicanv1.Barbican) {
+	if xr.Spec.Keys == nil {
+		xr.Spec.Keys = &barbicanv1.Keys{}
+		function.SetDefaults(xr)
 	}
-	s.Keys.RotationSchedule = cmp.Or(s.Keys.RotationSchedule, "0 2 1 * *")
-	if v := s.Vault; v != nil {
-		v.Mount = cmp.Or(v.Mount, "secret")
-	}
-	s.Archive.Schedule = cmp.Or(s.Archive.Schedule, "30 3 * * *")
-	s.Archive.AfterDays = cmp.Or(s.Archive.AfterDays, month)
 }
 
 // keysPerWorkerRun is the number of keys that a worker generates concurrently, each with a database connection.

@@ -111,6 +111,7 @@ func derived(t *testing.T, spec map[string]any) *model {
 	if err := json.Unmarshal(text, &in.XR.Spec); err != nil {
 		t.Fatal(err)
 	}
+	function.SetDefaults(&in.XR)
 	m, err := derive(in)
 	if err != nil {
 		t.Fatal(err)

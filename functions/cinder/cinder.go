@@ -143,8 +143,7 @@ type model struct {
 func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, previous: in.XR.Status.Backends}
 	m.checked, _ = in.Observed.Get(checkComponent)
-	volume.SetDefaults(&m.spec.Storage)
-	setDefaults(m.spec)
+	volume.Complete(&m.spec.Storage)
 	spec := service.Spec{
 		ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
 		Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory", Groups: volume.Groups(m.spec.Backends),
@@ -185,17 +184,6 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	m.Processes = m.processes(in.Observed)
 	m.Options = m.options()
 	return m, m.Render()
-}
-
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(s *cinderv1.CinderSpec) {
-	const month = 30
-	if s.Archive.Schedule == "" {
-		s.Archive.Schedule = "30 3 * * *"
-	}
-	if s.Archive.AfterDays == 0 {
-		s.Archive.AfterDays = month
-	}
 }
 
 // Option groups with logins of Cinder: to Nova, which is notified of extended volumes, to Glance, for images in the same Ceph cluster, and

@@ -2,7 +2,6 @@
 package glance
 
 import (
-	"cmp"
 	"errors"
 	"time"
 
@@ -85,8 +84,8 @@ type model struct {
 
 func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	m := &model{spec: &in.XR.Spec}
-	image.SetDefaults(&m.spec.Storage)
-	setDefaults(&m.spec.Archive)
+	image.Complete(&m.spec.Storage)
+	complete(&m.spec.Archive)
 	spec := image.Spec(m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
@@ -117,13 +116,8 @@ func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	return m, m.Render()
 }
 
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(a *glancev1.Archive) {
-	const month, halfYear = 30, 180
-	a.Schedule = cmp.Or(a.Schedule, "30 3 * * *")
-	a.AfterDays = cmp.Or(a.AfterDays, month)
-	a.ImagesAfterDays = max(cmp.Or(a.ImagesAfterDays, halfYear), a.AfterDays)
-}
+// complete raises the age of rows of images to that of the rows that refer to them.
+func complete(a *glancev1.Archive) { a.ImagesAfterDays = max(a.ImagesAfterDays, a.AfterDays) }
 
 func status(m *model, plan compose.Plan) any {
 	s := glancev1.GlanceStatus{ServiceStatus: m.Status(plan)}

@@ -96,7 +96,6 @@ type model struct {
 
 func derive(in function.Input[heatv1.Heat]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, observed: in.Observed}
-	setDefaults(m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
@@ -123,17 +122,6 @@ func derive(in function.Input[heatv1.Heat]) (*model, error) {
 	}
 	m.Options = m.options()
 	return m, m.Render()
-}
-
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(s *heatv1.HeatSpec) {
-	const month = 30
-	if s.Archive.Schedule == "" {
-		s.Archive.Schedule = "30 3 * * *"
-	}
-	if s.Archive.AfterDays == 0 {
-		s.Archive.AfterDays = month
-	}
 }
 
 // checkProcesses rejects processes with insufficient memory.

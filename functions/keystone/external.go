@@ -1,12 +1,10 @@
 package keystone
 
 import (
-	"cmp"
 	"fmt"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
@@ -64,8 +62,7 @@ func (m *model) externalClouds() []compose.Stage {
     identity_api_version: 3
     interface: %[7]s
     endpoint_type: %[7]s
-`, cloud.CloudName, e.AuthURL, e.User, cmp.Or(e.Project, keystonev1.AdminProject), cmp.Or(e.UserDomain, keystonev1.DefaultDomain),
-		cmp.Or(e.ProjectDomain, keystonev1.DefaultDomain), m.korcInterface())
+`, cloud.CloudName, e.AuthURL, e.User, e.Project, e.UserDomain, e.ProjectDomain, m.korcInterface())
 	source := func(name string, ref common.SecretKeyReference) c5c3v1.SecretSource {
 		return service.Source(name, string(ref.Name), string(ref.Key))
 	}

@@ -83,6 +83,7 @@ func input(t *testing.T, xr *structpb.Struct, observed map[string]*structpb.Stru
 	if err := function.Decode(xr, &in.XR); err != nil {
 		t.Fatal(err)
 	}
+	function.SetDefaults(&in.XR)
 	return in
 }
 

@@ -66,7 +66,6 @@ type model struct {
 
 func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	m := &model{spec: in.XR.Spec, authority: findAuthority(in.Observed)}
-	identity.SetDefaults(&m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Spec: identity.Spec(&m.spec), Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,

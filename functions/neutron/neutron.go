@@ -3,7 +3,6 @@
 package neutron
 
 import (
-	"cmp"
 	"errors"
 	"strconv"
 	"time"
@@ -106,7 +105,6 @@ func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	if m.syncRequested() {
 		m.lastSync, _ = in.Observed.Get(syncResource)
 	}
-	m.spec.Mechanism = cmp.Or(m.spec.Mechanism, neutronv1.ByOVN)
 	errs := m.checkMechanism()
 	var err error
 	m.Service, err = definition.Derive(service.Input{

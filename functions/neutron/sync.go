@@ -45,7 +45,7 @@ func (m *model) inSync() ready.Result {
 		return ready.Result{}
 	}
 	queried, response := m.spec.OVN.Sync, m.answer()
-	if response == nil || response.Request != queried.Request || response.Mode != cmp.Or(queried.Mode, common.OVNSyncLog) {
+	if response == nil || response.Request != queried.Request || response.Mode != queried.Mode {
 		c, _ := m.lastSync.Condition("Ready")
 		if c.Status == "True" { // The message belongs to the previous request.
 			c.Message = ""

@@ -125,7 +125,6 @@ type model struct {
 
 func derive(in function.Input[novav1.Nova]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, uwsgi: in.XR.Spec.UWSGI, observed: in.Observed}
-	setDefaults(m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
@@ -173,29 +172,6 @@ func (m *model) servers() []int32 {
 		}
 	}
 	return ports
-}
-
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(s *novav1.NovaSpec) {
-	const month = 30
-	if s.Consoles.Graphical == "" {
-		s.Consoles.Graphical = novav1.VNC
-	}
-	if s.Archive.Schedule == "" {
-		s.Archive.Schedule = "30 3 * * *"
-	}
-	if s.Archive.AfterDays == 0 {
-		s.Archive.AfterDays = month
-	}
-	for i := range s.Cells {
-		c := &s.Cells[i]
-		if c.Database != nil && c.Database.Port == 0 {
-			c.Database.Port = common.DatabasePort
-		}
-		if c.Queue != nil && c.Queue.Port == 0 {
-			c.Queue.Port = common.QueuePort
-		}
-	}
 }
 
 // checkProcesses rejects daemons with insufficient memory.

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
@@ -94,7 +93,6 @@ func (m *model) APIPod() workload.Pod { return m.ProcessPod(m.Processes[0]) }
 
 func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, observed: in.Observed, nova: string(in.XR.Spec.NovaRef.Name)}
-	setDefaults(m.spec)
 	var err error
 	m.Service, err = definition(m.spec.Cell).Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
@@ -129,19 +127,6 @@ func checkProcesses(s *novacellv1.NovaCellSpec) error {
 		errs = append(errs, service.CheckProcess("spec.metadata", *s.Metadata))
 	}
 	return errors.Join(errs...)
-}
-
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(s *novacellv1.NovaCellSpec) {
-	if s.Consoles.Graphical == "" {
-		s.Consoles.Graphical = novav1.VNC
-	}
-	if s.NovaDatabase.Port == 0 {
-		s.NovaDatabase.Port = common.DatabasePort
-	}
-	if s.NovaQueue.Port == 0 {
-		s.NovaQueue.Port = common.QueuePort
-	}
 }
 
 // grantee returns Nova's user, which reads the database of every cell. On the cell's own server it must be created.

@@ -38,11 +38,13 @@ var example = Definition{
 const exampleSpec = `
 openStackRelease: "2025.2"
 region: here
-database: {mariaDBRef: {name: mariadb}, host: mariadb.cloud.svc, caSecretRef: {name: mariadb-ca, key: db.crt}, galera: true}
+database: {mariaDBRef: {name: mariadb}, host: mariadb.cloud.svc, port: 3306, caSecretRef: {name: mariadb-ca, key: db.crt}, galera: true}
 cache: {servers: ["cache-0.cache:11211", "cache-1.cache:11212"]}
 endpoints: {public: "https://example.com", internal: "https://one.cloud.svc:8778"}
 issuerRef: {name: internal, kind: Issuer}
+uwsgi: {threads: 1}
 identity:
+  credentialRotation: {intervalDays: 90, preRotationDays: 7, gracePeriodDays: 1}
   internalURL: https://identity.cloud.svc:5000/v3
   publicURL: https://identity.example.com/v3
   caSecretRef: {name: identity-tls, key: ca.crt}
@@ -268,43 +270,26 @@ retry_interval = 1
 	}
 }
 
-// TestSetDefaults checks the defaults of unset fields, and that set fields are kept.
-func TestSetDefaults(t *testing.T) {
-	type values struct {
-		Port     int32
-		UWSGI    common.UWSGI
-		Rotation common.Rotation
-	}
+// TestComplete checks that the number of processes follows the memory, and that a number of the spec is kept.
+func TestComplete(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
-		want         values
+		want         int32
 	}{
-		"nothing": {
-			"As the schema has it.", "{}",
-			values{3306, common.UWSGI{Processes: 2, Threads: 1}, rotation(90, 7, 1)},
-		},
-		"all": {
-			"It stays, a zero as well.",
-			"{database: {port: 1}, uwsgi: {processes: 3, threads: 4, harakiriSeconds: 5}, " +
-				"identity: {credentialRotation: {intervalDays: 6, preRotationDays: 0, gracePeriodDays: 0}}}",
-			values{1, common.UWSGI{Processes: 3, Threads: 4, HarakiriSeconds: 5}, rotation(6, 0, 0)},
-		},
+		"nothing": {"Without an amount of memory, there are two.", "{}", 2},
+		"memory":  {"Each process gets 256 MiB.", "{resources: {requests: {memory: 1Gi}}}", 4},
+		"all":     {"The number of the spec.", "{resources: {requests: {memory: 1Gi}}, uwsgi: {processes: 3}}", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := derived(t, tc.spec)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := values{s.Spec.Database.Port, *s.Spec.UWSGI, s.Spec.Identity.CredentialRotation}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			if got := s.Spec.UWSGI.Processes; got != tc.want {
+				t.Errorf("%s %d processes, want %d", tc.reason, got, tc.want)
 			}
 		})
 	}
-}
-
-func rotation(interval, before, grace int32) common.Rotation {
-	return common.Rotation{IntervalDays: interval, PreRotationDays: &before, GracePeriodDays: &grace}
 }
 
 // TestOutbound checks that the egress contains each port of the spec once, and that an error contains the field of a URL

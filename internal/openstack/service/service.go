@@ -146,7 +146,7 @@ func (d *Definition) Derive(in Input) (*Service, error) {
 		Definition: d, Name: in.Meta.Name, Namespace: in.Meta.Namespace, Generation: in.Meta.Generation,
 		Spec: in.Spec, Previous: in.Previous, workers: in.Spec.UWSGI.Processes,
 	}
-	s.Spec.SetDefaults()
+	s.Spec.Complete()
 	if err := s.releases(in.Observed); err != nil {
 		return nil, err
 	}
