@@ -57,7 +57,9 @@ def listed(service):
 
 def main(release):
     lines = set()
-    for service in tomllib.loads((HERE / "services.toml").read_text()):
+    for service, row in tomllib.loads((HERE / "services.toml").read_text()).items():
+        if "options" not in row:
+            continue
         # The services register options with the same names: each has a process of its own.
         run = subprocess.run([sys.executable, __file__, release, service], check=True, capture_output=True, text=True)
         lines.update(run.stdout.splitlines(keepends=True))

@@ -323,7 +323,8 @@ class Parser(ast.NodeVisitor):
                     self.function.names.update(re.split("[.:]", node.value))
 
 
-IGNORED_TEXTS = set()
+# Modules whose texts name the modules of other programs, too.
+IGNORED_TEXTS = {"nova.service"}
 
 
 def docstrings(tree):
@@ -515,18 +516,17 @@ def judge(program, groups, verbose):
 def main(release, prefix, *only):
     verbose = bool(only)
     rows = tomllib.loads((HERE / "services.toml").read_text())
-    programs = tomllib.loads((HERE / "readers.toml").read_text())
-    IGNORED_TEXTS.update(programs.pop("texts"))
     env = Environment(prefix)
     out = {"release": release, "services": {}}
-    for service, row in sorted(programs.items()):
-        if only and service not in only:
+    for service, row in sorted(rows.items()):
+        if "programs" not in row or only and service not in only:
             continue
+        programs = row["programs"]
         registry = json.load(gzip.open(DATA / "data" / f"{service}-{release}.json.gz"))
-        if (have := env.version(rows[service]["requires"][0])) != registry["version"]:
+        if (have := env.version(row["requires"][0])) != registry["version"]:
             sys.exit(f"{prefix} has {service} {have}, and the registry {registry['version']}")
-        named = sorted(p for p, r in row.items() if release in r.get("releases", [release]))
-        judged = [judge(Program(env, p, row[p], service), registry["groups"], verbose) for p in named]
+        named = sorted(p for p, r in programs.items() if release in r.get("releases", [release]))
+        judged = [judge(Program(env, p, programs[p], service), registry["groups"], verbose) for p in named]
         groups = {g: {o: "".join(j[g][o] for j in judged) for o in options} for g, options in registry["groups"].items()}
         out["services"][service] = {"version": registry["version"], "programs": named, "groups": groups}
     if only:

@@ -50,7 +50,7 @@ var templates = []template{
 		"{version: 16.0.0, groups: 13, options: 190, templateOptions: 0, policyRules: 38}",
 		`{revision: "a082b8bb98d0", releases: ["2025.1", "2025.2", "2026.1", "2026.2"]}`,
 	}},
-	{from: "functions/placement/fields.txt"},
+	{from: "functions/placement/fields.txt", placeholders: []string{"Deployment/neutron"}},
 	{from: "functions/placement/testdata/small.yaml"},
 	{from: "functions/placement/testdata/medium.yaml", placeholders: []string{
 		"placement: {randomize_allocation_candidates: true}", `"placement:usages": "role:auditor"`,
@@ -81,6 +81,10 @@ requires = ["openstack-placement"]
 versions = { "2025.1" = "13.0.1", "2025.2" = "14.0.0", "2026.1" = "15.0.0", "2026.2" = "16.0.0" }
 options = ["placement.conf", "keystonemiddleware.auth_token", "oslo.log", "oslo.middleware", "oslo.policy"]
 schemas = { placement = ["placement.db.sqlalchemy.migration:_alembic_config"] }
+
+[placement.programs]
+"placement.wsgi.api" = {}
+placement-manage = {}
 
 `}},
 	{from: "images/images.yaml", placeholders: []string{"openstack-placement"}, rows: []string{`- name: placement

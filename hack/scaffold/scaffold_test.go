@@ -39,7 +39,7 @@ func TestTemplateIsPlacement(t *testing.T) {
 		if f.path != templates[i].from || f.existing != (len(templates[i].rows) > 0) {
 			t.Errorf("path %s (exists: %t), want %s", f.path, f.existing, templates[i].from)
 		}
-		for _, row := range templates[i].rows { // Each is there twice, except for imports.
+		for _, row := range templates[i].rows { // Each row exists twice, except for imports.
 			f.data = bytes.Replace(f.data, []byte(row+row), []byte(row), 1)
 		}
 		if diff := cmp.Diff(string(want), string(f.data)); diff != "" {
@@ -145,6 +145,7 @@ func TestRenderRows(t *testing.T) {
 			`versions = { "2025.1" = "TODO", "2025.2" = "TODO", "2026.1" = "TODO", "2026.2" = "TODO" }`,
 			`options = ["designate.conf", "keystonemiddleware.auth_token", "oslo.log", "oslo.middleware", "oslo.policy"]`,
 			`schemas = { designate = ["designate.TODO"] }`, "",
+			"[designate.programs]", `"designate.wsgi.api" = {}`, "designate-manage = {}", "",
 		},
 		"images/images.yaml": {
 			"- name: designate", "package: TODO", "requires: [PyMySQL, python-memcached, uwsgi==2.0.31, setuptools<81]",

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/expected"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
@@ -57,6 +58,13 @@ func readFieldClaims(t *testing.T) fieldClaims {
 	var out fieldClaims
 	if err := yaml.UnmarshalStrict(data, &out); err != nil {
 		t.Fatalf("testdata/fields/claims.yaml: %v", err)
+	}
+	// A service without a section in the file has the section of its facts.
+	sections, _ := out.Claims["ControlPlaneCluster"]["services"].(map[string]any)
+	for service, facts := range expected.Services(t) {
+		if _, found := sections[service]; !found && facts.Section != nil {
+			sections[service] = facts.Section
+		}
 	}
 	return out
 }
