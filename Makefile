@@ -42,10 +42,11 @@ pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-generate: ## Generate deep copies, definitions, reference tables, and the tables and pictures of other pages
+generate: ## Generate deep copies, definitions, Compositions, versions, reference tables, and the tables and pictures of other pages
 	$(call run,controller-gen) object paths=./apis/...
 	crds=$$(mktemp -d) && trap 'rm -r "$$crds"' EXIT && \
-	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis
+	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis compositions
+	go run ./hack/registry hack/registry/services.toml internal/openstack/release/versions.go
 	go run ./hack/docs
 	go run ./hack/chart package/chart
 
@@ -181,8 +182,8 @@ test-e2e: ## Create a claim in a real Crossplane on a real node, with the real o
 crds: ## Fetch the CRDs of the operators whose objects are composed
 	go run ./hack/crds/fetch
 
-registry: ## Extract the option registries from the OpenStack packages (requires Python)
-	hack/registry/generate.py
+registry: ## Extract the option registries from the OpenStack packages (requires Python): [SERVICE=name]
+	hack/registry/generate.py $(SERVICE)
 
 vuln: ## Check for known vulnerabilities (requires the Go vulnerability database)
 	$(call run,govulncheck) ./...
