@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"strings"
+	"text/template"
 )
 
 // Version returns the version that External Secrets computes for a synced object, from its generation, labels and annotations.
@@ -38,4 +40,27 @@ func PushedProperties(object map[string]any) map[string]any {
 		out[s.text("kind")+"/"+s.text("name")] = entries
 	}
 	return out
+}
+
+// Templated returns the data of the Secret that External Secrets creates: the rendered templates of an ExternalSecret, or the values if it
+// has none. A template with an unknown value is an error, as in External Secrets. Templates have no functions here.
+// https://external-secrets.io/latest/guides/templating/
+func Templated(externalSecret map[string]any, values map[string]string) (map[string]string, error) {
+	templates, _ := view{object: externalSecret}.get("spec", "target", "template", "data").(map[string]any)
+	if len(templates) == 0 {
+		return values, nil
+	}
+	out := map[string]string{}
+	for key, text := range templates {
+		t, err := template.New(key).Option("missingkey=error").Parse(fmt.Sprint(text))
+		if err != nil {
+			return nil, fmt.Errorf("cannot read template %s: %w", key, err)
+		}
+		var b strings.Builder
+		if err := t.Execute(&b, values); err != nil {
+			return nil, fmt.Errorf("cannot fill template %s: %w", key, err)
+		}
+		out[key] = b.String()
+	}
+	return out, nil
 }

@@ -1,6 +1,7 @@
 package fake_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,5 +114,36 @@ func TestExternalSecrets(t *testing.T) {
 	}
 	if at := is["conditions"].([]any)[0].(map[string]any)["lastTransitionTime"]; at != first {
 		t.Errorf("Ready became true at %v, want %s", at, first)
+	}
+}
+
+// TestTemplated tests the Secret of an ExternalSecret with and without templates.
+func TestTemplated(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason    string
+		templates any
+		want      map[string]string
+		wantErr   string
+	}{
+		"None": {reason: "The values are copied.", want: map[string]string{"password": "p"}},
+		"Filled": {
+			reason: "Only the templates are in the Secret.", templates: map[string]any{"url": "a:{{ .password }}@b"},
+			want: map[string]string{"url": "a:p@b"},
+		},
+		"Missing": {reason: "Unknown values are errors.", templates: map[string]any{"url": "{{ .token }}"}, wantErr: `cannot fill template url`},
+		"Broken":  {reason: "The template does not parse.", templates: map[string]any{"url": "{{ .token"}, wantErr: `cannot read template url`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := object("external-secrets.io/v1", "ExternalSecret", map[string]any{
+				"target": map[string]any{"template": map[string]any{"data": tc.templates}},
+			})
+			got, err := fake.Templated(o, map[string]string{"password": "p"})
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if (err == nil) != (tc.wantErr == "") || err != nil && !strings.HasPrefix(err.Error(), tc.wantErr) {
+				t.Errorf("%s: got error %v, want %s", tc.reason, err, tc.wantErr)
+			}
+		})
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 )
 
-// A rollout records the events of a cloud: pods that started and ended, by version, and the releases of schemas.
-type rollout struct {
+// A Rollout records the events of a cloud: pods that started and ended, by version, and the releases of schemas.
+type Rollout struct {
 	cancel func()
 	done   sync.WaitGroup
 
@@ -36,10 +36,10 @@ type happened struct {
 }
 
 // WatchRollout records events until the test ends, or the order is checked.
-func WatchRollout(t *testing.T, c *clouds.Cloud) *rollout {
+func WatchRollout(t *testing.T, c *clouds.Cloud) *Rollout {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &rollout{schema: map[string]string{}}
+	r := &Rollout{schema: map[string]string{}}
 	for _, list := range []client.ObjectList{&corev1.PodList{}, &openstackv1.DatabaseSyncList{}} {
 		w, err := c.Cluster.Client.Watch(ctx, list, client.InNamespace(c.Namespace))
 		if err != nil {
@@ -61,13 +61,13 @@ func WatchRollout(t *testing.T, c *clouds.Cloud) *rollout {
 }
 
 // Stop ends the recording.
-func (r *rollout) Stop() {
+func (r *Rollout) Stop() {
 	r.cancel()
 	r.done.Wait()
 }
 
 // see records an event.
-func (r *rollout) see(kind watch.EventType, object runtime.Object) {
+func (r *Rollout) see(kind watch.EventType, object runtime.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch o := object.(type) {
@@ -93,9 +93,9 @@ const ComponentLabel = "app.kubernetes.io/component"
 func SchemaLabel(name string) string { return "schema of " + name }
 
 // first and last return the index of an event: -1 if it did not happen.
-func (r *rollout) first(h happened) int { return slices.Index(r.events, h) }
+func (r *Rollout) first(h happened) int { return slices.Index(r.events, h) }
 
-func (r *rollout) last(h happened) int {
+func (r *Rollout) last(h happened) int {
 	for i, e := range slices.Backward(r.events) {
 		if e == h {
 			return i
@@ -104,13 +104,13 @@ func (r *rollout) last(h happened) int {
 	return -1
 }
 
-// A stage of a rollout replaces pods of one version by pods of another, or migrates a schema to a release.
+// A Stage of a rollout replaces pods of one version by pods of another, or migrates a schema to a release.
 type Stage struct{ Label, From, To string }
 
 // started returns the time of the first start, and ended the time of the last end of the previous version.
-func (r *rollout) started(s Stage) int { return r.first(happened{s.Label, s.To, false}) }
+func (r *Rollout) started(s Stage) int { return r.first(happened{s.Label, s.To, false}) }
 
-func (r *rollout) ended(s Stage) int {
+func (r *Rollout) ended(s Stage) int {
 	if s.From == "" {
 		return r.started(s)
 	}
@@ -118,7 +118,7 @@ func (r *rollout) ended(s Stage) int {
 }
 
 // CheckOrder checks that each stage of a chain ended before the next one started.
-func (r *rollout) CheckOrder(t *testing.T, chains ...[]Stage) {
+func (r *Rollout) CheckOrder(t *testing.T, chains ...[]Stage) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,7 +141,7 @@ func (r *rollout) CheckOrder(t *testing.T, chains ...[]Stage) {
 }
 
 // String lists the events.
-func (r *rollout) String() string {
+func (r *Rollout) String() string {
 	var out strings.Builder
 	for _, e := range r.events {
 		fmt.Fprintf(&out, "%s %s, gone: %v\n", e.label, e.version, e.ended)

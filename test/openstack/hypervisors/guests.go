@@ -285,6 +285,7 @@ func (g Guest) Get(path string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
+// Virsh is the command of libvirt's client on a node.
 const Virsh = "virsh --connect 'qemu+unix:///system?socket=/run/libvirt/libvirt-sock' "
 
 // Serial returns the visible part of a volume's ID in a server.

@@ -18,8 +18,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// place is the location, status and task of a server.
-type place struct {
+// Place is the location, status and task of a server.
+type Place struct {
 	Host   string `json:"OS-EXT-SRV-ATTR:host"`
 	Status string `json:"status"`
 	Task   string `json:"OS-EXT-STS:task_state"`
@@ -27,9 +27,9 @@ type place struct {
 }
 
 // Place returns the node and the state of a server.
-func (m *Machines) Place(t *testing.T, g Guest) place {
+func (m *Machines) Place(t *testing.T, g Guest) Place {
 	t.Helper()
-	var p place
+	var p Place
 	if err := servers.Get(context.Background(), m.ServiceClient, g.Server.ID).ExtractInto(&p); err != nil {
 		t.Fatal(err)
 	}
@@ -61,20 +61,20 @@ func (m *Machines) Migrate(t *testing.T, g Guest, to string) {
 	}
 }
 
-// migration is Nova's record of a migration.
-type migration struct {
+// Migration is Nova's record of a migration.
+type Migration struct {
 	Status string `json:"status"`
 	Source string `json:"source_compute"`
 	Dest   string `json:"dest_compute"`
 }
 
 // WaitForMigration waits until the last migration of a server has ended, and returns it.
-func (m *Machines) WaitForMigration(t *testing.T, g Guest) migration {
+func (m *Machines) WaitForMigration(t *testing.T, g Guest) Migration {
 	t.Helper()
-	var last migration
+	var last Migration
 	err := m.Cloud.Cluster.Wait(context.Background(), operators.Timeout, "the end of a migration", func(ctx context.Context) (bool, error) {
 		var all struct {
-			Migrations []migration `json:"migrations"`
+			Migrations []Migration `json:"migrations"`
 		}
 		_, err := m.Get(ctx, m.ServiceURL("os-migrations")+"?instance_uuid="+g.Server.ID, &all, nil) //nolint:bodyclose // the client does
 		if err != nil || len(all.Migrations) == 0 {

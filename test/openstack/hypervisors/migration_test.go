@@ -179,7 +179,7 @@ func testReceiver(t *testing.T, m *Machines, g Guest) {
 			if component == "ovn-controller" {
 				component = controllerOf(to)
 			}
-			var end migration
+			var end Migration
 			came := harness.Ping(t, g.Address, func() {
 				m.Migrate(t, g, to)
 				m.Until(t, "the middle of a migration", g.Server.ID, func() error {

@@ -65,7 +65,7 @@ func (m *Machines) act(t *testing.T, g Guest, body map[string]any) {
 // becomes waits until a server has a status and no task.
 func (m *Machines) becomes(t *testing.T, g Guest, status string) {
 	t.Helper()
-	var last place
+	var last Place
 	err := m.Cloud.Cluster.Wait(context.Background(), operators.Timeout, "status "+status, func(context.Context) (bool, error) {
 		last = m.Place(t, g)
 		if last.Status == "ERROR" {

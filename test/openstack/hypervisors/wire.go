@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A wire captures the network of all nodes: the first bytes of every connection to libvirt and between QEMUs, and a
+// A Wire captures the network of all nodes: the first bytes of every connection to libvirt and between QEMUs, and a
 // word that must be encrypted.
-type wire struct {
+type Wire struct {
 	socket int
 	secret []byte
 	ended  sync.WaitGroup
@@ -40,7 +40,7 @@ const (
 )
 
 // Tap starts to capture the network.
-func Tap(t *testing.T, secret string) *wire {
+func Tap(t *testing.T, secret string) *Wire {
 	t.Helper()
 	all := int(binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, unix.ETH_P_ALL)))
 	socket, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, all)
@@ -52,12 +52,12 @@ func Tap(t *testing.T, secret string) *wire {
 	if err := unix.SetsockoptTimeval(socket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}); err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{socket: socket, secret: []byte(secret), stop: make(chan struct{}), starts: map[string][]byte{}, bytes: map[int]int{}}
+	w := &Wire{socket: socket, secret: []byte(secret), stop: make(chan struct{}), starts: map[string][]byte{}, bytes: map[int]int{}}
 	w.ended.Go(w.listen)
 	return w
 }
 
-func (w *wire) listen() {
+func (w *Wire) listen() {
 	packet := make([]byte, 1<<16)
 	for {
 		select {
@@ -74,7 +74,7 @@ func (w *wire) listen() {
 }
 
 // see records a packet of Ethernet, IPv4 and TCP.
-func (w *wire) see(packet []byte) {
+func (w *Wire) see(packet []byte) {
 	const ethernet, tcp, least = 14, 6, 20
 	if len(packet) < ethernet+2*least || binary.BigEndian.Uint16(packet[12:]) != unix.ETH_P_IP || packet[ethernet+9] != tcp {
 		return
@@ -119,7 +119,7 @@ func server(from, to int) (port int, ok bool) {
 // Stop logs the captured data, and fails unless all of it was TLS: each direction starts with a handshake record, except
 // of a server of block devices, which first sends its greeting and requests TLS
 // (https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md).
-func (w *wire) Stop(t *testing.T) {
+func (w *Wire) Stop(t *testing.T) {
 	t.Helper()
 	time.Sleep(time.Second) // for data that is still in the socket
 	close(w.stop)

@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
-	"text/template"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
 )
 
 // externalSecret handles an ExternalSecret that is filled once by a generator, or that copies a Secret of another
@@ -31,7 +32,7 @@ func (o *Operators) externalSecret(ctx context.Context, u *unstructured.Unstruct
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
-	values := map[string]string{}
+	values := map[string][]byte{}
 	from, _, _ := unstructured.NestedSlice(u.Object, "spec", "dataFrom")
 	for _, f := range from {
 		source := &unstructured.Unstructured{Object: f.(map[string]any)} //nolint:forcetypeassert // its schema was checked
@@ -40,18 +41,16 @@ func (o *Operators) externalSecret(ctx context.Context, u *unstructured.Unstruct
 		if err != nil {
 			return err
 		}
-		if values["password"], err = password(generator); err != nil {
+		generated, err := password(generator)
+		if err != nil {
 			return err
 		}
+		values["password"] = []byte(generated)
 	}
 	if v := text(u, "spec", "target", "template", "engineVersion"); v != "v2" {
 		return fmt.Errorf("its template engine %q is not supported by this fake", v)
 	}
-	templates, _, err := unstructured.NestedStringMap(u.Object, "spec", "target", "template", "data")
-	if err != nil {
-		return err
-	}
-	data, err := rendered(templates, values)
+	data, err := templated(u, values)
 	if err != nil {
 		return err
 	}
@@ -98,15 +97,19 @@ func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured, ke
 
 // templated returns the result of an ExternalSecret's template: without one, the data.
 func templated(u *unstructured.Unstructured, data map[string][]byte) (map[string][]byte, error) {
-	templates, ok, err := unstructured.NestedStringMap(u.Object, "spec", "target", "template", "data")
-	if err != nil || !ok {
-		return data, err
-	}
 	values := map[string]string{}
 	for key, value := range data {
 		values[key] = string(value)
 	}
-	return rendered(templates, values)
+	filled, err := fake.Templated(u.Object, values)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]byte{}
+	for key, value := range filled {
+		out[key] = []byte(value)
+	}
+	return out, nil
 }
 
 // password returns a generator's password: the configured numbers of digits and symbols, and letters.
@@ -145,21 +148,4 @@ func password(generator *unstructured.Unstructured) (string, error) {
 		alphabets = append(alphabets[:at], alphabets[at+1:]...)
 	}
 	return b.String(), nil
-}
-
-// rendered renders templates; a missing value is an error.
-func rendered(templates, values map[string]string) (map[string][]byte, error) {
-	out := map[string][]byte{}
-	for key, text := range templates {
-		t, err := template.New(key).Option("missingkey=error").Parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read template %s: %w", key, err)
-		}
-		var b strings.Builder
-		if err := t.Execute(&b, values); err != nil {
-			return nil, fmt.Errorf("cannot fill template %s: %w", key, err)
-		}
-		out[key] = []byte(b.String())
-	}
-	return out, nil
 }

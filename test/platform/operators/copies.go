@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
 )
 
 var secretStores = schema.GroupVersionResource{Group: "external-secrets.io", Version: "v1", Resource: "secretstores"}
@@ -116,20 +117,21 @@ func (o *Operators) pushed(_ context.Context, entry string) (map[string]any, err
 
 // filled fills the templates of an ExternalSecret, or returns the data if it has none.
 func filled(u *unstructured.Unstructured, data map[string]any) (map[string]any, error) {
-	templates, _, _ := unstructured.NestedStringMap(u.Object, "spec", "target", "template", "data")
-	if len(templates) == 0 {
-		return data, nil
+	values := map[string]string{}
+	for name, value := range data {
+		encoded, _ := value.(string)
+		decoded, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil {
+			return nil, err
+		}
+		values[name] = string(decoded)
+	}
+	texts, err := fake.Templated(u.Object, values)
+	if err != nil {
+		return nil, err
 	}
 	out := map[string]any{}
-	for key, text := range templates {
-		for name, value := range data {
-			encoded, _ := value.(string)
-			decoded, err := base64.StdEncoding.DecodeString(encoded)
-			if err != nil {
-				return nil, err
-			}
-			text = strings.ReplaceAll(text, "{{ ."+name+" }}", string(decoded))
-		}
+	for key, text := range texts {
 		out[key] = base64.StdEncoding.EncodeToString([]byte(text))
 	}
 	return out, nil
