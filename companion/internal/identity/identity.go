@@ -49,7 +49,7 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 		return nil, fmt.Errorf("cannot use auth_url %q as an address", c.AuthURL)
 	}
 	provider.HTTPClient = http.Client{
-		Transport: way, Timeout: timeout,
+		Transport: answer.SameAddress(way), Timeout: timeout,
 		// Do not send passwords to a redirect target.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
