@@ -225,6 +225,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 // setDefaults applies the defaults of the schema, for callers that bypass the API server.
 func setDefaults(s *hypervisorv1.HypervisorClusterSpec) {
 	s.Cell = cmp.Or(s.Cell, "cell1")
+	s.MaxUnavailable = cmp.Or(s.MaxUnavailable, "5%")
 	s.Virtualization.Driver = cmp.Or(s.Virtualization.Driver, kvm)
 	s.Virtualization.Libvirt.Mode = cmp.Or(s.Virtualization.Libvirt.Mode, managed)
 	if len(s.NodeSelector) == 0 {
