@@ -209,7 +209,7 @@ func nodes() ready.Rule {
 	return ready.Rule{
 		Check: func(o *observe.Object) ready.Result {
 			observed, _ := o.Int("status", "observedGeneration")
-			want, _ := o.Int("status", "desiredNumberScheduled")
+			want, reported := o.Int("status", "desiredNumberScheduled")
 			updated, _ := o.Int("status", "updatedNumberScheduled")
 			available, _ := o.Int("status", "numberAvailable")
 			tolerated, err := strconv.ParseInt(o.Annotation(MaxUnavailableAnnotation), 10, 64)
@@ -217,7 +217,7 @@ func nodes() ready.Rule {
 				tolerated = 0
 			}
 			switch {
-			case observed != o.Generation():
+			case observed != o.Generation() || !reported:
 				return ready.Wait("Reconciling", "its controller has not seen the last change yet")
 			case updated < available && o.String("spec", "updateStrategy", "type") != onDelete:
 				return ready.Wait("RollingOut", "the pods of %d of %d nodes run the current version", updated, want)
