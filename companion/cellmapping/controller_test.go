@@ -335,6 +335,10 @@ func TestManyHosts(t *testing.T) {
 	if len(c.commands) > 0 {
 		t.Errorf("it continues: %v", c.commands)
 	}
+	want := "1027 hosts are mapped, and at most 1024 can be compared with Nova's API; use more cells"
+	if got := c.condition("cell1", conditionHosts); got.Status != "True" || got.Reason != "TooManyHosts" || got.Message != want {
+		t.Errorf("%+v", got)
+	}
 	c.nova.register("compute-9999", "cell1")
 	c.reconcileUntil(r, "one more", func() bool { return c.cell("cell1").Status.HostCount == hostLimit+4 })
 }

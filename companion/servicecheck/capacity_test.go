@@ -193,8 +193,9 @@ func TestCapacityOfProcesses(t *testing.T) {
 	}
 }
 
-// TestCapacityOfMany: with more nodes than the status can list, all nodes with pods are counted.
-func TestCapacityOfMany(t *testing.T) {
+// TestNodeLimit: with more nodes than the status can list, the same nodes are listed in each pass, and the number of servers is
+// not complete.
+func TestNodeLimit(t *testing.T) {
 	c := newCluster(t)
 	c.edit(name, func(s *openstackv1.ServiceCheckSpec) {
 		s.Processes, s.Nodes = nil, []openstackv1.CheckedNodes{{Namespace: pool, DaemonSet: daemons}}
@@ -203,7 +204,7 @@ func TestCapacityOfMany(t *testing.T) {
 	var all []computetest.Hypervisor
 	var services []compute.Service
 	for i := range nodeLimit + 1 {
-		node := fmt.Sprintf("node-%d", i)
+		node := fmt.Sprintf("node-%04d", i)
 		nodes = append(nodes, node)
 		all = append(all, computetest.Hypervisor{Host: node, Provider: "rp-of-" + node, Servers: []compute.Server{{ID: "on-" + node}}})
 		services = append(services, compute.Service{ID: node, Binary: compute.Compute, Host: node, Up: true})
@@ -211,9 +212,15 @@ func TestCapacityOfMany(t *testing.T) {
 	c.pods(pool, nodeLimit+1, nodes...)
 	c.nova.SetHypervisors(all...)
 	c.nova.Set(services...)
-	c.runPasses(c.reconciler(c.api, c.nova))
+	if _, err := c.pass(c.reconciler(c.api, c.nova)); err != nil {
+		t.Fatal(err)
+	}
 	s := c.check().Status
-	if len(s.Nodes) != nodeLimit || s.Capacity == nil || s.Capacity.VirtualMachines != nodeLimit+1 {
-		t.Errorf("it remembers %d nodes, and counts %+v", len(s.Nodes), s.Capacity)
+	if len(s.Nodes) != nodeLimit || s.Nodes[nodeLimit-1].Name != nodes[nodeLimit-1] || s.Capacity != nil {
+		t.Errorf("it remembers %d nodes up to %s, and counts %+v", len(s.Nodes), s.Nodes[len(s.Nodes)-1].Name, s.Capacity)
+	}
+	want := "at most 2048 nodes can be recorded, and servers on node-2048 would not be counted after their pods are deleted; use more pools"
+	if got := meta.FindStatusCondition(s.Conditions, conditionCounted); got.Reason != "TooManyNodes" || got.Message != want {
+		t.Errorf("%+v", got)
 	}
 }

@@ -40,7 +40,7 @@ type eviction struct {
 	servers []compute.Server
 	// failed is the number of failed migrations of each server since the eviction started.
 	failed map[string]int
-	// notEmptyReason is why a node without servers may have some, or get some; "" if it cannot.
+	// notEmptyReason explains that a node without listed servers may have some, or get some; "" if it cannot.
 	notEmptyReason string
 }
 
@@ -90,7 +90,7 @@ func (obs *observation) cordoned(ctx context.Context, reader client.Reader, node
 }
 
 // fetchEviction reads the servers of a cordoned node, and whether it can get more. Nova's lists of servers and migrations lack
-// those of a cell that stopped to respond during the pass; its list of hypervisors and Placement do not.
+// the rows of a cell that stopped to respond during the pass; its list of hypervisors and Placement do not.
 func (obs *observation) fetchEviction(ctx context.Context, node string, hypervisors map[string]compute.Hypervisor) (eviction, error) {
 	e := eviction{node: node, service: obs.compute(node), failed: map[string]int{}}
 	h, listed := hypervisors[node]

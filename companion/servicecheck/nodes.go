@@ -17,7 +17,7 @@ import (
 
 // nodeLimit is the maximum number of nodes in the status, and agentLimit of agents per node.
 const (
-	nodeLimit  = 512
+	nodeLimit  = 2048
 	agentLimit = 16
 )
 
@@ -183,10 +183,15 @@ func (obs *observation) nodesToRecord(hypervisors map[string]compute.Hypervisor,
 			all[r.Name] = *r.DeepCopy()
 		}
 	}
-	for node := range obs.nodes.ownHosts {
-		if _, known := all[node]; !known && len(all) < nodeLimit && obs.compute(node) != nil {
-			all[node] = openstackv1.NodeRecord{Name: node}
+	for _, node := range slices.Sorted(maps.Keys(obs.nodes.ownHosts)) {
+		if _, known := all[node]; known || obs.compute(node) == nil {
+			continue
 		}
+		if len(all) >= nodeLimit {
+			obs.unrecorded = append(obs.unrecorded, node)
+			continue
+		}
+		all[node] = openstackv1.NodeRecord{Name: node}
 	}
 	var out []openstackv1.NodeRecord
 	for _, name := range slices.Sorted(maps.Keys(all)) {

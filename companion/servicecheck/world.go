@@ -33,6 +33,8 @@ type observation struct {
 	nodes     nodes
 	records   []openstackv1.NodeRecord
 	leftovers []leftovers
+	// unrecorded are registered nodes beyond the limit of the status. Their servers would not be counted without a pod.
+	unrecorded []string
 	// evictions are the cordoned nodes; open are services to be enabled because their nodes are no longer cordoned.
 	evictions []eviction
 	open      []compute.Service

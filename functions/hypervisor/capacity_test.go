@@ -137,8 +137,8 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// TestDeletionGuardSeparateCluster verifies that servers on nodes of another cluster than the control plane's, which nobody counts, keep
-// the deletion guard closed, whatever the pods of nova-compute report.
+// TestDeletionGuardSeparateCluster verifies that nodes in another cluster than the control plane's, whose servers are not counted, keep
+// the deletion guard closed, regardless of the pods of nova-compute.
 func TestDeletionGuardSeparateCluster(t *testing.T) {
 	for name, tc := range map[string]struct{ pods, want string }{
 		"before nova-compute": {"", "STATUS_CONDITION_TRUE NoNodes"},

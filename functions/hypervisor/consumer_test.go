@@ -36,7 +36,8 @@ func TestCredentials(t *testing.T) {
 	const queue, credential = "nova-cell1-queue", "nova-credential"
 	usual := map[string]string{queue: "id-of-nova-cell1-queue", credential: "id-of-nova-credential"}
 	rolling := map[string]any{"desiredNumberScheduled": 3.0, "updatedNumberScheduled": 1.0, "numberAvailable": 3.0}
-	down := map[string]any{"desiredNumberScheduled": 3.0, "updatedNumberScheduled": 3.0, "numberAvailable": 2.0}
+	down := map[string]any{"desiredNumberScheduled": 3.0, "updatedNumberScheduled": 2.0, "numberAvailable": 2.0}
+	mostDown := map[string]any{"desiredNumberScheduled": 3.0, "updatedNumberScheduled": 3.0, "numberAvailable": 1.0}
 	noNodes := map[string]any{"desiredNumberScheduled": 0.0, "updatedNumberScheduled": 0.0, "numberAvailable": 0.0}
 	for name, tc := range map[string]struct {
 		reason string
@@ -64,7 +65,11 @@ func TestCredentials(t *testing.T) {
 			reason: "All nodes have the next one.", inUse: "q2", configured: "q2", reported: "", want: "q2", has: "q2",
 		},
 		"NodeDown": {
-			reason: "A node that is down may have the earlier one.", inUse: "q2", configured: "q2", status: down, reported: "", want: "q2",
+			reason: "A node that is down gets a pod with the next one when it returns.", inUse: "q2", configured: "q2", status: down, reported: "",
+			want: "q2", has: "q2",
+		},
+		"MostNodesDown": {
+			reason: "They may have the earlier one.", inUse: "q2", configured: "q2", status: mostDown, reported: "", want: "q2",
 		},
 		"NodeDownLater": {
 			reason: "It had the next one before it went down.", inUse: "q2", configured: "q2", status: down, reported: "q2", want: "q2", has: "q2",

@@ -171,3 +171,41 @@ func wantError(t *testing.T, reason string, err error, field, message string) {
 		t.Errorf("%s\nerror %v, want one about %s with %q", reason, err, field, message)
 	}
 }
+
+// TestNodeDown verifies that a node that is down blocks neither the next component nor the readiness of the pool, and that its DaemonSets
+// replace pods on as many nodes at a time as the claim sets.
+func TestNodeDown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, spec   string
+		down           float64
+		maxUnavailable string
+		composed       bool
+	}{
+		"one of 1000":      {"Other nodes are used.", mine, 1, "5%", true},
+		"too many":         {"The switch may be broken.", mine, 51, "5%", false},
+		"limit of a claim": {"The claim tolerates more.", strings.TrimSuffix(mine, "}") + ", maxUnavailable: 10%}", 51, "10%", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
+			if err := w.Run(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			compute, _ := inside(t, w, computeComponent)
+			strategy := compute["spec"].(map[string]any)["updateStrategy"].(map[string]any)
+			if got := strategy["rollingUpdate"].(map[string]any)["maxUnavailable"]; got != tc.maxUnavailable {
+				t.Errorf("nova-compute has maxUnavailable %v, want %s", got, tc.maxUnavailable)
+			}
+			delete(w.Observed, computeComponent)
+			openVSwitch, put := inside(t, w, switchComponent)
+			openVSwitch["status"] = map[string]any{
+				"desiredNumberScheduled": 1000.0, "currentNumberScheduled": 1000.0, "updatedNumberScheduled": 1000.0 - tc.down,
+				"numberAvailable": 1000 - tc.down, "observedGeneration": openVSwitch["metadata"].(map[string]any)["generation"],
+			}
+			put()
+			rsp := New().Run(w.Request())
+			if _, composed := rsp.Composed[computeComponent]; composed != tc.composed {
+				t.Errorf("%s nova-compute is composed: %t", tc.reason, composed)
+			}
+		})
+	}
+}

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -16,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // agentLabel is on every pod of a pool on nodes, with the name of its component. Anti-affinity on it prevents a second pod of the same kind
@@ -177,6 +180,10 @@ func (m *model) on(g *group, d daemon) (*appsv1.DaemonSet, error) {
 		w.PullSecrets = m.platformPulls
 	}
 	set := w.DaemonSet(d.pod, d.update)
+	set.Annotations = map[string]string{readiness.MaxUnavailableAnnotation: strings.TrimSuffix(m.spec.MaxUnavailable, "%")}
+	if d.update == appsv1.RollingUpdateDaemonSetStrategyType {
+		set.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromString(m.spec.MaxUnavailable))}
+	}
 	pod := &set.Spec.Template
 	agent := cmp.Or(d.agent, d.component)
 	if err := m.setResources(g, agent, pod.Spec.Containers); err != nil {

@@ -21,7 +21,8 @@ schema=/usr/share/openvswitch/vswitch.ovsschema
 
 case ${1:?which part} in
 ovsdb-server)
-  [ -e "$file" ] || ovsdb-tool create "$file" "$schema"
+  # A file that was created by halves would be kept.
+  [ -e "$file" ] || { rm -f "$file.new" && ovsdb-tool create "$file.new" "$schema" && mv "$file.new" "$file"; }
   # Another version may have another schema.
   case $(ovsdb-tool needs-conversion "$file" "$schema") in yes) ovsdb-tool convert "$file" "$schema" ;; esac
   exec ovsdb-server "$file" --remote="punix:$run/db.sock" --remote=db:Open_vSwitch,Open_vSwitch,manager_options \

@@ -523,6 +523,24 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
+// TestSwitchDatabase verifies that a new database gets its name after it is complete: a part of one would be kept.
+func TestSwitchDatabase(t *testing.T) {
+	dir := stubs(t, map[string]string{"rm": "", "ovsdb-tool": "", "mv": "", "ovsdb-server": ""})
+	if out, err := script(t, dir, nil, "openvswitch.sh", "ovsdb-server"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "called"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "rm -f /etc/openvswitch/conf.db.new\n" +
+		"ovsdb-tool create /etc/openvswitch/conf.db.new /usr/share/openvswitch/vswitch.ovsschema\n" +
+		"mv /etc/openvswitch/conf.db.new /etc/openvswitch/conf.db\n"
+	if !strings.HasPrefix(string(got), want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // TestVolumeKeys verifies that a key is defined in libvirt once, again after a restart, and again when it changes, and never passed on a
 // command line.
 func TestVolumeKeys(t *testing.T) {

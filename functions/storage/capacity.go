@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -258,8 +259,12 @@ func details(o *observe.Object) string {
 	if text == "" {
 		return "Ceph reports no reason"
 	}
-	if len(text) > most {
-		text = text[:most] + "…"
+	if len(text) <= most {
+		return text
 	}
-	return text
+	end := most
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
 }

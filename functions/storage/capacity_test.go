@@ -4,8 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // TestCapacityLimit verifies for ten claims that data above the capacity of their devices is rejected, and the largest fitting amount is
@@ -220,4 +225,24 @@ func conditions(w *simulate.Cluster) map[string]string {
 		out[c.GetType()] = strings.TrimSpace(status + " " + c.GetReason() + " " + c.GetMessage())
 	}
 	return out
+}
+
+// TestHealthMessageIsUTF8 verifies that a long message of Ceph is not cut within a character: protobuf rejects such a response.
+func TestHealthMessageIsUTF8(t *testing.T) {
+	for _, prefix := range []string{"", "x"} {
+		s, err := structpb.NewStruct(map[string]any{"status": map[string]any{"ceph": map[string]any{"details": map[string]any{
+			"LARGE_OMAP_OBJECTS": map[string]any{"message": prefix + strings.Repeat("é", 1000)},
+		}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := observe.New(map[string]encoded.Struct{"cluster": encoded.Of(s)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, _ := state.Get("cluster")
+		if got := details(o); !utf8.ValidString(got) || !strings.HasSuffix(got, "é…") {
+			t.Errorf("%q", got)
+		}
+	}
 }

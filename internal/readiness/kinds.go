@@ -3,6 +3,7 @@ package readiness
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -195,22 +196,32 @@ func rollout() ready.Rule {
 	}
 }
 
-// everyNode returns a rule that is ready when each eligible node has an available pod that runs the current template. With the update
-// strategy OnDelete, the template is not compared. No nodes at all is ready, because nodes are added and removed.
-func everyNode() ready.Rule {
-	const onDelete = "OnDelete"
+// MaxUnavailableAnnotation of a DaemonSet is the percentage of its nodes that may be unavailable while it is ready. Without it, each node
+// must be available. It is separate from the update strategy, which has no such field with OnDelete.
+const MaxUnavailableAnnotation = "crossplane.c5c3.io/max-unavailable"
+
+// nodes returns a rule that is ready when enough eligible nodes have an available pod, at least one, and the nodes without the current
+// template are at most as many as the unavailable ones: in a large fleet, some nodes are always down. With the update strategy OnDelete,
+// the template is not compared. No nodes at all is ready, because nodes are added and removed.
+func nodes() ready.Rule {
+	const onDelete, whole = "OnDelete", 100
+	annotation := "object.metadata.annotations['" + MaxUnavailableAnnotation + "']"
 	return ready.Rule{
 		Check: func(o *observe.Object) ready.Result {
 			observed, _ := o.Int("status", "observedGeneration")
-			want, _ := o.Int("status", "desiredNumberScheduled")
+			want, reported := o.Int("status", "desiredNumberScheduled")
 			updated, _ := o.Int("status", "updatedNumberScheduled")
 			available, _ := o.Int("status", "numberAvailable")
+			tolerated, err := strconv.ParseInt(o.Annotation(MaxUnavailableAnnotation), 10, 64)
+			if err != nil {
+				tolerated = 0
+			}
 			switch {
-			case observed != o.Generation():
+			case observed != o.Generation() || !reported:
 				return ready.Wait("Reconciling", "its controller has not seen the last change yet")
-			case updated != want && o.String("spec", "updateStrategy", "type") != onDelete:
+			case updated < available && o.String("spec", "updateStrategy", "type") != onDelete:
 				return ready.Wait("RollingOut", "the pods of %d of %d nodes run the current version", updated, want)
-			case available != want:
+			case available < max((whole-tolerated)*want/whole, min(want, 1)):
 				return ready.Wait("PodsNotAvailable", "the pods of %d of %d nodes are available", available, want)
 			}
 			return ready.Yes
@@ -218,8 +229,10 @@ func everyNode() ready.Rule {
 		CEL: "has(object.status) && has(object.status.observedGeneration) && object.status.observedGeneration == object.metadata.generation" +
 			" && has(object.status.desiredNumberScheduled)" +
 			" && (has(object.spec.updateStrategy) && has(object.spec.updateStrategy.type) && object.spec.updateStrategy.type == '" + onDelete + "'" +
-			" || " + reported("updatedNumberScheduled") + " == object.status.desiredNumberScheduled)" +
-			" && " + reported("numberAvailable") + " == object.status.desiredNumberScheduled",
+			" || " + reported("updatedNumberScheduled") + " >= " + reported("numberAvailable") + ")" +
+			" && (object.status.desiredNumberScheduled == 0 || " + reported("numberAvailable") + " > 0)" +
+			" && " + reported("numberAvailable") + " >= (100 - (has(object.metadata.annotations) && '" + MaxUnavailableAnnotation +
+			"' in object.metadata.annotations ? int(string(" + annotation + ")) : 0)) * int(object.status.desiredNumberScheduled) / 100",
 		Rollout: podRollout("numberAvailable"),
 	}
 }

@@ -43,6 +43,10 @@ var changes = map[string]func(t *rapid.T, o map[string]any){
 		meta := o["metadata"].(map[string]any)
 		meta["generation"] = meta["generation"].(float64) + 1
 	},
+	"tolerate nodes": func(t *rapid.T, o map[string]any) {
+		percentage := rapid.SampledFrom([]string{"1", "5", "50"}).Draw(t, "percentage")
+		o["metadata"].(map[string]any)["annotations"] = map[string]any{readiness.MaxUnavailableAnnotation: percentage}
+	},
 	"lose the status":        func(_ *rapid.T, o map[string]any) { delete(o, "status") },
 	"lose a field":           loseField,
 	"change a field":         changeField,

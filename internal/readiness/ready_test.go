@@ -515,3 +515,44 @@ func TestForUnknown(t *testing.T) {
 		t.Errorf("For(Secret) = %+v: a Secret is never composed", rule)
 	}
 }
+
+// TestNodesTolerated tests that some nodes may be unavailable, but not all, and that the others run the current version.
+func TestNodesTolerated(t *testing.T) {
+	rule, _ := readiness.Rules.For(daemonSet)
+	for name, tc := range map[string]struct {
+		reason                   string
+		percentage               string
+		want, updated, available int64
+		ready                    ready.Result
+	}{
+		"one of 1000":    {"A pod on a node that is down is not replaced.", "5", 1000, 999, 999, ready.Yes},
+		"the pod is new": {"Its node went down later.", "5", 1000, 1000, 999, ready.Yes},
+		"limit":          {"5 % are down.", "5", 1000, 950, 950, ready.Yes},
+		"beyond the limit": {"More are down.", "5", 1000, 949, 949,
+			ready.Wait("PodsNotAvailable", "the pods of 949 of 1000 nodes are available")},
+		"old pods run": {"They are still replaced.", "5", 1000, 998, 999,
+			ready.Wait("RollingOut", "the pods of 998 of 1000 nodes run the current version")},
+		"rounded up":    {"In a small pool, too.", "5", 3, 2, 2, ready.Yes},
+		"the only node": {"Nothing runs.", "50", 1, 1, 0, ready.Wait("PodsNotAvailable", "the pods of 0 of 1 nodes are available")},
+		"all of two":    {"Nothing runs.", "50", 2, 2, 0, ready.Wait("PodsNotAvailable", "the pods of 0 of 2 nodes are available")},
+		"without annotation": {"Each node has to run it.", "", 1000, 999, 999,
+			ready.Wait("PodsNotAvailable", "the pods of 999 of 1000 nodes are available")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := asJSON(t, finished(t, daemonSet))
+			if tc.percentage != "" {
+				o["metadata"].(map[string]any)["annotations"] = map[string]any{readiness.MaxUnavailableAnnotation: tc.percentage}
+			}
+			o["status"] = asJSON(t, map[string]any{
+				"observedGeneration": o["metadata"].(map[string]any)["generation"], "desiredNumberScheduled": tc.want,
+				"updatedNumberScheduled": tc.updated, "numberAvailable": tc.available,
+			})
+			if got := checked(t, rule, o); got != tc.ready {
+				t.Errorf("%s Check() = %+v, want %+v", tc.reason, got, tc.ready)
+			}
+			if got := query(t, rule, o); got != tc.ready.Ready {
+				t.Errorf("%s %s is %t", tc.reason, rule.CEL, got)
+			}
+		})
+	}
+}

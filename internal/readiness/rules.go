@@ -27,7 +27,7 @@ var Rules = table(
 	row("", "PersistentVolumeClaim", exists()),
 	row("apps", "Deployment", rollout()),
 	row("apps", "StatefulSet", rollout()),
-	row("apps", "DaemonSet", everyNode()),
+	row("apps", "DaemonSet", nodes()),
 	row("batch", "Job", generated(job(), podSelector...)),
 	row("batch", "CronJob", exists()),
 	row("networking.k8s.io", "Ingress", exists()),

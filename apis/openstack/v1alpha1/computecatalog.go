@@ -127,7 +127,7 @@ type AggregateRecord struct {
 	// +optional
 	Made bool `json:"made,omitempty"`
 	// Hypervisors that were added.
-	// +kubebuilder:validation:MaxItems=512
+	// +kubebuilder:validation:MaxItems=5120
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=set
 	// +optional

@@ -130,7 +130,7 @@ type ServiceCheckStatus struct {
 	// +optional
 	Removed int32 `json:"removed,omitempty"`
 	// Nodes that had a pod and are registered in Nova, until all of their records are deleted.
-	// +kubebuilder:validation:MaxItems=512
+	// +kubebuilder:validation:MaxItems=2048
 	// +listType=map
 	// +listMapKey=name
 	// +optional

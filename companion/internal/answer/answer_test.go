@@ -24,7 +24,7 @@ func (s service) RoundTrip(r *http.Request) (*http.Response, error) { return s(r
 // TestList: the items of all pages are returned, or an error that names the service and the request.
 func TestList(t *testing.T) {
 	const address = "http://nova/v2.1/"
-	more := `"flavors_links": [{"rel": "next", "href": "` + address + `flavors/detail?marker=1"}]`
+	more := `"flavors_links": [{"rel": "next", "href": "https://cloud.example.com/compute/v2.1/flavors/detail?marker=1"}]`
 	for name, tc := range map[string]struct {
 		reason   string
 		code     int
@@ -40,7 +40,7 @@ func TestList(t *testing.T) {
 			want: []string{"small"},
 		},
 		"two pages": {
-			reason: "The second page follows the link of the first one.",
+			reason: "The second page follows the link of the first one, with the address of the first request.",
 			bodies: []string{`{"flavors": [{"id": "1", "name": "small"}], ` + more + `}`, `{"flavors": [{"id": "2", "name": "large"}]}`},
 			want:   []string{"small", "large"},
 		},
@@ -65,7 +65,14 @@ func TestList(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			page := 0
 			client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: address}
-			client.HTTPClient.Transport = service(func(r *http.Request) (*http.Response, error) {
+			client.HTTPClient.Transport = answer.SameAddress(service(func(r *http.Request) (*http.Response, error) {
+				want := address + "flavors/detail"
+				if page > 0 {
+					want += "?marker=1"
+				}
+				if r.URL.String() != want || r.Host != "nova" {
+					t.Errorf("%s: request to %s (%s), want %s", tc.reason, r.URL, r.Host, want)
+				}
 				if tc.noAnswer != nil {
 					return nil, tc.noAnswer
 				}
@@ -79,7 +86,7 @@ func TestList(t *testing.T) {
 					StatusCode: code, Request: r, Body: io.NopCloser(strings.NewReader(body)),
 					Header: http.Header{"Content-Type": {"application/json"}},
 				}, nil
-			})
+			}))
 			extract := flavors.ExtractFlavors
 			if tc.extract != nil {
 				extract = tc.extract

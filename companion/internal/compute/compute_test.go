@@ -1,7 +1,9 @@
 package compute_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,6 +23,11 @@ import (
 const password = "correct-horse-battery"
 
 func find(t *testing.T, nova *computetest.Nova, secrets ...client.Object) (*compute.API, string) {
+	t.Helper()
+	return findBy(t, nova, secrets...)
+}
+
+func findBy(t *testing.T, nova http.RoundTripper, secrets ...client.Object) (*compute.API, string) {
 	t.Helper()
 	reader := crash.NewServer(clientgoscheme.Scheme, nil, secrets...)
 	ref := common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
@@ -213,5 +220,53 @@ func TestHypervisors(t *testing.T) {
 	nova.SetDown(true)
 	if _, err := api.ListHypervisors(t.Context()); err == nil || err.Error() != "cannot list hypervisors: Nova returned HTTP 503" {
 		t.Error(err)
+	}
+}
+
+// pages is Nova that returns one hypervisor at a time, with links to its public address, which cannot be reached.
+type pages struct{ under *computetest.Nova }
+
+// RoundTrip serves a request.
+func (p pages) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host == "cloud.example.com" {
+		return nil, errors.New("tls: failed to verify certificate: x509: certificate signed by unknown authority")
+	}
+	response, err := p.under.RoundTrip(r)
+	if err != nil || !strings.HasSuffix(r.URL.Path, "/os-hypervisors/detail") {
+		return response, err
+	}
+	var body map[string][]any
+	if err := json.NewDecoder(response.Body).Decode(&body); err != nil {
+		return nil, err
+	}
+	all, marker := body["hypervisors"], 0
+	if text := r.URL.Query().Get("marker"); text != "" {
+		marker = int(text[0] - '0')
+	}
+	out := map[string]any{"hypervisors": all[marker : marker+1]}
+	if marker+1 < len(all) {
+		out["hypervisors_links"] = []any{map[string]any{
+			"rel": "next", "href": fmt.Sprintf("https://cloud.example.com/compute/v2.1/os-hypervisors/detail?with_servers=true&marker=%d", marker+1),
+		}}
+	}
+	return identitytest.Answer(r, func(w http.ResponseWriter, _ *http.Request) { identitytest.Write(w, http.StatusOK, out) })
+}
+
+// TestHypervisorPages: all pages are read, although their links have the public address.
+func TestHypervisorPages(t *testing.T) {
+	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
+	for _, host := range []string{"node-1", "node-2", "node-3"} {
+		nova.SetHypervisors(append(nova.Hypervisors(), computetest.Hypervisor{Host: host, Provider: host, Servers: []compute.Server{{ID: host}}})...)
+	}
+	api, problem := findBy(t, pages{nova}, identitytest.Clouds("cloud", "clouds", password))
+	if problem != "" {
+		t.Fatal(problem)
+	}
+	got, err := api.ListHypervisors(t.Context())
+	want := map[string]compute.Hypervisor{
+		"node-1": {Provider: "node-1", Servers: 1}, "node-2": {Provider: "node-2", Servers: 1}, "node-3": {Provider: "node-3", Servers: 1},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -40,6 +40,8 @@ type Env struct {
 	// Secrets triggers passes for changes of Secrets; nil: none.
 	Secrets *named.Source
 
+	// conflicts is the requeue interval after the last conflict of an object, until a pass without one.
+	conflicts map[client.ObjectKey]time.Duration
 	// last is the time at which Limit accepted an object. Its loss affects only the rate limit.
 	last map[client.ObjectKey]time.Time
 }
@@ -61,6 +63,16 @@ func (e *Env) Limit(key client.ObjectKey, interval time.Duration) time.Duration 
 	}
 	e.last[key] = now
 	return 0
+}
+
+// conflicted returns the requeue interval after a conflict. It doubles with each conflict of the object, up to Poll: two clients
+// that change the same object would otherwise write as fast as they can.
+func (e *Env) conflicted(key client.ObjectKey) time.Duration {
+	if e.conflicts == nil {
+		e.conflicts = map[client.ObjectKey]time.Duration{}
+	}
+	e.conflicts[key] = min(max(2*e.conflicts[key], MinRequeueInterval), Poll) //nolint:mnd // It doubles.
+	return e.conflicts[key]
 }
 
 // Write creates a Secret that did not exist, or updates exactly the version that was read.

@@ -59,11 +59,12 @@ type Kind[T client.Object, W any] struct {
 // Reconcile runs one pass for an object.
 func (k *Kind[T, W]) Reconcile(ctx context.Context, env *Env, req reconcile.Request) (reconcile.Result, error) {
 	after, err := k.pass(ctx, env, req.NamespacedName)
-	switch {
-	case IsConflict(err):
+	if IsConflict(err) {
 		log.FromContext(ctx).V(1).Info("conflict, requeueing", "error", err.Error())
-		return reconcile.Result{RequeueAfter: MinRequeueInterval}, nil
-	case err != nil:
+		return reconcile.Result{RequeueAfter: env.conflicted(req.NamespacedName)}, nil
+	}
+	delete(env.conflicts, req.NamespacedName)
+	if err != nil {
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: after}, nil

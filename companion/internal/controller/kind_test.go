@@ -323,3 +323,22 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("%q, %v", shown, err)
 	}
 }
+
+// TestConflictBackoff: repeated conflicts of an object are retried less and less often, until a pass without one.
+func TestConflictBackoff(t *testing.T) {
+	env, key := &Env{}, client.ObjectKey{Name: "a"}
+	for _, want := range []time.Duration{MinRequeueInterval, 2 * MinRequeueInterval, 4 * MinRequeueInterval} {
+		if got := env.conflicted(key); got != want {
+			t.Errorf("requeued after %s, want %s", got, want)
+		}
+	}
+	for range 20 {
+		env.conflicted(key)
+	}
+	if got := env.conflicted(key); got != Poll {
+		t.Errorf("requeued after %s, want %s", got, Poll)
+	}
+	if got := env.conflicted(client.ObjectKey{Name: "b"}); got != MinRequeueInterval {
+		t.Errorf("another object is requeued after %s", got)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,8 +24,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
-// timeout of a call.
-const timeout = 30 * time.Second
+const (
+	// timeout of a call. It is longer than Nova waits for a cell whose database does not respond (CELL_TIMEOUT, 60 s), after which it
+	// returns the records of the other cells.
+	timeout = 90 * time.Second
+	// connectTimeout limits the connection to an address, and the TLS handshake: a service that is away must not delay a pass.
+	connectTimeout = 5 * time.Second
+)
 
 // ApplicationCredential is an application credential as reported by Keystone, without its secret.
 type ApplicationCredential struct {
@@ -49,7 +55,7 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 		return nil, fmt.Errorf("cannot use auth_url %q as an address", c.AuthURL)
 	}
 	provider.HTTPClient = http.Client{
-		Transport: way, Timeout: timeout,
+		Transport: answer.SameAddress(way), Timeout: timeout,
 		// Do not send passwords to a redirect target.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -143,7 +149,10 @@ func TLS(ca []byte) (http.RoundTripper, error) {
 		}
 	}
 	// A separate transport for each login, so that no connection is kept open.
-	return &http.Transport{TLSClientConfig: settings, DisableKeepAlives: true}, nil
+	return &http.Transport{
+		TLSClientConfig: settings, DisableKeepAlives: true,
+		DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext, TLSHandshakeTimeout: connectTimeout,
+	}, nil
 }
 
 // User is a session of a user that manages its own credentials and, as an administrator, objects in Keystone. All calls are

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -316,5 +317,18 @@ func TestVisit(t *testing.T) {
 				t.Errorf("%s: %s, want %s: %s", first.Reason, first, tc.reason, tc.wantMessage)
 			}
 		})
+	}
+}
+
+// TestTimeouts: a service that does not accept connections delays a pass briefly, and Nova has time to wait for a cell.
+func TestTimeouts(t *testing.T) {
+	way, err := TLS(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const cellTimeout = 60 * time.Second
+	transport, _ := way.(*http.Transport)
+	if transport.DialContext == nil || transport.TLSHandshakeTimeout == 0 || transport.TLSHandshakeTimeout >= cellTimeout || timeout <= cellTimeout {
+		t.Errorf("handshake %s, call %s", transport.TLSHandshakeTimeout, timeout)
 	}
 }
