@@ -28,7 +28,7 @@ worker: {replicas: 1}`,
 			old:     new("vault: {url: \"https://vault.example.com:8200\", mount: secret, secretRef: {name: vault}}"),
 			spec:    "vault: {url: \"https://vault.example.com:8200\", mount: other, secretRef: {name: vault}}",
 			field:   "spec.vault.mount",
-			message: "mount is immutable: the secrets in it would be lost",
+			message: "mount is immutable: the secrets in it would be lost; restore the previous value",
 		},
 		"NotEncrypted": {
 			reason:  "Secrets would be sent without encryption.",

@@ -52,7 +52,7 @@ quotas: {networks: 1, subnets: -1, ports: 0}`,
 			old:     new("{mechanism: OVS, ovn: null, maintenance: null, rpc: {replicas: 1}}"),
 			spec:    "mechanism: OVN",
 			field:   "spec.mechanism",
-			message: "mechanism is immutable: existing ports stay bound to it",
+			message: "mechanism is immutable: existing ports stay bound to it; restore the previous value",
 		},
 		"Cards": {
 			reason: "Their agents talk to rpc.",

@@ -80,7 +80,7 @@ var novaCellCases = kindCases{
 			old:     new(`{}`),
 			spec:    `cell: cell2`,
 			field:   "spec.cell",
-			message: "cell is immutable: its servers are recorded in it",
+			message: "cell is immutable: its servers are recorded in it; restore the previous value",
 		},
 		"CellAPI": {
 			reason:  "Its database would be the database of Nova's API.",

@@ -16,11 +16,11 @@ var ovnClusterCases = kindCases{
 		},
 		"Smaller": {
 			reason: "No volume shrinks.", old: new(`northbound: {storageSize: 10Gi}`), spec: `northbound: {storageSize: 5Gi}`,
-			field: "spec.northbound.storageSize", message: "storageSize is immutable: volumes of database members are not resized",
+			field: "spec.northbound.storageSize", message: "storageSize is immutable: volumes of database members are not resized; restore the previous value",
 		},
 		"Class": {
 			reason: "Volumes stay where they are.", old: new(`southbound: {storageClass: slow}`), spec: `southbound: {storageClass: fast}`,
-			field: "spec.southbound.storageClass", message: "storageClass is immutable: data cannot be moved between storage classes",
+			field: "spec.southbound.storageClass", message: "storageClass is immutable: data cannot be moved between storage classes; restore the previous value",
 		},
 		"Balanced": {reason: "Each member has an address.", spec: `southbound: {exposure: {type: LoadBalancer}}`},
 		"Ports":    {reason: "Nodes have a name.", spec: `southbound: {exposure: {type: NodePort, nodes: nodes.example.com}}`},
@@ -37,7 +37,7 @@ var ovnClusterCases = kindCases{
 		},
 		"Domain": {
 			reason: "Members connect to each other by their names.", old: new(`clusterDomain: cluster.local`), spec: `clusterDomain: example.com`,
-			field: "spec.clusterDomain", message: "clusterDomain is immutable: members connect to each other by their names",
+			field: "spec.clusterDomain", message: "clusterDomain is immutable: members connect to each other by their names; restore the previous value",
 		},
 	},
 }
