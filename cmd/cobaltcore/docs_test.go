@@ -87,6 +87,49 @@ func TestExamplesOfPages(t *testing.T) {
 	}
 }
 
+// TestClaimsOfTutorials checks that the claims on each tutorial can be previewed together, with limits as on the tutorials. A tutorial with
+// a rejected claim has its error message.
+func TestClaimsOfTutorials(t *testing.T) {
+	yamlCode := regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```$")
+	pages, err := filepath.Glob("../../docs/tutorials/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, page := range pages {
+		data, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"preview", "-e", "testdata/tutorials.yaml"}
+		for _, block := range yamlCode.FindAllStringSubmatch(string(data), -1) {
+			if !claimKind.MatchString(block[1]) || strings.HasPrefix(block[1], " ") {
+				continue
+			}
+			file := filepath.Join(t.TempDir(), "claim.yaml")
+			if err := os.WriteFile(file, []byte(block[1]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, "-f", file)
+		}
+		if len(args) == 3 {
+			continue
+		}
+		checked++
+		var out, errOut bytes.Buffer
+		if code := run(args, strings.NewReader(""), &out, &errOut); code == 0 {
+			continue
+		}
+		_, message, _ := strings.Cut(errOut.String(), "claim.yaml:")
+		if message = strings.TrimSpace(message); message == "" || !strings.Contains(string(data), "claim.yaml:"+message) {
+			t.Errorf("%s: %s", page, errOut.String())
+		}
+	}
+	if checked < 4 {
+		t.Errorf("only %d tutorials have claims", checked)
+	}
+}
+
 // previewsOf returns the arguments of each preview in the shell code of a page whose claims are all examples.
 func previewsOf(page string) []string {
 	var out []string

@@ -19,8 +19,8 @@ func (m *model) alerts() ([]compose.Stage, error) {
 			Name: "OVNWithoutLeader", Severity: monitoring.Critical, For: "2m",
 			Expr:    fmt.Sprintf(`companion_raft_cluster_leaders{%s} == 0`, both),
 			Summary: "Database {{ $labels.name }} has no Raft leader. Networks, ports and routers cannot be changed; existing ones keep working.",
-			Action: "Check its pods: a majority must run and be able to connect to each other. If a majority's volumes are lost, see the " +
-				"operations guide on a lost quorum.",
+			Action: "Check its pods: a majority must run and be able to connect to each other. If a majority's volumes are lost, follow " +
+				"the runbook.",
 		},
 		{
 			Name: "OVNOtherCluster", Severity: monitoring.Critical, For: "1m",

@@ -52,7 +52,7 @@ func (m *model) healthAlerts() []monitoring.Alert {
 			Name: "CephError", Severity: monitoring.Critical, For: "5m",
 			Expr:    status + " == 2",
 			Summary: "Ceph reports an error: data may be unavailable, or cannot be written.",
-			Action:  "See the condition CephHealthy of the claim for the health checks of Ceph, and docs/storage.md for remedies.",
+			Action:  "See the condition CephHealthy of the claim for the health checks of Ceph.",
 		},
 		{
 			Name: "CephWarning", Severity: monitoring.Warning, For: "15m",
@@ -103,7 +103,7 @@ func (m *model) daemonAlerts() []monitoring.Alert {
 			Name: "CephDeviceDown", Severity: monitoring.Warning, For: "15m",
 			Expr:    m.of("ceph_osd_up", "") + " == 0",
 			Summary: "The daemon {{ $labels.ceph_daemon }} of a device is down.",
-			Action:  "Ceph re-creates the copies on other devices. Replace the device and remove the OSD; see docs/storage.md.",
+			Action:  "Ceph re-creates the copies on other devices. Replace the device and remove the OSD.",
 		},
 		{
 			Name: "CephNodeDown", Severity: monitoring.Critical, For: "15m",

@@ -2,6 +2,7 @@ package emitted
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"flag"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/expected"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
@@ -311,45 +313,37 @@ var scenes = func() map[string][]scene {
 		raised("The last has given up.", archived, job(archived, "1", "failed")...), quiet("It succeeded.", job(archived, "1", "complete")...),
 		quiet("A later one succeeded.", slices.Concat(job(archived, "1", "failed"), job("nova-archive-29384751", "2", "complete"))...),
 	}
-	for alert, purged := range map[string]string{
-		"HeatJobFailed": "heat-archive-29384750", "CinderJobFailed": "cinder-archive-29384750", "BarbicanJobFailed": "barbican-archive-29384750",
-		"GlanceJobFailed": "glance-archive-29384750",
-	} {
-		scenes[alert] = []scene{
-			raised("The last has given up.", purged, job(purged, "1", "failed")...), quiet("It succeeded.", job(purged, "1", "complete")...),
+	services, err := expected.Read()
+	if err != nil {
+		panic(err)
+	}
+	// These have no options in the registry, and so no facts.
+	processes := []expected.Alert{
+		{Alert: "Horizon", Deployment: "horizon", Certificate: "horizon-tls"}, {Alert: "OVNNorthd", Deployment: "ovn-northd"},
+	}
+	for _, facts := range services {
+		processes = append(processes, facts.Alerts.Processes...)
+		for alert, purged := range facts.Alerts.Jobs {
+			scenes[alert] = []scene{
+				raised("The last has given up.", purged, job(purged, "1", "failed")...), quiet("It succeeded.", job(purged, "1", "complete")...),
+			}
 		}
 	}
-	for title, name := range map[string]string{
-		"Barbican": "barbican", "BarbicanWorker": "barbican-worker",
-		"Heat": "heat", "HeatEngine": "heat-engine", "HeatCfn": "heat-cfn",
-		"Keystone": "keystone", "Placement": "placement", "Glance": "glance", "Nova": "nova", "NovaConductor": "nova-conductor",
-		"NovaScheduler": "nova-scheduler", "NovaMetadata": "nova-metadata", "NovaCell": "nova-cell1", "NovaCellConductor": "nova-cell1-conductor",
-		"Horizon": "horizon", "Neutron": "neutron", "NeutronMaintenance": "neutron-maintenance", "NeutronPeriodic": "neutron-periodic", "OVNNorthd": "ovn-northd",
-		"NeutronRpc": "neutron-rpc",
-		"Cinder":     "cinder", "CinderScheduler": "cinder-scheduler", "CinderBackup": "cinder-backup", "CinderVolumeCephRbd": "cinder-volume-ceph-rbd",
-		"CinderVolumeArchive": "cinder-volume-archive",
-		"NovaCellMetadata":    "nova-cell1-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-cell1-serial",
-	} {
+	for _, p := range processes {
+		name := stdcmp.Or(p.Deployment, p.StatefulSet)
 		existing, desired := deployment(name), `kube_deployment_spec_replicas{deployment="`+name+`"} 3x100`
-		if slices.Contains([]string{"Glance", "NovaConductor", "NovaScheduler", "NovaCellConductor"}, title) || strings.HasPrefix(title, "Cinder") && title != "Cinder" {
+		if p.StatefulSet != "" {
 			existing, desired = `kube_statefulset_status_replicas_available{statefulset="`+name+`"}`, `kube_statefulset_replicas{statefulset="`+name+`"} 3x100`
 		}
-		scenes[title+"Down"] = []scene{
-			raised("None exists.", name, existing+" 0x100"), quiet("One is.", existing+" 1x100", deployment("other")+" 0x100"),
+		if name != "" {
+			scenes[p.Alert+"Down"] = []scene{
+				raised("None exists.", name, existing+" 0x100"), quiet("One is.", existing+" 1x100", deployment("other")+" 0x100"),
+			}
+			scenes[p.Alert+"Degraded"] = []scene{raised("One is missing.", name, existing+" 2x100", desired), quiet("All exist.", existing+" 3x100", desired)}
 		}
-		scenes[title+"Degraded"] = []scene{raised("One is missing.", name, existing+" 2x100", desired), quiet("All exist.", existing+" 3x100", desired)}
-		scenes[title+"CertificateExpiring"] = expiring(name + "-tls")
-	}
-	delete(scenes, "NovaCellDown") // It has no pods.
-	delete(scenes, "NovaCellDegraded")
-	for _, process := range []string{"Conductor", "Scheduler", "Metadata", "CellConductor", "CellMetadata", "CellVnc", "CellSpice", "CellSerial"} {
-		delete(scenes, "Nova"+process+"CertificateExpiring") // The certificate is the service's.
-	}
-	for _, name := range []string{
-		"NeutronMaintenance", "NeutronPeriodic", "NeutronRpc", "OVNNorthd", "HeatEngine", "HeatCfn", "CinderScheduler", "CinderBackup", "BarbicanWorker",
-		"CinderVolumeCephRbd", "CinderVolumeArchive",
-	} {
-		delete(scenes, name+"CertificateExpiring") // It is only for databases, or belongs to the service.
+		if p.Certificate != "" {
+			scenes[p.Alert+"CertificateExpiring"] = expiring(p.Certificate)
+		}
 	}
 	raft := func(metric, at string) string {
 		return "companion_raft_cluster_" + metric + `{name="ovn-southbound"` + at + "} "
@@ -457,7 +451,7 @@ func nodeScenes(label, pod string) map[string][]scene {
 var absences = []string{"CompanionWithoutLeader", "DatabaseBackupMissing", "CephUnknown"}
 
 // rule is an alert in the namespace cloud.
-type rule struct{ Expr, For, Severity string }
+type rule struct{ Expr, For, Severity, Runbook string }
 
 // instances replaces names in expressions that differ between claims and cells by the names in scenes.
 var instances = strings.NewReplacer("mariadb-cell-far", "mariadb", "rabbitmq-cell-far", "rabbitmq")
@@ -473,33 +467,47 @@ func alertsOf(all ...testCase) map[string][]rule {
 			if o.Kind != "PrometheusRule" {
 				continue
 			}
-			var rules func(v any)
-			rules = func(v any) {
-				switch v := v.(type) {
-				case map[string]any:
-					if name, ok := v["alert"].(string); ok {
-						labels, _ := v["labels"].(map[string]any)
-						expr := instances.Replace(strings.ReplaceAll(v["expr"].(string), o.Namespace, "cloud"))
-						if strings.HasPrefix(name, "NovaCell") {
-							expr = cellProcess.ReplaceAllString(expr, `"nova-cell1-$1"`)
-						}
-						r := rule{expr, v["for"].(string), fmt.Sprint(labels["severity"])}
-						if !slices.Contains(out[name], r) {
-							out[name] = append(out[name], r)
-						}
+			for name, rules := range rulesOf(o.Manifest.AsMap()) {
+				for _, r := range rules {
+					r.Expr = instances.Replace(strings.ReplaceAll(r.Expr, o.Namespace, "cloud"))
+					if strings.HasPrefix(name, "NovaCell") {
+						r.Expr = cellProcess.ReplaceAllString(r.Expr, `"nova-cell1-$1"`)
 					}
-					for _, e := range v {
-						rules(e)
-					}
-				case []any:
-					for _, e := range v {
-						rules(e)
+					if !slices.Contains(out[name], r) {
+						out[name] = append(out[name], r)
 					}
 				}
 			}
-			rules(o.Manifest.AsMap())
 		}
 	}
+	return out
+}
+
+// rulesOf returns the alerts at any depth of an object, by name.
+func rulesOf(v any) map[string][]rule {
+	out := map[string][]rule{}
+	var rules func(v any)
+	rules = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if name, ok := v["alert"].(string); ok {
+				labels, _ := v["labels"].(map[string]any)
+				annotations, _ := v["annotations"].(map[string]any)
+				out[name] = append(out[name], rule{
+					Expr: v["expr"].(string), For: v["for"].(string), Severity: fmt.Sprint(labels["severity"]),
+					Runbook: fmt.Sprint(annotations["runbook_url"]),
+				})
+			}
+			for _, e := range v {
+				rules(e)
+			}
+		case []any:
+			for _, e := range v {
+				rules(e)
+			}
+		}
+	}
+	rules(v)
 	return out
 }
 

@@ -10,40 +10,33 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 )
 
-// severities returns the severity of each alert in docs/troubleshooting/alerts.md: whether it pages an operator.
+// severities returns the severity of each alert in docs/troubleshooting/alerts.md. Alerts whose names depend on the spec share a row with
+// their runbook.
 func severities(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/troubleshooting/alerts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := regexp.MustCompile("`([A-Za-z]+)`")
+	row := regexp.MustCompile(`(?m)^\| (\[.*\)) \| (critical|warning) \| `)
+	link := regexp.MustCompile(`\[(\w+)\]\(\.\./runbooks/(\w+)\.md\)`)
 	out := map[string]string{}
-	for _, table := range strings.Split(string(page), "| Alert | Critical |")[1:] {
-		table, _, _ = strings.Cut(table, "\n\n")
-		for row := range strings.Lines(table) {
-			cells := strings.Split(row, "|")
-			if len(cells) < 4 {
-				continue
+	for _, cells := range row.FindAllStringSubmatch(string(page), -1) {
+		for _, alert := range link.FindAllStringSubmatch(cells[1], -1) {
+			if alert[1] != alert[2] || out[alert[1]] != "" {
+				t.Errorf("docs/troubleshooting/alerts.md has %s twice, or links to another page", alert[1])
 			}
-			alerts := name.FindAllStringSubmatch(cells[1], -1)
-			for i, alert := range alerts {
-				if out[alert[1]] != "" {
-					t.Errorf("docs/troubleshooting/alerts.md has %s twice", alert[1])
-				}
-				out[alert[1]] = "warning"
-				if last := len(alerts) - 1; cells[2] == " yes " || cells[2] == " the second " && i == 1 || cells[2] == " the last two " && i >= last-1 {
-					out[alert[1]] = "critical"
-				}
-			}
+			out[alert[1]] = cells[2]
 		}
 	}
 	return out
 }
 
-// TestAlertsDocumented checks that the page of alerts lists exactly the alerts of the examples with their severities,
+// TestAlertsDocumented checks that the page of alerts lists exactly the runbooks of the alerts of the examples with their severities,
 // and that each alert has a summary, a description and a duration.
 func TestAlertsDocumented(t *testing.T) {
 	duration := regexp.MustCompile(`^[1-9][0-9]*[smhd]$`)
@@ -66,7 +59,8 @@ func TestAlertsDocumented(t *testing.T) {
 						s, _, _ := unstructured.NestedString(r, path...)
 						return s
 					}
-					got[requested("alert")] = requested("labels", "severity")
+					page := strings.TrimPrefix(requested("annotations", "runbook_url"), monitoring.Runbooks)
+					got[strings.TrimSuffix(page, ".md")] = requested("labels", "severity")
 					if !duration.MatchString(requested("for")) {
 						t.Errorf("%s: alert %q of %s holds for %q", c.name, requested("alert"), o.Name, requested("for"))
 					}
@@ -78,6 +72,9 @@ func TestAlertsDocumented(t *testing.T) {
 				}
 			}
 		}
+	}
+	for name, rules := range rulesOf(rareAlerts(t)) {
+		got[name] = rules[0].Severity
 	}
 	if diff := cmp.Diff(severities(t), got); diff != "" {
 		t.Errorf("alerts and who is woken (-docs/troubleshooting/alerts.md, +examples):\n%s", diff)

@@ -71,7 +71,7 @@ func (s series) companionAlerts() []monitoring.Alert {
 			Name: "CompanionWithoutLeader", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.leaders() + " < 1",
 			Summary: "The companion has no leader, or its metrics are missing. Other alerts on it cannot fire.",
-			Action:  "Check the logs of the pods and the Lease " + Lease + ", then at the targets of Prometheus.",
+			Action:  "Check the logs of the pods and the Lease " + Lease + ", then the targets of Prometheus.",
 		},
 		{
 			Name: "CompanionFailing", Severity: monitoring.Warning, For: "30m",

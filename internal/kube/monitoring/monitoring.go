@@ -2,6 +2,7 @@
 package monitoring
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -19,10 +20,15 @@ const (
 	Warning  = "warning"
 )
 
+// Runbooks is the address of the pages with the steps for each alert. Each page has the name of its alert.
+const Runbooks = "https://github.com/c5c3/crossplane-cobaltcore/blob/main/docs/runbooks/"
+
 // Alert is one alerting rule.
 type Alert struct {
 	// Name in CamelCase, Severity one of the constants.
 	Name, Severity string
+	// Runbook is the name of the page in docs/runbooks. Empty: the name of the alert.
+	Runbook string
 	// Expr is the PromQL expression, For how long it has to hold: 5m.
 	Expr, For string
 	// Summary states the problem in one sentence, Action the first diagnostic step.
@@ -39,11 +45,13 @@ func Rules(meta object.Meta, conf common.Monitoring, alerts ...Alert) *unstructu
 			labels["service"] = service
 		}
 		rules = append(rules, object.Map{
-			"alert":       a.Name,
-			"expr":        a.Expr,
-			"for":         a.For,
-			"labels":      labels,
-			"annotations": object.Map{"summary": a.Summary, "description": a.Action},
+			"alert":  a.Name,
+			"expr":   a.Expr,
+			"for":    a.For,
+			"labels": labels,
+			"annotations": object.Map{
+				"summary": a.Summary, "description": a.Action, "runbook_url": Runbooks + cmp.Or(a.Runbook, a.Name) + ".md",
+			},
 		})
 	}
 	meta.Labels = withLabels(meta.Labels, conf)

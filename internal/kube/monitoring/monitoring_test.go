@@ -31,15 +31,24 @@ func TestLabels(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: map[string]string{"app.kubernetes.io/name": "identity"}}
-	got := Rules(meta, common.Monitoring{}, Alert{
-		Name: "Down", Severity: Critical, Expr: "up == 0", For: "2m", Summary: "It is down.", Action: "Look at it.",
-	}).Object["spec"]
+	alert := Alert{Name: "Down", Severity: Critical, Expr: "up == 0", For: "2m", Summary: "It is down.", Action: "Look at it."}
+	got := Rules(meta, common.Monitoring{}, alert).Object["spec"]
 	want := object.Map{"groups": object.List{object.Map{"name": "keystone", "rules": object.List{object.Map{
 		"alert": "Down", "expr": "up == 0", "for": "2m", "labels": object.Map{"severity": "critical", "namespace": "cloud", "service": "identity"},
-		"annotations": object.Map{"summary": "It is down.", "description": "Look at it."},
+		"annotations": object.Map{"summary": "It is down.", "description": "Look at it.", "runbook_url": Runbooks + "Down.md"},
 	}}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	alert.Name, alert.Runbook = "ArchiveDown", "Down"
+	var urls []any
+	for _, group := range Rules(meta, common.Monitoring{}, alert).Object["spec"].(object.Map)["groups"].(object.List) {
+		for _, rule := range group.(object.Map)["rules"].(object.List) {
+			urls = append(urls, rule.(object.Map)["annotations"].(object.Map)["runbook_url"])
+		}
+	}
+	if diff := cmp.Diff([]any{Runbooks + "Down.md"}, urls); diff != "" {
+		t.Errorf("an alert whose name depends on the spec has the runbook of its kind (-want +got):\n%s", diff)
 	}
 }
 

@@ -90,6 +90,7 @@ spec:
     - alert: Expiring
       annotations:
         description: Check the events of the Certificate and its issuer.
+        runbook_url: https://github.com/c5c3/crossplane-cobaltcore/blob/main/docs/runbooks/Expiring.md
         summary: The certificate expires within a week and was not renewed.
       expr: certmanager_certificate_expiration_timestamp_seconds{namespace="cloud",name="keystone-tls"}
         - time() < 7 * 24 * 3600

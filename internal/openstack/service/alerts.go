@@ -15,7 +15,7 @@ func Alerts[M Instance](m M) ([]compose.Stage, error) {
 	in := s.inNamespace()
 	var alerts []monitoring.Alert
 	if s.Module != "" {
-		alerts = s.podAlerts(s.Title, s.Title, s.Outage, s.Workload.Name, s.Stateful)
+		alerts = s.podAlerts(s.Title, s.Title, s.Title, s.Outage, s.Workload.Name, s.Stateful)
 	}
 	for _, p := range s.Processes {
 		alerts = append(alerts, s.processAlerts(p)...)
@@ -42,8 +42,8 @@ func Alerts[M Instance](m M) ([]compose.Stage, error) {
 
 func (s *Service) inNamespace() string { return fmt.Sprintf(`namespace=%q`, s.Namespace) }
 
-// podAlerts returns the alerts for the pods of a workload.
-func (s *Service) podAlerts(name, title, outage, workload string, stateful bool) []monitoring.Alert {
+// podAlerts returns the alerts for the pods of a workload. Workloads whose names depend on the spec share runbooks.
+func (s *Service) podAlerts(name, runbook, title, outage, workload string, stateful bool) []monitoring.Alert {
 	available, desired := "kube_deployment_status_replicas_available", "kube_deployment_spec_replicas"
 	if stateful {
 		available, desired = "kube_statefulset_status_replicas_available", "kube_statefulset_replicas"
@@ -55,13 +55,13 @@ func (s *Service) podAlerts(name, title, outage, workload string, stateful bool)
 	pods := fmt.Sprintf(`{%s,%s=%q}`, s.inNamespace(), strings.ToLower(kindOf(stateful)), workload)
 	return []monitoring.Alert{
 		{
-			Name: name + "Down", Severity: monitoring.Critical, For: "2m",
+			Name: name + "Down", Runbook: runbook + "Down", Severity: monitoring.Critical, For: "2m",
 			Expr:    available + pods + " == 0",
 			Summary: fmt.Sprintf("No pod of %s is available: %s.", title, outage),
 			Action:  action + ".",
 		},
 		{
-			Name: name + "Degraded", Severity: monitoring.Warning, For: "15m",
+			Name: name + "Degraded", Runbook: runbook + "Degraded", Severity: monitoring.Warning, For: "15m",
 			Expr:    available + pods + " < " + desired + pods,
 			Summary: fmt.Sprintf("Fewer pods of %s are available than desired.", title),
 			Action:  "Check the events of the pods: a node may be full or unavailable, or an image cannot be pulled.",

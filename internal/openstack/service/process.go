@@ -308,10 +308,15 @@ func (s *Service) KeyFile() string { return s.Path(serverTLS, certificate.KeyKey
 
 // processAlerts returns the alerts for a process. They are the same as for the API, with the name of the process.
 func (s *Service) processAlerts(p Process) []monitoring.Alert {
-	var name strings.Builder
-	name.WriteString(s.Title)
-	for word := range strings.SplitSeq(p.Name, "-") {
-		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	name, runbook := s.Title+camelCase(p.Name), s.Title+camelCase(cmp.Or(p.Component, p.Name))
+	return s.podAlerts(name, runbook, p.Title, p.Outage, s.Sub(p.Name), p.Stateful)
+}
+
+// camelCase joins the words of a name that contains hyphens.
+func camelCase(name string) string {
+	var out strings.Builder
+	for word := range strings.SplitSeq(name, "-") {
+		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
-	return s.podAlerts(name.String(), p.Title, p.Outage, s.Sub(p.Name), p.Stateful)
+	return out.String()
 }
