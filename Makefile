@@ -42,12 +42,13 @@ pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-generate: ## Generate deep copies, definitions, Compositions, versions, reference tables, and the tables and pictures of other pages
+generate: ## Generate deep copies, definitions, Compositions, versions, reference tables, lists of messages, and the tables and pictures of other pages
 	$(call run,controller-gen) object paths=./apis/...
 	crds=$$(mktemp -d) && trap 'rm -r "$$crds"' EXIT && \
 	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis compositions
 	go run ./hack/registry hack/registry/services.toml internal/openstack/release/versions.go
 	go run ./hack/docs
+	go run ./hack/messages
 	go run ./hack/chart package/chart
 
 scaffold: ## Write the first version of a service from Placement's files. SERVICE=, PORT= and TYPE= are required; MODULE= is optional

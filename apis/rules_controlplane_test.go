@@ -497,7 +497,7 @@ infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}
 			old:     new(`{}`),
 			spec:    `global: {region: west}`,
 			field:   "spec.global",
-			message: "region is immutable: it is part of every entry of the service catalog",
+			message: "region is immutable: it is part of every entry of the service catalog; restore the previous value",
 		},
 		"GatewayMissing": {
 			reason:  "Routes attach to a Gateway.",
@@ -522,7 +522,7 @@ infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}
 			old:     new(`infrastructure: {mariadb: {storageClass: fast}}`),
 			spec:    `{}`,
 			field:   "spec.infrastructure.mariadb",
-			message: "storageClass is immutable: data cannot be moved between storage classes",
+			message: "storageClass is immutable: data cannot be moved between storage classes; restore the previous value",
 		},
 		"StorageShrinks": {
 			reason:  "Volumes only grow.",
@@ -604,7 +604,7 @@ infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}
 			old:     new(`{}`),
 			spec:    `services: {keystone: {bootstrap: {adminUser: root}}}`,
 			field:   "spec.services.keystone.bootstrap",
-			message: "adminUser is immutable: bootstrap would create a second administrator",
+			message: "adminUser is immutable: bootstrap would create a second administrator; restore the previous value",
 		},
 		"DefaultDomainInDirectory": {
 			reason:  "The service users live in the domain Default, however it is written.",

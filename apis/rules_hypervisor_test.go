@@ -14,14 +14,14 @@ var hypervisorCases = kindCases{
 			old:     new(`{}`),
 			spec:    `controlPlaneRef: {name: other}`,
 			field:   "spec",
-			message: "controlPlaneRef is immutable: the servers of the hypervisors belong to that control plane",
+			message: "controlPlaneRef is immutable: the servers of the hypervisors belong to that control plane; restore the previous value",
 		},
 		"CellChanged": {
 			reason:  "A cell's database knows its virtual machines.",
 			old:     new(`{}`),
 			spec:    `cell: cell2`,
 			field:   "spec",
-			message: "cell is immutable: servers are recorded in the cell's database",
+			message: "cell is immutable: servers are recorded in the cell's database; restore the previous value",
 		},
 		"LifecycleOfNobody": {
 			reason:  "The operator requires credentials.",

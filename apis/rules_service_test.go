@@ -276,7 +276,7 @@ var secretAggregateCases = kindCases{
 			old:     new(`{}`),
 			spec:    `targetSecretName: other`,
 			field:   "spec",
-			message: "targetSecretName is immutable: pods mount the Secret by name",
+			message: "targetSecretName is immutable: pods mount the Secret by name; restore the previous value",
 		},
 	},
 }

@@ -301,7 +301,7 @@ var storageCases = kindCases{
 			old:     new(`{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}}`),
 			spec:    `{replicationFactor: 4, stretched: {zones: [a, d], arbiter: {zone: c}}}`,
 			field:   "spec.stretched",
-			message: "zones is immutable: the data is stored in them",
+			message: "zones is immutable: the data is stored in them; restore the previous value",
 		},
 		"ArbiterMoved": {
 			reason:  "The monitor runs in the zone.",

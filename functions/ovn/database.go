@@ -173,7 +173,7 @@ func (d *database) checkedByCompanion(o *observe.Object) ready.Result {
 	if observed, ok := o.Int("status", "observedGeneration"); ok && observed == o.Generation() {
 		return ready.Yes
 	}
-	return ready.Wait("NotObserved", "the companion has not looked for a cluster yet")
+	return ready.Wait("NotObserved", "waiting for the companion to read which Raft cluster the pods are members of")
 }
 
 // clusterResource and stateResource return the composed resources of the RaftCluster, and of its members' configuration.

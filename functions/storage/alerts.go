@@ -57,7 +57,7 @@ func (m *model) healthAlerts() []monitoring.Alert {
 		{
 			Name: "CephWarning", Severity: monitoring.Warning, For: "15m",
 			Expr:    status + " == 1",
-			Summary: "Ceph has been warning for a quarter of an hour.",
+			Summary: "Ceph has reported health warnings for a quarter of an hour.",
 			Action:  "See the condition CephHealthy of the claim for the health checks of Ceph.",
 		},
 		{

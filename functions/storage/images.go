@@ -30,7 +30,7 @@ func (m *model) findImage() (string, error) {
 	}
 	image, err := m.imageFor(o)
 	if err != nil {
-		return "", fmt.Errorf("the PlatformConfig is wrong: %w", err)
+		return "", fmt.Errorf("the PlatformConfig is invalid: %w", err)
 	}
 	field, requested := m.ownImage(o)
 	if field == "" {

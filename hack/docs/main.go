@@ -134,7 +134,8 @@ func reference(to string) error {
 	}
 	fmt.Fprintf(&index, "\n[Resources of each size of a control plane](sizes.md).\n\n"+
 		"[Versions of other projects' programs, deployed and tested](versions.md).\n\n"+
-		"[Options of MariaDB and RabbitMQ that a claim can set](server-options.md).\n\n%s", forms)
+		"[Options of MariaDB and RabbitMQ that a claim can set](server-options.md).\n\n"+
+		"[Messages: errors, conditions, events, alerts](messages/README.md).\n\n%s", forms)
 	table, err := sizes()
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
@@ -54,36 +53,27 @@ func settings(claim []byte) int {
 // supported returns a table of the supported releases of OpenStack, and of the versions of the platform and of the operators. Sources is
 // the project.
 func supported(sources fs.FS) (string, error) {
-	version := func(name string) (versions.Versions, error) {
-		i := slices.IndexFunc(versions.Table(), func(p versions.Program) bool { return p.Name == name })
-		if i < 0 {
-			return versions.Versions{}, fmt.Errorf("package versions has no program %q", name)
-		}
-		return versions.Table()[i].Versions(sources)
-	}
-	var releases []string
-	for _, r := range release.Releases() {
-		releases = append(releases, string(r))
-	}
-	kubernetes, err := version("Kubernetes")
-	if err != nil {
-		return "", err
-	}
-	crossplane, err := version("Crossplane")
-	if err != nil {
-		return "", err
-	}
-	var operators []string
-	for _, o := range [][2]string{
-		{"mariadb-operator", "MariaDB"}, {"RabbitMQ's cluster operator", "RabbitMQ"}, {"SAP's Valkey operator", "Valkey"}, {"Rook", "Rook"},
-		{"K-ORC", "K-ORC"}, {"cert-manager", "cert-manager"}, {"External Secrets", "External Secrets"},
-	} {
-		v, err := version(o[0])
+	var platform, operators []string
+	for _, p := range versions.Supported() {
+		v, err := p.Versions(sources)
 		if err != nil {
 			return "", err
 		}
-		operators = append(operators, o[1]+" "+v.Deployed)
+		if p.Supported.To == "" {
+			platform = append(platform, fmt.Sprintf("%s %s (tested: %s)", p.Name, p.Supported, strings.Join(unique(v.Tested), ", ")))
+		} else {
+			operators = append(operators, fmt.Sprintf("%s %s", p.Name, p.Supported))
+		}
 	}
-	return fmt.Sprintf("| OpenStack | Kubernetes | Crossplane | Operators |\n|---|---|---|---|\n| %s | %s | %s | %s |\n",
-		strings.Join(releases, ", "), kubernetes.Deployed, strings.Join(crossplane.Tested, ", "), strings.Join(operators, ", ")), nil
+	return fmt.Sprintf("| OpenStack | Platform | Operators |\n|---|---|---|\n| %s | %s | %s |\n",
+		openStackReleases(), strings.Join(platform, ", "), strings.Join(operators, ", ")), nil
+}
+
+// openStackReleases lists the supported releases of OpenStack.
+func openStackReleases() string {
+	var names []string
+	for _, r := range release.Releases() {
+		names = append(names, string(r))
+	}
+	return strings.Join(names, ", ")
 }

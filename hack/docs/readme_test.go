@@ -4,6 +4,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/versions"
 )
 
 func TestSettings(t *testing.T) {
@@ -13,13 +16,23 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSupported checks that the table names each kind of dependency, and that no version is empty.
+// TestSupported checks that the table has every release of OpenStack, and every supported program with its range.
 func TestSupported(t *testing.T) {
 	table, err := supported(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2025.1, 2025.2", "1.30 or newer", "2.3.4, 2.4.0", "MariaDB 25.", "RabbitMQ 2.", "Rook 1.", "K-ORC 2."} {
+	var wants []string
+	for _, r := range release.Releases() {
+		wants = append(wants, string(r))
+	}
+	for _, p := range versions.Supported() {
+		wants = append(wants, p.Name+" "+p.Supported.String())
+	}
+	if len(wants) < 10 {
+		t.Errorf("only %d supported releases and programs: %v", len(wants), wants)
+	}
+	for _, want := range wants {
 		if !strings.Contains(table, want) {
 			t.Errorf("there is no %q in\n%s", want, table)
 		}

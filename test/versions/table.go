@@ -122,18 +122,19 @@ func exporters() []Program {
 func platform() []Program {
 	return []Program{
 		{
-			Name: "Kubernetes", Deployed: Pinned{"docs/install.md", `Kubernetes ([0-9.]+ or newer)`},
+			Name: "Kubernetes", Supported: Range{From: "1.30"}, Deployed: Pinned{"docs/install.md", `Kubernetes ([0-9.]+) or newer`},
 			Tested: []Source{Tool{"kubernetes", "k8s.io/kubernetes"}, Tool{"kubernetes-node", "k8s.io/kubernetes"}},
-			Reason: "The platform team chooses the version; the suites run one.",
+			Reason: "The platform team chooses the version. The first one has ValidatingAdmissionPolicies; the suites run a later one.",
 		},
 		{
-			Name: "Crossplane", Deployed: Definitions("github.com/crossplane/crossplane"), Tested: []Source{
+			Name: "Crossplane", Supported: Range{From: "2.3"}, Deployed: Definitions("github.com/crossplane/crossplane"), Tested: []Source{
 				Tool{"crossplane-core", "github.com/crossplane/crossplane"}, Tool{"crossplane-core-newest", "github.com/crossplane/crossplane"},
 			},
 		},
 		{
-			Name: "provider-kubernetes", Deployed: Pinned{"docs/install.md", `upbound/provider-kubernetes:v([0-9.]+)`},
-			Tested: []Source{Tool{"provider-kubernetes", "github.com/crossplane-contrib/provider-kubernetes"}},
+			Name: "provider-kubernetes", Supported: Range{From: "1.0"},
+			Deployed: Pinned{"docs/install.md", `upbound/provider-kubernetes:v([0-9.]+)`},
+			Tested:   []Source{Tool{"provider-kubernetes", "github.com/crossplane-contrib/provider-kubernetes"}},
 		},
 	}
 }
@@ -141,26 +142,32 @@ func platform() []Program {
 // operators returns the operators, in the version whose definitions composed objects are checked against.
 func operators() []Program {
 	return []Program{
-		operator("mariadb-operator", "github.com/mariadb-operator/mariadb-operator", "mariadb-controller", "mariadb-operator"),
-		operator("RabbitMQ's cluster operator", "github.com/rabbitmq/cluster-operator", "rabbitmq-cluster-operator"),
-		operator("RabbitMQ's topology operator", "github.com/rabbitmq/messaging-topology-operator", "rabbitmq-topology-operator"),
-		operator("K-ORC", "github.com/k-orc/openstack-resource-controller", "k-orc"),
-		operator("cert-manager", "github.com/cert-manager/cert-manager", "cert-manager"),
+		operator("mariadb-operator", only("25.10"), "github.com/mariadb-operator/mariadb-operator", "mariadb-controller", "mariadb-operator"),
+		operator("RabbitMQ's cluster operator", only("2.20"), "github.com/rabbitmq/cluster-operator", "rabbitmq-cluster-operator"),
+		operator("RabbitMQ's topology operator", only("1.19"), "github.com/rabbitmq/messaging-topology-operator", "rabbitmq-topology-operator"),
+		operator("K-ORC", only("2.6"), "github.com/k-orc/openstack-resource-controller", "k-orc"),
+		operator("cert-manager", only("1.20"), "github.com/cert-manager/cert-manager", "cert-manager"),
 		{
-			Name: "External Secrets", Deployed: Definitions("github.com/external-secrets/external-secrets"),
+			Name: "External Secrets", Supported: Range{"0.20", "1.3"}, Deployed: Definitions("github.com/external-secrets/external-secrets"),
 			Tested: []Source{Pinned{"test/internal/externalsecrets/externalsecrets.go", `external-secrets/external-secrets@v([0-9.]+)`}},
 			Reason: "Modules of 1.x cannot be fetched; 0.20 serves the same API.",
 		},
 		{
-			Name: "Rook", Deployed: Definitions("github.com/rook/rook"), Tested: []Source{Tool{"rook", "github.com/rook/rook"}},
+			Name: "Rook", Supported: Range{"1.18", "1.20"},
+			Deployed: Definitions("github.com/rook/rook"), Tested: []Source{Tool{"rook", "github.com/rook/rook"}},
 			Reason: "The module of later versions' API cannot be fetched, and they take no Ceph that Debian has. " +
 				"Fields that are composed are in both.",
 		},
-		{Name: "SAP's Valkey operator", Deployed: Known{"0.1.10", "hack/crds/committed"},
-			Reason: "No Go proxy has its module. A fake of the suites configures Valkey as it does."},
-		{Name: "Prometheus operator", Deployed: Definitions("github.com/prometheus-operator/prometheus-operator"), Reason: definitions},
 		{
-			Name: "Gateway API", Deployed: Definitions("sigs.k8s.io/gateway-api"),
+			Name: "SAP's Valkey operator", Supported: only("0.1"), Deployed: Known{"0.1.10", "hack/crds/committed"},
+			Reason: "No Go proxy has its module. A fake of the suites configures Valkey as it does.",
+		},
+		{
+			Name: "Prometheus operator", Supported: only("0.91"),
+			Deployed: Definitions("github.com/prometheus-operator/prometheus-operator"), Reason: definitions,
+		},
+		{
+			Name: "Gateway API", Supported: only("1.5"), Deployed: Definitions("sigs.k8s.io/gateway-api"),
 			Reason: definitions + " A proxy of the suites plays the Gateway.",
 		},
 		{Name: "Flux's source controller", Deployed: Definitions("github.com/fluxcd/source-controller"), Reason: samples},
@@ -199,8 +206,8 @@ func ofTests() []Program {
 }
 
 // operator returns an operator that tools run in the version whose definitions are checked.
-func operator(name, module string, tools ...string) Program {
-	p := Program{Name: name, Deployed: Definitions(module)}
+func operator(name string, supported Range, module string, tools ...string) Program {
+	p := Program{Name: name, Supported: supported, Deployed: Definitions(module)}
 	for _, t := range tools {
 		p.Tested = append(p.Tested, Tool{t, module})
 	}

@@ -21,6 +21,8 @@ type Program struct {
 	// versions of the suites; none if no suite runs it.
 	Deployed Source
 	Tested   []Source
+	// Supported is the range of versions that a platform may run. The zero value if the images and the claim decide the version.
+	Supported Range
 	// Packages are further Debian packages of the program, where it is installed from Debian.
 	Packages []string
 	// Reason why no tested version is the deployed one, why no suite runs it, or which component the program represents
@@ -152,6 +154,12 @@ func (p Pinned) Version(root fs.FS) (string, error) {
 // String implements Source.
 func (p Pinned) String() string { return p.File }
 
+// Version implements Source.
+func (l Library) Version(root fs.FS) (string, error) { return field(root, "go.mod", string(l)) }
+
+// String implements Source.
+func (l Library) String() string { return "go.mod" }
+
 // Known is a version that is not defined by a file of the project, with its source.
 type Known struct{ Number, From string }
 
@@ -200,8 +208,16 @@ func (p Program) Versions(root fs.FS) (Versions, error) {
 	return out, nil
 }
 
-// Check reports a difference without a reason, and a reason without a difference.
+// Check reports a difference without a reason, a reason without a difference, and a version outside of the supported range.
 func (p Program) Check(v Versions) error {
+	if p.Supported != (Range{}) {
+		for _, version := range append(slices.Clone(v.Tested), v.Deployed) {
+			if version != "" && !p.Supported.Contains(version) {
+				return fmt.Errorf("%s: version %s is not in the supported range %s; test a supported version, or change the range",
+					p.Name, version, p.Supported)
+			}
+		}
+	}
 	same := v.Deployed != "" && slices.Contains(v.Tested, v.Deployed)
 	switch {
 	case !same && p.Reason == "":

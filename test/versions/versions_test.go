@@ -50,6 +50,9 @@ func TestProgram_Check(t *testing.T) {
 		"patch release":     {"It is a difference, too.", versions.Program{}, versions.Versions{Deployed: "1.2.1", Tested: []string{"1.2.2"}}, "has no reason"},
 		"explained":         {"It has a reason.", versions.Program{Reason: "r"}, versions.Versions{Deployed: "1.2.1", Tested: []string{"1.2.2"}}, ""},
 		"not tested":        {"No suite runs it.", versions.Program{}, versions.Versions{Deployed: "1.2.1"}, "has no reason"},
+		"supported":         {"Every patch release of a series is supported.", versions.Program{Supported: versions.Range{From: "1.2", To: "1.3"}}, versions.Versions{Deployed: "1.3.9", Tested: []string{"1.3.9"}}, ""},
+		"too new":           {"A tested version must be supported.", versions.Program{Supported: versions.Range{From: "1.2", To: "1.3"}}, versions.Versions{Deployed: "1.3.0", Tested: []string{"1.3.0", "1.4.0"}}, "version 1.4.0 is not in the supported range 1.2 to 1.3"},
+		"too old":           {"A deployed version must be supported.", versions.Program{Supported: versions.Range{From: "1.10"}}, versions.Versions{Deployed: "1.9.1", Tested: []string{"1.10.0"}}, "version 1.9.1 is not in the supported range 1.10 or newer"},
 		"tests only":        {"Nothing deploys it.", versions.Program{}, versions.Versions{Tested: []string{"1.2.1"}}, "has no reason"},
 	}
 	for name, tc := range cases {
@@ -59,6 +62,52 @@ func TestProgram_Check(t *testing.T) {
 				t.Errorf("%s\nCheck(): %v, want %q", tc.reason, err, tc.wantErr)
 			}
 		})
+	}
+}
+
+func TestRange_String(t *testing.T) {
+	for want, r := range map[string]versions.Range{
+		"": {}, "1.30 or newer": {From: "1.30"}, "2.6": {From: "2.6", To: "2.6"}, "1.18 to 1.20": {From: "1.18", To: "1.20"},
+	} {
+		if got := r.String(); got != want {
+			t.Errorf("%#v: %q, want %q", r, got, want)
+		}
+	}
+}
+
+// TestMinimums checks that files with a minimum version, which cannot read the table, require the first supported one.
+func TestMinimums(t *testing.T) {
+	ranges := map[string]versions.Range{}
+	for _, p := range versions.Supported() {
+		ranges[p.Name] = p.Supported
+	}
+	for _, m := range versions.Minimums() {
+		got, err := m.Version(os.DirFS(project))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if want := ranges[m.Program].From; strings.TrimSuffix(got, ".0") != want {
+			t.Errorf("%s requires %s %s, but test/versions/table.go supports %s; change one of them", m.File, m.Program, got, want)
+		}
+	}
+}
+
+// TestLibraries checks that go.mod has every library of the page, and one version of all modules of Kubernetes: their APIs belong together.
+func TestLibraries(t *testing.T) {
+	for _, l := range versions.Libraries() {
+		if _, err := l.Version(os.DirFS(project)); err != nil {
+			t.Error(err)
+		}
+	}
+	want, err := versions.Library("k8s.io/client-go").Version(os.DirFS(project))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range []string{"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "k8s.io/apiserver", "k8s.io/component-base"} {
+		if got, err := versions.Library(module).Version(os.DirFS(project)); err != nil || got != want {
+			t.Errorf("go.mod requires %s %s, %v; want %s, as of client-go", module, got, err, want)
+		}
 	}
 }
 

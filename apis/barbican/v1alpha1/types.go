@@ -79,7 +79,7 @@ type Vault struct {
 	// Mount path of the engine. It must exist.
 	// +kubebuilder:validation:MaxLength=120
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="mount is immutable: the secrets in it would be lost"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="mount is immutable: the secrets in it would be lost; restore the previous value"
 	// +kubebuilder:default=secret
 	// +optional
 	Mount string `json:"mount,omitempty"`

@@ -25,7 +25,7 @@ type SecretAggregate struct {
 }
 
 // SecretAggregateSpec is the desired state of an aggregate.
-// +kubebuilder:validation:XValidation:rule="self.targetSecretName == oldSelf.targetSecretName",message="targetSecretName is immutable: pods mount the Secret by name"
+// +kubebuilder:validation:XValidation:rule="self.targetSecretName == oldSelf.targetSecretName",message="targetSecretName is immutable: pods mount the Secret by name; restore the previous value"
 type SecretAggregateSpec struct {
 	// Secret that is created. If a Secret of that name exists that it does not own, it is not changed.
 	TargetSecretName common.ObjectName `json:"targetSecretName"`

@@ -251,9 +251,9 @@ type BackupNFS struct {
 }
 
 // BackupFile is a volume for backups.
-// +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass is immutable: the data of a volume cannot be moved"
-// +kubebuilder:validation:XValidation:rule="self.accessMode == oldSelf.accessMode",message="accessMode is immutable: the access mode of a volume cannot be changed"
-// +kubebuilder:validation:XValidation:rule="!quantity(self.storageSize).isLessThan(quantity(oldSelf.storageSize))",message="storageSize cannot be reduced: a volume cannot shrink"
+// +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass is immutable: the data of a volume cannot be moved; restore the previous value"
+// +kubebuilder:validation:XValidation:rule="self.accessMode == oldSelf.accessMode",message="accessMode is immutable: the access mode of a volume cannot be changed; restore the previous value"
+// +kubebuilder:validation:XValidation:rule="!quantity(self.storageSize).isLessThan(quantity(oldSelf.storageSize))",message="storageSize cannot be reduced: a volume cannot shrink; restore the previous value, or set a larger one"
 type BackupFile struct {
 	// Size of the volume. It can be increased, not reduced.
 	// +kubebuilder:validation:MaxLength=20

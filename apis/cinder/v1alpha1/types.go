@@ -27,7 +27,7 @@ type Cinder struct {
 }
 
 // CinderSpec is the desired state of a Cinder.
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.coordination) || has(self.coordination)",message="coordination cannot be removed: volumes belong to the cluster that shares its locks",fieldPath=".coordination"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.coordination) || has(self.coordination)",message="coordination cannot be removed: volumes belong to the cluster that shares its locks; restore it",fieldPath=".coordination"
 type CinderSpec struct {
 	common.ServiceSpec `json:",inline"`
 	common.Placement   `json:",inline"`

@@ -48,7 +48,7 @@ type Keystone struct {
 }
 
 // Bootstrap names the first user.
-// +kubebuilder:validation:XValidation:rule="self.adminUser == oldSelf.adminUser",message="adminUser is immutable: bootstrap would create a second administrator"
+// +kubebuilder:validation:XValidation:rule="self.adminUser == oldSelf.adminUser",message="adminUser is immutable: bootstrap would create a second administrator; restore the previous value"
 type Bootstrap struct {
 	// Name of the administrator.
 	// +kubebuilder:validation:MinLength=1

@@ -164,7 +164,7 @@ type Services struct {
 
 // Global are settings for the whole cloud. They override the platform's, field by field; unset fields have the platform's value. A limit
 // of the platform must allow a different value.
-// +kubebuilder:validation:XValidation:rule="self.region == oldSelf.region",message="region is immutable: it is part of every entry of the service catalog"
+// +kubebuilder:validation:XValidation:rule="self.region == oldSelf.region",message="region is immutable: it is part of every entry of the service catalog; restore the previous value"
 type Global struct {
 	// Name of the region in the service catalog.
 	// +kubebuilder:validation:MinLength=1

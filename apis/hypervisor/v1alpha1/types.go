@@ -34,8 +34,8 @@ type HypervisorCluster struct {
 
 // HypervisorClusterSpec is the desired state of a pool of hypervisors.
 // +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be added or removed: servers cannot be moved between clusters; delete the claim and create it again"
-// +kubebuilder:validation:XValidation:rule="self.controlPlaneRef == oldSelf.controlPlaneRef",message="controlPlaneRef is immutable: the servers of the hypervisors belong to that control plane"
-// +kubebuilder:validation:XValidation:rule="self.cell == oldSelf.cell",message="cell is immutable: servers are recorded in the cell's database"
+// +kubebuilder:validation:XValidation:rule="self.controlPlaneRef == oldSelf.controlPlaneRef",message="controlPlaneRef is immutable: the servers of the hypervisors belong to that control plane; restore the previous value"
+// +kubebuilder:validation:XValidation:rule="self.cell == oldSelf.cell",message="cell is immutable: servers are recorded in the cell's database; restore the previous value"
 // +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)",message="storage cannot be added or removed: disks of servers cannot be moved; create another HypervisorCluster"
 type HypervisorClusterSpec struct {
 	// Control plane of the virtual machines.

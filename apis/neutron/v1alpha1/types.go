@@ -27,7 +27,7 @@ type Neutron struct {
 }
 
 // NeutronSpec is the desired state of a Neutron.
-// +kubebuilder:validation:XValidation:rule="self.mechanism == oldSelf.mechanism",message="mechanism is immutable: existing ports stay bound to it",fieldPath=".mechanism"
+// +kubebuilder:validation:XValidation:rule="self.mechanism == oldSelf.mechanism",message="mechanism is immutable: existing ports stay bound to it; restore the previous value",fieldPath=".mechanism"
 // +kubebuilder:validation:XValidation:rule="(self.mechanism == 'OVN') == (has(self.ovn) && has(self.maintenance)) && has(self.ovn) == has(self.maintenance) && has(self.rpc) == (self.mechanism == 'OVS' || has(self.ml2) && has(self.ml2.sriov))",message="ovn and maintenance are required with mechanism OVN; rpc is required with mechanism OVS or ml2.sriov",fieldPath=".mechanism"
 type NeutronSpec struct {
 	common.ServiceSpec `json:",inline"`

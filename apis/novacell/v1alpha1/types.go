@@ -35,7 +35,7 @@ type NovaCellSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*$`
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cell is immutable: its servers are recorded in it"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cell is immutable: its servers are recorded in it; restore the previous value"
 	// +kubebuilder:validation:XValidation:rule="!(self in ['cell0', 'api'])",message="cell0 and api are reserved, because the database of a cell is named nova_<cell>; choose another name"
 	Cell string `json:"cell"`
 	// Nova of the cell.

@@ -29,7 +29,7 @@ type OVNCluster struct {
 }
 
 // OVNClusterSpec is the desired state of an OVNCluster.
-// +kubebuilder:validation:XValidation:rule="self.clusterDomain == oldSelf.clusterDomain",message="clusterDomain is immutable: members connect to each other by their names",fieldPath=".clusterDomain"
+// +kubebuilder:validation:XValidation:rule="self.clusterDomain == oldSelf.clusterDomain",message="clusterDomain is immutable: members connect to each other by their names; restore the previous value",fieldPath=".clusterDomain"
 type OVNClusterSpec struct {
 	// Settings for Crossplane, which adds these fields to every definition.
 	// +optional
@@ -80,8 +80,8 @@ type OVNClusterSpec struct {
 // Members are the pods of a database, each with its own volume.
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: a majority must agree",fieldPath=".replicas"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas <= 5",message="replicas must be 1, 3 or 5: more members slow down each write without a benefit",fieldPath=".replicas"
-// +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass is immutable: data cannot be moved between storage classes",fieldPath=".storageClass"
-// +kubebuilder:validation:XValidation:rule="has(self.storageSize) == has(oldSelf.storageSize) && (!has(self.storageSize) || self.storageSize == oldSelf.storageSize)",message="storageSize is immutable: volumes of database members are not resized",fieldPath=".storageSize"
+// +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass is immutable: data cannot be moved between storage classes; restore the previous value",fieldPath=".storageClass"
+// +kubebuilder:validation:XValidation:rule="has(self.storageSize) == has(oldSelf.storageSize) && (!has(self.storageSize) || self.storageSize == oldSelf.storageSize)",message="storageSize is immutable: volumes of database members are not resized; restore the previous value",fieldPath=".storageSize"
 type Members struct {
 	common.Process `json:",inline"`
 	// Size of each volume. Defaults to 5Gi.

@@ -102,7 +102,7 @@ type ExternalClient struct {
 
 // Stretched spreads a cluster over two zones that both store all data.
 // +kubebuilder:validation:XValidation:rule="!has(self.arbiter.zone) || !(self.arbiter.zone in self.zones)",message="arbiter.zone must be a third zone: in one of zones, the arbiter would fail together with the zone"
-// +kubebuilder:validation:XValidation:rule="self.zones.all(z, z in oldSelf.zones)",message="zones is immutable: the data is stored in them"
+// +kubebuilder:validation:XValidation:rule="self.zones.all(z, z in oldSelf.zones)",message="zones is immutable: the data is stored in them; restore the previous value"
 type Stretched struct {
 	// The two zones that store data (label topology.kubernetes.io/zone).
 	// +kubebuilder:validation:MinItems=2

@@ -89,13 +89,13 @@ func (s series) keyAlerts() []monitoring.Alert {
 			Name: "KeysNotReady", Severity: monitoring.Critical, For: "15m",
 			Expr:    s.isFalse("key_repository", "Ready"),
 			Summary: "KeyRepository {{ $labels.name }} is not ready: keys are missing or the spec is invalid.",
-			Action:  "See its condition Ready. Do not delete the Secret: data encrypted with its keys would be lost.",
+			Action:  "See the condition Ready of the KeyRepository. Do not delete the Secret: data encrypted with its keys would be lost.",
 		},
 		{
 			Name: "KeyRotationOverdue", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.overdue("key_repository"),
 			Summary: "The keys of KeyRepository {{ $labels.name }} should have been rotated more than an hour ago.",
-			Action:  "See its condition Ready; usually a pod does not have the latest keys.",
+			Action:  "See the condition Ready of the KeyRepository; usually a pod does not have the latest keys.",
 		},
 		{
 			Name: "KeysOld", Severity: monitoring.Warning, For: "1h",
@@ -108,19 +108,20 @@ func (s series) keyAlerts() []monitoring.Alert {
 			Name: "KeysNotDistributed", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("key_repository", "Distributed"),
 			Summary: "Not every pod has the keys of KeyRepository {{ $labels.name }}.",
-			Action:  "Its condition Distributed names the workload; check its rollout. Rotation is blocked until the keys are distributed.",
+			Action: "The condition Distributed of the KeyRepository names the workload; check its rollout. Rotation is " +
+				"blocked until the keys are distributed.",
 		},
 		{
 			Name: "KeysNotMigrated", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("key_repository", "Migrated"),
 			Summary: "Stored data of KeyRepository {{ $labels.name }} is not yet re-encrypted with the primary key.",
-			Action:  "See its condition Migrated. Rotation is blocked until the migration completes.",
+			Action:  "See the condition Migrated of the KeyRepository. Rotation is blocked until the migration completes.",
 		},
 		{
 			Name: "KeyBackupStale", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("key_repository", "BackedUp"),
 			Summary: "The store does not have the last keys of KeyRepository {{ $labels.name }}.",
-			Action:  "See its condition BackedUp; check External Secrets and the secret store.",
+			Action:  "See the condition BackedUp of the KeyRepository; check External Secrets and the secret store.",
 		},
 	}
 }
@@ -144,13 +145,13 @@ func (s series) schemaAlerts() []monitoring.Alert {
 			Name: "SchemaNotReady", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("database_sync", "Ready"),
 			Summary: "Schema {{ $labels.name }} does not have the requested release.",
-			Action:  "See its condition Ready.",
+			Action:  "See the condition Ready of the DatabaseSync.",
 		},
 		{
 			Name: "SchemaNotContracted", Severity: monitoring.Warning, For: "1d",
 			Expr:    s.isFalse("database_sync", "Contracted"),
 			Summary: "The upgrade of schema {{ $labels.name }} has not completed for a day.",
-			Action:  "See its condition Contracted; usually a rollout is not complete.",
+			Action:  "See the condition Contracted of the DatabaseSync; usually a rollout is not complete.",
 		},
 	}
 }
@@ -162,26 +163,29 @@ func (s series) credentialAlerts() []monitoring.Alert {
 			Name: "CredentialNotReady", Severity: monitoring.Critical, For: "15m",
 			Expr:    s.isFalse("credential_rotation", "Ready"),
 			Summary: "CredentialRotation {{ $labels.name }} has no credential that works.",
-			Action:  "See its condition Ready; check Keystone and the credentials that the CredentialRotation references.",
+			Action: "See the condition Ready of the CredentialRotation; check Keystone and the credentials that the " +
+				"CredentialRotation references.",
 		},
 		{
 			Name: "CredentialRotationOverdue", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.overdue("credential_rotation"),
 			Summary: "The credential of CredentialRotation {{ $labels.name }} should have been replaced more than an hour ago.",
-			Action:  "See its condition Ready; usually Keystone is unavailable or a consumer has not been updated.",
+			Action: "See the condition Ready of the CredentialRotation; usually Keystone is unavailable or a consumer has not " +
+				"been updated.",
 		},
 		{
 			Name: "CredentialNotDistributed", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("credential_rotation", "Distributed"),
 			Summary: "Not every consumer has the credential of CredentialRotation {{ $labels.name }}.",
-			Action: "Its condition Distributed names the consumer. The one before stays valid until then; for a RemoteConsumer, until the " +
+			Action: "The condition Distributed of the CredentialRotation names the consumer. The one before stays valid until " +
+				"then; for a RemoteConsumer, until the " +
 				"next is due.",
 		},
 		{
 			Name: "SecretAggregateNotReady", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("secret_aggregate", "Ready"),
 			Summary: "The Secret of SecretAggregate {{ $labels.name }} is out of date.",
-			Action:  "Its condition Ready names the source.",
+			Action:  "The condition Ready of the SecretAggregate names the source.",
 		},
 	}
 }
@@ -199,13 +203,13 @@ func (s series) keystoneAlerts() []monitoring.Alert {
 			Name: "RoleNotGiven", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("role_assignment", "Available"),
 			Summary: "RoleAssignment {{ $labels.name }} does not exist in Keystone.",
-			Action:  "See its conditions.",
+			Action:  "See the conditions of the RoleAssignment.",
 		},
 		{
 			Name: "EndpointNotInRegion", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("endpoint_region", "Available"),
 			Summary: "EndpointRegion {{ $labels.name }}: the endpoint is not in its region, so that clients of the region do not find it.",
-			Action:  "See its conditions.",
+			Action:  "See the conditions of the EndpointRegion.",
 		},
 	}
 }
@@ -217,38 +221,41 @@ func (s series) novaAlerts() []monitoring.Alert {
 			Name: "CellNotReady", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("cell_mapping", "Ready"),
 			Summary: "The cell of CellMapping {{ $labels.name }} is not mapped as specified.",
-			Action:  "See its condition Ready. If several cells have the same name, delete all but the one with hosts and servers.",
+			Action: "See the condition Ready of the CellMapping. If several cells have the same name, delete all but the one " +
+				"with hosts and servers.",
 		},
 		{
 			Name: "HostsNotMapped", Severity: monitoring.Warning, For: "30m",
 			Expr:    s.isFalse("cell_mapping", "HostsMapped"),
 			Summary: "A hypervisor is mapped to no cell, according to CellMapping {{ $labels.name }}: it gets no servers.",
-			Action:  "Its condition HostsMapped names the host; check which database it registers in, and whether its cell has a CellMapping.",
+			Action: "The condition HostsMapped of the CellMapping names the host; check which database it registers in, and " +
+				"whether its cell has a CellMapping.",
 		},
 		{
 			Name: "ComputeCatalogNotReady", Severity: monitoring.Warning, For: "30m",
 			Expr:    s.isFalse("compute_catalog", "Ready"),
 			Summary: "Flavors or host aggregates of ComputeCatalog {{ $labels.name }} do not match the spec.",
-			Action:  "See its condition Ready for the object and the response of Nova.",
+			Action:  "See the condition Ready of the ComputeCatalog for the object and the response of Nova.",
 		},
 		{
 			Name: "ProcessesDown", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("service_check", "Ready"),
 			Summary: "ServiceCheck {{ $labels.name }}: a process or a backend of volumes does not report, or the service does not respond.",
-			Action: "See its condition Ready for the process and its pod; check the log of the pod, then its queue and database. For a backend, " +
+			Action: "See the condition Ready of the ServiceCheck for the process and its pod; check the log of the pod, then " +
+				"its queue and database. For a backend, " +
 				"see the condition CephConnected of the claim.",
 		},
 		{
 			Name: "NodeLeftMachinesBehind", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("service_check", "Cleared"),
 			Summary: "A node has been removed from the pool of ServiceCheck {{ $labels.name }}, but Nova still lists servers on it.",
-			Action:  "See its condition Cleared for the node and the remedy.",
+			Action:  "See the condition Cleared of the ServiceCheck for the node and the remedy.",
 		},
 		{
 			Name: "CordonedNodeNotEmpty", Severity: monitoring.Warning, For: "2h",
 			Expr:    s.isFalse("service_check", "Evicted"),
 			Summary: "A node of the pool of ServiceCheck {{ $labels.name }} is cordoned, but servers are still on it.",
-			Action:  "See its condition Evicted for the servers that cannot be migrated, the reason and the remedy.",
+			Action:  "See the condition Evicted of the ServiceCheck for the servers that cannot be migrated, the reason and the remedy.",
 		},
 	}
 }
@@ -260,13 +267,13 @@ func (s series) neutronAlerts() []monitoring.Alert {
 			Name: "NetworksDrifted", Severity: monitoring.Warning, For: "5m",
 			Expr:    s.isFalse("ovn_sync", "InSync"),
 			Summary: "OVN differs from the Neutron database, as found by OVNSync {{ $labels.name }}.",
-			Action:  "See its status.answer for the differences. Request mode Repair to update OVN from the database.",
+			Action:  "See status.answer of the OVNSync for the differences. Request mode Repair to update OVN from the database.",
 		},
 		{
 			Name: "ComparisonNotAnswered", Severity: monitoring.Warning, For: "3h",
 			Expr:    s.isFalse("ovn_sync", "Ready"),
 			Summary: "The requested run of OVNSync {{ $labels.name }} has not completed for hours.",
-			Action:  "See its condition Ready, and its status.run for the last lines of output.",
+			Action:  "See the condition Ready of the OVNSync, and its status.run for the last lines of output.",
 		},
 	}
 }
