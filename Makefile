@@ -42,10 +42,11 @@ pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-generate: ## Generate deep copies, definitions, reference tables, and the tables and pictures of other pages
+generate: ## Generate deep copies, definitions, Compositions, versions, reference tables, and the tables and pictures of other pages
 	$(call run,controller-gen) object paths=./apis/...
 	crds=$$(mktemp -d) && trap 'rm -r "$$crds"' EXIT && \
-	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis
+	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis compositions
+	go run ./hack/registry hack/registry/services.toml internal/openstack/release/versions.go
 	go run ./hack/docs
 	go run ./hack/chart package/chart
 
@@ -143,9 +144,12 @@ test-chainsaw: ## Run the Chainsaw suite on the same platform
 bench-platform: ## Measure the cost of control planes for a real Crossplane: [PLANES="1 10 50"]
 	go run ./test/platform/bench $(PLANES)
 
+# suites are the packages with tests of real services. They share ports and control groups: one runs at a time.
+suites = $(patsubst %/main_test.go,./%,$(wildcard test/openstack/*/main_test.go))
+
 # Requires root: the tests run in separate network, mount and process namespaces.
 test-openstack: ## Test the objects of a claim with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] [LOGS=folder] [BUSY=1m] (Linux, root)
-	@$(budget) $(if $(SERVICE)$(RUN),-v) -tags openstack -count 1 -timeout 6h -run '$(RUN)' $(if $(SERVICE),-match '(?i)^Test$(SERVICE)') ./test/openstack \
+	@$(budget) $(if $(SERVICE)$(RUN),-v) -tags openstack -count 1 -p 1 -timeout 6h -run '$(RUN)' $(if $(SERVICE),-match '(?i)^Test$(SERVICE)') $(suites) \
 	  -- $(if $(SERVICE),-service '$(SERVICE)') $(if $(LOGS),-logs '$(abspath $(LOGS))') $(if $(BUSY),-busy '$(BUSY)')
 
 openstack-up: ## Run the cloud of a claim on this machine, with a clouds.yaml: CLAIM="file ..." (Linux, root)
@@ -157,10 +161,10 @@ openstack-down: ## Stop it, and remove its files
 	@hack/compile.sh -o "$(CACHE)/bin/openstack-up" ./test/openstack/up
 	@"$(CACHE)/bin/openstack-up" -dir out/openstack -down
 
-tempest: suites = $(if $(GROUPS)$(RUN),Suites,Smoke)
-tempest: ## Run Tempest in a cloud: smoke tests, suites of test/openstack/suites_test.go, or tests by name: [GROUPS="image volume" or all] [RUN=regex] [RELEASE=2025.2] [LOGS=folder] (Linux, root)
+tempest: test = $(if $(GROUPS)$(RUN),Suites,Smoke)
+tempest: ## Run Tempest in a cloud: smoke tests, suites of test/openstack/tempest/suites_test.go, or tests by name: [GROUPS="image volume" or all] [RUN=regex] [RELEASE=2025.2] [LOGS=folder] (Linux, root)
 	@grep -rqF '"$(or $(RELEASE),2025.2)"' --include='*.go' internal/openstack/release || { echo "RELEASE: $(RELEASE) is not a supported release" >&2; exit 1; }
-	@$(budget) -v -tags openstack -count 1 -timeout 24h -run '^Test$(suites)$$/$(or $(RELEASE),2025.2)' ./test/openstack -- -service $(suites) \
+	@$(budget) -v -tags openstack -count 1 -timeout 24h -run '^Test$(test)$$/$(or $(RELEASE),2025.2)' ./test/openstack/tempest -- -service $(test) \
 	  $(if $(GROUPS),-groups '$(GROUPS)') $(if $(RUN),-tests '$(RUN)') $(if $(LOGS),-results '$(abspath $(LOGS))' -logs '$(abspath $(LOGS))')
 
 # Requires root and Linux: the node runs in separate network, mount and process namespaces.
@@ -178,8 +182,8 @@ test-e2e: ## Create a claim in a real Crossplane on a real node, with the real o
 crds: ## Fetch the CRDs of the operators whose objects are composed
 	go run ./hack/crds/fetch
 
-registry: ## Extract the option registries from the OpenStack packages (requires Python)
-	hack/registry/generate.py
+registry: ## Extract the option registries from the OpenStack packages (requires Python): [SERVICE=name]
+	hack/registry/generate.py $(SERVICE)
 
 vuln: ## Check for known vulnerabilities (requires the Go vulnerability database)
 	$(call run,govulncheck) ./...

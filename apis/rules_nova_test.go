@@ -58,35 +58,3 @@ var cellMappingCases = kindCases{
 		},
 	},
 }
-
-var novaCellCases = kindCases{
-	base: `{
-		openStackRelease: "2025.2", region: RegionOne, cell: cell1, novaRef: {name: nova},
-		database: &database {mariaDBRef: {name: mariadb}, host: mariadb.cloud.svc, caSecretRef: {name: mariadb-ca-bundle, key: ca.crt}},
-		novaDatabase: *database,
-		queue: &queue {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.cloud.svc, caSecretRef: {name: rabbitmq-tls, key: ca.crt}},
-		novaQueue: *queue,
-		cache: {servers: ["memcached-0.memcached.cloud.svc:11211"]},
-		endpoints: {public: "https://compute.example.org/v2.1", internal: "https://nova.cloud.svc:8774/v2.1"},
-		issuerRef: {name: internal}, conductor: {}, proxies: {},
-		identity: {
-			internalURL: "https://keystone.cloud.svc:5000/v3", publicURL: "https://identity.example.org/v3",
-			caSecretRef: {name: keystone-tls, key: ca.crt}, adminCloudRef: {secretName: a, cloudName: a}, korcCloudRef: {secretName: a, cloudName: a},
-		},
-	}`,
-	cases: map[string]specCase{
-		"CellChanged": {
-			reason:  "The virtual machines of a cell are recorded in its database.",
-			old:     new(`{}`),
-			spec:    `cell: cell2`,
-			field:   "spec.cell",
-			message: "cell is immutable: its servers are recorded in it",
-		},
-		"CellAPI": {
-			reason:  "Its database would be the database of Nova's API.",
-			spec:    `cell: api`,
-			field:   "spec.cell",
-			message: "cell0 and api are reserved, because the database of a cell is named nova_<cell>; choose another name",
-		},
-	},
-}

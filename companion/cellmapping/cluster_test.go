@@ -23,6 +23,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob/batchjobtest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
@@ -212,11 +213,7 @@ func (c *cluster) recordedText() string {
 }
 
 func (c *cluster) noted() string {
-	var all []string
-	for len(c.events.Events) > 0 {
-		all = append(all, <-c.events.Events)
-	}
-	return strings.Join(all, "\n")
+	return strings.Join(controllertest.Events(c.events), "\n")
 }
 
 // tick executes one step of each part of the simulation.

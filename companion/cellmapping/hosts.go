@@ -3,13 +3,13 @@ package cellmapping
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
@@ -22,8 +22,8 @@ const (
 	maxAttempts = 10
 	// forcedResyncInterval is the interval for listing the hosts of a cell without other reasons.
 	forcedResyncInterval = time.Hour
-	// hostLimit is the maximum number of hosts in the status, and shown in a message.
-	hostLimit, shown = 1024, 5
+	// hostLimit is the maximum number of hosts in the status.
+	hostLimit = 1024
 )
 
 // searching reports whether a search for hosts is in progress.
@@ -107,7 +107,7 @@ func look(w *observation) *controller.Decision {
 		w.cell.Status.Search = search
 	}}
 	if without := w.unmappedHosts(); len(without) > 0 && search.Attempts == 1 {
-		s.Note = "started a search for unmapped hosts: " + joinFirstHosts(without)
+		s.Note = "started a search for unmapped hosts: " + condition.JoinNames(without)
 	}
 	return s
 }
@@ -140,24 +140,16 @@ func (obs *observation) reportHosts() {
 	case len(without) > 0 && s.Search != nil && s.Search.Time != nil:
 		at := s.Search.Time.Add(batchjob.Backoff(pollInterval, maxBackoff, s.Search.Attempts))
 		obs.set(conditionHosts, false, "HostsUnmapped", fmt.Sprintf("no cell contains %s; last search in %s at %s, next at %s",
-			joinFirstHosts(without), obs.cell.Spec.Cell, clock(s.Search.Time.Time), clock(at)))
+			condition.JoinNames(without), obs.cell.Spec.Cell, clock(s.Search.Time.Time), clock(at)))
 	case len(without) > 0:
-		obs.set(conditionHosts, false, "HostsUnmapped", fmt.Sprintf("no cell contains %s; searching %s", joinFirstHosts(without),
+		obs.set(conditionHosts, false, "HostsUnmapped", fmt.Sprintf("no cell contains %s; searching %s", condition.JoinNames(without),
 			obs.cell.Spec.Cell))
 	case len(obs.hostsMissingInAPI()) > 0:
 		obs.set(conditionHosts, true, "HostsMapped",
-			fmt.Sprintf("%d hosts are mapped, but Nova's API does not list %s", s.HostCount, joinFirstHosts(obs.hostsMissingInAPI())))
+			fmt.Sprintf("%d hosts are mapped, but Nova's API does not list %s", s.HostCount, condition.JoinNames(obs.hostsMissingInAPI())))
 	default:
 		obs.set(conditionHosts, true, "HostsMapped", fmt.Sprintf("%d hosts are mapped, and no host is unmapped", s.HostCount))
 	}
-}
-
-// joinFirstHosts joins the first names of a list of hosts.
-func joinFirstHosts(hosts []string) string {
-	if len(hosts) <= shown {
-		return strings.Join(hosts, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(hosts[:shown], ", "), len(hosts)-shown)
 }
 
 func clock(t time.Time) string { return metav1.Time{Time: t}.UTC().Format(time.RFC3339) }

@@ -50,6 +50,19 @@ func (c *cluster) daemons(set string, desired int32, on ...string) {
 	}
 }
 
+// misscheduled sets the number of pods on nodes that the DaemonSet does not select.
+func (c *cluster) misscheduled(set string, n int32) {
+	c.t.Helper()
+	d := &appsv1.DaemonSet{}
+	if err := c.api.Get(context.Background(), client.ObjectKey{Namespace: pool, Name: set}, d); err != nil {
+		c.t.Fatal(err)
+	}
+	d.Status.NumberMisscheduled = n
+	if err := c.api.Status().Update(context.Background(), d); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
 // TestNodes: hypervisors are added to aggregates with their nodes, and removed with them, but not while only a pod is
 // missing.
 func TestNodes(t *testing.T) {
@@ -67,6 +80,13 @@ func TestNodes(t *testing.T) {
 		"Came": {reason: "Nodes are found by their pods.", then: func(*cluster) {}, want: state{"east": "east-1 east-2", "west": "west-1"}},
 		"Renewed": {"A pod is being replaced.", func(c *cluster) { c.daemons("rest", 2, "east-2") }, state{"east": "east-1 east-2",
 			"west": "west-1"}, ""},
+		"Misscheduled": {
+			"A pod is being replaced, while the pod of a node with a new taint runs on.", func(c *cluster) {
+				c.daemons("rest", 2, "east-2", "east-3")
+				c.misscheduled("rest", 1)
+			}, state{"east": "east-1 east-2", "west": "west-1"}, "True HostsMissing: flavors and aggregates match the spec, except for hosts " +
+				"that have not registered yet: east-3",
+		},
 		"Left": {"The DaemonSet has one node fewer.", func(c *cluster) { c.daemons("rest", 1, "east-2") }, state{"east": "east-2",
 			"west": "west-1"}, ""},
 		"Moved": {

@@ -30,6 +30,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer/consumertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
@@ -420,9 +421,7 @@ func (c *cluster) place(r *Reconciler) {
 func (c *cluster) output() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%+v %s", c.rotation().Status, c.logs)
-	for len(c.events.Events) > 0 {
-		out.WriteString(<-c.events.Events)
-	}
+	out.WriteString(strings.Join(controllertest.Events(c.events), ""))
 	return out.String()
 }
 

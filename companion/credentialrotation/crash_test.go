@@ -2,7 +2,6 @@ package credentialrotation
 
 import (
 	"flag"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -17,29 +16,6 @@ import (
 // stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them. The most
 // important ones are writes to Keystone, and to objects of a queue, whose response is lost.
 var stride = flag.Int("crash.every", effort.Of(797, 97), "make every n-th run of TestCrash")
-
-// way is a transport to Keystone with the same faults as the API.
-type way struct {
-	api      *crash.API
-	keystone http.RoundTripper
-}
-
-func (obs way) RoundTrip(r *http.Request) (*http.Response, error) {
-	written := ""
-	if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/auth/tokens") {
-		written = "Keystone " + r.Method + " " + r.URL.Path
-	}
-	var response *http.Response
-	err := obs.api.Other(written, func() error {
-		var err error
-		response, err = obs.keystone.RoundTrip(r) //nolint:bodyclose // The calling client closes it.
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return response, nil
-}
 
 // life creates a first credential, starts pods and rotates twice, the second time with other roles. A rotation by another
 // leader counts, too.
@@ -65,7 +41,7 @@ func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
 			c.untilRotation(other)
 		}
 	}
-	r := c.reconciler(a.Client(), way{a, c.keystone})
+	r := c.reconciler(a.Client(), a.HTTP(c.keystone))
 	for range 8 { // Without pods, the distribution is not proven.
 		c.pass(r)
 	}
@@ -146,7 +122,7 @@ func TestCrash(t *testing.T) {
 			points := crash.Sample(all, *stride, func(p crash.Point) bool {
 				written := full.Writes[p.Call]
 				ofQueue := target == queueUser && strings.HasPrefix(written, "*unstructured") && p.Fault == crash.FailAfterWrite && !p.Stale
-				return strings.HasPrefix(written, "Keystone ") || ofQueue || strings.HasSuffix(written, "/"+secretName) &&
+				return strings.Contains(written, " /") || ofQueue || strings.HasSuffix(written, "/"+secretName) &&
 					p.Fault != crash.FailBeforeWrite
 			})
 			crash.Run(t, points, func(t *testing.T, p crash.Point) {

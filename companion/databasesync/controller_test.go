@@ -28,11 +28,7 @@ import (
 
 // noted returns the events so far.
 func (c *cluster) noted() string {
-	var all []string
-	for len(c.events.Events) > 0 {
-		all = append(all, <-c.events.Events)
-	}
-	return strings.Join(all, "\n")
+	return strings.Join(controllertest.Events(c.events), "\n")
 }
 
 func last(s *openstackv1.DatabaseSync) record { return s.Status.History[len(s.Status.History)-1] }

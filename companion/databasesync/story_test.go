@@ -35,8 +35,8 @@ func (s *timeline) watch(c *cluster) {
 	if line != s.last {
 		s.lines, s.last = append(s.lines, line), line
 	}
-	for len(c.events.Events) > 0 {
-		s.lines = append(s.lines, "- "+<-c.events.Events)
+	for _, e := range controllertest.Events(c.events) {
+		s.lines = append(s.lines, "- "+e)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,7 +26,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc/korctest"
 )
 
 const (
@@ -36,11 +35,7 @@ const (
 	password  = "correct-horse-battery" // Must never be revealed.
 )
 
-var scheme = func() *runtime.Scheme {
-	s := crash.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme)
-	s.AddKnownTypeWithName(korc.Version.WithKind("Endpoint"), &unstructured.Unstructured{})
-	return s
-}()
+var scheme = crash.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme, korctest.AddToScheme("Endpoint"))
 
 // cluster is the environment of the controller, with all of its output.
 type cluster struct {
@@ -62,14 +57,7 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 
 // endpoint returns an Endpoint of K-ORC.
 func endpoint(id string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(korc.Version.WithKind("Endpoint"))
-	u.SetNamespace(namespace)
-	u.SetName("glance-public")
-	if id != "" {
-		u.Object["status"] = map[string]any{"id": id}
-	}
-	return u
+	return korctest.Object("Endpoint", namespace, "glance-public", id)
 }
 
 func region() *openstackv1.EndpointRegion {

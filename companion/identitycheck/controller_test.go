@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
@@ -101,11 +102,7 @@ func (c *cluster) reachable() metav1.Condition {
 
 // drained returns the events so far.
 func (c *cluster) drained() []string {
-	var out []string
-	for len(c.events.Events) > 0 {
-		out = append(out, <-c.events.Events)
-	}
-	return out
+	return controllertest.Events(c.events)
 }
 
 // TestOutage: two failed logins are no outage; the third one is, and the first successful login ends it.

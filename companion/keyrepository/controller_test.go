@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
@@ -85,11 +86,7 @@ func (c *cluster) expect(condition, want string, wantParts ...string) {
 // recordedText returns the events so far with their reasons, and fails if one reveals a key.
 func (c *cluster) recordedText() string {
 	c.T.Helper()
-	var all []string
-	for len(c.events.Events) > 0 {
-		all = append(all, <-c.events.Events)
-	}
-	text := strings.Join(all, "\n")
+	text := strings.Join(controllertest.Events(c.events), "\n")
 	for _, k := range c.set() {
 		if strings.Contains(text, string(k)) {
 			c.T.Error("an event reveals a key")

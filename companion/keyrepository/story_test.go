@@ -44,8 +44,8 @@ func (s *timeline) watch(c *cluster) {
 	if line != s.last {
 		s.lines, s.last = append(s.lines, line), line
 	}
-	for len(c.events.Events) > 0 {
-		s.lines = append(s.lines, "- "+hashed.ReplaceAllString(<-c.events.Events, "-migrate-*"))
+	for _, e := range controllertest.Events(c.events) {
+		s.lines = append(s.lines, "- "+hashed.ReplaceAllString(e, "-migrate-*"))
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
@@ -311,8 +312,8 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	reported := 0
-	for len(c.events.Events) > 0 {
-		if strings.Contains(<-c.events.Events, "recorded the cluster ID "+ownCluster) {
+	for _, e := range controllertest.Events(c.events) {
+		if strings.Contains(e, "recorded the cluster ID "+ownCluster) {
 			reported++
 		}
 	}

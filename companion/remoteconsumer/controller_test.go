@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -87,7 +86,7 @@ func TestReport(t *testing.T) {
 					{SecretName: "nova-cell1-queue", ObservedID: tc.queue}, {SecretName: "nova-credential", ObservedID: tc.nov},
 				}},
 			}
-			api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(consumer).WithObjects(append(tc.existing, consumer)...).Build()
+			api := crash.NewServer(scheme, []client.Object{consumer}, append(tc.existing, consumer)...)
 			r := &Reconciler{
 				Client: api, Reader: api, Events: events.NewFakeRecorder(10),
 				Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 5, 1, 2, 0, 0, 0, time.UTC)),

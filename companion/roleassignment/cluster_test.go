@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,7 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc/korctest"
 )
 
 const (
@@ -32,13 +31,7 @@ const (
 	password  = "correct-horse-battery" // Must never be revealed.
 )
 
-var scheme = func() *runtime.Scheme {
-	s := crash.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme)
-	for _, kind := range []string{"Role", "User", "Group", "Project", "Domain"} {
-		s.AddKnownTypeWithName(korc.Version.WithKind(kind), &unstructured.Unstructured{})
-	}
-	return s
-}()
+var scheme = crash.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme, korctest.AddToScheme("Role", "User", "Group", "Project", "Domain"))
 
 // cluster is the environment of the controller, with all of its output.
 type cluster struct {
@@ -62,14 +55,7 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 
 // known returns an object of K-ORC.
 func known(kind, name, id string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(korc.Version.WithKind(kind))
-	u.SetNamespace(namespace)
-	u.SetName(name)
-	if id != "" {
-		u.Object["status"] = map[string]any{"id": id}
-	}
-	return u
+	return korctest.Object(kind, namespace, name, id)
 }
 
 func assignment(change func(*openstackv1.RoleAssignment)) *openstackv1.RoleAssignment {

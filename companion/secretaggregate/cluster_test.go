@@ -23,6 +23,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
@@ -148,9 +149,7 @@ func (c *cluster) must(err error) {
 func (c *cluster) output() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%+v %s", c.aggregate().Status, c.logs)
-	for len(c.events.Events) > 0 {
-		out.WriteString(<-c.events.Events)
-	}
+	out.WriteString(strings.Join(controllertest.Events(c.events), ""))
 	return out.String()
 }
 

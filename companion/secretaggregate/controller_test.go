@@ -22,6 +22,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 )
 
 var wantData = map[string][]byte{"clouds.yaml": []byte("password: \"" + secret + "\"\n"), "cacert": []byte("authority")}
@@ -346,10 +347,7 @@ func TestEvents(t *testing.T) {
 	c.reconcileUntilStable()
 	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("new") })
 	c.reconcileUntilStable()
-	var got []string
-	for len(c.events.Events) > 0 {
-		got = append(got, <-c.events.Events)
-	}
+	got := controllertest.Events(c.events)
 	want := []string{
 		"Normal SecretCreated created Secret keystone-clouds",
 		"Normal SecretUpdated updated Secret keystone-clouds: a source, a template or the Secret itself changed",

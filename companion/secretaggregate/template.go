@@ -31,6 +31,7 @@ var escapes = map[string]func(string) (string, error){
 	"URL":        percent,
 	// In quotes, which are removed by services that read the file with Python's ConfigParser (Glance's Swift accounts).
 	"ConfigParser": interpolated,
+	"Apache":       apacheQuoted,
 }
 
 func asItIs(text string) (string, error) { return text, nil }
@@ -42,6 +43,16 @@ func interpolated(text string) (string, error) {
 		return "", errors.New("the value must not contain line breaks, because an option is one line")
 	}
 	return strings.ReplaceAll(text, "%", "%%"), nil
+}
+
+// apacheQuoted escapes a value in the quotes of an argument of a directive, also if the value is a variable of the environment: Apache
+// substitutes ${NAME} before it looks for quotes, and does not look for variables in the value (ap_resolve_env and ap_getword_conf,
+// https://github.com/apache/httpd/blob/2.4.62/server/util.c).
+func apacheQuoted(text string) (string, error) {
+	if strings.ContainsAny(text, "\r\n\x00") {
+		return "", errors.New("the value must not contain line breaks, because a directive is one line")
+	}
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text), nil
 }
 
 // percent encodes all except unreserved characters, a space as %20: parsers of connection URLs do not decode a plus sign as a
@@ -83,7 +94,7 @@ func parsed(spec *c5c3v1.SecretAggregateSpec) (map[string]*template.Template, er
 	for _, s := range spec.Sources {
 		sources[s.Name] = true
 		if escapes[s.Escape] == nil {
-			return nil, fmt.Errorf("spec.sources[%s].escape: %q is unknown; set None, OsloConfig, URL or ConfigParser", s.Name, s.Escape)
+			return nil, fmt.Errorf("spec.sources[%s].escape: %q is unknown; set None, OsloConfig, URL, ConfigParser or Apache", s.Name, s.Escape)
 		}
 	}
 	out := map[string]*template.Template{}

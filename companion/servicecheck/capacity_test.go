@@ -57,6 +57,7 @@ func TestCapacity(t *testing.T) {
 		"Unknown": {
 			"Its pod exists, but it is not registered in Nova.", func(c *cluster) {
 				c.nova.SetHypervisors(c.nova.Hypervisors()[1:]...)
+				c.nova.Set(c.nova.Services()[1:]...)
 			}, openstackv1.ComputeCapacity{VirtualMachines: 1, TotalVCPU: 16, AvailableVCPU: 15, TotalMemoryMiB: 4096, AvailableMemoryMiB: 3072},
 		},
 		"Empty": {
@@ -81,6 +82,53 @@ func TestCapacity(t *testing.T) {
 			c.runPasses(r)
 			if diff := cmp.Diff(&tc.want, c.check().Status.Capacity); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestCounted: servers are counted only while Nova lists each registered node. Otherwise the previous numbers stay.
+func TestCounted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		then   func(*cluster)
+		want   string
+	}{
+		"complete": {"Nova lists both nodes.", func(*cluster) {}, "True Complete: the servers on all nodes are counted"},
+		"nodes down": {"Their servers are listed.", func(c *cluster) { c.stopReporting("node-1"); c.stopReporting("node-2") },
+			"True Complete: the servers on all nodes are counted"},
+		"cell down": {
+			"Nova serves the request without the rows of the cell.", func(c *cluster) { c.nova.SetCellDown("node-1"); c.on("node-2") },
+			"False CellUnavailable: the database of the cell of node-1 does not respond",
+		},
+		"cell of a removed node down": {
+			"Its servers are not listed.", func(c *cluster) { c.pods(pool, 1, "node-2"); c.nova.SetCellDown("node-1"); c.on("node-2") },
+			"False CellUnavailable: the database of the cell of node-1 does not respond",
+		},
+		"cell of another pool down": {"Its nodes do not count.", func(c *cluster) { c.nova.SetCellDown("theirs") },
+			"True Complete: the servers on all nodes are counted"},
+		"hypervisor missing": {
+			"The cell stopped to respond between two requests.", func(c *cluster) { c.nova.SetHypervisors(c.nova.Hypervisors()[1:]...); c.on("node-2") },
+			"False HypervisorMissing: Nova has a compute service and no hypervisor for node-1",
+		},
+		"nova down": {"It does not respond.", func(c *cluster) { c.nova.SetDown(true) },
+			"False ServiceUnavailable: cannot list compute services: Nova returned HTTP 503"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := hypervisors(t)
+			r := c.reconciler(c.api, c.nova)
+			c.on("node-1", "a", "b")
+			c.on("node-2", "c")
+			c.runPasses(r)
+			tc.then(c)
+			c.runPasses(r)
+			s := c.check().Status
+			got := meta.FindStatusCondition(s.Conditions, conditionCounted)
+			if text := fmt.Sprintf("%s %s: %s", got.Status, got.Reason, got.Message); text != tc.want {
+				t.Errorf("%s\n got %s\nwant %s", tc.reason, text, tc.want)
+			}
+			if s.Capacity.VirtualMachines != 3 {
+				t.Errorf("%s %d servers are reported", tc.reason, s.Capacity.VirtualMachines)
 			}
 		})
 	}
@@ -140,7 +188,7 @@ func TestCapacityOfProcesses(t *testing.T) {
 	}
 	c.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Nodes = nil })
 	c.runPasses(r)
-	if got := c.check().Status.Capacity; got != nil {
+	if got := c.check().Status; got.Capacity != nil || meta.FindStatusCondition(got.Conditions, conditionCounted) != nil {
 		t.Errorf("%+v", got)
 	}
 }

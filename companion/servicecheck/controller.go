@@ -18,8 +18,11 @@ const conditionReady = "Ready"
 // conditionCleared: no records of removed nodes are left.
 const conditionCleared = "Cleared"
 
-// conditionEvicted: no cordoned node has servers.
+// conditionEvicted: no cordoned node has servers, and none can get any.
 const conditionEvicted = "Evicted"
+
+// conditionCounted: the number of servers in the status is complete.
+const conditionCounted = "Counted"
 
 var (
 	metrics = controller.NewMetrics("service_check")

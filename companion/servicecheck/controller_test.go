@@ -20,6 +20,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
@@ -99,11 +100,7 @@ func (c *cluster) check() *openstackv1.ServiceCheck {
 }
 
 func (c *cluster) noted() string {
-	var all []string
-	for len(c.events.Events) > 0 {
-		all = append(all, <-c.events.Events)
-	}
-	return strings.Join(all, "\n")
+	return strings.Join(controllertest.Events(c.events), "\n")
 }
 
 func TestReconcile(t *testing.T) {

@@ -34,30 +34,40 @@ func disabledSince(s *compute.Service) (time.Time, bool) {
 
 // eviction is the state of a cordoned node.
 type eviction struct {
-	service compute.Service
+	// node is its name. service is the record of its nova-compute; nil if Nova has none.
+	node    string
+	service *compute.Service
 	servers []compute.Server
 	// failed is the number of failed migrations of each server since the eviction started.
 	failed map[string]int
+	// notEmptyReason is why a node without servers may have some, or get some; "" if it cannot.
+	notEmptyReason string
 }
 
-// fetchEvictions reads which nodes are cordoned, and their servers.
-func (obs *observation) fetchEvictions(ctx context.Context, env *controller.Env) error {
-	for _, node := range slices.Sorted(maps.Keys(obs.nodes.ownHosts)) {
-		service := obs.compute(node)
-		if service == nil {
-			continue
-		}
+// fetchEvictions reads which nodes are cordoned, and their servers. It includes recorded nodes without a pod, because servers
+// keep running without it.
+func (obs *observation) fetchEvictions(ctx context.Context, env *controller.Env, hypervisors map[string]compute.Hypervisor) error {
+	nodes := maps.Clone(obs.nodes.ownHosts)
+	for _, r := range obs.records {
+		nodes[r.Name] = true
+		obs.nodes.evicted[r.Name] = obs.nodes.evicted[r.Name] || obs.nodes.evictsOthers && !obs.nodes.ownHosts[r.Name]
+	}
+	for _, node := range slices.Sorted(maps.Keys(nodes)) {
 		cordoned, err := obs.cordoned(ctx, env.Reader, node)
 		if err != nil {
 			return err
 		}
+		service := obs.compute(node)
 		if !cordoned {
+			if service == nil {
+				continue
+			}
 			if _, did := disabledSince(service); did {
 				obs.open = append(obs.open, *service)
 			}
 			continue
 		}
-		e, err := obs.fetchEviction(ctx, service)
+		e, err := obs.fetchEviction(ctx, node, hypervisors)
 		if err != nil {
 			return obs.failed(err)
 		}
@@ -79,23 +89,68 @@ func (obs *observation) cordoned(ctx context.Context, reader client.Reader, node
 	return n.Spec.Unschedulable, nil
 }
 
-func (obs *observation) fetchEviction(ctx context.Context, service *compute.Service) (eviction, error) {
-	e := eviction{service: *service, failed: map[string]int{}}
-	var err error
-	if e.servers, err = obs.nova.ListServers(ctx, service.Host); err != nil {
-		return e, err
+// fetchEviction reads the servers of a cordoned node, and whether it can get more. Nova's lists of servers and migrations lack
+// those of a cell that stopped to respond during the pass; its list of hypervisors and Placement do not.
+func (obs *observation) fetchEviction(ctx context.Context, node string, hypervisors map[string]compute.Hypervisor) (eviction, error) {
+	e := eviction{node: node, service: obs.compute(node), failed: map[string]int{}}
+	h, listed := hypervisors[node]
+	switch {
+	case e.service == nil:
+		e.notEmptyReason = "Nova has no record of its nova-compute"
+	case e.service.Unknown:
+		e.notEmptyReason = "the database of its cell does not respond"
+	case !listed:
+		e.notEmptyReason = "Nova lists no hypervisor for it"
 	}
-	began, did := disabledSince(service)
-	if !did || len(e.servers) == 0 {
+	if e.notEmptyReason != "" {
 		return e, nil
 	}
-	all, err := obs.nova.ListMigrations(ctx, service.Host)
+	var err error
+	if e.servers, err = obs.nova.ListServers(ctx, node); err != nil {
+		return e, err
+	}
+	all, err := obs.nova.ListMigrations(ctx, node)
+	if err != nil {
+		return e, err
+	}
+	incoming := 0
+	began, did := disabledSince(e.service)
 	for _, m := range all {
-		if m.Source == service.Host && m.FailedAfter(began) {
+		switch {
+		case m.Source != node && !m.IsFinished():
+			incoming++
+		case m.Source == node && did && m.FailedAfter(began):
 			e.failed[m.Server]++
 		}
 	}
+	switch {
+	case len(e.servers) > 0:
+	case !e.service.Disabled:
+		e.notEmptyReason = "its nova-compute accepts new servers"
+	case incoming > 0:
+		e.notEmptyReason = fmt.Sprintf("%d servers are migrating to it", incoming)
+	case h.Servers > 0:
+		e.notEmptyReason = fmt.Sprintf("its hypervisor has %d servers", h.Servers)
+	default:
+		e.notEmptyReason, err = obs.allocationsReason(ctx, h.Provider)
+	}
 	return e, err
+}
+
+// allocationsReason returns whether Placement has allocations on a node. They include servers that are being created on it:
+// Nova's scheduler allocates resources before nova-compute has a record of the server.
+func (obs *observation) allocationsReason(ctx context.Context, provider string) (string, error) {
+	tree, err := obs.nova.Tree(ctx, provider)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range tree {
+		if p.Consumers > 0 {
+			return fmt.Sprintf("Placement has allocations of %d servers on it, such as servers that are being created or resized: see openstack "+
+				"resource provider show --allocations %s", p.Consumers, p.ID), nil
+		}
+	}
+	return "", nil
 }
 
 // notMigratedReason returns why a server is not migrated; "" if it is.
@@ -133,14 +188,17 @@ func (obs *observation) evict() (summary []string, do []controller.Action) {
 		do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.nova.Enable(ctx, s) })
 	}
 	for _, e := range obs.evictions {
-		_, did := disabledSince(&e.service)
+		if e.service == nil || e.service.Unknown {
+			continue
+		}
+		_, did := disabledSince(e.service)
 		switch {
 		case !e.service.Disabled:
-			summary = append(summary, "disabled nova-compute on "+e.service.Host)
+			summary = append(summary, "disabled nova-compute on "+e.node)
 			reason := disabledReasonPrefix + obs.now.UTC().Format(time.RFC3339)
-			do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.nova.Disable(ctx, e.service, reason) })
+			do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.nova.Disable(ctx, *e.service, reason) })
 		case did && e.service.Up && e.migrating() == nil && len(e.migratable()) > 0:
-			summary = append(summary, "started a live migration from "+e.service.Host)
+			summary = append(summary, "started a live migration from "+e.node)
 			do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.migrateNext(ctx, e.migratable()) })
 		}
 	}
@@ -179,9 +237,9 @@ func all(do []controller.Action) controller.Action {
 	}
 }
 
-// evicting reports whether a migration is in progress.
+// evicting reports whether a migration is in progress, or a node without servers may get some.
 func (obs *observation) evicting() bool {
-	return slices.ContainsFunc(obs.evictions, func(e eviction) bool { return e.migrating() != nil })
+	return slices.ContainsFunc(obs.evictions, func(e eviction) bool { return e.migrating() != nil || e.notEmptyReason != "" })
 }
 
 // evictionCondition returns the condition of cordoned nodes.
@@ -189,8 +247,12 @@ func (obs *observation) evictionCondition() condition.State {
 	var stuck, busy, empty []string
 	for i := range obs.evictions {
 		e := &obs.evictions[i]
-		host := e.service.Host
-		_, did := disabledSince(&e.service)
+		host := e.node
+		if e.notEmptyReason != "" {
+			busy = append(busy, host+" may have servers: "+e.notEmptyReason)
+			continue
+		}
+		_, did := disabledSince(e.service)
 		var stay []string
 		for _, s := range e.servers {
 			if why := e.notMigratedReason(s); why != "" {
@@ -222,7 +284,7 @@ func (obs *observation) evictionCondition() condition.State {
 	case len(busy) > 0:
 		return condition.False("Evicting", strings.Join(busy, "; "))
 	case len(empty) > 0:
-		return condition.True("NodesEmpty", "no servers are on "+strings.Join(empty, ", "))
+		return condition.True("NodesEmpty", "no servers are on "+condition.JoinNames(empty))
 	}
 	return condition.True("NoneCordoned", "no node is cordoned")
 }

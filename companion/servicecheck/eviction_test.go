@@ -3,6 +3,7 @@ package servicecheck
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,9 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
 // evicting returns a check of nodes that are drained when they are cordoned; node-1 has the given servers.
@@ -149,6 +152,59 @@ func TestEviction(t *testing.T) {
 			}, "node-2", 3, "", "False Stuck: node-1 has 1 servers, and its nova-compute does not report: they cannot be migrated",
 			disabledReasonPrefix,
 		},
+		"Incoming": {
+			"A server is migrating to it.", nil, func(c *cluster) {
+				c.cordon("node-1", true)
+				c.migrates(compute.Migration{Server: "a", Status: "running", Source: "node-2"})
+			}, "", 3, "", "False Evicting: node-1 may have servers: 1 servers are migrating to it", disabledReasonPrefix,
+		},
+		"Outgoing": {
+			"A migration from it that is not recorded as finished leaves nothing on it.", nil, func(c *cluster) {
+				c.cordon("node-1", true)
+				c.migrates(compute.Migration{Server: "a", Status: "running", Source: "node-1"})
+			}, "", 3, "", "True NodesEmpty: no servers are on node-1", disabledReasonPrefix,
+		},
+		"Scheduled": {
+			"A server is being created on it, and nova-compute has no record of it yet.", nil, func(c *cluster) {
+				c.cordon("node-1", true)
+				all := c.nova.Hypervisors()
+				all[0].Consumers = []string{"a"}
+				c.nova.SetHypervisors(all...)
+			}, "", 3, "", "False Evicting: node-1 may have servers: Placement has allocations of 1 servers on it, such as servers that are being " +
+				"created or resized: see openstack resource provider show --allocations rp-of-node-1", disabledReasonPrefix,
+		},
+		"CellDown": {
+			"Nova does not list its servers.", []compute.Server{runs("a")}, func(c *cluster) {
+				c.nova.SetCellDown("node-1")
+				c.cordon("node-1", true)
+			}, "", 3, "", "False Evicting: node-1 may have servers: the database of its cell does not respond", "",
+		},
+		"HypervisorMissing": {
+			"Nova does not list it.", nil, func(c *cluster) {
+				c.nova.SetHypervisors(c.nova.Hypervisors()[1:]...)
+				c.cordon("node-1", true)
+			}, "", 3, "", "False Evicting: node-1 may have servers: Nova lists no hypervisor for it", disabledReasonPrefix,
+		},
+		"NovaDown": {
+			"The node was empty before.", nil, func(c *cluster) {
+				c.cordon("node-1", true)
+				c.evicts(c.reconciler(c.api, c.nova), "", 3)
+				c.nova.SetDown(true)
+			}, "", 1, "", "False ServiceUnavailable: cannot list compute services: Nova returned HTTP 503", disabledReasonPrefix,
+		},
+		"NotRegistered": {
+			"It may register at any time.", nil, func(c *cluster) {
+				c.nova.Set(c.nova.Services()[1:]...)
+				c.cordon("node-1", true)
+			}, "", 3, "", "False Evicting: node-1 may have servers: Nova has no record of its nova-compute", "",
+		},
+		"WithoutPod": {
+			"Its servers run on without a pod.", []compute.Server{runs("a")}, func(c *cluster) {
+				c.runPasses(c.reconciler(c.api, c.nova))
+				c.pods(pool, 1, "node-2")
+				c.cordon("node-1", true)
+			}, "", 1, "", "False Evicting: node-1 has 1 servers", disabledReasonPrefix,
+		},
 		"NotAsked": {
 			"The other pool's nodes are cordoned for other reasons.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("theirs", true) },
 			"node-2", 3, "", noneCordoned, "",
@@ -180,6 +236,36 @@ func TestEviction(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// migrates replaces the migrations from and to node-1.
+func (c *cluster) migrates(all ...compute.Migration) {
+	nodes := c.nova.Hypervisors()
+	nodes[0].Migrations = all
+	c.nova.SetHypervisors(nodes...)
+}
+
+// lockedNova is Nova that rejects the deactivation of services.
+type lockedNova struct{ *computetest.Nova }
+
+// RoundTrip serves a request.
+func (l lockedNova) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPut {
+		return l.Nova.RoundTrip(r)
+	}
+	return identitytest.Answer(r, func(w http.ResponseWriter, _ *http.Request) {
+		identitytest.Fail(w, http.StatusForbidden, "forbidden", "Policy doesn't allow it.")
+	})
+}
+
+// TestEvictionEnabled: a node without servers is not empty while its nova-compute accepts new ones.
+func TestEvictionEnabled(t *testing.T) {
+	c := evicting(t)
+	c.cordon("node-1", true)
+	want := "False Evicting: node-1 may have servers: its nova-compute accepts new servers"
+	if got := c.evicts(c.reconciler(c.api, lockedNova{c.nova}), "", 3); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -25,8 +25,10 @@ const (
 type nodes struct {
 	// ownHosts have a pod of this check, otherHosts a pod of another check of the namespace.
 	ownHosts, otherHosts map[string]bool
-	// evicted are the nodes of this check that are drained when they are cordoned.
-	evicted map[string]bool
+	// evicted are the nodes of this check that are drained when they are cordoned. evictsOthers is set if this applies to recorded
+	// nodes without a pod, too.
+	evicted      map[string]bool
+	evictsOthers bool
 	// allReported is set if each DaemonSet has a pod for each of its nodes, so that a node without one has been removed.
 	allReported bool
 }
@@ -54,6 +56,7 @@ func look(ctx context.Context, reader client.Reader, c *openstackv1.ServiceCheck
 				return out, err
 			}
 			out.allReported = out.allReported && complete
+			out.evictsOthers = out.evictsOthers || own && s.EvictOnCordon
 			for _, node := range found {
 				into[node] = true
 				out.evicted[node] = out.evicted[node] || own && s.EvictOnCordon
@@ -106,7 +109,7 @@ func (obs *observation) fetchNodes(ctx context.Context, env *controller.Env) err
 		obs.leftovers = append(obs.leftovers, remaining)
 	}
 	obs.records = retained
-	if err := obs.fetchEvictions(ctx, env); err != nil || obs.errorMessage != "" {
+	if err := obs.fetchEvictions(ctx, env, hypervisors); err != nil || obs.errorMessage != "" {
 		return err
 	}
 	return obs.fetchCapacity(ctx, hypervisors)
@@ -121,6 +124,9 @@ func (obs *observation) failed(err error) error {
 // fetchRemovedNode reads the records of a removed node.
 func (obs *observation) fetchRemovedNode(ctx context.Context, r openstackv1.NodeRecord, agents []compute.Agent) (leftovers, error) {
 	out := leftovers{node: r.Name, service: obs.compute(r.Name)}
+	if out.service != nil && out.service.Unknown {
+		return out, nil
+	}
 	for _, a := range agents {
 		if a.Host == r.Name || slices.Contains(r.Agents, a.ID) {
 			out.agents = append(out.agents, a)

@@ -105,6 +105,19 @@ func (c *cluster) pods(namespace string, desired int32, on ...string) {
 	}
 }
 
+// misscheduled sets the number of pods on nodes that the DaemonSet does not select.
+func (c *cluster) misscheduled(namespace string, n int32) {
+	c.t.Helper()
+	d := &appsv1.DaemonSet{}
+	if err := c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: daemons}, d); err != nil {
+		c.t.Fatal(err)
+	}
+	d.Status.NumberMisscheduled = n
+	if err := c.api.Status().Update(context.Background(), d); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
 // disable disables a host as another user does.
 func (c *cluster) disable(host, reason string) {
 	services := c.nova.Services()
@@ -192,6 +205,23 @@ func TestNodes(t *testing.T) {
 			"True PodsMissing: nova-compute has no pod on node-1; they are considered removed only while the DaemonSets of all pools have a " +
 				"pod on each " +
 				"of their nodes", "node-1 node-2",
+		},
+		"Misscheduled": {
+			"Its pod is being replaced, while the pod of a node with a new taint runs on.", func(c *cluster) {
+				c.pods(pool, 2, "node-2", "tainted")
+				c.misscheduled(pool, 1)
+				c.stopReporting("node-1")
+			}, allRecords("node-1"),
+			"True PodsMissing: nova-compute has no pod on node-1; they are considered removed only while the DaemonSets of all pools have a " +
+				"pod on each " +
+				"of their nodes", "node-1 node-2",
+		},
+		"CellDown": {
+			"Nova does not list its servers.", func(c *cluster) {
+				c.pods(pool, 1, "node-2")
+				c.stopReporting("node-1")
+				c.nova.SetCellDown("node-1")
+			}, allRecords("node-1"), "True NodeLeaving: node-1 was removed, and the database of its cell does not respond", "node-1 node-2",
 		},
 		"Unsettled": {
 			"It may be moving to the other pool, whose DaemonSet has one more node.",

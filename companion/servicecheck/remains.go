@@ -19,6 +19,13 @@ type blocker struct {
 // blockers are evaluated in this order; the first that applies is reported. Nova and Placement reject most of these cases
 // themselves.
 var blockers = []blocker{
+	// Nova lists neither the servers nor the migrations of the cell.
+	{true, func(r leftovers) string {
+		if r.service != nil && r.service.Unknown {
+			return "the database of its cell does not respond"
+		}
+		return ""
+	}},
 	// The process may run without its pod: the node is not removed while the process reports.
 	{true, func(r leftovers) string {
 		if r.service != nil && r.service.Up {

@@ -29,8 +29,14 @@ func next(w *observation) controller.Decision {
 	}
 	if w.errorMessage != "" {
 		return controller.Decision{RequeueAfter: shortRequeueInterval, Status: func() {
-			w.set(condition.False("ServiceUnavailable",
-				w.errorMessage))
+			state := condition.False("ServiceUnavailable", w.errorMessage)
+			w.set(state)
+			if len(w.check.Spec.Nodes) > 0 {
+				w.setCounted(state)
+			}
+			if w.evictsNodes() {
+				condition.Set(&w.check.Status.Conditions, conditionEvicted, w.check.Generation, w.now, state)
+			}
 		}}
 	}
 	s := controller.Decision{RequeueAfter: max(time.Duration(w.check.Spec.IntervalSeconds)*time.Second, shortRequeueInterval),
@@ -141,8 +147,11 @@ func (obs *observation) report() {
 	s.Binaries = s.Binaries[:min(len(s.Binaries), binaryLimit)]
 	if len(obs.check.Spec.Nodes) > 0 {
 		condition.Set(&s.Conditions, conditionCleared, obs.check.Generation, obs.now, obs.removedNodesCondition())
+		obs.setCounted(obs.counted)
+	} else {
+		meta.RemoveStatusCondition(&s.Conditions, conditionCounted)
 	}
-	if slices.ContainsFunc(obs.check.Spec.Nodes, func(n openstackv1.CheckedNodes) bool { return n.EvictOnCordon }) {
+	if obs.evictsNodes() {
 		condition.Set(&s.Conditions, conditionEvicted, obs.check.Generation, obs.now, obs.evictionCondition())
 	} else {
 		meta.RemoveStatusCondition(&s.Conditions, conditionEvicted)
@@ -202,6 +211,15 @@ func (obs *observation) missing() []string {
 func (obs *observation) set(s condition.State) {
 	obs.check.Status.ObservedGeneration = obs.check.Generation
 	condition.Set(&obs.check.Status.Conditions, conditionReady, obs.check.Generation, obs.now, s)
+}
+
+// evictsNodes reports whether nodes of the check are drained when they are cordoned.
+func (obs *observation) evictsNodes() bool {
+	return slices.ContainsFunc(obs.check.Spec.Nodes, func(n openstackv1.CheckedNodes) bool { return n.EvictOnCordon })
+}
+
+func (obs *observation) setCounted(s condition.State) {
+	condition.Set(&obs.check.Status.Conditions, conditionCounted, obs.check.Generation, obs.now, s)
 }
 
 // summary lists records for messages.

@@ -13,6 +13,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
@@ -35,8 +36,9 @@ type observation struct {
 	// evictions are the cordoned nodes; open are services to be enabled because their nodes are no longer cordoned.
 	evictions []eviction
 	open      []compute.Service
-	// capacity of the nodes; nil if the check has no nodes.
+	// capacity of the nodes; nil if the check has no nodes. The previous one while counted is false.
 	capacity *openstackv1.ComputeCapacity
+	counted  condition.State
 	// backends is the current state of the volume backends.
 	backends []openstackv1.CheckedBackendState
 }

@@ -14,11 +14,11 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
@@ -73,7 +73,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Generation: 3},
 		Spec:       openstackv1.TestReportSpec{CronJobName: name},
 	}
-	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(report).WithObjects(append(objects, report)...).Build()
+	api := crash.NewServer(scheme, []client.Object{report}, append(objects, report)...)
 	return &cluster{t: t, api: api, events: events.NewFakeRecorder(10)}
 }
 
@@ -89,11 +89,7 @@ func (c *cluster) pass() (*openstackv1.TestReport, string) {
 	if err := c.api.Get(c.t.Context(), key, out); err != nil {
 		c.t.Fatal(err)
 	}
-	var reported []string
-	for len(c.events.Events) > 0 {
-		reported = append(reported, <-c.events.Events)
-	}
-	return out, strings.Join(reported, "\n")
+	return out, strings.Join(controllertest.Events(c.events), "\n")
 }
 
 // outcomeState returns the condition as a string.

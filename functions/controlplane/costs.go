@@ -26,7 +26,7 @@ func (m *model) parts() []bounds.CostItem {
 		{Field: "spec.infrastructure.mariadb.maxScale", Replicas: m.MaxScaleReplicas()},
 		{
 			Field: "spec.infrastructure.memcached", Replicas: ptr.Deref(i.Memcached.Replicas, m.Size.Cache),
-			Resources: infrastructure.CacheResources(m.CacheMemory()), Short: true,
+			Resources: m.CacheResources(), Short: true,
 		},
 	}
 	for _, s := range m.Services {
@@ -79,7 +79,7 @@ func (m *model) checkResources() error {
 			{"cpu", requests.CPU, limits.CPU}, {"memory", requests.Memory, limits.Memory},
 		} {
 			if c.request != nil && c.atMost != nil && c.request.Cmp(*c.atMost) > 0 {
-				errs = append(errs, invalid.Field(p.Field+".resources", "requests.%[1]s of %[2]s is more than limits.%[1]s of %[3]s; "+
+				errs = append(errs, invalid.Field(p.ResourcesField(), "requests.%[1]s of %[2]s is more than limits.%[1]s of %[3]s; "+
 					"unset values come from size %[4]s; set both values", c.name, c.request, c.atMost, m.Spec.Size))
 			}
 		}

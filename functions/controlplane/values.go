@@ -31,7 +31,7 @@ func (m *model) checkMinima() error {
 			limits := ptr.Deref(ptr.Deref(p.Resources, common.Resources{}).Limits, common.ResourceAmounts{})
 			errs = append(errs, minimum.CheckMemory(p.Field+".memory", p.Program, limits.Memory))
 		} else {
-			errs = append(errs, minimum.CheckLimits(p.Field+".resources", p.Program, p.Resources))
+			errs = append(errs, minimum.CheckLimits(p.ResourcesField(), p.Program, p.Resources))
 		}
 		errs = append(errs, minimum.CheckStorage(p.Field+".storageSize", p.Program, p.Storage))
 	}

@@ -145,8 +145,8 @@ func TestValues(t *testing.T) {
 		"domain of no service": {reason: "Heat is disabled.", spec: "{services: {keystone: {identityBackends: [{domain: heat" + ldap + "]}}}"},
 		"dashboards": {
 			"Tokens would be sent unencrypted.", "{services: {keystone: {federation: {" + sso + ", trustedDashboards: ['https://a/', 'http://b/'], proxyResources: {limits: {memory: 8Mi}}}}}}",
-			"spec.services.keystone.federation.proxyResources.limits.memory: must be at least 64Mi for the federation proxy, not 8Mi: Apache needs as much to start; set 64Mi or more, or remove the field\n" +
-				"spec.services.keystone.federation.trustedDashboards[1]: must begin with https://: users' tokens are sent there; use https, as in https://dashboard.example.com/auth/websso/",
+			"spec.services.keystone.federation.trustedDashboards[1]: must begin with https://: users' tokens are sent there; use https, as in https://dashboard.example.com/auth/websso/\n" +
+				"spec.services.keystone.federation.proxyResources.limits.memory: must be at least 64Mi for the federation proxy, not 8Mi: Apache needs as much to start; set 64Mi or more, or remove the field",
 		},
 		"dashboards without TLS": {reason: "The whole cloud has no TLS.", spec: "{global: {tls: {enabled: false}}, services: {keystone: {federation: {" + sso + ", trustedDashboards: ['http://b/']}}}}"},
 		"expressions": {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
@@ -58,28 +59,44 @@ func (m *model) virtualMachines() (int64, bool) {
 	return *status.VirtualMachines, true
 }
 
-// countUnknownReason returns why the current number of servers is unknown, in one line as admission requires. Empty: the companion counts
-// them.
+// countUnknownReason returns why the current number of servers is unknown, in one line as admission requires. Empty: the companion has
+// counted the servers of all nodes.
 func (m *model) countUnknownReason() string {
-	if o, ok := m.observed.Get(checkComponent); ok {
-		if c, ok := o.Condition("Ready"); ok && c.Status == "False" && c.Reason == "ServiceUnavailable" {
-			return strings.Join(strings.Fields(c.Message), " ")
-		}
+	if m.known() && m.isSeparateCluster() {
+		return "the control plane's companion cannot count them, because the nodes are in another cluster"
 	}
-	if _, ok := m.counted("virtualMachines"); !ok {
-		return "the control plane's companion has not counted them yet"
+	const notYet = "the control plane's companion has not counted them yet"
+	o, ok := m.observed.Get(checkComponent)
+	if !ok {
+		return notYet
+	}
+	c, reported := o.Condition("Counted")
+	_, counted := m.counted("virtualMachines")
+	switch {
+	case !reported:
+		return notYet
+	case c.Status != "True":
+		return strings.Join(strings.Fields(c.Message), " ")
+	case !counted || outdated(o, c):
+		return notYet
 	}
 	return ""
 }
 
-// registered reports whether the pool has had nodes that may run servers: nodes that the companion has recorded, or whose nova-compute is
-// ready and that the companion has not checked yet.
+// outdated reports whether a condition describes an older generation of its object.
+func outdated(o *observe.Object, c observe.Condition) bool {
+	return c.ObservedGeneration != 0 && c.ObservedGeneration != o.Generation()
+}
+
+// registered reports whether the pool may have had nodes that run servers. The pods of nova-compute do not tell: servers keep running
+// without them, and their number is lower during a rollout.
 func (m *model) registered() bool {
-	if o, ok := m.observed.Get(checkComponent); ok && len(o.List("status", "nodes")) > 0 {
-		return true
+	for _, component := range []string{checkComponent, computeComponent} {
+		if _, ok := m.observed.Get(component); ok {
+			return true
+		}
 	}
-	_, has := m.nodesWith(computeComponent)
-	return has > 0
+	return false
 }
 
 // empty reports whether servers are on nodes of the pool, and how to proceed before the claim can be deleted.
@@ -97,7 +114,7 @@ func (m *model) empty() ready.Result {
 	case known && why == "":
 		return ready.Result{Ready: true, Reason: "Counted", Message: "no virtual machine is on nodes of the pool"}
 	case known || m.registered():
-		return ready.Wait("NobodyKnows", "it is unknown whether virtual machines are on nodes of the pool: %s; to delete the claim, "+
+		return ready.Wait("CountUnknown", "it is unknown whether virtual machines are on nodes of the pool: %s; to delete the claim, "+
 			"resolve this first, %s", why, consent)
 	}
 	return ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered that virtual machines could be on"}

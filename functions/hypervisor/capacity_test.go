@@ -36,16 +36,19 @@ func reports(t *testing.T, w *simulate.Cluster, name, status string) {
 func TestCapacity(t *testing.T) {
 	const (
 		counts      = "capacity: {virtualMachines: %, totalVCPU: 64, availableVCPU: 60, totalMemoryMiB: 131072, availableMemoryMiB: 126976}\n"
-		responses   = "conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}]\n"
-		unavailable = "conditions: [{type: Ready, status: 'False', reason: ServiceUnavailable, message: \"cannot list hypervisors:\\nNova responds with 503\"}]\n"
-		down        = "conditions: [{type: Ready, status: 'False', reason: ProcessesDown, message: one is down}]\n"
+		responses   = "conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}, {type: Counted, status: 'True', reason: Complete, message: all}]\n"
+		unavailable = "conditions: [{type: Counted, status: 'False', reason: ServiceUnavailable, message: \"cannot list hypervisors:\\nNova responds with 503\"}]\n"
+		partial     = "conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}, {type: Counted, status: 'False', reason: CellUnavailable, message: a cell}]\n"
+		uncounted   = "conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}]\n"
+		earlier     = "conditions: [{type: Counted, status: 'True', reason: Complete, message: all, observedGeneration: 99}]\n"
+		down        = "conditions: [{type: Ready, status: 'False', reason: ProcessesDown, message: one is down}, {type: Counted, status: 'True', reason: Complete, message: all}]\n"
 		remembers   = "nodes: [{name: node-1}]\n"
 		noPods      = "{desiredNumberScheduled: 1, numberAvailable: 0}"
 		consent     = "or set spec.allowDeletionWithVirtualMachines: true to leave them running without management"
 		first       = "to delete the claim, move them to another pool (openstack server migrate --live-migration) or delete them first, " + consent
 		nodeless    = "STATUS_CONDITION_TRUE NoNodes: no node has registered that virtual machines could be on"
 		none        = "STATUS_CONDITION_TRUE Counted: no virtual machine is on nodes of the pool"
-		unknown     = "STATUS_CONDITION_FALSE NobodyKnows: it is unknown whether virtual machines are on nodes of the pool: "
+		unknown     = "STATUS_CONDITION_FALSE CountUnknown: it is unknown whether virtual machines are on nodes of the pool: "
 		see         = "; to delete the claim, resolve this first, " + consent
 		unanswered  = "cannot list hypervisors: Nova responds with 503"
 		notYet      = "the control plane's companion has not counted them yet"
@@ -81,11 +84,15 @@ func TestCapacity(t *testing.T) {
 		"SilentAtNone": {"A previous count of zero may be outdated.", of("0") + unavailable + remembers, "", "", now(0), unknown + unanswered + see},
 		"NeverSaid":    {"Nodes exist, and were never counted.", unavailable + remembers, noPods, "", map[string]any{}, unknown + unanswered + see},
 		"NotYet":       {"nova-compute is ready, and may have some.", justStarted, "", "", map[string]any{}, unknown + notYet + see},
-		"NoNodes":      {"There never was a node for any.", justStarted, noPods, "", map[string]any{}, nodeless},
-		"Lost":         {"The check was created again, without a count.", justStarted, noPods, last3, prior3, three + whenKnown + notYet + "); " + first},
-		"LostAtNone":   {"A previous count of zero is not used.", justStarted, noPods, last0, prior0, unknown + notYet + see},
-		"NoCheck":      {"The check was deleted.", "", noPods, last3, prior3, three + whenKnown + notYet + "); " + first},
-		"NothingYet":   {"No node and no count exists.", "", noPods, "", map[string]any{}, nodeless},
+		"NoPods":       {"nova-compute may have registered before its pod failed.", justStarted, noPods, "", map[string]any{}, unknown + notYet + see},
+		"Partial":      {"Nova lists no servers of a cell.", of("0") + partial + remembers, "", "", now(0), unknown + "a cell" + see},
+		"Uncounted": {"An earlier companion counts servers of cells that respond.", of("0") + uncounted + remembers, "", "", now(0),
+			unknown + notYet + see},
+		"Earlier":    {"The companion has not counted the nodes of a new slice.", of("0") + earlier + remembers, "", "", now(0), unknown + notYet + see},
+		"Lost":       {"The check was created again, without a count.", justStarted, noPods, last3, prior3, three + whenKnown + notYet + "); " + first},
+		"LostAtNone": {"A previous count of zero is not used.", justStarted, noPods, last0, prior0, unknown + notYet + see},
+		"NoCheck":    {"The check was deleted.", "", noPods, last3, prior3, three + whenKnown + notYet + "); " + first},
+		"NothingYet": {"nova-compute was never created.", "", "-", "", map[string]any{}, nodeless},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
@@ -93,7 +100,11 @@ func TestCapacity(t *testing.T) {
 				t.Fatal(err)
 			}
 			reports(t, w, checkComponent, tc.check)
-			if tc.pods != "" {
+			switch tc.pods {
+			case "":
+			case "-":
+				delete(w.Observed, computeComponent)
+			default:
 				reports(t, w, computeComponent, tc.pods)
 			}
 			status := w.XR.GetFields()["status"].GetStructValue().GetFields()
@@ -121,6 +132,43 @@ func TestCapacity(t *testing.T) {
 			}
 			if message != tc.wantMessage {
 				t.Errorf("%s Message %q, want %q", tc.reason, message, tc.wantMessage)
+			}
+		})
+	}
+}
+
+// TestDeletionGuardSeparateCluster verifies that servers on nodes of another cluster than the control plane's, which nobody counts, keep
+// the deletion guard closed, whatever the pods of nova-compute report.
+func TestDeletionGuardSeparateCluster(t *testing.T) {
+	for name, tc := range map[string]struct{ pods, want string }{
+		"before nova-compute": {"", "STATUS_CONDITION_TRUE NoNodes"},
+		"available":           {"{desiredNumberScheduled: 3, numberAvailable: 3}", "STATUS_CONDITION_FALSE CountUnknown"},
+		"not available":       {"{desiredNumberScheduled: 3, numberUnavailable: 3}", "STATUS_CONDITION_FALSE CountUnknown"},
+		"without nodes":       {"{desiredNumberScheduled: 0}", "STATUS_CONDITION_FALSE CountUnknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newCluster(inCluster(mine, "east"), "tenant-a", objects(planeClaim, controlPlaneIn(""), storageClaim, storageXR)...)
+			if err := w.Run(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := w.Observed[checkComponent]; ok {
+				t.Fatal("the companion counts servers")
+			}
+			if tc.pods == "" {
+				delete(w.Observed, computeComponent)
+			} else {
+				o, put := inside(t, w, computeComponent)
+				o["status"] = parsed(tc.pods).AsMap()
+				put()
+			}
+			got := ""
+			for _, c := range New().Run(w.Request()).Conditions {
+				if c.GetType() == noVirtualMachines {
+					got = c.GetStatus().String() + " " + c.GetReason() + ": " + c.GetMessage()
+				}
+			}
+			if !strings.HasPrefix(got, tc.want) {
+				t.Errorf("got %q, want %s", got, tc.want)
 			}
 		})
 	}

@@ -79,6 +79,9 @@ func nodesCondition(condition string) func(*model) ready.Result {
 		if !ok {
 			return ready.Result{}
 		}
+		if c.Status == "True" && outdated(o, c) {
+			return ready.Wait("Reconciling", "the control plane's companion has not seen the last change of the pool yet")
+		}
 		return ready.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 	}
 }

@@ -84,9 +84,11 @@ func (m *model) deriveFederation(observed observe.State) error {
 // the Secret that the claim references.
 func (m *model) federationClient() runtime.Object {
 	ref := m.spec.Federation.ClientSecretRef
+	source := service.Source("secret", string(ref.Name), string(ref.Key))
+	source.Escape = "Apache"
 	return c5c3.SecretAggregate(m.Meta(m.Sub(clientResource)), c5c3v1.SecretAggregateSpec{
 		TargetSecretName: common.ObjectName(m.Sub(clientResource)),
-		Sources:          []c5c3v1.SecretSource{service.Source("secret", string(ref.Name), string(ref.Key))},
+		Sources:          []c5c3v1.SecretSource{source},
 		Template:         map[string]c5c3v1.SecretTemplate{clientSecret: "{{ .secret }}"}, //nolint:gosec // a template, not a secret
 	})
 }

@@ -82,7 +82,8 @@ def describe(kind):
 
 
 def normal(group):
-    """The name under which oslo.config looks for a group: in lower case, but for this one."""
+    """The name under which oslo.config looks for a group, given as a name or an OptGroup: in lower case, except for DEFAULT."""
+    group = getattr(group, "name", group)
     return group if group == "DEFAULT" else group.lower()
 
 
@@ -135,7 +136,7 @@ class Options:
             if name not in lists:
                 sys.exit(f"no entry point {name} in oslo.config.opts: see services.toml")
             for group, opts in lists[name].load()():
-                self.add(getattr(group, "name", group) or "DEFAULT", opts)
+                self.add(group or "DEFAULT", opts)
 
     def add_registered(self, package):
         from oslo_config import cfg

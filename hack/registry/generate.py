@@ -2,8 +2,8 @@
 """Writes internal/openstack/registry/data/SERVICE-RELEASE.json.gz for every service of services.toml and each of its releases, and
 internal/openstack/revision/data/SCHEMA.json, which are of all releases.
 
-generate.py [RELEASE...]: the options of these releases only. See README.md. Needs Python 3.11; the folder of the cache is taken from
-COBALTCORE_CACHE.
+generate.py [RELEASE...] [SERVICE...]: only these releases and services. See README.md. Needs Python 3.11; the folder of the cache is taken
+from COBALTCORE_CACHE.
 """
 
 import hashlib
@@ -103,17 +103,19 @@ def schema(service, row, name):
 
 
 def services():
-    """The rows of services.toml: service → row."""
-    return tomllib.loads((HERE / "services.toml").read_text())
+    """The rows of services.toml with options: service → row."""
+    rows = tomllib.loads((HERE / "services.toml").read_text())
+    return {service: row for service, row in rows.items() if "options" in row}
 
 
 def main(wanted):
     rows = services()
     releases = sorted({release for row in rows.values() for release in row["versions"]})
-    if unknown := set(wanted) - set(releases):
-        sys.exit(f"services.toml has no release {', '.join(sorted(unknown))}")
+    if unknown := set(wanted) - set(releases) - set(rows):
+        sys.exit(f"services.toml has no release or service {', '.join(sorted(unknown))}")
+    rows = {service: row for service, row in rows.items() if service in wanted} or rows
     DATA.mkdir(parents=True, exist_ok=True)
-    for release in wanted or releases:
+    for release in [r for r in releases if r in wanted] or releases:
         for service, row in sorted(rows.items()):
             if release in row["versions"]:
                 extract(install(service, release, row), service, release, row)

@@ -4,7 +4,7 @@ and the heads.
 
 schema.py CONFIG [BRANCH...]   with the Python of a virtual environment that has the service.
 
-CONFIG is module:function, or module:function:argument, which gives the Alembic configuration of the schema: what is in the package and is
+CONFIG is module:function, module:Class.method or module:function:argument, which gives the Alembic configuration of the schema: what is in the package and is
 not found by that (Keystone 28.1.0 has such a script) is never applied. Each BRANCH is the label of a branch that the service's tool may tell
 the revision of: a database is at the head of one of them. Without a branch there is one head.
 """
@@ -22,8 +22,11 @@ from oslo_db import options
 def main(config, *branches):
     logging.disable()
     options.set_defaults(cfg.CONF, connection="sqlite://")  # The configuration names a database, which is not opened.
-    module, function, *arguments = config.split(":")
-    script = ScriptDirectory.from_config(getattr(importlib.import_module(module), function)(*arguments))
+    module, function, *arguments = config.split(":", 2)
+    config_of = importlib.import_module(module)
+    for name in function.split("."):
+        config_of = getattr(config_of() if isinstance(config_of, type) else config_of, name)
+    script = ScriptDirectory.from_config(config_of(*arguments))
     heads = [h for h in script.get_heads() if not branches or script.get_revision(h).branch_labels & set(branches)]
     if len(heads) != max(len(branches), 1):
         sys.exit(f"{config} has {len(heads)} heads of branches {branches}: {heads}")

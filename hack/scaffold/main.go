@@ -1,5 +1,5 @@
-// Command scaffold writes the first version of an OpenStack service. Placement is the template: its files are copied with other names, and
-// their sentences about Placement are replaced with "TODO". The command then lists the files to edit by hand.
+// Command scaffold writes the first version of an OpenStack service. Placement is the template: its files, and its rows of other files, are
+// copied with other names, and their sentences about Placement are replaced with "TODO". The command then lists the files to edit by hand.
 //
 //	scaffold -port 9001 -type dns [-module designate.wsgi.api:application] [-root .] designate
 package main
@@ -46,7 +46,7 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	for _, f := range files {
-		if _, err := os.Stat(filepath.Join(*root, f.path)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(*root, f.path)); !f.existing && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("cannot write %s: it exists", f.path)
 		}
 	}
@@ -93,18 +93,15 @@ func (s service) check() error {
 	return nil
 }
 
-// manual names the service's edits to existing files. docs/adding-a-service.md has the complete list.
+// manual names the files outside the service's folders. docs/adding-a-service.md has the complete list.
 const manual = `
-Edit by hand, in this order:
-  apis/controlplane/v1alpha1/types.go           the field of the section in Services
-  internal/kindregistry/kindregistry.go         one row
-  functions/kinds/kinds.go                      one line
-  functions/controlplane/services.go            one line, in the order of upgrades
-  hack/registry/services.toml                   modules with options; then make registry
-  internal/openstack/override/tables.go         one row
-  internal/openstack/release/release.go         a version for every release
+Complete each TODO, in this order:
+  hack/registry/services.toml                   versions and modules with options; then make registry SERVICE=%[1]s
+  internal/openstack/override/%[1]s.go          owners of options
   images/images.yaml                            the image
-Then search for TODO in the new files, and run:
+  apis/controlplane/v1alpha1/%[1]s.go           the section of the claim, and its field in types.go
+  functions/controlplane/services.go            move the line to the place in the order of upgrades
+Then complete the files in apis/%[1]s, functions/%[1]s and functions/controlplane/%[1]s, and run:
   make generate
   go test ./functions/%[1]s -update
 %[2]s then follows docs/adding-a-service.md.

@@ -13,6 +13,8 @@ import (
 type file struct {
 	path string
 	data []byte
+	// existing: the file exists, and gets rows for the service.
+	existing bool
 }
 
 // template is a file of Placement.
@@ -23,6 +25,8 @@ type template struct {
 	placeholders []string
 	// part returns the part of the file that is copied. Nil: all of it.
 	part func(data string) (string, error)
+	// rows are the parts of an existing file that are copied behind themselves. Empty: a new file is written.
+	rows []string
 }
 
 // templates are the files of Placement. Each is copied to the path with the name of the new service.
@@ -30,8 +34,8 @@ var templates = []template{
 	{from: "apis/placement/v1alpha1/doc.go", placeholders: []string{"the resource inventory"}},
 	{from: "apis/placement/v1alpha1/names.go"},
 	{from: "apis/placement/v1alpha1/types.go", placeholders: []string{"the resource inventory"}},
+	{from: "apis/placement/testdata/rules.yaml"},
 	{from: "apis/controlplane/v1alpha1/services.go", part: section, placeholders: []string{"the resource inventory"}},
-	{from: "compositions/placement.yaml"},
 	{from: "functions/placement/placement.go", placeholders: []string{
 		"servers cannot be created, migrated or resized", "Inventory of what virtual machines use",
 		"It has no health check; the version list requires neither a login nor the database.",
@@ -39,6 +43,14 @@ var templates = []template{
 	}},
 	{from: "functions/placement/placement_test.go"},
 	{from: "functions/placement/owner_test.go"},
+	{from: "functions/placement/expected.yaml", placeholders: []string{
+		"{version: 13.0.1, groups: 12, options: 194, templateOptions: 0, policyRules: 38}",
+		"{version: 14.0.0, groups: 11, options: 198, templateOptions: 0, policyRules: 38}",
+		"{version: 15.0.0, groups: 12, options: 194, templateOptions: 0, policyRules: 38}",
+		"{version: 16.0.0, groups: 13, options: 190, templateOptions: 0, policyRules: 38}",
+		`{revision: "a082b8bb98d0", releases: ["2025.1", "2025.2", "2026.1", "2026.2"]}`,
+	}},
+	{from: "functions/placement/fields.txt"},
 	{from: "functions/placement/testdata/small.yaml"},
 	{from: "functions/placement/testdata/medium.yaml", placeholders: []string{
 		"placement: {randomize_allocation_candidates: true}", `"placement:usages": "role:auditor"`,
@@ -49,6 +61,35 @@ var templates = []template{
 	{from: "internal/openstack/override/placement.go", placeholders: []string{
 		"https://docs.openstack.org/placement/latest/configuration/config.html",
 	}},
+	{from: "apis/controlplane/v1alpha1/types.go", placeholders: []string{"Resource inventory, which Nova requires"}, rows: []string{
+		"\t// Resource inventory, which Nova requires.\n\t// +optional\n\tPlacement *Placement `json:\"placement,omitempty\"`\n",
+	}},
+	{from: "internal/kindregistry/kindregistry.go", rows: []string{
+		"\tplacementv1 \"github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1\"\n",
+		"\tof[placementv1.Placement](\"placement\", placementv1.GroupVersionKind, Composed),\n",
+	}},
+	{from: "functions/kinds/kinds.go", rows: []string{
+		"\t\"github.com/c5c3/crossplane-cobaltcore/functions/placement\"\n", "\t\"placement\":       placement.New,\n",
+	}},
+	{from: "functions/controlplane/services.go", rows: []string{
+		"\t\"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/placement\"\n", "\tplacement.Service{},\n",
+	}},
+	{from: "hack/registry/services.toml", placeholders: []string{
+		"openstack-placement", "13.0.1", "14.0.0", "15.0.0", "16.0.0", "db.sqlalchemy.migration:_alembic_config",
+	}, rows: []string{`[placement]
+requires = ["openstack-placement"]
+versions = { "2025.1" = "13.0.1", "2025.2" = "14.0.0", "2026.1" = "15.0.0", "2026.2" = "16.0.0" }
+options = ["placement.conf", "keystonemiddleware.auth_token", "oslo.log", "oslo.middleware", "oslo.policy"]
+schemas = { placement = ["placement.db.sqlalchemy.migration:_alembic_config"] }
+
+`}},
+	{from: "images/images.yaml", placeholders: []string{"openstack-placement"}, rows: []string{`- name: placement
+  package: openstack-placement
+  requires: [PyMySQL, python-memcached, uwsgi==2.0.31, setuptools<81]
+  compile: [libssl-dev]
+  runtime: [libssl3]
+
+`}},
 }
 
 // placement is the service that the templates describe.
@@ -68,11 +109,15 @@ func render(sources fs.FS, s service) ([]file, error) {
 				return nil, fmt.Errorf("%s: %w", t.from, err)
 			}
 		}
-		text, err = t.replace(text, s)
+		if len(t.rows) > 0 {
+			text, err = t.addRows(text, s)
+		} else {
+			text, err = t.replace(text, s)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.from, err)
 		}
-		f := file{path: strings.ReplaceAll(t.from, placement.name, s.name), data: []byte(text)}
+		f := file{path: strings.ReplaceAll(t.from, placement.name, s.name), data: []byte(text), existing: len(t.rows) > 0}
 		if t.part != nil {
 			f.path = strings.ReplaceAll(t.from, "services.go", s.name+".go")
 		}
@@ -86,9 +131,26 @@ func render(sources fs.FS, s service) ([]file, error) {
 	return out, nil
 }
 
+// addRows returns the text of an existing file with a copy of each of Placement's rows behind it, which has the names of the service.
+func (t template) addRows(text string, s service) (string, error) {
+	rows, err := t.replace(strings.Join(t.rows, rowMark), s)
+	if err != nil {
+		return "", err
+	}
+	for i, row := range strings.Split(rows, rowMark) {
+		if strings.Count(text, t.rows[i]) != 1 {
+			return "", fmt.Errorf("it must contain %q once; correct the table in hack/scaffold", t.rows[i])
+		}
+		text = strings.Replace(text, t.rows[i], t.rows[i]+row, 1)
+	}
+	return text, nil
+}
+
 // marks stand for the properties of a service while its sentences and names are replaced.
 const (
 	nameMark, titleMark, typeMark, moduleMark, portMark = "\x00n", "\x00t", "\x00y", "\x00m", "\x00p"
+	// rowMark separates rows.
+	rowMark = "\x00r"
 )
 
 // replace returns the text of a template with the names of a service, without the sentences about Placement.

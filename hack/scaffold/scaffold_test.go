@@ -36,8 +36,11 @@ func TestTemplateIsPlacement(t *testing.T) {
 			}
 			continue
 		}
-		if f.path != templates[i].from {
-			t.Errorf("path %s, want %s", f.path, templates[i].from)
+		if f.path != templates[i].from || f.existing != (len(templates[i].rows) > 0) {
+			t.Errorf("path %s (exists: %t), want %s", f.path, f.existing, templates[i].from)
+		}
+		for _, row := range templates[i].rows { // Each is there twice, except for imports.
+			f.data = bytes.Replace(f.data, []byte(row+row), []byte(row), 1)
 		}
 		if diff := cmp.Diff(string(want), string(f.data)); diff != "" {
 			t.Errorf("%s: -Placement, +rendered:\n%s", f.path, diff)
@@ -56,6 +59,9 @@ func TestRender(t *testing.T) {
 	var paths []string
 	content := map[string]string{}
 	for _, f := range files {
+		if f.existing {
+			continue // TestRenderRows tests them.
+		}
 		paths = append(paths, f.path)
 		text := string(f.data)
 		content[f.path] = text
@@ -72,9 +78,10 @@ func TestRender(t *testing.T) {
 	}
 	slices.Sort(paths)
 	want := []string{
-		"apis/controlplane/v1alpha1/designate.go", "apis/designate/v1alpha1/doc.go", "apis/designate/v1alpha1/names.go",
-		"apis/designate/v1alpha1/types.go", "compositions/designate.yaml", "functions/controlplane/designate/designate.go",
-		"functions/designate/designate.go", "functions/designate/designate_test.go", "functions/designate/owner_test.go",
+		"apis/controlplane/v1alpha1/designate.go", "apis/designate/testdata/rules.yaml", "apis/designate/v1alpha1/doc.go",
+		"apis/designate/v1alpha1/names.go", "apis/designate/v1alpha1/types.go", "functions/controlplane/designate/designate.go",
+		"functions/designate/designate.go", "functions/designate/designate_test.go", "functions/designate/expected.yaml",
+		"functions/designate/fields.txt", "functions/designate/owner_test.go",
 		"functions/designate/testdata/medium.yaml", "functions/designate/testdata/small.yaml", "internal/openstack/override/designate.go",
 	}
 	if diff := cmp.Diff(want, paths); diff != "" {
@@ -91,6 +98,61 @@ func TestRender(t *testing.T) {
 				t.Errorf("%s does not contain %q:\n%s", path, w, content[path])
 			}
 		}
+	}
+}
+
+// TestRenderRows tests that other files get rows of the service, and keep all others.
+func TestRenderRows(t *testing.T) {
+	files, err := render(os.DirFS(root), designate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, f := range files {
+		if !f.existing {
+			continue
+		}
+		before, err := os.ReadFile(filepath.Join(root, f.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest := strings.Split(string(before), "\n")
+		for line := range strings.SplitSeq(string(f.data), "\n") {
+			if len(rest) > 0 && line == rest[0] {
+				rest = rest[1:]
+				continue
+			}
+			got[f.path] = append(got[f.path], strings.TrimSpace(line))
+		}
+		if len(rest) > 0 {
+			t.Errorf("%s: lines were lost, from %q", f.path, rest[0])
+		}
+	}
+	want := map[string][]string{
+		"apis/controlplane/v1alpha1/types.go": {"// TODO.", "// +optional", "Designate *Designate `json:\"designate,omitempty\"`"},
+		"internal/kindregistry/kindregistry.go": {
+			`designatev1 "github.com/c5c3/crossplane-cobaltcore/apis/designate/v1alpha1"`,
+			`of[designatev1.Designate]("designate", designatev1.GroupVersionKind, Composed),`,
+		},
+		"functions/kinds/kinds.go": {
+			`"github.com/c5c3/crossplane-cobaltcore/functions/designate"`, `"designate":       designate.New,`,
+		},
+		"functions/controlplane/services.go": {
+			`"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/designate"`, "designate.Service{},",
+		},
+		"hack/registry/services.toml": {
+			"[designate]", `requires = ["TODO"]`,
+			`versions = { "2025.1" = "TODO", "2025.2" = "TODO", "2026.1" = "TODO", "2026.2" = "TODO" }`,
+			`options = ["designate.conf", "keystonemiddleware.auth_token", "oslo.log", "oslo.middleware", "oslo.policy"]`,
+			`schemas = { designate = ["designate.TODO"] }`, "",
+		},
+		"images/images.yaml": {
+			"- name: designate", "package: TODO", "requires: [PyMySQL, python-memcached, uwsgi==2.0.31, setuptools<81]",
+			"compile: [libssl-dev]", "runtime: [libssl3]", "",
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 
@@ -158,5 +220,38 @@ func TestCheck(t *testing.T) {
 				t.Errorf("check() = %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestFilesOutsideFolders tests that at most 8 files of a service are outside its folders, and that docs/adding-a-service.md lists them.
+func TestFilesOutsideFolders(t *testing.T) {
+	files, err := render(os.DirFS(root), designate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range files {
+		if !slices.ContainsFunc([]string{"apis/", "functions/", "functions/controlplane/"}, func(parent string) bool {
+			return strings.HasPrefix(f.path, parent+designate.name+"/")
+		}) {
+			got = append(got, strings.ReplaceAll(f.path, designate.name, "<service>"))
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs/adding-a-service.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "## Files outside the service's folders")
+	table, _, _ := strings.Cut(section, "These files change only")
+	var want []string
+	for line := range strings.Lines(table) {
+		if path, found := strings.CutPrefix(line, "| `"); found {
+			path, _, _ = strings.Cut(path, "`")
+			want = append(want, path)
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" || len(got) > 8 {
+		t.Errorf("%d files, want at most 8: -page, +scaffold:\n%s", len(got), diff)
 	}
 }

@@ -1,4 +1,5 @@
-"""Hooks of mkdocs for the site: the version, links to files outside docs/, and diagrams without a content delivery network."""
+"""Hooks of mkdocs for the site: the version, pages of composed services, links to files outside docs/, and diagrams without a content
+delivery network."""
 
 import importlib.util
 import pathlib
@@ -12,13 +13,18 @@ LINK = re.compile(r"\]\((?P<path>[^)\s#:]+)(?P<fragment>#[^)\s]*)?\)")
 CODE = re.compile(r"^ *(```|~~~)")
 ITEM = re.compile(r"^ *([-*]|\d+\.) ")
 INDENT = re.compile(r"^ {2,3}(?=\S)")
+COMPOSED = re.compile(r"^\| \[(?P<kind>\w+)\]\((?P<page>[^)]+)\) \| a ControlPlaneCluster \|", re.MULTILINE)
 MERMAID = "assets/javascripts/mermaid.min.js"
 
 
 def on_config(config):
-    """Sets the version, which the header shows: the nearest tag, or the commit."""
+    """Sets the version, which the header shows: the nearest tag, or the commit. Adds the pages of composed services to the navigation."""
     describe = ("git", "-C", ROOT, "describe", "--tags", "--always")
     config.extra["release"] = subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip() or "development"
+    kinds = COMPOSED.findall((ROOT / "docs" / "reference" / "README.md").read_text())
+    reference = next(section["Reference"] for section in config.nav if "Reference" in section)
+    composed = next(part["Composed services"] for part in reference if "Composed services" in part)
+    composed.extend({kind: f"reference/{page}"} for kind, page in sorted(kinds))
 
 
 def on_page_markdown(markdown, page, config, files):

@@ -2,14 +2,16 @@
 //
 //	go run ./hack/testbudget [flags] PACKAGE… [-- flags of the test binary]
 //
-// It fails before anything is compiled if the filter (-run) selects no test, and after the run if all selected tests together, or
-// those of one package, use more processor time than the budget allows. Wall-clock time does not count: a loaded machine is slow, but
-// its tests need the same work. Packages whose result comes from Go's cache use none.
+// It fails before anything is compiled if the filter (-run, or -match without it) selects no test; packages without a selected test are
+// neither compiled nor run. It fails after the run if all selected tests together, or those of one package, use more processor time than
+// the budget allows. Wall-clock time does not count: a loaded machine is slow, but its tests need the same work. Packages whose result
+// comes from Go's cache use none.
 //
 // A finished package is one line, a failed test is printed in full, and the last line is "N passed, N failed, N skipped".
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -38,6 +40,8 @@ type options struct {
 	timeout  time.Duration
 	count    int
 	parallel int
+	// packages limits the number of packages that are tested at the same time; 0: as many as processors.
+	packages int
 	// verbose prints the output of every test as it comes.
 	verbose bool
 	// checkOnly ends after the check of the filter.
@@ -57,6 +61,7 @@ func main() {
 	flag.DurationVar(&o.timeout, "timeout", time.Hour, "end a package that hangs")
 	flag.IntVar(&o.count, "count", 0, "run each test so many times, and use no cached result; 0: once, or cached")
 	flag.IntVar(&o.parallel, "parallel", 0, "how many tests of a package run at the same time; 0: as many as processors")
+	flag.IntVar(&o.packages, "p", 0, "how many packages run at the same time; 0: as many as processors")
 	flag.BoolVar(&o.verbose, "v", false, "print the output of every test as it comes")
 	flag.BoolVar(&o.checkOnly, "check", false, "only check that the filter selects tests")
 	flag.Usage = func() {
@@ -99,6 +104,12 @@ func run(ctx context.Context, o options) error {
 	if o.checkOnly {
 		return nil
 	}
+	if expression := cmp.Or(o.filter, o.checked); expression != "" {
+		if packages, err = selected(expression, packages); err != nil {
+			return err
+		}
+		o.patterns = paths(packages)
+	}
 	if err := compile(ctx, o); err != nil {
 		return err
 	}
@@ -139,6 +150,9 @@ func test(ctx context.Context, o options, r *report) error {
 	}
 	if o.parallel > 0 {
 		args = append(args, "-parallel", strconv.Itoa(o.parallel))
+	}
+	if o.packages > 0 {
+		args = append(args, "-p", strconv.Itoa(o.packages))
 	}
 	args = append(args, o.patterns...)
 	if len(o.binary) > 0 {

@@ -74,6 +74,37 @@ func match(filter string, packages []goPackage) error {
 	return nil
 }
 
+// selected returns the packages with a test that a part of the filter selects.
+func selected(filter string, packages []goPackage) ([]goPackage, error) {
+	var out []goPackage
+	for _, p := range packages {
+		names, err := tests([]goPackage{p})
+		if err != nil {
+			return nil, err
+		}
+		for _, alternative := range split(filter, '|') {
+			pattern, err := regexp.Compile(split(alternative, '/')[0])
+			if err != nil {
+				return nil, fmt.Errorf("filter %q: %w", filter, err)
+			}
+			if slices.ContainsFunc(names, pattern.MatchString) {
+				out = append(out, p)
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// paths returns the import paths of packages.
+func paths(packages []goPackage) []string {
+	var out []string
+	for _, p := range packages {
+		out = append(out, p.ImportPath)
+	}
+	return out
+}
+
 // tests returns the names of the packages' test functions, without compiling them.
 func tests(packages []goPackage) ([]string, error) {
 	var out []string

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +66,42 @@ func TestMatch(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("\n%s\nmatch(): got error %v, want %q in it", tc.reason, err, want)
 				}
+			}
+		})
+	}
+}
+
+// TestSelected checks that only packages with a selected test are compiled and run.
+func TestSelected(t *testing.T) {
+	var packages []goPackage
+	for path, text := range map[string]string{
+		"a": "package a\n\nfunc TestMain(m *testing.M) {}\nfunc TestKeystone(t *testing.T) {}\n",
+		"b": "package b\n\nfunc TestMain(m *testing.M) {}\nfunc TestGlance(t *testing.T) {}\nfunc TestGlanceUpgrade(t *testing.T) {}\n",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "a_test.go"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, goPackage{ImportPath: path, Dir: dir, TestGoFiles: []string{"a_test.go"}})
+	}
+	slices.SortFunc(packages, func(a, b goPackage) int { return strings.Compare(a.ImportPath, b.ImportPath) })
+	cases := map[string]struct {
+		reason, filter string
+		want           []string
+	}{
+		"One":          {reason: "A package without a selected test is left out.", filter: "(?i)^Testglance", want: []string{"b"}},
+		"Subtest":      {reason: "Names of subtests are unknown before the test runs.", filter: "^TestKeystone$/2025.2", want: []string{"a"}},
+		"Alternatives": {reason: "One alternative is sufficient.", filter: "TestKeystone|TestGlanceUpgrade/Next", want: []string{"a", "b"}},
+		"Main":         {reason: "TestMain is no test.", filter: "TestMain"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := selected(tc.filter, packages)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, paths(got)); diff != "" {
+				t.Errorf("\n%s\nselected(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -218,3 +218,16 @@ func TestGenerate(t *testing.T) {
 		}
 	}
 }
+
+// TestCompositions tests that the committed Compositions of composed kinds are generated.
+func TestCompositions(t *testing.T) {
+	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
+		got, err := os.ReadFile("../../compositions/" + k.Folder + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(composition(k)), string(got)); diff != "" {
+			t.Errorf("%s: -generated, +committed; run make generate:\n%s", k.Folder, diff)
+		}
+	}
+}

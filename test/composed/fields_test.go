@@ -38,8 +38,8 @@ func TestFieldsHaveRows(t *testing.T) {
 		fields, rows := claimFields(t, kindOf(table.name)), readFieldTable(t, table.name)
 		for _, f := range fields {
 			if _, ok := rowOf(rows, f.path); !ok && table.name == kindOf(table.name) {
-				t.Errorf("testdata/fields/%s.txt: spec.%s must have one row; add the programs that depend on it, or none with a reason",
-					table.name, f.path)
+				t.Errorf("testdata/fields/%s.txt: spec.%s must have one row here or in functions/<service>/fields.txt; "+
+					"add the programs that depend on it, or none with a reason", table.name, f.path)
 			}
 		}
 		for _, r := range rows {

@@ -3,6 +3,7 @@ package composed
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -56,17 +57,30 @@ func parseFieldTable(text string) ([]fieldRow, error) {
 	return out, nil
 }
 
+// readFieldTable returns the rows of a table. The rows of the sections of services are in functions/<service>/fields.txt.
 func readFieldTable(t *testing.T, name string) []fieldRow {
 	t.Helper()
-	data, err := os.ReadFile("testdata/fields/" + name + ".txt")
-	if err != nil {
-		t.Fatal(err)
+	files := []string{"testdata/fields/" + name + ".txt"}
+	if name == "ControlPlaneCluster" {
+		services, err := filepath.Glob("../../functions/*/fields.txt")
+		if err != nil || len(services) == 0 {
+			t.Fatalf("functions: no folder has a fields.txt (%v)", err)
+		}
+		files = append(files, services...)
 	}
-	rows, err := parseFieldTable(string(data))
-	if err != nil {
-		t.Fatalf("testdata/fields/%s.txt: %v", name, err)
+	var out []fieldRow
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := parseFieldTable(string(data))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		out = append(out, rows...)
 	}
-	return rows
+	return out
 }
 
 // patterns holds compiled patterns.

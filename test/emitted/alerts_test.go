@@ -2,6 +2,7 @@ package emitted
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"flag"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/expected"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
@@ -311,45 +313,37 @@ var scenes = func() map[string][]scene {
 		raised("The last has given up.", archived, job(archived, "1", "failed")...), quiet("It succeeded.", job(archived, "1", "complete")...),
 		quiet("A later one succeeded.", slices.Concat(job(archived, "1", "failed"), job("nova-archive-29384751", "2", "complete"))...),
 	}
-	for alert, purged := range map[string]string{
-		"HeatJobFailed": "heat-archive-29384750", "CinderJobFailed": "cinder-archive-29384750", "BarbicanJobFailed": "barbican-archive-29384750",
-		"GlanceJobFailed": "glance-archive-29384750",
-	} {
-		scenes[alert] = []scene{
-			raised("The last has given up.", purged, job(purged, "1", "failed")...), quiet("It succeeded.", job(purged, "1", "complete")...),
+	services, err := expected.Read()
+	if err != nil {
+		panic(err)
+	}
+	// These have no options in the registry, and so no facts.
+	processes := []expected.Alert{
+		{Alert: "Horizon", Deployment: "horizon", Certificate: "horizon-tls"}, {Alert: "OVNNorthd", Deployment: "ovn-northd"},
+	}
+	for _, facts := range services {
+		processes = append(processes, facts.Alerts.Processes...)
+		for alert, purged := range facts.Alerts.Jobs {
+			scenes[alert] = []scene{
+				raised("The last has given up.", purged, job(purged, "1", "failed")...), quiet("It succeeded.", job(purged, "1", "complete")...),
+			}
 		}
 	}
-	for title, name := range map[string]string{
-		"Barbican": "barbican", "BarbicanWorker": "barbican-worker",
-		"Heat": "heat", "HeatEngine": "heat-engine", "HeatCfn": "heat-cfn",
-		"Keystone": "keystone", "Placement": "placement", "Glance": "glance", "Nova": "nova", "NovaConductor": "nova-conductor",
-		"NovaScheduler": "nova-scheduler", "NovaMetadata": "nova-metadata", "NovaCell": "nova-cell1", "NovaCellConductor": "nova-cell1-conductor",
-		"Horizon": "horizon", "Neutron": "neutron", "NeutronMaintenance": "neutron-maintenance", "NeutronPeriodic": "neutron-periodic", "OVNNorthd": "ovn-northd",
-		"NeutronRpc": "neutron-rpc",
-		"Cinder":     "cinder", "CinderScheduler": "cinder-scheduler", "CinderBackup": "cinder-backup", "CinderVolumeCephRbd": "cinder-volume-ceph-rbd",
-		"CinderVolumeArchive": "cinder-volume-archive",
-		"NovaCellMetadata":    "nova-cell1-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-cell1-serial",
-	} {
+	for _, p := range processes {
+		name := stdcmp.Or(p.Deployment, p.StatefulSet)
 		existing, desired := deployment(name), `kube_deployment_spec_replicas{deployment="`+name+`"} 3x100`
-		if slices.Contains([]string{"Glance", "NovaConductor", "NovaScheduler", "NovaCellConductor"}, title) || strings.HasPrefix(title, "Cinder") && title != "Cinder" {
+		if p.StatefulSet != "" {
 			existing, desired = `kube_statefulset_status_replicas_available{statefulset="`+name+`"}`, `kube_statefulset_replicas{statefulset="`+name+`"} 3x100`
 		}
-		scenes[title+"Down"] = []scene{
-			raised("None exists.", name, existing+" 0x100"), quiet("One is.", existing+" 1x100", deployment("other")+" 0x100"),
+		if name != "" {
+			scenes[p.Alert+"Down"] = []scene{
+				raised("None exists.", name, existing+" 0x100"), quiet("One is.", existing+" 1x100", deployment("other")+" 0x100"),
+			}
+			scenes[p.Alert+"Degraded"] = []scene{raised("One is missing.", name, existing+" 2x100", desired), quiet("All exist.", existing+" 3x100", desired)}
 		}
-		scenes[title+"Degraded"] = []scene{raised("One is missing.", name, existing+" 2x100", desired), quiet("All exist.", existing+" 3x100", desired)}
-		scenes[title+"CertificateExpiring"] = expiring(name + "-tls")
-	}
-	delete(scenes, "NovaCellDown") // It has no pods.
-	delete(scenes, "NovaCellDegraded")
-	for _, process := range []string{"Conductor", "Scheduler", "Metadata", "CellConductor", "CellMetadata", "CellVnc", "CellSpice", "CellSerial"} {
-		delete(scenes, "Nova"+process+"CertificateExpiring") // The certificate is the service's.
-	}
-	for _, name := range []string{
-		"NeutronMaintenance", "NeutronPeriodic", "NeutronRpc", "OVNNorthd", "HeatEngine", "HeatCfn", "CinderScheduler", "CinderBackup", "BarbicanWorker",
-		"CinderVolumeCephRbd", "CinderVolumeArchive",
-	} {
-		delete(scenes, name+"CertificateExpiring") // It is only for databases, or belongs to the service.
+		if p.Certificate != "" {
+			scenes[p.Alert+"CertificateExpiring"] = expiring(p.Certificate)
+		}
 	}
 	raft := func(metric, at string) string {
 		return "companion_raft_cluster_" + metric + `{name="ovn-southbound"` + at + "} "

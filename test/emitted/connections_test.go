@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/expected"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
@@ -30,14 +31,6 @@ var (
 // pool is the default number of connections of a process to a database (max_pool_size of oslo.db). A process that does
 // one thing at a time never has more.
 const pool = 5
-
-// Processes of a daemon that each have a pool: the parent, and a child where it has any.
-var processesOf = []struct {
-	reason, workload string
-	processes        int
-}{
-	{"Each daemon has one above it.", `cinder-(scheduler|backup|volume).*`, 2},
-}
 
 // databaseClient is a workload that opens connections to databases.
 type databaseClient struct {
@@ -119,36 +112,24 @@ func inPod(t *testing.T, name, namespace string, pod corev1.PodSpec, configs map
 			}
 		}
 	}
-	for _, p := range processesOf {
-		if regexp.MustCompile("^" + p.workload + "$").MatchString(name) {
-			workers = p.processes
+	for _, facts := range expected.Services(t) {
+		for _, p := range facts.Processes {
+			if regexp.MustCompile("^" + p.Workload + "$").MatchString(name) {
+				workers = p.Processes
+			}
 		}
 	}
 	return workers * pool
 }
 
-// scaled are claims each with many pods of one service, more than the claim's size has connections for: the server must
-// be configured with as many as they open.
-var scaled = map[string]string{
-	"keystone":  `{services: {keystone: {replicas: 32, uwsgi: {processes: 8, threads: 8}, resources: {limits: {memory: 8Gi}}}}}`,
-	"placement": `{services: {placement: {enabled: true, replicas: 32, uwsgi: {processes: 8, threads: 8}, resources: {limits: {memory: 8Gi}}}}}`,
-	"nova": `{services: {placement: {enabled: true}, nova: {enabled: true, api: {replicas: 32}, scheduler: {replicas: 32}, conductor: {replicas: 32},
-		metadata: {replicas: 32}, cells: [{name: a, conductor: {replicas: 32}, consoles: {replicas: 32}}]}}}`,
-	"glance":   `{services: {glance: {enabled: true, replicas: 32, uwsgi: {processes: 4, threads: 8}, resources: {limits: {memory: 8Gi}}, stores: [{name: main, file: {storageSize: 1Gi}}]}}}`,
-	"neutron":  `{services: {placement: {enabled: true}, nova: {enabled: true}, neutron: {enabled: true, api: {replicas: 32}, workers: {replicas: 32}}}}`,
-	"barbican": `{services: {barbican: {enabled: true, uwsgi: {processes: 4, threads: 8}, api: {replicas: 32, memory: 8Gi}, worker: {replicas: 32}}}}`,
-	"heat":     `{services: {heat: {enabled: true, api: {replicas: 32}, engine: {replicas: 32}, cfn: {replicas: 32}}}}`,
-	"cinder": `{services: {cinder: {enabled: true, api: {replicas: 32}, scheduler: {replicas: 32}, volume: {replicas: 32},
-		backends: [{name: a, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}]}}}`,
-}
-
-// scaledCases composes the scaled claims on a server with enough memory for the connections of all.
+// scaledCases composes the claim with many pods of each service on a server with enough memory for the connections of all.
 func scaledCases(t *testing.T) []testCase {
 	t.Helper()
 	platform := document(t, "PlatformConfig", "default", parse(t, platforms["rich"]), "")
 	var out []testCase
-	for _, name := range slices.Sorted(maps.Keys(scaled)) {
-		spec := parse(t, scaled[name])
+	services := expected.Services(t)
+	for _, name := range slices.Sorted(maps.Keys(services)) {
+		spec := services[name].ManyPods
 		merge(spec, parse(t, `{size: development, infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}}`))
 		r, err := preview.Run(document(t, "ControlPlaneCluster", "cloud", spec, "2025.2"), platform, kinds.Runners())
 		if err != nil {

@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"iter"
@@ -24,6 +25,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/expected"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
@@ -38,7 +40,7 @@ type order struct {
 	why    string
 }
 
-// orders by kind of composite resource.
+// orders by kind of composite resource. functions/<service>/expected.yaml contains more of them.
 var orders = map[string][]order{
 	"ControlPlane": append(poolOrders, []order{
 		{first: `Namespace .*`, then: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs|operator-jobs|.*-exporter)`, why: "they are in it"},
@@ -86,37 +88,15 @@ var orders = map[string][]order{
 		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-keystone`, then: `Keystone.*`, why: "it logs in to the external Keystone with it"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-queue`, then: `ExternalSecret\.external-secrets\.io rabbitmq-(connection|tls)`, why: "the condition names the tenant's Secret if it is missing"},
-		{first: `ExternalSecret\.external-secrets\.io rabbitmq-(connection|tls)`, then: `(Nova|Neutron)\..*`, why: "their virtual hosts are made with it, and their pods verify it"},
 		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
 		{first: `IdentityCatalog.*`, then: `Horizon\..*`, why: "users find services there"},
-		{first: `IdentityCatalog.*`, then: `(Placement|Barbican|Glance|Nova|Neutron|Cinder|Heat)\..*`, why: "its user is assigned an existing role"},
-		{first: `ExternalSecret\.external-secrets\.io tenant-images-s3`, then: `Glance\..*`, why: "its pods read it"},
-		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
-		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Horizon\..*`, then: `Usage.* horizon-uses-keystone`, exists: true, why: "a Usage looks for its user"},
-		{first: `(IdentityCatalog|Placement|Barbican|Glance|Nova|Neutron|Cinder|Heat|Horizon)\..*`, then: `Tempest\..*`, why: "it tests all of it"},
+		{first: `(IdentityCatalog|Horizon)\..*`, then: `Tempest\..*`, why: "it tests all of it"},
 		{first: `Tempest\..*`, then: `Usage.* tempest-uses-keystone`, exists: true, why: "a Usage looks for its user"},
-		{first: `RabbitmqCluster.*`, then: `Nova\..*`, why: "its virtual hosts are in it"},
-		{first: `Placement\..*`, then: `Nova\..*`, why: "it looks there for room"},
-		{first: `Glance\..*`, then: `Nova\..*`, why: "it starts virtual machines from images"},
 		{first: `Deployment\.apps companion`, then: `OVNCluster\..*`, why: "it remembers its members"},
 		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `OVNCluster\..*`, why: "its image is pulled with it"},
-		{first: `OVNCluster\..*`, then: `Neutron\..*`, why: "it keeps its networks there"},
 		{first: `OVNCluster\..*`, then: `Usage.* ovn-uses-.*`, exists: true, why: "a Usage looks for its user"},
-		{first: `RabbitmqCluster.*`, then: `Neutron\..*`, why: "its virtual host is in it"},
-		{first: `RabbitmqCluster.*`, then: `Cinder\..*`, why: "its virtual host is in it"},
-		{first: `Valkey.*`, then: `Cinder\..*`, why: "its pods keep locks there"},
-		{first: `Glance\..*`, then: `Cinder\..*`, why: "it makes volumes of images"},
-		{first: `ExternalSecret\.external-secrets\.io tenant-volumes-ceph`, then: `Cinder\..*`, why: "its pods read it"},
-		{first: `Cinder\..*`, then: `Usage.* cinder-uses-.*`, exists: true, why: "a Usage looks for its user"},
-		{first: `Neutron\..*`, then: `Usage.* neutron-uses-.*`, exists: true, why: "a Usage looks for its user"},
-		{first: `RabbitmqCluster.*`, then: `Barbican\..*`, why: "its virtual host is in it"},
-		{first: `ExternalSecret\.external-secrets\.io tenant-secrets-vault`, then: `Barbican\..*`, why: "its pods read it"},
-		{first: `Barbican\..*`, then: `Usage.* barbican-uses-.*`, exists: true, why: "a Usage looks for its user"},
-		{first: `RabbitmqCluster.*`, then: `Heat\..*`, why: "its virtual host is in it"},
-		{first: `Heat\..*`, then: `Usage.* heat-uses-.*`, exists: true, why: "a Usage looks for its user"},
-		{first: `Nova\..*`, then: `Usage.* nova-uses-.*`, exists: true, why: "a Usage looks for its user"},
 
 		{first: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs)`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "pods would be cut off"},
 		{first: `NetworkPolicy\.networking\.k8s\.io companion`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "the companion would be cut off"},
@@ -162,58 +142,6 @@ var orders = map[string][]order{
 		{first: `(User|Project)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to them"},
 		{first: `(RoleAssignment.*|ConfigMap .*|TestReport.*)`, then: `CronJob\.batch .*`, why: "its pods log in, read it, and are reported"},
 	},
-	"Nova": append(slices.Clone(clientOrders),
-		order{first: `CredentialRotation.* .*-credential`, then: `DatabaseSync.*`, why: "the check before an upgrade logs in with it"},
-		order{first: `DatabaseSync.*`, then: `CellMapping.*`, why: "cells are recorded there"},
-		order{first: `CellMapping.*`, then: `NovaCell.*`, why: "cell0 is the first"},
-		order{first: `NovaCell.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "who has read which cells there are does not look again"},
-		order{first: `Vhost\.rabbitmq\.com .*`, then: `Policy\.rabbitmq\.com .*`, why: "RabbitMQ rejects a policy of a virtual host that does not exist"},
-		order{first: `Policy\.rabbitmq\.com .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "the segments of an existing stream keep their size"},
-		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
-		order{first: `(Deployment\.apps nova|StatefulSet\.apps .*|Service nova|Endpoint\.openstack\.k-orc\.cloud .*)`, then: `ServiceCheck.*`, why: "it calls it"},
-		order{first: `(Deployment\.apps nova|Service nova|Endpoint\.openstack\.k-orc\.cloud .*)`, then: `ComputeCatalog.*`, why: "it calls Nova at the address in Keystone's catalog"},
-		order{first: `(Deployment\.apps|Service) nova`, then: `CronJob\.batch .*`, why: "nothing is to be archived before"},
-	),
-	"Neutron": append(slices.Clone(clientOrders),
-		order{first: `Certificate.* .*-ovn-tls`, then: `DatabaseSync.*`, why: "the check before an upgrade connects to OVN with it"},
-		order{first: `Vhost\.rabbitmq\.com .*`, then: `Policy\.rabbitmq\.com .*`, why: "RabbitMQ rejects a policy of a virtual host that does not exist"},
-		order{first: `Policy\.rabbitmq\.com .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "the segments of an existing stream keep their size"},
-		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
-		order{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `OVNSync.*`, why: "the API writes the data that it compares"},
-	),
-	"Heat": append(slices.Clone(clientOrders),
-		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `(Domain|Role|User)\.openstack\.k-orc\.cloud heat.*`, why: "the companion gives them rights"},
-		order{first: `ExternalSecret.* .*-domain-admin`, then: `User\.openstack\.k-orc\.cloud heat-domain-admin`, why: "it has that password"},
-		order{first: `Domain\.openstack\.k-orc\.cloud .*`, then: `User\.openstack\.k-orc\.cloud heat-domain-admin`, why: "K-ORC makes it there"},
-		order{first: `(Domain\.openstack\.k-orc\.cloud heat|User\.openstack\.k-orc\.cloud heat-domain-admin)`, then: `RoleAssignment.* heat-domain-admin`, why: "it refers to them"},
-		order{first: `((Domain|Role|User)\.openstack\.k-orc\.cloud|RoleAssignment\..*) .*`, then: `Deployment\.apps heat-engine`, why: "it makes users of stacks there"},
-		order{first: `Vhost\.rabbitmq\.com .*`, then: `Policy\.rabbitmq\.com .*`, why: "RabbitMQ rejects a policy of a virtual host that does not exist"},
-		order{first: `Policy\.rabbitmq\.com .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "the segments of an existing stream keep their size"},
-		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
-		order{first: `Deployment\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can serve requests"},
-		order{first: `(Deployment\.apps|Service) heat`, then: `CronJob\.batch .*`, why: "nothing is to be removed before"},
-	),
-	"Barbican": append(slices.Clone(clientOrders),
-		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `(KeyRepository|SecretAggregate).* .*`, why: "the companion writes its Secret"},
-		order{first: `(KeyRepository.* .*|SecretAggregate.* .*-vault)`, then: `Deployment\.apps .*`, why: "its pods read it"},
-		order{first: `Vhost\.rabbitmq\.com .*`, then: `Policy\.rabbitmq\.com .*`, why: "RabbitMQ rejects a policy of a virtual host that does not exist"},
-		order{first: `Policy\.rabbitmq\.com .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "the segments of an existing stream keep their size"},
-		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
-		order{first: `Deployment\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can serve requests"},
-		order{first: `(Deployment\.apps|Service) [^-]+`, then: `CronJob\.batch .*`, why: "nothing is to be removed before"},
-	),
-	"Cinder": append(slices.Clone(clientOrders),
-		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-volume-.*`, why: "the companion writes its Secret"},
-		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `PersistentVolumeClaim .*`, why: "it is a part of the same"},
-		order{first: `(SecretAggregate.* .*-volume-.*|PersistentVolumeClaim .*)`, then: `StatefulSet\.apps .*-(volume-.*|backup)`, why: "its pods read it"},
-		order{first: `Vhost\.rabbitmq\.com .*`, then: `Policy\.rabbitmq\.com .*`, why: "RabbitMQ rejects a policy of a virtual host that does not exist"},
-		order{first: `Policy\.rabbitmq\.com .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "the segments of an existing stream keep their size"},
-		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
-		order{first: `(Deployment\.apps|Service) [^-]+`, then: `(Job\.batch|ServiceCheck\..*) .*`, why: "it calls the API"},
-		order{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `ServiceCheck.*`, why: "it finds it in the catalog"},
-		order{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `Job\.batch .*`, why: "users may choose from types when they find it"},
-		order{first: `(Deployment\.apps|Service) [^-]+`, then: `CronJob\.batch .*`, why: "nothing is to be removed before"},
-	),
 	"NovaCell": {
 		{first: `ExternalSecret\.external-secrets\.io mariadb-.*-root`, then: `MariaDB\..*`, why: "its root has that password"},
 		{first: `Certificate\.cert-manager\.io rabbitmq-.*`, then: `RabbitmqCluster\..*`, why: "it listens with it"},
@@ -245,11 +173,6 @@ var orders = map[string][]order{
 	"HypervisorCluster": hypervisorOrders,
 	"StorageCluster":    storageOrders,
 	"KeystoneService":   keystoneServiceOrders,
-	"Glance": append(slices.Clone(clientOrders),
-		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-store`, why: "the companion writes its Secret"},
-		order{first: `SecretAggregate.* .*-store`, then: `StatefulSet\.apps .*`, why: "its pods read it"},
-		order{first: `(StatefulSet\.apps|Service) [^-]+`, then: `CronJob\.batch .*`, why: "nothing is to be removed before"},
-	),
 }
 
 // serviceOrders are the orders of every service.
@@ -278,9 +201,31 @@ var clientOrders = []order{
 	{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
 }
 
-// ownOrders returns the orders that are specific to a kind. A service that is not in the table logs in to Keystone.
+// completeOrders are the orders that are specific to a kind, including the facts about services.
+var completeOrders = completed()
+
+func completed() map[string][]order {
+	out := maps.Clone(orders)
+	services, err := expected.Read()
+	if err != nil {
+		panic(err)
+	}
+	for _, service := range slices.Sorted(maps.Keys(services)) {
+		for kind, facts := range services[service].Orders {
+			if out[kind] == nil {
+				out[kind] = slices.Clone(clientOrders)
+			}
+			for _, f := range facts {
+				out[kind] = append(out[kind], order{first: f.First, then: f.Then, exists: f.Exists, why: f.Reason})
+			}
+		}
+	}
+	return out
+}
+
+// ownOrders returns the orders that are specific to a kind. A service without any logs in to Keystone.
 func ownOrders(subject string) []order {
-	if own, ok := orders[subject]; ok {
+	if own, ok := completeOrders[subject]; ok {
 		return own
 	}
 	return clientOrders
@@ -362,12 +307,18 @@ func convergedSimulations(t *testing.T) map[string]converged {
 		out[name] = s
 	}
 	// The example that has everything has all services, too.
-	services := "\nglance:\n  enabled: true\n  stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: images, credentialsSecretRef: {name: images-s3}}}]" +
-		"\nplacement:\n  enabled: true\nnova:\n  enabled: true\nneutron:\n  enabled: true\n  ovn: {sync: {request: now}}" +
-		"\n  ml2: {physicalNetworks: [{name: physnet1, flat: true}], sriov: {}}" +
-		"\ncinder:\n  enabled: true\n  backends: [{name: ceph-rbd, rbd: {secretRef: {name: volumes-ceph}, networks: [10.1.0.0/16]}}]\n  backup: {file: {storageSize: 1Gi}}" +
-		"\nbarbican:\n  enabled: true\n  vault: {url: 'https://vault.example.com:8200', secretRef: {name: secrets-vault}}" +
-		"\nheat:\n  enabled: true\nhorizon:\n  enabled: true\nkeystone:"
+	services, facts := "\nhorizon: {enabled: true}", expected.Services(t)
+	for _, name := range slices.Sorted(maps.Keys(facts)) {
+		if facts[name].Section == nil {
+			continue // The example has it.
+		}
+		section, err := json.Marshal(facts[name].Section)
+		if err != nil {
+			t.Fatal(err)
+		}
+		services += "\n" + name + ": " + string(section)
+	}
+	services += "\nkeystone:"
 	for _, file := range []string{"claim", "full", "external-keystone", "external-database", "external-queue"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
 		if err != nil {

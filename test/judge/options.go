@@ -11,12 +11,15 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// configFiles are the files of oslo.config, by the service whose programs read them.
-var configFiles = map[string]string{
-	"barbican": "barbican.conf", "cinder": "cinder.conf", "glance": "glance-api.conf", "heat": "heat.conf", "keystone": "keystone.conf",
-	"neutron": "neutron.conf", "nova": "nova.conf", "placement": "placement.conf",
+// configFile returns the name of the file of oslo.config that a service's programs read.
+func configFile(service string) string {
+	if service == "glance" {
+		return "glance-api.conf" // The API's; other programs of Glance do not run.
+	}
+	return service + ".conf"
 }
 
 // A configured program is a program that a container runs with a configuration file.
@@ -68,9 +71,9 @@ func programsOf(texts, known []string) []string {
 
 // configuredPrograms returns every program that a pod runs with a configuration file.
 func (w *inventory) configuredPrograms() []*configured {
-	release := ""
+	running := ""
 	for _, g := range w.inputs {
-		release = first(text(g, "spec", "openStackRelease"), release)
+		running = first(text(g, "spec", "openStackRelease"), running)
 	}
 	var out []*configured
 	for _, p := range w.pods {
@@ -79,8 +82,9 @@ func (w *inventory) configuredPrograms() []*configured {
 		}
 		for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
 			mounts := w.mounts(p, c)
-			for service, file := range configFiles {
-				readers, err := registry.ReadersOf(service, release)
+			for _, service := range release.Services() {
+				file := configFile(service)
+				readers, err := registry.ReadersOf(service, running)
 				at := slices.IndexFunc(mounts, func(m mounted) bool { return path.Base(m.path) == file && m.value.content != "" })
 				if err != nil || at < 0 {
 					continue

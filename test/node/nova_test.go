@@ -176,10 +176,10 @@ func (m *machines) run(ctx context.Context, t *testing.T, cell string, screens i
 	}
 	login, account := secret(ctx, t, m.namespace, "nova-credential"), secret(ctx, t, m.namespace, "nova-"+cell+"-queue")
 	h := hypervisor.Hypervisor{
-		Host: host(cell), Cell: cell, ControlPlane: m.namespace, Console: m.console(cell),
+		Host: host(cell), ControlPlane: m.namespace, Consoles: hypervisor.VNC(m.console(cell)),
 		Screen:       listen(t, screens, func(l net.Listener) { hypervisor.Screens(l, cell) }).String(),
 		CredentialID: string(login["application_credential_id"]), CredentialSecret: string(login["application_credential_secret"]),
-		QueueUser: string(account["username"]), QueuePassword: string(account["password"]),
+		Queue:       hypervisor.QueueURL(m.namespace, cell, string(account["username"]), string(account["password"])),
 		Authorities: string(secret(ctx, t, m.namespace, "keystone-tls")["ca.crt"]) + string(secret(ctx, t, m.namespace, "rabbitmq-tls")["ca.crt"]),
 	}
 	for _, o := range h.Objects(m.hypervisors, reference) {

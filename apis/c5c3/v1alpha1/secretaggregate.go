@@ -56,8 +56,9 @@ type SecretSource struct {
 	// Escaping of the value in a template. None: unchanged. OsloConfig: the value of an option in an INI file, which an OpenStack service
 	// reads literally, including $, quotes and spaces; a value with line breaks is rejected. URL: the user or the password of a URL, also in
 	// an INI file of an OpenStack service. ConfigParser: a part of a value that Python's ConfigParser reads; a value with line breaks is
-	// rejected.
-	// +kubebuilder:validation:Enum=None;OsloConfig;URL;ConfigParser
+	// rejected. Apache: a part of a quoted argument of a directive of Apache, also by a variable of its environment; a value with line breaks
+	// is rejected.
+	// +kubebuilder:validation:Enum=None;OsloConfig;URL;ConfigParser;Apache
 	// +kubebuilder:default=None
 	// +optional
 	Escape string `json:"escape,omitempty"`

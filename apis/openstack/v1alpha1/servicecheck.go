@@ -106,8 +106,9 @@ type ServiceCheckStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Ready (the service responds, and every known process is up); with nodes, Cleared (no records of removed nodes are left)
-	// and, if they are evicted, Evicted (no virtual machine is on a cordoned node).
+	// Conditions: Ready (the service responds, and every known process is up); with nodes, Cleared (no records of removed nodes are left),
+	// Counted (the number of virtual machines includes all nodes) and, if they are evicted, Evicted (no virtual machine is on a cordoned
+	// node, or can be moved to it).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -134,7 +135,8 @@ type ServiceCheckStatus struct {
 	// +listMapKey=name
 	// +optional
 	Nodes []NodeRecord `json:"nodes,omitempty"`
-	// Virtual machines on the nodes, and free capacity. It is kept while the service or Placement does not respond, which Ready reports.
+	// Virtual machines on the nodes, and free capacity. It is kept while the service, Placement or the database of a cell does not respond,
+	// which Counted reports.
 	// Unset: it has not been reported yet, or there are no nodes to check.
 	// +optional
 	Capacity *ComputeCapacity `json:"capacity,omitempty"`

@@ -5,6 +5,7 @@ package compute
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/services"
@@ -18,12 +19,18 @@ import (
 // microversion is the first that identifies records by UUID: numeric IDs are not unique across cells.
 const microversion = "2.53"
 
+// partialMicroversion is the first with which the list of services names the hypervisors of a cell whose database does not
+// respond. With earlier ones, their records are missing without notice.
+const partialMicroversion = "2.69"
+
 // Compute is the name of the program of a hypervisor.
 const Compute = "nova-compute"
 
 // Service is the record of a process.
 type Service struct {
 	ID, Binary, Host string
+	// Unknown is set for a nova-compute in a cell whose database does not respond. Only Binary and Host are known.
+	Unknown bool
 	// Up is set if it reported recently.
 	Up bool
 	// Disabled is set if a hypervisor accepts no servers, for the given Reason.
@@ -51,18 +58,35 @@ func Find(
 	return &API{service, user}, "", nil
 }
 
-// Services returns the records of all processes, or of one program. Records of a cell whose database does not respond are
-// missing.
+// Services returns the records of all processes, or of one program. Of a cell whose database does not respond, it returns the
+// known hypervisors as Unknown, and no other processes.
+//
+// gophercloud is not used, because it rejects records without an ID.
 func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
-	list, err := answer.List(ctx, "Nova", "list compute services",
-		services.List(a.client, services.ListOpts{Binary: binary}), services.ExtractServices)
-	if err != nil {
-		return nil, err
+	var body struct {
+		Services []struct {
+			ID     string `json:"id"`
+			Binary string `json:"binary"`
+			Host   string `json:"host"`
+			State  string `json:"state"`
+			Status string `json:"status"`
+			Reason string `json:"disabled_reason"`
+		} `json:"services"`
 	}
-	out := make([]Service, len(list))
-	for i, s := range list {
+	client := *a.client
+	client.Microversion = partialMicroversion
+	address := client.ServiceURL("os-services")
+	if binary != "" {
+		address += "?" + url.Values{"binary": {binary}}.Encode()
+	}
+	if _, err := client.Get(ctx, address, &body, nil); err != nil { //nolint:bodyclose // the client does
+		return nil, describeError("list compute services", err)
+	}
+	out := make([]Service, len(body.Services))
+	for i, s := range body.Services {
 		out[i] = Service{
-			ID: s.ID, Binary: s.Binary, Host: s.Host, Up: s.State == "up", Disabled: s.Status == "disabled", Reason: s.DisabledReason,
+			ID: s.ID, Binary: s.Binary, Host: s.Host, Unknown: s.Status == "UNKNOWN",
+			Up: s.State == "up", Disabled: s.Status == "disabled", Reason: s.Reason,
 		}
 	}
 	return out, nil

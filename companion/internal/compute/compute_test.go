@@ -68,6 +68,26 @@ func TestAPI(t *testing.T) {
 	}
 }
 
+// TestServicesPartial: hypervisors of a cell whose database does not respond are listed, and are not treated as missing.
+func TestServicesPartial(t *testing.T) {
+	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
+	up := compute.Service{ID: "1", Binary: compute.Compute, Host: "node-1", Up: true}
+	conductor := compute.Service{ID: "3", Binary: "nova-conductor", Host: "conductor-0", Up: true}
+	nova.Set(up, compute.Service{ID: "2", Binary: compute.Compute, Host: "node-2", Up: true}, conductor)
+	nova.SetCellDown("node-2", "conductor-0")
+	api, problem := find(t, nova, identitytest.Clouds("cloud", "clouds", password))
+	if problem != "" {
+		t.Fatal(problem)
+	}
+	for _, binary := range []string{"", compute.Compute} {
+		got, err := api.Services(t.Context(), binary)
+		want := []compute.Service{up, {Binary: compute.Compute, Host: "node-2", Unknown: true}}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	}
+}
+
 // TestFind: the reason is returned if Nova cannot be found.
 func TestFind(t *testing.T) {
 	keystone := identitytest.New(map[string]string{"admin": password})

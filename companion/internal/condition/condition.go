@@ -2,6 +2,8 @@
 package condition
 
 import (
+	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -47,6 +49,15 @@ func Truncate(text string, most int) string {
 		most--
 	}
 	return text[:most]
+}
+
+// JoinNames joins the first names of a list, and the number of the others, so that a message stays short.
+func JoinNames(names []string) string {
+	const shown = 5
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
 // FinishedCondition returns the condition Complete or Failed of a finished Job; otherwise an empty condition.

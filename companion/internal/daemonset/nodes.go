@@ -15,7 +15,7 @@ import (
 )
 
 // Nodes returns the nodes of a DaemonSet's pods, and whether it has a pod for each of its nodes. complete is false if the
-// DaemonSet does not exist.
+// DaemonSet does not exist. Pods that are not scheduled yet count for the node that the DaemonSet has selected for them.
 func Nodes(ctx context.Context, reader client.Reader, key client.ObjectKey) (found []string, complete bool, err error) {
 	set, err := live.Get(ctx, reader, "DaemonSet", key, &appsv1.DaemonSet{})
 	if err != nil || set == nil {
@@ -31,11 +31,38 @@ func Nodes(ctx context.Context, reader client.Reader, key client.ObjectKey) (fou
 	}
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		if p.DeletionTimestamp == nil && p.Spec.NodeName != "" && metav1.IsControlledBy(p, set) && !slices.Contains(found, p.Spec.NodeName) {
-			found = append(found, p.Spec.NodeName)
+		if node := nodeOf(p); node != "" && p.DeletionTimestamp == nil && metav1.IsControlledBy(p, set) {
+			found = append(found, node)
 		}
 	}
 	slices.Sort(found)
-	current := set.Status.ObservedGeneration == set.Generation
-	return found, current && len(found) >= int(set.Status.DesiredNumberScheduled), nil
+	found = slices.Compact(found)
+	// The status has numbers only. Misscheduled pods keep running on nodes that are not selected any more, such as nodes with a new
+	// taint, so they do not count for a selected node without a pod.
+	s := set.Status
+	current := s.ObservedGeneration == set.Generation
+	return found, current && len(found)-int(s.NumberMisscheduled) >= int(s.DesiredNumberScheduled), nil
+}
+
+// nodeOf returns the node of a pod: the one that it is bound to, or that the DaemonSet controller has selected
+// (https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#how-daemon-pods-are-scheduled).
+func nodeOf(p *corev1.Pod) string {
+	if p.Spec.NodeName != "" {
+		return p.Spec.NodeName
+	}
+	if p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil {
+		return ""
+	}
+	required := p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if required == nil {
+		return ""
+	}
+	for _, term := range required.NodeSelectorTerms {
+		for _, f := range term.MatchFields {
+			if f.Key == metav1.ObjectNameField && f.Operator == corev1.NodeSelectorOpIn && len(f.Values) == 1 {
+				return f.Values[0]
+			}
+		}
+	}
+	return ""
 }

@@ -1,4 +1,4 @@
-package korc
+package korc_test
 
 import (
 	"context"
@@ -9,33 +9,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc/korctest"
 )
 
 func TestID(t *testing.T) {
-	user := schema.GroupVersionKind{Group: "openstack.k-orc.cloud", Version: "v1alpha1", Kind: "User"}
-	scheme := runtime.NewScheme()
-	scheme.AddKnownTypeWithName(user, &unstructured.Unstructured{})
-	object := func(name, id string) *unstructured.Unstructured {
-		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(user)
-		u.SetNamespace("cloud")
-		u.SetName(name)
-		if id != "" {
-			u.Object["status"] = map[string]any{"id": id}
-		}
-		return u
-	}
+	object := func(name, id string) *unstructured.Unstructured { return korctest.Object("User", "cloud", name, id) }
 	going := object("going", "g")
 	going.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1e9, 0)})
 	going.SetFinalizers([]string{"openstack.k-orc.cloud/user"})
 	external := object("external", "e")
 	external.SetNamespace("other")
-	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object("made", "m"), object("new", ""), going, external).Build()
+	api := fake.NewClientBuilder().WithScheme(crash.NewScheme(korctest.AddToScheme("User"))).WithObjects(object("made", "m"), object("new", ""), going, external).Build()
 	fails := func(err error) client.Reader {
 		return interceptor.NewClient(api, interceptor.Funcs{
 			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
@@ -54,7 +44,7 @@ func TestID(t *testing.T) {
 		"unknown":  {reader: fails(&meta.NoKindMatchError{}), waits: "K-ORC's User unknown does not exist"},
 		"broken":   {reader: fails(errors.New("no")), err: "cannot read User broken: no"},
 	} {
-		id, waiting, err := ID(t.Context(), tc.reader, "User", "cloud", name)
+		id, waiting, err := korc.ID(t.Context(), tc.reader, "User", "cloud", name)
 		if id != tc.id || waiting != tc.waits || (err == nil) != (tc.err == "") || err != nil && err.Error() != tc.err {
 			t.Errorf("%s: %q, %q, %v", name, id, waiting, err)
 		}

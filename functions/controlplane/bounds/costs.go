@@ -25,12 +25,22 @@ type CostItem struct {
 	Resources *common.Resources
 	// Short means that the claim sets resources in the fields cpu and memory.
 	Short bool
+	// Exact means that Field is the field with the resources: those of a container in pods that another item counts.
+	Exact bool
 	// Storage of each pod; empty: none.
 	Storage string
 	// Processes in each pod that the claim requests; 0: not set.
 	Processes int32
 	// Program of the pods, which determines the minimum sizes. Empty: the service checks them.
 	Program minimum.Program
+}
+
+// ResourcesField returns the field of the claim with the resources of the pods.
+func (c CostItem) ResourcesField() string {
+	if c.Exact {
+		return c.Field
+	}
+	return c.Field + ".resources"
 }
 
 // CostOf returns the cost item of the members of a service's own server.
@@ -111,7 +121,10 @@ func (x quota) costEntries(parts []CostItem) ([]costEntry, error) {
 	var errs []error
 	for _, p := range parts {
 		field := x.field
-		if p.Short {
+		switch {
+		case p.Exact:
+			field = ""
+		case p.Short:
 			field = cmp.Or(x.short, field)
 		}
 		amount, err := x.cost(p)

@@ -36,10 +36,7 @@ func (inf *Infrastructure) ComposeCache() ([]compose.Stage, error) {
 		return nil, err
 	}
 	memory := inf.CacheMemory()
-	w.Resources = CacheResources(memory)
-	if q := inf.Spec.Infrastructure.Memcached.CPU; q != nil {
-		w.Resources.Requests.CPU = q
-	}
+	w.Resources = inf.CacheResources()
 	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("memcached")}}}
 	set := w.StatefulSet(workload.Pod{
 		UserID: memcachedUser,
@@ -66,11 +63,16 @@ func (inf *Infrastructure) CacheMemory() resource.Quantity {
 	return *cmp.Or(inf.Spec.Infrastructure.Memcached.Memory, claim.Quantity(inf.Size.CacheMemory))
 }
 
-// CacheResources returns the resources of a server with this memory for items.
-func CacheResources(memory resource.Quantity) *common.Resources {
+// CacheResources returns the resources of each server: the memory for items with its overhead, and the CPU of the claim.
+func (inf *Infrastructure) CacheResources() *common.Resources {
+	memory := inf.CacheMemory()
 	items := memory.Value() / mebibyte
 	limit := fmt.Sprintf("%dMi", items+items/memcachedShare+memcachedOverhead)
-	return claim.Resources("50m", limit, limit)
+	out := claim.Resources("50m", limit, limit)
+	if cpu := inf.Spec.Infrastructure.Memcached.CPU; cpu != nil {
+		out.Requests.CPU = cpu
+	}
+	return out
 }
 
 func (inf *Infrastructure) cacheWorkload() workload.Workload {

@@ -12,7 +12,6 @@ import (
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -69,13 +68,13 @@ func checkIdentityNames(m *services.Cloud, s *services.State) error {
 	return errors.Join(errs...)
 }
 
-// checkLogin returns an error for a proxy with too little memory, and for dashboards that would receive users' tokens unencrypted.
+// checkLogin returns an error for dashboards that would receive users' tokens unencrypted.
 func checkLogin(m *services.Cloud, s *services.State) error {
 	f := m.Spec.Services.Keystone.Federation
 	if f == nil {
 		return nil
 	}
-	errs := []error{minimum.CheckLimits(s.FieldPath(".federation.proxyResources"), minimum.FederationProxy, f.ProxyResources)}
+	var errs []error
 	for i, url := range f.TrustedDashboards {
 		if strings.HasPrefix(string(url), "http://") && ptr.Deref(m.TLS.Enabled, true) {
 			errs = append(errs, invalid.Field(s.FieldPath(fmt.Sprintf(".federation.trustedDashboards[%d]", i)),

@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
@@ -60,6 +61,18 @@ func (x model) Object() (runtime.Object, error) {
 	xr.Spec.Bootstrap.AdminUser = m.AdminUser()
 	xr.Spec.UWSGI = s.Processes()
 	return xr, nil
+}
+
+// Pods returns the costs of the API, and of the proxy in each of its pods.
+func (x model) Pods() []bounds.CostItem {
+	out := x.Common.Pods()
+	if f := x.Cloud.Spec.Services.Keystone.Federation; f != nil {
+		out = append(out, bounds.CostItem{
+			Field: x.State.FieldPath(".federation.proxyResources"), Exact: true, Replicas: *x.State.Workload.Replicas,
+			Resources: f.ProxyResources, Program: minimum.FederationProxy,
+		})
+	}
+	return out
 }
 
 // federation returns the federation settings of the claim, with the control plane's own dashboards added to the trusted ones.

@@ -1,6 +1,8 @@
 package preview
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,15 +19,38 @@ type located struct {
 	quoted bool
 }
 
-// locate finds a field by its path in the notation of errors: spec.services.keystone.identityBackends[0].ldap.url.
-func locate(doc []byte, path string) located {
+// locator finds fields in an input, which is parsed once.
+type locator struct {
+	root *yaml.Node
+	// fields of the mappings that were searched.
+	fields map[*yaml.Node]*fieldIndex
+}
+
+// fieldIndex contains the fields of a mapping, so that each of many errors in a large mapping is found without a search.
+type fieldIndex struct {
+	// positions of the keys in the content of the mapping, by each form in which a path may contain a key.
+	positions map[string]int
+	// lengths of the forms, longest first.
+	lengths []int
+}
+
+// newLocator parses an input. The locator of an input that cannot be parsed finds nothing.
+func newLocator(doc []byte) *locator {
 	var root yaml.Node
 	if yaml.Unmarshal(doc, &root) != nil || root.Kind != yaml.DocumentNode || len(root.Content) != 1 {
+		return &locator{}
+	}
+	return &locator{root: root.Content[0], fields: map[*yaml.Node]*fieldIndex{}}
+}
+
+// locate finds a field by its path in the notation of errors: spec.services.keystone.identityBackends[0].ldap.url.
+func (l *locator) locate(path string) located {
+	if l.root == nil {
 		return located{}
 	}
-	node, line := root.Content[0], root.Content[0].Line
+	node, line := l.root, l.root.Line
 	for path != "" {
-		next, rest, at := step(node, path)
+		next, rest, at := l.step(node, path)
 		if next == nil {
 			return located{line: line}
 		}
@@ -39,10 +64,10 @@ func locate(doc []byte, path string) located {
 
 // step follows the first part of a path. It returns the node, the remaining path, and the line of the part. Field names may contain dots,
 // so the longest match is used.
-func step(node *yaml.Node, path string) (next *yaml.Node, rest string, line int) {
+func (l *locator) step(node *yaml.Node, path string) (next *yaml.Node, rest string, line int) {
 	switch node.Kind { //nolint:exhaustive // the others have nothing in them
 	case yaml.AliasNode:
-		return step(node.Alias, path)
+		return l.step(node.Alias, path)
 	case yaml.SequenceNode:
 		digits, after, ok := strings.Cut(strings.TrimPrefix(path, "["), "]")
 		i, err := strconv.Atoi(digits)
@@ -51,16 +76,36 @@ func step(node *yaml.Node, path string) (next *yaml.Node, rest string, line int)
 		}
 		return node.Content[i], strings.TrimPrefix(after, "."), node.Content[i].Line
 	case yaml.MappingNode:
-		longest := -1
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			key := node.Content[i].Value
-			for _, form := range []string{key, strconv.Quote(key), "[" + key + "]"} {
-				if remaining, ok := strings.CutPrefix(path, form); ok && len(form) > longest && (remaining == "" || remaining[0] == '.' ||
-					remaining[0] == '[') {
-					longest, next, rest, line = len(form), node.Content[i+1], strings.TrimPrefix(remaining, "."), node.Content[i].Line
-				}
+		index := l.index(node)
+		for _, n := range index.lengths {
+			if n > len(path) || n < len(path) && path[n] != '.' && path[n] != '[' {
+				continue
+			}
+			if i, ok := index.positions[path[:n]]; ok {
+				return node.Content[i+1], strings.TrimPrefix(path[n:], "."), node.Content[i].Line
 			}
 		}
 	}
-	return next, rest, line
+	return nil, "", 0
+}
+
+// index returns the fields of a mapping.
+func (l *locator) index(node *yaml.Node) *fieldIndex {
+	if index, ok := l.fields[node]; ok {
+		return index
+	}
+	index := &fieldIndex{positions: map[string]int{}}
+	lengths := map[int]bool{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i].Value
+		for _, form := range []string{key, strconv.Quote(key), "[" + key + "]"} {
+			if _, ok := index.positions[form]; !ok {
+				index.positions[form], lengths[len(form)] = i, true
+			}
+		}
+	}
+	index.lengths = slices.Sorted(maps.Keys(lengths))
+	slices.Reverse(index.lengths)
+	l.fields[node] = index
+	return index
 }

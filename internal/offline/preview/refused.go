@@ -120,9 +120,10 @@ func newError(input, format string, args ...any) *ValidationErrors {
 // newFieldErrors returns errors for sentences that start with their field.
 func newFieldErrors(doc []byte, input string, sentences ...string) *ValidationErrors {
 	r := &ValidationErrors{Input: input, Sentences: sentences}
+	fields := newLocator(doc)
 	for _, s := range sentences {
 		path, _, _ := strings.Cut(s, ": ")
-		r.lines = append(r.lines, locate(doc, path).line)
+		r.lines = append(r.lines, fields.locate(path).line)
 	}
 	return r
 }
@@ -130,12 +131,12 @@ func newFieldErrors(doc []byte, input string, sentences ...string) *ValidationEr
 // newSchemaErrors returns the errors of a schema. It omits the error for a missing field that is only misspelled.
 func newSchemaErrors(v *schema.Validator, doc []byte, input string, errs field.ErrorList) *ValidationErrors {
 	r := &ValidationErrors{Input: input}
-	existing := misspelled(v, errs)
+	existing, fields := misspelled(v, errs), newLocator(doc)
 	for _, e := range errs {
 		if e.Type == field.ErrorTypeRequired && existing[e.Field] {
 			continue
 		}
-		at := locate(doc, e.Field)
+		at := fields.locate(e.Field)
 		r.Sentences = append(r.Sentences, oneLine(e.Error()))
 		r.lines = append(r.lines, at.line)
 		r.hints = append(r.hints, hint(v, e, at))

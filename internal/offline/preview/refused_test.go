@@ -2,7 +2,9 @@ package preview
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,16 +47,48 @@ spec:
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, locate([]byte(doc), tc.path), cmp.AllowUnexported(located{})); diff != "" {
+			if diff := cmp.Diff(tc.want, newLocator([]byte(doc)).locate(tc.path), cmp.AllowUnexported(located{})); diff != "" {
 				t.Errorf("%s\nlocate(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 	for _, bad := range []string{"", "a: [", "\t", "- 1\n- 2\n"} {
-		if got := locate([]byte(bad), "a.b"); got.text != "" {
+		if got := newLocator([]byte(bad)).locate("a.b"); got.text != "" {
 			t.Errorf("locate(%q): %v", bad, got)
 		}
 	}
+}
+
+// TestErrorCostIsLinear tests that an input is parsed once for all of its errors: four times the errors cost four times the work.
+func TestErrorCostIsLinear(t *testing.T) {
+	cost := func(n int) float64 {
+		doc, sentences := manyErrors(n)
+		return testing.AllocsPerRun(1, func() { newFieldErrors(doc, "the claim", sentences...) })
+	}
+	if few, many := cost(100), cost(400); many > 5*few {
+		t.Errorf("400 errors: %.0f allocations, 100 errors: %.0f; want at most 5 times as many", many, few)
+	}
+}
+
+func BenchmarkManyErrors(b *testing.B) {
+	for _, n := range []int{600, 2400, 9600} {
+		doc, sentences := manyErrors(n)
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			for b.Loop() {
+				newFieldErrors(doc, "the claim", sentences...)
+			}
+		})
+	}
+}
+
+// manyErrors returns an input with many fields in one mapping, and an error for each.
+func manyErrors(n int) (doc []byte, sentences []string) {
+	doc = []byte("spec:\n")
+	for i := range n {
+		doc = fmt.Appendf(doc, "  field%d: 1\n", i)
+		sentences = append(sentences, fmt.Sprintf("spec.field%d: unknown field", i))
+	}
+	return doc, sentences
 }
 
 // TestRunEdit tests that an edit is rejected by transition rules, by the function, and if the claims differ.

@@ -8,9 +8,9 @@ const (
 	orders            = "the workers and the API must have the same value"
 )
 
-// barbican contains the owners of options in barbican.conf
+// Owners of options in barbican.conf
 // (https://docs.openstack.org/barbican/latest/configuration/config.html).
-var barbican = table{
+var _ = add("barbican", table{
 	"DEFAULT": {
 		"admin_role":                reserved("the policy rules define all permissions"),
 		"allow_anonymous_access":    reserved("tokens are always required"),
@@ -33,4 +33,4 @@ var barbican = table{
 	"secretstore":          {every: use("vault", vaults)},
 	"simple_crypto_plugin": {every: use("keys", reasonKEKRetained)},
 	"vault_plugin":         {every: use("vault", vaults)},
-}
+}, queue, client, everyService)

@@ -17,10 +17,10 @@ const (
 	switches               = "Fibre Channel is not supported"
 )
 
-// cinder contains the owners of options in cinder.conf
+// Owners of options in cinder.conf
 // (https://docs.openstack.org/cinder/latest/configuration/block-storage/config-options.html). The tenant chooses the names
 // of backends: group <rbd> applies to the groups of all backends with this driver.
-var cinder = table{
+var _ = add("cinder", table{
 	"DEFAULT": {
 		"allowed_direct_url_schemes":           reserved("with it, users who set the location of an image could read files of the pod"),
 		"api_paste_config":                     reserved(files),
@@ -68,6 +68,7 @@ var cinder = table{
 		"driver_ssl_cert_path":                 reserved(attached),
 		"enabled_backends":                     use(backends, "the driver of a backend is derived from its storage"),
 		"glance_api_servers":                   reserved(reached),
+		"glance_api_insecure":                  reserved(unverified),
 		"glance_ca_certificates_file":          reserved(files),
 		"glance_catalog_info":                  reserved(reached),
 		"glance_certfile":                      reserved(files),
@@ -101,6 +102,7 @@ var cinder = table{
 		"swift_catalog_info":                   reserved("the location of the accounts of projects has a field"),
 		"target_helper":                        reserved(attached),
 		"tcp_keepidle":                         reserved(uwsgi),
+		"trace_flags":                          reserved(loggedCalls),
 		"transfer_api_class":                   reserved(managed),
 		"vmdk_allowed_types":                   reserved(inspected),
 		"volume_api_class":                     reserved(managed),
@@ -184,7 +186,9 @@ var cinder = table{
 		"rbd_secret_uuid":           reserved("hypervisors identify the key by it, and existing attachments record it"),
 		"rbd_user":                  use(backends, reasonBackendField),
 	}),
-}
+}, queue, client, everyService)
+
+const loggedCalls = "logs would contain the arguments of each call, with credentials of volumes"
 
 const noRoot = "pods do not run as root, and files belong to the user of the pod"
 
@@ -196,6 +200,7 @@ func backend(driver map[string]owner) map[string]owner {
 		"image_upload_use_cinder_backend":  tenantOption("images would be volumes in a Glance store of the tenant"),
 		"driver_data_namespace":            reserved(reasonDriverNotInImage),
 		"enable_unsupported_driver":        reserved(reasonDriverNotInImage),
+		"trace_flags":                      reserved(loggedCalls),
 		"chap_password":                    reserved(attached),
 		"chap_username":                    reserved(attached),
 		"chiscsi_conf":                     reserved(attached),

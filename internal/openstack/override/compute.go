@@ -33,7 +33,7 @@ const (
 
 // novaCompute contains the owners of options in nova.conf of nova-compute. Options that are not listed are rejected: each
 // tenant option here was reviewed and sets no file, program, device, address or server.
-var novaCompute = table{
+var novaCompute = add(computes, table{
 	"DEFAULT": {
 		"cpu_allocation_ratio":                   use("cpu.allocationRatio", sliced),
 		"ram_allocation_ratio":                   use("memory.allocationRatio", sliced),
@@ -141,4 +141,4 @@ var novaCompute = table{
 		"reserve_disk_resource_for_image_cache": tenantOption(amounts),
 	},
 	every: {every: reserved(reasonNodeAccess)},
-}
+})

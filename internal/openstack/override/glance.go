@@ -11,10 +11,10 @@ const (
 	scrubber         = "there is no scrubber, which would delete the images"
 )
 
-// glance contains the owners of options in glance-api.conf
+// Owners of options in glance-api.conf
 // (https://docs.openstack.org/glance/latest/configuration/glance_api.html). The tenant chooses the names of stores: group
 // <rbd> applies to the groups of all stores with this driver.
-var glance = table{
+var _ = add("glance", table{
 	"DEFAULT": {
 		"backlog":                   reserved(uwsgi),
 		"bind_host":                 reserved(uwsgi),
@@ -135,7 +135,7 @@ var glance = table{
 		"swift_upload_buffer_dir":                   reserved(buffer),
 	},
 	"<vmware>": {every: reserved(noDriver)},
-}
+}, withoutQueue, client, everyService)
 
 const (
 	perStore            = "the options of a driver belong to the group of its store"

@@ -8,9 +8,9 @@ const (
 	reasonStacksRetained = "existing stacks depend on trusts and the convergence engine"
 )
 
-// heat contains the owners of options in heat.conf
+// Owners of options in heat.conf
 // (https://docs.openstack.org/heat/latest/configuration/config-options.html).
-var heat = table{
+var _ = add("heat", table{
 	"DEFAULT": {
 		"backdoor_port":                 reserved(backdoor),
 		"backdoor_socket":               reserved(backdoor),
@@ -69,7 +69,7 @@ var heat = table{
 	},
 	"paste_deploy": {every: reserved(files)},
 	"trustee":      {every: reserved(clouds)},
-}
+}, queue, client, everyService)
 
 // loggedClient returns the owners of the options of a client whose requests can be logged.
 func loggedClient() map[string]owner {

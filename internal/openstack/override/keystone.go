@@ -1,16 +1,19 @@
 package override
 
 const (
-	driver = "only the database of Keystone is backed up and upgraded"
-	tokens = "only keys of Fernet tokens are stored and rotated" //nolint:gosec // It is a sentence.
-	noSAML = "it requires a signing key and programs that the pods do not have"
-	front  = "only headers set by the proxy can be trusted, because clients can send any other header"
+	driver    = "only the database of Keystone is backed up and upgraded"
+	tokens    = "only keys of Fernet tokens are stored and rotated" //nolint:gosec // It is a sentence.
+	noSAML    = "it requires a signing key and programs that the pods do not have"
+	mistyped  = "logs would contain hashes of mistyped passwords, which help to guess the right ones"
+	delegated = "a delegated credential could obtain rights that it does not have"
+	front     = "only headers set by the proxy can be trusted, because clients can send any other header"
 )
 
-// keystone contains the owners of options in keystone.conf
+// Owners of options in keystone.conf
 // (https://docs.openstack.org/keystone/latest/configuration/config-options.html).
-var keystone = table{
+var _ = add("keystone", table{
 	"DEFAULT": {
+		"insecure_debug":  reserved("responses would tell unauthenticated clients why a login failed"),
 		"public_endpoint": reserved("the public URL is derived from exposure and hostname"),
 	},
 	"application_credential": {"driver": reserved(driver)},
@@ -67,10 +70,15 @@ var keystone = table{
 		"expiration": reserved("the keys of receipts are kept for the lifetime of tokens"),
 		"provider":   reserved(tokens),
 	},
-	"resource":     {"driver": reserved(driver)},
-	"revoke":       {"driver": reserved(driver)},
-	"role":         {"driver": reserved(driver)},
-	"saml":         {every: reserved(noSAML)},
+	"resource": {"driver": reserved(driver)},
+	"revoke":   {"driver": reserved(driver)},
+	"role":     {"driver": reserved(driver)},
+	"saml":     {every: reserved(noSAML)},
+	"security_compliance": {
+		"allow_insecure_admin_trust_cross_project_credentials_access": reserved(delegated),
+		"allow_insecure_application_credential_trust_escalation":      reserved(delegated),
+		"report_invalid_password_hash":                                reserved(mistyped),
+	},
 	"shadow_users": {"driver": reserved(driver)},
 	"token": {
 		"allow_expired_window": use("fernet.allowExpiredWindowSeconds", "keys are kept as long as tokens are accepted"),
@@ -81,16 +89,18 @@ var keystone = table{
 	"tokenless_auth": {every: reserved("client certificates are not verified, so any client could impersonate any user")},
 	"trust":          {"driver": reserved(driver)},
 	"unified_limit":  {"driver": reserved(driver)},
+	"wsgi":           {"debug_middleware": reserved("logs would contain each request and response, with passwords and tokens")},
 	// Groups of federation protocols: [openid], [mapped], [saml2] and others.
 	every: {"remote_id_attribute": use("federation", front)},
-}
+}, withoutQueue, everyService)
 
 const plugin = "the administrator, K-ORC and the services log in with Keystone's own methods"
 
-// keystoneDomain contains the owners of options in the file of a domain with an LDAP directory: options that have fields,
+// Owners of options in the file of a domain with an LDAP directory: options that have fields,
 // and the sources of the directory's certificate and password.
-var keystoneDomain = table{
+var _ = add(directories, table{
 	"ldap": {
+		"debug_level":    reserved("logs would contain the password of each login"),
 		"group_tree_dn":  use("groupTreeDN", "the subtree of groups has a field"),
 		"password":       use("passwordSecretRef", "a claim must not contain a password"),
 		"suffix":         use("suffix", "the base of the directory has a field"),
@@ -101,4 +111,4 @@ var keystoneDomain = table{
 		"user":           use("user", "it belongs to the password"),
 		"user_tree_dn":   use("userTreeDN", "the subtree of users has a field"),
 	},
-}
+})

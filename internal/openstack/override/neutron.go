@@ -8,9 +8,9 @@ const (
 	bounds        = "the quotas of projects have fields"
 )
 
-// neutron contains the owners of options in neutron.conf, which includes the options of ml2_conf.ini here
+// Owners of options in neutron.conf, which includes the options of ml2_conf.ini here
 // (https://docs.openstack.org/neutron/latest/configuration/config.html).
-var neutron = table{
+var _ = add("neutron", table{
 	"DEFAULT": {
 		"api_extensions_path":                reserved(files),
 		"api_paste_config":                   reserved(files),
@@ -130,7 +130,7 @@ var neutron = table{
 	"sriov_driver":      {"vnic_type_prohibit_list": use("ml2.sriov", networks)},
 	"sriov_nic":         {every: reserved(agents)},
 	"ssl":               {every: reserved(uwsgi)},
-}
+}, queue, client, everyService)
 
 const (
 	multicast         = "the tenant decides how multicast is distributed"

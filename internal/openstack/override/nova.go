@@ -16,9 +16,9 @@ const (
 	ofImage     = "it selects classes in the image"
 )
 
-// nova contains the owners of options in nova.conf (https://docs.openstack.org/nova/latest/configuration/config.html) in
+// Owners of options in nova.conf (https://docs.openstack.org/nova/latest/configuration/config.html) in
 // the control plane. Options that only nova-compute reads are not required here: checkReaders rejects them.
-var nova = table{
+var _ = add("nova", table{
 	"DEFAULT": {
 		"api_paste_config":          reserved(files),
 		"backdoor_port":             reserved(backdoor),
@@ -78,6 +78,7 @@ var nova = table{
 	},
 	"api_database": {
 		"backend":               reserved(pods),
+		"connection_debug":      reserved(loggedRows),
 		"connection_parameters": reserved(databaseURL),
 		"mysql_wsrep_sync_wait": reserved("it depends on whether the database is a Galera cluster"),
 	},
@@ -161,7 +162,7 @@ var nova = table{
 		every:                     reserved(uwsgi),
 	},
 	"zvm": {every: reserved(hypervisors)},
-}
+}, queue, client, everyService)
 
 // peer returns the owners of a group with the connection to another service. The tenant may set the timeout and the given
 // options.

@@ -79,8 +79,9 @@ func (s scope) options(over common.Overrides, path func(group string) string) (o
 			}
 		}
 	}
-	if !over.AllowUnknown {
-		errs = append(errs, s.checkValues(known, out, path)...)
+	errs = append(errs, checkValues(logRules, known, out, path)...)
+	if !over.AllowUnknown && !s.listed {
+		errs = append(errs, checkValues(valueRules[s.service], known, out, path)...)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

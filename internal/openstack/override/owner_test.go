@@ -18,16 +18,16 @@ var suspicious = regexp.MustCompile(`(^|_)(auth_type|backends?|binary|ca|cacert\
 
 // harmless are options with such names that do nothing of the kind.
 var harmless = []string{
-	"cache config_prefix", "cache debug_cache_backend", "cors allowed_origin", "database connection_debug", "database connection_recycle_time",
+	"cache config_prefix", "cors allowed_origin", "database connection_recycle_time",
 	"database connection_trace", "DEFAULT max_logfile_count", "DEFAULT max_logfile_size_mb", "auth methods", "auth additional_primary_auth_methods",
 	"oauth2 oauth2_authn_methods", "cors allow_methods", "cache backend_expiration_time", "cache memcache_pool_connection_get_timeout",
 	"resource domain_name_url_safe", "resource project_name_url_safe", "ldap auth_pool_connection_lifetime", "ldap connection_timeout",
 	"ldap pool_connection_lifetime", "ldap pool_connection_timeout", "ldap randomize_urls", "ldap user_enabled_emulation_use_group_config",
-	"placement_database connection_debug", "placement_database connection_recycle_time", "placement_database connection_trace",
+	"placement_database connection_recycle_time", "placement_database connection_trace",
 	"workarounds optimize_for_wide_provider_trees", "oslo_reports file_event_handler_interval", "<file> filesystem_store_file_perm",
 	"DEFAULT allow_resize_to_same_host", "DEFAULT force_config_drive", "DEFAULT osapi_compute_unique_server_name_scope", "DEFAULT reserved_host_cpus",
 	"DEFAULT reserved_host_disk_mb", "DEFAULT reserved_host_memory_mb", "DEFAULT resume_guests_state_on_host_boot", "DEFAULT run_external_periodic_tasks",
-	"api config_drive_skip_versions", "api_database connection_debug", "api_database connection_recycle_time", "api_database connection_trace",
+	"api config_drive_skip_versions", "api_database connection_recycle_time", "api_database connection_trace",
 	"compute packing_host_numa_cells_allocation_strategy", "compute resource_provider_association_refresh", "filter_scheduler host_subset_size",
 	"filter_scheduler max_instances_per_host", "filter_scheduler max_io_ops_per_host", "filter_scheduler restrict_isolated_hosts_to_isolated_images",
 	"filter_scheduler shuffle_best_same_weighed_hosts", "quota injected_file_content_bytes", "quota injected_file_path_length", "quota injected_files",

@@ -1,8 +1,8 @@
 package override
 
-// placement contains the owners of options in placement.conf
+// Owners of options in placement.conf
 // (https://docs.openstack.org/placement/latest/configuration/config.html).
-var placement = table{
+var _ = add("placement", table{
 	"DEFAULT": {
 		"pybasedir":  reserved(files),
 		"state_path": reserved(files),
@@ -10,7 +10,8 @@ var placement = table{
 	},
 	"api": {"auth_strategy": reserved("tokens are always required")},
 	"placement_database": {
+		"connection_debug":      reserved(loggedRows),
 		"connection_parameters": reserved(databaseURL),
 		"sync_on_startup":       reserved("Jobs create and upgrade the schema, one at a time, not each pod"),
 	},
-}
+}, client, everyService)

@@ -1,17 +1,13 @@
 package override
 
-// services are the tables of each service, in the order in which they are searched.
-var services = map[string][]table{
-	"keystone":  {keystone, withoutQueue, everyService},
-	"barbican":  {barbican, queue, client, everyService},
-	"placement": {placement, client, everyService},
-	"glance":    {glance, withoutQueue, client, everyService},
-	"neutron":   {neutron, queue, client, everyService},
-	"cinder":    {cinder, queue, client, everyService},
-	"nova":      {nova, queue, client, everyService},
-	"heat":      {heat, queue, client, everyService},
-	directories: {keystoneDomain},
-	computes:    {novaCompute},
+// services are the tables of each service, in the order in which they are searched. The file of each service adds its own (see add).
+var services = map[string][]table{}
+
+// add adds the table of a service and the shared tables, which are searched after it, and returns the former. It is called only by the
+// package variables of the services' files.
+func add(service string, own table, shared ...table) table {
+	services[service] = append([]table{own}, shared...)
+	return own
 }
 
 // directories is the key of the table for the files of Keystone's domains, whose options are checked separately from
@@ -26,6 +22,10 @@ const (
 	pods   = "the rest of the cloud is derived from it"
 	probed = "the probes of the pods use it"
 	uwsgi  = "uWSGI serves requests"
+	// logged values are readable for everyone who may read logs. hack/registry/leaks.py lists the options of this kind.
+	loggedRows    = "logs would contain values of the database, such as password hashes and credentials"
+	loggedEntries = "logs would contain entries of the cache, such as tokens"
+	unverified    = "certificates would not be verified, and another server could receive tokens"
 )
 
 // everyService contains the owners of options of the libraries that all services use. Secret options are rejected without
@@ -57,6 +57,7 @@ var everyService = table{
 		"redis_server":                reserved(noRedis),
 		"redis_username":              reserved(noRedis),
 		"redis_sentinel_service_name": reserved(noRedis),
+		"debug_cache_backend":         reserved(loggedEntries),
 		"tls_enabled":                 reserved(cacheTLS),
 		"tls_cafile":                  reserved(cacheTLS),
 		"tls_certfile":                reserved(cacheTLS),
@@ -65,6 +66,7 @@ var everyService = table{
 	},
 	"database": {
 		"backend":               reserved(pods),
+		"connection_debug":      reserved(loggedRows),
 		"connection_parameters": reserved(databaseURL),
 		"mysql_wsrep_sync_wait": reserved("it depends on whether the database is a Galera cluster"),
 	},

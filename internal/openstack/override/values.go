@@ -2,7 +2,9 @@ package override
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +20,44 @@ type valueRule struct {
 	check func(value any, other func(group, option string) any) string
 	// unless is an option of the same group whose rule reports the same contradiction if the tenant sets it.
 	unless string
+}
+
+// logRules apply to all services, also to images with unknown options: a patched image logs the same.
+var logRules = []valueRule{{group: "DEFAULT", option: "default_log_levels", check: quietLoggers}}
+
+// quietLoggers requires levels for the loggers of libraries whose messages contain secrets. The value replaces the default list of
+// oslo.log, and a logger without an entry has the level of the root logger. SQLAlchemy logs statements with their values from level INFO
+// (sqlalchemy.log.InstanceLogger), botocore the headers of requests at level DEBUG.
+func quietLoggers(value any, _ func(string, string) any) string {
+	levels := map[string]string{}
+	for _, entry := range list(value) {
+		logger, level, _ := strings.Cut(strings.TrimSpace(entry), "=")
+		levels[logger] = strings.ToUpper(level)
+	}
+	quiet := []string{"WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"}
+	if !slices.Contains(quiet, levels["sqlalchemy"]) {
+		return "must contain sqlalchemy=WARN: logs would contain values of the database, such as password hashes; add it"
+	}
+	for _, logger := range slices.Sorted(maps.Keys(levels)) {
+		switch library, _, _ := strings.Cut(logger, "."); {
+		case library == "sqlalchemy" && !slices.Contains(quiet, levels[logger]):
+			return fmt.Sprintf("%s logs values of the database below level WARN; set %s=WARN, or remove it", logger, logger)
+		case slices.Contains([]string{"boto", "boto3", "botocore", "s3transfer"}, library) && levels[logger] == "DEBUG":
+			return fmt.Sprintf("%s logs credentials of the object store at level DEBUG; set %s=INFO, or remove it", logger, logger)
+		}
+	}
+	return ""
+}
+
+// list returns the elements of an option of type list. Claims may contain it as a string.
+func list(value any) []string {
+	switch v := value.(type) {
+	case []string:
+		return v
+	case string:
+		return strings.Split(v, ",")
+	}
+	return nil
 }
 
 // valueRules lists the rules of each service.
@@ -154,11 +194,8 @@ func number(value any) (n int64, ok bool) {
 	return 0, false
 }
 
-// checkValues returns an error for each value of the tenant with which the service cannot work.
-func (s scope) checkValues(known *registry.Registry, conf oslo.Config, path func(group string) string) []error {
-	if s.listed {
-		return nil
-	}
+// checkValues returns an error for each value of the tenant that violates a rule.
+func checkValues(rules []valueRule, known *registry.Registry, conf oslo.Config, path func(group string) string) []error {
 	effective := func(group, option string) any {
 		if value, ok := conf[group][option]; ok {
 			return value
@@ -169,7 +206,7 @@ func (s scope) checkValues(known *registry.Registry, conf oslo.Config, path func
 		return nil
 	}
 	var errs []error
-	for _, rule := range valueRules[s.service] {
+	for _, rule := range rules {
 		value, ok := conf[rule.group][rule.option]
 		if _, reported := conf[rule.group][rule.unless]; !ok || reported {
 			continue

@@ -41,6 +41,14 @@ func TestValues(t *testing.T) {
 		"no template":        {"None is that small.", "heat", "{DEFAULT: {max_template_size: 0}}", "config.DEFAULT.max_template_size: must be at least 1"},
 		"a large template":   {"No request can contain it.", "heat", "{DEFAULT: {max_template_size: 1048576}}", "config.DEFAULT.max_template_size: 1048576 bytes must be less"},
 		"both sizes":         {"A request can contain it.", "heat", "{DEFAULT: {max_template_size: 1048576, max_json_body_size: 2097152}}", ""},
+		"quiet loggers":      {"SQLAlchemy does not log values.", "nova", "{DEFAULT: {default_log_levels: [sqlalchemy=WARN, nova.scheduler=DEBUG]}}", ""},
+		"quiet as text":      {"A claim may contain a list as text.", "nova", "{DEFAULT: {default_log_levels: 'amqp=WARN, sqlalchemy=error'}}", ""},
+		"no level":           {"The root logger has level INFO.", "nova", "{DEFAULT: {default_log_levels: [amqp=WARN]}}", "config.DEFAULT.default_log_levels: must contain sqlalchemy=WARN"},
+		"no loggers":         {"It replaces the default list.", "glance", "{DEFAULT: {default_log_levels: []}}", "config.DEFAULT.default_log_levels: must contain sqlalchemy=WARN"},
+		"a loud logger":      {"INFO contains values.", "heat", "{DEFAULT: {default_log_levels: [sqlalchemy=INFO]}}", "config.DEFAULT.default_log_levels: must contain sqlalchemy=WARN"},
+		"a loud engine":      {"It is more specific.", "heat", "{DEFAULT: {default_log_levels: [sqlalchemy=WARN, sqlalchemy.engine=DEBUG]}}", "sqlalchemy.engine logs values"},
+		"a loud store":       {"botocore logs headers.", "glance", "{DEFAULT: {default_log_levels: [sqlalchemy=WARN, botocore.auth=DEBUG]}}", "botocore.auth logs credentials"},
+		"a loud image":       {"A patched image logs the same.", "nova", "{DEFAULT: {default_log_levels: [sqlalchemy=DEBUG]}}\nallowUnknown: true", "must contain sqlalchemy=WARN"},
 		"a patched image":    {"It may have other rules.", "keystone", "{DEFAULT: {max_token_size: 64}}\nallowUnknown: true", ""},
 	} {
 		_, err := Options(tc.service, "2025.2", overrides(t, "config: "+tc.in), "spec")

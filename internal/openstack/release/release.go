@@ -13,22 +13,6 @@ type Release string
 // releases are the supported releases, the oldest first.
 var releases = [...]Release{"2025.1", "2025.2", "2026.1", "2026.2"}
 
-// versions are the versions of the services, with a column for each release: the newest point releases of the series, from
-// https://releases.openstack.org/<release>/index.html. Tempest has no branches: one version tests all releases.
-var versions = map[string][len(releases)]string{
-	//           2025.1    2025.2    2026.1    2026.2
-	"keystone":  {"27.1.0", "28.1.0", "29.1.0", "30.0.0"},
-	"glance":    {"30.2.0", "31.1.0", "32.0.0", "33.0.0"},
-	"placement": {"13.0.1", "14.0.0", "15.0.0", "16.0.0"},
-	"nova":      {"31.3.1", "32.2.1", "33.0.2", "34.0.0"},
-	"neutron":   {"26.0.6", "27.0.4", "28.0.2", "29.0.0"},
-	"cinder":    {"26.3.0", "27.0.0", "28.0.0", "29.0.0"},
-	"heat":      {"24.1.2", "25.0.2", "26.0.2", "27.0.1"},
-	"barbican":  {"20.0.0", "21.0.0", "22.0.0", "23.0.0"},
-	"horizon":   {"25.3.2", "25.5.2", "25.7.3", "27.0.0"},
-	"tempest":   {"47.0.0", "47.0.0", "47.0.0", "47.0.0"},
-}
-
 // parts are images of service parts that run on nodes and contain more software than the image of the service. They have
 // the version of the service.
 var parts = map[string]string{NovaCompute: "nova", NeutronAgents: "neutron", OVNAgent: "neutron"}
@@ -70,7 +54,7 @@ func (r Release) Version(service string) (string, error) {
 	if _, err := Parse(string(r)); err != nil {
 		return "", err
 	}
-	return row[slices.Index(releases[:], r)], nil
+	return row[r], nil
 }
 
 // CheckUpgrade returns an error unless a cloud can be upgraded from one release to another in one step: to the same, to the

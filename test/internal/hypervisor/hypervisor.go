@@ -1,5 +1,5 @@
-// Package hypervisor is a nova-compute whose servers are not there, and the screens that it finds around it. It is
-// configured as a real one is: it knows the queue of its cell, and no database.
+// Package hypervisor simulates hypervisors: nova-compute with a driver of fake servers, and their screens. nova-compute is
+// configured as a real one: with the queue of its cell, and without a database.
 package hypervisor
 
 import (
@@ -24,25 +24,29 @@ const user = 42424
 
 // Hypervisor is a simulated hypervisor.
 type Hypervisor struct {
-	// Host is its host name in Nova, and Cell the name of its cell.
-	Host, Cell string
+	// Host is its host name in Nova.
+	Host string
 	// ControlPlane is the namespace of its control plane.
 	ControlPlane string
-	// Console is the address of its cell's console proxy: https://host:port. Screen is where its screens are: host:port.
-	Console, Screen string
-	// CredentialID and CredentialSecret are its application credential, QueueUser and QueuePassword the login of its
-	// cell in the queue.
-	CredentialID, CredentialSecret, QueueUser, QueuePassword string
+	// Consoles are the options of the consoles of its cell. Screen is the address of its screens, and Serial that of its
+	// serial ports: host:port. Empty: it has none.
+	Consoles, Screen, Serial string
+	// CredentialID and CredentialSecret are its application credential.
+	CredentialID, CredentialSecret string
+	// Queue is the URL of its cell's queue, and Env are additional variables. Without a URL, Env has it.
+	Queue string
+	Env   []corev1.EnvVar
 	// Authorities are the CA certificates of Keystone and all other servers that it uses, as PEM.
 	Authorities string
+	// Annotations are the annotations of its pod.
+	Annotations map[string]string
 }
 
+// CAFile is the file with the authorities.
+const CAFile = "/etc/nova/authorities.crt"
+
 // common are the options that are the same for all hypervisors, and have to match the options of its cell.
-const common = `[vnc]
-enabled = true
-server_listen = 127.0.0.1
-novncproxy_base_url = %[1]s/vnc_lite.html
-[oslo_messaging_rabbit]
+const common = `[oslo_messaging_rabbit]
 rabbit_quorum_queue = true
 rabbit_transient_quorum_queue = true
 rabbit_stream_fanout = true
@@ -55,22 +59,34 @@ lock_path = /var/lib/nova
 compute = auto
 `
 
+// VNC returns the options for VNC screens at the address of a cell's console proxy: https://host:port.
+func VNC(proxy string) string {
+	return "[vnc]\nenabled = true\nserver_listen = 127.0.0.1\nnovncproxy_base_url = " + proxy + "/vnc_lite.html\n"
+}
+
+// QueueURL returns the URL of a cell's queue in a control plane, with a login.
+func QueueURL(controlPlane, cell, user, password string) string {
+	query := url.Values{"ssl": {"true"}, "ssl_ca_file": {CAFile}}
+	out := url.URL{
+		Scheme: "rabbit", User: url.UserPassword(user, password), Host: "rabbitmq." + controlPlane + ".svc:5671",
+		Path: "/nova_" + cell, RawQuery: query.Encode(),
+	}
+	return out.String()
+}
+
 // files returns its configuration files, below /etc/nova.
 func (h Hypervisor) files() map[string]string {
-	const ca = "/etc/nova/authorities.crt"
-	query := url.Values{"ssl": {"true"}, "ssl_ca_file": {ca}}
-	queue := url.URL{
-		Scheme: "rabbit", User: url.UserPassword(h.QueueUser, h.QueuePassword), Host: "rabbitmq." + h.ControlPlane + ".svc:5671",
-		Path: "/nova_" + h.Cell, RawQuery: query.Encode(),
-	}
 	var conf strings.Builder
 	fmt.Fprintf(&conf, "[DEFAULT]\nhost = %s\ncompute_driver = fake.PredictableNodeUUIDDriver\nstate_path = /var/lib/nova\n"+
-		"instances_path = /var/lib/nova\nuse_stderr = true\ntransport_url = %s\n", h.Host, strings.ReplaceAll(queue.String(), "$", "$$"))
-	fmt.Fprintf(&conf, common, h.Console)
+		"instances_path = /var/lib/nova\nuse_stderr = true\n", h.Host)
+	if h.Queue != "" {
+		fmt.Fprintf(&conf, "transport_url = %s\n", strings.ReplaceAll(h.Queue, "$", "$$"))
+	}
+	conf.WriteString(common + h.Consoles)
 	for _, group := range []string{"service_user", "placement", "glance", "neutron", "cinder"} {
 		fmt.Fprintf(&conf, "[%s]\nauth_type = v3applicationcredential\nauth_url = https://keystone.%s.svc:5000/v3\ncafile = %s\n"+
 			"valid_interfaces = internal\napplication_credential_id = %s\napplication_credential_secret = %s\n",
-			group, h.ControlPlane, ca, h.CredentialID, strings.ReplaceAll(h.CredentialSecret, "$", "$$"))
+			group, h.ControlPlane, CAFile, h.CredentialID, strings.ReplaceAll(h.CredentialSecret, "$", "$$"))
 		if group == "service_user" {
 			conf.WriteString("send_service_user_token = true\n")
 		}
@@ -93,20 +109,24 @@ func (h Hypervisor) Objects(namespace, image string) []client.Object {
 			TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: meta,
 			Spec: appsv1.StatefulSetSpec{
 				ServiceName: h.Host, Selector: &metav1.LabelSelector{MatchLabels: labels},
-				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: h.pod(image)},
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: h.Annotations}, Spec: h.pod(image)},
 			},
 		},
 	}
 }
 
 func (h Hypervisor) pod(image string) corev1.PodSpec {
+	env := []corev1.EnvVar{{Name: "SCREEN", Value: h.Screen}}
+	if h.Serial != "" {
+		env = append(env, corev1.EnvVar{Name: "SERIAL", Value: h.Serial})
+	}
 	return corev1.PodSpec{
 		SecurityContext: &corev1.PodSecurityContext{
 			RunAsUser: new(int64(user)), RunAsGroup: new(int64(user)), FSGroup: new(int64(user)), RunAsNonRoot: new(true),
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 		Containers: []corev1.Container{{
-			Name: "nova-compute", Image: image, Env: []corev1.EnvVar{{Name: "SCREEN", Value: h.Screen}},
+			Name: "nova-compute", Image: image, Env: append(env, h.Env...),
 			Command: []string{"/opt/openstack/bin/python", "/etc/nova/hypervisor.py", "--config-file", "/etc/nova/nova.conf"},
 			SecurityContext: &corev1.SecurityContext{
 				AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},

@@ -1,6 +1,7 @@
-"""nova-compute with virtual machines that are not there, whose screens are all at $SCREEN (host:port).
+"""nova-compute with virtual machines that are not there, whose screens are all at $SCREEN, and their serial ports at $SERIAL,
+if it is set (host:port).
 
-The screens of the fake driver itself are at an address that the console proxy cannot reach, and its hypervisors are others after each start.
+The consoles of the fake driver itself are at an address that the proxies cannot reach, and its hypervisors are others after each start.
 """
 import os
 import sys
@@ -11,8 +12,16 @@ from nova.conf import CONF
 from nova.console import type as console
 from nova.virt import fake, node
 
-host, port = os.environ["SCREEN"].split(":")
-fake.FakeDriver.get_vnc_console = lambda self, context, instance: console.ConsoleVNC(host=host, port=int(port))
+
+def at(kind, variable, **more):
+    host, port = os.environ[variable].split(":")
+    return lambda self, context, instance: kind(host=host, port=int(port), **more)
+
+
+fake.FakeDriver.get_vnc_console = at(console.ConsoleVNC, "SCREEN")
+fake.FakeDriver.get_spice_console = at(console.ConsoleSpice, "SCREEN", tlsPort=None)
+if "SERIAL" in os.environ:
+    fake.FakeDriver.get_serial_console = at(console.ConsoleSerial, "SERIAL")
 fake.FakeDriver.get_nodenames_by_uuid = lambda self, refresh=False: {
     str(uuid.uuid5(uuid.NAMESPACE_DNS, name)): name for name in self.get_available_nodes()
 }

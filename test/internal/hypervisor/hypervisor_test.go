@@ -29,7 +29,7 @@ func TestScreen(t *testing.T) {
 // TestFiles checks that a dollar in a password is not parsed as a variable by oslo.config, and that no character of a
 // password terminates the address.
 func TestFiles(t *testing.T) {
-	h := Hypervisor{Host: "compute-cell1", Cell: "cell1", ControlPlane: "cloud", QueueUser: "user", QueuePassword: "a$b@c/d", CredentialSecret: "e$f"}
+	h := Hypervisor{Host: "compute-cell1", ControlPlane: "cloud", Queue: QueueURL("cloud", "cell1", "user", "a$b@c/d"), CredentialSecret: "e$f"}
 	conf := h.files()["nova.conf"]
 	for _, want := range []string{
 		"transport_url = rabbit://user:a$$b%40c%2Fd@rabbitmq.cloud.svc:5671/nova_cell1?",

@@ -19,17 +19,22 @@ const (
 
 // Screens shows a name to each client, on a black screen, until the listener is closed.
 func Screens(l net.Listener, name string) {
+	Serve(l, func(conn net.Conn) error { return Show(conn, name) })
+}
+
+// Serve calls a function for each client until the listener is closed.
+func Serve(l net.Listener, serve func(net.Conn) error) {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
 			return
 		}
-		go func() { _ = show(conn, name) }() // the client has already read the error
+		go func() { _ = serve(conn) }() // the client has already read the error
 	}
 }
 
-// show performs the server's side of a handshake.
-func show(conn net.Conn, name string) error {
+// Show performs the server's side of a handshake, with a black screen of a name.
+func Show(conn net.Conn, name string) error {
 	defer conn.Close() //nolint:errcheck // the other end knows
 	init := append(make([]byte, rfbInit+rfbNameBytes), name...)
 	init[rfbInit+rfbNameBytes-1] = byte(len(name)) //nolint:gosec // a short name

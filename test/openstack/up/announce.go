@@ -13,7 +13,7 @@ import (
 
 	gophercloud "github.com/gophercloud/gophercloud/v2/openstack"
 
-	"github.com/c5c3/crossplane-cobaltcore/test/openstack"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
@@ -31,7 +31,7 @@ var (
 const outside = "203.0.113"
 
 // announce writes the files for users, and returns a description of them.
-func (o *options) announce(ctx context.Context, c *openstack.Cloud, claims claims, guest install.Guest) (ready string, err error) {
+func (o *options) announce(ctx context.Context, c *clouds.Cloud, claims claims, guest install.Guest) (ready string, err error) {
 	data, err := c.Operators.Secret(ctx, c.Namespace, "keystone-clouds")
 	if err != nil {
 		return "", err
@@ -77,7 +77,7 @@ exec nsenter --target %s --mount --net --pid --wdns="$PWD" -- "$@"
 
 // bootable waits until the cloud has its hypervisors, connects this machine to the external network, writes the script
 // that boots a server, and returns its description.
-func (o *options) bootable(ctx context.Context, c *openstack.Cloud, stack []byte, guest install.Guest) (string, error) {
+func (o *options) bootable(ctx context.Context, c *clouds.Cloud, stack []byte, guest install.Guest) (string, error) {
 	physical, link := c.Pool().Outside()
 	if link == "" {
 		return "  no network leads outside: the claim of hypervisors has no bridgeMappings with an interface\n", nil
@@ -108,7 +108,7 @@ func (o *options) bootable(ctx context.Context, c *openstack.Cloud, stack []byte
 }
 
 // browsable writes the script that gives browsers access.
-func (o *options) browsable(ctx context.Context, c *openstack.Cloud) error {
+func (o *options) browsable(ctx context.Context, c *clouds.Cloud) error {
 	admin, err := c.Operators.Secret(ctx, c.Namespace, "keystone-admin")
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
-	"github.com/c5c3/crossplane-cobaltcore/test/openstack"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
@@ -189,9 +189,9 @@ func (o *options) serve() error {
 		return err
 	}
 	start := time.Now()
-	c, err := openstack.Start(ctx, openstack.Options{
+	c, err := clouds.Start(ctx, clouds.Options{
 		Claim: claims.plane, Pool: claims.pool, Storage: claims.storage, Platform: platform, Programs: programs,
-		Dir: filepath.Join(os.TempDir(), "cloud"), Disk: filepath.Join(o.dir, diskDir), Progress: openstack.Stamped(os.Stderr),
+		Dir: filepath.Join(os.TempDir(), "cloud"), Disk: filepath.Join(o.dir, diskDir), Progress: clouds.Stamped(os.Stderr),
 	})
 	if c != nil {
 		defer c.Stop()

@@ -127,10 +127,13 @@ func (n *Nova) leave(w http.ResponseWriter, host string) bool {
 // serveHypervisors serves requests for hypervisors, servers and migrations, and reports whether the request was one.
 func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []string) bool {
 	all, host := []any{}, r.URL.Query().Get("host")
+	if slices.Contains(n.silentHosts, host) {
+		host = ""
+	}
 	switch strings.Join(path, "/") {
 	case "os-hypervisors/detail":
 		for _, h := range n.hypervisors {
-			if !h.isRemoved {
+			if !h.isRemoved && !slices.Contains(n.silentHosts, h.Host) {
 				all = append(all, h.detail(r.URL.Query().Get("with_servers") == "true"))
 			}
 		}

@@ -24,6 +24,8 @@ type Nova struct {
 	services []compute.Service
 	deleted  []compute.Service
 	down     bool
+	// silentHosts are the hosts of a cell whose database does not respond.
+	silentHosts []string
 	// placementDown makes all requests to Placement fail.
 	placementDown bool
 	// requestError is returned for all requests, and createError for the creation of flavors and aggregates.
@@ -74,6 +76,13 @@ func (n *Nova) SetDown(down bool) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.down = down
+}
+
+// SetCellDown makes the database of a cell with the given hosts unavailable. Nova serves requests with the rest of the records.
+func (n *Nova) SetCellDown(hosts ...string) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.silentHosts = hosts
 }
 
 // SetPlacementDown makes every request to Placement fail.
@@ -128,10 +137,12 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet && n.serveHypervisors(w, r, path):
 	case r.Method == http.MethodPost && path[0] == "servers" && len(path) == 3:
 		n.move(w, r, path[1])
-	case path[0] != "os-services" || r.Header.Get("X-Openstack-Nova-Api-Version") != "2.53":
+	case path[0] != "os-services":
 		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	case r.Method == http.MethodGet && len(path) == 1:
-		n.list(w, r.URL.Query().Get("binary"))
+		n.list(w, r.URL.Query().Get("binary"), r.Header.Get("X-Openstack-Nova-Api-Version") == "2.69")
+	case r.Header.Get("X-Openstack-Nova-Api-Version") != "2.53":
+		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	case r.Method == http.MethodDelete && len(path) == 2:
 		n.remove(w, path[1])
 	case r.Method == http.MethodPut && len(path) == 2:
@@ -141,10 +152,17 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (n *Nova) list(w http.ResponseWriter, binary string) {
+// list lists the records. partial includes the hypervisors of a cell that does not respond, without further fields.
+func (n *Nova) list(w http.ResponseWriter, binary string, partial bool) {
 	all := []any{}
 	for _, s := range n.services {
-		if binary == "" || s.Binary == binary {
+		switch {
+		case binary != "" && s.Binary != binary:
+		case slices.Contains(n.silentHosts, s.Host):
+			if partial && s.Binary == compute.Compute {
+				all = append(all, map[string]any{"binary": s.Binary, "host": s.Host, "status": "UNKNOWN"})
+			}
+		default:
 			all = append(all, map[string]any{
 				"id": s.ID, "binary": s.Binary, "host": s.Host, "zone": "internal",
 				"status": map[bool]string{true: "disabled", false: "enabled"}[s.Disabled], "disabled_reason": s.Reason,

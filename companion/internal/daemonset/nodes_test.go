@@ -1,0 +1,81 @@
+package daemonset_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/daemonset"
+)
+
+// TestNodes: the nodes of a DaemonSet are found by its pods, and they are complete only if each selected node has a pod.
+func TestNodes(t *testing.T) {
+	set := func(desired, misscheduled int32) *appsv1.DaemonSet {
+		return &appsv1.DaemonSet{
+			ObjectMeta: metav1.ObjectMeta{Name: "nova-compute", Namespace: "pool", UID: "of-the-set", Generation: 2},
+			Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "nova-compute"}}},
+			Status: appsv1.DaemonSetStatus{
+				ObservedGeneration: 2, DesiredNumberScheduled: desired, NumberMisscheduled: misscheduled,
+			},
+		}
+	}
+	old := set(2, 0)
+	old.Status.ObservedGeneration = 1
+	pod := func(node string) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "nova-compute-" + node, Namespace: "pool", Labels: map[string]string{"app": "nova-compute"},
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(set(0, 0), appsv1.SchemeGroupVersion.WithKind("DaemonSet"))},
+			},
+			Spec: corev1.PodSpec{NodeName: node},
+		}
+	}
+	pending := func(node string) *corev1.Pod {
+		p := pod(node)
+		p.Spec.NodeName = ""
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchFields: []corev1.NodeSelectorRequirement{{
+					Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node},
+				}},
+			}}},
+		}}
+		return p
+	}
+	for name, tc := range map[string]struct {
+		reason       string
+		set          *appsv1.DaemonSet
+		pods         []*corev1.Pod
+		want         []string
+		wantComplete bool
+	}{
+		"complete":         {"Each node has a pod.", set(2, 0), []*corev1.Pod{pod("a"), pod("b")}, []string{"a", "b"}, true},
+		"missing":          {"A pod is being replaced.", set(2, 0), []*corev1.Pod{pod("b")}, []string{"b"}, false},
+		"misscheduled":     {"The pod of a node that is not selected does not count for another.", set(2, 1), []*corev1.Pod{pod("b"), pod("c")}, []string{"b", "c"}, false},
+		"misscheduled too": {"All selected nodes have pods.", set(2, 1), []*corev1.Pod{pod("a"), pod("b"), pod("c")}, []string{"a", "b", "c"}, true},
+		"pending":          {"The node of a pod that waits for room.", set(2, 0), []*corev1.Pod{pending("a"), pod("b")}, []string{"a", "b"}, true},
+		"replaced":         {"A node with two pods for a moment counts once.", set(2, 0), []*corev1.Pod{pod("b"), pending("b")}, []string{"b"}, false},
+		"old status":       {"The numbers are of the previous template.", old, []*corev1.Pod{pod("a"), pod("b")}, []string{"a", "b"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := []client.Object{tc.set}
+			for i, p := range tc.pods {
+				p.Name += string(rune('a' + i))
+				objects = append(objects, p)
+			}
+			api := crash.NewServer(crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme), nil, objects...)
+			got, complete, err := daemonset.Nodes(t.Context(), api, client.ObjectKeyFromObject(tc.set))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || complete != tc.wantComplete {
+				t.Errorf("%s Complete %t (-want +got):\n%s", tc.reason, complete, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,2 @@
+// Package cinder tests a real Cinder with a real Ceph.
+package cinder

@@ -1,0 +1,2 @@
+// Package heat tests a real Heat: stacks, signals of servers, and its upgrade.
+package heat

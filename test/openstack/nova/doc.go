@@ -1,0 +1,2 @@
+// Package nova tests a real Nova with cells and fake hypervisors.
+package nova

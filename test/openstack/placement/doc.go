@@ -1,0 +1,2 @@
+// Package placement tests a real Placement.
+package placement
