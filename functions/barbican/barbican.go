@@ -3,7 +3,6 @@
 package barbican
 
 import (
-	"cmp"
 	"errors"
 	"strconv"
 	"time"
@@ -69,40 +68,45 @@ const (
 	worker         = "worker"
 )
 
-// pods are the dependencies of each process.
+// pods are the dependencies of the API and of each process.
 var pods = []string{keysComponent, vaultComponent, "schema", "certificate", "identity", "queue"}
 
-// graph lists the components of a Barbican in addition to the common ones. It is added to the catalog when it can generate keys.
+// graph lists the components of a Barbican and their dependencies. It is added to the catalog when it can generate keys.
 // Workers are updated first: they support requests of APIs of the previous release.
-var graph = service.Graph(
-	&definition,
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{Name: keysComponent, Needs: []string{"companion-access"},
-			Build: keys}, Before: "config", NeededBy: "api",
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.DatabaseAccount[*model]("credentials"),
+	service.QueueAccount[*model]("companion-access"),
+	service.User[*model]("companion-access", "credentials"),
+	{Name: keysComponent, Needs: []string{"companion-access"}, Build: keys},
+	{
+		Name: vaultComponent, Needs: []string{"companion-access"}, Build: vault,
+		Enabled: func(m *model) bool { return m.spec.Vault != nil },
 	},
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{
-			Name: vaultComponent, Needs: []string{"companion-access"}, Build: vault,
-			Enabled: func(m *model) bool { return m.spec.Vault != nil },
-		},
-		Before: "config", NeededBy: "api",
-	},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](worker, pods), Before: "api", NeededBy: "catalog", RolloutBefore: "api"},
-	service.Archival(archive),
-)
+	service.Config[*model]("companion-access", "credentials"),
+	service.DatabaseSchema[*model]("database", "config"),
+	service.Daemon[*model](worker, pods),
+	service.API[*model](pods, worker),
+	service.Exposure[*model]("certificate"),
+	service.Catalog[*model](worker, "api"),
+	service.Archival(archive, "api"),
+	service.Alerts[*model](),
+})
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec     *barbicanv1.BarbicanSpec
 	observed observe.State
 }
 
 func derive(in function.Input[barbicanv1.Barbican]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, observed: in.Observed}
-	setDefaults(m.spec)
+	complete(&in.XR)
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
@@ -112,29 +116,36 @@ func derive(in function.Input[barbicanv1.Barbican]) (*model, error) {
 	if err = errors.Join(err, service.CheckAmounts("spec.api", m.spec.API), service.CheckProcess("spec.worker", m.spec.Worker)); err != nil {
 		return nil, err
 	}
-	m.Options = m.options()
-	m.ExtraFiles = m.programs()
-	m.Mounts = m.keyVolumes()
-	if err := m.keepInVault(); err != nil {
+	x, err := m.extension()
+	if err != nil {
 		return nil, err
 	}
-	m.Jobs = []string{service.ArchiveJob}
-	m.Processes = []service.Process{m.worker()}
-	return m, m.Render()
+	m.Service, err = m.With(x)
+	return m, err
 }
 
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(s *barbicanv1.BarbicanSpec) {
-	const month = 30
-	if s.Keys == nil {
-		s.Keys = &barbicanv1.Keys{}
+// extension returns the additions of a Barbican.
+func (m *model) extension() (service.Extension, error) {
+	x := service.Extension{
+		Config: service.Configuration{Options: m.options(), Files: m.programs()},
+		API:    service.APIPods{Volumes: m.keyVolumes()},
+		Jobs:   service.Jobs{Names: []string{service.ArchiveJob}},
 	}
-	s.Keys.RotationSchedule = cmp.Or(s.Keys.RotationSchedule, "0 2 1 * *")
-	if v := s.Vault; v != nil {
-		v.Mount = cmp.Or(v.Mount, "secret")
+	if m.spec.Vault != nil {
+		if err := m.keepInVault(&x); err != nil {
+			return service.Extension{}, err
+		}
 	}
-	s.Archive.Schedule = cmp.Or(s.Archive.Schedule, "30 3 * * *")
-	s.Archive.AfterDays = cmp.Or(s.Archive.AfterDays, month)
+	x.Processes = []service.Process{m.worker(x.API)}
+	return x, nil
+}
+
+// complete adds the keys of a spec without any: the default of their rotation is set only if they exist.
+func complete(xr *barbicanv1.Barbican) {
+	if xr.Spec.Keys == nil {
+		xr.Spec.Keys = &barbicanv1.Keys{}
+		function.SetDefaults(xr)
+	}
 }
 
 // keysPerWorkerRun is the number of keys that a worker generates concurrently, each with a database connection.
@@ -161,13 +172,14 @@ func (m *model) options() oslo.Config {
 const databaseStore = "store_crypto"
 
 // worker generates keys. The retry scheduler is not run: no order type is retried (barbican.tasks.resources). The Keystone listener is not
-// run either: Keystone has no message queue here, and sends no notifications of deleted projects.
-func (m *model) worker() service.Process {
+// run either: Keystone has no message queue here, and sends no notifications of deleted projects. It reads the same keys and logins as the
+// API.
+func (m *model) worker(api service.APIPods) service.Process {
 	queue := m.Spec.Queue
 	p := service.Process{
 		Process: m.spec.Worker, Name: worker, Title: "Barbican's worker", Command: m.start("barbican-worker"),
 		Outage:                 "keys and encrypted volumes cannot be created; secrets can be stored and read",
-		TerminationGracePeriod: terminationGracePeriod, Mounts: m.Mounts, Env: m.Env,
+		TerminationGracePeriod: terminationGracePeriod, Mounts: api.Volumes, Env: api.Env,
 		Ready: workload.Connected(queue.Port), Alive: workload.Attached(queue.Host, queue.Port),
 	}
 	if m.spec.Vault != nil {

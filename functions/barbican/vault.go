@@ -28,30 +28,27 @@ var vaultRead = service.StartupInput{
 }
 
 // keepInVault stores new secrets in a Vault. Existing ones stay in the database and are read there: each secret records its plugin.
-func (m *model) keepInVault() error {
+func (m *model) keepInVault(x *service.Extension) error {
 	v := m.spec.Vault
-	if v == nil {
-		return nil
-	}
 	flow, err := workload.ExternalEgress(v.URL)
 	if err != nil {
 		return fmt.Errorf("cannot find the port of the Vault: %w", err)
 	}
-	m.Egress = append(m.Egress, flow)
-	m.Options["secretstore"]["enabled_secretstore_plugins"] = oslo.Multi{vaultStore, databaseStore}
+	x.Network.Egress = append(x.Network.Egress, flow)
+	x.Config.Options["secretstore"]["enabled_secretstore_plugins"] = oslo.Multi{vaultStore, databaseStore}
 	options := oslo.Options{"vault_url": v.URL, "kv_mountpoint": v.Mount, "ssl_ca_crt_file": publicCAs}
 	if v.Namespace != "" {
 		options["namespace"] = v.Namespace
 	}
 	if v.CASecretRef != nil {
 		options["ssl_ca_crt_file"] = m.Path(vaultComponent, authorityKey)
-		m.Mounts = append(m.Mounts, m.SecretVolume(vaultComponent, m.Sub(vaultComponent), authorityKey))
+		x.API.Volumes = append(x.API.Volumes, m.SecretVolume(vaultComponent, m.Sub(vaultComponent), authorityKey))
 	}
-	m.Options[vaultGroup] = options
+	x.Config.Options[vaultGroup] = options
 	for _, k := range vaultLogin {
-		m.Env = append(m.Env, workload.SecretEnv(oslo.MustEnvName(vaultGroup, k.option), m.Sub(vaultComponent), k.key))
+		x.API.Env = append(x.API.Env, workload.SecretEnv(oslo.MustEnvName(vaultGroup, k.option), m.Sub(vaultComponent), k.key))
 	}
-	m.AnnotateStartupInputs(m.observed, vaultRead)
+	x.Pods.Annotate(m.StartupAnnotations(m.observed, vaultRead))
 	return nil
 }
 

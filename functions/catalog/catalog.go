@@ -40,9 +40,6 @@ type model struct {
 func derive(in function.Input[catalogv1.IdentityCatalog]) (*model, error) {
 	x := &in.XR
 	m := &model{name: x.Name, namespace: x.Namespace, generation: x.Generation, spec: x.Spec, previous: x.Status}
-	if m.spec.AdminUser == "" {
-		m.spec.AdminUser = keystonev1.DefaultAdminUser
-	}
 	m.desired = desiredEntries(&m.spec)
 	m.domainIDs = m.findDomains(in.Observed)
 	return m, nil

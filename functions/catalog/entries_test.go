@@ -176,7 +176,9 @@ func modelOf(t *testing.T, spec catalogv1.IdentityCatalogSpec, previous catalogv
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := derive(function.Input[catalogv1.IdentityCatalog]{XR: catalogv1.IdentityCatalog{Spec: spec, Status: previous}, Observed: observed})
+	in := function.Input[catalogv1.IdentityCatalog]{XR: catalogv1.IdentityCatalog{Spec: spec, Status: previous}, Observed: observed}
+	function.SetDefaults(&in.XR)
+	m, err := derive(in)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,8 +49,9 @@ type backend struct {
 	options oslo.Options
 	// secret is the Secret of a Ceph client, nil for other backends.
 	secret *c5c3v1.SecretAggregateSpec
-	// mounts are shares that nodes mount for pods.
+	// mounts are shares that nodes mount for pods, and files has the list of them.
 	mounts []service.Volume
+	files  []service.ExtraFile
 	flow   workload.Flow
 	// shared reports whether several managers share its volumes.
 	shared bool
@@ -158,7 +159,7 @@ func (m *model) nfs(b *backend) {
 		shares.WriteString("\n")
 		b.mounts = append(b.mounts, share(fmt.Sprintf("%s-%d", b.name, i), s))
 	}
-	m.ExtraFiles = append(m.ExtraFiles, service.ExtraFile{Name: file, Text: shares.String()})
+	b.files = []service.ExtraFile{{Name: file, Text: shares.String()}}
 	// Pods do not run as root, and files belong to the pod's user.
 	maps.Copy(b.options, (oslo.Options{
 		"volume_driver":     "cinder.volume.drivers.nfs.NfsDriver",

@@ -76,7 +76,7 @@ func TestSwift(t *testing.T) {
 // checkMounted verifies that only the pods of backups mount the target's files, and are replaced when these change.
 func checkMounted(t *testing.T, m *model, want bool) {
 	t.Helper()
-	for _, p := range m.Processes {
+	for _, p := range m.Processes() {
 		mounted := false
 		for _, v := range p.Mounts {
 			mounted = mounted || v.Secret != nil && v.Secret.SecretName == m.Sub(targetName)
@@ -111,6 +111,7 @@ func derived(t *testing.T, spec map[string]any) *model {
 	if err := json.Unmarshal(text, &in.XR.Spec); err != nil {
 		t.Fatal(err)
 	}
+	function.SetDefaults(&in.XR)
 	m, err := derive(in)
 	if err != nil {
 		t.Fatal(err)

@@ -82,7 +82,7 @@ func TestConversionSize(t *testing.T) {
 			spec["conversionSize"] = tc.size
 		}
 		found := 0
-		for _, p := range derived(t, spec).Processes {
+		for _, p := range derived(t, spec).Processes() {
 			for _, v := range p.Mounts {
 				if v.Folder != scratchPath {
 					continue

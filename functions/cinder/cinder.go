@@ -93,34 +93,36 @@ const (
 	typesComponent   = "volume-types"
 )
 
-// graph lists the components of a Cinder in addition to the common ones, and their dependencies. It is added to the catalog when
+// graph lists the components of a Cinder and their dependencies. It is added to the catalog when
 // volumes can be created.
 //
 // New versions are rolled out from the scheduler to the API, which calls all others. No supported release changes versions of RPC calls or
 // objects, so that no process needs a second restart (cinder.volume.rpcapi, cinder.objects.base).
 // https://docs.openstack.org/cinder/latest/admin/upgrades.html#upgrade-procedure
-var graph = service.Graph(
-	&definition,
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](scheduler, pods), Before: "api", NeededBy: "catalog"},
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{Name: storageComponent, Needs: []string{"companion-access"}, Build: storage}, Before: scheduler,
-	},
-	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](volumes, storageRolloutOrder, scheduler), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
-	},
-	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](backup, storageRolloutOrder, volumes), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
-	},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: typesComponent, Needs: []string{"api", "catalog"}, Build: volumeTypes,
-	}},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: checkComponent, Needs: []string{"api", "catalog"}, Build: check,
-	}},
-	service.Archival(archive),
-)
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.DatabaseAccount[*model]("credentials"),
+	service.QueueAccount[*model]("companion-access"),
+	service.User[*model]("companion-access", "credentials"),
+	service.Config[*model]("companion-access", "credentials"),
+	service.DatabaseSchema[*model]("database", "config"),
+	{Name: storageComponent, Needs: []string{"companion-access"}, Build: storage},
+	service.Daemon[*model](scheduler, pods),
+	service.Daemon[*model](volumes, storageRolloutOrder, scheduler),
+	service.Daemon[*model](backup, storageRolloutOrder, volumes),
+	service.API[*model](pods, volumes, backup),
+	service.Exposure[*model]("certificate"),
+	service.Catalog[*model](scheduler, volumes, backup, "api"),
+	{Name: typesComponent, Needs: []string{"api", "catalog"}, Build: volumeTypes},
+	{Name: checkComponent, Needs: []string{"api", "catalog"}, Build: check},
+	service.Archival(archive, "api"),
+	service.Alerts[*model](),
+})
 
-// pods are the dependencies of each process, and storageRolloutOrder the dependencies of processes that store volumes or backups.
+// pods are the dependencies of the API and of each process, and storageRolloutOrder the dependencies of processes that store volumes or
+// backups.
 var (
 	pods                = []string{"schema", "certificate", "identity", "queue"}
 	storageRolloutOrder = append([]string{storageComponent}, pods...)
@@ -128,7 +130,7 @@ var (
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec *cinderv1.CinderSpec
 	// backends are the backends of volumes, and target is the target of backups.
 	backends []backend
@@ -143,14 +145,13 @@ type model struct {
 func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, previous: in.XR.Status.Backends}
 	m.checked, _ = in.Observed.Get(checkComponent)
-	volume.SetDefaults(&m.spec.Storage)
-	setDefaults(m.spec)
+	volume.Complete(&m.spec.Storage)
 	spec := service.Spec{
 		ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
 		Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory", Groups: volume.Groups(m.spec.Backends),
 	}
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Spec: spec, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Check: func(r release.Release) error {
 			return volume.Check("spec", r, spec, &m.spec.Storage, &m.spec.Volume, m.spec.Coordination != nil)
@@ -165,37 +166,44 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	if m.conversion, err = resource.ParseQuantity(m.spec.ConversionSize); err != nil {
 		return nil, invalid.Field("spec.conversionSize", "%q is no quantity; set one such as 50Gi", m.spec.ConversionSize)
 	}
-	m.Logins = m.logins()
-	// The image has the file at another path than Cinder's default.
-	m.Env = append(m.coordinationEnv(), corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "api_paste_config"), Value: data + "api-paste.ini"})
 	if err := errors.Join(m.findBackends(), m.findTarget()); err != nil {
 		return nil, err
 	}
-	if c := m.spec.Coordination; c != nil {
-		m.Volumes = []service.Volume{m.SecretVolume(coordination, string(c.BindingSecretRef.Name), cinderv1.BindingCAKey)}
-		m.Egress = []workload.Flow{{Ports: storePorts(c)}}
-	}
-	reached, err := keymanager.Reached(m.spec.KeyManager)
+	x, err := m.extension(in.Observed)
 	if err != nil {
 		return nil, err
 	}
-	m.APIEgress, m.Egress = serviceEgress, append(m.Egress, reached...)
-	m.Content = compose.Stage{m.programs()}
-	m.Jobs = []string{service.ArchiveJob, typesComponent}
-	m.Processes = m.processes(in.Observed)
-	m.Options = m.options()
-	return m, m.Render()
+	m.Service, err = m.With(x)
+	return m, err
 }
 
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(s *cinderv1.CinderSpec) {
-	const month = 30
-	if s.Archive.Schedule == "" {
-		s.Archive.Schedule = "30 3 * * *"
+// extension returns the additions of a Cinder.
+func (m *model) extension(observed observe.State) (service.Extension, error) {
+	reached, err := keymanager.Reached(m.spec.KeyManager)
+	if err != nil {
+		return service.Extension{}, err
 	}
-	if s.Archive.AfterDays == 0 {
-		s.Archive.AfterDays = month
+	x := service.Extension{
+		Config: service.Configuration{Options: m.options()},
+		Pods:   service.Pods{Content: compose.Stage{m.programs()}},
+		// The image has the file at another path than Cinder's default.
+		API: service.APIPods{Env: append(m.coordinationEnv(), corev1.EnvVar{
+			Name: oslo.MustEnvName("DEFAULT", "api_paste_config"), Value: data + "api-paste.ini",
+		})},
+		Jobs:      service.Jobs{Names: []string{service.ArchiveJob, typesComponent}},
+		Network:   service.Network{APIEgress: serviceEgress},
+		Keystone:  service.Keystone{Logins: m.logins()},
+		Processes: m.processes(observed),
 	}
+	for _, b := range m.backends {
+		x.Config.Files = append(x.Config.Files, b.files...)
+	}
+	if c := m.spec.Coordination; c != nil {
+		x.Pods.Volumes = []service.Volume{m.SecretVolume(coordination, string(c.BindingSecretRef.Name), cinderv1.BindingCAKey)}
+		x.Network.Egress = []workload.Flow{{Ports: storePorts(c)}}
+	}
+	x.Network.Egress = append(x.Network.Egress, reached...)
+	return x, nil
 }
 
 // Option groups with logins of Cinder: to Nova, which is notified of extended volumes, to Glance, for images in the same Ceph cluster, and
@@ -238,7 +246,7 @@ func (m *model) processes(observed observe.State) []service.Process {
 // daemon completes a process that receives work from the message queue. It is a StatefulSet, because Cinder records a process by the name
 // of its pod: records of removed names would stay, and volumes with them.
 func (m *model) daemon(p service.Process) service.Process {
-	p.Stateful, p.Logins = true, m.Logins
+	p.Stateful, p.Logins = true, m.logins()
 	p.Egress = append(p.Egress, serviceEgress...)
 	p.Ready, p.Alive = workload.Connected(m.Spec.Queue.Port), workload.Attached(m.Spec.Queue.Host, m.Spec.Queue.Port)
 	p.Env = append(append(workload.Self(), m.coordinationEnv()...), append([]corev1.EnvVar{
@@ -319,7 +327,7 @@ func archive(m *model) (service.Archive, error) {
 func (m *model) managerReplicas() map[string]map[string]int32 {
 	// A removed backup service has no pods.
 	out := map[string]map[string]int32{"cinder-backup": {m.Sub(backup): 0}}
-	for _, p := range m.Processes {
+	for _, p := range m.Processes() {
 		binary := p.Command[0]
 		if out[binary] == nil {
 			out[binary] = map[string]int32{}

@@ -19,6 +19,7 @@ func TestEachOwner(t *testing.T) {
 			if err := json.Unmarshal(spec, &in.XR.Spec); err != nil {
 				return nil, err
 			}
+			function.SetDefaults(&in.XR)
 			return derive(in)
 		},
 		Groups: []registry.Group{{Name: "ceph-rbd", Template: "rbd"}, {Name: "archive_1", Template: "nfs"}},

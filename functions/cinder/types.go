@@ -72,7 +72,7 @@ func volumeTypes(m *model) ([]compose.Stage, error) {
 				{Name: "IDENTITY_URL", Value: string(m.Spec.Identity.InternalURL)},
 				{Name: "IDENTITY_CA", Value: fmt.Sprint(m.AuthOptions()["cafile"])},
 				{Name: "VOLUME_URL", Value: string(m.Spec.Endpoints.Internal)},
-				{Name: "VOLUME_TYPES", Value: string(list)},
+				{Name: "VOLUME_TYPES", Value: workload.Literal(string(list))},
 			},
 		}},
 	}

@@ -20,7 +20,7 @@ const trusting = "{domain: example.com, limits: [" + limittest.Everything + "]}"
 func TestExternal(t *testing.T) {
 	all := desired(t, readyCluster(t, "{"+aKeystone+"}", trusting))
 	const url = "https://identity.example.org:5001/v3"
-	if diff := cmp.Diff(any(fields(t, `{authURL: "`+url+`", user: cloud-admin, userDomain: staff,
+	if diff := cmp.Diff(any(fields(t, `{authURL: "`+url+`", user: cloud-admin, userDomain: staff, project: admin, projectDomain: Default,
 		caSecretRef: {name: tenant-corporate, key: ca.crt}, passwordSecretRef: {name: tenant-corporate, key: password}}`)),
 		at(all["keystone"].Map(), "spec", "external")); diff != "" {
 		t.Errorf("Keystone (-want +got):\n%s", diff)

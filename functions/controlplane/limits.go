@@ -28,13 +28,13 @@ func externalReferences(path string, value any) []bounds.ExternalReference {
 	case common.Hostname:
 		return []bounds.ExternalReference{{List: &bounds.HostDomains, Field: path, Value: string(v)}}
 	case common.SecretStoreReference:
-		store := bounds.Joined(cmp.Or(v.Kind, "ClusterSecretStore"), string(v.Name), v.Prefix)
+		store := bounds.Joined(v.Kind, string(v.Name), v.Prefix)
 		return []bounds.ExternalReference{{List: &bounds.SecretStores, Field: path, Value: store}}
 	case common.Gateway:
 		gateway := bounds.Joined(string(v.Namespace), string(v.Name), string(v.SectionName))
 		return []bounds.ExternalReference{{List: &bounds.Gateways, Field: path, Value: gateway}}
 	case common.IssuerReference:
-		issuer := bounds.Joined(cmp.Or(v.Kind, "ClusterIssuer"), string(v.Name))
+		issuer := bounds.Joined(v.Kind, string(v.Name))
 		return []bounds.ExternalReference{{List: &bounds.Issuers, Field: path, Value: issuer}}
 	case common.Exposure:
 		return bounds.ExposureReferences(path, v)

@@ -285,7 +285,8 @@ func TestExternalOVN(t *testing.T) {
 	s := m.Services[1]
 	want := &neutronv1.OVN{
 		Northbound: "ssl:10.20.0.11:6641", Southbound: "ssl:10.20.0.11:6642", Networks: []common.CIDR{"10.20.0.0/24"},
-		ClientSecretRef: &common.SecretReference{Name: common.ObjectName(m.Secrets.Target("theirs"))}, Sync: &common.OVNSyncRequest{Request: "a"},
+		ClientSecretRef: &common.SecretReference{Name: common.ObjectName(m.Secrets.Target("theirs"))},
+		Sync:            &common.OVNSyncRequest{Request: "a", Mode: common.OVNSyncLog},
 	}
 	n := xrOf[*neutronv1.Neutron](t, m, neutronv1.ServiceName).Spec
 	if diff := cmp.Diff(want, n.OVN); diff != "" || n.Maintenance == nil || m.ownsOVN() {

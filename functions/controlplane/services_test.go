@@ -111,7 +111,7 @@ func TestServices(t *testing.T) {
 		"caConfigMapRef":     map[string]any{"name": "keystone-ca"},
 		"adminCloudRef":      map[string]any{"secretName": "keystone-clouds", "cloudName": "admin"},
 		"korcCloudRef":       map[string]any{"secretName": "keystone-korc-clouds", "cloudName": "korc"},
-		"credentialRotation": map[string]any{"intervalDays": 30.0},
+		"credentialRotation": map[string]any{"intervalDays": 30.0, "preRotationDays": 7.0, "gracePeriodDays": 1.0},
 	}
 	for name, want := range map[string]map[string]any{
 		"placement": {
@@ -121,7 +121,7 @@ func TestServices(t *testing.T) {
 		"glance": {
 			"endpoints": map[string]any{"internal": "https://glance." + instance + ".svc:9292", "public": "https://glance.a.org"},
 			"identity":  identity, "uwsgi": map[string]any{"processes": 4.0, "threads": 4.0},
-			"stores": []any{map[string]any{"name": "main", "file": map[string]any{"storageSize": "100Gi"}}},
+			"stores": []any{map[string]any{"name": "main", "file": map[string]any{"storageSize": "100Gi", "accessMode": "ReadWriteMany"}}},
 		},
 	} {
 		o := objects[name].Map()

@@ -15,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -59,6 +60,9 @@ func cloud(t rapid.TB, target release.Release, observedState []running) *model {
 	m.Spec.Services.Barbican = &controlplanev1.Barbican{}
 	m.Spec.Services.Heat = &controlplanev1.Heat{}
 	m.Spec.Services.Cinder = &controlplanev1.Cinder{}
+	xr := controlplanev1.ControlPlaneCluster{Spec: m.Spec}
+	function.SetDefaults(&xr)
+	m.Spec = xr.Spec
 	objects := map[string]encoded.Struct{}
 	for i, r := range observedState {
 		if r.targetRelease != "" {

@@ -11,6 +11,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
 
 // fakeGlance are the parts of Glance that the script uses: a database with the tables of tasks and images, and glance-manage, whose commands
@@ -108,10 +109,13 @@ func TestArchiveDefaults(t *testing.T) {
 		"Both":        {"The spec's ages.", 7, 8, [2]int32{7, 8}},
 		"ImagesFirst": {"Removal of an image's row fails while rows refer to it.", 365, 180, [2]int32{365, 365}},
 	} {
-		a := glancev1.Archive{Archive: common.Archive{AfterDays: tc.after}, ImagesAfterDays: tc.imagesAfter}
-		setDefaults(&a)
-		if diff := cmp.Diff(tc.want, [2]int32{a.AfterDays, a.ImagesAfterDays}); diff != "" || a.Schedule != "30 3 * * *" {
-			t.Errorf("%s: %s schedule %q (-want +got):\n%s", name, tc.reason, a.Schedule, diff)
+		xr := glancev1.Glance{}
+		xr.Spec.Archive = glancev1.Archive{Archive: common.Archive{AfterDays: tc.after}, ImagesAfterDays: tc.imagesAfter}
+		function.SetDefaults(&xr)
+		a := xr.Spec.Archive
+		complete(&a)
+		if diff := cmp.Diff(tc.want, [2]int32{a.AfterDays, a.ImagesAfterDays}); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func bracketed(items ...string) string { return "[" + strings.Join(items, ",") +
 // download allows egress to URLs of users' imports. If any host is allowed, private networks are excluded; network policies do not apply to
 // a pod's traffic to itself.
 // https://docs.openstack.org/glance/latest/admin/interoperable-image-import.html#configuring-the-web-download-method
-func (m *model) download() {
+func (m *model) download(x *service.Extension) {
 	w := m.spec.Import.WebDownload
 	if w == nil {
 		return
@@ -93,8 +93,8 @@ func (m *model) download() {
 	} else {
 		filter["disallowed_hosts"], flow.Public = bracketed("localhost", "127.0.0.1", "169.254.169.254"), true
 	}
-	m.Options["import_filtering_opts"] = filter
-	m.Egress = append(m.Egress, flow)
+	x.Config.Options["import_filtering_opts"] = filter
+	x.Network.Egress = append(x.Network.Egress, flow)
 }
 
 // watches returns alerts on volumes that are required to store images.

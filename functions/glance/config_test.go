@@ -35,6 +35,7 @@ func TestClonable(t *testing.T) {
 			}
 			in.XR.Spec.Stores = slices.DeleteFunc(in.XR.Spec.Stores, func(s glancev1.Store) bool { return !slices.Contains(tc.stores, string(s.Name)) })
 			in.XR.Spec.DefaultStore, in.XR.Spec.Config = in.XR.Spec.Stores[0].Name, nil
+			function.SetDefaults(&in.XR)
 			m, err := derive(in)
 			if err != nil || len(m.stores) != len(tc.stores) {
 				t.Fatalf("%d stores: %v", len(m.stores), err)

@@ -2,14 +2,13 @@
 package glance
 
 import (
-	"cmp"
-	"errors"
 	"time"
 
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/image"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
@@ -70,60 +69,87 @@ const (
 	storesComponent = "stores"
 )
 
-// graph lists the components of a Glance in addition to the common ones, and their dependencies.
-var graph = service.Graph(&definition, service.ExtraComponent[*model]{
-	Component: compose.Component[*model]{Name: storesComponent, Needs: []string{"companion-access"}, Build: storage},
-	Before:    "api", NeededBy: "api",
-}, service.Archival(archive))
+// graph lists the components of a Glance and their dependencies.
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.DatabaseAccount[*model]("credentials"),
+	service.User[*model]("companion-access", "credentials"),
+	service.Config[*model]("companion-access", "credentials"),
+	service.DatabaseSchema[*model]("database", "config"),
+	{Name: storesComponent, Needs: []string{"companion-access"}, Build: storage},
+	service.API[*model]([]string{"schema", "certificate", "identity", storesComponent}),
+	service.Exposure[*model]("certificate"),
+	service.Catalog[*model]("api"),
+	service.Archival(archive, "api"),
+	service.Alerts[*model](),
+})
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec   *glancev1.GlanceSpec
 	stores []store
 }
 
 func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	m := &model{spec: &in.XR.Spec}
-	image.SetDefaults(&m.spec.Storage)
-	setDefaults(&m.spec.Archive)
+	image.Complete(&m.spec.Storage)
+	complete(&m.spec.Archive)
 	spec := image.Spec(m.spec)
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Spec: spec, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Check: func(r release.Release) error { return image.Check("spec", r, spec, &m.spec.Storage) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	// A location may point to any data that the service can read, regardless of its owner.
-	m.Rules = map[string]string{"add_image_location": "rule:service_api"}
-	if err := errors.Join(m.addUploadVolumes(in.Observed), m.findStores(in.Observed)); err != nil {
+	if err := m.findStores(); err != nil {
 		return nil, err
 	}
-	reached, err := keymanager.Reached(m.spec.KeyManager)
+	x, err := m.extension(in.Observed)
 	if err != nil {
 		return nil, err
 	}
-	// The certificates of image signatures are stored there.
-	m.Logins, m.Egress = keymanager.Logins(m.spec.KeyManager), append(m.Egress, reached...)
-	m.Options = m.options().Merge(
-		keymanager.Options(m.spec.KeyManager, m.Spec.Region, string(m.Spec.Identity.InternalURL), m.TrustedFile()))
-	m.ExtraFiles = []service.ExtraFile{{Name: workload.ChunksFile, Text: workload.Chunks}}
-	m.Server.Import = m.Path(workload.ChunksFile)
-	m.download()
-	m.Jobs = []string{service.ArchiveJob}
-	m.ExtraAlerts = m.watches()
-	return m, m.Render()
+	m.Service, err = m.With(x)
+	return m, err
 }
 
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(a *glancev1.Archive) {
-	const month, halfYear = 30, 180
-	a.Schedule = cmp.Or(a.Schedule, "30 3 * * *")
-	a.AfterDays = cmp.Or(a.AfterDays, month)
-	a.ImagesAfterDays = max(cmp.Or(a.ImagesAfterDays, halfYear), a.AfterDays)
+// extension returns the additions of a Glance.
+func (m *model) extension(observed observe.State) (service.Extension, error) {
+	x := service.Extension{
+		Config: service.Configuration{
+			Options: m.options().Merge(
+				keymanager.Options(m.spec.KeyManager, m.Spec.Region, string(m.Spec.Identity.InternalURL), m.TrustedFile())),
+			// A location may point to any data that the service can read, regardless of its owner.
+			Rules: map[string]string{"add_image_location": "rule:service_api"},
+			Files: []service.ExtraFile{{Name: workload.ChunksFile, Text: workload.Chunks}},
+		},
+		Jobs: service.Jobs{Names: []string{service.ArchiveJob}},
+		// The certificates of image signatures are stored there.
+		Keystone: service.Keystone{Logins: keymanager.Logins(m.spec.KeyManager)},
+		Alerts:   m.watches(),
+	}
+	server := m.Server
+	server.Import = m.Path(workload.ChunksFile)
+	x.API.Server = &server
+	if err := m.addUploadVolumes(&x, observed); err != nil {
+		return service.Extension{}, err
+	}
+	m.addStores(&x, observed)
+	reached, err := keymanager.Reached(m.spec.KeyManager)
+	if err != nil {
+		return service.Extension{}, err
+	}
+	x.Network.Egress = append(x.Network.Egress, reached...)
+	m.download(&x)
+	return x, nil
 }
+
+// complete raises the age of rows of images to that of the rows that refer to them.
+func complete(a *glancev1.Archive) { a.ImagesAfterDays = max(a.ImagesAfterDays, a.AfterDays) }
 
 func status(m *model, plan compose.Plan) any {
 	s := glancev1.GlanceStatus{ServiceStatus: m.Status(plan)}

@@ -25,7 +25,7 @@ var scratch = resource.MustParse("50Gi")
 // addUploadVolumes adds volumes for staged and cached images to each pod, and its host name: pods request staged images from each other.
 // They verify each other's certificate with the default CAs of the requests library.
 // https://docs.openstack.org/glance/latest/admin/interoperable-image-import.html#staging-directory-configuration
-func (m *model) addUploadVolumes(observed observe.State) error {
+func (m *model) addUploadVolumes(x *service.Extension, observed observe.State) error {
 	capacity := service.Volume{Volume: corev1.Volume{Name: staging}, Folder: stagingPath, Writable: true}
 	var claims []workload.Claim
 	if v := m.spec.Import.Staging; v != nil {
@@ -35,17 +35,19 @@ func (m *model) addUploadVolumes(observed observe.State) error {
 	}
 	authority := m.ServerCA()
 	peerAuthority := m.SecretVolume("peers", string(authority.Name), string(authority.Key))
-	m.Mounts = append(m.Mounts, capacity, peerAuthority)
+	x.API.Volumes = append(x.API.Volumes, capacity, peerAuthority)
 	if c := m.spec.ImageCache; c != nil {
 		claims = append(claims, claim(cache, &c.Volume))
-		m.Mounts = append(m.Mounts, service.Volume{Volume: corev1.Volume{Name: cache}, Folder: cachePath, Writable: true})
-		m.Server.Upkeep = "glance-cache-pruner" // The API only adds to its cache: https://docs.openstack.org/glance/latest/admin/cache.html
+		x.API.Volumes = append(x.API.Volumes, service.Volume{Volume: corev1.Volume{Name: cache}, Folder: cachePath, Writable: true})
+		x.API.Server.Upkeep = "glance-cache-pruner" // The API only adds to its cache: https://docs.openstack.org/glance/latest/admin/cache.html
 	}
-	m.Env = append(workload.Self(),
+	x.API.Env = append(workload.Self(),
 		corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "worker_self_reference_url"), Value: m.Workload.SelfURL(m.Port)},
 		corev1.EnvVar{Name: "REQUESTS_CA_BUNDLE", Value: peerAuthority.Folder + "/" + string(authority.Key)})
-	m.Egress = []workload.Flow{{Pods: m.Workload.Selector(), Ports: []int32{m.Port}}}
-	return m.ClaimVolumes(observed, claims...)
+	x.Network.Egress = []workload.Flow{{Pods: m.Workload.Selector(), Ports: []int32{m.Port}}}
+	var err error
+	x.API.Claims, err = m.VolumeClaims(observed, claims...)
+	return err
 }
 
 // claim returns a volume claim of each pod. Staged data has no other copy yet.

@@ -35,10 +35,14 @@ type store struct {
 	folder string
 	files  []string
 	secret c5c3v1.SecretAggregateSpec
+	// volumes, env and flow are the pods' files, variables and egress for it.
+	volumes []service.Volume
+	env     []corev1.EnvVar
+	flow    workload.Flow
 }
 
-// findStores derives the stores, and the pods' files and variables for them. Pods read Secrets at startup.
-func (m *model) findStores(observed observe.State) error {
+// findStores derives the stores.
+func (m *model) findStores() error {
 	for _, spec := range m.spec.Stores {
 		s := store{Store: spec, name: strings.ReplaceAll(string(spec.Name), "_", "-") + "-store", options: oslo.Options{}}
 		if s.Description != "" {
@@ -47,23 +51,31 @@ func (m *model) findStores(observed observe.State) error {
 		s.folder = m.Path(storesComponent, string(s.Name))
 		s.secret.TargetSecretName = common.ObjectName(m.Sub(s.name))
 		s.secret.Template = map[string]c5c3v1.SecretTemplate{}
-		flow, err := drivers[image.Driver(spec)](m, &s)
-		if err != nil {
+		var err error
+		if s.flow, err = drivers[image.Driver(spec)](m, &s); err != nil {
 			return err
-		}
-		if s.File == nil {
-			m.Egress = append(m.Egress, flow)
-			m.AnnotateStartupInputs(observed, service.StartupInput{
-				Resource: s.name, Path: []string{"status", "contentHash"}, Annotation: glancev1.Group + "/" + s.name,
-			})
 		}
 		if len(s.files) > 0 {
 			secret := workload.SecretVolume(s.name, m.Sub(s.name), s.files...)
-			m.Mounts = append(m.Mounts, service.Volume{Volume: secret, Folder: s.folder})
+			s.volumes = append(s.volumes, service.Volume{Volume: secret, Folder: s.folder})
 		}
 		m.stores = append(m.stores, s)
 	}
 	return nil
+}
+
+// addStores adds the pods' files, variables and egress for the stores. Pods read Secrets at startup.
+func (m *model) addStores(x *service.Extension, observed observe.State) {
+	for _, s := range m.stores {
+		x.API.Volumes, x.API.Env = append(x.API.Volumes, s.volumes...), append(x.API.Env, s.env...)
+		if s.File != nil {
+			continue
+		}
+		x.Network.Egress = append(x.Network.Egress, s.flow)
+		x.Pods.Annotate(m.StartupAnnotations(observed, service.StartupInput{
+			Resource: s.name, Path: []string{"status", "contentHash"}, Annotation: glancev1.Group + "/" + s.name,
+		}))
+	}
 }
 
 // drivers add a store's section and the pods' files, and return the egress to its server.
@@ -72,7 +84,7 @@ var drivers = map[string]func(*model, *store) (workload.Flow, error){"file": fil
 func file(m *model, s *store) (workload.Flow, error) { //nolint:unparam // Same signature as the other drivers.
 	s.folder = "/var/lib/glance/stores/" + string(s.Name)
 	s.options["filesystem_store_datadir"] = s.folder + "/images" // The volume's root has folders of the file system.
-	m.Mounts = append(m.Mounts, service.Volume{Folder: s.folder, Writable: true, Volume: corev1.Volume{
+	s.volumes = append(s.volumes, service.Volume{Folder: s.folder, Writable: true, Volume: corev1.Volume{
 		Name: s.name, VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.Sub(s.name)},
 		},
@@ -93,7 +105,7 @@ func s3(m *model, s *store) (workload.Flow, error) {
 	} {
 		s.read(k[0], b.CredentialsSecretRef, k[1], "OsloConfig")
 		s.secret.Template[k[1]] = c5c3v1.SecretTemplate("{{ ." + k[0] + " }}")
-		m.Env = append(m.Env, workload.SecretEnv(oslo.MustEnvName(string(s.Name), k[2]), m.Sub(s.name), k[1]))
+		s.env = append(s.env, workload.SecretEnv(oslo.MustEnvName(string(s.Name), k[2]), m.Sub(s.name), k[1]))
 	}
 	return workload.ExternalEgress(b.Endpoint)
 }

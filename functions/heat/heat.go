@@ -68,37 +68,41 @@ const (
 	cfn             = heatv1.CFNName
 )
 
-// pods are the dependencies of each process.
+// pods are the dependencies of the API and of each process.
 var pods = []string{"schema", "certificate", "identity", "queue"}
 
-// graph lists the components of a Heat in addition to the common ones. It is added to the catalog when all processes are ready.
+// graph lists the components of a Heat and their dependencies. It is added to the catalog when all processes are ready.
 // Engines are updated first: they support requests of APIs of the previous release.
-var graph = service.Graph(
-	&definition,
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{Name: domainComponent, Needs: []string{"companion-access", "credentials"}, Build: domain},
-		Before:    "schema",
-	},
-	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](engine, append([]string{domainComponent},
-			pods...)), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
-	},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](cfn, pods, engine), Before: "catalog", NeededBy: "catalog"},
-	service.Archival(archive),
-)
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.DatabaseAccount[*model]("credentials"),
+	service.QueueAccount[*model]("companion-access"),
+	service.User[*model]("companion-access", "credentials"),
+	service.Config[*model]("companion-access", "credentials"),
+	{Name: domainComponent, Needs: []string{"companion-access", "credentials"}, Build: domain},
+	service.DatabaseSchema[*model]("database", "config"),
+	service.Daemon[*model](engine, append([]string{domainComponent}, pods...)),
+	service.API[*model](pods, engine),
+	service.Exposure[*model]("certificate"),
+	service.Daemon[*model](cfn, pods, engine),
+	service.Catalog[*model](engine, "api", cfn),
+	service.Archival(archive, "api"),
+	service.Alerts[*model](),
+})
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec     *heatv1.HeatSpec
 	observed observe.State
 }
 
 func derive(in function.Input[heatv1.Heat]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, observed: in.Observed}
-	setDefaults(m.spec)
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
@@ -108,32 +112,29 @@ func derive(in function.Input[heatv1.Heat]) (*model, error) {
 	if err = errors.Join(err, checkProcesses(m.spec)); err != nil {
 		return nil, err
 	}
-	m.Accounts = []service.Account{
-		{Resource: "domain-admin", Secret: m.adminSecret(), User: domainAdmin},
-		// It encrypts user data of stacks, which is lost with it. Heat requires exactly 32 characters, the length of generated passwords.
-		{Resource: "encryption-key", Secret: m.keySecret(), User: m.App},
+	m.Service, err = m.With(m.extension())
+	return m, err
+}
+
+// extension returns the additions of a Heat.
+func (m *model) extension() service.Extension {
+	x := service.Extension{
+		Config: service.Configuration{Options: m.options()},
+		Jobs:   service.Jobs{Names: []string{service.ArchiveJob}},
+		Access: service.Access{Accounts: []service.Account{
+			{Resource: "domain-admin", Secret: m.adminSecret(), User: domainAdmin},
+			// It encrypts user data of stacks, which is lost with it. Heat requires exactly 32 characters, the length of generated passwords.
+			{Resource: "encryption-key", Secret: m.keySecret(), User: m.App},
+		}},
+		Processes: m.processes(),
 	}
-	m.Jobs = []string{service.ArchiveJob}
-	m.Processes = m.processes()
 	if m.spec.CFN != nil {
-		m.Entries = []service.Entry{{
+		x.Keystone.Entries = []service.Entry{{
 			Process: cfn, Name: heatv1.ServiceName + "-" + heatv1.CFNName, Type: heatv1.CFNType,
 			Description: "Stacks, as AWS CloudFormation has them", Endpoints: m.spec.CFN.Endpoints,
 		}}
 	}
-	m.Options = m.options()
-	return m, m.Render()
-}
-
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(s *heatv1.HeatSpec) {
-	const month = 30
-	if s.Archive.Schedule == "" {
-		s.Archive.Schedule = "30 3 * * *"
-	}
-	if s.Archive.AfterDays == 0 {
-		s.Archive.AfterDays = month
-	}
+	return x
 }
 
 // checkProcesses rejects processes with insufficient memory.

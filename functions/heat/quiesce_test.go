@@ -35,6 +35,7 @@ func built(t *testing.T, file, policy string, schema map[string]any) map[string]
 	if in.Observed, err = observe.New(map[string]encoded.Struct{"schema": encoded.Of(observed)}); err != nil {
 		t.Fatal(err)
 	}
+	function.SetDefaults(&in.XR)
 	m, err := derive(in)
 	if err != nil {
 		t.Fatal(err)

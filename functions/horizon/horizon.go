@@ -38,21 +38,28 @@ var definition = service.Definition{
 }
 
 // graph lists the components of a service that is only a client of others.
-var graph = service.Graph[*model](&definition)
+var graph = service.Graph(compose.Graph[*model]{
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.Config[*model]("credentials"),
+	service.API[*model]([]string{"config", "certificate"}),
+	service.Exposure[*model]("certificate"),
+	service.Alerts[*model](),
+})
 
 // keySecret is the Secret, and the volume, of the key that signs sessions and forms. Losing it ends all sessions.
 const keySecret = "secret-key"
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec *horizonv1.HorizonSpec
 }
 
 func derive(in function.Input[horizonv1.Horizon]) (*model, error) {
 	m := &model{spec: &in.XR.Spec}
 	var err error
-	if m.Service, err = definition.Derive(service.Input{
+	if m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &common.ServiceSpec{ServiceBase: m.spec.ServiceBase}, Workload: &m.spec.Workload, UWSGI: &m.spec.UWSGI,
@@ -61,19 +68,34 @@ func derive(in function.Input[horizonv1.Horizon]) (*model, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if m.APIEgress, err = m.services(); err != nil {
+	x, err := m.extension()
+	if err != nil {
 		return nil, err
 	}
-	m.Accounts = []service.Account{{Resource: keySecret, Secret: m.Sub(keySecret), User: "django"}}
-	m.Mounts = []service.Volume{m.keyVolume(), assetsVolume()}
-	m.Env = environment
-	m.Server.Static = map[string]string{assetsPath: assetsFolder}
-	m.Server.MIMEFile = m.Path(typesFile)
-	m.Server.Headers = m.headers()
-	if m.ExtraFiles, err = m.extraFiles(); err != nil {
-		return nil, err
+	m.Service, err = m.With(x)
+	return m, err
+}
+
+// extension returns the additions of a Horizon.
+func (m *model) extension() (service.Extension, error) {
+	egress, err := m.services()
+	if err != nil {
+		return service.Extension{}, err
 	}
-	return m, m.Render()
+	files, err := m.extraFiles()
+	if err != nil {
+		return service.Extension{}, err
+	}
+	server := m.Server
+	server.Static = map[string]string{assetsPath: assetsFolder}
+	server.MIMEFile = m.Path(typesFile)
+	server.Headers = m.headers()
+	return service.Extension{
+		Config:  service.Configuration{Files: files},
+		API:     service.APIPods{Server: &server, Volumes: []service.Volume{m.keyVolume(), assetsVolume()}, Env: environment},
+		Network: service.Network{APIEgress: egress},
+		Access:  service.Access{Accounts: []service.Account{{Resource: keySecret, Secret: m.Sub(keySecret), User: "django"}}},
+	}, nil
 }
 
 func (m *model) keyVolume() service.Volume {

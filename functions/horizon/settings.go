@@ -25,9 +25,6 @@ const (
 	customizationFile = "customization.py"
 )
 
-// defaultSession is the default of the schema, in seconds, for callers that bypass the API server.
-const defaultSession = 3600
-
 // If a cache server is lost, only its sessions are lost: the other servers take over its keys.
 const (
 	cacheConnectTimeout = 1
@@ -152,7 +149,7 @@ func (m *model) settings() python.Module {
 
 		{Name: "SESSION_ENGINE", Value: "django.contrib.sessions.backends.cache"},
 		{Name: "SESSION_CACHE_ALIAS", Value: sessionCache},
-		{Name: "SESSION_TIMEOUT", Value: cmp.Or(m.spec.SessionSeconds, defaultSession)},
+		{Name: "SESSION_TIMEOUT", Value: m.spec.SessionSeconds},
 		{Name: "SESSION_COOKIE_SECURE", Value: secure},
 		{Name: "CSRF_COOKIE_SECURE", Value: secure},
 		{Name: "LANGUAGE_COOKIE_SECURE", Value: secure},

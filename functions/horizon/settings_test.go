@@ -34,6 +34,7 @@ func of(t testing.TB, spec string) (*model, error) {
 			t.Fatal(err)
 		}
 	}
+	function.SetDefaults(&in.XR)
 	return derive(in)
 }
 
@@ -197,17 +198,23 @@ func TestHeaders(t *testing.T) {
 
 // TestEgress verifies that pods may connect to their services only.
 func TestEgress(t *testing.T) {
-	m, err := of(t, `services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:9292"}]`)
-	if err != nil {
-		t.Fatal(err)
+	for services, want := range map[string][]workload.Flow{
+		`services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:9292"}]`: {{Ports: []int32{9292}}},
+		`services: [{type: identity, internalURL: "https://k:5000/v3"}]`:                                               nil,
+	} {
+		m, err := of(t, services)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := m.extension()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, x.Network.APIEgress); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", services, diff)
+		}
 	}
-	if diff := cmp.Diff([]workload.Flow{{Ports: []int32{9292}}}, m.APIEgress); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if m, err = of(t, `services: [{type: identity, internalURL: "https://k:5000/v3"}]`); err != nil || m.APIEgress != nil {
-		t.Errorf("with Keystone alone it reaches %v: %v", m.APIEgress, err)
-	}
-	_, err = of(t, `services: [{type: image, internalURL: "image"}]`)
+	_, err := of(t, `services: [{type: image, internalURL: "image"}]`)
 	if !invalid.Is(err) || !strings.Contains(err.Error(), "spec.services[0].internalURL") {
 		t.Errorf("got %v, want one about the address", err)
 	}

@@ -193,7 +193,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	m := &model{
 		claim: base.Claim, instance: base.Instance, platform: base.Platform, spec: in.XR.Spec, previous: in.XR.Status, observed: in.Observed,
 	}
-	setDefaults(&m.spec)
+	complete(&m.spec)
 	if err := errors.Join(m.checkVirtualization(), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target()); err != nil {
 		return nil, err
 	}
@@ -222,11 +222,8 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	return m, errors.Join(err, m.findImages())
 }
 
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(s *hypervisorv1.HypervisorClusterSpec) {
-	s.Cell = cmp.Or(s.Cell, "cell1")
-	s.Virtualization.Driver = cmp.Or(s.Virtualization.Driver, kvm)
-	s.Virtualization.Libvirt.Mode = cmp.Or(s.Virtualization.Libvirt.Mode, managed)
+// complete sets the default node selector, which no schema contains.
+func complete(s *hypervisorv1.HypervisorClusterSpec) {
 	if len(s.NodeSelector) == 0 {
 		s.NodeSelector = map[string]common.LabelValue{"node-role.kubernetes.io/hypervisor": ""}
 	}

@@ -176,9 +176,9 @@ func (m *model) operatorPod(image string) workload.Pod {
 		Env: []corev1.EnvVar{
 			{Name: "OS_AUTH_URL", Value: m.operatorKeystone()}, {Name: "OS_REGION_NAME", Value: a.Region},
 			workload.SecretEnv("OS_USERNAME", login, secret.UsernameKey), workload.SecretEnv("OS_PASSWORD", login, secret.PasswordKey),
-			{Name: "OS_USER_DOMAIN_NAME", Value: cmp.Or(string(l.UserDomain), "Default")},
-			{Name: "OS_PROJECT_NAME", Value: cmp.Or(string(l.Project), "admin")},
-			{Name: "OS_PROJECT_DOMAIN_NAME", Value: cmp.Or(string(l.ProjectDomain), "Default")},
+			{Name: "OS_USER_DOMAIN_NAME", Value: string(l.UserDomain)},
+			{Name: "OS_PROJECT_NAME", Value: string(l.Project)},
+			{Name: "OS_PROJECT_DOMAIN_NAME", Value: string(l.ProjectDomain)},
 		},
 		Ports: []corev1.ContainerPort{{Name: injectorHealth, ContainerPort: injectorHealthPort}},
 	}

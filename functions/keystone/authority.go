@@ -41,11 +41,16 @@ func (m *model) authorityMap() *corev1.ConfigMap {
 	return workload.ConfigMap(m.Meta(keystonev1.AuthorityName(m.Name)), map[string]string{certificate.CAKey: m.authority.certificates})
 }
 
-// exposed exposes the API, and publishes the CA for a Gateway, which also verifies the other services with it.
-func exposed(m *model) ([]compose.Stage, error) {
-	stages, err := service.Exposure(m)
-	if err == nil && m.authority.required && m.spec.Exposure.Type == exposure.GatewayAPI {
-		stages[0] = append(compose.Stage{{Name: authorityResource, Object: m.authorityMap()}}, stages[0]...)
+// exposed returns the component that exposes the API, and publishes the CA for a Gateway, which also verifies the other services with it.
+func exposed(needs ...string) component {
+	c := service.Exposure[*model](needs...)
+	build := c.Build
+	c.Build = func(m *model) ([]compose.Stage, error) {
+		stages, err := build(m)
+		if err == nil && m.authority.required && m.spec.Exposure.Type == exposure.GatewayAPI {
+			stages[0] = append(compose.Stage{{Name: authorityResource, Object: m.authorityMap()}}, stages[0]...)
+		}
+		return stages, err
 	}
-	return stages, err
+	return c
 }

@@ -51,7 +51,7 @@ func TestAuthority(t *testing.T) {
 			if diff := cmp.Diff(tc.want, m.authority, cmp.AllowUnexported(authority{})); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
-			stages, err := exposed(m)
+			stages, err := exposed().Build(m)
 			if err != nil {
 				t.Fatal(err)
 			}

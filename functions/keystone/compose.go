@@ -18,19 +18,28 @@ func New() function.Runner {
 
 type component = compose.Component[*model]
 
-// graph lists the components of Keystone in addition to the common ones, and their dependencies.
-var graph = service.Graph(&definition,
-	service.ExtraComponent[*model]{
-		Component: component{Name: "keys", Needs: []string{"companion-access"}, Build: keys}, Before: "config", NeededBy: "schema",
-	},
-	service.ExtraComponent[*model]{Component: component{Name: "bootstrap", Needs: []string{"schema"}, Build: bootstrap}, Before: "api",
-		NeededBy: "api"},
-	service.ExtraComponent[*model]{Component: component{Name: "certificate", Build: certified}},
-	service.ExtraComponent[*model]{Component: component{Name: "exposure", Build: exposed}},
-	service.ExtraComponent[*model]{Component: component{
-		Name: "clouds", Needs: []string{"companion-access", "credentials", "certificate"}, Build: clouds,
-	}},
-	service.ExtraComponent[*model]{Component: component{Name: "catalog-access", Needs: []string{"api", "clouds"}, Build: catalogAccess}},
-	service.ExtraComponent[*model]{Component: component{Name: "login", Needs: []string{"api", "clouds"}, Build: login}},
-	service.ExtraComponent[*model]{Component: component{Name: trustFlushName, Needs: []string{bootstrapName}, Build: trustFlush}},
-)
+// graph lists the components of a Keystone and their dependencies. An external one has no pods, and no objects that pods use.
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	local(service.Credentials[*model]()),
+	certificates(),
+	local(service.DatabaseAccount[*model]("credentials")),
+	local(component{Name: "keys", Needs: []string{"companion-access"}, Build: keys}),
+	local(service.Config[*model]("companion-access", "credentials")),
+	local(service.DatabaseSchema[*model]("database", "keys", "config")),
+	local(component{Name: bootstrapName, Needs: []string{"schema"}, Build: bootstrap}),
+	local(service.API[*model]([]string{bootstrapName, "certificate"})),
+	local(exposed("certificate")),
+	{Name: "clouds", Needs: []string{"companion-access", "credentials", "certificate"}, Build: clouds},
+	{Name: "catalog-access", Needs: []string{"api", "clouds"}, Build: catalogAccess},
+	{Name: loginResource, Needs: []string{"api", "clouds"}, Build: login},
+	local(component{Name: trustFlushName, Needs: []string{bootstrapName}, Build: trustFlush}),
+	local(service.Alerts[*model]()),
+})
+
+// local disables a component for an external Keystone.
+func local(c component) component {
+	enabled := c.Enabled
+	c.Enabled = func(m *model) bool { return m.spec.External == nil && (enabled == nil || enabled(m)) }
+	return c
+}

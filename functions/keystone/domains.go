@@ -16,8 +16,8 @@ import (
 
 type backend = keystonev1.IdentityBackend
 
-// direct derives the settings of identity backends: a Secret with a configuration file for each.
-func (m *model) direct(observed observe.State) error {
+// direct adds the settings of identity backends: a Secret with a configuration file for each.
+func (m *model) direct(x *service.Extension, observed observe.State) error {
 	if len(m.spec.IdentityBackends) == 0 {
 		return nil
 	}
@@ -41,13 +41,13 @@ func (m *model) direct(observed observe.State) error {
 			spec.Template[b.Domain+".pem"] = c5c3v1.SecretTemplate("{{ ." + caSource(i) + " }}")
 		}
 	}
-	m.Content = append(m.Content, compose.Resource{
+	x.Pods.Content = append(x.Pods.Content, compose.Resource{
 		Name: domainsResource, Object: c5c3.SecretAggregate(m.Meta(m.Sub(domainsResource)), spec),
 	})
-	m.ConfigVolumes = []service.Volume{m.SecretVolume(domainsResource, m.Sub(domainsResource))}
-	m.AnnotateStartupInputs(observed, service.StartupInput{
+	x.Pods.ConfigVolumes = []service.Volume{m.SecretVolume(domainsResource, m.Sub(domainsResource))}
+	x.Pods.Annotate(m.StartupAnnotations(observed, service.StartupInput{
 		Resource: domainsResource, Path: []string{"status", "contentHash"}, Annotation: keystonev1.Group + "/identity-backends",
-	})
+	}))
 	return nil
 }
 

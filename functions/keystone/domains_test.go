@@ -21,7 +21,7 @@ func TestDomainTemplate(t *testing.T) {
 	text := rapid.StringMatching(`([{}". a-z$=|/*-]|\{\{|\}\}|\{\{ \.password0 \}\}){1,12}`).Filter(func(s string) bool {
 		return strings.TrimSpace(s) == s
 	})
-	m := &model{Service: &service.Service{Definition: &definition, Effective: "2025.2"}}
+	m := &model{Service: service.Service{Base: &service.Base{Definition: &definition, Effective: "2025.2"}}}
 	rapid.Check(t, func(t *rapid.T) {
 		suffix, filter := text.Draw(t, "suffix"), text.Draw(t, "filter")
 		raw, err := json.Marshal(filter)

@@ -20,7 +20,7 @@ import (
 func TestService(t *testing.T) {
 	for _, file := range []string{"small", "federation"} {
 		m := derived(t, xr(t, file))
-		stages, err := service.API(m)
+		stages, err := service.API[*model](nil).Build(m)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,10 @@
 package keystone
 
 import (
-	"cmp"
 	"fmt"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
@@ -37,14 +35,19 @@ func (m *model) korcInterface() string {
 	return "internal"
 }
 
-// certified builds the certificate of the API. With an external Keystone, the certificate is unused: its Secret provides the control
-// plane's CA, and cert-manager issues a CA only together with a certificate and key.
-func certified(m *model) ([]compose.Stage, error) {
-	if !m.External {
-		return service.Certificate(m)
+// certificates returns the component with the certificate of the API. With an external Keystone, the certificate is unused: its Secret
+// provides the control plane's CA, and cert-manager issues a CA only together with a certificate and key.
+func certificates() component {
+	c := service.Certificate[*model]()
+	build := c.Build
+	c.Build = func(m *model) ([]compose.Stage, error) {
+		if m.spec.External == nil {
+			return build(m)
+		}
+		return service.SingleObjectComponent("authority-certificate",
+			certificate.Server(m.Meta(m.Sub(internalCASuffix)), m.spec.IssuerRef, m.Sub(internalCASuffix))), nil
 	}
-	return service.SingleObjectComponent("authority-certificate",
-		certificate.Server(m.Meta(m.Sub(internalCASuffix)), m.spec.IssuerRef, m.Sub(internalCASuffix))), nil
+	return c
 }
 
 // externalClouds builds the CA bundle with which services verify the external Keystone and each other, and the administrator's clouds.yaml.
@@ -64,8 +67,7 @@ func (m *model) externalClouds() []compose.Stage {
     identity_api_version: 3
     interface: %[7]s
     endpoint_type: %[7]s
-`, cloud.CloudName, e.AuthURL, e.User, cmp.Or(e.Project, keystonev1.AdminProject), cmp.Or(e.UserDomain, keystonev1.DefaultDomain),
-		cmp.Or(e.ProjectDomain, keystonev1.DefaultDomain), m.korcInterface())
+`, cloud.CloudName, e.AuthURL, e.User, e.Project, e.UserDomain, e.ProjectDomain, m.korcInterface())
 	source := func(name string, ref common.SecretKeyReference) c5c3v1.SecretSource {
 		return service.Source(name, string(ref.Name), string(ref.Key))
 	}

@@ -57,18 +57,20 @@ const ssoForm = `<!DOCTYPE html>
 // proxyResources are sufficient for the proxy's hundred concurrent requests.
 var proxyResources = workload.Resources("50m", "64Mi", "256Mi")
 
-// deriveFederation derives the settings of federation.
-func (m *model) deriveFederation(observed observe.State) error {
+// addFederation adds the settings of federation.
+func (m *model) addFederation(x *service.Extension, observed observe.State) error {
 	if m.spec.Federation == nil {
 		return nil
 	}
 	var err error
 	m.proxyImage, err = m.ImageOf(release.FederationProxy, m.Effective, m.spec.Federation.ProxyImage, "spec.federation.proxyImage")
-	m.Accounts = append(m.Accounts, service.Account{Resource: "federation", Secret: m.Sub("federation"), User: "proxy"})
-	m.Content = append(m.Content, compose.Resource{Name: clientResource, Object: m.federationClient()})
-	m.ExtraFiles = []service.ExtraFile{{Name: ssoPage, Text: ssoForm}, {Name: httpdConf, Text: m.httpd(), External: true}}
-	m.Server.Listen, m.Server.CertFile, m.Server.KeyFile = fmt.Sprintf("127.0.0.1:%d", localPort), "", ""
-	m.AnnotateStartupInputs(observed,
+	x.Access.Accounts = append(x.Access.Accounts, service.Account{Resource: "federation", Secret: m.Sub("federation"), User: "proxy"})
+	x.Pods.Content = append(x.Pods.Content, compose.Resource{Name: clientResource, Object: m.federationClient()})
+	x.Config.Files = []service.ExtraFile{{Name: ssoPage, Text: ssoForm}, {Name: httpdConf, Text: m.httpd(), External: true}}
+	server := m.Server
+	server.Listen, server.CertFile, server.KeyFile = fmt.Sprintf("127.0.0.1:%d", localPort), "", ""
+	x.API.Server = &server
+	x.Pods.Annotate(m.StartupAnnotations(observed,
 		// Apache reads a certificate at startup only; uWSGI reloads a renewed one automatically.
 		// https://cert-manager.io/docs/reference/api-docs/#cert-manager.io/v1.CertificateStatus
 		service.StartupInput{
@@ -76,7 +78,7 @@ func (m *model) deriveFederation(observed observe.State) error {
 		},
 		service.StartupInput{
 			Resource: clientResource, Path: []string{"status", "contentHash"}, Annotation: keystonev1.Group + "/federation-client",
-		})
+		}))
 	return err
 }
 

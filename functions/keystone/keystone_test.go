@@ -83,6 +83,7 @@ func input(t *testing.T, xr *structpb.Struct, observed map[string]*structpb.Stru
 	if err := function.Decode(xr, &in.XR); err != nil {
 		t.Fatal(err)
 	}
+	function.SetDefaults(&in.XR)
 	return in
 }
 
@@ -175,3 +176,6 @@ func write(t *testing.T, file, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestRequiredComponents tests that the graph has the components and needs that the definition requires.
+func TestRequiredComponents(t *testing.T) { servicetest.CheckGraph(t, &definition, graph) }

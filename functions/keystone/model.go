@@ -9,6 +9,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
@@ -29,7 +30,6 @@ var definition = service.Definition{
 	HealthPath:             "/healthcheck",
 	TerminationGracePeriod: terminationGracePeriod,
 	Priority:               workload.PriorityInfrastructure,
-	ExternalComponents:     []string{"companion-access", "certificate", "clouds", "catalog-access", loginResource},
 	Databases: []service.Database{{
 		Group: "database",
 		// https://docs.openstack.org/keystone/latest/admin/upgrading.html, https://docs.openstack.org/keystone/latest/cli/index.html
@@ -55,7 +55,7 @@ const (
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec keystonev1.KeystoneSpec
 	// proxyImage of the federation proxy.
 	proxyImage string
@@ -66,11 +66,15 @@ type model struct {
 
 func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	m := &model{spec: in.XR.Spec, authority: findAuthority(in.Observed)}
-	identity.SetDefaults(&m.spec)
+	caConfigMap := ""
+	if m.authority.published {
+		caConfigMap = keystonev1.AuthorityName(in.XR.Name)
+	}
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Spec: identity.Spec(&m.spec), Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
-		Check: func(r release.Release) error { return identity.Check("spec", r, &m.spec) },
+		Check:       func(r release.Release) error { return identity.Check("spec", r, &m.spec) },
+		CAConfigMap: caConfigMap,
 	})
 	if err != nil {
 		return nil, err
@@ -79,27 +83,38 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 		m.live = live(check)
 	}
 	if m.spec.External != nil {
-		m.External = true
-		return m, nil
+		return m, nil // It has neither pods nor files.
 	}
-	if m.Egress, err = m.externalEgress(); err != nil {
+	x, err := m.extension(in.Observed)
+	if err != nil {
 		return nil, err
 	}
-	m.IngressFrom = []string{korc.Namespace} // K-ORC logs in at the internal address.
-	m.Jobs = []string{bootstrapName, trustFlushName}
-	m.Accounts = []service.Account{{Resource: "admin", Secret: m.adminSecret(), User: m.spec.Bootstrap.AdminUser}}
-	m.Volumes = []service.Volume{m.keyVolume(fernetKeys), m.keyVolume(credentialKeys)}
-	m.Options = m.options()
-	if m.authority.published {
-		m.CAConfigMap = keystonev1.AuthorityName(m.Name)
+	m.Service, err = m.With(x)
+	return m, err
+}
+
+// extension returns the additions of a Keystone.
+func (m *model) extension(observed observe.State) (service.Extension, error) {
+	egress, err := m.externalEgress()
+	if err != nil {
+		return service.Extension{}, err
 	}
-	if err := errors.Join(m.direct(in.Observed), m.deriveFederation(in.Observed)); err != nil {
-		return nil, err
+	x := service.Extension{
+		Config:  service.Configuration{Options: m.options()},
+		Pods:    service.Pods{Volumes: []service.Volume{m.keyVolume(fernetKeys), m.keyVolume(credentialKeys)}},
+		Jobs:    service.Jobs{Names: []string{bootstrapName, trustFlushName}},
+		Network: service.Network{Clients: []string{korc.Namespace}, Egress: egress}, // K-ORC logs in at the internal address.
+		Access: service.Access{Accounts: []service.Account{
+			{Resource: "admin", Secret: m.adminSecret(), User: m.spec.Bootstrap.AdminUser},
+		}},
 	}
 	if len(m.spec.DomainIDs) > 0 {
-		m.Annotate(domainsAnnotation, service.HashOf(m.spec.DomainIDs))
+		x.Pods.Annotate(map[string]string{domainsAnnotation: service.HashOf(m.spec.DomainIDs)})
 	}
-	return m, m.Render()
+	if err := errors.Join(m.direct(&x, observed), m.addFederation(&x, observed)); err != nil {
+		return service.Extension{}, err
+	}
+	return x, nil
 }
 
 // domainsAnnotation of the API's pods records the domains that existed at their start.
@@ -132,7 +147,7 @@ func (m *model) adminCloud() common.CloudCredentialsReference { return keystonev
 func status(m *model, plan compose.Plan) any {
 	s := keystonev1.KeystoneStatus{ServiceStatus: m.Status(plan)}
 	s.Live = m.live
-	if m.External {
+	if m.spec.External != nil {
 		s.Release = string(m.TargetRelease) // It does not depend on a release.
 		return s
 	}

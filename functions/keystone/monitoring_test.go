@@ -27,7 +27,7 @@ func TestAlerts(t *testing.T) {
 			`kube_job_created{job_name=~"keystone-bootstrap-.+"}`, complete, failed, `kube_job_created{job_name=~"keystone-trust-flush-.+"}`),
 		"KeystoneCertificateExpiring": expect("warning", "1h", `certmanager_certificate_expiration_timestamp_seconds{name="keystone-tls"}`),
 	}
-	stages, err := service.Alerts(derived(t, xr(t, "paths")))
+	stages, err := service.Alerts[*model]().Build(derived(t, xr(t, "paths")))
 	if err != nil || len(stages) != 1 || len(stages[0]) != 1 {
 		t.Fatalf("stages %v: %v", stages, err)
 	}

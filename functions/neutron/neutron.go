@@ -3,7 +3,6 @@
 package neutron
 
 import (
-	"cmp"
 	"errors"
 	"strconv"
 	"time"
@@ -70,30 +69,35 @@ const (
 	periodic             = "periodic"
 )
 
-// graph lists the components of a Neutron in addition to the common ones. It is added to the catalog when OVN is synchronized, or
+// graph lists the components of a Neutron and their dependencies. It is added to the catalog when OVN is synchronized, or
 // agents are served.
-var graph = service.Graph(
-	&definition,
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{Name: certificateComponent, Build: clientCertificate, Enabled: (*model).certified},
-		Before:    "schema", NeededBy: "schema",
-	},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: "jobs", Build: jobs, Enabled: (*model).hasOVN},
-		Before: "schema"},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](maintenance, pods, "api"), Before: "catalog", NeededBy: "catalog"},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](rpc, pods, "api"), Before: "catalog", NeededBy: "catalog"},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](periodic, pods, "api"), Before: "catalog", NeededBy: "catalog"},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: syncComponent, Needs: []string{"catalog"}, Enabled: (*model).syncRequested, Build: sync,
-	}},
-)
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.DatabaseAccount[*model]("credentials"),
+	service.QueueAccount[*model]("companion-access"),
+	service.User[*model]("companion-access", "credentials"),
+	service.Config[*model]("companion-access", "credentials"),
+	{Name: certificateComponent, Build: clientCertificate, Enabled: (*model).certified},
+	{Name: "jobs", Build: jobs, Enabled: (*model).hasOVN},
+	service.DatabaseSchema[*model]("database", "config", certificateComponent),
+	service.API[*model](pods),
+	service.Exposure[*model]("certificate"),
+	service.Daemon[*model](maintenance, pods, "api"),
+	service.Daemon[*model](rpc, pods, "api"),
+	service.Daemon[*model](periodic, pods, "api"),
+	service.Catalog[*model]("api", maintenance, rpc, periodic),
+	{Name: syncComponent, Needs: []string{"catalog"}, Enabled: (*model).syncRequested, Build: sync},
+	service.Alerts[*model](),
+})
 
-// pods are the dependencies of each worker.
+// pods are the dependencies of the API and of each worker.
 var pods = []string{"schema", "certificate", "identity", "queue"}
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec *neutronv1.NeutronSpec
 	// north and south are the first members of OVN's databases.
 	north, south member
@@ -106,10 +110,9 @@ func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	if m.syncRequested() {
 		m.lastSync, _ = in.Observed.Get(syncResource)
 	}
-	m.spec.Mechanism = cmp.Or(m.spec.Mechanism, neutronv1.ByOVN)
 	errs := m.checkMechanism()
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
@@ -122,19 +125,33 @@ func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	); err != nil {
 		return nil, err
 	}
-	// With it, a worker distinguishes its own database records from before its last start from the records of others.
-	m.Server.StartTime = true
-	m.Logins = []string{novaGroup, placementGroup}
-	m.Env = append(m.env(), m.workers()...)
-	if m.hasOVN() {
-		m.Volumes = []service.Volume{m.SecretVolume(ovnFolder, m.clientSecret(), certificate.CAKey, certificate.CertKey, certificate.KeyKey)}
-		m.Egress = []workload.Flow{m.databases()}
-	}
-	m.APIEgress = []workload.Flow{{Ports: []int32{novav1.Port, placementv1.Port}}}
-	m.Processes = m.processes()
-	m.Options = m.options()
-	return m, m.Render()
+	m.Service, err = m.With(m.extension())
+	return m, err
 }
+
+// extension returns the additions of a Neutron.
+func (m *model) extension() service.Extension {
+	server := m.Server
+	// With it, a worker distinguishes its own database records from before its last start from the records of others.
+	server.StartTime = true
+	x := service.Extension{
+		Config:    service.Configuration{Options: m.options()},
+		API:       service.APIPods{Server: &server, Env: append(m.env(), m.workers()...)},
+		Network:   service.Network{APIEgress: serviceEgress},
+		Keystone:  service.Keystone{Logins: logins},
+		Processes: m.processes(),
+	}
+	if m.hasOVN() {
+		x.Pods.Volumes = []service.Volume{
+			m.SecretVolume(ovnFolder, m.clientSecret(), certificate.CAKey, certificate.CertKey, certificate.KeyKey),
+		}
+		x.Network.Egress = []workload.Flow{m.databases()}
+	}
+	return x
+}
+
+// serviceEgress allows the calls of all processes to other services.
+var serviceEgress = []workload.Flow{{Ports: []int32{novav1.Port, placementv1.Port}}}
 
 // pipelines is the image's file of Neutron's pipelines. Neutron looks for it in the folder of configuration files.
 const pipelines = "/opt/openstack/etc/neutron/api-paste.ini"
@@ -187,7 +204,7 @@ func (m *model) processes() []service.Process {
 
 // daemon completes a worker. Its probes check the connection to its server.
 func (m *model) daemon(p service.Process, with member) service.Process {
-	p.TerminationGracePeriod, p.Logins, p.Env, p.Egress = terminationGracePeriod, m.Logins, m.env(), m.APIEgress
+	p.TerminationGracePeriod, p.Logins, p.Env, p.Egress = terminationGracePeriod, logins, m.env(), serviceEgress
 	p.Ready, p.Alive = workload.Connected(with.port), workload.Attached(with.host, with.port)
 	return p
 }
@@ -210,3 +227,5 @@ const (
 	novaGroup      = "nova"
 	placementGroup = "placement"
 )
+
+var logins = []string{novaGroup, placementGroup}

@@ -29,7 +29,7 @@ func (m *model) syncRequested() bool { return m.spec.OVN != nil && m.spec.OVN.Sy
 // neither.
 func sync(m *model) ([]compose.Stage, error) {
 	pod := m.JobPod(m.Image, m.Files, nil)
-	m.LogIn(&pod, m.Logins...)
+	m.LogIn(&pod, logins...)
 	pod.Containers[0].Env = append(pod.Containers[0].Env, m.env()...)
 	return []compose.Stage{{{
 		Name: syncResource, Ready: func(*observe.Object) ready.Result { return ready.Yes },
@@ -45,7 +45,7 @@ func (m *model) inSync() ready.Result {
 		return ready.Result{}
 	}
 	queried, response := m.spec.OVN.Sync, m.answer()
-	if response == nil || response.Request != queried.Request || response.Mode != cmp.Or(queried.Mode, common.OVNSyncLog) {
+	if response == nil || response.Request != queried.Request || response.Mode != queried.Mode {
 		c, _ := m.lastSync.Condition("Ready")
 		if c.Status == "True" { // The message belongs to the previous request.
 			c.Message = ""

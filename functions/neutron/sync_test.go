@@ -39,7 +39,7 @@ status:
 			want:     ready.Result{Reason: "NotAnswered", Message: "Secret a does not exist"},
 		},
 		"Answered": {
-			reason: "It has the companion's result. The default mode only compares.", request: &common.OVNSyncRequest{Request: "first"}, observed: answered,
+			reason: "It has the companion's result. The mode Log only compares.", request: &common.OVNSyncRequest{Request: "first", Mode: common.OVNSyncLog}, observed: answered,
 			want: ready.Result{Reason: "Drifted", Message: "two ports are gone"},
 		},
 		"OtherRequest": {

@@ -2,6 +2,7 @@ package nova
 
 import (
 	"cmp"
+	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,7 +23,7 @@ func cellResource(cell string) string { return "cell-" + cell }
 
 // cell0 maps cell0, in which Nova records servers that were never scheduled.
 func cell0(m *model) ([]compose.Stage, error) {
-	_, address := compute.CellCA(m.Service, compute.Cell0, m.spec.Database, m.spec.Database, m.spec.Queue, m.spec.Queue)
+	_, address := compute.CellCA(m.Base, compute.Cell0, m.spec.Database, m.spec.Database, m.spec.Queue, m.spec.Queue)
 	address.Queue = nil
 	return service.SingleObjectComponent(cell0Component+"-mapping", c5c3.CellMapping(m.Meta(m.Sub(compute.Cell0)), openstackv1.CellMappingSpec{
 		NovaName: common.ObjectName(m.Name), Cell: compute.Cell0, DatabaseConnection: address.DatabaseConnection(),
@@ -86,7 +87,7 @@ func (m *model) authorities() []service.Volume {
 	var out []service.Volume
 	for i := range m.spec.Cells {
 		c := &m.spec.Cells[i]
-		volumes, _ := compute.CellCA(m.Service, c.Name, m.spec.Database, m.cellDatabase(c), m.spec.Queue, m.cellQueue(c))
+		volumes, _ := compute.CellCA(m.Base, c.Name, m.spec.Database, m.cellDatabase(c), m.spec.Queue, m.cellQueue(c))
 		out = append(out, volumes...)
 	}
 	return out
@@ -105,13 +106,15 @@ func (m *model) cellWorkloads() []openstackv1.Consumer {
 	return out
 }
 
-// annotateStartupCells annotates pods with the cells that they read at startup: a new cell, and a disabled one, replaces the pods.
-func (m *model) annotateStartupCells() {
+// startupCells returns the annotations of pods with the cells that they read at startup: a new cell, and a disabled one, replaces the pods.
+func (m *model) startupCells() map[string]string {
+	out := map[string]string{}
 	pods, _ := m.observed.Get("deployment")
 	for _, c := range m.spec.Cells {
 		annotation := novav1.Group + "/" + c.Name
-		m.AnnotateStartupInputs(m.observed, service.StartupInput{Resource: cellResource(c.Name), Path: []string{"status", "uuid"},
-			Annotation: annotation})
+		maps.Copy(out, m.StartupAnnotations(m.observed, service.StartupInput{
+			Resource: cellResource(c.Name), Path: []string{"status", "uuid"}, Annotation: annotation,
+		}))
 		disabled := pods.String("spec", "template", "metadata", "annotations", annotation+"-disabled")
 		if m.upToDate(c) {
 			disabled = ""
@@ -120,9 +123,10 @@ func (m *model) annotateStartupCells() {
 			}
 		}
 		if disabled != "" {
-			m.Annotate(annotation+"-disabled", disabled)
+			out[annotation+"-disabled"] = disabled
 		}
 	}
+	return out
 }
 
 // oldestCompute returns the oldest nova-compute version of all cells.

@@ -45,7 +45,7 @@ func TestCellsOwnServers(t *testing.T) {
 
 // TestCellStreams tests that streams of a cell with its own queue are bounded by the volume of that queue.
 func TestCellStreams(t *testing.T) {
-	m := &model{Service: &service.Service{Name: "nova"}, spec: &novav1.NovaSpec{}}
+	m := &model{Service: service.Service{Base: &service.Base{Name: "nova"}}, spec: &novav1.NovaSpec{}}
 	m.spec.StreamBytes = 7
 	own := &novav1.CellInfrastructure{Queue: &common.QueueServer{Members: common.Members{StorageSize: "5Gi"}}}
 	for want, c := range map[int64]*novav1.Cell{7: {Name: "near"}, 20 << 20: {Name: "far", Infrastructure: own}} {

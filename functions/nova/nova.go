@@ -75,48 +75,42 @@ const (
 	computeCatalogComponent = "flavors-and-aggregates"
 )
 
-// pods are the dependencies of each process.
+// pods are the dependencies of the API and of each process.
 var pods = []string{"schema", "certificate", "identity", "queue", cellsComponent}
 
-// graph lists the components of a Nova in addition to the common ones, and their dependencies. Processes read the cells at startup
+// graph lists the components of a Nova and their dependencies. Processes read the cells at startup
 // only, so the cells come first.
 //
 // It is added to the catalog when all of its processes are ready. New versions are rolled out from the cells up: conductors access the
 // database for all others, and support clients of the previous release.
 // https://docs.openstack.org/nova/latest/admin/upgrades.html
-var graph = service.Graph(
-	&definition,
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: "jobs", Build: jobs}, Before: "schema"},
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{Name: cell0Component, Needs: []string{"schema"}, Build: cell0}, Before: "api",
-	},
-	service.ExtraComponent[*model]{
-		Component: compose.Component[*model]{
-			Name: cellsComponent, Needs: []string{cell0Component}, RolloutAfter: []string{"schema"}, Build: cells,
-		},
-		Before: "api", NeededBy: "api",
-	},
-	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](conductor, pods, cellsComponent), Before: "api", NeededBy: "catalog",
-	},
-	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](scheduler, pods, conductor), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
-	},
-	service.ExtraComponent[*model]{
-		Component: service.Daemon[*model](metadata, pods, scheduler), Before: "catalog", NeededBy: "catalog",
-	},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: "services", Needs: []string{"api", conductor, scheduler, "catalog"}, Build: services,
-	}},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: computeCatalogComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).hasComputeCatalog, Build: computeCatalog,
-	}},
-	service.Archival(archive),
-)
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	service.DatabaseAccount[*model]("credentials"),
+	service.QueueAccount[*model]("companion-access"),
+	service.User[*model]("companion-access", "credentials"),
+	service.Config[*model]("companion-access", "credentials"),
+	{Name: "jobs", Build: jobs},
+	service.DatabaseSchema[*model]("database", "config", "identity"), // The upgrade check logs in.
+	{Name: cell0Component, Needs: []string{"schema"}, Build: cell0},
+	{Name: cellsComponent, Needs: []string{cell0Component}, RolloutAfter: []string{"schema"}, Build: cells},
+	service.Daemon[*model](conductor, pods, cellsComponent),
+	service.Daemon[*model](scheduler, pods, conductor),
+	service.API[*model](pods, scheduler),
+	service.Exposure[*model]("certificate"),
+	service.Daemon[*model](metadata, pods, scheduler),
+	service.Catalog[*model](conductor, scheduler, "api", metadata),
+	{Name: "services", Needs: []string{"api", conductor, scheduler, "catalog"}, Build: services},
+	{Name: computeCatalogComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).hasComputeCatalog, Build: computeCatalog},
+	service.Archival(archive, "api"),
+	service.Alerts[*model](),
+})
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec *novav1.NovaSpec
 	// uwsgi are the settings of the spec, without values derived from the API's memory.
 	uwsgi    common.UWSGI
@@ -125,9 +119,8 @@ type model struct {
 
 func derive(in function.Input[novav1.Nova]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, uwsgi: in.XR.Spec.UWSGI, observed: in.Observed}
-	setDefaults(m.spec)
 	var err error
-	m.Service, err = definition.Derive(service.Input{
+	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
@@ -137,29 +130,43 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 	if err = errors.Join(err, checkProcesses(m.spec)); err != nil {
 		return nil, err
 	}
-	m.Accounts = []service.Account{{Resource: "metadata", Secret: m.Sub(compute.MetadataSecret), User: metadata}}
-	m.Logins = append(compute.Logins(compute.APIEndpoints()), keymanager.Logins(m.spec.KeyManager)...)
-	m.CredentialConsumers = m.cellWorkloads()
-	m.Env = compute.WSGIEnv(m.Service, m.Name)
-	m.Vhosts = m.vhosts()
-	m.Volumes = m.authorities()
-	// The API deletes secrets of servers whose hypervisor is gone. All other secrets are deleted by the hypervisors.
-	reached, err := keymanager.Reached(m.spec.KeyManager)
+	x, err := m.extension()
 	if err != nil {
 		return nil, err
 	}
-	m.APIEgress = append([]workload.Flow{compute.EndpointFlow(compute.APIEndpoints())}, reached...)
+	m.Service, err = m.With(x)
+	return m, err
+}
+
+// extension returns the additions of a Nova.
+func (m *model) extension() (service.Extension, error) {
+	// The API deletes secrets of servers whose hypervisor is gone. All other secrets are deleted by the hypervisors.
+	reached, err := keymanager.Reached(m.spec.KeyManager)
+	if err != nil {
+		return service.Extension{}, err
+	}
+	x := service.Extension{
+		Config:  service.Configuration{Options: m.options()},
+		Pods:    service.Pods{Volumes: m.authorities()},
+		API:     service.APIPods{Env: compute.WSGIEnv(m.Base, m.Name)},
+		Jobs:    service.Jobs{Names: []string{service.ArchiveJob}},
+		Network: service.Network{APIEgress: append([]workload.Flow{compute.EndpointFlow(compute.APIEndpoints())}, reached...)},
+		Keystone: service.Keystone{
+			Logins:    append(compute.Logins(compute.APIEndpoints()), keymanager.Logins(m.spec.KeyManager)...),
+			Consumers: m.cellWorkloads(),
+		},
+		Access: service.Access{
+			Accounts:     []service.Account{{Resource: "metadata", Secret: m.Sub(compute.MetadataSecret), User: metadata}},
+			VirtualHosts: m.vhosts(),
+		},
+		Processes: m.processes(),
+	}
+	x.Pods.Annotate(m.startupCells())
+	x.Pods.Annotate(compute.Pin(m.observed, "deployment", m.oldestCompute(), m.Effective))
 	if ports := m.servers(); len(ports) > 0 {
-		m.Egress = []workload.Flow{{Ports: ports}}
+		x.Network.Egress = []workload.Flow{{Ports: ports}}
 	}
-	m.Jobs = []string{service.ArchiveJob}
-	m.Processes = m.processes()
-	m.Options = m.options()
-	m.annotateStartupCells()
-	for annotation, version := range compute.Pin(m.observed, "deployment", m.oldestCompute(), m.Effective) {
-		m.Annotate(annotation, version)
-	}
-	return m, m.Render()
+	return x, nil
 }
 
 // servers returns the ports of the cells' own servers that differ from Nova's.
@@ -173,29 +180,6 @@ func (m *model) servers() []int32 {
 		}
 	}
 	return ports
-}
-
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(s *novav1.NovaSpec) {
-	const month = 30
-	if s.Consoles.Graphical == "" {
-		s.Consoles.Graphical = novav1.VNC
-	}
-	if s.Archive.Schedule == "" {
-		s.Archive.Schedule = "30 3 * * *"
-	}
-	if s.Archive.AfterDays == 0 {
-		s.Archive.AfterDays = month
-	}
-	for i := range s.Cells {
-		c := &s.Cells[i]
-		if c.Database != nil && c.Database.Port == 0 {
-			c.Database.Port = common.DatabasePort
-		}
-		if c.Queue != nil && c.Queue.Port == 0 {
-			c.Queue.Port = common.QueuePort
-		}
-	}
 }
 
 // checkProcesses rejects daemons with insufficient memory.
@@ -213,11 +197,11 @@ func checkProcesses(s *novav1.NovaSpec) error {
 // processes returns the processes in addition to the API.
 func (m *model) processes() []service.Process {
 	out := []service.Process{
-		compute.Daemon(m.Service, service.Process{
+		compute.Daemon(m.Base, service.Process{
 			Process: m.spec.Conductor, Name: conductor, Title: "Nova's conductor above the cells", Command: []string{"nova-conductor"},
 			Outage: "servers cannot be created or migrated",
 		}, compute.APIEndpoints()),
-		compute.Daemon(m.Service, service.Process{
+		compute.Daemon(m.Base, service.Process{
 			Process: m.spec.Scheduler, Name: scheduler, Title: "Nova's scheduler", Command: []string{"nova-scheduler"},
 			Outage: "servers cannot be scheduled",
 		}, compute.SchedulerEndpoints()),
@@ -225,7 +209,7 @@ func (m *model) processes() []service.Process {
 	if p := m.spec.Metadata; p != nil {
 		api := compute.Metadata(m.Name, *p, m.hypervisors())
 		api.Server = m.Serve(m.observed, api, compute.MetadataModule)
-		api.Env = append(api.Env, compute.WSGIEnv(m.Service, m.Sub(metadata))...)
+		api.Env = append(api.Env, compute.WSGIEnv(m.Base, m.Sub(metadata))...)
 		out = append(out, api)
 	}
 	return out
@@ -243,7 +227,7 @@ func (m *model) hypervisors() []common.CIDR {
 
 // options returns the options of the processes above the cells.
 func (m *model) options() oslo.Config {
-	c := compute.Options(m.Service, m.spec.Consoles).Merge(compute.SchedulerOptions()).Merge(oslo.Config{
+	c := compute.Options(m.Base, m.spec.Consoles).Merge(compute.SchedulerOptions()).Merge(oslo.Config{
 		// A server may be resized on its host: a pool with one node has no other host, and nothing is copied. Only the API reads the option; the
 		// scheduler still prefers the node with the most free capacity, and a cold migration always changes the host.
 		"DEFAULT":   {"allow_resize_to_same_host": true},

@@ -18,6 +18,7 @@ func TestEachOwner(t *testing.T) {
 			if err := json.Unmarshal(spec, &in.XR.Spec); err != nil {
 				return nil, err
 			}
+			function.SetDefaults(&in.XR)
 			return derive(in)
 		},
 		Tunable: []string{"DEFAULT allow_resize_to_same_host", "cache enabled", "filter_scheduler enabled_filters", "scheduler max_attempts"},

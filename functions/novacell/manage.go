@@ -1,6 +1,8 @@
 package novacell
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
@@ -9,6 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // Environment variables with Nova's accounts. Nova's queue user changes together with its password.
@@ -18,31 +21,29 @@ const (
 	novaQueuePassword = "NOVA_QUEUE_PASSWORD" //nolint:gosec // the name of a variable
 )
 
-// manage lets Jobs of the cell use Nova's accounts: nova-manage fills the credentials of its environment into cell addresses, and reads the
+// jobs lets Jobs of the cell use Nova's accounts: nova-manage fills the credentials of its environment into cell addresses, and reads the
 // API database. The CAs of the cell's own servers are at the same paths as in all pods of Nova.
-func (m *model) manage() {
-	nova := m.spec.NovaDatabase
-	volumes, address := compute.CellCA(m.Service, m.spec.Cell, nova, m.spec.Database, m.spec.NovaQueue, m.spec.Queue)
-	m.address, m.JobVolumes = address, volumes
+func (m *model) jobs() service.Jobs {
+	nova, volumes := m.spec.NovaDatabase, slices.Clone(m.authorities)
 	// The CA of Nova's own server is at the path that it has in Nova's pods, at which the cell's pods have the CA of the cell's server.
 	apiCA := m.Path("database-ca", string(nova.CASecretRef.Key))
 	if len(volumes) > 0 {
 		v := m.SecretVolume("nova-database-ca", string(nova.CASecretRef.Name), string(nova.CASecretRef.Key))
-		m.JobVolumes, apiCA = append(m.JobVolumes, v), v.Folder+"/"+string(nova.CASecretRef.Key)
+		volumes, apiCA = append(volumes, v), v.Folder+"/"+string(nova.CASecretRef.Key)
 	}
 	api := mariadb.URL(nova.NameOf(compute.App), novaPassword, nova.Host, nova.Port, nova.NameOf(compute.APIDatabase), apiCA)
 	db := m.spec.Database
-	own := mariadb.URL(db.NameOf(compute.App), novaPassword, db.Host, db.Port, db.NameOf(compute.CellName(m.spec.Cell)), address.DatabaseCA)
+	own := mariadb.URL(db.NameOf(compute.App), novaPassword, db.Host, db.Port, db.NameOf(compute.CellName(m.spec.Cell)), m.address.DatabaseCA)
 	queue := rabbitmq.Transport{
 		UserVar: novaQueueUser, PasswordVar: novaQueuePassword, Hosts: []string{m.spec.Queue.Host}, Port: m.spec.Queue.Port,
-		Vhost: m.spec.Queue.VirtualHost(compute.CellName(m.spec.Cell)), CAFile: address.QueueCA,
+		Vhost: m.spec.Queue.VirtualHost(compute.CellName(m.spec.Cell)), CAFile: m.address.QueueCA,
 	}.URL()
-	m.JobEnv = []corev1.EnvVar{
+	return service.Jobs{Resources: service.Resources(m.spec.Conductor), Volumes: volumes, Env: []corev1.EnvVar{
 		workload.SecretEnv(novaPassword, compute.Secret(m.nova, compute.DatabaseSecret), secret.PasswordKey),
 		workload.SecretEnv(novaQueueUser, compute.Secret(m.nova, compute.QueueSecret), secret.UsernameKey),
 		workload.SecretEnv(novaQueuePassword, compute.Secret(m.nova, compute.QueueSecret), secret.PasswordKey),
 		{Name: oslo.MustEnvName("api_database", "connection"), Value: api},
 		{Name: oslo.MustEnvName("database", "connection"), Value: own},
 		{Name: oslo.MustEnvName("DEFAULT", "transport_url"), Value: queue},
-	}
+	}}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
@@ -53,50 +52,51 @@ var pods = []string{"schema", "certificate", "queue"}
 
 // graph lists the components of a cell and their dependencies. Other pods follow the conductor, which also serves hypervisors of the
 // previous release.
-var graph = service.Graph(
-	definition(""),
-	service.ExtraComponent[*model]{Before: "database", NeededBy: "database", Component: compose.Component[*model]{
-		Name: databaseComponent, Build: databaseServer, Enabled: func(m *model) bool { return m.databaseServer() != nil },
-	}},
-	service.ExtraComponent[*model]{Before: "database", Component: compose.Component[*model]{
+var graph = service.Graph(compose.Graph[*model]{
+	service.CompanionAccess[*model](),
+	service.Credentials[*model](),
+	service.Certificate[*model](),
+	{Name: databaseComponent, Build: databaseServer, Enabled: func(m *model) bool { return m.databaseServer() != nil }},
+	{
 		Name: backupComponent, Needs: []string{databaseComponent}, Build: databaseBackup,
 		Enabled: func(m *model) bool { return m.databaseServer() != nil && m.databaseServer().Backup != nil },
-	}},
-	service.ExtraComponent[*model]{Before: "queue", NeededBy: "queue", Component: compose.Component[*model]{
-		Name: queueComponent, Build: queueServer, Enabled: func(m *model) bool { return m.queueServer() != nil },
-	}},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
+	},
+	service.DatabaseAccount[*model]("credentials", databaseComponent),
+	{Name: queueComponent, Build: queueServer, Enabled: func(m *model) bool { return m.queueServer() != nil }},
+	service.QueueAccount[*model]("companion-access", queueComponent),
+	service.Config[*model]("companion-access", "credentials"),
+	service.DatabaseSchema[*model]("database", "config"),
+	{
 		Name: monitoringComponent, Follows: []string{databaseComponent, queueComponent}, Build: serverMonitoring,
 		Enabled: func(m *model) bool { return m.Monitored() && m.spec.Infrastructure != nil },
-	}},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](conductor, pods)},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](metadata, pods, conductor)},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](vnc.name, pods, conductor)},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](spice.name, pods, conductor)},
-	service.ExtraComponent[*model]{Component: service.Daemon[*model](serial.name, pods, conductor)},
-	service.ExtraComponent[*model]{Component: compose.Component[*model]{
-		Name: mapping, Needs: []string{"schema", "queue"}, Build: cellMappingStage,
-	}},
-)
+	},
+	service.Daemon[*model](conductor, pods),
+	service.Daemon[*model](metadata, pods, conductor),
+	service.Daemon[*model](vnc.name, pods, conductor),
+	service.Daemon[*model](spice.name, pods, conductor),
+	service.Daemon[*model](serial.name, pods, conductor),
+	{Name: mapping, Needs: []string{"schema", "queue"}, Build: cellMappingStage},
+	service.Alerts[*model](),
+})
 
 // model is the input of all builders. derive computes it once per call.
 type model struct {
-	*service.Service
+	service.Service
 	spec     *novacellv1.NovaCellSpec
 	observed observe.State
-	// nova is the name of the Nova, and address is its record of the cell.
-	nova    string
-	address compute.Address
+	// nova is the name of the Nova, and address is its record of the cell. authorities are the CAs of the cell's own servers.
+	nova        string
+	address     compute.Address
+	authorities []service.Volume
 }
 
 // APIPod returns a pod of the conductor, which represents the cell, because a cell has no API.
-func (m *model) APIPod() workload.Pod { return m.ProcessPod(m.Processes[0]) }
+func (m *model) APIPod() workload.Pod { return m.ProcessPod(m.Processes()[0]) }
 
 func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, observed: in.Observed, nova: string(in.XR.Spec.NovaRef.Name)}
-	setDefaults(m.spec)
 	var err error
-	m.Service, err = definition(m.spec.Cell).Derive(service.Input{
+	m.Base, err = definition(m.spec.Cell).Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(common.Process{}, m.spec.Placement), UWSGI: &m.spec.UWSGI,
@@ -106,20 +106,28 @@ func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 	if err = errors.Join(err, checkProcesses(m.spec)); err != nil {
 		return nil, err
 	}
-	m.Workload.Resources = service.Resources(m.spec.Conductor)
-	m.Credential = compute.Secret(m.nova, compute.CredentialSecret)
-	m.Logins = compute.Logins(compute.APIEndpoints())
-	m.Grantees = []service.Grantee{m.grantee()}
-	m.manage()
+	m.authorities, m.address = compute.CellCA(
+		m.Base, m.spec.Cell, m.spec.NovaDatabase, m.spec.Database, m.spec.NovaQueue, m.spec.Queue)
+	m.Service, err = m.With(m.extension())
+	return m, err
+}
+
+// extension returns the additions of a cell.
+func (m *model) extension() service.Extension {
+	x := service.Extension{
+		Config:    service.Configuration{Options: m.options()},
+		Jobs:      m.jobs(),
+		Keystone:  service.Keystone{Logins: compute.Logins(compute.APIEndpoints()), Credential: compute.Secret(m.nova, compute.CredentialSecret)},
+		Access:    service.Access{Grantees: []service.Grantee{m.grantee()}},
+		Processes: m.processes(),
+	}
 	if m.databaseServer() != nil {
-		m.DatabasePods = mariadb.Pods(m.databaseName())
+		x.Network.DatabasePods = mariadb.Pods(m.databaseName())
 	}
 	if m.queueServer() != nil {
-		m.QueuePods = rabbitmq.Pods(m.queueName())
+		x.Network.QueuePods = rabbitmq.Pods(m.queueName())
 	}
-	m.Processes = m.processes()
-	m.Options = m.options()
-	return m, m.Render()
+	return x
 }
 
 // checkProcesses rejects processes with insufficient memory.
@@ -129,19 +137,6 @@ func checkProcesses(s *novacellv1.NovaCellSpec) error {
 		errs = append(errs, service.CheckProcess("spec.metadata", *s.Metadata))
 	}
 	return errors.Join(errs...)
-}
-
-// setDefaults applies the defaults of the schema, for callers that bypass the API server.
-func setDefaults(s *novacellv1.NovaCellSpec) {
-	if s.Consoles.Graphical == "" {
-		s.Consoles.Graphical = novav1.VNC
-	}
-	if s.NovaDatabase.Port == 0 {
-		s.NovaDatabase.Port = common.DatabasePort
-	}
-	if s.NovaQueue.Port == 0 {
-		s.NovaQueue.Port = common.QueuePort
-	}
 }
 
 // grantee returns Nova's user, which reads the database of every cell. On the cell's own server it must be created.
@@ -155,7 +150,7 @@ func (m *model) grantee() service.Grantee {
 
 // processes returns all processes of the cell.
 func (m *model) processes() []service.Process {
-	out := []service.Process{compute.Daemon(m.Service, service.Process{
+	out := []service.Process{compute.Daemon(m.Base, service.Process{
 		Process: m.spec.Conductor, Name: conductor, Title: "the conductor of Nova's cell " + m.spec.Cell,
 		Outage: "servers of the cell cannot be created or changed", Command: []string{"nova-conductor"},
 		Annotations: compute.Pin(m.observed, conductor, compute.OldestOf(m.observed, mapping), m.Effective),
@@ -164,7 +159,7 @@ func (m *model) processes() []service.Process {
 		api := compute.Metadata(m.nova, *p, m.spec.HypervisorNetworks)
 		api.Title += " of cell " + m.spec.Cell
 		api.Server = m.Serve(m.observed, api, compute.MetadataModule)
-		api.Env = append(api.Env, compute.WSGIEnv(m.Service, m.Sub(metadata))...)
+		api.Env = append(api.Env, compute.WSGIEnv(m.Base, m.Sub(metadata))...)
 		out = append(out, api)
 	}
 	for _, p := range m.proxies() {
@@ -175,7 +170,7 @@ func (m *model) processes() []service.Process {
 
 // options returns the options of the cell's file: for the conductor, the metadata API and the cell's console proxies.
 func (m *model) options() oslo.Config {
-	c := compute.Options(m.Service, m.spec.Consoles).Merge(oslo.Config{"conductor": {"workers": compute.Workers}})
+	c := compute.Options(m.Base, m.spec.Consoles).Merge(oslo.Config{"conductor": {"workers": compute.Workers}})
 	if m.spec.Metadata != nil {
 		c = c.Merge(compute.MetadataOptions(true))
 	}

@@ -110,7 +110,7 @@ func (m *model) snapshotAlerts() []monitoring.Alert {
 		return nil
 	}
 	// The longest interval of the schedule, and the time that a snapshot may take.
-	age := (mariadb.LongestGap(m.schedule()) + time.Hour).Round(time.Hour)
+	age := (mariadb.LongestGap(m.spec.Backup.Schedule) + time.Hour).Round(time.Hour)
 	jobs := fmt.Sprintf(`{namespace=%q,job_name=~"%s-[0-9]+"}`, m.namespace, m.sub(snapshot))
 	const action = "Check the log of the Job's pod, the object store and its credentials."
 	return []monitoring.Alert{

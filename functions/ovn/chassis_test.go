@@ -43,6 +43,7 @@ func TestControllers(t *testing.T) {
 			if in.Observed, err = observe.New(map[string]encoded.Struct{southbound + "-cluster": e}); err != nil {
 				t.Fatal(err)
 			}
+			function.SetDefaults(&in.XR)
 			m, err := derive(in)
 			if err != nil {
 				t.Fatal(err)

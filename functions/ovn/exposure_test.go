@@ -71,6 +71,7 @@ func TestExternal(t *testing.T) {
 			in := function.Input[ovnv1.OVNCluster]{Observed: observed}
 			in.XR.Name, in.XR.Namespace = ovnv1.Name, "cloud"
 			in.XR.Spec.Southbound = ovnv1.Southbound{Members: members(3, ""), Exposure: tc.exposure}
+			function.SetDefaults(&in.XR)
 			m, err := derive(in)
 			if err != nil {
 				t.Fatal(err)
@@ -98,6 +99,7 @@ func TestLeaving(t *testing.T) {
 func TestNodes_RejectsSettings(t *testing.T) {
 	in := function.Input[ovnv1.OVNCluster]{}
 	in.XR.Spec.Southbound.Exposure = &common.MemberExposure{Type: common.ExposureNodePort}
+	function.SetDefaults(&in.XR)
 	if _, err := derive(in); err == nil || !strings.Contains(err.Error(), "spec.southbound.exposure.nodes: ") {
 		t.Error(err)
 	}

@@ -3,7 +3,6 @@
 package ovn
 
 import (
-	"cmp"
 	"strings"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -82,7 +81,6 @@ type model struct {
 func derive(in function.Input[ovnv1.OVNCluster]) (*model, error) {
 	x := &in.XR
 	m := &model{name: x.Name, namespace: x.Namespace, generation: x.Generation, spec: x.Spec, previous: x.Status}
-	m.spec.ClusterDomain = cmp.Or(m.spec.ClusterDomain, "cluster.local")
 	o := release.Override{Registry: m.spec.Images.Registry}
 	if i := m.spec.Image; i != nil {
 		o.Repository, o.Tag, o.Digest = i.Repository, i.Tag, i.Digest

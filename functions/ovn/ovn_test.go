@@ -74,6 +74,7 @@ func derived(t *testing.T, replicas int32, s observation) *model {
 	in := function.Input[ovnv1.OVNCluster]{Observed: s.observed(t)}
 	in.XR.Name, in.XR.Namespace = ovnv1.Name, "cloud"
 	in.XR.Spec.Northbound.Replicas = &replicas
+	function.SetDefaults(&in.XR)
 	m, err := derive(in)
 	if err != nil {
 		t.Fatal(err)
@@ -151,6 +152,7 @@ func TestValidation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := function.Input[ovnv1.OVNCluster]{}
 			in.XR.Name, in.XR.Namespace, in.XR.Spec = ovnv1.Name, "cloud", tc.spec
+			function.SetDefaults(&in.XR)
 			if _, err := derive(in); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v, want %s", err, tc.want)
 			}

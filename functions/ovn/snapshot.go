@@ -52,7 +52,7 @@ func (m *model) snapshots() ([]compose.Stage, error) {
 	addBucketAccess(&p, b.Bucket)
 	c.Env = append(c.Env,
 		corev1.EnvVar{Name: "DATABASES", Value: m.north.schema + "=" + m.north.endpoint() + " " + m.south.schema + "=" + m.south.endpoint()},
-		corev1.EnvVar{Name: "DAYS", Value: strconv.Itoa(int(cmp.Or(b.RetentionDays, 30)))}, //nolint:mnd // the default of the schema
+		corev1.EnvVar{Name: "DAYS", Value: strconv.Itoa(int(b.RetentionDays))},
 		corev1.EnvVar{Name: "TLS", Value: tlsFolder})
 	members := []workload.Flow{
 		{Pods: m.north.workload.Selector(), Ports: []int32{m.north.port}},
@@ -60,7 +60,7 @@ func (m *model) snapshots() ([]compose.Stage, error) {
 	}
 	return []compose.Stage{{
 		{Name: snapshot + "-network-policy", Object: w.NetworkPolicy(nil, members)},
-		{Name: snapshot, Object: w.CronJob(p, string(m.schedule()), false)},
+		{Name: snapshot, Object: w.CronJob(p, string(m.spec.Backup.Schedule), false)},
 	}}, nil
 }
 
@@ -83,9 +83,6 @@ func (m *model) copySize() (*resource.Quantity, error) {
 	}
 	return &size, nil
 }
-
-// schedule returns the schedule of snapshots.
-func (m *model) schedule() common.Cron { return cmp.Or(m.spec.Backup.Schedule, "0 2 * * *") }
 
 // bucketFlow returns egress to an object store.
 func bucketFlow(field string, b ovnv1.Bucket) (workload.Flow, error) {

@@ -6,6 +6,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
@@ -45,17 +46,30 @@ var definition = service.Definition{
 	}},
 }
 
-// graph lists the components of every service.
-var graph = service.Graph[*service.Service](&definition)
+// graph lists the components of every service, and what each of them needs.
+var graph = service.Graph(compose.Graph[*service.Service]{
+	service.CompanionAccess[*service.Service](),
+	service.Credentials[*service.Service](),
+	service.Certificate[*service.Service](),
+	service.DatabaseAccount[*service.Service]("credentials"),
+	service.User[*service.Service]("companion-access", "credentials"),
+	service.Config[*service.Service]("companion-access", "credentials"),
+	service.DatabaseSchema[*service.Service]("database", "config"),
+	service.API[*service.Service]([]string{"schema", "certificate", "identity"}),
+	service.Exposure[*service.Service]("certificate"),
+	service.Catalog[*service.Service]("api"),
+	service.Alerts[*service.Service](),
+})
 
 func derive(in function.Input[placementv1.Placement]) (*service.Service, error) {
 	x := &in.XR
-	s, err := definition.Derive(service.Input{
+	base, err := definition.Derive(service.Input{
 		Meta: x.ObjectMeta, Previous: x.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{ServiceSpec: &x.Spec.ServiceSpec, Workload: &x.Spec.Workload, UWSGI: &x.Spec.UWSGI, Identity: &x.Spec.Identity},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s, s.Render()
+	s, err := base.With(service.Extension{})
+	return &s, err
 }

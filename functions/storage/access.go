@@ -58,7 +58,7 @@ func (m *model) findAccess(required map[string][]*structpb.Struct) {
 			m.clientAccess.Monitors = append(m.clientAccess.Monitors, storagev1.MonitorAddress(a))
 		}
 	}
-	m.clientAccess.Networks, m.clientAccess.PodNetwork = m.spec.Network.PublicCIDRs, !m.spec.Network.Host
+	m.clientAccess.Networks, m.clientAccess.PodNetwork = m.spec.Network.PublicCIDRs, !*m.spec.Network.Host
 	m.peerKnown = m.clientAccess.FSID != "" && len(m.clientAccess.Monitors) > 0
 }
 

@@ -154,7 +154,7 @@ func (m *model) cephConfig() object.Map {
 func (m *model) cephNetwork() object.Map {
 	n := m.spec.Network
 	out := object.Map{}
-	if n.Host {
+	if *n.Host {
 		out["provider"] = "host"
 	}
 	if len(n.PublicCIDRs)+len(n.ClusterCIDRs) > 0 {

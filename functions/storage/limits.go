@@ -83,7 +83,7 @@ func (m *model) checkLimits() error {
 	for _, t := range m.spec.Tolerations {
 		check(limit.Tolerations, "spec.tolerations", limit.TolerationTerm(t.Key, t.Operator, t.Value, t.Effect))
 	}
-	if m.spec.Network.Host && len(m.spec.Network.PublicCIDRs) == 0 {
+	if *m.spec.Network.Host && len(m.spec.Network.PublicCIDRs) == 0 {
 		check(storageNetworks, "spec.network.publicCIDRs", anyNetwork)
 	}
 	for _, n := range m.spec.Network.PublicCIDRs {

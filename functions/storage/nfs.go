@@ -47,7 +47,7 @@ func (m *model) checkNFS() error {
 		}
 		desired += int(n.Servers)
 	}
-	if nodes := len(m.spec.Nodes); m.spec.Network.Host && nodes > 0 && desired >= nodes {
+	if nodes := len(m.spec.Nodes); *m.spec.Network.Host && nodes > 0 && desired >= nodes {
 		errs = append(errs, invalid.Field("spec.nfs", "a node has one server, since all listen at the same port, and one is replaced by another "+
 			"that runs before it ends: %s for %d of them are too few by %d; name more nodes, or want fewer servers", countNoun(nodes,
 			"node"), desired,
@@ -76,7 +76,7 @@ func nfs(m *model) ([]compose.Stage, error) {
 func (m *model) inOtherCluster() object.Map {
 	out := m.across(rook.NFSApp, "rook_cluster", m.instance)
 	term := object.Map{"topologyKey": hostLabel, "labelSelector": object.Map{"matchLabels": object.Map{"app": rook.NFSApp}}}
-	if m.spec.Network.Host {
+	if *m.spec.Network.Host {
 		out["podAntiAffinity"] = object.Map{"requiredDuringSchedulingIgnoredDuringExecution": object.List{term}}
 		return out
 	}

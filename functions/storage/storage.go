@@ -179,7 +179,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 		claim: base.Claim, instance: base.Instance, platform: base.Platform, spec: *in.XR.Spec.DeepCopy(), previous: in.XR.Status,
 		observed: in.Observed,
 	}
-	setDefaults(&m.spec)
+	m.complete()
 	if err := errors.Join(m.checkDevices(), m.checkLimits(), m.target(), m.checkMonitoringLabels(),
 		m.checkArbiterNodes()); err != nil {
 		return nil, err
@@ -203,53 +203,24 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	return m, nil
 }
 
-// setDefaults applies the defaults of the schema, for callers that bypass the API server, and further defaults.
-func setDefaults(s *storagev1.StorageClusterSpec) {
-	const copies = 3
-	s.ReplicationFactor = cmp.Or(s.ReplicationFactor, copies)
-	s.FailureDomain = cmp.Or(s.FailureDomain, hostDomain)
-	s.DeletionPolicy = cmp.Or(s.DeletionPolicy, common.DeletionPolicyRetain)
+// complete sets the defaults that no schema contains: they depend on other fields.
+func (m *model) complete() {
+	s := &m.spec
 	if len(s.Pools) == 0 {
 		for _, p := range []storagev1.Purpose{
 			storagev1.PurposeImages, storagev1.PurposeVolumes, storagev1.PurposeVMs, storagev1.PurposeBackups,
 		} {
-			s.Pools = append(s.Pools, storagev1.Pool{Name: string(p)})
+			s.Pools = append(s.Pools, storagev1.Pool{Name: string(p), Application: blockDevices})
 		}
 	}
 	for i := range s.Pools {
 		p := &s.Pools[i]
-		p.Application = cmp.Or(p.Application, blockDevices)
 		if p.Application == blockDevices {
 			p.Purpose = cmp.Or(p.Purpose, purposeOf(p.Name))
 		}
-		if p.StorageClass != nil {
-			p.StorageClass.ReclaimPolicy = cmp.Or(p.StorageClass.ReclaimPolicy, "Retain")
-		}
-		if p.Mirroring != nil {
-			p.Mirroring.Mode = cmp.Or(p.Mirroring.Mode, "image")
-		}
-	}
-	if s.Network == nil {
-		s.Network = &storagev1.Network{Host: true}
 	}
 	if s.DeviceSelector != nil && len(s.NodeSelector) == 0 {
 		s.NodeSelector = map[string]common.LabelValue{"node-role.kubernetes.io/storage": ""}
-	}
-	if s.Mirroring != nil {
-		s.Mirroring.Daemons = cmp.Or(s.Mirroring.Daemons, 1)
-		if p := s.Mirroring.Peer; p != nil {
-			p.Direction = cmp.Or(p.Direction, storagev1.MirrorBoth)
-		}
-	}
-	for i := range s.Filesystems {
-		s.Filesystems[i].MetadataServers = cmp.Or(s.Filesystems[i].MetadataServers, 1)
-	}
-	for i := range s.NFS {
-		s.NFS[i].Servers = cmp.Or(s.NFS[i].Servers, 1)
-	}
-	const gateways = 2
-	for i := range s.ObjectStores {
-		s.ObjectStores[i].Gateways = cmp.Or(s.ObjectStores[i].Gateways, gateways)
 	}
 }
 

@@ -118,9 +118,6 @@ func checkMonitorAddress(text string) error {
 
 // checkNetworks returns an error for networks of both families: a daemon listens at one of them.
 func (m *model) checkNetworks() error {
-	if m.spec.Network == nil {
-		return nil
-	}
 	var first netip.Prefix
 	var errs []error
 	for _, n := range []struct {

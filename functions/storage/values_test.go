@@ -69,7 +69,7 @@ func TestValues(t *testing.T) {
 // TestEmptyValues verifies that missing values, which the schema rejects, cause no failure.
 func TestEmptyValues(t *testing.T) {
 	m := &model{spec: storagev1.StorageClusterSpec{
-		Network: &storagev1.Network{PublicCIDRs: []common.CIDR{"a"}},
+		Network: storagev1.Network{PublicCIDRs: []common.CIDR{"a"}},
 		Pools:   []storagev1.Pool{{Mirroring: &storagev1.PoolMirroring{SnapshotSchedules: []storagev1.SnapshotSchedule{{}}}}},
 	}}
 	if err := m.checkValues(); err != nil {

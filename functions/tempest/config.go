@@ -50,8 +50,6 @@ const (
 	defaultDomainID = "default"
 	// heatGroup is the section of tempest.conf with the login of Heat's tests.
 	heatGroup = "heat_plugin"
-	// defaultConcurrency is the default of the schema, for callers that bypass the API server.
-	defaultConcurrency = 2
 )
 
 // A testedService is a service that Tempest supports.
@@ -96,15 +94,11 @@ func (m *model) extraFiles() (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", confFile, err)
 	}
-	concurrency := m.spec.Tests.Concurrency
-	if concurrency == 0 {
-		concurrency = defaultConcurrency
-	}
 	include, err := m.include()
 	if err != nil {
 		return nil, err
 	}
-	requested, err := json.Marshal(settings{Concurrency: concurrency, Include: include, Exclude: m.spec.Tests.ExcludeRegex})
+	requested, err := json.Marshal(settings{Concurrency: m.spec.Tests.Concurrency, Include: include, Exclude: m.spec.Tests.ExcludeRegex})
 	if err != nil {
 		return nil, err
 	}

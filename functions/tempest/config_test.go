@@ -34,6 +34,7 @@ func of(t testing.TB, spec string) (*model, error) {
 			t.Fatal(err)
 		}
 	}
+	function.SetDefaults(&in.XR)
 	return derive(in)
 }
 

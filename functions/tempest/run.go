@@ -29,21 +29,13 @@ const (
 // runs builds the CronJob. A failed run is not retried before its next schedule: a failure must stay visible.
 func (m *model) runs() ([]compose.Stage, error) {
 	w := m.workload()
-	cron := w.CronJob(m.pod(), string(m.schedule()), false)
+	cron := w.CronJob(m.pod(), string(m.spec.Schedule), false)
 	job := &cron.Spec.JobTemplate.Spec
 	job.BackoffLimit, job.ActiveDeadlineSeconds = new(int32(0)), new(int64(deadline))
 	return []compose.Stage{{
 		{Name: tests + "-network-policy", Object: w.NetworkPolicy(nil, []workload.Flow{m.flow})},
 		{Name: tests, Object: cron},
 	}}, nil
-}
-
-// schedule returns the schedule of runs.
-func (m *model) schedule() common.Cron {
-	if m.spec.Schedule == "" {
-		return "0 2 * * *"
-	}
-	return m.spec.Schedule
 }
 
 // workspace is the size of the directory for logs, results, and images that tests create.
@@ -82,7 +74,7 @@ func (m *model) reports() ([]compose.Stage, error) {
 func (m *model) passed() ready.Result {
 	c, ok := m.report.Condition(tempestv1.TestsPassed)
 	if !ok || c.Reason == "" {
-		return ready.Wait("NotRun", "no run has ended yet; they begin by the schedule %q, in the time of the cluster", string(m.schedule()))
+		return ready.Wait("NotRun", "no run has ended yet; they begin by the schedule %q, in the time of the cluster", string(m.spec.Schedule))
 	}
 	return ready.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }

@@ -4,9 +4,6 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// QueueManagementPort is the default port of the management API of a queue.
-const QueueManagementPort = 15671
-
 // ExternalQueue is a RabbitMQ outside of the control plane. Its operator is responsible for its version, members and availability. The
 // control plane only creates virtual hosts and users of the services in it: see docs/external-queue.md.
 type ExternalQueue struct {

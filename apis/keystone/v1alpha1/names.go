@@ -25,8 +25,6 @@ const (
 	// CachePort is the port of the cache servers, DatabasePort the port of the database if the spec does not set one.
 	CachePort    = common.CachePort
 	DatabasePort = common.DatabasePort
-	// DefaultAdminUser is the first user if the spec does not set one.
-	DefaultAdminUser = "admin"
 	// ServiceName is its name in the catalog.
 	ServiceName = "keystone"
 	// AdminProject and AdminRole are created by bootstrap for the first user, in the domain DefaultDomain.

@@ -45,7 +45,7 @@ type Network struct {
 	// Use the nodes' own network. Otherwise only clients in the same Kubernetes cluster can connect to the daemons.
 	// +kubebuilder:default=true
 	// +optional
-	Host bool `json:"host"`
+	Host *bool `json:"host,omitempty"`
 	// Networks of connections from clients, as configured on the nodes: 10.0.1.0/24.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=set

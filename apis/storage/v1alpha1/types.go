@@ -133,7 +133,7 @@ type StorageClusterSpec struct {
 	OSDs *OSDs `json:"osds,omitempty"`
 	// Networks of the daemons.
 	// +optional
-	Network *Network `json:"network,omitempty"`
+	Network Network `json:"network,omitzero"`
 	// Ceph's own dashboard.
 	// +optional
 	Dashboard *Dashboard `json:"dashboard,omitempty"`

@@ -18,7 +18,7 @@ func (x model) Check(r release.Release) error {
 	m, s := x.Cloud, x.State
 	c := m.Spec.Services.Cinder
 	spec, storage := s.CheckedSpec(), *c.Storage.DeepCopy()
-	volume.SetDefaults(&storage)
+	volume.Complete(&storage)
 	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(c.API), c.Placement), "api.memory"
 	spec.Groups = volume.Groups(storage.Backends)
 	errs := []error{m.CheckQueue(s), volume.Check(s.FieldPath(""), r, spec, &storage, c.Volume, m.Locks())}

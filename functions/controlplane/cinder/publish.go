@@ -12,9 +12,8 @@ import (
 // Publish adds the locations of volumes. A backend whose pool is not known yet is skipped.
 func (x model) Publish(to *controlplanev1.HypervisorAccess) {
 	m, s := x.Cloud, x.State
-	storage, clients := *m.Spec.Services.Cinder.Storage.DeepCopy(), m.StorageClients(s.Name)
-	volume.SetDefaults(&storage)
-	for _, b := range storage.Backends {
+	clients := m.StorageClients(s.Name)
+	for _, b := range m.Spec.Services.Cinder.Backends {
 		access := controlplanev1.VolumeAccess{Backend: b.Name}
 		switch {
 		case b.RBD != nil:

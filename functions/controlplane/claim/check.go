@@ -1,12 +1,9 @@
 package claim
 
 import (
-	"cmp"
 	"errors"
 	"time"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
@@ -57,10 +54,9 @@ func (c *Claim) checkExternalPorts() error {
 	if q == nil {
 		return nil
 	}
-	amqp, management := cmp.Or(q.Port, common.QueuePort), cmp.Or(q.ManagementPort, controlplanev1.QueueManagementPort)
-	if amqp != management {
+	if q.Port != q.ManagementPort {
 		return nil
 	}
 	return invalid.Field("spec.infrastructure.rabbitmq.external.managementPort",
-		"cannot be the port of AMQP, which is %d too; set the port of the management API", amqp)
+		"cannot be the port of AMQP, which is %d too; set the port of the management API", q.Port)
 }

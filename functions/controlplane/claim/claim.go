@@ -79,9 +79,6 @@ func Read(in function.Input[controlplanev1.ControlPlaneCluster]) (*Claim, error)
 	if c.Instance, err = instanceOf(c.Ref, p, in.XR.Status, in.Observed); err != nil {
 		return nil, err
 	}
-	c.Spec.Size = cmp.Or(c.Spec.Size, controlplanev1.SizeSmall)
-	c.Spec.Global.Region = cmp.Or(c.Spec.Global.Region, "RegionOne")
-	c.Spec.DeletionPolicy = cmp.Or(c.Spec.DeletionPolicy, controlplanev1.DeletionPolicyRetain)
 	var known bool
 	if c.Size, known = sizes[c.Spec.Size]; !known {
 		return nil, invalid.Field("spec.size", "%q is not a size; choose one of %s", c.Spec.Size,
@@ -142,7 +139,7 @@ func (c *Claim) OtherDomain() common.Hostname {
 }
 
 // Messaging reports whether the control plane has a message queue.
-func (c *Claim) Messaging() bool { return ptr.Deref(c.Spec.Infrastructure.RabbitMQ.Enabled, true) }
+func (c *Claim) Messaging() bool { return *c.Spec.Infrastructure.RabbitMQ.Enabled }
 
 // RunsQueue reports whether the control plane has a message queue that it runs itself.
 func (c *Claim) RunsQueue() bool {
@@ -150,7 +147,7 @@ func (c *Claim) RunsQueue() bool {
 }
 
 // Locks reports whether the control plane has a key-value store, which services use for locks.
-func (c *Claim) Locks() bool { return ptr.Deref(c.Spec.Infrastructure.Valkey.Enabled, true) }
+func (c *Claim) Locks() bool { return *c.Spec.Infrastructure.Valkey.Enabled }
 
 // foregroundFinalizer makes the garbage collector wait for a nested composite resource's children, also where the claim
 // was deleted in the background.

@@ -89,6 +89,7 @@ func Input(
 	if err := function.Decode(XR(t, spec), &in.XR); err != nil {
 		t.Fatal(err)
 	}
+	function.SetDefaults(&in.XR)
 	return in
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
@@ -87,9 +88,9 @@ func (x model) Check(r release.Release) error {
 // withDefaultThreads returns Glance's uWSGI settings in the common form. Its default has more threads than other services, because threads
 // wait for clients.
 func withDefaultThreads(u *glancev1.UWSGI) *common.UWSGI {
-	const threads = 4
-	requested := ptr.Deref(u, glancev1.UWSGI{})
-	return &common.UWSGI{Processes: requested.Processes, Threads: cmp.Or(requested.Threads, threads)}
+	xr := glancev1.Glance{Spec: glancev1.GlanceSpec{UWSGI: ptr.Deref(u, glancev1.UWSGI{})}}
+	function.SetDefaults(&xr)
+	return &common.UWSGI{Processes: xr.Spec.UWSGI.Processes, Threads: xr.Spec.UWSGI.Threads}
 }
 
 // imageStorage returns the storage settings of images, with the platform's storage class where the claim sets none. An existing volume
@@ -170,7 +171,7 @@ func (x model) Locations() []bounds.Location {
 			out = append(out, bounds.PoolLocation(field+".ceph", store.Ceph))
 		case store.Swift != nil:
 			out = append(out, bounds.Location{Field: field + ".swift", Name: fmt.Sprintf("container %s of the account of Secret %s at %s",
-				cmp.Or(store.Swift.Container, "glance"), store.Swift.CredentialsSecretRef.Name, bounds.HostOf(string(store.Swift.AuthURL)))})
+				store.Swift.Container, store.Swift.CredentialsSecretRef.Name, bounds.HostOf(string(store.Swift.AuthURL)))})
 		}
 	}
 	return out

@@ -106,7 +106,7 @@ func (x model) Check(r release.Release) error {
 	if h.CFN != nil {
 		errs = append(errs, openstack.CheckProcess(s.FieldPath(".cfn"), h.CFN.Process),
 			m.CheckExposed(s.FieldPath(".cfn.hostname"), h.CFN.Hostname))
-		if h.CFN.Hostname != "" && !ptr.Deref(h.CFN.Enabled, true) {
+		if h.CFN.Hostname != "" && !*h.CFN.Enabled {
 			errs = append(errs, invalid.Field(s.FieldPath(".cfn.hostname"),
 				"requires the API of CloudFormation; set cfn.enabled to true, or remove the host name"))
 		}

@@ -26,7 +26,7 @@ var DatabaseHosts = bounds.NewHostList("databaseHosts", func(l *platformv1.Limit
 func DatabaseReferences(path string, e controlplanev1.ExternalMariaDB) []bounds.ExternalReference {
 	host := e.Host
 	if host != "" {
-		host = net.JoinHostPort(host, strconv.Itoa(int(databasePort(e))))
+		host = net.JoinHostPort(host, strconv.Itoa(int(e.Port)))
 	}
 	return []bounds.ExternalReference{{List: &DatabaseHosts, Field: path + ".host", Value: host}}
 }
@@ -39,19 +39,11 @@ func (inf *Infrastructure) ExternalMariaDB() *controlplanev1.ExternalMariaDB {
 // UsesExternalMariaDB reports whether the database is external.
 func (inf *Infrastructure) UsesExternalMariaDB() bool { return inf.ExternalMariaDB() != nil }
 
-// databasePort returns the port, with the default of the schema for callers without an API server.
-func databasePort(e controlplanev1.ExternalMariaDB) int32 {
-	if e.Port == 0 {
-		return mariaDBPort
-	}
-	return e.Port
-}
-
 // externalDatabase composes the access of the operator to an external server, under the name of the control plane's own server. It is
 // retained: existing databases reference it, and the operator releases a deleted database only while it can log in.
 func (inf *Infrastructure) externalDatabase(e controlplanev1.ExternalMariaDB) []compose.Stage {
 	server := mariadb.External{
-		Meta: inf.Meta(mariaDBName), Host: e.Host, Port: databasePort(e), User: e.User, Secret: string(e.SecretRef.Name),
+		Meta: inf.Meta(mariaDBName), Host: e.Host, Port: e.Port, User: e.User, Secret: string(e.SecretRef.Name),
 	}
 	return []compose.Stage{{
 		{Name: DatabaseResource, Object: server.Object(), Retain: true, After: []string{inf.databaseLogin(e)}},
@@ -75,7 +67,7 @@ func (inf *Infrastructure) DatabaseSpec() common.Database {
 		}
 	}
 	return common.Database{
-		MariaDBRef: common.LocalReference{Name: mariaDBName}, Host: e.Host, Port: databasePort(*e),
+		MariaDBRef: common.LocalReference{Name: mariaDBName}, Host: e.Host, Port: e.Port,
 		CASecretRef: common.SecretKeyReference{Name: databaseAuthority, Key: certificate.CAKey}, Galera: true,
 		SharedAs: names.Shared(inf.Ref.Namespace, inf.Ref.Name),
 	}

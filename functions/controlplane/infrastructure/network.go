@@ -91,7 +91,7 @@ func (s DatabaseInspector) pods() metav1.LabelSelector {
 // cannot contain host names.
 func (inf *Infrastructure) databaseFlow() []workload.Flow {
 	if e := inf.ExternalMariaDB(); e != nil {
-		return []workload.Flow{{Anywhere: true, Ports: []int32{databasePort(*e)}}}
+		return []workload.Flow{{Anywhere: true, Ports: []int32{e.Port}}}
 	}
 	out := []workload.Flow{{Pods: mariadb.Pods(mariaDBName), Ports: []int32{mariaDBPort}}}
 	if inf.proxy.replicas > 0 {

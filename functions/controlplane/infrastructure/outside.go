@@ -38,7 +38,7 @@ func (inf *Infrastructure) ComposeQueueExposure() ([]compose.Stage, error) {
 // ExternalQueue returns the address of the queue for other clusters. Nil: not assigned yet.
 func (inf *Infrastructure) ExternalQueue() *controlplanev1.ExternalAddress {
 	if q := inf.Spec.Infrastructure.RabbitMQ.External; q != nil {
-		return &controlplanev1.ExternalAddress{Host: q.Host, Port: queuePort(q)} // The control plane's own cluster uses the same address.
+		return &controlplanev1.ExternalAddress{Host: q.Host, Port: q.Port} // The control plane's own cluster uses the same address.
 	}
 	observedState, ok := inf.Observed.Get(queueService)
 	if !ok || !inf.QueueExposed() {

@@ -1,7 +1,6 @@
 package infrastructure
 
 import (
-	"cmp"
 	"errors"
 	"net"
 	"strconv"
@@ -36,17 +35,11 @@ func ExternalQueueReferences(path string, q controlplanev1.ExternalQueue) []boun
 	at := func(field string, port int32) bounds.ExternalReference {
 		return bounds.ExternalReference{List: &ExternalQueueHosts, Field: path + field, Value: net.JoinHostPort(q.Host, strconv.Itoa(int(port)))}
 	}
-	out := []bounds.ExternalReference{at(".host", queuePort(&q))}
-	if managementPort(&q) != queuePort(&q) {
-		out = append(out, at(".managementPort", managementPort(&q)))
+	out := []bounds.ExternalReference{at(".host", q.Port)}
+	if q.ManagementPort != q.Port {
+		out = append(out, at(".managementPort", q.ManagementPort))
 	}
 	return out
-}
-
-func queuePort(q *controlplanev1.ExternalQueue) int32 { return cmp.Or(q.Port, common.QueuePort) }
-
-func managementPort(q *controlplanev1.ExternalQueue) int32 {
-	return cmp.Or(q.ManagementPort, controlplanev1.QueueManagementPort)
 }
 
 // externalMessaging composes the credentials of the topology operator and the CA certificate for clients. They are separate copies of the
@@ -54,7 +47,7 @@ func managementPort(q *controlplanev1.ExternalQueue) int32 {
 func (inf *Infrastructure) externalMessaging() []compose.Stage {
 	q := inf.Spec.Infrastructure.RabbitMQ.External
 	e := rabbitmq.External{
-		Host: q.Host, ManagementPort: managementPort(q), User: q.User,
+		Host: q.Host, ManagementPort: q.ManagementPort, User: q.User,
 		Password: inf.sourceOf(q.PasswordSecretRef.Name), PasswordKey: string(q.PasswordSecretRef.Key),
 	}
 	return []compose.Stage{{
@@ -70,7 +63,7 @@ func (inf *Infrastructure) externalQueueSpec() common.Queue {
 	q := inf.Spec.Infrastructure.RabbitMQ.External
 	return common.Queue{
 		Broker: common.Broker{ConnectionSecretRef: claim.LocalReference(queueConnection)}, SharedAs: common.ObjectName(inf.Instance),
-		Host: q.Host, Port: queuePort(q), CASecretRef: queueAuthority(),
+		Host: q.Host, Port: q.Port, CASecretRef: queueAuthority(),
 	}
 }
 

@@ -3,8 +3,6 @@ package infrastructure
 import (
 	"errors"
 
-	"k8s.io/utils/ptr"
-
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -32,7 +30,7 @@ func formatServerOptions(i controlplanev1.Infrastructure) (serverOptions, error)
 		errs = append(errs, invalid.Field(queueField, "cannot be set for an external queue; set the options in that server, and remove "+
 			"them here"))
 	}
-	if !ptr.Deref(i.RabbitMQ.Enabled, true) && len(i.RabbitMQ.Config) > 0 {
+	if !*i.RabbitMQ.Enabled && len(i.RabbitMQ.Config) > 0 {
 		errs = append(errs, invalid.Field(queueField, "cannot be set while the queue is disabled; remove it, or set "+
 			"infrastructure.rabbitmq.enabled to true"))
 	}

@@ -10,7 +10,9 @@ import (
 
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
@@ -25,8 +27,10 @@ func (x model) Check(r release.Release) error {
 	}
 	spec := specOf(m, s)
 	spec.Image, spec.Overrides = s.Basics.Image, s.Basics.Overrides
-	identity.SetDefaults(&spec)
-	return errors.Join(identity.Check(s.FieldPath(""), r, &spec), checkIdentityNames(m, s), checkLogin(m, s))
+	k := keystonev1.Keystone{Spec: spec}
+	function.SetDefaults(&k)
+	identity.Spec(&k.Spec).Complete()
+	return errors.Join(identity.Check(s.FieldPath(""), r, &k.Spec), checkIdentityNames(m, s), checkLogin(m, s))
 }
 
 // checkExternal returns an error for settings that cannot be applied to an external Keystone, as far as admission does not check them, and

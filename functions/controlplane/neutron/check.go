@@ -1,7 +1,6 @@
 package neutron
 
 import (
-	"cmp"
 	"errors"
 	"net/netip"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
@@ -44,7 +42,7 @@ func (x model) Check(r release.Release) error {
 		errs = append(errs, invalid.Field(s.FieldPath(".ovn.external"), "cannot be added or removed, because networks cannot be moved to "+
 			"another OVN; create another control plane"))
 	}
-	if previous := s.Observed.String("spec", "mechanism"); previous != "" && previous != string(cmp.Or(n.Mechanism, neutronv1.ByOVN)) {
+	if previous := s.Observed.String("spec", "mechanism"); previous != "" && previous != string(n.Mechanism) {
 		errs = append(errs, invalid.Field(s.FieldPath(".mechanism"), "is immutable: networks use %s; set it to %[1]s, "+
 			"and create another control plane to use the other mechanism", previous))
 	}

@@ -2,8 +2,6 @@
 package neutron
 
 import (
-	"cmp"
-
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -66,7 +64,7 @@ func (x model) Object() (runtime.Object, error) {
 		TypeMeta: s.TypeMeta(), ObjectMeta: m.ObjectMeta(s.Name),
 		Spec: neutronv1.NeutronSpec{
 			ServiceSpec: m.QueuedServiceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.IdentitySpec(), Queue: m.QueueSpec(),
-			Mechanism: cmp.Or(n.Mechanism, neutronv1.ByOVN), NotifiesNova: m.HasService(novav1.ServiceName),
+			Mechanism: n.Mechanism, NotifiesNova: m.HasService(novav1.ServiceName),
 			API: m.Process(n.API), Periodic: worker, UWSGI: s.Processes(),
 		},
 	}

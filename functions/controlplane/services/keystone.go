@@ -11,12 +11,7 @@ import (
 )
 
 // AdminUser returns the name of the administrator.
-func (c *Cloud) AdminUser() string {
-	if b := c.Spec.Services.Keystone.Bootstrap; b != nil && b.AdminUser != "" {
-		return b.AdminUser
-	}
-	return keystonev1.DefaultAdminUser
-}
+func (c *Cloud) AdminUser() string { return c.Spec.Services.Keystone.Bootstrap.AdminUser }
 
 // KORCCredential returns the rotation of the credential of K-ORC.
 func (c *Cloud) KORCCredential() common.Rotation {

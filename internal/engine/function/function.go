@@ -156,6 +156,7 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 			return composition{}, fmt.Errorf("cannot read the composite resource: %w", err)
 		}
 	}
+	SetDefaults(&in.XR)
 	observed, err := observe.New(req.Observed)
 	if err != nil {
 		return composition{}, fmt.Errorf("cannot decode the observed state: %w", err)

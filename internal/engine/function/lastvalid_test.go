@@ -7,7 +7,13 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
@@ -92,6 +98,36 @@ func TestBlockedBy(t *testing.T) {
 				t.Errorf("%s\nExplain(...) = %v, %v", tc.reason, explained, err)
 			}
 		})
+	}
+}
+
+// TestLastValidDefaults tests that the last valid spec, which may have been stored before a default was added, gets the defaults, and that
+// it is stored as it was.
+func TestLastValidDefaults(t *testing.T) {
+	var schedules []common.Cron
+	runner := function.Kind[tempestv1.Tempest, tempestv1.Tempest]{
+		Rules: readiness.Rules,
+		Graph: compose.Graph[tempestv1.Tempest]{{
+			Name: "none", Build: func(tempestv1.Tempest) ([]compose.Stage, error) { return nil, nil },
+		}},
+		Derive: func(in function.Input[tempestv1.Tempest]) (tempestv1.Tempest, error) {
+			schedules = append(schedules, in.XR.Spec.Schedule)
+			if in.XR.Spec.OpenStackRelease == "" {
+				return in.XR, invalid.Field("spec.openStackRelease", "is required; set it")
+			}
+			return in.XR, nil
+		},
+		Target: func(tempestv1.Tempest) respond.Target { return respond.Target{} },
+		Status: func(tempestv1.Tempest, compose.Plan) any { return map[string]any{} },
+	}
+	stored := map[string]any{"openStackRelease": "2025.2"}
+	rsp := runner.Run(wire.RequestOf(request(t, map[string]any{"schedule": "0 4 * * *"}, map[string]any{"lastValidSpec": stored}))).Message()
+	if diff := cmp.Diff([]common.Cron{"0 4 * * *", "0 2 * * *"}, schedules); diff != "" {
+		t.Errorf("schedules: -want, +got:\n%s", diff)
+	}
+	status, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)
+	if diff := cmp.Diff(any(stored), status["lastValidSpec"]); diff != "" {
+		t.Errorf("lastValidSpec: -want, +got:\n%s", diff)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -208,6 +209,10 @@ func Mount(volume, path string) corev1.VolumeMount {
 func MountFile(volume, path, file string) corev1.VolumeMount {
 	return corev1.VolumeMount{Name: volume, MountPath: path, SubPath: file, ReadOnly: true}
 }
+
+// Literal escapes text for the value of an environment variable or for an argument, in which Kubernetes replaces $(NAME) by the value of a
+// variable, which may be a secret, and $$ by $ (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/).
+func Literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
 // SecretEnv returns an environment variable with a key of a Secret.
 func SecretEnv(name, secretName, key string) corev1.EnvVar {

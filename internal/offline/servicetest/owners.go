@@ -141,7 +141,7 @@ var databaseTunable = []string{"connection_recycle_time", "max_retries", "retry_
 // CheckOwners compares the options in the file of a service with the computed options, and with the environment, except tunable options.
 func CheckOwners(t rapid.TB, m service.Instance, tunable ...string) {
 	t.Helper()
-	s := m.Base()
+	s := m.Embedded()
 	file, err := oslo.Parse(s.Files.Data[cmp.Or(s.ConfigFile, s.App+".conf")])
 	if err != nil {
 		t.Fatal(err)

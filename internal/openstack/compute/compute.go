@@ -157,7 +157,7 @@ func NoUpcalls() oslo.Config {
 
 // Options returns the options of all processes. Other services are looked up in the catalog, with their internal endpoints.
 // https://docs.openstack.org/nova/latest/configuration/config.html
-func Options(s *service.Service, consoles novav1.Consoles) oslo.Config {
+func Options(s *service.Base, consoles novav1.Consoles) oslo.Config {
 	ca := s.AuthOptions()["cafile"]
 	adapter := oslo.Options{"region_name": s.Spec.Region, "valid_interfaces": "internal"}
 	peer := oslo.Options{"region_name": s.Spec.Region, "valid_interfaces": "internal", "cafile": ca}
@@ -185,7 +185,7 @@ func MetadataOptions(ofCell bool) oslo.Config {
 // Daemon completes a process that listens to the message queue and calls these services. It registers with its pod name,
 // which stays the same after a rollout: the record of a name that is no longer used would count as an old version and block
 // upgrades.
-func Daemon(s *service.Service, p service.Process, queried []string) service.Process {
+func Daemon(s *service.Base, p service.Process, queried []string) service.Process {
 	p.Stateful, p.TerminationGracePeriod = true, TerminationGracePeriod
 	p.Ready, p.Alive = workload.Connected(s.Spec.Queue.Port), workload.Attached(s.Spec.Queue.Host, s.Spec.Queue.Port)
 	p.Logins, p.Egress = Logins(queried), append(p.Egress, EndpointFlow(queried))
@@ -223,7 +223,7 @@ func managerSeconds(r release.Release) int {
 
 // WSGIEnv returns the environment variables of a WSGI application. All of its pods register with the same host name,
 // because pod names are not stable. The first file contains Nova's pipelines and is part of the image.
-func WSGIEnv(s *service.Service, host string) []corev1.EnvVar {
+func WSGIEnv(s *service.Base, host string) []corev1.EnvVar {
 	return []corev1.EnvVar{
 		{Name: "OS_NOVA_CONFIG_FILES", Value: "/opt/openstack/etc/nova/api-paste.ini;" + s.Path("nova.conf")},
 		{Name: hostEnv, Value: host},
@@ -282,7 +282,7 @@ func address(host string, port int32) string { return net.JoinHostPort(host, str
 
 // CellCA returns the volumes with the CAs of the cell's servers, and the Address with their paths. Servers that the cell
 // shares with its Nova are verified with the volumes that all pods have.
-func CellCA(s *service.Service, cell string, nova, own common.Database, novaQueue, ownQueue common.Queue) (vs []service.Volume, a Address) {
+func CellCA(s *service.Base, cell string, nova, own common.Database, novaQueue, ownQueue common.Queue) (vs []service.Volume, a Address) {
 	a = Address{
 		Cell: cell, Database: own, Queue: &ownQueue,
 		DatabaseCA: s.Path("database-ca", string(nova.CASecretRef.Key)), QueueCA: s.Path("queue-ca", string(novaQueue.CASecretRef.Key)),

@@ -1,9 +1,8 @@
-// Package identity validates a Keystone spec beyond its schema and sets its defaults. It is used for claims, so that the
+// Package identity validates a Keystone spec beyond its schema. It is used for claims, so that the
 // claim reports the errors, and for a Keystone that is created manually.
 package identity
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
@@ -31,26 +28,6 @@ func Spec(s *keystonev1.KeystoneSpec) service.Spec {
 
 // Processes returns the default number of workers of a pod.
 func Processes(r *common.Resources) int32 { return service.Processes(r) }
-
-// Defaults for a Keystone that is created manually. A control plane sets all of these fields.
-const (
-	defaultTokens = 3600
-	// defaultWindow is Keystone's own default of [token] allow_expired_window.
-	defaultWindow = 172800
-)
-
-// SetDefaults applies the defaults of the schema, for callers without an API server, and the defaults that a schema cannot
-// express.
-func SetDefaults(s *keystonev1.KeystoneSpec) {
-	Spec(s).SetDefaults()
-	s.Bootstrap.AdminUser = cmp.Or(s.Bootstrap.AdminUser, keystonev1.DefaultAdminUser)
-	s.Fernet.RotationSchedule = cmp.Or(s.Fernet.RotationSchedule, "0 0 * * 0")
-	s.Fernet.TokenExpirationSeconds = cmp.Or(s.Fernet.TokenExpirationSeconds, defaultTokens)
-	s.Fernet.AllowExpiredWindowSeconds = new(ptr.Deref(s.Fernet.AllowExpiredWindowSeconds, defaultWindow))
-	s.CredentialKeys.RotationSchedule = cmp.Or(s.CredentialKeys.RotationSchedule, "0 0 1 * *")
-	s.TrustFlush.Schedule = cmp.Or(s.TrustFlush.Schedule, "0 * * * *")
-	service.SetRotation(&s.KORCCredential)
-}
 
 // Check returns all errors in a spec for a release, as joined invalid.Spec errors. The defaults of the spec must be set.
 // base is the path of the spec.

@@ -76,7 +76,7 @@ func TestCheck(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(tc.spec), &s); err != nil {
 				t.Fatal(err)
 			}
-			SetDefaults(&s)
+			s = completed(s)
 			got, err := "", Check("x", "2025.2", &s)
 			if err != nil {
 				got = err.Error()

@@ -4,49 +4,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
 
-// TestDefaults checks the defaults of unset fields, and that set fields are kept.
-func TestDefaults(t *testing.T) {
-	for name, tc := range map[string]struct{ reason, spec, want string }{
-		"nothing": {
-			reason: "They match the defaults of the schema.", spec: `{}`,
-			want: `{bootstrap: {adminUser: admin}, database: {port: 3306},
-				fernet: {rotationSchedule: "0 0 * * 0", tokenExpirationSeconds: 3600, allowExpiredWindowSeconds: 172800},
-				credentialKeys: {rotationSchedule: "0 0 1 * *"}, trustFlush: {schedule: "0 * * * *"}, uwsgi: {processes: 2, threads: 1},
-				korcCredential: {intervalDays: 90, preRotationDays: 7, gracePeriodDays: 1}}`,
-		},
-		"everything": {
-			reason: "A zero is a word, too, where it means something.",
-			spec: `{bootstrap: {adminUser: root}, database: {port: 3307},
-				fernet: {rotationSchedule: "1 0 * * 0", tokenExpirationSeconds: 3601, allowExpiredWindowSeconds: 0},
-				credentialKeys: {rotationSchedule: "1 0 1 * *"}, trustFlush: {schedule: "1 * * * *"}, uwsgi: {processes: 3, threads: 2, harakiriSeconds: 61},
-				korcCredential: {intervalDays: 91, preRotationDays: 0, gracePeriodDays: 0}}`,
-			want: "",
-		},
-	} {
-		read := func(text string) keystonev1.KeystoneSpec {
-			t.Helper()
-			var s keystonev1.KeystoneSpec
-			if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(text, "\t", " ")), &s); err != nil {
-				t.Fatal(err)
-			}
-			return s
-		}
-		if tc.want == "" {
-			tc.want = tc.spec
-		}
-		got := read(tc.spec)
-		SetDefaults(&got)
-		if diff := cmp.Diff(read(tc.want), got); diff != "" {
-			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
-		}
-	}
+// completed returns a spec with the defaults of its schema and its processes.
+func completed(s keystonev1.KeystoneSpec) keystonev1.KeystoneSpec {
+	xr := keystonev1.Keystone{Spec: s}
+	function.SetDefaults(&xr)
+	Spec(&xr.Spec).Complete()
+	return xr.Spec
 }
 
 // TestMethods checks that each missing required method is reported with its reason, and methods of federation only with a
@@ -82,7 +52,7 @@ func TestFields(t *testing.T) {
   federation: {metadataURL: "https://a:0", issuer: "https://b:0", introspectionURL: "https://c:0"}}`), &s); err != nil {
 		t.Fatal(err)
 	}
-	SetDefaults(&s)
+	s = completed(s)
 	err := Check("x", "2025.2", &s)
 	if err == nil {
 		t.Fatal("nothing is wrong")

@@ -1,9 +1,8 @@
-// Package image validates a Glance spec beyond its schema and sets its defaults. It is used for claims, so that the claim
+// Package image validates a Glance spec beyond its schema and completes it. It is used for claims, so that the claim
 // reports the errors, and for a Glance that is created manually.
 package image
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,32 +19,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// defaultThreads is the default of the schema. It is higher than for other services, because threads wait for uploads and
-// downloads.
-const defaultThreads = 4
-
 // Spec returns the parts of a Glance spec that all services have.
 func Spec(s *glancev1.GlanceSpec) service.Spec {
 	return service.Spec{
 		ServiceSpec: &s.ServiceSpec, Workload: &s.Workload, Identity: &s.Identity, Groups: Groups(s.Stores),
-		UWSGI: &common.UWSGI{Processes: s.UWSGI.Processes, Threads: cmp.Or(s.UWSGI.Threads, defaultThreads)},
+		UWSGI: &common.UWSGI{Processes: s.UWSGI.Processes, Threads: s.UWSGI.Threads},
 	}
 }
 
-// SetDefaults applies the defaults of the schema, for callers without an API server, and the defaults that a schema cannot
-// express.
-func SetDefaults(s *glancev1.Storage) {
-	for i := range s.Stores {
-		if f := s.Stores[i].File; f != nil {
-			f.AccessMode = cmp.Or(f.AccessMode, glancev1.ReadWriteMany)
-		}
-		if r := s.Stores[i].RBD; r != nil {
-			r.Pool, r.User = cmp.Or(r.Pool, "images"), cmp.Or(r.User, glancev1.ServiceName)
-		}
-		if w := s.Stores[i].Swift; w != nil {
-			w.Container = cmp.Or(w.Container, glancev1.ServiceName)
-		}
-	}
+// Complete sets the defaults that a schema cannot express: the default store, and the methods of imports with their filter.
+func Complete(s *glancev1.Storage) {
 	if s.DefaultStore == "" && len(s.Stores) > 0 {
 		s.DefaultStore = s.Stores[0].Name
 	}

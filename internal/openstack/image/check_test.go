@@ -42,9 +42,9 @@ func TestCheck(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(tc.spec), &s); err != nil {
 				t.Fatal(err)
 			}
-			SetDefaults(&s.Storage)
+			Complete(&s.Storage)
 			spec := Spec(&s)
-			spec.SetDefaults()
+			spec.Complete()
 			got := ""
 			if err := Check("spec", "2025.2", spec, &s.Storage); err != nil {
 				got = err.Error()
@@ -56,22 +56,16 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestSetDefaults checks that the defaults are safe, and that set fields are kept.
-func TestSetDefaults(t *testing.T) {
+// TestComplete checks that the defaults are safe, and that set fields are kept.
+func TestComplete(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, in, want string }{
 		"nothing": {
 			"Web downloads are disabled by default.", `{stores: [{name: a, rbd: {secretRef: {name: c}}}]}`,
-			`{stores: [{name: a, rbd: {secretRef: {name: c}, pool: images, user: glance}}], defaultStore: a, import: {methods: [glance-direct, copy-image]}}`,
+			`{stores: [{name: a, rbd: {secretRef: {name: c}}}], defaultStore: a, import: {methods: [glance-direct, copy-image]}}`,
 		},
 		"downloads": {
 			"By https alone.", `{import: {methods: [web-download]}}`,
 			`{import: {methods: [web-download], webDownload: {allowedPorts: [443], allowedSchemes: [https]}}}`,
-		},
-		"places": {
-			"A volume that all pods share, and a container of the service's name.",
-			`{stores: [{name: a, file: {storageSize: 1Gi}}, {name: b, swift: {authURL: "https://a", credentialsSecretRef: {name: c}}}]}`,
-			`{stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteMany}}, {name: b, swift: {authURL: "https://a", credentialsSecretRef: {name: c},
-			container: glance}}], defaultStore: a, import: {methods: [glance-direct, copy-image]}}`,
 		},
 		"no downloads": {
 			"A filter for a disabled method is removed.", `{import: {methods: [copy-image], webDownload: {allowedPorts: [80]}}}`, `{import: {methods: [copy-image]}}`,
@@ -89,7 +83,7 @@ func TestSetDefaults(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(tc.want), &want); err != nil {
 				t.Fatal(err)
 			}
-			SetDefaults(&got)
+			Complete(&got)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -103,7 +97,7 @@ func TestSpec(t *testing.T) {
 		reason, spec string
 		want         common.UWSGI
 	}{
-		"nothing": {"Threads wait for clients.", "{}", common.UWSGI{Threads: 4}},
+		"nothing": {"The schema has the default.", "{}", common.UWSGI{}},
 		"all":     {"It stays.", "{uwsgi: {processes: 3, threads: 2}}", common.UWSGI{Processes: 3, Threads: 2}},
 	} {
 		s := glancev1.GlanceSpec{}

@@ -27,7 +27,7 @@ func companionAccess[M Instance](components compose.Graph[M]) func(M) ([]compose
 				}
 			}
 		}
-		s := m.Base()
+		s := m.Embedded()
 		role, binding := c5c3.Grant(s.Meta(s.Sub("companion")), objects...)
 		return []compose.Stage{{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}}, nil
 	}

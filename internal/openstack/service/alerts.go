@@ -8,21 +8,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 )
 
-// Alerts builds the alerts of a service. They use metrics of kube-state-metrics
+// buildAlerts builds the alerts of a service. They use metrics of kube-state-metrics
 // (https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics), because the OpenStack APIs export none.
-func Alerts[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+func buildAlerts[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Embedded()
 	in := s.inNamespace()
 	var alerts []monitoring.Alert
 	if s.Module != "" {
 		alerts = s.podAlerts(s.Title, s.Title, s.Title, s.Outage, s.Workload.Name, s.Stateful)
 	}
-	for _, p := range s.Processes {
+	for _, p := range s.extension.Processes {
 		alerts = append(alerts, s.processAlerts(p)...)
 	}
-	if len(s.Jobs) > 0 {
+	if names := s.extension.Jobs.Names; len(names) > 0 {
 		var failed []string
-		for _, job := range s.Jobs {
+		for _, job := range names {
 			failed = append(failed, lastFailed(in, s.Sub(job)))
 		}
 		alerts = append(alerts, monitoring.Alert{
@@ -36,23 +36,23 @@ func Alerts[M Instance](m M) ([]compose.Stage, error) {
 		alerts = append(alerts, monitoring.CertificateExpiring(
 			s.Title+"CertificateExpiring", s.Title+"'s certificate", s.Namespace, s.Sub(serverTLS)))
 	}
-	alerts = append(alerts, s.ExtraAlerts...)
+	alerts = append(alerts, s.extension.Alerts...)
 	return SingleObjectComponent("alerts", monitoring.Rules(s.Meta(s.Name), s.Spec.Monitoring, alerts...)), nil
 }
 
-func (s *Service) inNamespace() string { return fmt.Sprintf(`namespace=%q`, s.Namespace) }
+func (b *Base) inNamespace() string { return fmt.Sprintf(`namespace=%q`, b.Namespace) }
 
 // podAlerts returns the alerts for the pods of a workload. Workloads whose names depend on the spec share runbooks.
-func (s *Service) podAlerts(name, runbook, title, outage, workload string, stateful bool) []monitoring.Alert {
+func (b *Base) podAlerts(name, runbook, title, outage, workload string, stateful bool) []monitoring.Alert {
 	available, desired := "kube_deployment_status_replicas_available", "kube_deployment_spec_replicas"
 	if stateful {
 		available, desired = "kube_statefulset_status_replicas_available", "kube_statefulset_replicas"
 	}
 	action := "Check the events and logs of the pods"
-	if len(s.Databases) > 0 {
+	if len(b.Databases) > 0 {
 		action += ", then the database"
 	}
-	pods := fmt.Sprintf(`{%s,%s=%q}`, s.inNamespace(), strings.ToLower(kindOf(stateful)), workload)
+	pods := fmt.Sprintf(`{%s,%s=%q}`, b.inNamespace(), strings.ToLower(kindOf(stateful)), workload)
 	return []monitoring.Alert{
 		{
 			Name: name + "Down", Runbook: runbook + "Down", Severity: monitoring.Critical, For: "2m",

@@ -17,9 +17,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 )
 
-// API builds the API: its workload, Service, disruption budget and network policy.
-func API[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+// buildAPI builds the API: its workload, Service, disruption budget and network policy.
+func buildAPI[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Embedded()
 	outbound, err := s.Outbound()
 	if err != nil {
 		return nil, err
@@ -30,10 +30,10 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 		{Name: s.pods()},
 		{Name: serviceResource, Object: svc},
 		{Name: "disruption-budget", Object: w.DisruptionBudget()},
-		{Name: "network-policy", Object: w.NetworkPolicy(s.Inbound(), append(outbound, s.APIEgress...))},
+		{Name: "network-policy", Object: w.NetworkPolicy(s.Inbound(), append(outbound, s.extension.Network.APIEgress...))},
 	}
 	if s.Stateful {
-		stage[0].Object = w.StatefulSet(m.APIPod(), s.Claims...)
+		stage[0].Object = w.StatefulSet(m.APIPod(), s.extension.API.Claims...)
 		stage = append(stage, compose.Resource{Name: "pods", Object: w.HeadlessService(workload.Port(portName, s.Port))})
 	} else {
 		pods := w.Deployment(m.APIPod())
@@ -46,33 +46,33 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 }
 
 // server returns the uWSGI server of the API, which serves HTTPS itself.
-func (s *Service) server(ipv6 bool) workload.UWSGI {
-	return s.serve(capacity.API, s.Module, s.Port, s.Spec.UWSGI.Processes, ipv6)
+func (b *Base) server(ipv6 bool) workload.UWSGI {
+	return b.serve(capacity.API, b.Module, b.Port, b.Spec.UWSGI.Processes, ipv6)
 }
 
 // serve returns a uWSGI server for a WSGI module.
-func (s *Service) serve(process, module string, port, processes int32, ipv6 bool) workload.UWSGI {
+func (b *Base) serve(process, module string, port, processes int32, ipv6 bool) workload.UWSGI {
 	address := ""
 	if ipv6 {
 		// This address also accepts IPv4 clients. It is not the default, because uWSGI does not start with it on nodes
 		// whose kernel has no IPv6.
 		address = "[::]"
 	}
-	profile := capacity.Of(s.App, process)
+	profile := capacity.Of(b.App, process)
 	return workload.UWSGI{
 		Module: module,
 		Listen: fmt.Sprintf("%s:%d", address, port),
 		Health: workload.HealthEndpoint{
-			Address: fmt.Sprintf("%s:%d", address, workload.HealthPort), File: s.Path(workload.HealthFile),
-			Hung: profile.Hung(s.timeouts, s.harakiri()), Absent: capacity.LoadTime,
+			Address: fmt.Sprintf("%s:%d", address, workload.HealthPort), File: b.Path(workload.HealthFile),
+			Hung: profile.Hung(b.timeouts, b.harakiri()), Absent: capacity.LoadTime,
 		},
-		CertFile:               s.Path(serverTLS, certificate.CertKey),
-		KeyFile:                s.Path(serverTLS, certificate.KeyKey),
+		CertFile:               b.Path(serverTLS, certificate.CertKey),
+		KeyFile:                b.Path(serverTLS, certificate.KeyKey),
 		Processes:              processes,
-		Threads:                s.Spec.UWSGI.Threads,
-		Harakiri:               profile.Harakiri(s.timeouts, s.harakiri()),
+		Threads:                b.Spec.UWSGI.Threads,
+		Harakiri:               profile.Harakiri(b.timeouts, b.harakiri()),
 		Pause:                  profile.Pause(),
-		TerminationGracePeriod: s.TerminationGracePeriod,
+		TerminationGracePeriod: b.TerminationGracePeriod,
 		Uploads:                profile.Streams,
 
 		HeaderBytes: capacity.ServerHeaderBytes,
@@ -81,27 +81,27 @@ func (s *Service) serve(process, module string, port, processes int32, ipv6 bool
 }
 
 // harakiri returns the request timeout of the spec. 0: derived by the capacity model.
-func (s *Service) harakiri() time.Duration {
-	return time.Duration(s.Spec.UWSGI.HarakiriSeconds) * time.Second
+func (b *Base) harakiri() time.Duration {
+	return time.Duration(b.Spec.UWSGI.HarakiriSeconds) * time.Second
 }
 
 // ProxyTimeout returns the time after which a proxy aborts a request to the API. 0: never.
-func (s *Service) ProxyTimeout() time.Duration {
-	return capacity.Of(s.App, capacity.API).ProxyTimeout(s.timeouts, s.harakiri())
+func (b *Base) ProxyTimeout() time.Duration {
+	return capacity.Of(b.App, capacity.API).ProxyTimeout(b.timeouts, b.harakiri())
 }
 
 // limits returns the limits of proxies in front of a process.
-func (s *Service) limits(process string) exposure.Limits {
-	return capacity.Of(s.App, process).Limits(s.timeouts, s.harakiri())
+func (b *Base) limits(process string) exposure.Limits {
+	return capacity.Of(b.App, process).Limits(b.timeouts, b.harakiri())
 }
 
 // deriveTimeouts reads the timeouts of calls from the tenant's options. Options that are not set keep the defaults.
-func (s *Service) deriveTimeouts() error {
-	s.timeouts = capacity.Defaults
-	if s.WithoutOsloConfig {
+func (b *Base) deriveTimeouts() error {
+	b.timeouts = capacity.Defaults
+	if b.WithoutOsloConfig {
 		return nil
 	}
-	over, err := override.Options(s.App, string(s.Effective), s.Spec.Overrides, "spec", s.Spec.Groups...)
+	over, err := override.Options(b.App, string(b.Effective), b.Spec.Overrides, "spec", b.Spec.Groups...)
 	if err != nil {
 		return err
 	}
@@ -109,9 +109,9 @@ func (s *Service) deriveTimeouts() error {
 		group, option string
 		into          *time.Duration
 	}{
-		{"DEFAULT", "rpc_response_timeout", &s.timeouts.RPC},
-		{"DEFAULT", "long_rpc_timeout", &s.timeouts.LongRPC},
-		{"ovn", "ovsdb_connection_timeout", &s.timeouts.OVN},
+		{"DEFAULT", "rpc_response_timeout", &b.timeouts.RPC},
+		{"DEFAULT", "long_rpc_timeout", &b.timeouts.LongRPC},
+		{"ovn", "ovsdb_connection_timeout", &b.timeouts.OVN},
 	} {
 		value, ok := over[o.group][o.option]
 		if !ok {
@@ -138,14 +138,14 @@ func SpeaksIPv6(observed observe.State, resource string) bool {
 	return len(families) > 0 && families[0] == "IPv6"
 }
 
-// ClaimVolumes sets the volume claims of the pods of a stateful API. Existing claims are not changed.
-func (s *Service) ClaimVolumes(observed observe.State, claims ...workload.Claim) error {
-	pods, _ := observed.Get(s.pods())
-	var err error
-	if s.Claims, err = workload.Fixed(pods.List("spec", "volumeClaimTemplates"), claims...); err != nil {
-		return invalid.Field("spec", "%s", err)
+// VolumeClaims returns the volume claims of the pods of a stateful API. Existing claims are not changed.
+func (b *Base) VolumeClaims(observed observe.State, claims ...workload.Claim) ([]workload.Claim, error) {
+	pods, _ := observed.Get(b.pods())
+	fixed, err := workload.Fixed(pods.List("spec", "volumeClaimTemplates"), claims...)
+	if err != nil {
+		return nil, invalid.Field("spec", "%s", err)
 	}
-	return nil
+	return fixed, nil
 }
 
 // Inbound returns the allowed clients of the API: users through the namespaces of the exposure, services of the same
@@ -159,14 +159,14 @@ func (s *Service) inbound(port int32, e *common.ServiceExposure) []workload.Flow
 		return []workload.Flow{{Anywhere: true, Ports: ports}}
 	}
 	flows := []workload.Flow{{Ports: ports}, {Namespaces: from, Ports: ports}}
-	if len(s.IngressFrom) > 0 {
-		flows = append(flows, workload.Flow{Namespaces: s.IngressFrom, Ports: ports})
+	if clients := s.extension.Network.Clients; len(clients) > 0 {
+		flows = append(flows, workload.Flow{Namespaces: clients, Ports: ports})
 	}
 	return flows
 }
 
 // Outbound returns the egress of the pods: the database, the queue, the cache and Keystone, if the service uses them, and
-// s.Egress.
+// the extension's Egress.
 func (s *Service) Outbound() ([]workload.Flow, error) {
 	var ports []int32
 	var out []workload.Flow
@@ -182,7 +182,7 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 	case db.SharedAs != "":
 		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{db.Port}})
 	default:
-		server(s.DatabasePods, db.Port)
+		server(s.extension.Network.DatabasePods, db.Port)
 	}
 	own := func(more ...int32) {
 		for _, port := range more {
@@ -196,7 +196,7 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 	case q.SharedAs != "":
 		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{q.Port}})
 	default:
-		server(s.QueuePods, q.Port)
+		server(s.extension.Network.QueuePods, q.Port)
 	}
 	for i, address := range s.Spec.Cache.Servers {
 		port, err := workload.PortOf("memcached://" + string(address))
@@ -219,7 +219,7 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 	if len(ports) > 0 { // An empty list would allow all ports.
 		out = append([]workload.Flow{{Ports: ports}}, out...)
 	}
-	return append(out, s.Egress...), nil
+	return append(out, s.extension.Network.Egress...), nil
 }
 
 // ToKeystone returns the egress to Keystone: its port on the pods of the control plane or, for an external Keystone, on any

@@ -21,20 +21,20 @@ type Archive struct {
 }
 
 // Archival returns the component that runs the Jobs of an Archive on its schedule.
-func Archival[M Instance](archive func(M) (Archive, error)) ExtraComponent[M] {
-	return ExtraComponent[M]{Component: compose.Component[M]{
-		Name: ArchiveJob, Needs: []string{"api"},
+func Archival[M Instance](archive func(M) (Archive, error), needs ...string) compose.Component[M] {
+	return compose.Component[M]{
+		Name: ArchiveJob, Needs: needs,
 		Build: func(m M) ([]compose.Stage, error) {
 			a, err := archive(m)
 			if err != nil {
 				return nil, err
 			}
-			s := m.Base()
+			s := m.Embedded()
 			pod := s.JobPod(s.Image, s.Files, a.Command)
 			c := &pod.Containers[0]
 			c.Env = append(c.Env, a.Env...)
 			w := s.Workload.With(s.Sub(ArchiveJob), ArchiveJob)
 			return SingleObjectComponent(ArchiveJob, w.CronJob(pod, string(a.Schedule), a.Suspend)), nil
 		},
-	}}
+	}
 }

@@ -17,7 +17,7 @@ func TestArchival(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.JobEnv = []corev1.EnvVar{{Name: "ALL", Value: "1"}}
+	s.extension.Jobs.Env = []corev1.EnvVar{{Name: "ALL", Value: "1"}}
 	for _, suspended := range []bool{false, true} {
 		of := func(*Service) (Archive, error) {
 			return Archive{

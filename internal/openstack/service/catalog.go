@@ -19,17 +19,17 @@ type Entry struct {
 	Endpoints common.Endpoints
 }
 
-// Catalog builds the catalog entry of the service in Keystone: its type, endpoints and region. The entry is deleted
+// buildCatalog builds the catalog entry of the service in Keystone: its type, endpoints and region. The entry is deleted
 // together with its objects, so that clients are not directed to a disabled service. K-ORC adopts existing entries.
-func Catalog[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+func buildCatalog[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Embedded()
 	own := s.Spec.Endpoints
 	own.Public += common.URL(s.CatalogPath)
 	own.Internal += common.URL(s.CatalogPath)
 	entries, regions := s.entry(s.Name, "", Entry{
 		Name: s.Spec.Identity.NameOf(s.App), Type: s.CatalogType, Description: s.Description, Endpoints: own,
 	})
-	for _, e := range s.Entries {
+	for _, e := range s.extension.Keystone.Entries {
 		e.Name = s.Spec.Identity.NameOf(e.Name)
 		entry, region := s.entry(s.Sub(e.Process), e.Process+"-", e)
 		entries, regions = append(entries, entry...), append(regions, region...)
@@ -38,17 +38,17 @@ func Catalog[M Instance](m M) ([]compose.Stage, error) {
 }
 
 // entry builds the catalog entry of an API. name is the name of its objects, prefix the prefix of their resource names.
-func (s *Service) entry(name, prefix string, e Entry) (entries, regions compose.Stage) {
-	cloud := korc.Credentials(s.Spec.Identity.KORCCloudRef)
+func (b *Base) entry(name, prefix string, e Entry) (entries, regions compose.Stage) {
+	cloud := korc.Credentials(b.Spec.Identity.KORCCloudRef)
 	entries = compose.Stage{{
 		Name:   prefix + "catalog-service",
-		Object: cloud.Owned("Service", s.Meta(name), object.Map{"name": e.Name, "type": e.Type, "description": e.Description}),
+		Object: cloud.Owned("Service", b.Meta(name), object.Map{"name": e.Name, "type": e.Type, "description": e.Description}),
 	}}
 	for _, end := range []struct {
 		kind string
 		url  common.URL
 	}{{"public", e.Endpoints.Public}, {"internal", e.Endpoints.Internal}} {
-		meta := s.Meta(name + "-" + end.kind)
+		meta := b.Meta(name + "-" + end.kind)
 		entries = append(entries, compose.Resource{
 			Name:   prefix + "endpoint-" + end.kind,
 			Object: cloud.Owned("Endpoint", meta, object.Map{"interface": end.kind, "serviceRef": name, "url": string(end.url)}),
@@ -56,7 +56,7 @@ func (s *Service) entry(name, prefix string, e Entry) (entries, regions compose.
 		regions = append(regions, compose.Resource{
 			Name: prefix + "region-" + end.kind,
 			Object: c5c3.EndpointRegion(meta, openstackv1.EndpointRegionSpec{
-				CloudCredentialsRef: s.Spec.Identity.AdminCloudRef, EndpointRef: common.ObjectName(meta.Name), Region: s.Spec.Region,
+				CloudCredentialsRef: b.Spec.Identity.AdminCloudRef, EndpointRef: common.ObjectName(meta.Name), Region: b.Spec.Region,
 			}),
 		})
 	}

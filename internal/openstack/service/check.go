@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -21,16 +20,10 @@ const (
 	comfortable = 256 << 20
 )
 
-// Defaults for a service that is created manually. A control plane sets all of these fields.
+// Defaults that no schema contains, for a service that is created manually. A control plane sets these fields.
 const (
 	defaultReplicas  = 1
 	defaultProcesses = 2
-	defaultThreads   = 1
-	databasePort     = 3306
-	// Rotation defaults in days. They match the defaults of CredentialRotation.
-	defaultInterval    = 90
-	defaultPreRotation = 7
-	defaultGrace       = 1
 )
 
 // Spec contains the parts of a composite resource's spec that all services have.
@@ -48,25 +41,9 @@ type Spec struct {
 	Groups []registry.Group
 }
 
-// SetDefaults applies the defaults of the schema, for callers without an API server, and the defaults that a schema cannot
-// express.
-func (s Spec) SetDefaults() {
-	s.Database.Port = cmp.Or(s.Database.Port, databasePort)
+// Complete sets the number of uWSGI processes, which depends on the memory, if the spec has none.
+func (s Spec) Complete() {
 	s.UWSGI.Processes = cmp.Or(s.UWSGI.Processes, Processes(s.Workload.Resources))
-	s.UWSGI.Threads = cmp.Or(s.UWSGI.Threads, defaultThreads)
-	if s.Queue != nil {
-		s.Queue.Port = cmp.Or(s.Queue.Port, common.QueuePort)
-	}
-	if s.Identity != nil {
-		SetRotation(&s.Identity.CredentialRotation)
-	}
-}
-
-// SetRotation sets the defaults of a rotation.
-func SetRotation(r *common.Rotation) {
-	r.IntervalDays = cmp.Or(r.IntervalDays, defaultInterval)
-	r.PreRotationDays = new(ptr.Deref(r.PreRotationDays, defaultPreRotation))
-	r.GracePeriodDays = new(ptr.Deref(r.GracePeriodDays, defaultGrace))
 }
 
 // Check returns all errors in a spec for a release, as joined invalid.Spec errors. The defaults of the spec must be set.

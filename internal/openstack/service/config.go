@@ -38,20 +38,7 @@ type ExtraFile struct {
 	External bool
 }
 
-func (s *Service) configFile() string { return cmp.Or(s.ConfigFile, s.App+".conf") }
-
-// Render renders the configuration files of the effective and of the target release.
-func (s *Service) Render() error {
-	var err error
-	if s.Files, err = s.render(s.Effective); err != nil {
-		return err
-	}
-	s.SchemaFiles = s.Files
-	if s.TargetRelease != s.Effective {
-		s.SchemaFiles, err = s.render(s.TargetRelease)
-	}
-	return err
-}
+func (b *Base) configFile() string { return cmp.Or(b.ConfigFile, b.App+".conf") }
 
 // render renders the configuration files for a release, including the tenant's options and rules, which must be valid in
 // that release.
@@ -67,14 +54,14 @@ func (s *Service) render(r release.Release) (Files, error) {
 		data[file], data[workload.HealthFile] = server.Config(), workload.HealthScript
 	}
 	if s.Module != "" {
-		serve(UWSGIFile, &s.Server)
+		serve(UWSGIFile, cmp.Or(s.extension.API.Server, &s.Server))
 	}
-	for _, p := range s.Processes {
+	for _, p := range s.extension.Processes {
 		if p.Server != nil {
 			serve(p.file(), p.Server)
 		}
 	}
-	for _, p := range s.ExtraFiles {
+	for _, p := range s.extension.Config.Files {
 		data[p.Name] = p.Text
 	}
 	return Files{Name: s.Sub("config-" + HashOf(data)), Data: data}, nil
@@ -94,7 +81,7 @@ func (s *Service) osloFiles(r release.Release) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, rule := range s.Rules {
+	for name, rule := range s.extension.Config.Rules {
 		if _, ok := rules[name]; !ok {
 			rules[name] = rule
 		}
@@ -106,9 +93,9 @@ func (s *Service) osloFiles(r release.Release) (map[string]string, error) {
 // policy renders the rules that differ from the service's defaults. The result must not be JSON, such as the empty mapping
 // {} of a YAML library: oslo.upgradecheck rejects JSON policy files, and every upgrade would stop at its check.
 // https://docs.openstack.org/oslo.policy/latest/admin/policy-yaml-file.html
-func (s *Service) policy(rules map[string]string) (string, error) {
+func (b *Base) policy(rules map[string]string) (string, error) {
 	if len(rules) == 0 {
-		return "# " + s.Title + "'s own rules apply.\n", nil
+		return "# " + b.Title + "'s own rules apply.\n", nil
 	}
 	text, err := yaml.Marshal(rules)
 	if err != nil {
@@ -129,9 +116,10 @@ func HashOf[V ~string](data map[string]V) string {
 // Hash returns a hash of texts, for a name or an annotation that changes with them.
 func Hash(parts ...string) string { return names.Hash(hashDigits, parts...) }
 
-// Config builds the ConfigMaps for the pods of the effective and of the target release, and s.Content.
-func Config[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+// buildConfig builds the ConfigMaps for the pods of the effective and of the target release, and the content of the
+// extension.
+func buildConfig[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Embedded()
 	var stage compose.Stage
 	for _, f := range []Files{s.Files, s.SchemaFiles} {
 		name := f.Name[len(s.Name)+1:]
@@ -140,5 +128,5 @@ func Config[M Instance](m M) ([]compose.Stage, error) {
 		}
 		stage = append(stage, compose.Resource{Name: name, Object: s.Workload.ConfigMap(f.Name, f.Data), Revisions: "config"})
 	}
-	return []compose.Stage{append(stage, s.Content...)}, nil
+	return []compose.Stage{append(stage, s.extension.Pods.Content...)}, nil
 }

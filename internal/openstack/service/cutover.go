@@ -38,37 +38,37 @@ type cutover struct {
 	template *corev1.PodTemplateSpec
 }
 
-func (s *Service) deriveCutover(observed observe.State) error {
-	to := string(s.Effective)
-	s.cutover = cutover{to: to, serving: to}
+func (b *Base) deriveCutover(observed observe.State) error {
+	to := string(b.Effective)
+	b.cutover = cutover{to: to, serving: to}
 	svc, led := observed.Get(serviceResource)
-	pods, run := observed.Get(s.pods())
+	pods, run := observed.Get(b.pods())
 	if !led || !run {
 		return nil
 	}
 	serving, of := servingOf(svc), releaseOf(pods)
 	switch next := servingOf(svc.Desired()); {
 	case next != serving: // The Service may switch at any moment.
-		return s.keep(pods, next, waiting(pods.Desired()))
+		return b.keep(pods, next, waiting(pods.Desired()))
 	case of == serving && releaseOf(pods.Desired()) == serving && (waiting(pods) || !counted(pods)):
-		return s.keep(pods, serving, false)
+		return b.keep(pods, serving, false)
 	case serving == to:
 		return nil
 	case of == to && applied(pods) && replaceable(pods):
-		return s.keep(pods, to, true)
+		return b.keep(pods, to, true)
 	}
-	s.cutover.serving, s.cutover.waits = serving, true
+	b.cutover.serving, b.cutover.waits = serving, true
 	return nil
 }
 
 // keep keeps the last desired pod template, even if the spec changes meanwhile.
-func (s *Service) keep(pods *observe.Object, serving string, waits bool) error {
-	s.cutover = cutover{serving: serving, waits: waits, template: &corev1.PodTemplateSpec{}}
+func (b *Base) keep(pods *observe.Object, serving string, waits bool) error {
+	b.cutover = cutover{serving: serving, waits: waits, template: &corev1.PodTemplateSpec{}}
 	text, err := json.Marshal(pods.Desired().Map("spec", "template"))
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(text, s.cutover.template)
+	return json.Unmarshal(text, b.cutover.template)
 }
 
 func servingOf(svc *observe.Object) string { return svc.String("spec", "selector", releaseLabel) }

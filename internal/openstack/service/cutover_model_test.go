@@ -127,7 +127,7 @@ func (r *rollout) function() {
 	if err != nil {
 		panic(err)
 	}
-	s := Service{Definition: &Definition{NeedsCutover: true}, Effective: r.target}
+	s := Base{Definition: &Definition{NeedsCutover: true}, Effective: r.target}
 	if err := s.deriveCutover(state); err != nil {
 		panic(err)
 	}

@@ -64,7 +64,7 @@ func TestCutover(t *testing.T) {
 					"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "nova"}, "spec": map[string]any{"selector": selector},
 				}
 			}
-			s := Service{Definition: &Definition{NeedsCutover: true}, Effective: "2026.1"}
+			s := Base{Definition: &Definition{NeedsCutover: true}, Effective: "2026.1"}
 			if err := s.deriveCutover(stateOf(t, objects)); err != nil {
 				t.Fatal(err)
 			}

@@ -52,9 +52,6 @@ type Definition struct {
 	Queue bool
 	// User of the databases and of the queue, and name of the virtual host. Empty: App.
 	User string
-	// ExternalComponents are the components built for an external instance (Service.External), such as its credentials.
-	// Nil: external instances are not supported.
-	ExternalComponents []string
 	// Main is the component whose version is reported as the version of the service. Empty: the API.
 	Main string
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/capacity"
 )
 
-// Exposure exposes the API outside of the cluster.
+// buildExposure exposes the API outside of the cluster.
 //
 // A Gateway verifies the API's certificate with its CA. The CA is in a Secret, which a function cannot read, and Gateways
 // require a ConfigMap. All certificates of a control plane have the same CA, so Keystone's ConfigMap is used: Keystone
 // publishes the CA that the companion has read, and the spec contains the name.
-func Exposure[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+func buildExposure[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Embedded()
 	e := *s.Spec.Exposure
 	b := exposure.Backend{
 		Service: s.Workload.Name, Port: s.Port, Host: s.InternalHost(), CASecret: s.Sub(serverTLS), CAConfigMap: s.CAConfigMap,
@@ -24,13 +24,13 @@ func Exposure[M Instance](m M) ([]compose.Stage, error) {
 }
 
 // expose exposes a backend outside of the cluster. prefix is added to the names of the composed resources.
-func (s *Service) expose(meta object.Meta, e common.ServiceExposure, b exposure.Backend, prefix string) compose.Stage {
+func (b *Base) expose(meta object.Meta, e common.ServiceExposure, backend exposure.Backend, prefix string) compose.Stage {
 	objects := exposure.IngressFor
 	if e.Type == exposure.GatewayAPI {
 		objects = exposure.Route
 	}
 	var stage compose.Stage
-	for _, o := range objects(meta, e, b) {
+	for _, o := range objects(meta, e, backend) {
 		stage = append(stage, compose.Resource{Name: prefix + exposureResources[o.GetObjectKind().GroupVersionKind().Kind], Object: o})
 	}
 	return stage

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -15,137 +16,173 @@ const (
 	CertificateResource = "server-certificate"
 )
 
-// ExtraComponent is a component of one service only. If it has the name of a common component, its Build replaces the
-// common one.
-type ExtraComponent[M any] struct {
-	compose.Component[M]
-	// Before is the component of the graph before which it is inserted. Empty: monitoring.
-	Before string
-	// NeededBy is the component that needs it, if any. Needs of both components are removed from NeededBy.
-	NeededBy string
-	// RolloutBefore is a component whose new versions are rolled out after its own, if any.
-	RolloutBefore string
-}
+// Names of the components that several services have.
+const (
+	accessComponent      = "companion-access"
+	credentialsComponent = "credentials"
+	certificateComponent = "certificate"
+	databaseComponent    = "database"
+	queueComponent       = "queue"
+	identityComponent    = "identity"
+	configComponent      = "config"
+	schemaComponent      = "schema"
+	apiComponent         = "api"
+	exposureComponent    = "exposure"
+	catalogComponent     = "catalog"
+	monitoringComponent  = "monitoring"
+)
 
-// Graph returns the component graph of a service: the common components with their dependencies, and its own components. It
-// panics if they do not fit.
+// Graph returns the component graph of a service with its companion access completed. It panics if the graph is not well
+// formed. A service gets its credentials before it starts, and its catalog entries once it runs (see CheckGraph).
 //
-// A service gets its credentials before it starts, and its catalog entries once it runs. The objects that K-ORC and the
-// companion created in Keystone can only be deleted while Keystone exists, so the control plane retains Keystone until this
-// composite resource is deleted.
-func Graph[M Instance](d *Definition, own ...ExtraComponent[M]) compose.Graph[M] {
-	const (
-		access, identity, catalog, monitoring = "companion-access", "identity", "catalog", "monitoring"
-		database, schema                      = "database", "schema"
-		queue, api, exposed                   = "queue", "api", "exposure"
-	)
-	graph := compose.Graph[M]{
-		{Name: access},
-		{Name: "credentials", Build: Credentials[M]},
-		{Name: "certificate", Build: Certificate[M]},
-		{Name: database, Needs: []string{"credentials"}, Build: DatabaseAccount[M]},
-		{Name: queue, Needs: []string{access}, Build: QueueAccount[M]},
-		{Name: identity, Needs: []string{access, "credentials"}, Build: User[M]},
-		{Name: "config", Needs: []string{access, "credentials"}, Build: Config[M]},
-		{
-			Name: schema, Needs: []string{database, "config"}, Build: DatabaseSchema[M],
-			Version: func(m M) string { return m.Base().TargetReleaseName() },
-		},
-		{
-			Name: api, Needs: []string{schema, "certificate", identity, queue}, Build: API[M],
-			Version: func(m M) string { return m.Base().Version() },
-		},
-		{
-			Name: exposed, Needs: []string{"certificate"}, Build: Exposure[M],
-			Enabled: func(m M) bool { return m.Base().Exposed() },
-		},
-		{Name: catalog, Needs: []string{api}, Build: Catalog[M]},
-		{Name: monitoring, Build: Alerts[M], Enabled: func(m M) bool { return m.Base().Monitored() }},
-	}
-	if slices.ContainsFunc(d.Databases, func(d Database) bool { return len(d.Schema.Logins) > 0 }) {
-		// The pods of its Jobs do not start without the credential.
-		by := &graph[find(graph, schema)]
-		by.Needs = append(by.Needs, identity)
-	}
-	if len(d.Databases) == 0 {
-		graph = without(graph, database, schema)
-		by := &graph[find(graph, api)]
-		by.Needs = append([]string{"config"}, by.Needs...)
-	}
-	if d.CatalogType == "" {
-		graph = without(graph, identity, catalog)
-	}
-	if !d.Queue {
-		graph = without(graph, queue)
-	}
-	if d.Module == "" {
-		graph = without(graph, api, exposed)
-	}
-	if len(d.Databases) == 0 && d.CatalogType == "" && !d.Queue {
-		graph = without(graph, access) // The companion has no objects to process.
-	}
-	for _, o := range own {
-		graph = with(graph, o)
-	}
-	if len(d.ExternalComponents) > 0 {
-		disableForExternal(graph, d.ExternalComponents)
-	}
-	if graph[0].Name == access {
-		graph[0].Build = companionAccess(graph[1:])
+// The objects that K-ORC and the companion created in Keystone can only be deleted while Keystone exists, so the control plane
+// retains Keystone until this composite resource is deleted.
+func Graph[M Instance](graph compose.Graph[M]) compose.Graph[M] {
+	for i, c := range graph {
+		if c.Name == accessComponent {
+			graph[i].Build = companionAccess(graph[i+1:])
+		}
 	}
 	return graph.MustValidate()
 }
 
-// disableForExternal disables all components except the kept ones for an external instance.
-func disableForExternal[M Instance](graph compose.Graph[M], retained []string) {
-	for i, c := range graph {
-		if slices.Contains(retained, c.Name) {
-			continue
-		}
-		graph[i].Enabled = func(m M) bool { return !m.Base().External && (c.Enabled == nil || c.Enabled(m)) }
+// CompanionAccess returns the component that permits the companion to process the objects of the components after it. Graph
+// completes it.
+func CompanionAccess[M Instance]() compose.Component[M] {
+	return compose.Component[M]{Name: accessComponent}
+}
+
+// Credentials returns the component with the passwords of the database account, of the service's user in Keystone and of
+// the service's own accounts.
+func Credentials[M Instance]() compose.Component[M] {
+	return compose.Component[M]{Name: credentialsComponent, Build: buildCredentials[M]}
+}
+
+// Certificate returns the component with the server certificate of all pods that serve HTTPS.
+func Certificate[M Instance]() compose.Component[M] {
+	return compose.Component[M]{Name: certificateComponent, Build: buildCertificate[M]}
+}
+
+// DatabaseAccount returns the component with the databases and their account.
+func DatabaseAccount[M Instance](needs ...string) compose.Component[M] {
+	return compose.Component[M]{Name: databaseComponent, Needs: needs, Build: buildDatabaseAccount[M]}
+}
+
+// QueueAccount returns the component with the virtual host on the message queue and its user.
+func QueueAccount[M Instance](needs ...string) compose.Component[M] {
+	return compose.Component[M]{Name: queueComponent, Needs: needs, Build: buildQueueAccount[M]}
+}
+
+// User returns the component with the service's user in Keystone and its application credential.
+func User[M Instance](needs ...string) compose.Component[M] {
+	return compose.Component[M]{Name: identityComponent, Needs: needs, Build: buildUser[M]}
+}
+
+// Config returns the component with the ConfigMaps of the pods.
+func Config[M Instance](needs ...string) compose.Component[M] {
+	return compose.Component[M]{Name: configComponent, Needs: needs, Build: buildConfig[M]}
+}
+
+// DatabaseSchema returns the component that brings the databases to the target release.
+func DatabaseSchema[M Instance](needs ...string) compose.Component[M] {
+	return compose.Component[M]{
+		Name: schemaComponent, Needs: needs, Build: buildDatabaseSchema[M],
+		Version: func(m M) string { return m.Embedded().TargetReleaseName() },
 	}
 }
 
-// without returns the graph without some components, and without references to them.
-func without[M any](graph compose.Graph[M], names ...string) compose.Graph[M] {
-	removed := func(name string) bool { return slices.Contains(names, name) }
-	graph = slices.DeleteFunc(graph, func(c compose.Component[M]) bool { return removed(c.Name) })
-	for i := range graph {
-		graph[i].Needs = slices.DeleteFunc(graph[i].Needs, removed)
+// API returns the component with the pods of the API. New versions are rolled out after those of the last components.
+func API[M Instance](needs []string, rolloutAfter ...string) compose.Component[M] {
+	return compose.Component[M]{
+		Name: apiComponent, Needs: needs, RolloutAfter: rolloutAfter, Build: buildAPI[M],
+		Version: func(m M) string { return m.Embedded().Version() },
 	}
-	return graph
 }
 
-// with returns the graph with a component of one service added.
-func with[M any](graph compose.Graph[M], o ExtraComponent[M]) compose.Graph[M] {
-	if i := find(graph, o.Name); i >= 0 {
-		graph[i].Build = o.Build
-		return graph
+// Exposure returns the component that exposes the API outside of the cluster. It is disabled for an API that is not exposed.
+func Exposure[M Instance](needs ...string) compose.Component[M] {
+	return compose.Component[M]{
+		Name: exposureComponent, Needs: needs, Build: buildExposure[M],
+		Enabled: func(m M) bool { return m.Embedded().Exposed() },
 	}
-	before := o.Before
-	if before == "" {
-		before = "monitoring"
+}
+
+// Catalog returns the component with the catalog entries of the service in Keystone.
+func Catalog[M Instance](needs ...string) compose.Component[M] {
+	return compose.Component[M]{Name: catalogComponent, Needs: needs, Build: buildCatalog[M]}
+}
+
+// Alerts returns the component with the alerts. It is disabled without monitoring.
+func Alerts[M Instance]() compose.Component[M] {
+	return compose.Component[M]{
+		Name: monitoringComponent, Build: buildAlerts[M],
+		Enabled: func(m M) bool { return m.Embedded().Monitored() },
 	}
-	at := find(graph, before)
-	if at < 0 || o.NeededBy != "" && find(graph, o.NeededBy) < at {
-		panic(fmt.Sprintf("component %q cannot be inserted before %q and be needed by %q", o.Name, before, o.NeededBy))
-	}
-	graph = slices.Insert(graph, at, o.Component)
-	if o.RolloutBefore != "" {
-		after := &graph[find(graph, o.RolloutBefore)]
-		after.RolloutAfter = append(after.RolloutAfter, o.Name)
-	}
-	if o.NeededBy != "" {
-		by := &graph[find(graph, o.NeededBy)]
-		// It replaces the first need that they share; otherwise it is inserted in the order of the graph.
-		place := slices.IndexFunc(by.Needs, func(n string) bool { return slices.Contains(o.Needs, n) || find(graph, n) > at })
-		if place < 0 {
-			place = len(by.Needs)
+}
+
+// dependency lists the components that a common component needs, directly or through other components, if the graph has them.
+type dependency struct {
+	component string
+	needs     []string
+}
+
+var dependencies = []dependency{
+	{databaseComponent, []string{credentialsComponent}},
+	{queueComponent, []string{accessComponent}},
+	{identityComponent, []string{accessComponent, credentialsComponent}},
+	{configComponent, []string{accessComponent, credentialsComponent}},
+	{schemaComponent, []string{databaseComponent, configComponent}},
+	{apiComponent, []string{schemaComponent, configComponent, certificateComponent, identityComponent, queueComponent}},
+	{exposureComponent, []string{certificateComponent}},
+	{catalogComponent, []string{apiComponent}},
+}
+
+// CheckGraph returns an error for every component that a definition requires and the graph lacks, for every common component
+// that the definition does not support, and for every missing need of a common component.
+func CheckGraph[M any](d *Definition, graph compose.Graph[M]) error {
+	var errs []error
+	companion := len(d.Databases) > 0 || d.Queue || d.CatalogType != ""
+	for _, c := range []struct {
+		reason     string
+		required   bool
+		components []string
+	}{
+		{"objects of the companion", companion, []string{accessComponent}},
+		{"every service", true, []string{credentialsComponent, certificateComponent, configComponent, monitoringComponent}},
+		{"Databases", len(d.Databases) > 0, []string{databaseComponent, schemaComponent}},
+		{"Queue", d.Queue, []string{queueComponent}},
+		{"CatalogType", d.CatalogType != "", []string{identityComponent, catalogComponent}},
+		{"Module", d.Module != "", []string{apiComponent, exposureComponent}},
+	} {
+		for _, name := range c.components {
+			switch has := find(graph, name) >= 0; {
+			case c.required && !has:
+				errs = append(errs, fmt.Errorf("component %q: required for %s; add it to the graph", name, c.reason))
+			case !c.required && has:
+				errs = append(errs, fmt.Errorf("component %q: requires %s in the definition; remove it from the graph", name, c.reason))
+			}
 		}
-		by.Needs = slices.Insert(by.Needs, place, o.Name)
-		by.Needs = slices.DeleteFunc(by.Needs, func(n string) bool { return slices.Contains(o.Needs, n) })
 	}
-	return graph
+	all := dependencies
+	if slices.ContainsFunc(d.Databases, func(d Database) bool { return len(d.Schema.Logins) > 0 }) {
+		// The pods of its Jobs do not start without the credential.
+		all = append(slices.Clone(all), dependency{schemaComponent, []string{identityComponent}})
+	}
+	for _, c := range all {
+		for _, name := range c.needs {
+			if find(graph, c.component) >= 0 && find(graph, name) >= 0 && !dependsOn(graph, c.component, name) {
+				errs = append(errs, fmt.Errorf("component %q: requires %q; add it to its needs", c.component, name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// dependsOn reports whether a component needs another one, directly or through other components.
+func dependsOn[M any](graph compose.Graph[M], component, other string) bool {
+	return slices.ContainsFunc(graph[find(graph, component)].Needs, func(name string) bool {
+		return name == other || dependsOn(graph, name, other)
+	})
 }
 
 func find[M any](graph compose.Graph[M], name string) int {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,120 +10,93 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
-func noStages(*Service) ([]compose.Stage, error) { return nil, nil }
-
-// TestGraph checks the position and the needs of a service's own components, and that components which the service lacks
-// are not needed.
-func TestGraph(t *testing.T) {
-	own := func(name, before, needed string, needs ...string) ExtraComponent[*Service] {
-		return ExtraComponent[*Service]{Component: compose.Component[*Service]{Name: name, Needs: needs, Build: noStages}, Before: before, NeededBy: needed}
+// TestCheckGraph tests that each component that a definition requires, and each need of a common component, is noticed if a
+// graph lacks it, and that unsupported components are rejected.
+func TestCheckGraph(t *testing.T) {
+	without := func(names ...string) compose.Graph[*Service] {
+		graph := slices.DeleteFunc(slices.Clone(exampleGraph), func(c compose.Component[*Service]) bool { return slices.Contains(names, c.Name) })
+		for i := range graph {
+			graph[i].Needs = slices.DeleteFunc(slices.Clone(graph[i].Needs), func(n string) bool { return slices.Contains(names, n) })
+		}
+		return graph
 	}
-	databases := []Database{{Group: "database"}}
-	all := &Definition{CatalogType: "example", Module: "example:application", Databases: databases}
+	withNeeds := func(name string, needs ...string) compose.Graph[*Service] {
+		graph := slices.Clone(exampleGraph)
+		graph[find(graph, name)].Needs = needs
+		return graph
+	}
+	withQueue := func(d Definition) *Definition { d.Queue = true; return &d }
+	withLogin := func(d Definition) *Definition {
+		d.Databases = []Database{{Schema: Schema{Logins: []string{"placement"}}}}
+		return &d
+	}
 	for name, tc := range map[string]struct {
 		reason     string
 		definition *Definition
-		own        []ExtraComponent[*Service]
-		want       map[string]string
+		graph      compose.Graph[*Service]
+		want       []string
 	}{
-		"Plain": {
-			"It logs in before it serves, and is in the catalog when it does.", all, nil,
-			map[string]string{
-				"companion-access": "", "credentials": "", "certificate": "", "database": "credentials",
-				"identity": "companion-access credentials", "config": "companion-access credentials", "schema": "database config",
-				"api": "schema certificate identity", "exposure": "certificate", "catalog": "api", "monitoring": "",
-			},
-		},
-		"KeepsTheCatalog": {
-			"It has neither a user nor a catalog entry.", &Definition{Module: "example:application", Databases: databases}, nil,
-			map[string]string{"api": "schema certificate"},
-		},
-		"Queue": {
-			"It has its virtual host before it serves.", &Definition{Module: "example:application", Queue: true, Databases: databases}, nil,
-			map[string]string{"api": "schema certificate queue", "queue": "companion-access"},
-		},
-		"NoAPI": {
-			"There is nothing to expose.", &Definition{Queue: true, Databases: databases}, []ExtraComponent[*Service]{own("daemon", "", "", "schema", "queue")},
-			map[string]string{"daemon": "schema queue"},
-		},
-		"Client": {
-			"It is only a client of other services: it needs only its configuration, and no companion.",
-			&Definition{Module: "example:application"}, nil,
-			map[string]string{"credentials": "", "config": "credentials", "api": "config certificate"},
-		},
-		"Member": {
-			"It keeps everything in Keystone, and is in the catalog.", &Definition{CatalogType: "example", Module: "example:application"}, nil,
-			map[string]string{"companion-access": "", "config": "companion-access credentials", "api": "config certificate identity"},
-		},
-		"Between": {
-			"Needs that it shares with the API are removed from the API.", all, []ExtraComponent[*Service]{own("bootstrap", "api", "api", "schema")},
-			map[string]string{"bootstrap": "schema", "api": "bootstrap certificate identity"},
-		},
-		"Beside": {
-			"It is needed in the order of the graph.", all, []ExtraComponent[*Service]{own("keys", "config", "schema", "companion-access")},
-			map[string]string{"schema": "database keys config"},
-		},
-		"After": {
-			"It is an additional need of a later component.", all, []ExtraComponent[*Service]{own("stores", "api", "api")},
-			map[string]string{"api": "schema certificate identity stores"},
-		},
-		"Last": {
-			"No component needs it.", all, []ExtraComponent[*Service]{own("chore", "", "", "api")}, map[string]string{"chore": "api"},
-		},
+		"complete": {"It has all components and needs.", &example, exampleGraph, nil},
+		"client": {"It is only a client of other services.", &Definition{Module: "example"}, compose.Graph[*Service]{
+			Credentials[*Service](), Certificate[*Service](), Config[*Service]("credentials"), API[*Service]([]string{"config", "certificate"}),
+			Exposure[*Service]("certificate"), Alerts[*Service](),
+		}, nil},
+		"no alerts": {"Every service has alerts.", &example, without("monitoring"), []string{
+			`component "monitoring": required for every service; add it to the graph`,
+		}},
+		"no access": {"The companion processes its DatabaseSyncs.", &example, without("companion-access"), []string{
+			`component "companion-access": required for objects of the companion; add it to the graph`,
+		}},
+		"no queue": {"It cannot reach its queue.", withQueue(example), exampleGraph, []string{
+			`component "queue": required for Queue; add it to the graph`,
+		}},
+		"no schema": {"Its database would stay empty.", &example, without("schema"), []string{
+			`component "schema": required for Databases; add it to the graph`, `component "api": requires "config"; add it to its needs`,
+		}},
+		"no user": {"It cannot log in.", &example, without("identity"), []string{
+			`component "identity": required for CatalogType; add it to the graph`,
+		}},
+		"no API": {"Its pods are missing.", &example, without("api"), []string{`component "api": required for Module; add it to the graph`}},
+		"other user": {"It has no catalog entry.", &Definition{Module: "example", Databases: example.Databases}, exampleGraph, []string{
+			`component "identity": requires CatalogType in the definition; remove it from the graph`,
+			`component "catalog": requires CatalogType in the definition; remove it from the graph`,
+		}},
+		"early pods": {"Pods would start without a database.", &example, withNeeds("api", "certificate", "identity"), []string{
+			`component "api": requires "schema"; add it to its needs`,
+			`component "api": requires "config"; add it to its needs`,
+		}},
+		"early entry": {"Clients would find an API that does not run.", &example, withNeeds("catalog"), []string{
+			`component "catalog": requires "api"; add it to its needs`,
+		}},
+		"indirect need": {"The schema needs the configuration.", &example, withNeeds("api", "identity", "certificate", "schema"), nil},
+		"check without login": {"The upgrade check logs in.", withLogin(example), exampleGraph, []string{
+			`component "schema": requires "identity"; add it to its needs`,
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			graph := Graph(tc.definition, tc.own...)
-			got := map[string]string{}
-			for _, c := range graph {
-				if _, ok := tc.want[c.Name]; ok {
-					got[c.Name] = strings.Join(c.Needs, " ")
-				}
-				if (c.Name == "database" || c.Name == "schema") && len(tc.definition.Databases) == 0 {
-					t.Errorf("%s: there is %s", tc.reason, c.Name)
-				}
-				if (c.Name == "catalog" || c.Name == "identity") && tc.definition.CatalogType == "" {
-					t.Errorf("%s: there is %s", tc.reason, c.Name)
-				}
+			var got []string
+			if err := CheckGraph(tc.definition, tc.graph); err != nil {
+				got = strings.Split(err.Error(), "\n")
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-			if last := graph[len(graph)-1].Name; last != "monitoring" {
-				t.Errorf("the last is %s", last)
 			}
 		})
 	}
 }
 
-// TestGraphReplaces checks that a component with the name of a common one replaces its Build.
-func TestGraphReplaces(t *testing.T) {
-	built := false
-	graph := Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, ExtraComponent[*Service]{Component: compose.Component[*Service]{
-		Name: "config", Build: func(*Service) ([]compose.Stage, error) { built = true; return nil, nil },
-	}})
-	i := find(graph, "config")
-	if _, err := graph[i].Build(nil); err != nil || !built || len(graph[i].Needs) != 2 {
-		t.Errorf("built: %v, needs %v: %v", built, graph[i].Needs, err)
-	}
-}
-
-// TestGraphRollsInOrder checks that new versions of a component are rolled out after those of a component with
-// RolloutBefore.
+// TestGraphRollsInOrder tests that new versions of the API are rolled out after those of the named components.
 func TestGraphRollsInOrder(t *testing.T) {
-	graph := Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, ExtraComponent[*Service]{
-		Component: compose.Component[*Service]{Name: "daemon", Build: noStages}, Before: "api", RolloutBefore: "api",
-	})
-	if diff := cmp.Diff([]string{"daemon"}, graph[find(graph, "api")].RolloutAfter); diff != "" {
+	if diff := cmp.Diff([]string{"daemon"}, API[*Service](nil, "daemon").RolloutAfter); diff != "" {
 		t.Errorf("the API rolls after (-want +got):\n%s", diff)
 	}
 }
 
-// TestGraphPanics checks that an invalid position is detected at the start of the program.
+// TestGraphPanics tests that a graph that is not well formed is detected at the start of the program.
 func TestGraphPanics(t *testing.T) {
-	for name, own := range map[string]ExtraComponent[*Service]{
-		"NoSuchPlace": {Component: compose.Component[*Service]{Name: "a", Build: noStages}, Before: "missing"},
-		"TooLate":     {Component: compose.Component[*Service]{Name: "a", Build: noStages}, Before: "api", NeededBy: "schema"},
-		"NoSuchNeed":  {Component: compose.Component[*Service]{Name: "a", Build: noStages, Needs: []string{"missing"}}},
+	for name, c := range map[string]compose.Component[*Service]{
+		"no such need": Config[*Service]("missing"),
+		"no builder":   {Name: "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -130,7 +104,7 @@ func TestGraphPanics(t *testing.T) {
 					t.Error("got no panic")
 				}
 			}()
-			Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, own)
+			Graph(compose.Graph[*Service]{c})
 		})
 	}
 }

@@ -38,11 +38,13 @@ var example = Definition{
 const exampleSpec = `
 openStackRelease: "2025.2"
 region: here
-database: {mariaDBRef: {name: mariadb}, host: mariadb.cloud.svc, caSecretRef: {name: mariadb-ca, key: db.crt}, galera: true}
+database: {mariaDBRef: {name: mariadb}, host: mariadb.cloud.svc, port: 3306, caSecretRef: {name: mariadb-ca, key: db.crt}, galera: true}
 cache: {servers: ["cache-0.cache:11211", "cache-1.cache:11212"]}
 endpoints: {public: "https://example.com", internal: "https://one.cloud.svc:8778"}
 issuerRef: {name: internal, kind: Issuer}
+uwsgi: {threads: 1}
 identity:
+  credentialRotation: {intervalDays: 90, preRotationDays: 7, gracePeriodDays: 1}
   internalURL: https://identity.cloud.svc:5000/v3
   publicURL: https://identity.example.com/v3
   caSecretRef: {name: identity-tls, key: ca.crt}
@@ -64,20 +66,36 @@ func derived(t *testing.T, spec string) (*Service, error) {
 			t.Fatal(err)
 		}
 	}
-	s, err := example.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
+	b, err := example.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
 		ServiceSpec: &parts.ServiceSpec, Workload: &parts.Workload, UWSGI: &parts.UWSGI, Identity: &parts.Identity,
 	}})
 	if err != nil {
 		return nil, err
 	}
-	return s, s.Render()
+	s, err := b.With(Extension{})
+	return &s, err
 }
+
+// exampleGraph has the components that the example requires.
+var exampleGraph = Graph(compose.Graph[*Service]{
+	CompanionAccess[*Service](),
+	Credentials[*Service](),
+	Certificate[*Service](),
+	DatabaseAccount[*Service]("credentials"),
+	User[*Service]("companion-access", "credentials"),
+	Config[*Service]("companion-access", "credentials"),
+	DatabaseSchema[*Service]("database", "config"),
+	API[*Service]([]string{"schema", "certificate", "identity"}),
+	Exposure[*Service]("certificate"),
+	Catalog[*Service]("api"),
+	Alerts[*Service](),
+})
 
 // built returns the objects of all components of a service, by resource name.
 func built(t *testing.T, s *Service) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
-	for _, c := range Graph[*Service](&example) {
+	for _, c := range exampleGraph {
 		if c.Enabled != nil && !c.Enabled(s) {
 			continue
 		}
@@ -268,43 +286,26 @@ retry_interval = 1
 	}
 }
 
-// TestSetDefaults checks the defaults of unset fields, and that set fields are kept.
-func TestSetDefaults(t *testing.T) {
-	type values struct {
-		Port     int32
-		UWSGI    common.UWSGI
-		Rotation common.Rotation
-	}
+// TestComplete checks that the number of processes follows the memory, and that a number of the spec is kept.
+func TestComplete(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
-		want         values
+		want         int32
 	}{
-		"nothing": {
-			"As the schema has it.", "{}",
-			values{3306, common.UWSGI{Processes: 2, Threads: 1}, rotation(90, 7, 1)},
-		},
-		"all": {
-			"It stays, a zero as well.",
-			"{database: {port: 1}, uwsgi: {processes: 3, threads: 4, harakiriSeconds: 5}, " +
-				"identity: {credentialRotation: {intervalDays: 6, preRotationDays: 0, gracePeriodDays: 0}}}",
-			values{1, common.UWSGI{Processes: 3, Threads: 4, HarakiriSeconds: 5}, rotation(6, 0, 0)},
-		},
+		"nothing": {"Without an amount of memory, there are two.", "{}", 2},
+		"memory":  {"Each process gets 256 MiB.", "{resources: {requests: {memory: 1Gi}}}", 4},
+		"all":     {"The number of the spec.", "{resources: {requests: {memory: 1Gi}}, uwsgi: {processes: 3}}", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := derived(t, tc.spec)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := values{s.Spec.Database.Port, *s.Spec.UWSGI, s.Spec.Identity.CredentialRotation}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			if got := s.Spec.UWSGI.Processes; got != tc.want {
+				t.Errorf("%s %d processes, want %d", tc.reason, got, tc.want)
 			}
 		})
 	}
-}
-
-func rotation(interval, before, grace int32) common.Rotation {
-	return common.Rotation{IntervalDays: interval, PreRotationDays: &before, GracePeriodDays: &grace}
 }
 
 // TestOutbound checks that the egress contains each port of the spec once, and that an error contains the field of a URL
@@ -446,25 +447,28 @@ func TestClient(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(exampleSpec), &parts); err != nil {
 		t.Fatal(err)
 	}
-	s, err := d.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
+	b, err := d.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
 		ServiceSpec: &common.ServiceSpec{ServiceBase: parts.ServiceBase}, Workload: &common.Workload{}, UWSGI: &common.UWSGI{},
 		Identity: &common.Identity{KeystoneReference: parts.Identity},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Accounts = []Account{{Resource: "key", Secret: "one-key", User: "key"}}
-	s.ExtraFiles = []ExtraFile{{Name: "settings", Text: "a = 1\n"}}
-	if err := s.Render(); err != nil {
+	rendered, err := b.With(Extension{
+		Config: Configuration{Files: []ExtraFile{{Name: "settings", Text: "a = 1\n"}}},
+		Access: Access{Accounts: []Account{{Resource: "key", Secret: "one-key", User: "key"}}},
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
+	s := &rendered
 	if s.Effective != s.TargetRelease || s.TargetRelease == "" {
 		t.Errorf("it waits: %q runs, and %q is wanted", s.Effective, s.TargetRelease)
 	}
 	if diff := cmp.Diff([]string{workload.HealthFile, "settings", UWSGIFile}, slices.Sorted(maps.Keys(s.Files.Data))); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	credentials, err := Credentials(s)
+	credentials, err := buildCredentials(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -531,5 +535,60 @@ func TestTimeouts(t *testing.T) {
 		if diff := cmp.Diff(health, s.Server.Health); diff != "" {
 			t.Errorf("%s: %s health endpoint (-want +got):\n%s", name, tc.reason, diff)
 		}
+	}
+}
+
+// TestJobResources tests that Jobs have the resources of the API, unless the service sets others.
+func TestJobResources(t *testing.T) {
+	s, err := derived(t, `{resources: {limits: {memory: 3Gi}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := workload.Resources("50m", "128Mi", "256Mi")
+	other, err := s.With(Extension{Jobs: Jobs{Resources: own}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		s    *Service
+		want *common.Resources
+	}{
+		"API": {s, s.Workload.Resources}, "own": {&other, own},
+	} {
+		for _, w := range []workload.Workload{tc.s.JobWorkload(), tc.s.CheckWorkload()} {
+			if w.Resources != tc.want {
+				t.Errorf("%s: a Job of %s has the resources %v, want %v", name, w.Component, w.Resources, tc.want)
+			}
+		}
+	}
+}
+
+// TestWith tests that options of the tenant that are not valid in the release that runs are an error, and that files are
+// rendered for that release and for the release of the upgrade.
+func TestWith(t *testing.T) {
+	s, err := derived(t, "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.SchemaFiles.Name != s.Files.Name {
+		t.Errorf("without an upgrade, the files are %s and %s", s.Files.Name, s.SchemaFiles.Name)
+	}
+	upgraded := *s.Base
+	upgraded.Effective = "2025.1"
+	x := Extension{Config: Configuration{Options: oslo.Config{"DEFAULT": {"debug": true}}}}
+	both, err := upgraded.With(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for release, text := range map[string]string{"2025.1": both.Files.Data["placement.conf"], "2025.2": both.SchemaFiles.Data["placement.conf"]} {
+		if !strings.Contains(text, "debug = true") {
+			t.Errorf("the options of the service are missing in %s:\n%s", release, text)
+		}
+	}
+	unknown := *s.Spec.ServiceSpec
+	unknown.Config = common.Config{"DEFAULT": {"no_such_option": {Raw: []byte("1")}}}
+	upgraded.Spec.ServiceSpec = &unknown
+	if _, err := upgraded.With(x); !invalid.Is(err) {
+		t.Errorf("got %v, want an error about the option", err)
 	}
 }

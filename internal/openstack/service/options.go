@@ -14,11 +14,11 @@ import (
 const authToken = "keystone_authtoken"
 
 // ComputedOptions returns the options that the tenant does not set: the common ones and the service's own.
-func (s *Service) ComputedOptions() oslo.Config { return s.options().Merge(s.Options) }
+func (s *Service) ComputedOptions() oslo.Config { return s.options().Merge(s.extension.Config.Options) }
 
 // HasOption reports whether the service has an option in the effective release.
-func (s *Service) HasOption(group, option string) bool {
-	known, err := registry.For(s.App, string(s.Effective))
+func (b *Base) HasOption(group, option string) bool {
+	known, err := registry.For(b.App, string(b.Effective))
 	return err == nil && len(known.Lookup(group, option)) > 0
 }
 
@@ -36,7 +36,7 @@ func (s *Service) options() oslo.Config {
 	if s.registered() {
 		c[authToken] = s.tokenOptions()
 	}
-	for _, group := range s.Logins {
+	for _, group := range s.extension.Keystone.Logins {
 		c[group] = s.AuthOptions()
 	}
 	if s.Queue {
@@ -46,7 +46,7 @@ func (s *Service) options() oslo.Config {
 }
 
 // DatabaseOptions returns the options of the group of a database.
-func (s *Service) DatabaseOptions(noWsrepSyncWait bool) oslo.Options {
+func (b *Base) DatabaseOptions(noWsrepSyncWait bool) oslo.Options {
 	o := oslo.Options{
 		"max_retries": -1,
 		// Time between attempts to connect, in seconds, during which a request waits. With oslo.db's default of ten, one
@@ -54,7 +54,7 @@ func (s *Service) DatabaseOptions(noWsrepSyncWait bool) oslo.Options {
 		"retry_interval":          1,
 		"connection_recycle_time": 600,
 	}
-	if s.Spec.Database.Galera && !noWsrepSyncWait {
+	if b.Spec.Database.Galera && !noWsrepSyncWait {
 		// Reads from another member return data that was just written.
 		o["mysql_wsrep_sync_wait"] = 1
 	}
@@ -62,28 +62,28 @@ func (s *Service) DatabaseOptions(noWsrepSyncWait bool) oslo.Options {
 }
 
 // CacheOptions returns the options of group [cache], for a service that caches computed data.
-func (s *Service) CacheOptions() oslo.Options {
+func (b *Base) CacheOptions() oslo.Options {
 	return oslo.Options{
 		"enabled": true,
 		// memcache_pool tolerates a failed server; with dogpile.cache.pymemcache, every request would fail.
 		"backend":          "oslo_cache.memcache_pool",
-		"memcache_servers": s.cacheServers(),
+		"memcache_servers": b.cacheServers(),
 	}
 }
 
-func (s *Service) cacheServers() []string { return Strings(s.Spec.Cache.Servers) }
+func (b *Base) cacheServers() []string { return Strings(b.Spec.Cache.Servers) }
 
 // tokenOptions returns the options that configure how the tokens of requests are validated. Expired tokens are accepted
 // only from services.
-func (s *Service) tokenOptions() oslo.Options {
-	o := s.AuthOptions()
-	o["www_authenticate_uri"] = string(s.Spec.Identity.PublicURL)
+func (b *Base) tokenOptions() oslo.Options {
+	o := b.AuthOptions()
+	o["www_authenticate_uri"] = string(b.Spec.Identity.PublicURL)
 	o["interface"] = "internal"
-	if region := s.lookupRegion(); region != "" {
+	if region := b.lookupRegion(); region != "" {
 		o["region_name"] = region
 	}
-	o["service_type"] = s.CatalogType
-	o["memcached_servers"] = s.cacheServers()
+	o["service_type"] = b.CatalogType
+	o["memcached_servers"] = b.cacheServers()
 	o["service_token_roles"] = []string{common.ServiceRole}
 	o["service_token_roles_required"] = true
 	return o
@@ -92,11 +92,11 @@ func (s *Service) tokenOptions() oslo.Options {
 // AuthOptions returns the options of a group with which the service logs in to Keystone as its own user. The credential
 // itself is in environment variables (AuthEnv). It implies a project and roles, so options must not request others
 // (https://docs.openstack.org/keystone/latest/user/application_credentials.html).
-func (s *Service) AuthOptions() oslo.Options {
+func (b *Base) AuthOptions() oslo.Options {
 	return oslo.Options{
 		"auth_type": "v3applicationcredential",
-		"auth_url":  string(s.Spec.Identity.InternalURL),
-		"cafile":    s.TrustedFile(),
+		"auth_url":  string(b.Spec.Identity.InternalURL),
+		"cafile":    b.TrustedFile(),
 	}
 }
 

@@ -56,7 +56,7 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 			Env:     env,
 		}},
 	}
-	for _, v := range s.Volumes {
+	for _, v := range s.extension.Pods.Volumes {
 		v.mount(&p)
 	}
 	if len(s.Databases) > 0 {
@@ -77,23 +77,23 @@ func (s *Service) Pod(image string, f Files, command []string) workload.Pod {
 	if !s.WithoutOsloConfig {
 		mounted = append(mounted, s.configFile(), PolicyFile)
 	}
-	for _, page := range s.ExtraFiles {
+	for _, page := range s.extension.Config.Files {
 		if !page.External {
 			mounted = append(mounted, page.Name)
 		}
 	}
 	s.mountConfig(c, mounted...)
 	p.Volumes = append(p.Volumes, workload.ConfigVolume("config", f.Name))
-	for _, v := range s.ConfigVolumes {
+	for _, v := range s.extension.Pods.ConfigVolumes {
 		v.mount(&p)
 	}
 	return p
 }
 
 // mountConfig mounts files of the ConfigMap into the service's folder.
-func (s *Service) mountConfig(c *corev1.Container, files ...string) {
+func (b *Base) mountConfig(c *corev1.Container, files ...string) {
 	for _, file := range files {
-		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", s.Path(file), file))
+		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", b.Path(file), file))
 	}
 }
 
@@ -101,14 +101,14 @@ func (s *Service) mountConfig(c *corev1.Container, files ...string) {
 func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 	p := s.Pod(image, f, command)
 	p.RestartPolicy = corev1.RestartPolicyNever
-	for _, v := range s.JobVolumes {
+	for _, v := range s.extension.Jobs.Volumes {
 		v.mount(&p)
 	}
 	c := &p.Containers[0]
 	replaced := func(existing corev1.EnvVar) bool {
-		return slices.ContainsFunc(s.JobEnv, func(e corev1.EnvVar) bool { return e.Name == existing.Name })
+		return slices.ContainsFunc(s.extension.Jobs.Env, func(e corev1.EnvVar) bool { return e.Name == existing.Name })
 	}
-	c.Env = append(slices.DeleteFunc(c.Env, replaced), s.JobEnv...)
+	c.Env = append(slices.DeleteFunc(c.Env, replaced), s.extension.Jobs.Env...)
 	return p
 }
 
@@ -122,14 +122,14 @@ func (s *Service) LogIn(p *workload.Pod, groups ...string) {
 
 // IdentityCA returns the volume with the CA of Keystone's internal endpoint, which is also the CA of the other services.
 // Pods that log in mount it.
-func (s *Service) IdentityCA() Volume {
-	ca := s.Spec.Identity.CASecretRef
-	return s.SecretVolume(identityCA, string(ca.Name), string(ca.Key))
+func (b *Base) IdentityCA() Volume {
+	ca := b.Spec.Identity.CASecretRef
+	return b.SecretVolume(identityCA, string(ca.Name), string(ca.Key))
 }
 
 // TrustedFile returns the path of that CA, in pods that log in or look up services in Keystone.
-func (s *Service) TrustedFile() string {
-	return s.Path(identityCA, string(s.Spec.Identity.CASecretRef.Key))
+func (b *Base) TrustedFile() string {
+	return b.Path(identityCA, string(b.Spec.Identity.CASecretRef.Key))
 }
 
 // ServerPod returns the pod of the API without the settings that let clients connect to it (ServeFromContainer).
@@ -137,9 +137,9 @@ func (s *Service) ServerPod() workload.Pod {
 	p := s.Pod(s.Image, s.Files, []string{"uwsgi", "--ini", s.Path(UWSGIFile)})
 	s.mountConfig(&p.Containers[0], UWSGIFile, workload.HealthFile)
 	p.GraceSeconds = workload.Grace(s.TerminationGracePeriod)
-	p.Annotations = s.Annotations
+	p.Annotations = s.extension.Pods.Annotations
 	if s.registered() {
-		s.LogIn(&p, append([]string{authToken}, s.Logins...)...)
+		s.LogIn(&p, append([]string{authToken}, s.extension.Keystone.Logins...)...)
 	} else if s.Spec.Identity != nil {
 		s.IdentityCA().mount(&p)
 	}
@@ -147,10 +147,10 @@ func (s *Service) ServerPod() workload.Pod {
 		p.Containers[0].Env = append(p.Containers[0].Env, s.processName("api"))
 	}
 	p.Volumes = append(p.Volumes, workload.SecretVolume(serverTLS, s.Sub(serverTLS), certificate.CertKey, certificate.KeyKey))
-	for _, v := range s.Mounts {
+	for _, v := range s.extension.API.Volumes {
 		v.mount(&p)
 	}
-	p.Containers[0].Env = append(p.Containers[0].Env, s.Env...)
+	p.Containers[0].Env = append(p.Containers[0].Env, s.extension.API.Env...)
 	return p
 }
 
@@ -163,17 +163,17 @@ func (s *Service) APIPod() workload.Pod {
 }
 
 // ServeFromContainer lets a container of the API's pod serve the clients with HTTPS.
-func (s *Service) ServeFromContainer(c *corev1.Container) {
-	c.VolumeMounts = append(c.VolumeMounts, workload.Mount(serverTLS, s.Path(serverTLS)))
-	c.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: s.Port}}
+func (b *Base) ServeFromContainer(c *corev1.Container) {
+	c.VolumeMounts = append(c.VolumeMounts, workload.Mount(serverTLS, b.Path(serverTLS)))
+	c.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: b.Port}}
 	workload.Drain(c)
 }
 
 // Answers returns a health check that needs no authentication and succeeds once the application works.
-func (s *Service) Answers() workload.Check {
-	check := workload.HTTPS(portName, s.HealthPath)
-	if s.RequiresHostHeader {
-		check = check.At(s.InternalHost())
+func (b *Base) Answers() workload.Check {
+	check := workload.HTTPS(portName, b.HealthPath)
+	if b.RequiresHostHeader {
+		check = check.At(b.InternalHost())
 	}
 	return check
 }

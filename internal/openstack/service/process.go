@@ -105,8 +105,8 @@ func CheckProcess(field string, p common.Process) error {
 
 // Serve returns the uWSGI server of a WSGI application. The number of workers is set in the spec or derived from the
 // memory.
-func (s *Service) Serve(observed observe.State, p Process, module string) *workload.UWSGI {
-	u := s.serve(p.Name, module, p.Port, cmp.Or(s.workers, Processes(Resources(p.Process))), SpeaksIPv6(observed, p.resource("service")))
+func (b *Base) Serve(observed observe.State, p Process, module string) *workload.UWSGI {
+	u := b.serve(p.Name, module, p.Port, cmp.Or(b.workers, Processes(Resources(p.Process))), SpeaksIPv6(observed, p.resource("service")))
 	u.TerminationGracePeriod = p.TerminationGracePeriod
 	return &u
 }
@@ -145,9 +145,9 @@ func PlacedWorkload(p common.Process, on common.Placement) *common.Workload {
 func Daemon[M Instance](name string, needs []string, rollsAfter ...string) compose.Component[M] {
 	return compose.Component[M]{
 		Name: name, Needs: needs, RolloutAfter: rollsAfter,
-		Enabled: func(m M) bool { return len(m.Base().processes(name)) > 0 },
+		Enabled: func(m M) bool { return len(m.Embedded().processes(name)) > 0 },
 		Build: func(m M) ([]compose.Stage, error) {
-			s := m.Base()
+			s := m.Embedded()
 			var stage compose.Stage
 			for _, p := range s.processes(name) {
 				stages, err := s.run(p)
@@ -158,14 +158,17 @@ func Daemon[M Instance](name string, needs []string, rollsAfter ...string) compo
 			}
 			return []compose.Stage{stage}, nil
 		},
-		Version: func(m M) string { s := m.Base(); return versionOf(s.imageFor(s.processes(name)[0].Name)) },
+		Version: func(m M) string { s := m.Embedded(); return versionOf(s.imageFor(s.processes(name)[0].Name)) },
 	}
 }
+
+// Processes returns the processes of the service in addition to its API.
+func (s *Service) Processes() []Process { return s.extension.Processes }
 
 // processes returns the processes that a component runs.
 func (s *Service) processes(component string) []Process {
 	var out []Process
-	for _, p := range s.Processes {
+	for _, p := range s.extension.Processes {
 		if cmp.Or(p.Component, p.Name) == component {
 			out = append(out, p)
 		}
@@ -174,22 +177,22 @@ func (s *Service) processes(component string) []Process {
 }
 
 // imageFor returns the image of a process. While the target release is not in effect, this is the current image.
-func (s *Service) imageFor(process string) string {
-	if s.running == nil {
-		return s.Image
+func (b *Base) imageFor(process string) string {
+	if b.running == nil {
+		return b.Image
 	}
-	return cmp.Or(s.running(process), s.Image)
+	return cmp.Or(b.running(process), b.Image)
 }
 
-func (s *Service) processHost(process string) string {
-	return fmt.Sprintf("%s.%s.svc", s.Sub(process), s.Namespace)
+func (b *Base) processHost(process string) string {
+	return fmt.Sprintf("%s.%s.svc", b.Sub(process), b.Namespace)
 }
 
 // ProcessWorkload returns the workload of a process.
-func (s *Service) ProcessWorkload(p Process) workload.Workload {
-	w := s.Workload.With(s.Sub(p.Name), p.Name)
+func (b *Base) ProcessWorkload(p Process) workload.Workload {
+	w := b.Workload.With(b.Sub(p.Name), p.Name)
 	w.Replicas, w.Resources = ptr.Deref(p.Replicas, defaultReplicas), Resources(p.Process)
-	if s.Quiesced {
+	if b.Quiesced {
 		w.Replicas = 0
 	}
 	return w
@@ -262,10 +265,10 @@ func (s *Service) ProcessPod(p Process) workload.Pod {
 	}
 	pod := s.Pod(s.imageFor(p.Name), s.Files, command)
 	pod.GraceSeconds = workload.Grace(p.TerminationGracePeriod)
-	pod.Annotations = s.Annotations
+	pod.Annotations = s.extension.Pods.Annotations
 	if len(p.Annotations) > 0 {
 		pod.Annotations = maps.Clone(p.Annotations)
-		maps.Copy(pod.Annotations, s.Annotations)
+		maps.Copy(pod.Annotations, s.extension.Pods.Annotations)
 	}
 	c := &pod.Containers[0]
 	if p.Server != nil {
@@ -301,10 +304,10 @@ func (s *Service) ProcessPod(p Process) workload.Pod {
 const ProcessPort = portName
 
 // CertificateFile returns the path of the server certificate in pods that serve HTTPS.
-func (s *Service) CertificateFile() string { return s.Path(serverTLS, certificate.CertKey) }
+func (b *Base) CertificateFile() string { return b.Path(serverTLS, certificate.CertKey) }
 
 // KeyFile returns the path of the private key of the server certificate.
-func (s *Service) KeyFile() string { return s.Path(serverTLS, certificate.KeyKey) }
+func (b *Base) KeyFile() string { return b.Path(serverTLS, certificate.KeyKey) }
 
 // processAlerts returns the alerts for a process. They are the same as for the API, with the name of the process.
 func (s *Service) processAlerts(p Process) []monitoring.Alert {

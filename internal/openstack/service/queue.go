@@ -51,36 +51,36 @@ func QueueOptions(q *common.Queue, app string, r release.Release) oslo.Config {
 	return out
 }
 
-func (s *Service) queueSecret() string { return QueueSecret(s.Name) }
+func (b *Base) queueSecret() string { return QueueSecret(b.Name) }
 
 // QueueSecret returns the name of the Secret with a service's queue user, for other programs that use its virtual host.
 func QueueSecret(name string) string { return name + "-queue" }
 
 // queueEnv returns the environment variables with the URL and the user of the virtual host.
-func (s *Service) queueEnv() []corev1.EnvVar {
-	q := s.Spec.Queue
+func (b *Base) queueEnv() []corev1.EnvVar {
+	q := b.Spec.Queue
 	url := rabbitmq.Transport{
-		UserVar: queueUserEnv, PasswordVar: queuePasswordEnv, Hosts: []string{q.Host}, Port: q.Port, Vhost: q.VirtualHost(s.user()),
-		CAFile: s.Path(queueCA, string(q.CASecretRef.Key)),
+		UserVar: queueUserEnv, PasswordVar: queuePasswordEnv, Hosts: []string{q.Host}, Port: q.Port, Vhost: q.VirtualHost(b.user()),
+		CAFile: b.Path(queueCA, string(q.CASecretRef.Key)),
 	}.URL()
 	return []corev1.EnvVar{
-		workload.SecretEnv(queueUserEnv, s.queueSecret(), secret.UsernameKey),
-		workload.SecretEnv(queuePasswordEnv, s.queueSecret(), secret.PasswordKey),
+		workload.SecretEnv(queueUserEnv, b.queueSecret(), secret.UsernameKey),
+		workload.SecretEnv(queuePasswordEnv, b.queueSecret(), secret.PasswordKey),
 		{Name: oslo.MustEnvName("DEFAULT", "transport_url"), Value: url},
 	}
 }
 
 // processName returns the environment variable with the process name, which is part of queue names in addition to the pod
 // name. Two processes with the same name on the same host would receive each other's replies.
-func (s *Service) processName(process string) corev1.EnvVar {
-	return corev1.EnvVar{Name: oslo.MustEnvName("oslo_messaging_rabbit", "processname"), Value: s.Sub(process)}
+func (b *Base) processName(process string) corev1.EnvVar {
+	return corev1.EnvVar{Name: oslo.MustEnvName("oslo_messaging_rabbit", "processname"), Value: b.Sub(process)}
 }
 
-// QueueAccount builds the virtual host on the message queue and its user, which is replaced regularly. Messages are data
+// buildQueueAccount builds the virtual host on the message queue and its user, which is replaced regularly. Messages are data
 // while their receiving pods are stopped, so the virtual host is retained. The user is not data, but it is retained as
 // well: external clients that are connected continue to use it until the service is created again.
-func QueueAccount[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+func buildQueueAccount[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Embedded()
 	retained := s.Spec.DeletionPolicy != common.DeletionPolicyDelete
 	q := s.Spec.Queue
 	vhost := rabbitmq.Account{
@@ -88,7 +88,7 @@ func QueueAccount[M Instance](m M) ([]compose.Stage, error) {
 	}
 	own := c5c3v1.QueuePermission{Broker: q.Broker, Vhost: q.VirtualHost(s.user())}
 	user := &c5c3v1.QueueUser{
-		Permissions: append([]c5c3v1.QueuePermission{own}, s.Vhosts...), DeletionPolicy: common.DeletionPolicyRetain,
+		Permissions: append([]c5c3v1.QueuePermission{own}, s.extension.Access.VirtualHosts...), DeletionPolicy: common.DeletionPolicyRetain,
 	}
 	if !retained {
 		user.DeletionPolicy = common.DeletionPolicyDelete

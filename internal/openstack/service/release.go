@@ -11,74 +11,74 @@ import (
 )
 
 // releases derives the target and the effective release and their images.
-func (s *Service) releases(observed observe.State) error {
+func (b *Base) releases(observed observe.State) error {
 	var err error
-	if s.TargetRelease, err = release.Parse(s.Spec.OpenStackRelease); err != nil {
+	if b.TargetRelease, err = release.Parse(b.Spec.OpenStackRelease); err != nil {
 		return invalid.Field("spec.openStackRelease", "%s", err)
 	}
-	if err := s.schemaReleases(observed); err != nil {
+	if err := b.schemaReleases(observed); err != nil {
 		return invalid.Field("spec.openStackRelease", "%s", err)
 	}
-	if s.Image, err = s.ImageOf(s.App, s.Effective, s.Spec.Image, "spec.image"); err != nil {
+	if b.Image, err = b.ImageOf(b.App, b.Effective, b.Spec.Image, "spec.image"); err != nil {
 		return err
 	}
-	if s.SchemaImage, err = s.ImageOf(s.App, s.TargetRelease, s.Spec.Image, "spec.image"); err != nil {
+	if b.SchemaImage, err = b.ImageOf(b.App, b.TargetRelease, b.Spec.Image, "spec.image"); err != nil {
 		return err
 	}
-	if s.Effective != s.TargetRelease {
+	if b.Effective != b.TargetRelease {
 		// The pods must not change until the schema supports the new release; an image in the spec may belong to the new
 		// release.
-		s.running = func(resource string) string { return s.runningImage(observed, resource) }
-		main := s.pods()
-		if s.Main != "" {
-			main = s.Main
+		b.running = func(resource string) string { return b.runningImage(observed, resource) }
+		main := b.pods()
+		if b.Main != "" {
+			main = b.Main
 		}
-		s.Image = cmp.Or(s.running(main), s.Image)
+		b.Image = cmp.Or(b.running(main), b.Image)
 	}
 	return nil
 }
 
 // schemaReleases derives the effective release, which is the lowest release that the schemas of all databases allow, and
 // the fallback release that all of them still support.
-func (s *Service) schemaReleases(observed observe.State) error {
+func (b *Base) schemaReleases(observed observe.State) error {
 	type schema struct{ installed, previous string }
 	var schemas []schema
-	if len(s.Databases) == 0 {
-		s.Effective = s.TargetRelease // There is no schema to wait for.
+	if len(b.Databases) == 0 {
+		b.Effective = b.TargetRelease // There is no schema to wait for.
 	}
-	for i := range s.Databases {
-		sync, _ := observed.Get(s.databaseResource(schemaResource, i))
+	for i := range b.Databases {
+		sync, _ := observed.Get(b.databaseResource(schemaResource, i))
 		is := schema{sync.String("status", "installedRelease"), sync.String("status", "previousRelease")}
 		schemas = append(schemas, is)
 		if quiesce, _ := sync.Bool("status", "quiesce"); quiesce {
-			s.Quiesced = true
+			b.Quiesced = true
 		}
-		effective, err := release.Effective(s.TargetRelease, is.installed, is.previous)
+		effective, err := release.Effective(b.TargetRelease, is.installed, is.previous)
 		if err != nil {
 			return err
 		}
-		if s.Effective == "" || effective < s.Effective {
-			s.Effective = effective
+		if b.Effective == "" || effective < b.Effective {
+			b.Effective = effective
 		}
 	}
 	for _, is := range schemas {
 		if is.previous != "" && !slices.ContainsFunc(schemas, func(other schema) bool {
 			return other.previous != is.previous && other.installed != is.previous
 		}) {
-			s.Fallback = is.previous
+			b.Fallback = is.previous
 		}
 	}
 	return nil
 }
 
 // runningImage returns the image of the observed pods of a workload, or an empty string if it does not exist.
-func (s *Service) runningImage(observed observe.State, resource string) string {
+func (b *Base) runningImage(observed observe.State, resource string) string {
 	d, ok := observed.Get(resource)
 	if !ok {
 		return ""
 	}
 	for _, c := range d.List("spec", "template", "spec", "containers") {
-		if m, _ := c.(map[string]any); m["name"] == s.App {
+		if m, _ := c.(map[string]any); m["name"] == b.App {
 			image, _ := m["image"].(string)
 			return image
 		}
@@ -88,8 +88,8 @@ func (s *Service) runningImage(observed observe.State, resource string) string {
 
 // ImageOf returns an image of a release: the image in a field of the spec, or the default image in the registry of the
 // spec.
-func (s *Service) ImageOf(name string, r release.Release, over *common.Image, field string) (string, error) {
-	o := release.Override{Registry: s.Spec.Images.Registry}
+func (b *Base) ImageOf(name string, r release.Release, over *common.Image, field string) (string, error) {
+	o := release.Override{Registry: b.Spec.Images.Registry}
 	if over != nil {
 		o.Repository, o.Tag, o.Digest = over.Repository, over.Tag, over.Digest
 	}

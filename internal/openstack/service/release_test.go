@@ -47,7 +47,7 @@ func TestSchemaReleases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := Service{Definition: &Definition{Databases: []Database{{Name: "first"}, {Name: "second"}}}, TargetRelease: tc.desired}
+			s := Base{Definition: &Definition{Databases: []Database{{Name: "first"}, {Name: "second"}}}, TargetRelease: tc.desired}
 			if err := s.schemaReleases(observed); (err != nil) != tc.wantErr {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}

@@ -11,9 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/revision"
 )
 
-// DatabaseSchema builds the DatabaseSyncs that bring the databases to the target release.
-func DatabaseSchema[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+// buildDatabaseSchema builds the DatabaseSyncs that bring the databases to the target release.
+func buildDatabaseSchema[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Embedded()
 	var stage compose.Stage
 	for i, d := range s.Databases {
 		spec, err := s.schema(d.Schema)
@@ -67,9 +67,13 @@ func (s *Service) schema(of Schema) (openstackv1.DatabaseSyncSpec, error) {
 }
 
 // JobWorkload returns the workload of Jobs that connect only to the database.
-func (s *Service) JobWorkload() workload.Workload { return s.Workload.With(s.Sub("schema"), "schema") }
+func (s *Service) JobWorkload() workload.Workload { return s.jobWorkload("schema") }
 
 // CheckWorkload returns the workload of Jobs that also connect to other services before they change a schema.
-func (s *Service) CheckWorkload() workload.Workload {
-	return s.Workload.With(s.Sub("schema"), "schema-check")
+func (s *Service) CheckWorkload() workload.Workload { return s.jobWorkload("schema-check") }
+
+func (s *Service) jobWorkload(component string) workload.Workload {
+	w := s.Workload.With(s.Sub("schema"), component)
+	w.Resources = cmp.Or(s.extension.Jobs.Resources, w.Resources)
+	return w
 }

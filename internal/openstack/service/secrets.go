@@ -27,10 +27,10 @@ type Account struct {
 	Labels object.Map
 }
 
-// Credentials builds the passwords of the database account, of the service's user in Keystone and of the service's own
+// buildCredentials builds the passwords of the database account, of the service's user in Keystone and of the service's own
 // accounts, if it has them. They share one generator, which creates a new password each time.
-func Credentials[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+func buildCredentials[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Embedded()
 	var accounts []Account
 	if len(s.Databases) > 0 {
 		accounts = append(accounts, Account{"database", s.Sub("database"), s.Spec.Database.NameOf(s.user()), mariadb.Watched()})
@@ -38,7 +38,7 @@ func Credentials[M Instance](m M) ([]compose.Stage, error) {
 	if s.registered() {
 		accounts = append(accounts, Account{"user", s.userSecret(), s.userName(), nil})
 	}
-	if accounts = append(accounts, s.Accounts...); len(accounts) == 0 {
+	if accounts = append(accounts, s.extension.Access.Accounts...); len(accounts) == 0 {
 		return nil, nil
 	}
 	passwords := s.Meta(accounts[0].Secret)
@@ -61,9 +61,9 @@ func Credentials[M Instance](m M) ([]compose.Stage, error) {
 // defaultClusterDomain is the DNS domain of a cluster if the spec sets none.
 const defaultClusterDomain = "cluster.local"
 
-// Certificate builds the server certificate of all pods that serve HTTPS, or nothing if no pod does.
-func Certificate[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+// buildCertificate builds the server certificate of all pods that serve HTTPS, or nothing if no pod does.
+func buildCertificate[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Embedded()
 	if !s.served() {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 	if s.Stateful {
 		names = append(names, fmt.Sprintf("*.%s.%s.svc", s.Workload.Headless, s.Namespace))
 	}
-	for _, p := range s.Processes {
+	for _, p := range s.extension.Processes {
 		if p.Port > 0 {
 			host := s.processHost(p.Name)
 			names = append(names, host, host+domain)
@@ -85,11 +85,11 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 	return SingleObjectComponent(CertificateResource, certificate.Server(s.Meta(s.Sub(serverTLS)), s.Spec.IssuerRef, names...)), nil
 }
 
-// DatabaseAccount builds the databases and their account on the shared server. The operator retries a grant whose user does
+// buildDatabaseAccount builds the databases and their account on the shared server. The operator retries a grant whose user does
 // not exist yet within moments, so grants do not need a stage of their own
 // (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go).
-func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+func buildDatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Embedded()
 	db := &s.Spec.Database
 	own := mariadb.Account{
 		Meta: s.Meta(ObjectName(s.user())), Login: db.NameOf(s.user()), Server: s.databaseServer(), External: db.SharedAs != "",
@@ -105,7 +105,7 @@ func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 			stage = append(stage, compose.Resource{Name: "database-user", Object: own.User(), Retain: true})
 		}
 		stage = append(stage, compose.Resource{Name: s.databaseResource("database-grant", i), Object: a.Grant(), Retain: true})
-		for _, g := range s.Grantees {
+		for _, g := range s.extension.Access.Grantees {
 			grantee := mariadb.Account{
 				Meta: s.Meta(s.Sub(g.User)), Login: db.NameOf(g.User), Server: a.Server, External: a.External, Schema: a.Schema,
 				Secret: g.DatabaseSecret,
@@ -122,7 +122,7 @@ func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 
 // served reports whether pods of the service accept connections.
 func (s *Service) served() bool {
-	return s.Module != "" || slices.ContainsFunc(s.Processes, func(p Process) bool { return p.Port > 0 })
+	return s.Module != "" || slices.ContainsFunc(s.extension.Processes, func(p Process) bool { return p.Port > 0 })
 }
 
 // Grantee is the user of another service with all privileges in the databases of this service.
@@ -133,19 +133,19 @@ type Grantee struct {
 }
 
 // user returns the user of the databases and of the queue, which is also the name of the virtual host.
-func (s *Service) user() string { return cmp.Or(s.User, s.App) }
+func (b *Base) user() string { return cmp.Or(b.User, b.App) }
 
-func (s *Service) databaseServer() string { return string(s.Spec.Database.MariaDBRef.Name) }
+func (b *Base) databaseServer() string { return string(b.Spec.Database.MariaDBRef.Name) }
 
 // schemaName returns the name of a database in SQL.
-func (s *Service) schemaName(d Database) string { return cmp.Or(d.Name, s.App) }
+func (b *Base) schemaName(d Database) string { return cmp.Or(d.Name, b.App) }
 
 // databaseResource returns the name of the composed resource of a database. For the first one, it is name without a suffix.
-func (s *Service) databaseResource(name string, i int) string {
+func (b *Base) databaseResource(name string, i int) string {
 	if i == 0 {
 		return name
 	}
-	return name + "-" + ObjectName(s.schemaName(s.Databases[i]))
+	return name + "-" + ObjectName(b.schemaName(b.Databases[i]))
 }
 
 // ObjectName returns the name of the Kubernetes object for a database or user.

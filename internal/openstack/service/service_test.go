@@ -34,7 +34,7 @@ func TestNoServiceByName(t *testing.T) {
 
 // TestPolicy checks that the policy file is never JSON, which oslo.upgradecheck rejects.
 func TestPolicy(t *testing.T) {
-	s := Service{Definition: &Definition{Title: "Service"}}
+	s := Base{Definition: &Definition{Title: "Service"}}
 	for name, rules := range map[string]map[string]string{
 		"none": nil,
 		"one":  {"identity:list_projects": "role:auditor"},

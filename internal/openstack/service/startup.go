@@ -16,12 +16,10 @@ type StartupInput struct {
 	Annotation string
 }
 
-// AnnotateStartupInputs annotates the API's pods with the content that a resource reports or, while it reports none, with
-// their current annotation. Without either, the annotation is not set.
-func (s *Service) AnnotateStartupInputs(observed observe.State, reads ...StartupInput) {
-	for annotation, value := range StartupAnnotations(observed, s.pods(), reads...) {
-		s.Annotate(annotation, value)
-	}
+// StartupAnnotations returns annotations of the API's pods with the content that resources report or, while a resource reports
+// none, with the current annotation. Without either, the annotation is not set.
+func (b *Base) StartupAnnotations(observed observe.State, reads ...StartupInput) map[string]string {
+	return StartupAnnotations(observed, b.pods(), reads...)
 }
 
 // StartupAnnotations returns these annotations for the pods of the workload of a resource.
@@ -41,14 +39,6 @@ func StartupAnnotations(observed observe.State, workload string, reads ...Startu
 		}
 	}
 	return out
-}
-
-// Annotate sets an annotation of the API's pods.
-func (s *Service) Annotate(name, value string) {
-	if s.Annotations == nil {
-		s.Annotations = map[string]string{}
-	}
-	s.Annotations[name] = value
 }
 
 // statusValue returns the string or the integer at a path of an object.

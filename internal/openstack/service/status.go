@@ -17,7 +17,7 @@ const (
 
 // Target returns where the objects of a service are created.
 func Target[M Instance](m M) respond.Target {
-	s := m.Base()
+	s := m.Embedded()
 	config := string(s.Spec.Target.ProviderConfig)
 	return respond.Target{
 		Namespaced: true, Namespace: s.Namespace, Prefix: s.Name,
@@ -27,19 +27,19 @@ func Target[M Instance](m M) respond.Target {
 }
 
 // Status returns the status of a service that adds no fields.
-func Status[M Instance](m M, plan compose.Plan) any { return m.Base().Status(plan) }
+func Status[M Instance](m M, plan compose.Plan) any { return m.Embedded().Status(plan) }
 
 // Status returns the status that all services have.
-func (s *Service) Status(plan compose.Plan) common.ServiceStatus {
+func (b *Base) Status(plan compose.Plan) common.ServiceStatus {
 	out := common.ServiceStatus{
-		ObservedGeneration: s.Generation,
-		Endpoint:           s.Spec.Endpoints.Public,
-		Components:         respond.Components(plan, s.Previous.Components),
+		ObservedGeneration: b.Generation,
+		Endpoint:           b.Spec.Endpoints.Public,
+		Components:         respond.Components(plan, b.Previous.Components),
 	}
-	if part, ok := plan.ComponentStatus(cmp.Or(s.Main, "api")); ok && part.Exists() {
-		out.Release, out.Version, out.PreviousRelease = string(s.Effective), s.Version(), s.Fallback
+	if part, ok := plan.ComponentStatus(cmp.Or(b.Main, "api")); ok && part.Exists() {
+		out.Release, out.Version, out.PreviousRelease = string(b.Effective), b.Version(), b.Fallback
 	}
-	out.Phase, out.UpdatePhase = Phase(plan, s.Previous.Phase)
+	out.Phase, out.UpdatePhase = Phase(plan, b.Previous.Phase)
 	return out
 }
 

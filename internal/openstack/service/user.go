@@ -24,28 +24,30 @@ const (
 	credentialSecret = "application_credential_secret"
 )
 
-func (s *Service) userSecret() string       { return s.Sub("user") }
-func (s *Service) credentialSecret() string { return cmp.Or(s.Credential, s.Sub("credential")) }
+func (b *Base) userSecret() string { return b.Sub("user") }
+func (s *Service) credentialSecret() string {
+	return cmp.Or(s.extension.Keystone.Credential, s.Sub("credential"))
+}
 
 // registered reports whether the service has its own user and a catalog entry.
-func (s *Service) registered() bool { return s.CatalogType != "" && s.Spec.Identity != nil }
+func (b *Base) registered() bool { return b.CatalogType != "" && b.Spec.Identity != nil }
 
 // Cloud returns the reference to the clouds.yaml with which the service's user logs in with its password.
-func (s *Service) Cloud() common.CloudCredentialsReference {
-	return common.CloudCredentialsReference{SecretName: common.ObjectName(s.Sub("clouds")), CloudName: s.App}
+func (b *Base) Cloud() common.CloudCredentialsReference {
+	return common.CloudCredentialsReference{SecretName: common.ObjectName(b.Sub("clouds")), CloudName: b.App}
 }
 
 // userName returns the name of the service's user in Keystone.
-func (s *Service) userName() string { return s.Spec.Identity.NameOf(s.App) }
+func (b *Base) userName() string { return b.Spec.Identity.NameOf(b.App) }
 
-// User builds the service's user in Keystone with its roles, and the application credential with which pods log in. The
+// buildUser builds the service's user in Keystone with its roles, and the application credential with which pods log in. The
 // credential gets the roles of the user and is created after the user has them.
 //
 // The user is deleted from Keystone together with its object, and all its credentials with it. A service that is created
 // again gets a new user with the same password: K-ORC adopts an existing user, but does not set its password. Its role
 // assignments then have nothing to remove. A user with a stable ID is kept as long as the data.
-func User[M Instance](m M) ([]compose.Stage, error) {
-	s := m.Base()
+func buildUser[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Embedded()
 	cloud := korc.Credentials(s.Spec.Identity.KORCCloudRef)
 	own := cloud.Owned
 	if s.NeedsStableUserID && s.Spec.DeletionPolicy != common.DeletionPolicyDelete {
@@ -73,7 +75,7 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 		})
 	}
 	credential := s.ApplicationCredential(s.credentialSecret(), s.userName(), s.Cloud(), s.Spec.Identity.CredentialRotation,
-		consumersOf(slices.Concat(s.loggedIn(), s.CredentialConsumers))...)
+		consumersOf(slices.Concat(s.loggedIn(), s.extension.Keystone.Consumers))...)
 	credential.Spec.Roles = roles
 	return []compose.Stage{
 		{{Name: "user", Object: user}, {Name: "clouds", Object: clouds}},
@@ -83,20 +85,20 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 }
 
 // ApplicationCredential returns an application credential of a user that is rotated regularly, in the Secret name.
-func (s *Service) ApplicationCredential(
+func (b *Base) ApplicationCredential(
 	name, user string, cloud common.CloudCredentialsReference, r common.Rotation, consumers ...c5c3v1.Consumer,
 ) *c5c3v1.CredentialRotation {
-	return s.rotation(name, r, c5c3v1.CredentialRotationSpec{
+	return b.rotation(name, r, c5c3v1.CredentialRotationSpec{
 		Target: "ApplicationCredential", UserName: user, CloudCredentialsRef: &cloud, Consumers: consumers,
 	})
 }
 
 // rotation returns a credential that is rotated after its interval, in the Secret name.
-func (s *Service) rotation(name string, r common.Rotation, spec c5c3v1.CredentialRotationSpec) *c5c3v1.CredentialRotation {
+func (b *Base) rotation(name string, r common.Rotation, spec c5c3v1.CredentialRotationSpec) *c5c3v1.CredentialRotation {
 	spec.SecretName = common.ObjectName(name)
 	spec.IntervalDays, spec.PreRotationDays, spec.GracePeriodDays = r.IntervalDays, r.PreRotationDays, r.GracePeriodDays
 	spec.Suspend = r.Suspend
-	return c5c3.CredentialRotation(s.Meta(name), spec)
+	return c5c3.CredentialRotation(b.Meta(name), spec)
 }
 
 // consumersOf converts workloads to consumers of a credential.
@@ -122,15 +124,15 @@ type Login struct {
 
 // lookupRegion returns the region in which services are looked up if the Keystone is shared with other clouds. Empty: it is
 // the control plane's own Keystone.
-func (s *Service) lookupRegion() string {
-	if s.Spec.Identity.SharedAs == "" {
+func (b *Base) lookupRegion() string {
+	if b.Spec.Identity.SharedAs == "" {
 		return ""
 	}
-	return s.Spec.Region
+	return b.Spec.Region
 }
 
 // Clouds builds the clouds.yaml of a user, with the CA of the internal endpoint. K-ORC reads the CA from key cacert.
-func (s *Service) Clouds(l Login) runtime.Object {
+func (b *Base) Clouds(l Login) runtime.Object {
 	yaml := fmt.Sprintf(`clouds:
   %[1]s:
     auth_type: password
@@ -147,20 +149,20 @@ func (s *Service) Clouds(l Login) runtime.Object {
 	if l.Region != "" {
 		yaml += fmt.Sprintf("    region_name: %q\n", l.Region)
 	}
-	return c5c3.SecretAggregate(s.Meta(string(l.Cloud.SecretName)), c5c3v1.SecretAggregateSpec{
+	return c5c3.SecretAggregate(b.Meta(string(l.Cloud.SecretName)), c5c3v1.SecretAggregateSpec{
 		TargetSecretName: l.Cloud.SecretName,
 		Sources: []c5c3v1.SecretSource{
 			Source("password", l.Password, secret.PasswordKey),
 			Source("ca", string(l.CA.Name), string(l.CA.Key)),
 			// The database password is a source only to detect its loss: External Secrets does not check for it, and
 			// running pods already have it.
-			Source("database", s.Sub("database"), secret.PasswordKey),
+			Source("database", b.Sub("database"), secret.PasswordKey),
 		},
 		Template: map[string]c5c3v1.SecretTemplate{"clouds.yaml": c5c3v1.SecretTemplate(yaml), "cacert": "{{ .ca }}"},
 	})
 }
 
 // ServerCA returns the reference to the CA of the server certificate.
-func (s *Service) ServerCA() common.SecretKeyReference {
-	return common.SecretKeyReference{Name: common.ObjectName(s.Sub(serverTLS)), Key: certificate.CAKey}
+func (b *Base) ServerCA() common.SecretKeyReference {
+	return common.SecretKeyReference{Name: common.ObjectName(b.Sub(serverTLS)), Key: certificate.CAKey}
 }

@@ -3,7 +3,6 @@
 package volume
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,14 +21,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// SetDefaults applies the defaults of the schema, for callers without an API server, and the defaults that a schema cannot
-// express.
-func SetDefaults(s *cinderv1.Storage) {
-	for i := range s.Backends {
-		if r := s.Backends[i].RBD; r != nil {
-			r.Pool, r.User = cmp.Or(r.Pool, "volumes"), cmp.Or(r.User, "cinder")
-		}
-	}
+// Complete sets the volume types if the spec has none: one for each backend, and the first as the default.
+func Complete(s *cinderv1.Storage) {
 	if len(s.VolumeTypes) == 0 {
 		for _, b := range s.Backends {
 			s.VolumeTypes = append(s.VolumeTypes, cinderv1.VolumeType{Name: b.Name, Backend: b.Name})
@@ -37,18 +30,6 @@ func SetDefaults(s *cinderv1.Storage) {
 	}
 	if s.DefaultVolumeType == "" && len(s.VolumeTypes) > 0 {
 		s.DefaultVolumeType = s.VolumeTypes[0].Name
-	}
-	s.ConversionSize = cmp.Or(s.ConversionSize, "50Gi")
-	if b := s.Backup; b != nil {
-		if r := b.RBD; r != nil {
-			r.Pool, r.User = cmp.Or(r.Pool, "backups"), cmp.Or(r.User, "cinder-backup")
-		}
-		if w := b.Swift; w != nil {
-			w.Container = cmp.Or(w.Container, "volumebackups")
-		}
-		if f := b.File; f != nil {
-			f.AccessMode = cmp.Or(f.AccessMode, ReadWriteMany)
-		}
 	}
 }
 

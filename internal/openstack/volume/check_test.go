@@ -65,12 +65,12 @@ func TestCheck(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(tc.spec), &s); err != nil {
 				t.Fatal(err)
 			}
-			SetDefaults(&s.Storage)
+			Complete(&s.Storage)
 			spec := service.Spec{
 				ServiceSpec: &s.ServiceSpec, Workload: service.PlacedWorkload(s.API, s.Placement), UWSGI: &s.UWSGI, Identity: &s.Identity, Queue: &s.Queue,
 				Groups: Groups(s.Backends),
 			}
-			spec.SetDefaults()
+			spec.Complete()
 			got := ""
 			if err := Check("spec", "2025.2", spec, &s.Storage, &s.Volume, tc.locks); err != nil {
 				got = err.Error()

@@ -28,7 +28,7 @@ func TestZones(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := cinderv1.Storage{Backends: tc.backends, VolumeTypes: tc.types, DefaultVolumeType: tc.defaultType}
-			SetDefaults(&s)
+			Complete(&s)
 			if diff := cmp.Diff(tc.want, Zones(&s)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
