@@ -23,6 +23,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 	internal "github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
@@ -302,6 +303,7 @@ func TestNoSecret(t *testing.T) {
 	for name, claim := range controlPlanes(t) {
 		t.Run(name, func(t *testing.T) {
 			for format, text := range printed(t, claim) {
+				text = strings.ReplaceAll(text, monitoring.Runbooks, "") // Long paths look like keys.
 				for description, form := range suspicious {
 					for _, found := range form.FindAllString(text, -1) {
 						t.Errorf("%s contains %s: %.200q", format, description, found)

@@ -1,7 +1,7 @@
 // Command docs writes the generated parts of the documentation: the reference of every kind, docs/reference/<kind>.md, from the generated
 // definitions; a JSON Schema of each claim, for portals and editors, docs/reference/schema/<kind>.json; the resources of each size of a
 // control plane, docs/reference/sizes.md; versions of other projects' programs, docs/reference/versions.md; workloads, Secrets and
-// connections in and between claims, docs/services.md and docs/clusters.md, from the composed objects; the picture of a preview,
+// connections in and between claims, docs/reference/services.md and docs/clusters.md, from the composed objects; the picture of a preview,
 // docs/images/preview.svg; and the marked blocks of README.md and docs/graph.md.
 //
 //	docs [<root>]
@@ -38,7 +38,7 @@ func generate(sources fs.FS, root string) error {
 		return err
 	}
 	for name, page := range map[string]func() ([]byte, error){
-		"services.md": services, "clusters.md": clusters,
+		"reference/services.md": services, "clusters.md": clusters,
 		"reference/versions.md": func() ([]byte, error) { return versionsPage(sources) },
 	} {
 		data, err := page()

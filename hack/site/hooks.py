@@ -1,5 +1,5 @@
-"""Hooks of mkdocs for the site: the version, pages of composed services, links to files outside docs/, and diagrams without a content
-delivery network."""
+"""Hooks of mkdocs for the site: the version, pages of composed services, runbooks, links to files outside docs/, and diagrams without a
+content delivery network."""
 
 import importlib.util
 import pathlib
@@ -14,17 +14,35 @@ CODE = re.compile(r"^ *(```|~~~)")
 ITEM = re.compile(r"^ *([-*]|\d+\.) ")
 INDENT = re.compile(r"^ {2,3}(?=\S)")
 COMPOSED = re.compile(r"^\| \[(?P<kind>\w+)\]\((?P<page>[^)]+)\) \| a ControlPlaneCluster \|", re.MULTILINE)
+RUNBOOK = re.compile(r"^## (?P<section>.+)$|\]\(\.\./(?P<page>runbooks/(?P<name>\w+)\.md)", re.MULTILINE)
 MERMAID = "assets/javascripts/mermaid.min.js"
 
 
 def on_config(config):
-    """Sets the version, which the header shows: the nearest tag, or the commit. Adds the pages of composed services to the navigation."""
+    """Sets the version, which the header shows: the nearest tag, or the commit. Adds composed services and runbooks to the navigation."""
     describe = ("git", "-C", ROOT, "describe", "--tags", "--always")
     config.extra["release"] = subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip() or "development"
     kinds = COMPOSED.findall((ROOT / "docs" / "reference" / "README.md").read_text())
     reference = next(section["Reference"] for section in config.nav if "Reference" in section)
     composed = next(part["Composed services"] for part in reference if "Composed services" in part)
     composed.extend({kind: f"reference/{page}"} for kind, page in sorted(kinds))
+    next(section["Runbooks"] for section in config.nav if "Runbooks" in section).extend(runbooks())
+
+
+def runbooks():
+    """Returns the navigation of runbooks: alerts by the sections of their index, then other conditions."""
+    out, known = [], set()
+    for index in ("alerts", "conditions"):
+        section = index.capitalize()
+        for match in RUNBOOK.finditer((ROOT / "docs" / "troubleshooting" / f"{index}.md").read_text()):
+            if match["section"]:
+                section = match["section"]
+            elif match["page"] not in known:
+                known.add(match["page"])
+                if not out or section not in out[-1]:
+                    out.append({section: []})
+                out[-1][section].append({match["name"]: match["page"]})
+    return out
 
 
 def on_page_markdown(markdown, page, config, files):

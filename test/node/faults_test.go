@@ -34,7 +34,7 @@ const steady = 5 * time.Second
 
 // fault is a fault that a test causes.
 type fault struct {
-	// name is the name of the row in docs/test-evidence.md.
+	// name is the name of the row in docs/reference/test-evidence.md.
 	name string
 	// strike causes the fault, and repair is the action of an operator. Recovery counts from the end of the first.
 	strike, repair func(context.Context, *broken) error
@@ -123,7 +123,7 @@ func TestInfrastructureFaults(t *testing.T) {
 	t.Run("NetworkPolicies", func(t *testing.T) { observed.checkPolicies(ctx, t, b.namespace) })
 }
 
-// sufferAll causes one fault after the other in a control plane under load, and logs the rows of docs/test-evidence.md.
+// sufferAll causes one fault after the other in a control plane under load, and logs the rows of docs/reference/test-evidence.md.
 func (b *broken) sufferAll(ctx context.Context, t *testing.T, faults []fault) {
 	t.Helper()
 	b.history = b.listen(ctx, t)

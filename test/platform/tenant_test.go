@@ -30,8 +30,8 @@ type attack struct {
 const forbidden = ""
 
 // TestTenant checks that an editor of a namespace may create claims in it, and nothing else: not in other namespaces,
-// not the claim's objects, and not the fields of a claim that control its composition. docs/security.md lists these
-// attacks.
+// not the claim's objects, and not the fields of a claim that control its composition. docs/explanation/attacks.md
+// lists these attacks.
 func TestTenant(t *testing.T) {
 	t.Parallel()
 	tenantNamespace(t, "tenant-rights")

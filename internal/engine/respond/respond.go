@@ -16,7 +16,7 @@ const (
 	// not. Changes of composed resources cause events; the intervals are for changes without events: a changed PlatformConfig (core 2.3
 	// does not watch required resources), a circuit breaker that opened after the last call, and events that core 2.3 misses
 	// (docs/reference/crossplane-settings.md). Each reconciliation applies every composed resource again, so shorter intervals delay all
-	// installations when many run at once (docs/performance.md).
+	// installations when many run at once (docs/contributing/benchmarks.md).
 	readyTTL   = 10 * time.Minute
 	waitingTTL = 2 * time.Minute
 	// openTTL is the interval while the circuit breaker is open, which drops events.
