@@ -1,13 +1,15 @@
 package claim
 
 import (
+	"reflect"
 	"testing"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 )
 
-// TestSizes checks that sizes are ordered, and that every cluster can reach a quorum.
+// TestSizes checks that no amount of a size is less than the one of the next smaller size, and that every cluster can reach a quorum.
 func TestSizes(t *testing.T) {
 	order := []string{
 		controlplanev1.SizeDevelopment, controlplanev1.SizeSmall, controlplanev1.SizeMedium, controlplanev1.SizeLarge,
@@ -15,30 +17,46 @@ func TestSizes(t *testing.T) {
 	if len(sizes) != len(order) {
 		t.Errorf("%d sizes, want %d", len(sizes), len(order))
 	}
-	numbers := func(s Size) []int64 {
-		return []int64{
-			int64(s.API), int64(s.Database), int64(s.MaxScale), int64(s.Messaging), int64(s.Locks), int64(s.Cache), int64(s.Companion), s.Connections,
-			Quantity(s.DatabaseStorage).Value(), Quantity(s.MessagingStorage).Value(), Quantity(s.LocksStorage).Value(), Quantity(s.CacheMemory).Value(),
-			s.APIResources.Requests.Memory.Value(), s.DatabaseResources.Requests.Memory.Value(), s.DatabaseResources.Requests.CPU.MilliValue(),
-			s.MessagingResources.Requests.Memory.Value(), s.LocksResources.Requests.Memory.Value(),
-			s.ProxyResources.Requests.Memory.Value(),
-		}
-	}
 	for i, name := range order {
 		s := sizes[name]
-		if s.Database%2 == 0 || s.Messaging%2 == 0 {
-			t.Errorf("%s: an even cluster (%d, %d)", name, s.Database, s.Messaging)
+		if s.Database%2 == 0 || s.Messaging%2 == 0 || s.Networks%2 == 0 {
+			t.Errorf("%s: an even cluster (%d, %d, %d)", name, s.Database, s.Messaging, s.Networks)
 		}
 		if i == 0 {
 			continue
 		}
-		small, large := numbers(sizes[order[i-1]]), numbers(s)
-		for n := range large {
-			if large[n] < small[n] {
-				t.Errorf("number %d of %s is less than the one of %s: %d, %d", n, name, order[i-1], large[n], small[n])
+		small, large := amounts(t, sizes[order[i-1]]), amounts(t, s)
+		for field := range large {
+			if large[field] < small[field] {
+				t.Errorf("%s of %s is less than the one of %s: %d, %d", field, name, order[i-1], large[field], small[field])
 			}
 		}
 	}
+}
+
+// amounts returns all fields of a size as numbers.
+func amounts(t *testing.T, s Size) map[string]int64 {
+	t.Helper()
+	out := map[string]int64{}
+	v := reflect.ValueOf(s)
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		switch field := v.Field(i).Interface().(type) {
+		case int32:
+			out[name] = int64(field)
+		case int64:
+			out[name] = field
+		case string:
+			out[name] = Quantity(field).Value()
+		case *common.Resources:
+			out[name+" CPU request"] = field.Requests.CPU.MilliValue()
+			out[name+" memory request"] = field.Requests.Memory.Value()
+			out[name+" memory limit"] = field.Limits.Memory.Value()
+		default:
+			t.Fatalf("%s has type %T, which this test does not compare", name, field)
+		}
+	}
+	return out
 }
 
 // TestSizesSuffice checks that the defaults of each size meet the minimums of programs.

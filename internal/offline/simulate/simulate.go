@@ -4,25 +4,18 @@
 package simulate
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
-	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
@@ -106,59 +99,6 @@ func (w *Cluster) Clone(reconcile func(desired []map[string]any) error) *Cluster
 	return &c
 }
 
-// Request returns the next request of Crossplane, with the last requirements of the function.
-func (w *Cluster) Request() *wire.Request {
-	req := &wire.Request{Composite: w.XR, Observed: w.Observed, Required: w.Required}
-	if len(w.requirements) == 0 {
-		return req
-	}
-	req.Required = maps.Clone(w.Required)
-	if req.Required == nil {
-		req.Required = map[string][]*structpb.Struct{}
-	}
-	for name, s := range w.requirements {
-		if _, provided := w.Required[name]; !provided {
-			req.Required[name] = w.find(s)
-		}
-	}
-	return req
-}
-
-// find returns the selected resources: one or none.
-func (w *Cluster) find(s wire.Selector) []*structpb.Struct {
-	out := []*structpb.Struct{}
-	for _, o := range w.RequiredResources {
-		if f := o.GetFields(); f["apiVersion"].GetStringValue() == s.APIVersion && f["kind"].GetStringValue() == s.Kind &&
-			metadataOf(o, "namespace") == s.Namespace && metadataOf(o, "name") == s.Name {
-			out = append(out, o)
-		}
-	}
-	return out
-}
-
-// selectorOf returns a selector of an object.
-func selectorOf(o encoded.Struct) wire.Selector {
-	return wire.Selector{
-		APIVersion: o.At("apiVersion").Text(), Kind: o.At("kind").Text(),
-		Namespace: o.At("metadata", "namespace").Text(), Name: o.At("metadata", "name").Text(),
-	}
-}
-
-// maxQuestions is the number of times that Crossplane 2.3 calls a function whose requirements change with each call.
-const maxQuestions = 5
-
-// Explain calls the function as Crossplane does: again with the required resources, until the requirements do not change.
-func (w *Cluster) Explain(runner function.Runner) (*wire.Response, compose.Plan, error) {
-	for range maxQuestions {
-		rsp, plan, err := runner.Explain(w.Request())
-		if err != nil || maps.Equal(rsp.Requirements, w.requirements) {
-			return rsp, plan, err
-		}
-		w.requirements = rsp.Requirements
-	}
-	return nil, compose.Plan{}, fmt.Errorf("the requirements of %s change in each of %d calls", nameOf(w.XR), maxQuestions)
-}
-
 // Run calls the function until the composite resource is ready, and passes every step to visit. It returns errors of the function, and an
 // error if the composite resource never becomes ready.
 func (w *Cluster) Run(visit func(Step)) error { return w.run(visit, 0) }
@@ -225,232 +165,6 @@ var statuses = map[fnv1.Status]string{
 	fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False", fnv1.Status_STATUS_CONDITION_UNKNOWN: "Unknown",
 }
 
-func (w *Cluster) runner() (function.Runner, error) {
-	kind := compose.KindOf(w.XR).GroupKind()
-	runner, ok := w.Kinds[kind.String()]
-	if !ok {
-		return nil, fmt.Errorf("no function for composite resources of kind %s", kind)
-	}
-	return runner, nil
-}
-
-// apply creates all desired objects and makes them ready, and removes other objects.
-func (w *Cluster) apply(desired map[string]wire.Resource, visit func(Step), depth int) error {
-	if w.Observed == nil {
-		w.Observed = map[string]encoded.Struct{}
-	}
-	if w.applied == nil {
-		w.applied = map[string]appliedObject{}
-	}
-	if err := w.remove(desired); err != nil {
-		return err
-	}
-	if err := w.reconcile(desired); err != nil {
-		return err
-	}
-	nested, err := w.compose(desired, visit, depth)
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(desired)) {
-		body := desired[name].Object
-		if w.isApplied(name, body) && !ofKind(body, w.Reports) {
-			continue
-		}
-		o := Exist(body)
-		if xr, ok := nested[name]; ok {
-			o = encoded.Of(xr)
-		}
-		if wrapper.IsObserveOnly(body) {
-			existing := w.find(selectorOf(bare(body)))
-			if len(existing) == 0 {
-				w.Observed[name] = body.With(encoded.Number(1), "metadata", "generation")
-				continue
-			}
-			o = wrapper.WithObserved(o, encoded.Of(existing[0]))
-		}
-		if err := w.finish(name, body, o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// finish sets the final status of an object.
-func (w *Cluster) finish(name string, desired, existing encoded.Struct) error {
-	o, err := Finish(existing)
-	if err == nil && w.Reports != nil {
-		o, err = reported(o, w.Reports)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot make %s ready: %w", name, err)
-	}
-	w.Observed[name] = o
-	w.applied[name] = appliedObject{desired: desired, observed: o}
-	return w.addOwned(bare(desired).Map())
-}
-
-// addOwned adds the objects that the owner of an object creates, for functions that require them.
-func (w *Cluster) addOwned(object map[string]any) error {
-	for _, o := range fake.OwnedObjects(object) {
-		created, err := structpb.NewStruct(o)
-		if err != nil {
-			return fmt.Errorf("cannot encode an object of a fake owner: %w", err)
-		}
-		same := func(other *structpb.Struct) bool {
-			return other.GetFields()["kind"].GetStringValue() == o["kind"] && nameOf(other) == nameOf(created) &&
-				metadataOf(other, "namespace") == metadataOf(created, "namespace")
-		}
-		w.RequiredResources = append(slices.DeleteFunc(slices.Clone(w.RequiredResources), same), created)
-	}
-	return nil
-}
-
-// Refresh updates the reported fields of objects, from the innermost composite resource to this one, and runs each of the functions
-// again.
-func (w *Cluster) Refresh(visit func(Step)) error {
-	for _, name := range slices.Sorted(maps.Keys(w.applied)) {
-		existing := Exist(w.applied[name].desired)
-		if child := w.children[name]; child != nil {
-			if err := child.Refresh(visit); err != nil {
-				return err
-			}
-			existing = encoded.Of(child.XR)
-		} else if !ofKind(existing, w.Reports) {
-			continue
-		}
-		if err := w.finish(name, w.applied[name].desired, existing); err != nil {
-			return err
-		}
-	}
-	return w.Run(visit)
-}
-
-// ofKind reports whether reports has fields for an object.
-func ofKind(o encoded.Struct, reports func(kind, name string) map[string]any) bool {
-	o = bare(o)
-	return reports != nil && len(reports(o.At("kind").Text(), o.At("metadata", "name").Text())) > 0
-}
-
-// reported returns an object with the additional status fields.
-func reported(o encoded.Struct, reports func(kind, name string) map[string]any) (encoded.Struct, error) {
-	if observed, ok := wrapper.Observed(o); ok && wrapper.IsObject(o) {
-		inner, err := reported(observed, reports)
-		return wrapper.WithObserved(o, inner), err
-	}
-	for field, value := range reports(o.At("kind").Text(), o.At("metadata", "name").Text()) {
-		s, err := encode.Struct(map[string]any{"value": value})
-		if err != nil {
-			return nil, err
-		}
-		o = o.With(s.At("value"), "status", field)
-	}
-	return o, nil
-}
-
-// compose runs the clusters of all nested composite resources that are not up to date concurrently, because they do not depend on each
-// other: the function desires dependent ones later. Their steps are visited cluster by cluster, by name.
-func (w *Cluster) compose(desired map[string]wire.Resource, visit func(Step), depth int) (map[string]*structpb.Struct, error) {
-	type run struct {
-		name    string
-		cluster *Cluster
-		steps   []Step
-		err     error
-	}
-	var runs []*run
-	for _, name := range slices.Sorted(maps.Keys(desired)) {
-		if body := desired[name].Object; w.isNested(body) && !w.isApplied(name, body) {
-			runs = append(runs, &run{name: name, cluster: w.child(name, Exist(body).Tree())})
-		}
-	}
-	var all sync.WaitGroup
-	for _, r := range runs {
-		all.Go(func() { r.err = r.cluster.run(func(s Step) { r.steps = append(r.steps, s) }, depth+1) })
-	}
-	all.Wait()
-	out := map[string]*structpb.Struct{}
-	var errs []error
-	for _, r := range runs {
-		for _, s := range r.steps {
-			visit(s)
-		}
-		if r.err != nil {
-			errs = append(errs, fmt.Errorf("cannot compose %s: %w", nameOf(r.cluster.XR), r.err))
-		}
-		out[r.name] = r.cluster.XR
-	}
-	return out, errors.Join(errs...)
-}
-
-// isApplied reports whether a desired object exists and is ready in its desired state.
-func (w *Cluster) isApplied(name string, desired encoded.Struct) bool {
-	m, ok := w.applied[name]
-	return ok && bytes.Equal(m.observed, w.Observed[name]) && bytes.Equal(m.desired, desired)
-}
-
-// isNested reports whether an object is a composite resource with a function.
-func (w *Cluster) isNested(o encoded.Struct) bool {
-	_, nested := w.Kinds[kindOf(o).String()]
-	return nested
-}
-
-// reconcile calls the owners of objects that are not up to date. The only owner of a composite resource is its function.
-func (w *Cluster) reconcile(desired map[string]wire.Resource) error {
-	if w.Reconcile == nil {
-		return nil
-	}
-	var batch []map[string]any
-	for _, name := range slices.Sorted(maps.Keys(desired)) {
-		body := desired[name].Object
-		if w.isApplied(name, body) || w.isNested(body) {
-			continue
-		}
-		batch = append(batch, bare(body).Map())
-	}
-	if len(batch) == 0 {
-		return nil
-	}
-	return w.Reconcile(batch)
-}
-
-// remove deletes objects that are not desired any more, including nested ones.
-func (w *Cluster) remove(desired map[string]wire.Resource) error {
-	var removed []map[string]any
-	for _, name := range slices.Sorted(maps.Keys(w.Observed)) {
-		if _, ok := desired[name]; ok {
-			continue
-		}
-		if child := w.children[name]; child != nil {
-			if err := child.remove(nil); err != nil {
-				return err
-			}
-			delete(w.children, name)
-		} else if m, ok := w.applied[name]; ok && !wrapper.OrphansOnDelete(m.desired) {
-			removed = append(removed, bare(m.desired).Map())
-		}
-		delete(w.Observed, name)
-		delete(w.applied, name)
-	}
-	if w.Remove == nil || len(removed) == 0 {
-		return nil
-	}
-	return w.Remove(removed)
-}
-
-// bare returns an object without its wrapper.
-func bare(o encoded.Struct) encoded.Struct {
-	if inner, ok := wrapper.Desired(o); ok {
-		return inner
-	}
-	return o
-}
-
-func nameOf(xr *structpb.Struct) string { return metadataOf(xr, "name") }
-
-func metadataOf(o *structpb.Struct, field string) string {
-	return o.GetFields()["metadata"].GetStructValue().GetFields()[field].GetStringValue()
-}
-
 // child returns the cluster of a nested composite resource, with its previous state.
 func (w *Cluster) child(name string, xr *structpb.Struct) *Cluster {
 	if w.children == nil {
@@ -486,59 +200,4 @@ func (w *Cluster) waiting() string {
 		}
 	}
 	return strings.Join(out, "; ")
-}
-
-// Exist returns a desired object as stored by an API server: with a generation, and for an Object with the object inside in its status. An
-// object that is only observed has content of package fake.
-func Exist(desired encoded.Struct) encoded.Struct {
-	o := desired.With(encoded.Number(1), "metadata", "generation")
-	inner, ok := wrapper.Desired(o)
-	if !ok {
-		return o
-	}
-	inner = inner.With(encoded.Number(1), "metadata", "generation")
-	if wrapper.IsObserveOnly(o) {
-		for key, text := range fake.Data(inner.At("metadata", "name").Text()) {
-			inner = inner.With(encoded.Text(text), "data", key)
-		}
-	}
-	return wrapper.WithObserved(o, inner)
-}
-
-// readyTime is the time in all statuses.
-const readyTime = "2025-01-01T00:00:00Z"
-
-// Finish returns an existing object with its owner's final status. It returns an error if the owner is not simulated.
-func Finish(existing encoded.Struct) (encoded.Struct, error) {
-	if !wrapper.IsObject(existing) {
-		return finished(existing, existing.Map())
-	}
-	observed, _ := wrapper.Observed(existing)
-	inner, err := Finish(observed)
-	if err != nil {
-		return nil, err
-	}
-	o, err := finished(existing, map[string]any{
-		"apiVersion": existing.At("apiVersion").Text(), "kind": existing.At("kind").Text(), "metadata": existing.At("metadata").Map(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return wrapper.WithObserved(o, inner), nil
-}
-
-// finished returns an object with its owner's status. m is the object as read by the owner.
-func finished(o encoded.Struct, m map[string]any) (encoded.Struct, error) {
-	if err := fake.Finish(m, readyTime); err != nil {
-		return nil, err
-	}
-	if m["status"] == nil {
-		return o, nil
-	}
-	status, err := encode.Struct(m["status"])
-	return o.With(status.Value(), "status"), err
-}
-
-func kindOf(o encoded.Struct) schema.GroupKind {
-	return schema.FromAPIVersionAndKind(o.At("apiVersion").Text(), o.At("kind").Text()).GroupKind()
 }
