@@ -30,19 +30,8 @@ var specs = map[string]string{
 	"large":          `{size: large}`,
 	"remote":         `{cluster: {ref: {name: east}}}`,
 	"remote, delete": `{cluster: {ref: {name: east}}, deletionPolicy: Delete, size: large}`,
-	// References to variables in text of a tenant, wherever a definition permits them.
-	"hostile text": `{services: {
-		keystone: {config: {DEFAULT: {logging_context_format_string: "$(HOSTILE)"}}, policy: {"identity:list_projects": "role:$_HOSTILE"},
-			identityBackends: [{domain: a, ldap: {url: "ldaps://ldap.example.com", user: "cn=$(HOSTILE)", passwordSecretRef: {name: ldap, key: password},
-				suffix: "dc=$(HOSTILE)", userTreeDN: "ou=$(HOSTILE)", groupTreeDN: "ou=$(HOSTILE)", options: {user_filter: "(cn=$(HOSTILE))"}}}]},
-		horizon: {enabled: true, title: "$(HOSTILE)"}, placement: {enabled: true},
-		glance: {enabled: true, stores: [{name: a, file: {storageSize: 10Gi}}]}, neutron: {enabled: true},
-		nova: {enabled: true, flavors: [{name: a, vcpus: 1, memoryMiB: 64, description: "$(HOSTILE)"}], aggregates: [{name: a, metadata: {b: "$(HOSTILE)"}}]},
-		cinder: {enabled: true, backends: [{name: a, nfs: {shares: ["nfs.example.com:/a"]}}], defaultVolumeType: a,
-			volumeTypes: [{name: a, backend: a, description: "$(HOSTILE) $$", extraSpecs: {b: "$(HOSTILE)"}}]}},
-		tempest: {enabled: true, allowAdministration: true, tests: {includeRegex: "a$(HOSTILE)", excludeRegex: "b$(HOSTILE)"}}}`,
-	"not exposed": `{global: {exposure: {type: None}, monitoring: {enabled: false}}}`,
-	"paths":       `{global: {exposure: {type: GatewayAPI, routing: Paths, gateway: {name: public, namespace: gateways, sectionName: https}}}}`,
+	"not exposed":    `{global: {exposure: {type: None}, monitoring: {enabled: false}}}`,
+	"paths":          `{global: {exposure: {type: GatewayAPI, routing: Paths, gateway: {name: public, namespace: gateways, sectionName: https}}}}`,
 	"ingress": `{global: {exposure: {type: Ingress, ingressClassName: nginx, ingressController: ingress-nginx, annotations: {nginx.ingress.kubernetes.io/proxy-body-size: 8m},
 		allowedNamespaces: [ingress-nginx, other]}, tls: {issuerRef: {name: letsencrypt}}}}`,
 	"plain ingress": `{global: {exposure: {type: Ingress, ingressController: other}, tls: {enabled: false}}}`,
@@ -148,6 +137,18 @@ type testCase struct {
 // simulated are the cases, which no test changes.
 var simulated []testCase
 
+// variablesInText is a claim with references to variables in text of a tenant, wherever a definition permits them.
+const variablesInText = `{services: {
+		keystone: {config: {DEFAULT: {logging_context_format_string: "$(HOSTILE)"}}, policy: {"identity:list_projects": "role:$_HOSTILE"},
+			identityBackends: [{domain: a, ldap: {url: "ldaps://ldap.example.com", user: "cn=$(HOSTILE)", passwordSecretRef: {name: ldap, key: password},
+				suffix: "dc=$(HOSTILE)", userTreeDN: "ou=$(HOSTILE)", groupTreeDN: "ou=$(HOSTILE)", options: {user_filter: "(cn=$(HOSTILE))"}}}]},
+		horizon: {enabled: true, title: "$(HOSTILE)"}, placement: {enabled: true},
+		glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]}, neutron: {enabled: true},
+		nova: {enabled: true, flavors: [{name: a, vcpus: 1, memoryMiB: 64, description: "$(HOSTILE)"}], aggregates: [{name: a, metadata: {b: "$(HOSTILE)"}}]},
+		cinder: {enabled: true, backends: [{name: archive, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}], defaultVolumeType: a,
+			volumeTypes: [{name: a, backend: archive, description: "$(HOSTILE) $$", extraSpecs: {b: "$(HOSTILE)"}}]}},
+		tempest: {enabled: true, allowAdministration: true, tests: {includeRegex: "a$(HOSTILE)", excludeRegex: "b$(HOSTILE)"}}}`
+
 // cases simulates all claims, each in one release, and in make test-long the examples in every release.
 func cases(t *testing.T) []testCase {
 	t.Helper()
@@ -248,6 +249,8 @@ func simulateAll(t *testing.T) []testCase {
 			add(name+" on a "+p+" platform", claim, document(t, "PlatformConfig", "default", parse(t, platforms[p]), ""))
 		}
 	}
+	add("variables in text", document(t, "ControlPlaneCluster", "cloud", parse(t, variablesInText), "2025.2"),
+		document(t, "PlatformConfig", "default", parse(t, platforms["rich"]), ""))
 	return append(out, mixed(t)...)
 }
 
