@@ -145,8 +145,8 @@ func (obs *observation) reportHosts() {
 		obs.set(conditionHosts, false, "HostsUnmapped", fmt.Sprintf("no cell contains %s; searching %s", condition.JoinNames(without),
 			obs.cell.Spec.Cell))
 	case int(s.HostCount) > len(s.Hosts):
-		obs.set(conditionHosts, true, "TooManyHosts", fmt.Sprintf("%d hosts are mapped, and at most %d can be compared with Nova's API; use more cells",
-			s.HostCount, hostLimit))
+		obs.set(conditionHosts, true, "TooManyHosts", fmt.Sprintf("%d hosts are mapped, and at most %d can be compared with Nova's API; "+
+			"use more cells", s.HostCount, hostLimit))
 	case len(obs.hostsMissingInAPI()) > 0:
 		obs.set(conditionHosts, true, "HostsMapped",
 			fmt.Sprintf("%d hosts are mapped, but Nova's API does not list %s", s.HostCount, condition.JoinNames(obs.hostsMissingInAPI())))

@@ -64,8 +64,8 @@ func (obs *observation) countedCondition(nodes []string, hypervisors map[string]
 	case len(silent) > 0:
 		return condition.False("CellUnavailable", "the database of the cell of "+condition.JoinNames(silent)+" does not respond")
 	case len(obs.unrecorded) > 0:
-		return condition.False("TooManyNodes", fmt.Sprintf("at most %d nodes can be recorded, and servers on %s would not be counted after their "+
-			"pods are deleted; use more pools", nodeLimit, condition.JoinNames(obs.unrecorded)))
+		return condition.False("TooManyNodes", fmt.Sprintf("at most %d nodes can be recorded, and servers on %s would not be counted after "+
+			"their pods are deleted; use more pools", nodeLimit, condition.JoinNames(obs.unrecorded)))
 	case len(missing) > 0:
 		return condition.False("HypervisorMissing", "Nova has a compute service and no hypervisor for "+condition.JoinNames(missing))
 	}

@@ -174,6 +174,18 @@ func (obs *observation) compute(node string) *compute.Service {
 	return &obs.services[i]
 }
 
+// agentIDs returns the sorted IDs of the agents on a node.
+func agentIDs(agents []compute.Agent, node string) []string {
+	var out []string
+	for _, a := range agents {
+		if a.Host == node {
+			out = append(out, a.ID)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // nodesToRecord returns the nodes for the status: nodes with a pod that are registered in Nova, and previously recorded nodes
 // that no other check has now. IDs that are no longer returned are retained: they are needed once the node has been removed.
 func (obs *observation) nodesToRecord(hypervisors map[string]compute.Hypervisor, agents []compute.Agent) []openstackv1.NodeRecord {
@@ -199,15 +211,8 @@ func (obs *observation) nodesToRecord(hypervisors map[string]compute.Hypervisor,
 		if id := hypervisors[name].Provider; id != "" {
 			r.Provider = id
 		}
-		var ids []string
-		for _, a := range agents {
-			if a.Host == name {
-				ids = append(ids, a.ID)
-			}
-		}
 		// When a removed node is cleaned up, the first removal hides the host of the others.
-		if obs.nodes.ownHosts[name] && len(ids) > 0 || len(r.Agents) == 0 {
-			slices.Sort(ids)
+		if ids := agentIDs(agents, name); obs.nodes.ownHosts[name] && len(ids) > 0 || len(r.Agents) == 0 {
 			r.Agents = ids[:min(len(ids), agentLimit)]
 		}
 		out = append(out, r)

@@ -25,7 +25,8 @@ func (m *model) checkValues() error {
 	errs := []error{syntax.Check("spec", &m.spec), m.checkMemory(), m.checkMigrationNetwork()}
 	for i := range m.groups {
 		g := &m.groups[i]
-		errs = append(errs, checkRatios(g), checkProcessors(g), m.checkEmulation(g), checkReserved(g), checkBridges(g), checkPCIDevices(g), checkGateway(g))
+		errs = append(errs, checkRatios(g), checkProcessors(g), m.checkEmulation(g), checkReserved(g), checkBridges(g), checkPCIDevices(g),
+			checkGateway(g))
 	}
 	// A slice inherits errors of the pool: report each only once.
 	return invalid.Distinct(errs...)

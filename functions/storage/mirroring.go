@@ -263,8 +263,8 @@ func (m *model) mirroringHealthy() ready.Result {
 		return ready.Result{}
 	case len(waiting) > 0:
 		return ready.Wait("PeerNotConfigured", "Rook cannot connect to the peer cluster with the token in Secret %s, so pools %s are "+
-			"not mirrored: the token must belong to that cluster, it must have pools of these names with mirroring, and nodes must be able to reach its "+
-			"monitors and daemons", m.peer().SecretRef.Name, strings.Join(waiting, ", "))
+			"not mirrored: the token must belong to that cluster, it must have pools of these names with mirroring, and nodes must be able "+
+			"to reach its monitors and daemons", m.peer().SecretRef.Name, strings.Join(waiting, ", "))
 	case len(giving) > 0:
 		return ready.Wait("PeerReceiveOnly", "the peer was added before its token existed, so this cluster does not receive images "+
 			"of pools %s; change the direction with rbd mirror pool peer set; see docs/storage.md",

@@ -1,2 +1,3 @@
-// Package bench measures the functions as Crossplane calls them. docs/contributing/benchmarks.md holds the numbers; `make bench` makes them.
+// Package bench measures the functions as Crossplane calls them. docs/contributing/benchmarks.md holds the numbers; `make bench` makes
+// them.
 package bench

@@ -75,8 +75,8 @@ type HypervisorClusterSpec struct {
 	// +listMapKey=name
 	// +optional
 	Slices []Slice `json:"slices,omitempty"`
-	// Percentage of the nodes of a DaemonSet that may be unavailable, rounded up: it is ready on the others, and a rollout replaces the pods of
-	// that many nodes at a time. At least one node must be available.
+	// Percentage of the nodes of a DaemonSet that may be unavailable, rounded up: it is ready on the others, and a rollout replaces the pods
+	// of that many nodes at a time. At least one node must be available.
 	// +kubebuilder:validation:Pattern=`^([1-9]|[1-4][0-9]|50)%$`
 	// +kubebuilder:validation:MaxLength=3
 	// +kubebuilder:default="5%"

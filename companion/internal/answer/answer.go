@@ -45,8 +45,8 @@ func DescribeError(service, operation string, err error) error {
 	return &statusError{fmt.Sprintf("cannot %s: %s", operation, text), code}
 }
 
-// List returns all items of a list that a service returns in pages, with a client whose transport is SameAddress. extract decodes them. operation describes the request in
-// errors, such as "list flavors".
+// List returns all items of a list that a service returns in pages, with a client whose transport is SameAddress. extract decodes
+// them. operation describes the request in errors, such as "list flavors".
 func List[T any](
 	ctx context.Context, service, operation string, list pagination.Pager, extract func(pagination.Page) ([]T, error),
 ) ([]T, error) {

@@ -96,7 +96,8 @@ func deriveStoreMembers(c *claim.Claim) (storeMembers, error) {
 	case !observedState.Exists():
 		return desired, desired.checkQuorum(v, false)
 	}
-	if is := observedState.Keep("", "spec", "persistence", "size"); v.StorageSize != nil && quantity.Bytes(desired.storage) != quantity.Bytes(is) {
+	is := observedState.Keep("", "spec", "persistence", "size")
+	if v.StorageSize != nil && quantity.Bytes(desired.storage) != quantity.Bytes(is) {
 		return desired, invalid.Field(field+".storageSize",
 			"the store volumes have %s and cannot be resized; set it to %s, or remove it", is, is)
 	}

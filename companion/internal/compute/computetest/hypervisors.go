@@ -139,18 +139,14 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 		}
 		identitytest.Write(w, http.StatusOK, map[string]any{"hypervisors": all})
 	case "servers/detail":
-		for _, h := range n.hypervisors {
-			if h.Host == host {
-				all = append(all, h.servers(r)...)
-			}
+		for _, h := range n.on(host) {
+			all = append(all, h.servers(r)...)
 		}
 		identitytest.Write(w, http.StatusOK, map[string]any{"servers": all})
 	case "os-migrations":
-		for _, h := range n.hypervisors {
-			if h.Host == host {
-				for _, m := range h.Migrations {
-					all = append(all, m)
-				}
+		for _, h := range n.on(host) {
+			for _, m := range h.Migrations {
+				all = append(all, m)
 			}
 		}
 		identitytest.Write(w, http.StatusOK, map[string]any{"migrations": all})
@@ -158,6 +154,11 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 		return false
 	}
 	return true
+}
+
+// on returns the hypervisors of a host.
+func (n *Nova) on(host string) []Hypervisor {
+	return slices.DeleteFunc(slices.Clone(n.hypervisors), func(h Hypervisor) bool { return h.Host != host })
 }
 
 // detail returns a hypervisor as listed by Nova. Microversion 2.53 returns servers only if there are any.
