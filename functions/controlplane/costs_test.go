@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
@@ -78,13 +79,8 @@ func amounts(r *common.Resources) string {
 	if r == nil {
 		return ""
 	}
-	text := ""
-	for _, a := range []*common.ResourceAmounts{r.Requests, r.Limits} {
-		if a != nil {
-			text += fmt.Sprint(a.CPU, a.Memory, ";")
-		}
-	}
-	return text
+	requests, limits := ptr.Deref(r.Requests, common.ResourceAmounts{}), ptr.Deref(r.Limits, common.ResourceAmounts{})
+	return fmt.Sprint(requests.CPU, requests.Memory, limits.CPU, limits.Memory)
 }
 
 type costlyField struct {
