@@ -43,7 +43,11 @@ func TestCollect(t *testing.T) {
 		"alert":  {"Alerts have two texts.", "functions/a/a.go", `var a = Alert{Summary: "No pod is ready."}`, []message{{"alerts", "functions/a", "No pod is ready."}}},
 		"option": {"The function has a prefix.", "internal/openstack/override/a.go", `var o = reserved("tokens are required")`, []message{{"options", "internal/openstack/override", "cannot be set: tokens are required"}}},
 		"part":   {"The user is unknown.", "internal/a/a.go", `func f() string { return "a size with its unit" }`, []message{{"parts", "internal/a", "a size with its unit"}}},
-		"flag":   {"Help is in tags.", "cmd/a/a.go", "type flags struct {\n\tFile string `help:\"File to read.\" short:\"f\"`\n}", []message{{"help", "cmd/a", "File to read."}}},
+		"constants": {
+			"A constant in another one is no message of its own, in any order.", "internal/a/a.go",
+			"const (\n\ta = \"one of the \" + b\n\tb = \"two small words\"\n)", []message{{"parts", "internal/a", "one of the two small words"}},
+		},
+		"flag": {"Help is in tags.", "cmd/a/a.go", "type flags struct {\n\tFile string `help:\"File to read.\" short:\"f\"`\n}", []message{{"help", "cmd/a", "File to read."}}},
 		"rule": {
 			reason: "Rules are in comments of the types.",
 			file:   "apis/a/v1/a.go",

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -75,11 +76,7 @@ func goMessages(root fs.FS, folder string) ([]message, error) {
 	for _, f := range files {
 		s.file(f)
 	}
-	for name, value := range s.values {
-		if !s.used[name] {
-			s.add("parts", s.text(value))
-		}
-	}
+	s.unused()
 	return s.out, nil
 }
 
@@ -95,6 +92,21 @@ type source struct {
 func (s *source) add(kind, text string) {
 	if text = strings.Join(strings.Fields(text), " "); prose.MatchString(text) && (kind == "errors" || !program.MatchString(text)) {
 		s.out = append(s.out, message{kind, s.folder, text})
+	}
+}
+
+// unused adds the constants that neither a message nor another constant contains. Their texts are resolved first, which marks the others.
+func (s *source) unused() {
+	texts := map[string]string{}
+	for name, value := range s.values {
+		if !s.used[name] {
+			texts[name] = s.text(value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if !s.used[name] {
+			s.add("parts", texts[name])
+		}
 	}
 }
 
