@@ -45,7 +45,7 @@ func TestCollect(t *testing.T) {
 		"part":   {"The user is unknown.", "internal/a/a.go", `func f() string { return "a size with its unit" }`, []message{{"parts", "internal/a", "a size with its unit"}}},
 		"constants": {
 			"A constant in another one is no message of its own, in any order.", "internal/a/a.go",
-			"const (\n\ta = \"one of the \" + b\n\tb = \"two small words\"\n)", []message{{"parts", "internal/a", "one of the two small words"}},
+			"const (\n\ta = \"one of the \" + z\n\tz = \"two small words\"\n)", []message{{"parts", "internal/a", "one of the two small words"}},
 		},
 		"flag": {"Help is in tags.", "cmd/a/a.go", "type flags struct {\n\tFile string `help:\"File to read.\" short:\"f\"`\n}", []message{{"help", "cmd/a", "File to read."}}},
 		"rule": {
