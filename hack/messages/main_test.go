@@ -44,8 +44,8 @@ func TestCollect(t *testing.T) {
 		"option": {"The function has a prefix.", "internal/openstack/override/a.go", `var o = reserved("tokens are required")`, []message{{"options", "internal/openstack/override", "cannot be set: tokens are required"}}},
 		"part":   {"The user is unknown.", "internal/a/a.go", `func f() string { return "a size with its unit" }`, []message{{"parts", "internal/a", "a size with its unit"}}},
 		"constants": {
-			"A constant in another one is no message of its own, in any order.", "internal/a/a.go",
-			"const (\n\ta = \"one of the \" + z\n\tz = \"two small words\"\n)", []message{{"parts", "internal/a", "one of the two small words"}},
+			"A constant in another one is not a message, in any order.", "internal/a/a.go",
+			"const a = \"some text and \" + z\n\nconst z = \"two small words\"", []message{{"parts", "internal/a", "some text and two small words"}},
 		},
 		"flag": {"Help is in tags.", "cmd/a/a.go", "type flags struct {\n\tFile string `help:\"File to read.\" short:\"f\"`\n}", []message{{"help", "cmd/a", "File to read."}}},
 		"rule": {
