@@ -2,6 +2,7 @@ package hypervisor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -150,14 +151,30 @@ func (m *model) attachableBackends() ready.Result {
 			not = append(not, v.Backend+": waiting for the key of its user")
 		}
 	}
-	if desired, has := m.nodesWith(volumeKeysComponent); has < desired {
+	// As many nodes as maxUnavailable tolerates may be down: they get the keys when they return.
+	desired, has := m.nodesWith(volumeKeysComponent)
+	if m.daemonsWait(volumeKeysComponent) {
 		reason = "NodesOutOfDate"
 		not = append(not, fmt.Sprintf("libvirt does not have all keys yet on %d of %d nodes", desired-has, desired))
 	}
 	if len(not) > 0 {
 		return ready.Wait(reason, "%s", strings.Join(not, "; "))
 	}
+	if has < desired {
+		return ready.Result{
+			Ready: true, Reason: "AllBackendsConfigured", Message: fmt.Sprintf("libvirt has the keys of all backends on %d of %d nodes", has, desired),
+		}
+	}
 	return ready.Result{Ready: true, Reason: "AllBackendsConfigured", Message: "libvirt has the keys of all backends on all nodes"}
+}
+
+// daemonsWait reports whether a DaemonSet of a component is not ready.
+func (m *model) daemonsWait(component string) bool {
+	rule, _ := readiness.Rules.For(daemonSet)
+	return slices.ContainsFunc(m.groups, func(g group) bool {
+		set, ok := m.observed.Get(g.name(component))
+		return ok && !rule.Check(set).Ready
+	})
 }
 
 // nodesWith returns the number of nodes that must run a component, and the number on which it is ready.

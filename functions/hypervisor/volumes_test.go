@@ -34,6 +34,16 @@ func TestAttachable(t *testing.T) {
 			},
 			"STATUS_CONDITION_FALSE NodesOutOfDate: libvirt does not have all keys yet on 2 of 3 nodes",
 		},
+		"Node down": {
+			"Of 20 nodes, one may be down: the default of maxUnavailable.", controlPlaneYAML, func(w *simulate.Cluster) {
+				set := w.Observed["volume-keys"]
+				for field, n := range map[string]float64{"desiredNumberScheduled": 20, "numberAvailable": 19, "updatedNumberScheduled": 20} {
+					set = set.With(encoded.Number(n), "status", field)
+				}
+				w.Observed["volume-keys"] = set
+			},
+			"STATUS_CONDITION_TRUE AllBackendsConfigured: libvirt has the keys of all backends on 19 of 20 nodes",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(mine, "tenant-a", objects(planeClaim, tc.others)...)
