@@ -161,9 +161,8 @@ func (m *model) attachableBackends() ready.Result {
 		return ready.Wait(reason, "%s", strings.Join(not, "; "))
 	}
 	if has < desired {
-		return ready.Result{
-			Ready: true, Reason: "AllBackendsConfigured", Message: fmt.Sprintf("libvirt has the keys of all backends on %d of %d nodes", has, desired),
-		}
+		message := fmt.Sprintf("libvirt has the keys of all backends on %d of %d nodes", has, desired)
+		return ready.Result{Ready: true, Reason: "AllBackendsConfigured", Message: message}
 	}
 	return ready.Result{Ready: true, Reason: "AllBackendsConfigured", Message: "libvirt has the keys of all backends on all nodes"}
 }
