@@ -10,6 +10,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 )
 
 // conditionReady: the API responds, and all known processes are up.
@@ -38,6 +39,9 @@ var kind = controller.Kind[*openstackv1.ServiceCheck, *observation]{
 	Observe:       observe,
 	Next:          next,
 	Conditions:    func(c *openstackv1.ServiceCheck) *[]metav1.Condition { return &c.Status.Conditions },
+	ObservedAt:    func(c *openstackv1.ServiceCheck) **metav1.Time { return &c.Status.LastObservationTime },
+	WriteInterval: freshness.GuardWriteInterval,
+	Incomplete:    func(w *observation) bool { return w.limited > 0 || w.errorMessage != "" },
 	Warns:         []string{conditionReady, conditionCleared},
 	Metrics:       metrics,
 	ExportMetrics: measure,
