@@ -102,7 +102,7 @@ func exported(t *testing.T) float64 {
 	return families[0].GetMetric()[0].GetGauge().GetValue()
 }
 
-// TestObserved_Writes: an object without changes is written once per interval, whatever the interval of its passes.
+// TestObserved_Writes: an object without changes is written once per interval, independent of the interval of its passes.
 func TestObserved_Writes(t *testing.T) {
 	o, writes := newObject(), 0
 	env := newEnv(server(nil, &writes, o))
