@@ -119,7 +119,7 @@ type CompositionStatus struct {
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// Oldest time at which the companion last observed the state of one of the composed objects, rounded down to half an hour. Values that
+	// Time of the last observation of composed objects by the companion: the oldest of their times, rounded down to half an hour. Values that
 	// are copied from these objects are at least as recent. Unset: no object has such a time.
 	// +optional
 	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
