@@ -169,7 +169,7 @@ var scenes = func() map[string][]scene {
 			},
 			{
 				reason: "A quiet companion writes every half hour.", start: "2h",
-				series: []string{`companion_last_observation_timestamp_seconds{kind="CellMapping",name="n",pod="a"} 4000x100`},
+				series: []string{`companion_last_observation_timestamp_seconds{kind="CellMapping",name="n",pod="a"} 9000x100`},
 			},
 			{
 				reason: "Another leader observes it.", start: "2h",
