@@ -30,6 +30,7 @@ var kind = controller.Kind[*openstackv1.CellMapping, *observation]{
 	Observe:    observe,
 	Next:       next,
 	Conditions: func(c *openstackv1.CellMapping) *[]metav1.Condition { return &c.Status.Conditions },
+	ObservedAt: func(c *openstackv1.CellMapping) **metav1.Time { return &c.Status.LastObservationTime },
 	Warns:      []string{conditionReady, conditionHosts},
 	Metrics:    metrics,
 	ExportMetrics: func(c *openstackv1.CellMapping) {

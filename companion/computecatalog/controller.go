@@ -26,6 +26,8 @@ var kind = controller.Kind[*openstackv1.ComputeCatalog, *observation]{
 	Observe:    observe,
 	Next:       next,
 	Conditions: func(c *openstackv1.ComputeCatalog) *[]metav1.Condition { return &c.Status.Conditions },
+	ObservedAt: func(c *openstackv1.ComputeCatalog) **metav1.Time { return &c.Status.LastObservationTime },
+	Incomplete: func(w *observation) bool { return w.errorMessage != "" },
 	Warns:      []string{conditionReady},
 	Metrics:    metrics,
 }

@@ -45,6 +45,8 @@ var kind = controller.Kind[*c5c3v1.CredentialRotation, *observation]{
 	Observe:    observe,
 	Next:       next,
 	Conditions: func(r *c5c3v1.CredentialRotation) *[]metav1.Condition { return &r.Status.Conditions },
+	ObservedAt: func(r *c5c3v1.CredentialRotation) **metav1.Time { return &r.Status.LastObservationTime },
+	Incomplete: func(w *observation) bool { return w.errorMessage != "" },
 	Warns:      []string{conditionReady},
 	Metrics:    metrics,
 	ExportMetrics: func(r *c5c3v1.CredentialRotation) {

@@ -37,6 +37,7 @@ var kind = controller.Kind[*openstackv1.DatabaseSync, *observation]{
 	Observe:       observe,
 	Next:          func(w *observation) controller.Decision { return next(w).step(w) },
 	Conditions:    func(s *openstackv1.DatabaseSync) *[]metav1.Condition { return &s.Status.Conditions },
+	ObservedAt:    func(s *openstackv1.DatabaseSync) **metav1.Time { return &s.Status.LastObservationTime },
 	Warns:         []string{conditionReady},
 	Metrics:       metrics,
 	ExportMetrics: measure,

@@ -31,6 +31,8 @@ var kind = controller.Kind[*openstackv1.EndpointRegion, *observation]{
 	Observe:    observe,
 	Next:       next,
 	Conditions: func(e *openstackv1.EndpointRegion) *[]metav1.Condition { return &e.Status.Conditions },
+	ObservedAt: func(e *openstackv1.EndpointRegion) **metav1.Time { return &e.Status.LastObservationTime },
+	Incomplete: func(w *observation) bool { return w.waits.Reason != "" },
 	Warns:      []string{conditionAvailable},
 	Metrics:    metrics,
 }

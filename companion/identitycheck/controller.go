@@ -33,6 +33,8 @@ var kind = controller.Kind[*openstackv1.IdentityCheck, *observation]{
 	Observe:    observe,
 	Next:       next,
 	Conditions: func(c *openstackv1.IdentityCheck) *[]metav1.Condition { return &c.Status.Conditions },
+	ObservedAt: func(c *openstackv1.IdentityCheck) **metav1.Time { return &c.Status.LastObservationTime },
+	Incomplete: func(w *observation) bool { return w.limited > 0 || w.errorMessage != "" || w.err != nil },
 	Warns:      []string{conditionPublic, conditionReachable},
 	Metrics:    metrics,
 }

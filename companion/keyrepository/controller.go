@@ -41,6 +41,7 @@ var kind = controller.Kind[*openstackv1.KeyRepository, *observation]{
 	Observe:    observe,
 	Next:       next,
 	Conditions: func(r *openstackv1.KeyRepository) *[]metav1.Condition { return &r.Status.Conditions },
+	ObservedAt: func(r *openstackv1.KeyRepository) **metav1.Time { return &r.Status.LastObservationTime },
 	Warns:      []string{conditionReady},
 	Metrics:    metrics,
 	ExportMetrics: func(r *openstackv1.KeyRepository) {

@@ -30,6 +30,7 @@ var kind = controller.Kind[*openstackv1.OVNSync, *observation]{
 	Observe:    observe,
 	Next:       next,
 	Conditions: func(o *openstackv1.OVNSync) *[]metav1.Condition { return &o.Status.Conditions },
+	ObservedAt: func(o *openstackv1.OVNSync) **metav1.Time { return &o.Status.LastObservationTime },
 	Warns:      []string{conditionReady, conditionInSync},
 	Metrics:    metrics,
 	ExportMetrics: func(o *openstackv1.OVNSync) {

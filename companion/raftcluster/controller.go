@@ -32,6 +32,8 @@ var kind = controller.Kind[*c5c3v1.RaftCluster, *observation]{
 	Observe:       observe,
 	Next:          next,
 	Conditions:    func(c *c5c3v1.RaftCluster) *[]metav1.Condition { return &c.Status.Conditions },
+	ObservedAt:    func(c *c5c3v1.RaftCluster) **metav1.Time { return &c.Status.LastObservationTime },
+	Incomplete:    func(w *observation) bool { return w.limited > 0 || w.errorMessage != "" || len(w.pods) == 0 },
 	Warns:         []string{conditionReady, conditionSameCluster},
 	Metrics:       metrics,
 	ExportMetrics: measure,

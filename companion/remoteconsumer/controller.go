@@ -31,6 +31,7 @@ var kind = controller.Kind[*c5c3v1.RemoteConsumer, *observation]{
 	Observe:    observe,
 	Next:       next,
 	Conditions: func(c *c5c3v1.RemoteConsumer) *[]metav1.Condition { return &c.Status.Conditions },
+	ObservedAt: func(c *c5c3v1.RemoteConsumer) **metav1.Time { return &c.Status.LastObservationTime },
 	Warns:      []string{conditionReady},
 	Metrics:    metrics,
 }

@@ -27,6 +27,8 @@ var kind = controller.Kind[*openstackv1.RoleAssignment, *observation]{
 	Observe:    observe,
 	Next:       next,
 	Conditions: func(a *openstackv1.RoleAssignment) *[]metav1.Condition { return &a.Status.Conditions },
+	ObservedAt: func(a *openstackv1.RoleAssignment) **metav1.Time { return &a.Status.LastObservationTime },
+	Incomplete: func(w *observation) bool { return w.keystone == nil },
 	Warns:      []string{conditionAvailable},
 	Metrics:    metrics,
 }

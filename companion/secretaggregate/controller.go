@@ -28,6 +28,8 @@ var kind = controller.Kind[*c5c3v1.SecretAggregate, *observation]{
 	Observe:    observe,
 	Next:       next,
 	Conditions: func(a *c5c3v1.SecretAggregate) *[]metav1.Condition { return &a.Status.Conditions },
+	ObservedAt: func(a *c5c3v1.SecretAggregate) **metav1.Time { return &a.Status.LastObservationTime },
+	Incomplete: func(w *observation) bool { return w.protectedSecrets != "" },
 	Warns:      []string{conditionReady},
 	Metrics:    metrics,
 }

@@ -2,6 +2,7 @@ package servicecheck
 
 import (
 	"context"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +12,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 )
 
 // conditionReady: the API responds, and all known processes are up.
@@ -40,6 +42,10 @@ func kind(c *collector) *controller.Kind[*openstackv1.ServiceCheck, *observation
 		Observe:       c.observe,
 		Next:          next,
 		Conditions:    func(c *openstackv1.ServiceCheck) *[]metav1.Condition { return &c.Status.Conditions },
+		ObservedAt:    func(c *openstackv1.ServiceCheck) **metav1.Time { return &c.Status.LastObservationTime },
+		WriteInterval: freshness.GuardWriteInterval,
+		Incomplete:    func(w *observation) bool { return w.limited > 0 || w.errorMessage != "" },
+		ReadAt:        func(w *observation) time.Time { return w.startedAt },
 		Warns:         []string{conditionReady, conditionCleared},
 		Metrics:       metrics,
 		ExportMetrics: measure,

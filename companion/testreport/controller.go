@@ -32,6 +32,7 @@ var kind = controller.Kind[*openstackv1.TestReport, *observation]{
 	Observe:       observe,
 	Next:          next,
 	Conditions:    func(r *openstackv1.TestReport) *[]metav1.Condition { return &r.Status.Conditions },
+	ObservedAt:    func(r *openstackv1.TestReport) **metav1.Time { return &r.Status.LastObservationTime },
 	Warns:         []string{conditionPassed},
 	Metrics:       metrics,
 	ExportMetrics: measure,

@@ -36,7 +36,10 @@ func status(m *model, plan compose.Plan) any {
 		Hypervisors: m.hypervisorAccess(),
 	}
 	for _, service := range m.Services {
-		e := common.Endpoint{Service: service.Name, Internal: common.URL(service.Endpoints.Internal), Live: live(service.Observed)}
+		e := common.Endpoint{Service: service.Name, Internal: common.URL(service.Endpoints.Internal)}
+		if m.Observed.StaleReason(service.Observed) == "" {
+			e.Live = live(service.Observed)
+		}
 		if service.IsPublic() {
 			e.Public = common.URL(service.Endpoints.Public)
 		}

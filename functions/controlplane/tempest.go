@@ -236,7 +236,7 @@ func (m *model) testsPassed() rules.Result {
 	if !ok || c.Reason == "" {
 		return rules.Wait("NotRun", "waiting for the first test run to complete")
 	}
-	return rules.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+	return m.CopiedCondition(observedState, c)
 }
 
 // testStatus returns the result of the last run, nil before the first one.

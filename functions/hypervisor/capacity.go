@@ -60,7 +60,7 @@ func (m *model) virtualMachines() (int64, bool) {
 }
 
 // countUnknownReason returns why the current number of servers is unknown, in one line as admission requires. Empty: the companion has
-// counted the servers of all nodes.
+// counted the servers of all nodes recently.
 func (m *model) countUnknownReason() string {
 	if m.known() && m.isSeparateCluster() {
 		return "the control plane's companion cannot count them, because the nodes are in another cluster"
@@ -80,7 +80,7 @@ func (m *model) countUnknownReason() string {
 	case !counted || outdated(o, c):
 		return notYet
 	}
-	return ""
+	return m.observed.UnverifiedReason(o)
 }
 
 // outdated reports whether a condition describes an older generation of its object.

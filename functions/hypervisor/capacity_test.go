@@ -22,8 +22,14 @@ func reports(t *testing.T, w *simulate.Cluster, name, status string) {
 		delete(w.Observed, name)
 		return
 	}
+	setStatus(t, w, name, parsed(status).AsMap())
+}
+
+// setStatus replaces the status of an observed object.
+func setStatus(t *testing.T, w *simulate.Cluster, name string, status map[string]any) {
+	t.Helper()
 	all := w.Observed[name].Map()
-	all["status"] = parsed(status).AsMap()
+	all["status"] = status
 	changed, err := structpb.NewStruct(all)
 	if err != nil {
 		t.Fatal(err)
@@ -96,8 +102,12 @@ func TestCapacity(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
+			setClock(w, noon)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
+			}
+			if tc.check != "" {
+				tc.check += observedAt(noon)
 			}
 			reports(t, w, checkComponent, tc.check)
 			switch tc.pods {

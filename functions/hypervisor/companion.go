@@ -82,6 +82,9 @@ func nodesCondition(condition string) func(*model) ready.Result {
 		if c.Status == "True" && outdated(o, c) {
 			return ready.Wait("Reconciling", "the control plane's companion has not seen the last change of the pool yet")
 		}
+		if unverified := m.observed.UnverifiedReason(o); c.Status == "True" && unverified != "" {
+			return ready.Wait("StatusUnverified", "%s", unverified)
+		}
 		return ready.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 	}
 }

@@ -111,7 +111,7 @@ var management = []string{
 	"ClusterRole/cobaltcore:ovs-agent", "ClusterRole/cobaltcore:rook-cmd-reporter", "ClusterRole/cobaltcore:rook-mgr",
 	"ClusterRole/cobaltcore:rook-nodes", "ClusterRole/cobaltcore:rook-osd", "ClusterRole/cobaltcore:storage",
 	"ClusterRoleBinding/cobaltcore:storage", "ClusterRole/cobaltcore:tenant", "ClusterRole/cobaltcore:tenant-secrets", "ClusterRole/cobaltcore:viewer",
-	"ClusterRoleBinding/cobaltcore:objects", "Configuration/c5c3-configuration-cobaltcore",
+	"ClusterRoleBinding/cobaltcore:objects", "Configuration/c5c3-configuration-cobaltcore", "CronJob/cobaltcore-clock",
 	"DeploymentRuntimeConfig/function-cobaltcore", "DeploymentRuntimeConfig/provider-kubernetes",
 	"Function/c5c3-function-cobaltcore", "PlatformConfig/default", "PodDisruptionBudget/function-cobaltcore",
 	"PriorityClass/cobaltcore-infrastructure", "PriorityClass/cobaltcore-service", "ProviderConfig/in-cluster",

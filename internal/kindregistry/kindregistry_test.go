@@ -1,17 +1,20 @@
 package kindregistry
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 )
 
 // TestFolders tests that every folder of apis/ with a definition has a kind, and the reverse.
@@ -48,6 +51,30 @@ func TestComposite(t *testing.T) {
 	}
 	if composites, others := len(Composites()), len(WithForm(CustomResource)); composites == 0 || others == 0 || composites+others != len(All()) {
 		t.Errorf("%d composites and %d custom resources of %d kinds", composites, others, len(All()))
+	}
+}
+
+// TestObservationTime tests that every kind of the companion, and every composite resource, has the time of its last observation in the
+// status, in one form. OVNChassis has no controller: its status is the one of its RaftCluster.
+func TestObservationTime(t *testing.T) {
+	count := 0
+	for _, k := range All() {
+		if companion := k.Folder == "openstack" || k.Folder == "c5c3"; !companion && k.Form == CustomResource {
+			continue
+		}
+		count++
+		status, ok := k.Type.FieldByName("Status")
+		if !ok {
+			t.Errorf("%s has no status", k.Kind)
+			continue
+		}
+		at, ok := status.Type.FieldByName("LastObservationTime")
+		if name, _, _ := strings.Cut(at.Tag.Get("json"), ","); !ok || name != freshness.Field || at.Type != reflect.TypeFor[*metav1.Time]() {
+			t.Errorf("the status of %s has no field %s with a time", k.Kind, freshness.Field)
+		}
+	}
+	if count < 30 {
+		t.Errorf("%d kinds", count)
 	}
 }
 

@@ -162,6 +162,31 @@ var scenes = func() map[string][]scene {
 			quiet("Three conflicts, once.", `controller_runtime_reconcile_errors_total{controller="keyrepository",job="companion"} 0x5 3x100`),
 			quiet("Another program's.", `controller_runtime_reconcile_errors_total{controller="keyrepository",job="other"} 0+1x100`),
 		},
+		"CompanionStatusOld": {
+			{
+				reason: "Of two hours ago.", start: "2h", fires: []string{"n"},
+				series: []string{`companion_last_observation_timestamp_seconds{kind="CellMapping",name="n",pod="a"} 60x100`},
+			},
+			{
+				reason: "A quiet companion writes every half hour.", start: "2h",
+				series: []string{`companion_last_observation_timestamp_seconds{kind="CellMapping",name="n",pod="a"} 9000x100`},
+			},
+			{
+				reason: "Another leader observes it.", start: "2h",
+				series: []string{
+					`companion_last_observation_timestamp_seconds{kind="CellMapping",name="n",pod="a"} 60x100`,
+					`companion_last_observation_timestamp_seconds{kind="CellMapping",name="n",pod="b"} 7200x100`,
+				},
+			},
+			{
+				reason: "A guard uses the status.", start: "1h", fires: []string{"n"},
+				series: []string{`companion_last_observation_timestamp_seconds{kind="ServiceCheck",name="n",pod="a"} 60x100`},
+			},
+			{
+				reason: "There was none: a condition has the reason.", start: "2h",
+				series: []string{`companion_last_observation_timestamp_seconds{kind="CellMapping",name="n",pod="a"} 0x100`},
+			},
+		},
 		"KeysNotReady":       condition("companion_key_repository_condition", "Ready"),
 		"KeysNotDistributed": condition("companion_key_repository_condition", "Distributed"),
 		"KeysNotMigrated":    condition("companion_key_repository_condition", "Migrated"),

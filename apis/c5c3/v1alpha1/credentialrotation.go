@@ -143,6 +143,10 @@ type CredentialRotationStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Time of the last pass that read everything that this status describes. While nothing else changes, it is written at most every 30
+	// minutes. Unset: there was no such pass.
+	// +optional
+	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
 	// Current activity of the controller.
 	// +kubebuilder:validation:Enum=Idle;Minting;Distributing;Grace;Revoking
 	// +optional

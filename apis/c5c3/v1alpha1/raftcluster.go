@@ -76,6 +76,10 @@ type RaftClusterStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Time of the last pass that read everything that this status describes. While nothing else changes, it is written at most every 30
+	// minutes. Unset: there was no such pass.
+	// +optional
+	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
 	// ID of the cluster, once it has been observed. It never changes.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional

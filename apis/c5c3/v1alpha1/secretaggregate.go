@@ -79,6 +79,10 @@ type SecretAggregateStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Time of the last pass that read everything that this status describes. While nothing else changes, it is written at most every 30
+	// minutes. Unset: there was no such pass.
+	// +optional
+	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
 	// Hash of the content of the Secret. It reveals nothing of the content, because a random number in the Secret is the key of the hash.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional

@@ -154,6 +154,10 @@ func (in *CredentialRotationStatus) DeepCopyInto(out *CredentialRotationStatus) 
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
+	}
 	if in.LastRotation != nil {
 		in, out := &in.LastRotation, &out.LastRotation
 		*out = (*in).DeepCopy()
@@ -329,6 +333,10 @@ func (in *RaftClusterStatus) DeepCopyInto(out *RaftClusterStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Members != nil {
 		in, out := &in.Members, &out.Members
 		*out = make([]RaftMember, len(*in))
@@ -455,6 +463,10 @@ func (in *RemoteConsumerStatus) DeepCopyInto(out *RemoteConsumerStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Credentials != nil {
 		in, out := &in.Credentials, &out.Credentials
 		*out = make([]CurrentCredential, len(*in))
@@ -567,6 +579,10 @@ func (in *SecretAggregateStatus) DeepCopyInto(out *SecretAggregateStatus) {
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
 	}
 }
 

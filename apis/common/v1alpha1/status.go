@@ -119,6 +119,10 @@ type CompositionStatus struct {
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+	// Time of the last observation of composed objects by the companion: the oldest of their times, rounded down to half an hour. Values that
+	// are copied from these objects are at least as recent. Unset: no object has such a time.
+	// +optional
+	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
 	// Spec that was composed last: the current one or, while SpecValid is False, the last valid one, without the fields of Crossplane. It is
 	// written together with the phase.
 	// +kubebuilder:validation:MaxProperties=64

@@ -75,6 +75,10 @@ type ComputeCatalogStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Time of the last pass that read everything that this status describes. While nothing else changes, it is written at most every 30
+	// minutes. Unset: there was no such pass.
+	// +optional
+	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
 	// Changes of flavors. They are recorded in advance, so that only objects that were created here are deleted.
 	// +kubebuilder:validation:MaxItems=128
 	// +listType=map

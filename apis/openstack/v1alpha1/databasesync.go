@@ -183,6 +183,10 @@ type DatabaseSyncStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Time of the last pass that read everything that this status describes. While nothing else changes, it is written at most every 30
+	// minutes. Unset: there was no such pass.
+	// +optional
+	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
 	// Current activity of the controller.
 	// +kubebuilder:validation:Enum=Pending;Syncing;Expanding;RollingOut;Contracting;Migrating;Done;Failed
 	// +optional

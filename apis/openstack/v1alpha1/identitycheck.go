@@ -51,6 +51,10 @@ type IdentityCheckStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Time of the last pass that read everything that this status describes. While nothing else changes, it is written at most every 30
+	// minutes. Unset: there was no such pass.
+	// +optional
+	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
 	// Version of Keystone's API, as reported by Keystone: v3.14.
 	// +kubebuilder:validation:MaxLength=15
 	// +optional

@@ -48,6 +48,10 @@ type OVNSyncStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Time of the last pass that read everything that this status describes. While nothing else changes, it is written at most every 30
+	// minutes. Unset: there was no such pass.
+	// +optional
+	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
 	// Result of the last comparison.
 	// +optional
 	Answer *common.OVNSyncAnswer `json:"answer,omitempty"`

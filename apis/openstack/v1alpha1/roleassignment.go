@@ -88,6 +88,10 @@ type RoleAssignmentStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Time of the last pass that read everything that this status describes. While nothing else changes, it is written at most every 30
+	// minutes. Unset: there was no such pass.
+	// +optional
+	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
 	// Path of the assignment in Keystone's API. It is recorded before the role is assigned, so that the assignment can be removed.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional

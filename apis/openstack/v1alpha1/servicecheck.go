@@ -59,7 +59,7 @@ type ServiceCheckSpec struct {
 	Backends []CheckedBackend `json:"backends,omitempty"`
 	// Interval between requests, in seconds.
 	// +kubebuilder:validation:Minimum=10
-	// +kubebuilder:validation:Maximum=3600
+	// +kubebuilder:validation:Maximum=300
 	// +kubebuilder:default=60
 	// +optional
 	IntervalSeconds int32 `json:"intervalSeconds,omitempty"`
@@ -114,6 +114,10 @@ type ServiceCheckStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Time of the last pass that read everything that this status describes. While nothing else changes, it is written at most every five
+	// minutes. Unset: there was no such pass.
+	// +optional
+	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
 	// Number of processes that report.
 	// +optional
 	Up int32 `json:"up,omitempty"`

@@ -156,6 +156,10 @@ func (in *CellMappingStatus) DeepCopyInto(out *CellMappingStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Found != nil {
 		in, out := &in.Found, &out.Found
 		*out = make([]FoundCell, len(*in))
@@ -428,6 +432,10 @@ func (in *ComputeCatalogStatus) DeepCopyInto(out *ComputeCatalogStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Flavors != nil {
 		in, out := &in.Flavors, &out.Flavors
 		*out = make([]FlavorRecord, len(*in))
@@ -617,6 +625,10 @@ func (in *DatabaseSyncStatus) DeepCopyInto(out *DatabaseSyncStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
+	}
 	if in.History != nil {
 		in, out := &in.History, &out.History
 		*out = make([]StepRecord, len(*in))
@@ -720,6 +732,10 @@ func (in *EndpointRegionStatus) DeepCopyInto(out *EndpointRegionStatus) {
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
 	}
 }
 
@@ -877,6 +893,10 @@ func (in *IdentityCheckStatus) DeepCopyInto(out *IdentityCheckStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
+	}
 	if in.LastToken != nil {
 		in, out := &in.LastToken, &out.LastToken
 		*out = (*in).DeepCopy()
@@ -1029,6 +1049,10 @@ func (in *KeyRepositoryStatus) DeepCopyInto(out *KeyRepositoryStatus) {
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
 	}
 	if in.Keys != nil {
 		in, out := &in.Keys, &out.Keys
@@ -1196,6 +1220,10 @@ func (in *OVNSyncStatus) DeepCopyInto(out *OVNSyncStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Answer != nil {
 		in, out := &in.Answer, &out.Answer
 		*out = new(commonv1alpha1.OVNSyncAnswer)
@@ -1334,6 +1362,10 @@ func (in *RoleAssignmentStatus) DeepCopyInto(out *RoleAssignmentStatus) {
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
 	}
 	if in.Resource != nil {
 		in, out := &in.Resource, &out.Resource
@@ -1494,6 +1526,10 @@ func (in *ServiceCheckStatus) DeepCopyInto(out *ServiceCheckStatus) {
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
 	}
 	if in.Binaries != nil {
 		in, out := &in.Binaries, &out.Binaries
@@ -1668,6 +1704,10 @@ func (in *TestReportStatus) DeepCopyInto(out *TestReportStatus) {
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.LastObservationTime != nil {
+		in, out := &in.LastObservationTime, &out.LastObservationTime
+		*out = (*in).DeepCopy()
 	}
 	if in.Tests != nil {
 		in, out := &in.Tests, &out.Tests

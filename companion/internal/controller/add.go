@@ -3,11 +3,13 @@ package controller
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
@@ -29,6 +31,10 @@ import (
 // only metadata is cached: it triggers a pass, and decisions are based on live reads.
 func (k *Kind[T, W]) Add(mgr ctrl.Manager, changes ...func(*Env) error) error {
 	if err := k.Metrics.Register(metrics.Registry); err != nil {
+		return fmt.Errorf("cannot register metrics: %w", err)
+	}
+	// All kinds share it.
+	if err := metrics.Registry.Register(observedAt); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
 		return fmt.Errorf("cannot register metrics: %w", err)
 	}
 	name := strings.ToLower(k.Name)

@@ -48,6 +48,15 @@ type Kind[T client.Object, W any] struct {
 
 	// Conditions returns the conditions of an object's status.
 	Conditions func(T) *[]metav1.Condition
+	// ObservedAt returns the time of the last observation in an object's status. WriteInterval is the interval at which it is written
+	// while nothing else changes; 0: freshness.WriteInterval.
+	ObservedAt    func(T) **metav1.Time
+	WriteInterval time.Duration
+	// Incomplete reports whether the pass could not read everything that the status describes, so that it is no observation. Nil: it reads
+	// only the API server, whose errors end the pass.
+	Incomplete func(W) bool
+	// ReadAt returns the time of the observation, if the pass can use results of an earlier one. Nil: the time before the pass reads.
+	ReadAt func(W) time.Time
 	// Warns are the conditions for which a warning is emitted when they become false for a new reason. The first is set for a
 	// TerminalError.
 	Warns []string
@@ -75,6 +84,7 @@ func (k *Kind[T, W]) pass(ctx context.Context, env *Env, key client.ObjectKey) (
 	err := env.Reader.Get(ctx, key, o)
 	if apierrors.IsNotFound(err) || err == nil && o.GetDeletionTimestamp() != nil && !k.Finalizes {
 		k.Metrics.forget(key)
+		k.forgetObserved(key)
 		env.Secrets.Watch(key)
 		delete(env.last, key)
 		return 0, nil
@@ -85,18 +95,29 @@ func (k *Kind[T, W]) pass(ctx context.Context, env *Env, key client.ObjectKey) (
 	if k.Secrets != nil {
 		env.Secrets.Watch(key, k.Secrets(o)...)
 	}
+	readAt := env.Clock.Now()
 	w, err := k.Observe(ctx, env, o)
 	if err != nil {
 		return 0, err
 	}
-	return k.execute(ctx, env, o, k.Next(w))
+	switch {
+	case k.Incomplete != nil && k.Incomplete(w):
+		readAt = time.Time{}
+	case k.ReadAt != nil:
+		readAt = k.ReadAt(w)
+	}
+	return k.execute(ctx, env, o, k.Next(w), readAt)
 }
 
-// execute reports and executes a step, and returns the time until the next pass.
-func (k *Kind[T, W]) execute(ctx context.Context, env *Env, o T, s Decision) (time.Duration, error) {
+// execute reports and executes a step, and returns the time until the next pass. readAt is the time of the observation; zero if the pass
+// is none.
+func (k *Kind[T, W]) execute(ctx context.Context, env *Env, o T, s Decision, readAt time.Time) (time.Duration, error) {
 	if s.Status != nil {
 		before := clone(o)
 		s.Status()
+		if !readAt.IsZero() {
+			k.setObserved(before, o, readAt, s.Record)
+		}
 		if err := k.report(ctx, env, before, o, s); err != nil {
 			return 0, err
 		}
@@ -114,6 +135,9 @@ func (k *Kind[T, W]) execute(ctx context.Context, env *Env, o T, s Decision) (ti
 	if s.Note != "" {
 		kind := map[bool]string{false: corev1.EventTypeNormal, true: corev1.EventTypeWarning}[s.Warning]
 		env.Event(o, kind, s.Name, s.Note)
+	}
+	if s.Status != nil && (s.RequeueAfter <= 0 || s.RequeueAfter > ResyncInterval) { // The time of the last observation must advance.
+		return ResyncInterval, nil
 	}
 	return s.RequeueAfter, nil
 }
@@ -136,6 +160,7 @@ func (k *Kind[T, W]) handleActionError(ctx context.Context, env *Env, before, o 
 func (k *Kind[T, W]) report(ctx context.Context, env *Env, before, o T, s Decision) error {
 	previous, is := *k.Conditions(before), *k.Conditions(o)
 	k.Metrics.setMetrics(o, previous, is)
+	k.exportObserved(o)
 	if k.ExportMetrics != nil {
 		k.ExportMetrics(o)
 	}

@@ -48,6 +48,7 @@ func testKind(next func(*object) Decision) *Kind[*object, *object] {
 		Observe:    func(_ context.Context, _ *Env, o *object) (*object, error) { return o, nil },
 		Next:       next,
 		Conditions: func(o *object) *[]metav1.Condition { return &o.Status.Conditions },
+		ObservedAt: func(o *object) **metav1.Time { return &o.Status.LastObservationTime },
 		Warns:      []string{"Available"},
 		Metrics:    NewMetrics("test"),
 	}
@@ -89,6 +90,7 @@ func TestReconcile(t *testing.T) {
 		return func() { condition.Set(&o.Status.Conditions, "Available", o.Generation, now, s) }
 	}
 	up, down := condition.True("Up", "it exists"), condition.False("Down", "it does not exist")
+	resync := reconcile.Result{RequeueAfter: ResyncInterval}
 	does := func(err error) Action { return func(context.Context, *Env) error { return err } }
 	with := func(s condition.State) []metav1.Condition {
 		var out []metav1.Condition
@@ -113,29 +115,29 @@ func TestReconcile(t *testing.T) {
 		},
 		"Same": {
 			reason: "Each write triggers Crossplane.", before: with(up),
-			next: func(o *object) Decision { return Decision{Status: set(o, up)} }, state: "True Up",
+			next: func(o *object) Decision { return Decision{Status: set(o, up)} }, want: resync, state: "True Up",
 		},
 		"Record": {
 			reason: "A stale observation ends at the write.", before: with(up),
-			next: func(o *object) Decision { return Decision{Status: set(o, up), Record: true} }, writes: 1, state: "True Up",
+			next: func(o *object) Decision { return Decision{Status: set(o, up), Record: true} }, want: resync, writes: 1, state: "True Up",
 		},
 		"Warning": {
 			reason: "A warning is emitted when it becomes false.", before: with(up),
-			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, writes: 1,
+			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, want: resync, writes: 1,
 			events: []string{"Warning Down it does not exist"}, state: "False Down",
 		},
 		"WarnedAlready": {
 			reason: "The reason is unchanged.", before: with(condition.False("Down", "it did not exist")),
-			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, writes: 1, state: "False Down",
+			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, want: resync, writes: 1, state: "False Down",
 		},
 		"AnotherReason": {
 			reason: "A new reason emits a warning.", before: with(condition.False("Away", "it is external")),
-			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, writes: 1,
+			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, want: resync, writes: 1,
 			events: []string{"Warning Down it does not exist"}, state: "False Down",
 		},
 		"Expected": {
 			reason: "It is expected to be false.",
-			next:   func(o *object) Decision { return Decision{Status: set(o, down), Expected: true} }, writes: 1, state: "False Down",
+			next:   func(o *object) Decision { return Decision{Status: set(o, down), Expected: true} }, want: resync, writes: 1, state: "False Down",
 		},
 		"Conflict": {
 			reason: "The object was written concurrently: the pass is repeated without events or actions.",
@@ -215,7 +217,7 @@ func TestReconcile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newObject()
-			o.Status.Conditions = tc.before
+			o.Status.Conditions, o.Status.LastObservationTime = tc.before, &metav1.Time{Time: now}
 			writes := 0
 			env := newEnv(server(tc.fails, &writes, o))
 			got, err := testKind(tc.next).Reconcile(t.Context(), env, request)

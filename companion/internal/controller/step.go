@@ -41,8 +41,8 @@ type Decision struct {
 	Warning bool
 	// Expected suppresses warnings for conditions that are false.
 	Expected bool
-	// RequeueAfter is the time until the next pass, at least MinRequeueInterval after an action; 0: only when something
-	// changes.
+	// RequeueAfter is the time until the next pass, at least MinRequeueInterval after an action, and at most ResyncInterval if the
+	// status is set. 0 without a status: only when something changes.
 	RequeueAfter time.Duration
 }
 

@@ -67,5 +67,5 @@ func cephConnected(m *services.Cloud) rules.Result {
 	if !ok || c.Status == "Unknown" {
 		return rules.Result{}
 	}
-	return rules.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+	return m.CopiedCondition(observedState, c)
 }

@@ -60,7 +60,7 @@ func networksInSync(m *services.Cloud) rules.Result {
 	if !ok || c.Reason == "" {
 		return rules.Wait("NotAnswered", "request %q is pending", ovnSpecFromClaim(m).Sync.Request)
 	}
-	return rules.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+	return m.CopiedCondition(observedState, c)
 }
 
 // externalSouthbound returns the address of the southbound database for other clusters. Empty: not assigned yet.

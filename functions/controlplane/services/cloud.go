@@ -5,6 +5,8 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
@@ -28,6 +30,15 @@ func New(shared *infrastructure.Infrastructure, enabled []*State) *Cloud {
 		s.Model = s.Service.Derive(c, s)
 	}
 	return c
+}
+
+// CopiedCondition returns the state of a condition of a service for a condition of the claim. It is not ready if it is too old.
+func (c *Cloud) CopiedCondition(of *observe.Object, condition observe.Condition) ready.Result {
+	out := ready.Result{Ready: condition.Status == "True", Reason: condition.Reason, Message: condition.Message}
+	if stale := c.Observed.StaleReason(of); out.Ready && stale != "" {
+		return ready.Wait("StatusTooOld", "%s", stale)
+	}
+	return out
 }
 
 // CheckQueue returns an error for a service that requires a message queue if it is disabled, or if its virtual hosts cannot be created in

@@ -201,6 +201,9 @@ func (p *planner) item(r Resource) (Item, error) {
 	observed, ok := p.state.Get(r.Name)
 	item.Observed = ok
 	item.Readiness = readiness(observed, ok, hash, check)
+	if stale := p.state.StaleReason(observed); item.Readiness.Ready && stale != "" {
+		item.Readiness = ready.Wait("StatusTooOld", "%s", stale)
+	}
 	if ok {
 		item.Since, item.DataPolicy = observed.Since(), dataPolicy(item, observed)
 		if err := p.keepObservedVersion(&item, body, observed); err != nil {

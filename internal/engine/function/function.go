@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
@@ -161,6 +163,7 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 	if err != nil {
 		return composition{}, fmt.Errorf("cannot decode the observed state: %w", err)
 	}
+	observed = observed.WithClock(freshness.ReadClock(req.Required))
 	in.Observed = observed
 	requirements, queries := k.requirements(in)
 	if queries {
@@ -181,6 +184,9 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 	}
 	if policy := respond.DeletionPolicy(plan, place); policy != "" {
 		status = status.With(encoded.Text(policy), "deletionPolicy")
+	}
+	if oldest := observed.OldestObservation(); !oldest.IsZero() {
+		status = status.With(encoded.Text(oldest.Format(time.RFC3339)), freshness.Field)
 	}
 	if spec := encoded.Of(specWithoutCrossplane(composite)); len(spec) <= maxLastValidSpec {
 		status = status.With(spec.Value(), lastValidSpec)

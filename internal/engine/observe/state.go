@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
@@ -18,6 +19,7 @@ import (
 type State struct {
 	names   []string
 	objects map[string]*Object
+	clock   freshness.Clock
 }
 
 // New reads the observed composed resources, whose bytes are kept. It returns an error, with the name of the resource, if the outer level

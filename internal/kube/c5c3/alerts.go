@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
@@ -79,7 +80,21 @@ func (s series) companionAlerts() []monitoring.Alert {
 			Summary: "The companion's controller {{ $labels.controller }} fails repeatedly.",
 			Action:  "Check the log of the leader: requests to the API server fail or are denied.",
 		},
+		{
+			Name: "CompanionStatusOld", Severity: monitoring.Warning, For: "10m",
+			Expr: fmt.Sprintf("%s > %d or %s > %d",
+				s.statusAge(`,kind!~"ServiceCheck"`), int(freshness.ComponentLimit.Seconds()),
+				s.statusAge(`,kind="ServiceCheck"`), int(freshness.GuardLimit.Seconds())),
+			Summary: "The companion has not observed the state of {{ $labels.kind }} {{ $labels.name }} for a long time: its status is unknown.",
+			Action: "See the conditions of the object and the log of the leader. Deletion guards that use the status are closed, and the " +
+				"claim is not ready.",
+		},
 	}
+}
+
+// statusAge returns an expression for the seconds since the last observation of each object. A value of 0 means never.
+func (s series) statusAge(more string) string {
+	return fmt.Sprintf("time() - max by (kind, name) (%s > 0)", s.of("companion_last_observation_timestamp_seconds", more))
 }
 
 // keyAlerts returns alerts on KeyRepositories.

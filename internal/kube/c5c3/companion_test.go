@@ -147,6 +147,8 @@ func TestAlerts(t *testing.T) {
 		"CompanionDown":          alert("15m", `kube_deployment_status_replicas_available{deployment="companion"}`),
 		"CompanionWithoutLeader": alert("15m", `leader_election_master_status{name="companion.cobaltcore.c5c3.io"}`),
 		"CompanionFailing":       alert("30m", `controller_runtime_reconcile_errors_total{job="companion"}`),
+		"CompanionStatusOld": alert("10m", `companion_last_observation_timestamp_seconds{kind!~"ServiceCheck"}`,
+			`companion_last_observation_timestamp_seconds{kind="ServiceCheck"}`),
 
 		"KeysNotReady":       isFalse(critical, "15m", "key_repository", "Ready"),
 		"KeysNotDistributed": isFalse(warning, "1h", "key_repository", "Distributed"),

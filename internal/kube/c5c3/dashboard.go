@@ -27,6 +27,7 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 			{Expr: s.leaders(), Legend: "leaders"},
 		}},
 		{Title: "Errors in 15 minutes", Unit: monitoring.Number, Lines: one(s.errors(), "{{controller}}")},
+		{Title: "Age of statuses", Unit: monitoring.Seconds, Lines: one(s.statusAge(""), "{{kind}} {{name}}")},
 		{
 			Title: "Age of keys", Unit: monitoring.Seconds,
 			Lines: one(s.age("companion_key_repository_last_rotation_timestamp_seconds"), "{{name}}"),

@@ -17,7 +17,7 @@ import (
 // Words of a panel and of a line: a legend names labels, too.
 var (
 	title  = regexp.MustCompile(`^[A-Z][A-Za-z0-9 ,:()]+$`)
-	legend = regexp.MustCompile(`^(\{\{(name|binary|command|condition|controller|result|state|step)\}\}|[A-Za-z ]+)+$`)
+	legend = regexp.MustCompile(`^(\{\{(name|kind|binary|command|condition|controller|result|state|step)\}\}|[A-Za-z ]+)+$`)
 )
 
 // TestDashboard tests that each panel has a title, a unit and distinct legends, that no two panels are equal, and that all selectors of
@@ -46,7 +46,7 @@ func TestDashboard(t *testing.T) {
 	if err := json.Unmarshal([]byte(conf.Data["companion-dashboard.json"]), &page); err != nil {
 		t.Fatal(err)
 	}
-	if conf.Name != "companion-dashboard" || page.Title != "Companion of cloud" || len(page.Panels) != 24 {
+	if conf.Name != "companion-dashboard" || page.Title != "Companion of cloud" || len(page.Panels) != 25 {
 		t.Errorf("%s: %q with %d panels", conf.Name, page.Title, len(page.Panels))
 	}
 	titles, exprs := map[string]bool{}, map[string]bool{}

@@ -160,6 +160,7 @@ func (c *Cloud) Change(claim []byte) error {
 func (c *Cloud) Follow() error {
 	err := c.Simulation.Refresh(func(simulate.Step) {})
 	if c.pool != nil {
+		c.setClock()
 		err = errors.Join(err, c.pool.simulation.Refresh(func(simulate.Step) {}))
 	}
 	return err

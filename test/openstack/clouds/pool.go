@@ -11,6 +11,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/hypervisors"
+	"google.golang.org/protobuf/types/known/structpb"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,6 +24,7 @@ import (
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
@@ -212,7 +214,26 @@ func (c *Cloud) counted(ctx context.Context, name string) map[string]any {
 	if err != nil {
 		return nil
 	}
-	return map[string]any{"capacity": status["capacity"], "nodes": status["nodes"]}
+	out := map[string]any{"capacity": status["capacity"], "nodes": status["nodes"], freshness.Field: status[freshness.Field]}
+	conditions := []any{map[string]any{"type": "Ready", "status": "True", "reason": "Up"}} // The pool does not wait for processes.
+	reported, _ := status["conditions"].([]any)
+	for _, r := range reported {
+		if c, _ := r.(map[string]any); c != nil && c["type"] != "Ready" {
+			delete(c, "observedGeneration") // The simulated object has another generation.
+			conditions = append(conditions, c)
+		}
+	}
+	out["conditions"] = conditions
+	return out
+}
+
+// setClock sets the time that the function of the pool reads to the companion's.
+func (c *Cloud) setClock() {
+	c.pool.simulation.Required[freshness.Requirement] = []*structpb.Struct{{Fields: map[string]*structpb.Value{
+		"status": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+			"lastScheduleTime": structpb.NewStringValue(c.Operators.Now().UTC().Format(time.RFC3339)),
+		}}),
+	}}}
 }
 
 // inUse returns the credentials that the companion reports as in use.

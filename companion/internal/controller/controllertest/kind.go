@@ -9,11 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 )
 
 // Expectations are the expected watches, warnings and metrics of a kind.
@@ -78,6 +80,15 @@ func Kind[T client.Object, W any](t *testing.T, scheme *runtime.Scheme, k *contr
 	*k.Conditions(o) = []metav1.Condition{{Type: k.Warns[0]}}
 	if len(*k.Conditions(o)) != 1 || len(*k.Conditions(k.Object)) != 0 {
 		t.Errorf("Conditions of kind %s does not return the conditions of the object", k.Name)
+	}
+	at := metav1.Unix(1, 0)
+	*k.ObservedAt(o) = &at
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, _ := unstructured.NestedString(fields, "status", freshness.Field); got == "" || *k.ObservedAt(k.Object) != nil {
+		t.Errorf("ObservedAt of kind %s does not return status.%s of the object", k.Name, freshness.Field)
 	}
 }
 
