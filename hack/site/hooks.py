@@ -1,5 +1,5 @@
-"""Hooks of mkdocs for the site: the version, pages of composed services, runbooks, links to files outside docs/, and diagrams without a
-content delivery network."""
+"""Hooks of mkdocs for the site: the version, pages of composed services, runbooks, the rank of pages in the search, links to files outside
+docs/, tables and diagrams on phones, and diagrams without a content delivery network."""
 
 import importlib.util
 import pathlib
@@ -15,6 +15,13 @@ ITEM = re.compile(r"^ *([-*]|\d+\.) ")
 INDENT = re.compile(r"^ {2,3}(?=\S)")
 COMPOSED = re.compile(r"^\| \[(?P<kind>\w+)\]\((?P<page>[^)]+)\) \| a ControlPlaneCluster \|", re.MULTILINE)
 RUNBOOK = re.compile(r"^## (?P<section>.+)$|\]\(\.\./(?P<page>runbooks/(?P<name>\w+)\.md)", re.MULTILINE)
+TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+HEAD = re.compile(r"<th(?: [^>]*)?>(?P<text>.*?)</th>", re.DOTALL)
+ROW = re.compile(r"<tr>.*?</tr>", re.DOTALL)
+CELL = re.compile(r"<td(?= |>)")
+TAG = re.compile(r"<[^>]+>")
+DIAGRAM = re.compile(r'<pre class="mermaid">.*?</pre>', re.DOTALL)
+RANKS = {"runbooks": 2, "how-to": 2, "tutorials": 2, "design": 0.3, "reference/messages": 0.3, "contributing": 0.5, "release-notes": 0.5}
 MERMAID = "assets/javascripts/mermaid.min.js"
 
 
@@ -46,9 +53,12 @@ def runbooks():
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Rewrites links to other files of the repository, and lists of GitHub's dialect. Hides the sidebar of the home page."""
+    """Rewrites links to other files of the repository, and lists of GitHub's dialect. Hides the sidebar of the home page. Sets the rank of a
+    page in the search: tasks are first, decisions and lists of messages last."""
     if page.is_homepage:
         page.meta["hide"] = ["navigation"]
+    if rank := RANKS.get(posixpath.dirname(page.file.src_uri)):
+        page.meta["search"] = {"boost": rank}
 
     def rewrite(match):
         target = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page.file.src_uri), match["path"]))
@@ -68,6 +78,21 @@ def on_page_markdown(markdown, page, config, files):
         code ^= bool(fence)
         lines.append(line if code else LINK.sub(rewrite, INDENT.sub("    ", line)))
     return "\n".join(lines)
+
+
+def on_page_content(html, page, config, files):
+    """Labels the cells of tables, which the style sheet shows below each other on phones, and lets wide diagrams scroll."""
+
+    def label(match):
+        heads = [TAG.sub("", head["text"]).strip() for head in HEAD.finditer(match[0])]
+
+        def cells(row):
+            names = iter(heads)
+            return CELL.sub(lambda _: f'<td data-label="{next(names, "")}"', row[0])
+
+        return ROW.sub(cells, match[0])
+
+    return DIAGRAM.sub(r'<div class="diagram">\g<0></div>', TABLE.sub(label, html))
 
 
 def on_post_page(output, page, config):
