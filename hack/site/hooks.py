@@ -8,6 +8,8 @@ import re
 import shutil
 import subprocess
 
+from mkdocs.structure.files import File
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\((?P<path>[^)\s#:]+)(?P<fragment>#[^)\s]*)?\)")
 CODE = re.compile(r"^ *(```|~~~)")
@@ -22,6 +24,7 @@ CELL = re.compile(r"<td(?= |>)")
 TAG = re.compile(r"<[^>]+>")
 DIAGRAM = re.compile(r'<pre class="mermaid">.*?</pre>', re.DOTALL)
 RANKS = {"runbooks": 2, "how-to": 2, "tutorials": 2, "design": 0.3, "reference/messages": 0.3, "contributing": 0.5, "release-notes": 0.5}
+GUIDE = "contributing/guide.md"
 MERMAID = "assets/javascripts/mermaid.min.js"
 
 
@@ -52,6 +55,12 @@ def runbooks():
     return out
 
 
+def on_files(files, config):
+    """Adds CONTRIBUTING.md, which is outside docs/ for GitHub, as a page."""
+    files.append(File.generated(config, GUIDE, abs_src_path=str(ROOT / "CONTRIBUTING.md")))
+    return files
+
+
 def on_page_markdown(markdown, page, config, files):
     """Rewrites links to other files of the repository, and lists of GitHub's dialect. Hides the sidebar of the home page. Sets the rank of a
     page in the search: tasks are first, decisions and lists of messages last."""
@@ -60,9 +69,14 @@ def on_page_markdown(markdown, page, config, files):
     if rank := RANKS.get(posixpath.dirname(page.file.src_uri)):
         page.meta["search"] = {"boost": rank}
 
+    folder = posixpath.dirname(page.file.src_uri)
+
     def rewrite(match):
-        target = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page.file.src_uri), match["path"]))
-        if files.get_file_from_path(posixpath.relpath(target, "docs")) or not (ROOT / target).exists():
+        target = posixpath.normpath(posixpath.join("" if page.file.src_uri == GUIDE else f"docs/{folder}", match["path"]))
+        source = GUIDE if target == "CONTRIBUTING.md" else posixpath.relpath(target, "docs")
+        if files.get_file_from_path(source):
+            return f"]({posixpath.relpath(source, folder or '.')}{match['fragment'] or ''})"
+        if not (ROOT / target).exists():
             return match[0]
         kind = "tree" if (ROOT / target).is_dir() else "blob"
         return f"]({config.repo_url}/{kind}/main/{target}{match['fragment'] or ''})"
