@@ -1,0 +1,142 @@
+package pages
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Limits of pages. The sentences of design decisions and of the reference are only part of the mean of all pages, and the reference has
+// pages of any length.
+const (
+	maxPageWords         = 2500
+	maxCellWords         = 30
+	maxMeanSentence      = 18.0
+	maxMeanSentenceOfOne = 20.0
+)
+
+// longCells has the number of table cells with more than maxCellWords words of pages that have such cells. Numbers may only decrease.
+const longCells = "testdata/long-cells.txt"
+
+// figures are the sizes of a page, without code.
+type figures struct {
+	words     int
+	sentences []int // words of each
+	cells     []int // words of each
+}
+
+var (
+	target    = regexp.MustCompile(`\]\([^)]*\)`)
+	separator = regexp.MustCompile(`^\s*\|[\s:|-]+\|$`)
+	item      = regexp.MustCompile(`^\s*(?:[-*>]|\d+\.) `)
+	end       = regexp.MustCompile(`[.!?:]\s+`)
+)
+
+// measure returns the figures of a page.
+func measure(text string) figures {
+	text = fenced.ReplaceAllString(comment.ReplaceAllString(text, ""), "\n")
+	var out figures
+	var paragraph []string
+	flush := func() {
+		for _, s := range end.Split(strings.Join(paragraph, " ")+" ", -1) {
+			if n := len(strings.Fields(s)); n > 2 {
+				out.sentences = append(out.sentences, n)
+			}
+		}
+		paragraph = nil
+	}
+	for line := range strings.Lines(target.ReplaceAllString(text, "]")) {
+		line = strings.TrimSpace(line)
+		switch {
+		case separator.MatchString(line):
+		case strings.HasPrefix(line, "|"):
+			flush()
+			for _, cell := range strings.Split(strings.Trim(strings.ReplaceAll(line, `\|`, " "), "|"), "|") {
+				n := len(strings.Fields(cell))
+				out.cells, out.words = append(out.cells, n), out.words+n
+			}
+		default:
+			out.words += len(strings.Fields(line))
+			if line == "" || strings.HasPrefix(line, "#") || item.MatchString(line) {
+				flush()
+			}
+			if !strings.HasPrefix(line, "#") {
+				paragraph = append(paragraph, item.ReplaceAllString(line, ""))
+			}
+		}
+	}
+	flush()
+	return out
+}
+
+// mean returns the mean of numbers.
+func mean(numbers []int) float64 {
+	sum := 0
+	for _, n := range numbers {
+		sum += n
+	}
+	return float64(sum) / float64(max(1, len(numbers)))
+}
+
+// TestPagesAreShort checks the number of words of each page, the mean length of sentences, and the number of words of cells.
+func TestPagesAreShort(t *testing.T) {
+	pages := readPages(t)
+	data, err := os.ReadFile(longCells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		page, number, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if allowed[page], err = strconv.Atoi(number); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all []int
+	for _, page := range slices.Sorted(maps.Keys(pages)) {
+		f := measure(pages[page])
+		all = append(all, f.sentences...)
+		reference := strings.HasPrefix(page, "docs/reference/")
+		if !reference && f.words > maxPageWords {
+			t.Errorf("%s has %d words, and at most %d are allowed; split it", page, f.words, maxPageWords)
+		}
+		if m := mean(f.sentences); !reference && !strings.HasPrefix(page, "docs/design/") && m > maxMeanSentenceOfOne {
+			t.Errorf("%s: sentences have %.1f words on average, and at most %.0f are allowed", page, m, maxMeanSentenceOfOne)
+		}
+		long := 0
+		for _, n := range f.cells {
+			if n > maxCellWords {
+				long++
+			}
+		}
+		switch generated := strings.HasPrefix(pages[page], "<!-- Generated"); {
+		case generated:
+		case long > allowed[page]:
+			t.Errorf("%s has %d cells with more than %d words, and %d are allowed; use a list", page, long, maxCellWords, allowed[page])
+		case long < allowed[page]:
+			t.Errorf("%s has %d cells with more than %d words; write this number into %s", page, long, maxCellWords, longCells)
+		}
+		delete(allowed, page)
+	}
+	for page := range allowed {
+		t.Errorf("%s has %s, which does not exist", longCells, page)
+	}
+	if m := mean(all); m > maxMeanSentence {
+		t.Errorf("sentences have %.1f words on average, and at most %.0f are allowed", m, maxMeanSentence)
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	got := measure("<!-- no words\n-->\n# A heading\n\nOne two three. Four five\nsix seven: [eight nine](ten.md) eleven.\n\n1. An item of five words.\n\n" +
+		"```sh\ncode is not counted\n```\n\n| Head | Cell |\n|---|---|\n| one two | [three](x.md) |\n")
+	want := figures{words: 24, sentences: []int{3, 4, 3, 5}, cells: []int{1, 1, 2, 1}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(figures{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
