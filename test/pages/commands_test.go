@@ -110,23 +110,23 @@ var heredoc = regexp.MustCompile(`(?ms)<<-?'?EOF'?(.*?\n)(.*?)^ *EOF$`)
 // commands splits shell code into commands, and each into words without quotes.
 func commands(code string) [][]string {
 	var (
-		out   [][]string
-		words []string
-		word  strings.Builder
-		begun bool
+		out     [][]string
+		command []string
+		word    strings.Builder
+		started bool
 	)
 	flushWord := func() {
-		if begun {
-			words = append(words, word.String())
+		if started {
+			command = append(command, word.String())
 		}
 		word.Reset()
-		begun = false
+		started = false
 	}
 	flush := func() {
-		if flushWord(); len(words) > 0 {
-			out = append(out, words)
+		if flushWord(); len(command) > 0 {
+			out = append(out, command)
 		}
-		words = nil
+		command = nil
 	}
 	code = strings.ReplaceAll(heredoc.ReplaceAllString(code, "$1"), "\\\n", " ")
 	var quote byte
@@ -138,12 +138,12 @@ func commands(code string) [][]string {
 		case quote != 0:
 			word.WriteByte(c)
 		case c == '\'' || c == '"':
-			quote, begun = c, true
+			quote, started = c, true
 		case c == '\\' && i+1 < len(code):
 			i++
 			word.WriteByte(code[i])
-			begun = true
-		case c == '#' && !begun:
+			started = true
+		case c == '#' && !started:
 			for i+1 < len(code) && code[i+1] != '\n' {
 				i++
 			}
@@ -156,7 +156,7 @@ func commands(code string) [][]string {
 			flushWord()
 		default:
 			word.WriteByte(c)
-			begun = true
+			started = true
 		}
 	}
 	flush()
@@ -173,16 +173,16 @@ var valued = []string{
 var jsonPaths = regexp.MustCompile(`\{(range )?(\.[^{}]+)\}|\{end\}`)
 
 // argumentsOf splits a command of kubectl into positional arguments, and pairs of a flag and its value.
-func argumentsOf(words []string) (positional []string, flags [][2]string) {
-	for i := 1; i < len(words) && words[i] != "--"; i++ {
-		w := words[i]
+func argumentsOf(command []string) (positional []string, flags [][2]string) {
+	for i := 1; i < len(command) && command[i] != "--"; i++ {
+		w := command[i]
 		flag, value, ok := strings.Cut(w, "=")
 		switch {
 		case !strings.HasPrefix(w, "-"):
 			positional = append(positional, w)
-		case !ok && slices.Contains(valued, w) && i+1 < len(words):
+		case !ok && slices.Contains(valued, w) && i+1 < len(command):
 			i++
-			flags = append(flags, [2]string{w, words[i]})
+			flags = append(flags, [2]string{w, command[i]})
 		default:
 			flags = append(flags, [2]string{flag, value})
 		}
@@ -191,8 +191,8 @@ func argumentsOf(words []string) (positional []string, flags [][2]string) {
 }
 
 // kubectlErrors returns the names of kinds and the fields of a command of kubectl that do not exist.
-func kubectlErrors(kinds map[string][]*props, words []string) []string {
-	positional, flags := argumentsOf(words)
+func kubectlErrors(kinds map[string][]*props, command []string) []string {
+	positional, flags := argumentsOf(command)
 	var fields, out []string
 	for _, f := range flags {
 		switch f[0] {
@@ -213,7 +213,7 @@ func kubectlErrors(kinds map[string][]*props, words []string) []string {
 		case !ok:
 			out = append(out, "no kind has the name "+name)
 		case found == nil:
-			return out // Its fields are not known.
+			return out // The project has no schema of the kind.
 		}
 		schemas = append(schemas, found...)
 	}
@@ -226,26 +226,26 @@ func kubectlErrors(kinds map[string][]*props, words []string) []string {
 }
 
 // kindsOf returns the kinds among the positional arguments of kubectl, the first of which is the verb.
-func kindsOf(words []string) []string {
-	if len(words) < 2 {
+func kindsOf(arguments []string) []string {
+	if len(arguments) < 2 {
 		return nil
 	}
 	var out []string
-	switch verb, first := words[0], words[1]; verb {
+	switch verb, first := arguments[0], arguments[1]; verb {
 	case "auth":
-		out = words[min(3, len(words)):min(4, len(words))]
+		out = arguments[min(3, len(arguments)):min(4, len(arguments))]
 	case "get", "describe", "wait", "patch", "delete", "annotate", "label", "edit", "create", "top", "scale":
 		for name := range strings.SplitSeq(first, ",") {
 			kind, _, _ := strings.Cut(name, "/")
 			out = append(out, kind)
 		}
-		for _, w := range words[2:] {
+		for _, w := range arguments[2:] {
 			if kind, _, ok := strings.Cut(w, "/"); ok && strings.Contains(first, "/") {
 				out = append(out, kind)
 			}
 		}
 	case "rollout":
-		kind, _, _ := strings.Cut(words[min(2, len(words)-1)], "/")
+		kind, _, _ := strings.Cut(arguments[min(2, len(arguments)-1)], "/")
 		out = append(out, kind)
 	case "logs", "exec", "port-forward":
 		if kind, _, ok := strings.Cut(first, "/"); ok {
@@ -338,7 +338,7 @@ func leavesOf(prefix string, content any) []string {
 // ofCrossplane are the fields of spec that Crossplane adds to definitions.
 var ofCrossplane = []string{"claimRef", "compositionRevisionSelector"}
 
-// hasField reports whether a schema has a field. Conditions are known to Kubernetes, and metadata to the API server.
+// hasField reports whether a schema has a field. Conditions and metadata are fields of Kubernetes.
 func hasField(s *props, path []string) bool {
 	if len(path) > 1 && path[0] == "spec" && slices.Contains(ofCrossplane, path[1]) {
 		return true
@@ -360,7 +360,7 @@ func hasField(s *props, path []string) bool {
 		case s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
 			s = s.AdditionalProperties.Schema
 		default:
-			return s.Type == "object" && len(s.Properties) == 0 && i > 0 // It has no known fields.
+			return s.Type == "object" && len(s.Properties) == 0 && i > 0 // The schema has no fields.
 		}
 	}
 	return true
@@ -402,25 +402,25 @@ func TestCommandsOfPages(t *testing.T) {
 			}
 		}
 		for _, code := range codeOf(pages[page], "sh") {
-			for _, words := range commands(code) {
-				if i := slices.Index(words, "kubectl"); i >= 0 {
+			for _, command := range commands(code) {
+				if i := slices.Index(command, "kubectl"); i >= 0 {
 					checked++
-					positional, given := argumentsOf(words[i:])
+					positional, options := argumentsOf(command[i:])
 					for _, name := range kindsOf(positional) {
 						used[name] = true
 					}
-					for _, f := range given {
+					for _, f := range options {
 						used[f[0]] = true
 					}
-					for _, problem := range kubectlErrors(kinds, words[i:]) {
-						t.Errorf("%s: %s: %s", page, strings.Join(words[i:], " "), problem)
+					for _, problem := range kubectlErrors(kinds, command[i:]) {
+						t.Errorf("%s: %s: %s", page, strings.Join(command[i:], " "), problem)
 					}
 				}
-				if words[0] == "make" && len(words) > 1 && !targets[words[1]] {
-					t.Errorf("%s: make has no target %s", page, words[1])
+				if command[0] == "make" && len(command) > 1 && !targets[command[1]] {
+					t.Errorf("%s: make has no target %s", page, command[1])
 				}
-				if i := slices.Index(words, "preview"); i > 0 && words[0] != "make" {
-					for _, w := range words[i:] {
+				if i := slices.Index(command, "preview"); i > 0 && command[0] != "make" {
+					for _, w := range command[i:] {
 						if name, _, _ := strings.Cut(w, "="); len(name) > 1 && name[0] == '-' && !flags[name] {
 							t.Errorf("%s: cobaltcore preview has no flag %s", page, w)
 						}
@@ -475,7 +475,7 @@ func TestManifestsOfPages(t *testing.T) {
 	}
 }
 
-// missing returns the paths below spec that none of the schemas has.
+// missing returns the paths below spec that no schema has.
 func missing(schemas []*props, paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
 		return slices.ContainsFunc(schemas, func(s *props) bool { return hasField(s, append([]string{"spec"}, strings.Split(path, ".")...)) })
@@ -495,10 +495,10 @@ func TestCommands(t *testing.T) {
 func TestKubectlErrors(t *testing.T) {
 	text := props{Type: "string"}
 	list := props{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &props{Type: "object", Properties: map[string]props{"name": text}}}}
-	thing := &props{Type: "object", Properties: map[string]props{
+	schema := &props{Type: "object", Properties: map[string]props{
 		"spec": {Type: "object", Properties: map[string]props{"size": text}}, "status": {Type: "object", Properties: map[string]props{"parts": list}},
 	}}
-	kinds := map[string][]*props{"thing": {thing}, "things": {thing}, "pods": nil, "job": nil}
+	kinds := map[string][]*props{"thing": {schema}, "things": {schema}, "pods": nil, "job": nil}
 	cases := map[string]struct {
 		reason, code string
 		want         []string
@@ -514,8 +514,8 @@ func TestKubectlErrors(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, words := range commands(tc.code) {
-				got = append(got, kubectlErrors(kinds, words)...)
+			for _, command := range commands(tc.code) {
+				got = append(got, kubectlErrors(kinds, command)...)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)

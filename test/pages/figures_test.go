@@ -15,18 +15,18 @@ import (
 // Limits of pages. The sentences of design decisions and of the reference are only part of the mean of all pages, and the reference has
 // pages of any length.
 const (
-	maxPageWords         = 2500
-	maxCellWords         = 30
+	maxPageLength        = 2500
+	maxCellLength        = 30
 	maxMeanSentence      = 18.0
 	maxMeanSentenceOfOne = 20.0
 )
 
-// longCells has the number of table cells with more than maxCellWords words of pages that have such cells. Numbers may only decrease.
+// longCells has the number of table cells with more than maxCellLength words of pages that have such cells. Numbers may only decrease.
 const longCells = "testdata/long-cells.txt"
 
 // figures are the sizes of a page, without code.
 type figures struct {
-	words     int
+	length    int   // in words
 	sentences []int // words of each
 	cells     []int // words of each
 }
@@ -59,10 +59,10 @@ func measure(text string) figures {
 			flush()
 			for _, cell := range strings.Split(strings.Trim(strings.ReplaceAll(line, `\|`, " "), "|"), "|") {
 				n := len(strings.Fields(cell))
-				out.cells, out.words = append(out.cells, n), out.words+n
+				out.cells, out.length = append(out.cells, n), out.length+n
 			}
 		default:
-			out.words += len(strings.Fields(line))
+			out.length += len(strings.Fields(line))
 			if line == "" || strings.HasPrefix(line, "#") || item.MatchString(line) {
 				flush()
 			}
@@ -103,24 +103,24 @@ func TestPagesAreShort(t *testing.T) {
 		f := measure(pages[page])
 		all = append(all, f.sentences...)
 		reference := strings.HasPrefix(page, "docs/reference/")
-		if !reference && f.words > maxPageWords {
-			t.Errorf("%s has %d words, and at most %d are allowed; split it", page, f.words, maxPageWords)
+		if !reference && f.length > maxPageLength {
+			t.Errorf("%s has %d words, and at most %d are allowed; split it", page, f.length, maxPageLength)
 		}
 		if m := mean(f.sentences); !reference && !strings.HasPrefix(page, "docs/design/") && m > maxMeanSentenceOfOne {
 			t.Errorf("%s: sentences have %.1f words on average, and at most %.0f are allowed", page, m, maxMeanSentenceOfOne)
 		}
 		long := 0
 		for _, n := range f.cells {
-			if n > maxCellWords {
+			if n > maxCellLength {
 				long++
 			}
 		}
 		switch generated := strings.HasPrefix(pages[page], "<!-- Generated"); {
 		case generated:
 		case long > allowed[page]:
-			t.Errorf("%s has %d cells with more than %d words, and %d are allowed; use a list", page, long, maxCellWords, allowed[page])
+			t.Errorf("%s has %d cells with more than %d words, and %d are allowed; use a list", page, long, maxCellLength, allowed[page])
 		case long < allowed[page]:
-			t.Errorf("%s has %d cells with more than %d words; write this number into %s", page, long, maxCellWords, longCells)
+			t.Errorf("%s has %d cells with more than %d words; write this number into %s", page, long, maxCellLength, longCells)
 		}
 		delete(allowed, page)
 	}
@@ -135,7 +135,7 @@ func TestPagesAreShort(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	got := measure("<!-- no words\n-->\n# A heading\n\nOne two three. Four five\nsix seven: [eight nine](ten.md) eleven.\n\n1. An item of five words.\n\n" +
 		"```sh\ncode is not counted\n```\n\n| Head | Cell |\n|---|---|\n| one two | [three](x.md) |\n")
-	want := figures{words: 24, sentences: []int{3, 4, 3, 5}, cells: []int{1, 1, 2, 1}}
+	want := figures{length: 24, sentences: []int{3, 4, 3, 5}, cells: []int{1, 1, 2, 1}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(figures{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
