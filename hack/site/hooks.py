@@ -2,6 +2,7 @@
 docs/, tables and diagrams on phones, and diagrams without a content delivery network."""
 
 import importlib.util
+import os
 import pathlib
 import posixpath
 import re
@@ -29,7 +30,10 @@ MERMAID = "assets/javascripts/mermaid.min.js"
 
 
 def on_config(config):
-    """Sets the version, which the header shows: the nearest tag, or the commit. Adds composed services and runbooks to the navigation."""
+    """Sets the version, which the header shows: the nearest tag, or the commit. A site for mike has a menu of all versions. Adds composed
+    services and runbooks to the navigation."""
+    if "MIKE_DOCS_VERSION" in os.environ:
+        config.extra["version"] = {"provider": "mike"}
     describe = ("git", "-C", ROOT, "describe", "--tags", "--always")
     config.extra["release"] = subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip() or "development"
     kinds = COMPOSED.findall((ROOT / "docs" / "reference" / "README.md").read_text())
