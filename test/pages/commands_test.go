@@ -439,6 +439,27 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 }
 
+// TestVariablesOfPages checks that a page assigns each variable of its shell code, except the namespace of a control plane, which one page
+// explains for all, and the name of the user.
+func TestVariablesOfPages(t *testing.T) {
+	variable := regexp.MustCompile(`\$\{?([A-Z][A-Z_]+)\b`)
+	assigned := regexp.MustCompile(`\b([A-Z][A-Z_]+)=|read -r ([A-Z]+)`)
+	pages := readPages(t)
+	for _, page := range slices.Sorted(maps.Keys(pages)) {
+		code := strings.Join(codeOf(pages[page], "sh"), "\n")
+		values := map[string]bool{"INSTANCE": true, "USER": true, "HOME": true, "PWD": true}
+		for _, m := range assigned.FindAllStringSubmatch(code, -1) {
+			values[m[1]+m[2]] = true
+		}
+		for _, m := range variable.FindAllStringSubmatch(code, -1) {
+			if !values[m[1]] {
+				t.Errorf("%s assigns no value to $%s", page, m[1])
+				values[m[1]] = true
+			}
+		}
+	}
+}
+
 // TestManifestsOfPages checks that manifests on pages have only fields that exist: complete ones, the spec of a claim alone, and values of
 // the chart with a PlatformConfig.
 func TestManifestsOfPages(t *testing.T) {
