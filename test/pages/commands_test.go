@@ -378,7 +378,11 @@ func codeOf(text string, languages ...string) []string {
 	return out
 }
 
-// TestCommandsOfPages checks that kinds and fields in commands of kubectl exist, and so do targets of make and flags of the command line.
+// isCobaltcore reports whether a word is the command line of this project.
+func isCobaltcore(word string) bool { return word == "cobaltcore" || word == "./cmd/cobaltcore" }
+
+// TestCommandsOfPages checks that kinds and fields in commands of kubectl exist, and so do targets of make, and commands and flags of
+// the command line.
 func TestCommandsOfPages(t *testing.T) {
 	kinds, pages := definitions(t), readPages(t)
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -392,6 +396,10 @@ func TestCommandsOfPages(t *testing.T) {
 	flags := map[string]bool{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `(-[-a-z]+)").FindAllStringSubmatch(pages["docs/cli.md"], -1) {
 		flags[m[1]] = true
+	}
+	subcommands := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| \\[?`cobaltcore ([a-z]+)`").FindAllStringSubmatch(pages["docs/cli.md"], -1) {
+		subcommands[m[1]] = true
 	}
 	quotedMake := regexp.MustCompile("`make ([a-z0-9-]+)[^`]*`")
 	checked, used := 0, map[string]bool{}
@@ -419,11 +427,16 @@ func TestCommandsOfPages(t *testing.T) {
 				if command[0] == "make" && len(command) > 1 && !targets[command[1]] {
 					t.Errorf("%s: make has no target %s", page, command[1])
 				}
-				if i := slices.Index(command, "preview"); i > 0 && command[0] != "make" {
-					for _, w := range command[i:] {
+				// Helm has a release of this name, and kubectl a category.
+				i := slices.IndexFunc(command, isCobaltcore)
+				if command[0] != "helm" && command[0] != "kubectl" && i >= 0 && i+1 < len(command) {
+					for _, w := range command[i+2:] {
 						if name, _, _ := strings.Cut(w, "="); len(name) > 1 && name[0] == '-' && !flags[name] {
-							t.Errorf("%s: cobaltcore preview has no flag %s", page, w)
+							t.Errorf("%s: cobaltcore has no flag %s", page, w)
 						}
+					}
+					if !subcommands[command[i+1]] {
+						t.Errorf("%s: cobaltcore has no command %s", page, command[i+1])
 					}
 				}
 			}
@@ -434,8 +447,8 @@ func TestCommandsOfPages(t *testing.T) {
 			t.Errorf("no page has a command with %s", name)
 		}
 	}
-	if checked < 500 || len(targets) < 20 || len(flags) < 5 {
-		t.Errorf("found %d commands of kubectl, %d targets and %d flags only", checked, len(targets), len(flags))
+	if checked < 500 || len(targets) < 20 || len(flags) < 5 || len(subcommands) < 3 {
+		t.Errorf("found %d commands of kubectl, %d targets, %d flags and the commands %v only", checked, len(targets), len(flags), subcommands)
 	}
 }
 
