@@ -361,6 +361,7 @@ func TestMultipleClaimsComplete(t *testing.T) {
 	for _, want := range []string{
 		"needs Secret rook-ceph-client-glance with key userKey", "needs Secret rook-ceph-client-cinder with key userKey",
 		"needs Secret rook-ceph-client-nova with key userKey", "Deployment heat-engine", "Deployment horizon", "DaemonSet nova-compute",
+		"\n  OpenStack 2025.2\n", " pods request ", " pods on each hypervisor\n", "  https://horizon.complete.tenant-a.example.com\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q", want)
