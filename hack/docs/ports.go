@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,11 +74,7 @@ func (e *emitted) ports() *table {
 			pods[k] = append(pods[k], strings.TrimSpace(code(e.stableName(w.Of.Name))+" "+w.Part))
 		}
 	}
-	keys := make([]key, 0, len(pods))
-	for k := range pods {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b key) int {
+	keys := slices.SortedFunc(maps.Keys(pods), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name), cmp.Compare(a.issuer, b.issuer))
 	})
 	t := &table{head: []string{"Port", "Name", "Pods of", "Certificate"}}

@@ -77,25 +77,32 @@ func typeComments(sources fs.FS) (map[string]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the comments of types: %w", err)
 		}
-		for _, d := range file.Decls {
-			declaration, ok := d.(*ast.GenDecl)
-			if !ok || declaration.Tok != token.TYPE {
-				continue
-			}
-			for _, s := range declaration.Specs {
-				spec, ok := s.(*ast.TypeSpec)
-				if !ok {
-					continue
-				}
+		for typ, comment := range commentsOf(file) {
+			out[path.Join(module, path.Dir(name), typ)] = comment
+		}
+	}
+	return out, nil
+}
+
+// commentsOf returns the comment of each type of a file.
+func commentsOf(file *ast.File) map[string]string {
+	out := map[string]string{}
+	for _, d := range file.Decls {
+		declaration, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, s := range declaration.Specs {
+			if spec, ok := s.(*ast.TypeSpec); ok {
 				comment := spec.Doc
 				if comment == nil {
 					comment = declaration.Doc
 				}
-				out[path.Join(module, path.Dir(name), spec.Name.Name)] = withoutMarkers(comment.Text())
+				out[spec.Name.Name] = withoutMarkers(comment.Text())
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // withoutMarkers returns a comment without the lines for controller-gen.
