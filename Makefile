@@ -58,8 +58,8 @@ verify-generated: ## Fail if a generated file differs from the result of `make g
 	@$(call tree,before) && $(MAKE) --no-print-directory generate && $(call tree,after) && git diff --stat --exit-code "$$before" "$$after" || \
 	  { echo "The files above are outdated, or could not be generated. Run 'make generate' and commit them." >&2; exit 1; }
 
-docs: ## Build the site of the documentation into out/site (requires Python 3.11)
-	hack/site/build.sh out/site
+docs: ## Build the site of the documentation into out/site (requires Python 3.11); with VERSION=v1.2.3, also commit it to the branch gh-pages
+	hack/site/build.sh out/site $(VERSION)
 
 # A cache for each tree: cached results contain paths of another tree, which no exclusion matches.
 lint: export GOLANGCI_LINT_CACHE := $(CACHE)/lint$(subst /,-,$(CURDIR))

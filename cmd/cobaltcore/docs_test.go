@@ -87,8 +87,8 @@ func TestExamplesOfPages(t *testing.T) {
 	}
 }
 
-// TestClaimsOfTutorials checks that the claims on each tutorial can be previewed together, with limits as on the tutorials. A tutorial with
-// a rejected claim has its error message.
+// TestClaimsOfTutorials checks that the claims on each tutorial, and on the guide for tenants, can be previewed together, with limits as on
+// the tutorials. A tutorial with a rejected claim has its error message.
 func TestClaimsOfTutorials(t *testing.T) {
 	yamlCode := regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```$")
 	pages, err := filepath.Glob("../../docs/tutorials/*.md")
@@ -96,18 +96,20 @@ func TestClaimsOfTutorials(t *testing.T) {
 		t.Fatal(err)
 	}
 	checked := 0
-	for _, page := range pages {
+	for _, page := range append(pages, "../../docs/how-to/create-a-cloud.md") {
 		data, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		args := []string{"preview", "-e", "testdata/tutorials.yaml"}
 		for _, block := range yamlCode.FindAllStringSubmatch(string(data), -1) {
-			if !claimKind.MatchString(block[1]) || strings.HasPrefix(block[1], " ") {
+			indent := block[1][:len(block[1])-len(strings.TrimLeft(block[1], " "))]
+			claim := strings.ReplaceAll("\n"+block[1], "\n"+indent, "\n")[1:]
+			if !claimKind.MatchString(claim) {
 				continue
 			}
 			file := filepath.Join(t.TempDir(), "claim.yaml")
-			if err := os.WriteFile(file, []byte(block[1]), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte(claim), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			args = append(args, "-f", file)
@@ -125,7 +127,7 @@ func TestClaimsOfTutorials(t *testing.T) {
 			t.Errorf("%s: %s", page, errOut.String())
 		}
 	}
-	if checked < 4 {
+	if checked < 6 {
 		t.Errorf("only %d tutorials have claims", checked)
 	}
 }

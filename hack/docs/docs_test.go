@@ -2,10 +2,8 @@ package main
 
 import (
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +33,16 @@ func everyKind(t *testing.T) []kind {
 	return all
 }
 
+// comments reads the comments of types.
+func comments(t *testing.T) map[string]string {
+	t.Helper()
+	docs, err := typeComments(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return docs
+}
+
 // each visits every schema below one.
 func each(p props, visit func(name string, p props)) {
 	for name, child := range p.Properties {
@@ -49,8 +57,9 @@ func each(p props, visit func(name string, p props)) {
 
 // TestPagesComplete checks that a page mentions every field, every description and every rule.
 func TestPagesComplete(t *testing.T) {
+	docs := comments(t)
 	for _, k := range everyKind(t) {
-		text := string(page(k))
+		text := string(page(k, docs))
 		for _, part := range []string{"spec", "status"} {
 			p := k.schema.Properties[part]
 			delete(p.Properties, "conditions") // They have the Kubernetes type.
@@ -75,8 +84,9 @@ func TestPagesComplete(t *testing.T) {
 
 // TestLinksResolve holds that every link inside a page leads to one of its headings.
 func TestLinksResolve(t *testing.T) {
+	docs := comments(t)
 	for _, k := range everyKind(t) {
-		text := string(page(k))
+		text := string(page(k, docs))
 		anchors := map[string]bool{}
 		for line := range strings.Lines(text) {
 			if heading, ok := strings.CutPrefix(line, "## "); ok {
@@ -96,13 +106,12 @@ func TestLinksResolve(t *testing.T) {
 	}
 }
 
-// TestTablesAreInUse holds that the names of patterns and pieces have not been left behind by a change of the types.
+// TestTablesAreInUse checks that a field has each named pattern.
 func TestTablesAreInUse(t *testing.T) {
 	observed := map[string]bool{}
 	for _, k := range everyKind(t) {
 		each(k.schema, func(_ string, p props) {
 			observed[p.Pattern] = true
-			observed[strings.Join(slices.Sorted(maps.Keys(p.Properties)), ",")] = true
 		})
 	}
 	for pattern := range schema.Patterns {
@@ -110,13 +119,69 @@ func TestTablesAreInUse(t *testing.T) {
 			t.Errorf("no field has the pattern %s", pattern)
 		}
 	}
-	for fields, name := range definitionNames {
-		if !observed[fields] {
-			t.Errorf("nothing has the fields of %s: %s", name, fields)
-		}
-	}
 	if !observed[quantity] {
 		t.Errorf("no field is a quantity: has controller-gen another pattern for them?")
+	}
+}
+
+// TestSharedParts checks that a shared section has the name and the comment of its Go type, also if two types have equal fields.
+func TestSharedParts(t *testing.T) {
+	text := props{Type: "string"}
+	object := func(id string, rules ...apiextensionsv1.ValidationRule) props {
+		return props{Type: "object", ID: id, XValidations: rules, Properties: map[string]props{"a": text, "b": text, "c": text}}
+	}
+	ruled := object("m/apis/x/v1/Image", apiextensionsv1.ValidationRule{Rule: "has(self.a)", Message: "a is required"})
+	schema := props{Properties: map[string]props{"spec": {Type: "object", Properties: map[string]props{
+		"one": object("m/apis/x/v1/Image"), "two": object("m/apis/x/v1/Image"),
+		"three": object("m/apis/x/v1/Account"), "four": object("m/apis/x/v1/Account"),
+		"other": object("m/apis/y/v1/Image"), "same": object("m/apis/y/v1/Image"),
+		"ruled": {Type: "object", Properties: map[string]props{"first": ruled, "second": ruled}},
+		"once":  object("m/apis/x/v1/Once"),
+	}}}}
+	got := map[string]string{}
+	for _, s := range sharedParts(schema).sections(map[string]string{"m/apis/x/v1/Image": "An image.", "m/apis/x/v1/Account": "An account."}) {
+		got[s.heading] = s.text
+	}
+	want := map[string]string{"Account": "An account.", "Image": "An image.", "Image (y)": "", "Image of ruled": "An image."}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSharedPartsHaveText checks that each shared type of this project has a comment, which its section shows.
+func TestSharedPartsHaveText(t *testing.T) {
+	docs := comments(t)
+	for _, k := range everyKind(t) {
+		for _, p := range sharedParts(k.schema).parts {
+			if strings.HasPrefix(p.schema.ID, module) && docs[p.schema.ID] == "" {
+				t.Errorf("%s: type %s has no comment", k.name, p.schema.ID)
+			}
+		}
+	}
+}
+
+// TestRulesNameFields checks that a rule has the fields that it reads in front.
+func TestRulesNameFields(t *testing.T) {
+	text := props{Type: "string"}
+	p := props{Properties: map[string]props{"a": {Properties: map[string]props{"b": text, "c": text}}, "list": {Type: "array"}, "namespace": text}}
+	cases := map[string]struct{ reason, path, rule, want string }{
+		"Fields":   {reason: "All fields, sorted.", rule: "!has(self.a.c) || self.a.b == 'x'", want: "`a.b`, `a.c`: m."},
+		"Holder":   {reason: "An object is omitted if one of its fields is named.", rule: "has(self.a) && has(self.a.b)", want: "`a.b`: m."},
+		"Method":   {reason: "A function is not a field.", rule: "self.list.all(x, x.size() > 0)", want: "`list`: m."},
+		"Optional": {reason: "Optional fields.", rule: "self.?a.?b.orValue('') != oldSelf.?a.?c.orValue('')", want: "`a.b`, `a.c`: m."},
+		"Escaped":  {reason: "CEL escapes its own words.", rule: "has(self.__namespace__)", want: "`namespace`: m."},
+		"Below":    {reason: "The path of the object is in front.", path: "x[]", rule: "has(self.a)", want: "`x[].a`: m."},
+		"Whole":    {reason: "A rule of a value names the field of the value.", path: "x", rule: "self == oldSelf", want: "`x`: m."},
+		"Top":      {reason: "The heading names the object.", rule: "self == oldSelf", want: "m."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := p
+			p.XValidations = apiextensionsv1.ValidationRules{{Rule: tc.rule, Message: "m"}}
+			if diff := cmp.Diff([]string{tc.want}, rules(tc.path, p)); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 

@@ -30,6 +30,9 @@ func parse(data []byte) ([]kind, error) {
 		if err != nil {
 			return nil, err
 		}
+		if typ, ok := typesOf[k.name]; ok {
+			k.schema = withTypes(k.schema, typ)
+		}
 		kinds = append(kinds, k)
 	}
 	return kinds, nil

@@ -1,8 +1,9 @@
 // Command docs writes the generated parts of the documentation: the reference of every kind, docs/reference/<kind>.md, from the generated
 // definitions; a JSON Schema of each claim, for portals and editors, docs/reference/schema/<kind>.json; the resources of each size of a
-// control plane, docs/reference/sizes.md; versions of other projects' programs, docs/reference/versions.md; workloads, Secrets and
-// connections in and between claims, docs/reference/services.md and docs/clusters.md, from the composed objects; the picture of a preview,
-// docs/images/preview.svg; and the marked blocks of README.md and docs/graph.md.
+// control plane, docs/reference/sizes.md; versions of other projects' programs, docs/reference/versions.md; images of each release,
+// docs/reference/images.md; workloads, ports, Secrets and connections in and between claims, docs/reference/services.md, ports.md and
+// docs/clusters.md, from the composed objects; the picture of a preview, docs/images/preview.svg; and the marked blocks of README.md and
+// docs/graph.md.
 //
 //	docs [<root>]
 //
@@ -34,11 +35,11 @@ func main() {
 
 // generate writes all pages below a root. Sources is the project, whose files have versions.
 func generate(sources fs.FS, root string) error {
-	if err := reference(filepath.Join(root, "docs", "reference")); err != nil {
+	if err := reference(sources, filepath.Join(root, "docs", "reference")); err != nil {
 		return err
 	}
 	for name, page := range map[string]func() ([]byte, error){
-		"reference/services.md": services, "clusters.md": clusters,
+		"reference/services.md": services, "reference/ports.md": ports, "reference/images.md": imagesPage, "clusters.md": clusters,
 		"reference/versions.md": func() ([]byte, error) { return versionsPage(sources) },
 	} {
 		data, err := page()
@@ -102,7 +103,11 @@ func blocks(root string, pages map[string]map[string]func() (string, error)) err
 
 // reference writes one page for each kind, and a list of them. A page is named by the kind's folder in apis/, or by the kind
 // if a folder has several kinds.
-func reference(to string) error {
+func reference(sources fs.FS, to string) error {
+	docs, err := typeComments(sources)
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
@@ -124,7 +129,7 @@ func reference(to string) error {
 				file = folder + ".md"
 			}
 			fmt.Fprintf(&index, "| [%s](%s) | %s | %s. |\n", k.name, file, k.createdBy, firstSentence(k.schema.Description))
-			if err := write(filepath.Join(to, file), page(k)); err != nil {
+			if err := write(filepath.Join(to, file), page(k, docs)); err != nil {
 				return err
 			}
 			if err := writeForm(filepath.Join(to, "schema"), k); err != nil {
@@ -134,6 +139,7 @@ func reference(to string) error {
 	}
 	fmt.Fprintf(&index, "\n[Resources of each size of a control plane](sizes.md).\n\n"+
 		"[Versions of other projects' programs, deployed and tested](versions.md).\n\n"+
+		"[Services: processes, connections, Secrets](services.md), [ports](ports.md), [images](images.md).\n\n"+
 		"[Options of MariaDB and RabbitMQ that a claim can set](server-options.md).\n\n"+
 		"[Messages: errors, conditions, events, alerts](messages/README.md).\n\n%s", forms)
 	table, err := sizes()
@@ -153,8 +159,10 @@ func reference(to string) error {
 const forms = `## Forms and editors
 
 The definitions have titles, descriptions, defaults and examples, and no order: the schema of a custom resource has none, and the API
-server sorts it. A portal that generates a form of a claim uses the file in [schema](schema) instead: a JSON Schema of each claim, with the
-fields in the order of the form. Backstage's forms (react-jsonschema-form) read that order from
+server sorts it. A portal that generates a form of a claim uses a JSON Schema with the fields in the order of the form instead:
+[ControlPlaneCluster](schema/controlplanecluster.json), [HypervisorCluster](schema/hypervisorcluster.json),
+[StorageCluster](schema/storagecluster.json) and [KeystoneService](schema/keystoneservice.json). [Build a
+portal](../how-to/build-a-portal.md) has the steps. Backstage's forms (react-jsonschema-form) read that order from
 ` + "`ui:order`" + `, which every object has, also if the file has been sorted in transit; ` + "`properties.spec`" + `
 is the form of the spec. An editor completes and checks a claim whose first line is
 ` + "`# yaml-language-server: $schema=<address of the file>`" + `.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,8 +25,8 @@ type section struct {
 // row describes a field.
 type row struct{ field, kind, preset, allowed, text string }
 
-// page describes a kind.
-func page(k kind) []byte {
+// page describes a kind. docs are the comments of Go types.
+func page(k kind, docs map[string]string) []byte {
 	var out bytes.Buffer
 	parts := sharedParts(k.schema)
 	fmt.Fprintf(&out, "%s\n# %s\n\n%s\n\n", notice, k.name, strings.TrimSpace(k.schema.Description))
@@ -38,7 +39,7 @@ func page(k kind) []byte {
 			}
 		}
 	}
-	for _, s := range parts.sections() {
+	for _, s := range parts.sections(docs) {
 		s.write(&out)
 	}
 	return out.Bytes()
@@ -135,17 +136,50 @@ func preset(parent props, name string, p props) string {
 	return code(strings.Trim(string(p.Default.Raw), `"`))
 }
 
-// rules are the CEL rules of a schema as sentences.
+// celField matches the fields of an object that a CEL rule reads, and a call of a function of the last one.
+var celField = regexp.MustCompile(`\b(?:self|oldSelf)((?:\.\??\w+)+)(\()?`)
+
+// rules are the CEL rules of a schema as sentences, each with the fields that it reads.
 func rules(path string, p props) []string {
 	var out []string
 	for _, r := range p.XValidations {
+		fields := fieldsOfRule(p, r.Rule)
+		for i, f := range fields {
+			fields[i] = code(strings.TrimPrefix(path+"."+f, "."))
+		}
+		if len(fields) == 0 && path != "" {
+			fields = []string{code(path)}
+		}
 		message := r.Message + "."
-		if path != "" {
-			message = fmt.Sprintf("`%s`: %s", path, message)
+		if len(fields) > 0 {
+			message = strings.Join(fields, ", ") + ": " + message
 		}
 		out = append(out, message)
 	}
 	return out
+}
+
+// fieldsOfRule returns the paths of the fields that a CEL rule of an object reads, sorted, without the objects that hold another one.
+func fieldsOfRule(p props, rule string) []string {
+	paths := map[string]bool{}
+	for _, m := range celField.FindAllStringSubmatch(rule, -1) {
+		var names []string
+		for at, rest := p, strings.Split(strings.ReplaceAll(m[1], ".?", ".")[1:], "."); len(rest) > 0; rest = rest[1:] {
+			name := strings.TrimSuffix(strings.TrimPrefix(rest[0], "__"), "__") // CEL escapes names that are its own words.
+			child, ok := at.Properties[name]
+			if !ok {
+				break
+			}
+			names, at = append(names, name), child
+		}
+		if len(names) > 0 {
+			paths[strings.Join(names, ".")] = true
+		}
+	}
+	out := slices.Sorted(maps.Keys(paths))
+	return slices.DeleteFunc(out, func(a string) bool {
+		return slices.ContainsFunc(out, func(b string) bool { return strings.HasPrefix(b, a+".") })
+	})
 }
 
 // anchor is the fragment under which a heading is found.

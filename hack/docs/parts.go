@@ -3,58 +3,46 @@ package main
 import (
 	"encoding/json"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 )
 
-// sharedDefinitions are the pieces of a schema that occur more than once. They are described once, at the end of the page.
+// sharedDefinitions are the Go types that occur more than once in a schema. They are described once, at the end of the page.
 type sharedDefinitions struct {
-	names  map[string]string // by fingerprint
-	order  []string
-	schema map[string]props
+	names map[string]string // by fingerprint
+	parts []*sharedDefinition
 }
 
-// definitionNames are the names of pieces, by their fields. A piece that is not in it has the title of the field that holds it
-// first. When two pieces have the same name, the second has its holder's name as well.
-var definitionNames = map[string]string{
-	"digest,repository,tag":                                                     "Image",
-	"effect,key,operator,tolerationSeconds,value":                               "Toleration",
-	"command,name,quiesced,repeatCodes,successCodes":                            "Step",
-	"limits,requests":                                                           "Resources",
-	"cpu,ephemeral-storage,memory":                                              "Amounts",
-	"bucket,credentialsSecretRef,endpoint,prefix,privateCA,region":              "Bucket",
-	"enabled,resources":                                                         "Agent",
-	"bulk,deviceClass,erasureCoded,failureDomain,minPlacementGroups,replicated": "Data pool",
-}
+// maxInline is the number of fields up to which an object is repeated instead of moved to a shared section.
+const maxInline = 2
 
-// fewest is the number of fields below which a part is repeated instead of moved to a shared section.
-const fewest = 2
-
-// sharedDefinition is an object in a schema, where it was met first and how often.
+// sharedDefinition is an object in a schema, with the field that holds it first, and the number of fields that have it.
 type sharedDefinition struct {
-	id, title, holder string
-	schema            props
-	count             int
+	id, holder string
+	schema     props
+	count      int
 }
 
-// sharedParts finds the pieces of a schema that are described by themselves.
+// sharedParts finds the objects of a schema that are described in separate sections. The name of a section is the name of the Go type. A
+// type of another package with the same name also has its folder. A type of which the markers of a field change the rules also has the
+// field that holds it.
 func sharedParts(schema props) *sharedDefinitions {
-	out := &sharedDefinitions{names: map[string]string{}, schema: map[string]props{}}
-	used := map[string]bool{}
+	out := &sharedDefinitions{names: map[string]string{}}
+	types := map[string]string{}
 	for _, p := range pieces(schema) {
-		name, ok := definitionNames[strings.Join(slices.Sorted(maps.Keys(p.schema.Properties)), ",")]
-		if p.count < 2 || !ok && leaves(p.schema) <= fewest {
+		if p.count < 2 || leaves(p.schema) <= maxInline {
 			continue
 		}
-		if !ok {
-			name = p.title
+		folder, name := path.Split(p.schema.ID)
+		if id, used := types[name]; used && id != p.schema.ID {
+			name += " (" + path.Base(path.Dir(path.Clean(folder))) + ")"
 		}
-		if used[name] {
+		if _, used := types[name]; used {
 			name += " of " + p.holder
 		}
-		used[name] = true
-		out.names[p.id], out.schema[p.id] = name, p.schema
-		out.order = append(out.order, p.id)
+		types[name] = p.schema.ID
+		out.names[p.id], out.parts = name, append(out.parts, p)
 	}
 	return out
 }
@@ -67,9 +55,9 @@ func pieces(schema props) []*sharedDefinition {
 		visit func(holder, field string, p props)
 	)
 	visit = func(holder, field string, p props) {
-		if id := fingerprint(p); len(p.Properties) > 0 {
+		if id := fingerprint(p); p.ID != "" {
 			if known[id] == nil {
-				known[id] = &sharedDefinition{id: id, title: p.Title, holder: holder, schema: p}
+				known[id] = &sharedDefinition{id: id, holder: holder, schema: p}
 				list = append(list, known[id])
 			}
 			known[id].count++
@@ -78,7 +66,6 @@ func pieces(schema props) []*sharedDefinition {
 			visit(field, name, p.Properties[name])
 		}
 		if inner, ok := member(p); ok {
-			inner.Title = p.Title
 			visit(holder, field, inner)
 		}
 	}
@@ -99,30 +86,30 @@ func member(p props) (props, bool) {
 	return props{}, false
 }
 
-// name returns the name of the shared section of a part, or "".
+// name returns the name of the shared section of an object, or "".
 func (s *sharedDefinitions) name(p props) string {
-	if len(p.Properties) == 0 {
+	if p.ID == "" {
 		return ""
 	}
 	return s.names[fingerprint(p)]
 }
 
-// sections are the tables of the pieces, by name.
-func (s *sharedDefinitions) sections() []section {
-	slices.SortFunc(s.order, func(a, b string) int { return strings.Compare(s.names[a], s.names[b]) })
+// sections are the tables of the shared objects, by name. docs are the comments of their types.
+func (s *sharedDefinitions) sections(docs map[string]string) []section {
+	slices.SortFunc(s.parts, func(a, b *sharedDefinition) int { return strings.Compare(s.names[a.id], s.names[b.id]) })
 	var out []section
-	for _, id := range s.order {
-		p := s.schema[id]
-		part := section{heading: s.names[id], rules: rules("", p)}
+	for _, part := range s.parts {
+		p := part.schema
+		of := section{heading: s.names[part.id], text: docs[p.ID], rules: rules("", p)}
 		for _, name := range slices.Sorted(maps.Keys(p.Properties)) {
-			part.add(name, p, p.Properties[name], s)
+			of.add(name, p, p.Properties[name], s)
 		}
-		out = append(out, part)
+		out = append(out, of)
 	}
 	return out
 }
 
-// fingerprint returns the same value for schemas with the same fields, independent of their own descriptions.
+// fingerprint returns the same value for schemas of the same Go type with the same fields, independent of their own descriptions.
 func fingerprint(p props) string {
 	p.Title, p.Description, p.Default = "", "", nil
 	data, err := json.Marshal(p)

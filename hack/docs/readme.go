@@ -50,7 +50,7 @@ func settings(claim []byte) int {
 	return n
 }
 
-// supported returns a table of the supported releases of OpenStack, and of the versions of the platform and of the operators. Sources is
+// supported returns a list of the supported releases of OpenStack, and of the versions of the platform and of the operators. Sources is
 // the project.
 func supported(sources fs.FS) (string, error) {
 	var platform, operators []string
@@ -65,7 +65,7 @@ func supported(sources fs.FS) (string, error) {
 			operators = append(operators, fmt.Sprintf("%s %s", p.Name, p.Supported))
 		}
 	}
-	return fmt.Sprintf("| OpenStack | Platform | Operators |\n|---|---|---|\n| %s | %s | %s |\n",
+	return fmt.Sprintf("- **OpenStack:** %s\n- **Platform:** %s\n- **Operators:** %s\n",
 		openStackReleases(), strings.Join(platform, ", "), strings.Join(operators, ", ")), nil
 }
 

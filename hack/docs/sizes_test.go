@@ -31,6 +31,13 @@ func TestMembers(t *testing.T) {
 			reason: "An object in an Object is counted.", kind: "MariaDB", wrapped: true,
 			manifest: map[string]any{"spec": map[string]any{"forProvider": map[string]any{"manifest": database}}}, want: "3 × 2, 8Gi, 100Gi",
 		},
+		"Templates": {
+			reason: "A StatefulSet has templates of volumes.", kind: "StatefulSet",
+			manifest: map[string]any{"spec": map[string]any{"replicas": 1.0, "template": deployment["spec"].(map[string]any)["template"], "volumeClaimTemplates": []any{
+				map[string]any{"spec": map[string]any{"resources": map[string]any{"requests": map[string]any{"storage": "2Gi"}}}},
+			}}},
+			want: "1 × 300m, 576Mi, 2Gi",
+		},
 		"NoRequest": {
 			reason: "The number of replicas is in the manifest.", kind: "MaxScale", manifest: map[string]any{"spec": map[string]any{"replicas": 2.0}}, want: "2 × no request",
 		},

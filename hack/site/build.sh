@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the site of the documentation (mkdocs.yml), and fails at any warning of mkdocs:
+# Builds the site of the documentation (mkdocs.yml), and fails at any warning of mkdocs. With a version, it also commits the site to the
+# local branch gh-pages, in a folder of the version next to earlier versions; the newest has the alias latest.
 #
-#   hack/site/build.sh FOLDER
+#   hack/site/build.sh FOLDER [VERSION]
 #
 # It requires Python 3.11. The packages of requirements.txt and mermaid.txt are installed once into a virtual environment in
 # ${COBALTCORE_CACHE:-~/.cache/cobaltcore}/site. The site loads no files from other sites.
@@ -25,3 +26,8 @@ fi
 cd "$here/../.."
 NO_MKDOCS_2_WARNING=1 "$env/bin/mkdocs" build --strict --clean --site-dir "$out"
 echo "hack/site: open $out/index.html" >&2
+if [ -n "${2:-}" ]; then
+  export NO_MKDOCS_2_WARNING=1 PATH=$env/bin:$PATH # mike runs mkdocs.
+  mike --quiet deploy --update-aliases --branch gh-pages "$2" latest
+  mike --quiet set-default --branch gh-pages latest
+fi

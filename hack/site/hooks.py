@@ -1,12 +1,15 @@
-"""Hooks of mkdocs for the site: the version, pages of composed services, runbooks, links to files outside docs/, and diagrams without a
-content delivery network."""
+"""Hooks of mkdocs for the site: the version, pages of composed services, runbooks, the rank of pages in the search, links to files outside
+docs/, tables and diagrams on phones, and diagrams without a content delivery network."""
 
 import importlib.util
+import os
 import pathlib
 import posixpath
 import re
 import shutil
 import subprocess
+
+from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\((?P<path>[^)\s#:]+)(?P<fragment>#[^)\s]*)?\)")
@@ -15,11 +18,22 @@ ITEM = re.compile(r"^ *([-*]|\d+\.) ")
 INDENT = re.compile(r"^ {2,3}(?=\S)")
 COMPOSED = re.compile(r"^\| \[(?P<kind>\w+)\]\((?P<page>[^)]+)\) \| a ControlPlaneCluster \|", re.MULTILINE)
 RUNBOOK = re.compile(r"^## (?P<section>.+)$|\]\(\.\./(?P<page>runbooks/(?P<name>\w+)\.md)", re.MULTILINE)
+TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+HEAD = re.compile(r"<th(?: [^>]*)?>(?P<text>.*?)</th>", re.DOTALL)
+ROW = re.compile(r"<tr>.*?</tr>", re.DOTALL)
+CELL = re.compile(r"<td(?= |>)")
+TAG = re.compile(r"<[^>]+>")
+DIAGRAM = re.compile(r'<pre class="mermaid">.*?</pre>', re.DOTALL)
+RANKS = {"runbooks": 2, "how-to": 2, "tutorials": 2, "design": 0.3, "reference/messages": 0.3, "contributing": 0.5, "release-notes": 0.5}
+GUIDE = "contributing/guide.md"
 MERMAID = "assets/javascripts/mermaid.min.js"
 
 
 def on_config(config):
-    """Sets the version, which the header shows: the nearest tag, or the commit. Adds composed services and runbooks to the navigation."""
+    """Sets the version, which the header shows: the nearest tag, or the commit. A site for mike has a menu of all versions. Adds composed
+    services and runbooks to the navigation."""
+    if "MIKE_DOCS_VERSION" in os.environ:
+        config.extra["version"] = {"provider": "mike"}
     describe = ("git", "-C", ROOT, "describe", "--tags", "--always")
     config.extra["release"] = subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip() or "development"
     kinds = COMPOSED.findall((ROOT / "docs" / "reference" / "README.md").read_text())
@@ -45,14 +59,28 @@ def runbooks():
     return out
 
 
+def on_files(files, config):
+    """Adds CONTRIBUTING.md, which is outside docs/ for GitHub, as a page."""
+    files.append(File.generated(config, GUIDE, abs_src_path=str(ROOT / "CONTRIBUTING.md")))
+    return files
+
+
 def on_page_markdown(markdown, page, config, files):
-    """Rewrites links to other files of the repository, and lists of GitHub's dialect. Hides the sidebar of the home page."""
+    """Rewrites links to other files of the repository, and lists of GitHub's dialect. Hides the sidebar of the home page. Sets the rank of a
+    page in the search: tasks are first, decisions and lists of messages last."""
     if page.is_homepage:
         page.meta["hide"] = ["navigation"]
+    if rank := RANKS.get(posixpath.dirname(page.file.src_uri)):
+        page.meta["search"] = {"boost": rank}
+
+    folder = posixpath.dirname(page.file.src_uri)
 
     def rewrite(match):
-        target = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page.file.src_uri), match["path"]))
-        if files.get_file_from_path(posixpath.relpath(target, "docs")) or not (ROOT / target).exists():
+        target = posixpath.normpath(posixpath.join("" if page.file.src_uri == GUIDE else f"docs/{folder}", match["path"]))
+        source = GUIDE if target == "CONTRIBUTING.md" else posixpath.relpath(target, "docs")
+        if files.get_file_from_path(source):
+            return f"]({posixpath.relpath(source, folder or '.')}{match['fragment'] or ''})"
+        if not (ROOT / target).exists():
             return match[0]
         kind = "tree" if (ROOT / target).is_dir() else "blob"
         return f"]({config.repo_url}/{kind}/main/{target}{match['fragment'] or ''})"
@@ -68,6 +96,21 @@ def on_page_markdown(markdown, page, config, files):
         code ^= bool(fence)
         lines.append(line if code else LINK.sub(rewrite, INDENT.sub("    ", line)))
     return "\n".join(lines)
+
+
+def on_page_content(html, page, config, files):
+    """Labels the cells of tables, which the style sheet shows below each other on phones, and lets wide diagrams scroll."""
+
+    def label(match):
+        heads = [TAG.sub("", head["text"]).strip() for head in HEAD.finditer(match[0])]
+
+        def cells(row):
+            names = iter(heads)
+            return CELL.sub(lambda _: f'<td data-label="{next(names, "")}"', row[0])
+
+        return ROW.sub(cells, match[0])
+
+    return DIAGRAM.sub(r'<div class="diagram">\g<0></div>', TABLE.sub(label, html))
 
 
 def on_post_page(output, page, config):

@@ -134,6 +134,7 @@ func TestRunbooksOfConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, table, _ := strings.Cut(string(page), "| Object | Condition | Runbook |")
+	table, _, _ = strings.Cut(table, "\n## ")
 	row := regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`]+)` \\| \\[(\\w+)\\]\\(\\.\\./runbooks/")
 	got, linked := map[string]bool{}, map[string]bool{}
 	for _, m := range row.FindAllStringSubmatch(table, -1) {

@@ -1,0 +1,3 @@
+// Package pages tests the pages of the documentation: the form of guides, sizes of pages, and the commands and manifests on them, without
+// running any.
+package pages
