@@ -80,7 +80,7 @@ func (c *Cloud) QueuedServiceSpec(s *State) common.ServiceSpec {
 // ServiceBase returns the settings of the control plane for any service.
 func (c *Cloud) ServiceBase(s *State) common.ServiceBase {
 	cache := c.SharedCache()
-	if s.Name == IdentityService {
+	if s.Name == IdentityService && s.ExternalURL == "" {
 		cache = c.ServiceCache(s.Name)
 	}
 	return common.ServiceBase{
