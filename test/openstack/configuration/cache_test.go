@@ -64,6 +64,9 @@ func TestConfigurationCaches(t *testing.T) {
 	}
 }
 
+// tokenKey is a variable of the programs that validate tokens.
+const tokenKey = "OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECRET_KEY"
+
 // cacheClient is a container that uses memcached.
 type cacheClient struct {
 	corev1.Container
@@ -123,12 +126,14 @@ func (c cacheClient) config() string {
 // kinds returns the caches of a configuration, as the attack prints them.
 func (c cacheClient) kinds() string {
 	text, out := c.files[c.config()], ""
-	for _, kind := range []struct{ is, name string }{
-		{"\nmemcache_servers = ", "data"}, {"\nmemcached_servers = ", "tokens"}, {"SESSION_CACHE_ALIAS", "sessions"},
-	} {
-		if strings.Contains(text, kind.is) {
-			out += kind.name + "\n"
-		}
+	if strings.Contains(text, "\nmemcache_servers = ") {
+		out += "data\n"
+	}
+	if slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == tokenKey }) {
+		out += "tokens\n"
+	}
+	if strings.Contains(text, "SESSION_CACHE_ALIAS") {
+		out += "sessions\n"
 	}
 	return out
 }
@@ -152,10 +157,12 @@ func (c cacheClient) attack(t *testing.T, venv string, modules bool) (string, er
 		t.Fatal(err)
 	}
 	cmd := exec.Command(filepath.Join(venv, "bin", "python"), "-B", "-W", "ignore", script, filepath.Join(dir, c.config()), store, filepath.Join(dir, "ran"))
-	cmd.Env = []string{"HOME=" + dir, "OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECRET_KEY=without a variable"}
+	cmd.Env = []string{"HOME=" + dir}
 	for _, e := range c.Env {
 		switch {
 		case e.Name == "PYTHONPATH" && !modules:
+		case e.ValueFrom != nil && e.ValueFrom.SecretKeyRef == nil:
+			cmd.Env = append(cmd.Env, e.Name+"=of the pod")
 		case e.ValueFrom != nil:
 			cmd.Env = append(cmd.Env, e.Name+"=value of "+e.ValueFrom.SecretKeyRef.Name)
 		default:

