@@ -63,6 +63,22 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestCacheImages checks that images with a client of memcached can encrypt its entries.
+func TestCacheImages(t *testing.T) {
+	clients := 0
+	for _, i := range table(t) {
+		if slices.Contains(i.Requires, "python-memcached") || slices.Contains(i.Requires, "pymemcache") {
+			clients++
+			if !slices.Contains(i.Requires, "cryptography") {
+				t.Errorf("%s requires a client of memcached, and not cryptography", i.Name)
+			}
+		}
+	}
+	if clients < 9 {
+		t.Errorf("only %d images have a client of memcached", clients)
+	}
+}
+
 // TestRevisions: what is patched has a revision in its tag, and only that.
 func TestRevisions(t *testing.T) {
 	for _, i := range table(t) {

@@ -95,7 +95,7 @@ var infrastructureGraph = compose.Graph[*model]{
 	},
 	{
 		Name: infrastructure.CacheComponent, Phase: common.PhaseInfrastructure,
-		Needs: []string{claim.NamespaceComponent, infrastructure.PullComponent}, Build: (*model).ComposeCache,
+		Needs: []string{claim.NamespaceComponent, infrastructure.PullComponent}, Build: caches,
 	},
 }
 

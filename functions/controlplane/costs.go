@@ -25,10 +25,11 @@ func (m *model) parts() []bounds.CostItem {
 			Program:   minimum.MariaDB,
 		},
 		{Field: "spec.infrastructure.mariadb.maxScale", Replicas: m.MaxScaleReplicas()},
-		{
-			Field: "spec.infrastructure.memcached", Replicas: ptr.Deref(i.Memcached.Replicas, m.Size.Cache),
-			Resources: m.CacheResources(), Short: true,
-		},
+	}
+	for _, c := range m.caches() {
+		out = append(out, bounds.CostItem{
+			Field: "spec.infrastructure.memcached", Replicas: m.CacheReplicas(), Resources: m.CacheResources(c.Cache), Short: true,
+		})
 	}
 	for _, s := range m.Services {
 		out = append(out, costsOf(s)...)

@@ -223,7 +223,7 @@ func TestNumbersOverrideSize(t *testing.T) {
 	if got := m.DatabaseReplicas(); got != 1 {
 		t.Errorf("%d members of the database", got)
 	}
-	if got := len(m.CacheServers()); got != 7 {
+	if got := len(m.CacheServers(m.SharedCache())); got != 7 {
 		t.Errorf("%d members of the cache", got)
 	}
 	if got := xrOf[*keystonev1.Keystone](t, m, services.IdentityService).Spec.Replicas; got == nil || *got != 9 {

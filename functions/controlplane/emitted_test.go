@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
@@ -68,7 +70,7 @@ func TestRootSecretAfter(t *testing.T) {
 // TestMemcached checks that the server's port, the address in Keystone's settings and the probes match.
 func TestMemcached(t *testing.T) {
 	all := desired(t, readyCluster(t, "{}", bare))
-	set, service := inner(all["memcached"]), inner(all["memcached-service"])
+	set, service := inner(all["memcached-keystone"]), inner(all["memcached-keystone-service"])
 	c := containers(t, set)[0]
 	if len(c.Ports) != 1 || c.Ports[0].ContainerPort != 11211 {
 		t.Fatalf("ports %v", c.Ports)
@@ -83,9 +85,45 @@ func TestMemcached(t *testing.T) {
 		t.Errorf("the Service leads to %v", port)
 	}
 	var in []networkingv1.NetworkPolicyIngressRule
-	decode(t, at(inner(all["memcached-network-policy"]), "spec", "ingress"), &in)
+	decode(t, at(inner(all["memcached-keystone-network-policy"]), "spec", "ingress"), &in)
 	if len(in) != 1 || len(in[0].Ports) != 1 || in[0].Ports[0].Port.IntVal != 11211 {
 		t.Errorf("the ingress rules are %v", in)
+	}
+}
+
+// TestCaches checks that each cache admits its own clients only, and exists only if it has any.
+func TestCaches(t *testing.T) {
+	const name = "app.kubernetes.io/name"
+	for spec, want := range map[string]map[string][]string{
+		"{}": {"memcached-keystone": {"keystone"}},
+		"{services: {placement: {enabled: true}, horizon: {enabled: true}}}": {
+			"memcached-keystone": {"keystone"}, "memcached": {"placement", "horizon"},
+		},
+	} {
+		m := derived(t, spec, bare)
+		got := map[string][]string{}
+		for _, r := range composed(t, m, caches) {
+			policy, ok := r.Object.(*networkingv1.NetworkPolicy)
+			if !ok {
+				continue
+			}
+			for _, peer := range policy.Spec.Ingress[0].From {
+				if e := peer.PodSelector.MatchExpressions; len(e) == 1 && e[0].Key == name {
+					got[policy.Name] = e[0].Values
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got, cmpopts.SortSlices(strings.Compare)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", spec, diff)
+		}
+		for _, s := range m.Services {
+			own := s.Name == services.IdentityService
+			for _, server := range m.ServiceBase(s).Cache.Servers {
+				if strings.HasPrefix(string(server), "memcached-keystone-") != own {
+					t.Errorf("%s uses %s", s.Name, server)
+				}
+			}
+		}
 	}
 }
 

@@ -125,7 +125,7 @@ func TestKeystone(t *testing.T) {
 			t.Errorf("%s is %v, want %v", path, got, want)
 		}
 	}
-	if servers, _ := at(spec, "cache", "servers").([]any); len(servers) != 3 || servers[0] != "memcached-0.memcached."+instance+".svc:11211" {
+	if servers, _ := at(spec, "cache", "servers").([]any); len(servers) != 3 || servers[0] != "memcached-keystone-0.memcached-keystone."+instance+".svc:11211" {
 		t.Errorf("cache servers %v", servers)
 	}
 	if diff := cmp.Diff([]any{"foregroundDeletion"}, at(o, "metadata", "finalizers")); diff != "" {

@@ -20,6 +20,41 @@ func isUnrestricted(s *services.State) bool {
 	})
 }
 
+// caches composes the caches that services use.
+func caches(m *model) ([]compose.Stage, error) {
+	var out compose.Stage
+	for _, c := range m.caches() {
+		stage, err := m.ComposeCache(c.Cache, c.clients)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, stage...)
+	}
+	return []compose.Stage{out}, nil
+}
+
+// usedCache is a cache with the services that use it.
+type usedCache struct {
+	infrastructure.Cache
+	clients []string
+}
+
+// caches returns the caches that services use.
+func (m *model) caches() []usedCache {
+	var shared, identity []string
+	for _, s := range m.Services {
+		switch {
+		case s.ExternalURL != "":
+		case s.Name == services.IdentityService:
+			identity = append(identity, s.Name)
+		default:
+			shared = append(shared, s.Name)
+		}
+	}
+	all := []usedCache{{m.SharedCache(), shared}, {m.ServiceCache(services.IdentityService), identity}}
+	return slices.DeleteFunc(all, func(c usedCache) bool { return len(c.clients) == 0 })
+}
+
 // companion composes the companion with access to the services that it calls.
 func companion(m *model) ([]compose.Stage, error) {
 	return m.ComposeCompanion(m.companionPorts(), m.visited())

@@ -406,7 +406,7 @@ func TestMaxima(t *testing.T) {
 			"spec.services.keystone.resources", "2 × 200Gi here",
 		},
 		"memory of a cache": {
-			"Memory for items is limited, too.", "{infrastructure: {memcached: {memory: 200Gi}}}", "{domain: example.com}", "spec.infrastructure.memcached.memory", "memory",
+			"Memory for items is limited, too.", "{infrastructure: {memcached: {memory: 400Gi}}}", "{domain: example.com}", "spec.infrastructure.memcached.memory", "memory",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

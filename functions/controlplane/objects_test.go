@@ -139,10 +139,10 @@ tls:
       name: internal-ca
   enabled: true
 `},
-		"cache": {reason: "Each member has its own name.", resource: "memcached", path: []string{"spec", "template", "spec", "containers"}, want: `
+		"cache": {reason: "Each member has its own name.", resource: "memcached-keystone", path: []string{"spec", "template", "spec", "containers"}, want: `
 - args:
   - -m
-  - "2048"
+  - "1024"
   - -c
   - "4096"
   - -I
@@ -159,11 +159,11 @@ tls:
       port: memcached
   resources:
     limits:
-      memory: 2368Mi
+      memory: 1216Mi
     requests:
       cpu: 50m
       ephemeral-storage: 102Mi
-      memory: 2368Mi
+      memory: 1216Mi
   securityContext:
     allowPrivilegeEscalation: false
     capabilities:
@@ -174,7 +174,7 @@ tls:
   - mountPath: /tmp
     name: tmp
 `},
-		"cache's pods": {reason: "The claim sets the number.", resource: "memcached", path: []string{"spec", "replicas"}, want: `
+		"cache's pods": {reason: "The claim sets the number.", resource: "memcached-keystone", path: []string{"spec", "replicas"}, want: `
 3
 `},
 		"database": {reason: "The settings of the claim, and values derived from its size.", resource: "database", path: []string{"spec"}, want: `
@@ -397,9 +397,9 @@ bootstrap:
   adminUser: admin
 cache:
   servers:
-  - memcached-0.memcached.tenant-a-cloud-aab838129d70f8f9a33a.svc:11211
-  - memcached-1.memcached.tenant-a-cloud-aab838129d70f8f9a33a.svc:11211
-  - memcached-2.memcached.tenant-a-cloud-aab838129d70f8f9a33a.svc:11211
+  - memcached-keystone-0.memcached-keystone.tenant-a-cloud-aab838129d70f8f9a33a.svc:11211
+  - memcached-keystone-1.memcached-keystone.tenant-a-cloud-aab838129d70f8f9a33a.svc:11211
+  - memcached-keystone-2.memcached-keystone.tenant-a-cloud-aab838129d70f8f9a33a.svc:11211
 config:
   DEFAULT:
     max_token_size: 512

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -128,10 +129,15 @@ func TestServices(t *testing.T) {
 		got, _ := o["spec"].(map[string]any)
 		keystone, _ := at(objects["keystone"].Map(), "spec").(map[string]any)
 		for _, field := range []string{
-			"openStackRelease", "replicas", "resources", "region", "database", "cache", "issuerRef", "target", "deletionPolicy",
+			"openStackRelease", "replicas", "resources", "region", "database", "issuerRef", "target", "deletionPolicy",
 		} {
 			want[field] = keystone[field]
 		}
+		var servers []any
+		for i := range 3 {
+			servers = append(servers, fmt.Sprintf("memcached-%d.memcached.%s.svc:11211", i, instance))
+		}
+		want["cache"] = map[string]any{"servers": servers}
 		want["monitoring"], want["images"] = keystone["monitoring"], keystone["images"]
 		exposure := maps.Clone(keystone["exposure"].(map[string]any))
 		exposure["hostname"] = name + ".a.org"

@@ -3,6 +3,7 @@ package horizon
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -91,10 +92,14 @@ func (m *model) extension() (service.Extension, error) {
 	server.MIMEFile = m.Path(typesFile)
 	server.Headers = m.headers()
 	return service.Extension{
-		Config:  service.Configuration{Files: files},
-		API:     service.APIPods{Server: &server, Volumes: []service.Volume{m.keyVolume(), assetsVolume()}, Env: environment},
+		Config: service.Configuration{Files: files},
+		API: service.APIPods{
+			Server: &server, Volumes: []service.Volume{m.keyVolume(), assetsVolume()}, Env: append(slices.Clone(environment), m.CacheEnv()),
+		},
 		Network: service.Network{APIEgress: egress},
-		Access:  service.Access{Accounts: []service.Account{{Resource: keySecret, Secret: m.Sub(keySecret), User: "django"}}},
+		Access: service.Access{Accounts: []service.Account{
+			{Resource: keySecret, Secret: m.Sub(keySecret), User: "django"}, m.CacheAccount(),
+		}},
 	}, nil
 }
 

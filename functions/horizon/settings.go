@@ -3,6 +3,7 @@ package horizon
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/cache"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/python"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -49,6 +51,10 @@ func (m *model) extraFiles() ([]service.ExtraFile, error) {
 	}
 	if m.hasServiceType(horizonv1.TypeVolume) {
 		out = append(out, service.ExtraFile{Name: customizationFile, Text: customization})
+	}
+	modules := cache.DjangoModules()
+	for _, name := range slices.Sorted(maps.Keys(modules)) {
+		out = append(out, service.ExtraFile{Name: name, Text: modules[name]})
 	}
 	for i, s := range m.spec.Services {
 		if len(s.Policy) == 0 {
@@ -237,7 +243,7 @@ func (m *model) caches() python.Dict {
 	}
 	own := python.Dict{"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 	return python.Dict{"default": own, sessionCache: python.Dict{
-		"BACKEND":    "django.core.cache.backends.memcached.PyMemcacheCache",
+		"BACKEND":    cache.Backend,
 		"LOCATION":   servers,
 		"KEY_PREFIX": m.App,
 		// https://pymemcache.readthedocs.io/en/latest/apidoc/pymemcache.client.hash.html

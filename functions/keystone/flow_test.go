@@ -158,7 +158,7 @@ func TestBootstrapOnce(t *testing.T) {
 // TestDeletionPolicy verifies that objects with data outlive the Keystone by default.
 func TestDeletionPolicy(t *testing.T) {
 	data := []string{
-		"admin-secret", "credential-keys", "database", "database-grant", "database-secret", "database-user", "fernet-keys",
+		"admin-secret", "cache-secret", "credential-keys", "database", "database-grant", "database-secret", "database-user", "fernet-keys",
 	}
 	keep, all := []any{"Observe", "Create", "Update", "LateInitialize"}, []any{"*"}
 	for policy, want := range map[string][]any{"Retain": keep, "Delete": all, "": keep} {

@@ -491,6 +491,13 @@ containers:
         name: keystone-database
   - name: OS_DATABASE__CONNECTION
     value: mysql+pymysql://keystone:$(DATABASE_PASSWORD)@mariadb.cloud.svc.cluster.local:3306/keystone?charset=utf8&ssl_ca=/etc/keystone/database-ca/ca.crt
+  - name: PYTHONPATH
+    value: /etc/keystone/python
+  - name: CACHE_PASSWORD
+    valueFrom:
+      secretKeyRef:
+        key: password
+        name: keystone-cache
   lifecycle:
     preStop:
       sleep:
@@ -559,6 +566,14 @@ containers:
     name: config
     readOnly: true
     subPath: health.py
+  - mountPath: /etc/keystone/python/memcache.py
+    name: config
+    readOnly: true
+    subPath: memcache.py
+  - mountPath: /etc/keystone/python/sealedcache.py
+    name: config
+    readOnly: true
+    subPath: sealedcache.py
   - mountPath: /etc/keystone/tls
     name: tls
     readOnly: true
@@ -615,6 +630,13 @@ volumes:
         name: keystone-database
   - name: OS_DATABASE__CONNECTION
     value: mysql+pymysql://keystone:$(DATABASE_PASSWORD)@mariadb-primary.cloud.svc.cluster.local:3306/keystone?charset=utf8&ssl_ca=/etc/keystone/database-ca/ca.crt
+  - name: PYTHONPATH
+    value: /etc/keystone/python
+  - name: CACHE_PASSWORD
+    valueFrom:
+      secretKeyRef:
+        key: password
+        name: keystone-cache
   lifecycle:
     preStop:
       sleep:
@@ -688,6 +710,14 @@ volumes:
     name: config
     readOnly: true
     subPath: health.py
+  - mountPath: /etc/keystone/python/memcache.py
+    name: config
+    readOnly: true
+    subPath: memcache.py
+  - mountPath: /etc/keystone/python/sealedcache.py
+    name: config
+    readOnly: true
+    subPath: sealedcache.py
 - command:
   - apache2
   - -DFOREGROUND

@@ -89,7 +89,7 @@ placement-manage = {}
 `}},
 	{from: "images/images.yaml", placeholders: []string{"openstack-placement"}, rows: []string{`- name: placement
   package: openstack-placement
-  requires: [PyMySQL, python-memcached, uwsgi==2.0.31, setuptools<81]
+  requires: [PyMySQL, python-memcached, cryptography, uwsgi==2.0.31, setuptools<81]
   compile: [libssl-dev]
   runtime: [libssl3]
 

@@ -148,7 +148,7 @@ func TestRenderRows(t *testing.T) {
 			"[designate.programs]", `"designate.wsgi.api" = {}`, "designate-manage = {}", "",
 		},
 		"images/images.yaml": {
-			"- name: designate", "package: TODO", "requires: [PyMySQL, python-memcached, uwsgi==2.0.31, setuptools<81]",
+			"- name: designate", "package: TODO", "requires: [PyMySQL, python-memcached, cryptography, uwsgi==2.0.31, setuptools<81]",
 			"compile: [libssl-dev]", "runtime: [libssl3]", "",
 		},
 	}

@@ -49,7 +49,7 @@ var orders = map[string][]order{
 		{first: `Namespace .*`, then: `(Issuer|Certificate)\.cert-manager\.io (self-signed|internal-ca)`, why: "they are in it"},
 		{first: `Namespace .*`, then: `Service rabbitmq-external`, why: "it is in it"},
 		{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) companion`, why: "they are in it"},
-		{first: `Namespace .*`, then: `(StatefulSet\.apps|Service|PodDisruptionBudget\.policy|NetworkPolicy.*) memcached`, why: "they are in it"},
+		{first: `Namespace .*`, then: `(StatefulSet\.apps|Service|PodDisruptionBudget\.policy|NetworkPolicy.*) memcached(-keystone)?`, why: "they are in it"},
 
 		{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*claim-secrets`, then: `SecretStore\.external-secrets\.io claim-secrets`, why: "it reads with that account"},
 		{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*claim-pull-secrets`, then: `SecretStore\.external-secrets\.io claim-pull-secrets`, why: "it reads with that account"},
@@ -57,7 +57,7 @@ var orders = map[string][]order{
 		{first: `SecretStore\.external-secrets\.io .*pull-secrets`, then: `ExternalSecret\.external-secrets\.io claim-pull-.*`, why: "they are read by it"},
 
 		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `(ServiceAccount|Deployment\.apps) companion`, why: "its image is pulled with it"},
-		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `StatefulSet\.apps memcached`, why: "its image is pulled with it"},
+		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `StatefulSet\.apps memcached(-keystone)?`, why: "its image is pulled with it"},
 		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `ExternalSecret\.external-secrets\.io mariadb-root|MariaDB\.k8s.*`, why: "its image is pulled with it"},
 		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `(Certificate\.cert-manager\.io rabbitmq-tls|RabbitmqCluster.*)`, why: "its image is pulled with it"},
 		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `Valkey.*`, why: "its image is pulled with it"},
@@ -83,7 +83,7 @@ var orders = map[string][]order{
 		{first: `ExternalMariaDB\..*`, then: `Keystone.*`, why: "its database is made there"},
 		{first: `ExternalSecret\.external-secrets\.io mariadb-authority`, then: `Keystone.*`, why: "its pods verify the database by it"},
 		{first: `ExternalMariaDB\..*`, then: `Usage.* database-uses-.*`, exists: true, why: "a Usage looks for its user"},
-		{first: `(StatefulSet\.apps|Service) memcached`, then: `Keystone.*`, why: "its pods connect to it"},
+		{first: `(StatefulSet\.apps|Service) memcached(-keystone)?`, then: `Keystone.*`, why: "its pods connect to it"},
 		{first: `Deployment\.apps companion`, then: `Keystone.*`, why: "it makes its keys and its schema"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-keystone`, then: `Keystone.*`, why: "it logs in to the external Keystone with it"},
@@ -100,7 +100,7 @@ var orders = map[string][]order{
 
 		{first: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs)`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "pods would be cut off"},
 		{first: `NetworkPolicy\.networking\.k8s\.io companion`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "the companion would be cut off"},
-		{first: `NetworkPolicy\.networking\.k8s\.io memcached`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "memcached would be cut off"},
+		{first: `NetworkPolicy\.networking\.k8s\.io memcached(-keystone)?`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "memcached would be cut off"},
 		{first: `(Keystone|OVNCluster).*`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "it creates the policy of its pods"},
 		{first: `Keystone.*`, then: `Usage.* keystone-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `IdentityCatalog.*`, then: `Usage.* catalog-uses-keystone`, exists: true, why: "a Usage looks for its user"},

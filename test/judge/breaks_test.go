@@ -230,12 +230,12 @@ func TestFaults(t *testing.T) {
 			"Service keystone leads to the pods of Job keystone-bootstrap",
 		},
 		"AddressOfNoService": {
-			"A name is misspelt.", replace("ConfigMap", "keystone-config", "memcached-0.memcached.", "memcached-0.memcache."),
+			"A name is misspelt.", replace("ConfigMap", "keystone-config", "-0.memcached-keystone.", "-0.memcache."),
 			"there is no Service memcache",
 		},
 		"AddressOfNoPod": {
-			"There are three.", replace("ConfigMap", "keystone-config", "memcached-2.memcached.", "memcached-3.memcached."),
-			"Service memcached has no pod named memcached-3",
+			"There are three.", replace("ConfigMap", "keystone-config", "-2.memcached-keystone.", "-3.memcached-keystone."),
+			"Service memcached-keystone has no pod named memcached-keystone-3",
 		},
 		"AddressOfNoPort": {
 			"The database listens at another port.", replace("Deployment", "keystone", "svc:3306/", "svc:3307/"),
@@ -274,8 +274,8 @@ func TestFaults(t *testing.T) {
 			"No policy of KeyRepository keystone-credential-keys's migration lets through",
 		},
 		"SuperfluousFlow": {
-			"The companion has no business with the cache.", with("NetworkPolicy", "companion", 11211, "spec", "egress", 2, "ports", 0, "port"),
-			"Policies let through Deployment companion to port 11211 of StatefulSet memcached, which nothing needs",
+			"The companion has no business with the database.", with("NetworkPolicy", "companion", 3306, "spec", "egress", 2, "ports", 0, "port"),
+			"Policies let through Deployment companion to port 3306 of MaxScale maxscale, which nothing needs",
 		},
 		"SuperfluousFromOutside": {
 			"Another namespace's pods.", with("NetworkPolicy", "mariadb", "kube-system", "spec", "ingress", 5, "from", 0, "namespaceSelector", "matchLabels", "kubernetes.io/metadata.name"),
@@ -352,6 +352,60 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestCaches checks that a program that trusts the content of a cache is reported.
+func TestCaches(t *testing.T) {
+	cloud := example(t, "services.yaml")
+	if findings := judge.Judge(cloud); len(findings) > 0 {
+		t.Fatalf("an example has findings: %q", findings)
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		change breaking
+		want   string
+	}{
+		"client of another cache": {
+			"Only Keystone may use its cache.", with("NetworkPolicy", "memcached-keystone", []any{"keystone", "placement"},
+				"spec", "ingress", 0, "from", 0, "podSelector", "matchExpressions", 0, "values"),
+			"Policies let through Deployment placement to port 11211 of StatefulSet memcached-keystone, which nothing needs",
+		},
+		"tokens without a strategy": {
+			"A writer of the cache would issue tokens.", replace("ConfigMap", "placement-config", "memcache_security_strategy = ENCRYPT\\n", ""),
+			"Deployment placement: container placement caches tokens that any writer can forge",
+		},
+		"tokens without a key": {
+			"Requests would fail.",
+			replace("Deployment", "placement", "OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECRET_KEY", "OS_KEYSTONE_AUTHTOKEN__OTHER_KEY"),
+			"Deployment placement: container placement validates tokens without OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECRET_KEY of a Secret",
+		},
+		"released client": {
+			"A writer of the cache would run code in Keystone.", replace("Deployment", "keystone", "PYTHONPATH", "OTHERPATH"),
+			"Deployment keystone: container keystone loads pickles of other writers: it needs memcache.py in PYTHONPATH",
+		},
+		"client of a daemon": {
+			"Daemons cache computed data.", replace("StatefulSet", "nova-scheduler", "PYTHONPATH", "OTHERPATH"),
+			"StatefulSet nova-scheduler: container nova loads pickles of other writers",
+		},
+		"client without a password": {
+			"The client would not start.", replace("Deployment", "placement", "CACHE_PASSWORD", "PASSWORD"),
+			"Deployment placement: container placement loads pickles of other writers",
+		},
+		"sessions": {
+			"A writer of the cache would run code in Horizon.",
+			replace("ConfigMap", "horizon-config", "sealedsessions.Cache", "django.core.cache.backends.memcached.PyMemcacheCache"),
+			"Deployment horizon: container horizon loads pickles of other writers by /etc/horizon/local_settings.py",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := copied(t, cloud)
+			tc.change(t, &c)
+			findings := judge.Judge(c)
+			if !slices.ContainsFunc(findings, func(f string) bool { return strings.Contains(f, tc.want) }) {
+				t.Errorf("%s Got %d mistakes, want %q:\n%s", tc.reason, len(findings), tc.want, strings.Join(findings, "\n"))
+			}
+		})
+	}
+}
+
 // TestServiceNotYetEnabled checks that the objects of a future service are judged without any code for it.
 func TestServiceNotYetEnabled(t *testing.T) {
 	c := copied(t, example(t, "full.yaml"))
@@ -372,6 +426,8 @@ func TestServiceNotYetEnabled(t *testing.T) {
 		}
 		c.Objects = append(c.Objects, judge.Object{Manifest: m})
 	}
+	with("NetworkPolicy", "memcached-keystone", []any{"keystone", "glance"},
+		"spec", "ingress", 0, "from", 0, "podSelector", "matchExpressions", 0, "values")(t, &c)
 	if found := judge.Judge(c); len(found) > 0 {
 		t.Fatalf("a good one is not: %q", found)
 	}

@@ -53,6 +53,7 @@ var rules = []struct {
 	{"operated", (*inventory).checkOperated},
 	{"metrics", (*inventory).checkMetrics},
 	{"options", (*inventory).checkOptions},
+	{"caches", (*inventory).checkCaches},
 }
 
 // Judge returns the findings, sorted and without duplicates.

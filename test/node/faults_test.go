@@ -54,7 +54,7 @@ var serviceFaults = []fault{
 	{name: "a pod of Keystone is deleted", strike: remove(keystonePods, 1, nil), lossless: true},
 	{name: "a pod of Keystone is killed", strike: remove(keystonePods, 1, new(int64))},
 	{name: "the processes of a pod of Keystone crash", strike: crash(keystonePods)},
-	{name: "memcached is killed", strike: remove("app.kubernetes.io/component=memcached", 1, new(int64)), lossless: true},
+	{name: "memcached is killed", strike: remove("app.kubernetes.io/name=memcached", 1, new(int64)), lossless: true},
 	{name: "the companion is killed", strike: remove("app.kubernetes.io/component=companion", 1, new(int64)), lossless: true},
 	{name: "the Service of Keystone is deleted", strike: lose(&corev1.Service{}, "keystone")},
 	{name: "the ConfigMap of Keystone is deleted, then a pod", strike: both(loseConfig, remove(keystonePods, 1, nil)), lossless: true},

@@ -51,7 +51,7 @@ func TestInvalidEdit(t *testing.T) {
 	}
 
 	// Running objects are repaired, and their status is reported.
-	service := get(t, cloud.Cluster, serviceKind, name, "memcached")
+	service := get(t, cloud.Cluster, serviceKind, name, "memcached-keystone")
 	deployment := get(t, cloud.Cluster, deploymentKind, name, "companion")
 	for _, o := range []*unstructured.Unstructured{service, deployment} {
 		if err := cloud.Client.Delete(t.Context(), o.DeepCopy()); err != nil {

@@ -65,7 +65,7 @@ func TestServiceError(t *testing.T) {
 	order(t, claim(t, "tenant-error", set(int64(3), "spec", "infrastructure", "memcached", "replicas")))
 	stateful := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
 	eventually(t, timeout, func() error {
-		n, _, _ := unstructured.NestedInt64(get(t, cloud.Cluster, stateful, name, "memcached").Object, "status", "availableReplicas")
+		n, _, _ := unstructured.NestedInt64(get(t, cloud.Cluster, stateful, name, "memcached-keystone").Object, "status", "availableReplicas")
 		if n != 3 {
 			return fmt.Errorf("%d pods of memcached are available", n)
 		}

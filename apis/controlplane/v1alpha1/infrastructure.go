@@ -20,7 +20,7 @@ type Infrastructure struct {
 	// +kubebuilder:default={}
 	// +optional
 	Valkey Valkey `json:"valkey,omitempty"`
-	// Token cache.
+	// Caches of tokens, sessions and computed data: one for Keystone, and one for all other services.
 	// +optional
 	Memcached Memcached `json:"memcached,omitempty"`
 }
@@ -264,14 +264,14 @@ type Sentinel struct {
 	Enabled *bool `json:"enabled,omitempty"`
 }
 
-// Memcached is the token cache.
+// Memcached is the cache of tokens, sessions and computed data: one for Keystone, and one for all other services.
 type Memcached struct {
-	// Number of members. Defaults by the size.
+	// Number of members of each cache. Defaults by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Memory for cached items in each member: 1Gi. Defaults by the size.
+	// Memory for cached items in each member: 1Gi. Members of the cache of Keystone have half of it, and at least 32Mi. Defaults by the size.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"

@@ -102,8 +102,12 @@ func CheckCosts(limits []platformv1.Limit, items []CostItem) error {
 	for _, x := range quotas {
 		entries, err := x.costEntries(items)
 		errs = append(errs, err)
+		reported := map[string]bool{} // Several items can have the same field.
 		for _, entry := range entries {
-			errs = append(errs, x.check(limits, entry))
+			if err := x.check(limits, entry); err != nil && !reported[entry.field] {
+				reported[entry.field] = true
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errors.Join(errs...)

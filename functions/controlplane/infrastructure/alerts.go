@@ -38,19 +38,18 @@ func (inf *Infrastructure) storeAlerts() *unstructured.Unstructured {
 
 // cacheAlerts returns alerts on metrics of kube-state-metrics. Metrics of memcached itself require an exporter, which is not composed.
 func (inf *Infrastructure) cacheAlerts() *unstructured.Unstructured {
-	w := inf.cacheWorkload()
-	sets := fmt.Sprintf(`namespace=%q,statefulset=%q`, inf.Instance, w.Name)
-	return monitoring.Rules(w.Meta(), inf.Monitoring,
+	sets := fmt.Sprintf(`namespace=%q,statefulset=~"%s.*"`, inf.Instance, cacheName)
+	return monitoring.Rules(inf.Meta(cacheName), inf.Monitoring,
 		monitoring.Alert{
 			Name: "CacheDown", Severity: monitoring.Critical, For: "5m",
 			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%s} == 0`, sets),
-			Summary: "No memcached pod is ready: dashboard users are logged out, and the identity service validates the token of every request.",
+			Summary: "No pod of a cache is ready: every request is validated without it, and dashboard users are logged out if it is the shared one.",
 			Action:  "Look at the pods' events and logs.",
 		},
 		monitoring.Alert{
 			Name: "CacheDegraded", Severity: monitoring.Warning, For: "15m",
 			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%[1]s} < kube_statefulset_replicas{%[1]s}`, sets),
-			Summary: "Memcached has fewer ready pods than configured: part of the cache is lost, and clients wait for their time-out.",
+			Summary: "A cache has fewer ready pods than configured: part of the cache is lost, and clients wait for their time-out.",
 			Action:  "Look at the pods' events: a node may be full or gone.",
 		},
 	)

@@ -29,8 +29,8 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("store (-want +got):\n%s", diff)
 	}
 	want = map[string]monitoringtest.Alert{
-		"CacheDown":     alert(critical, "5m", ready(`="memcached"`)[0]),
-		"CacheDegraded": alert(warning, "15m", ready(`="memcached"`)...),
+		"CacheDown":     alert(critical, "5m", ready(`=~"memcached.*"`)[0]),
+		"CacheDegraded": alert(warning, "15m", ready(`=~"memcached.*"`)...),
 	}
 	if diff := cmp.Diff(want, monitoringtest.Alerts(t, m.cacheAlerts())); diff != "" {
 		t.Errorf("cache (-want +got):\n%s", diff)

@@ -63,16 +63,21 @@ func TestDiskLimit(t *testing.T) {
 	}
 }
 
-// TestCacheMemory checks that a server has memory in addition to that for items.
+// TestCacheMemory checks that a server has memory in addition to that for items, and that the cache of one service has half of it.
 func TestCacheMemory(t *testing.T) {
-	for memory, want := range map[string]string{"64Mi": "136Mi", "1Gi": "1216Mi", "4Gi": "4672Mi"} {
-		stages, err := derived(t, "{infrastructure: {memcached: {memory: "+memory+", cpu: 200m}}}", bare).ComposeCache()
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := stages[0][0].Object.(*appsv1.StatefulSet).Spec.Template.Spec.Containers[0].Resources
-		if c.Limits.Memory().String() != want || c.Requests.Memory().String() != want || c.Requests.Cpu().String() != "200m" {
-			t.Errorf("%s: got %v, want %s", memory, c, want)
+	for memory, want := range map[string][2]string{
+		"32Mi": {"100Mi", "100Mi"}, "64Mi": {"136Mi", "100Mi"}, "1Gi": {"1216Mi", "640Mi"}, "4Gi": {"4672Mi", "2368Mi"},
+	} {
+		inf := derived(t, "{infrastructure: {memcached: {memory: "+memory+", cpu: 200m}}}", bare)
+		for i, cache := range []Cache{inf.SharedCache(), inf.ServiceCache("b")} {
+			stage, err := inf.ComposeCache(cache, []string{"a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := stage[0].Object.(*appsv1.StatefulSet).Spec.Template.Spec.Containers[0].Resources
+			if c.Limits.Memory().String() != want[i] || c.Requests.Memory().String() != want[i] || c.Requests.Cpu().String() != "200m" {
+				t.Errorf("%s: got %v, want %s", memory, c, want[i])
+			}
 		}
 	}
 }

@@ -90,6 +90,10 @@ func (c *Cloud) QueuedServiceSpec(s *State) common.ServiceSpec {
 
 // ServiceBase returns the settings of the control plane for any service.
 func (c *Cloud) ServiceBase(s *State) common.ServiceBase {
+	cache := c.SharedCache()
+	if s.Name == IdentityService && s.ExternalURL == "" {
+		cache = c.ServiceCache(s.Name)
+	}
 	return common.ServiceBase{
 		Crossplane:       c.Crossplane(),
 		OpenStackRelease: string(s.TargetRelease),
@@ -97,7 +101,7 @@ func (c *Cloud) ServiceBase(s *State) common.ServiceBase {
 		Image:            s.Basics.Image,
 		Images:           c.Images,
 		Region:           c.Spec.Global.Region,
-		Cache:            common.Cache{Servers: c.CacheServers()},
+		Cache:            common.Cache{Servers: c.CacheServers(cache)},
 		Endpoints:        common.Endpoints{Public: common.URL(s.Endpoints.Public), Internal: common.URL(s.Endpoints.Internal)},
 		Exposure:         s.Exposure,
 		IssuerRef:        c.Issuer(),

@@ -11,6 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/cache"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
@@ -60,6 +61,9 @@ func (s *Service) render(r release.Release) (Files, error) {
 		if p.Server != nil {
 			serve(p.file(), p.Server)
 		}
+	}
+	if s.usesCache() {
+		maps.Copy(data, cache.Modules())
 	}
 	for _, p := range s.extension.Config.Files {
 		data[p.Name] = p.Text

@@ -249,6 +249,7 @@ auth_type = v3applicationcredential
 auth_url = https://identity.cloud.svc:5000/v3
 cafile = /etc/placement/identity-ca/ca.crt
 interface = internal
+memcache_security_strategy = ENCRYPT
 memcached_servers = cache-0.cache:11211,cache-1.cache:11212
 service_token_roles = service
 service_token_roles_required = true

@@ -84,6 +84,8 @@ func (b *Base) tokenOptions() oslo.Options {
 	}
 	o["service_type"] = b.CatalogType
 	o["memcached_servers"] = b.cacheServers()
+	// The key is an environment variable of the pods that validate tokens (useCache).
+	o["memcache_security_strategy"] = "ENCRYPT"
 	o["service_token_roles"] = []string{common.ServiceRole}
 	o["service_token_roles_required"] = true
 	return o

@@ -136,6 +136,7 @@ func (b *Base) TrustedFile() string {
 func (s *Service) ServerPod() workload.Pod {
 	p := s.Pod(s.Image, s.Files, []string{"uwsgi", "--ini", s.Path(UWSGIFile)})
 	s.mountConfig(&p.Containers[0], UWSGIFile, workload.HealthFile)
+	s.useCache(&p.Containers[0], true)
 	p.GraceSeconds = workload.Grace(s.TerminationGracePeriod)
 	p.Annotations = s.extension.Pods.Annotations
 	if s.registered() {

@@ -271,6 +271,7 @@ func (s *Service) ProcessPod(p Process) workload.Pod {
 		maps.Copy(pod.Annotations, s.extension.Pods.Annotations)
 	}
 	c := &pod.Containers[0]
+	s.useCache(c, slices.Contains(p.Logins, authToken))
 	if p.Server != nil {
 		s.mountConfig(c, p.file(), workload.HealthFile)
 	}

@@ -25,20 +25,27 @@ type Account struct {
 	Secret, User string
 	// Labels of the Secret.
 	Labels object.Map
+	// Replaceable is true if the password needs no backup, because a new one loses no data.
+	Replaceable bool
 }
 
-// buildCredentials builds the passwords of the database account, of the service's user in Keystone and of the service's own
-// accounts, if it has them. They share one generator, which creates a new password each time.
+// buildCredentials builds the passwords of the database account, of the service's user in Keystone, of the service's own
+// accounts and of the cache, if it has them. They share one generator, which creates a new password each time.
 func buildCredentials[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	var accounts []Account
 	if len(s.Databases) > 0 {
-		accounts = append(accounts, Account{"database", s.Sub("database"), s.Spec.Database.NameOf(s.user()), mariadb.Watched()})
+		user := s.Spec.Database.NameOf(s.user())
+		accounts = append(accounts, Account{Resource: "database", Secret: s.Sub("database"), User: user, Labels: mariadb.Watched()})
 	}
 	if s.registered() {
-		accounts = append(accounts, Account{"user", s.userSecret(), s.userName(), nil})
+		accounts = append(accounts, Account{Resource: "user", Secret: s.userSecret(), User: s.userName()})
 	}
-	if accounts = append(accounts, s.extension.Access.Accounts...); len(accounts) == 0 {
+	accounts = append(accounts, s.extension.Access.Accounts...)
+	if s.usesCache() {
+		accounts = append(accounts, s.CacheAccount())
+	}
+	if len(accounts) == 0 {
 		return nil, nil
 	}
 	passwords := s.Meta(accounts[0].Secret)
@@ -48,7 +55,7 @@ func buildCredentials[M Instance](m M) ([]compose.Stage, error) {
 		stage = append(stage, compose.Resource{
 			Name: a.Resource + "-secret", Object: secret.Generated(meta, passwords.Name, a.User, a.Labels), Retain: true,
 		})
-		if store := s.Spec.SecretStore; store != nil {
+		if store := s.Spec.SecretStore; store != nil && !a.Replaceable {
 			stage = append(stage, compose.Resource{
 				Name:   a.Resource + "-backup",
 				Object: secret.Backup(meta, *store, s.Namespace, secret.UsernameKey, secret.PasswordKey),

@@ -91,7 +91,7 @@ func testCredentialKeys(t *testing.T, cloud *clouds.Cloud, c *clouds.Client) {
 func forget(t testing.TB, c *clouds.Cloud) {
 	t.Helper()
 	for i := range 2 { // as many as in the claim
-		conn, err := c.Cluster.Dial(context.Background(), "tcp", fmt.Sprintf("memcached-%d.memcached.%s.svc:11211", i, c.Namespace))
+		conn, err := c.Cluster.Dial(context.Background(), "tcp", fmt.Sprintf("memcached-keystone-%d.memcached-keystone.%s.svc:11211", i, c.Namespace))
 		if err != nil {
 			t.Fatal(err)
 		}
