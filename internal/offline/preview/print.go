@@ -26,6 +26,32 @@ func (r *Result) Print(w io.Writer, format string) error {
 	return r.tree(w)
 }
 
+// PrintAll writes the results of several claims in a format, except dot.
+func PrintAll(w io.Writer, format string, results []*Result) error {
+	if format == "json" {
+		all := jsonResults{APIVersion: JSONVersion, Claims: []jsonResult{}}
+		for _, r := range results {
+			one, err := r.jsonResult()
+			if err != nil {
+				return err
+			}
+			all.Claims = append(all.Claims, one)
+		}
+		return printJSON(w, all)
+	}
+	for i, r := range results {
+		if format == "tree" && i > 0 {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		if err := r.Print(w, format); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Until returns the result with only the stages up to n, or all if n is 0.
 func (r *Result) Until(n int) *Result {
 	if n == 0 {
@@ -49,15 +75,30 @@ func (r *Result) yaml(w io.Writer) error {
 // JSONVersion is the version of the JSON output. Fields may be added; changing or removing one requires a new version.
 const JSONVersion = "preview.cobaltcore.c5c3.io/v1"
 
+// jsonResults are the results of several claims.
+type jsonResults struct {
+	APIVersion string       `json:"apiVersion"`
+	Claims     []jsonResult `json:"claims"`
+}
+
 type jsonResult struct {
 	APIVersion string         `json:"apiVersion"`
 	Claim      jsonClaim      `json:"claim"`
 	Instance   string         `json:"instance"`
 	Stages     int            `json:"stages"`
+	Totals     jsonTotals     `json:"totals"`
 	Objects    []jsonObject   `json:"objects"`
 	Components []jsonEntry    `json:"components"`
 	Secrets    []jsonSecret   `json:"secrets"`
 	Status     map[string]any `json:"status"`
+}
+
+type jsonTotals struct {
+	Pods     int64  `json:"pods"`
+	NodePods int64  `json:"nodePods"`
+	CPU      string `json:"cpu"`
+	Memory   string `json:"memory"`
+	Storage  string `json:"storage"`
 }
 
 type jsonClaim struct {
@@ -94,10 +135,25 @@ type jsonEntry struct {
 }
 
 func (r *Result) json(w io.Writer) error {
+	out, err := r.jsonResult()
+	if err != nil {
+		return err
+	}
+	return printJSON(w, out)
+}
+
+func (r *Result) jsonResult() (jsonResult, error) {
+	totals, err := r.Totals()
+	if err != nil {
+		return jsonResult{}, err
+	}
 	out := jsonResult{
 		APIVersion: JSONVersion,
 		Claim:      jsonClaim{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name},
 		Instance:   r.Instance, Stages: r.Stages, Status: r.Status,
+		Totals: jsonTotals{
+			Pods: totals.Pods, NodePods: totals.NodePods, CPU: totals.CPU.String(), Memory: totals.Memory.String(), Storage: totals.Storage.String(),
+		},
 		Objects: []jsonObject{}, Components: []jsonEntry{}, Secrets: []jsonSecret{},
 	}
 	for _, o := range r.Objects {
@@ -113,7 +169,7 @@ func (r *Result) json(w io.Writer) error {
 	for _, s := range r.Secrets {
 		out.Secrets = append(out.Secrets, jsonSecret(s))
 	}
-	return printJSON(w, out)
+	return out, nil
 }
 
 func printJSON(w io.Writer, v any) error {
@@ -160,6 +216,11 @@ func (r *Result) owners() []string {
 func (r *Result) tree(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s/%s → namespace %s\n", r.Kind, r.Namespace, r.Name, r.Instance)
+	overview, err := r.overview()
+	if err != nil {
+		return err
+	}
+	b.WriteString(overview)
 	groups := r.groups()
 	width := 0
 	for _, g := range groups {
@@ -186,7 +247,7 @@ func (r *Result) tree(w io.Writer) error {
 	for _, s := range r.Secrets {
 		fmt.Fprintln(&b, s)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err = io.WriteString(w, b.String())
 	return err
 }
 
