@@ -2,22 +2,26 @@ package controlplane
 
 import (
 	"errors"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
 // parts returns all cost items, with the settings of the claim merged with the defaults of its size.
-func (m *model) parts() []bounds.CostItem {
+func (m *model) parts() []cost.Item {
 	i := m.Spec.Infrastructure
-	out := []bounds.CostItem{
+	out := []cost.Item{
 		{
 			Field: "spec.infrastructure.mariadb", Replicas: m.DatabaseReplicas(),
 			Resources: merge.Overlay(i.MariaDB.Resources, m.Size.DatabaseResources),
@@ -27,27 +31,27 @@ func (m *model) parts() []bounds.CostItem {
 		{Field: "spec.infrastructure.mariadb.maxScale", Replicas: m.MaxScaleReplicas()},
 	}
 	for _, c := range m.caches() {
-		out = append(out, bounds.CostItem{
+		out = append(out, cost.Item{
 			Field: "spec.infrastructure.memcached", Replicas: m.CacheReplicas(), Resources: m.CacheResources(c.Cache), Short: true,
 		})
 	}
 	for _, s := range m.Services {
 		out = append(out, costsOf(s)...)
 	}
-	out = append(out, m.testParts()...)
+	out = append(append(out, m.testParts()...), m.jobs()...)
 	if b := i.MariaDB.Backup; b != nil && b.StagingStorage != nil {
 		const field = "spec.infrastructure.mariadb.backup.stagingStorage"
 		databases := 1 // Each database is copied to a separate volume.
 		for _, s := range m.Services {
 			databases += len(s.Model.Databases())
 		}
-		out = append(out, bounds.CostItem{
+		out = append(out, cost.Item{
 			Field: field, Replicas: 1, Times: int32(databases), Storage: string(b.StagingStorage.StorageSize),
 			Program: minimum.DatabaseBackup,
 		})
 	}
 	if m.RunsQueue() {
-		out = append(out, bounds.CostItem{
+		out = append(out, cost.Item{
 			Field: "spec.infrastructure.rabbitmq", Replicas: ptr.Deref(i.RabbitMQ.Replicas, m.Size.Messaging),
 			Resources: merge.Overlay(i.RabbitMQ.Resources, m.Size.MessagingResources),
 			Storage:   string(ptr.Deref(i.RabbitMQ.StorageSize, infrastructure.StorageSize(m.Size.MessagingStorage))),
@@ -55,13 +59,28 @@ func (m *model) parts() []bounds.CostItem {
 		})
 	}
 	if m.Locks() {
-		out = append(out, bounds.CostItem{
+		out = append(out, cost.Item{
 			Field: "spec.infrastructure.valkey", Replicas: ptr.Deref(i.Valkey.Replicas, m.Size.Locks),
 			Resources: merge.Overlay(i.Valkey.Resources, m.Size.LocksResources),
 			Storage:   string(ptr.Deref(i.Valkey.StorageSize, infrastructure.StorageSize(m.Size.LocksStorage))),
 			Program:   minimum.Valkey,
 		})
 	}
+	return out
+}
+
+// jobs returns a cost item for each schedule of the claim. A schedule that is not valid has its own error.
+func (m *model) jobs() []cost.Item {
+	var out []cost.Item
+	limit.Walk("spec", m.Spec, func(field string, value any) {
+		text, ok := value.(common.Cron)
+		if !ok {
+			return
+		}
+		if s, err := rotation.ParseSchedule(string(text)); err == nil && s.Shortest() > 0 {
+			out = append(out, cost.Item{Field: field, Exact: true, Runs: int32(max(time.Hour/s.Shortest(), 1))})
+		}
+	})
 	return out
 }
 
@@ -90,7 +109,7 @@ func (m *model) checkResources() error {
 }
 
 // costsOf returns the costs of a service.
-func costsOf(s *services.State) []bounds.CostItem {
+func costsOf(s *services.State) []cost.Item {
 	if s.ExternalURL != "" {
 		return nil
 	}

@@ -4,12 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -17,14 +14,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/controlplanetest"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost/costtest"
 )
-
-// costly matches the names of fields that request pods, CPU, memory or storage.
-var costly = regexp.MustCompile(`(?i)(replicas|cpu|memory|resources|storageSize|conversionSize|processes|concurrency)$`)
 
 // free are costly fields that no quota counts, with the reason.
 var free = map[string]string{
-	"spec.services.cinder.conversionSize":    "it is scratch space of the node, which the request for ephemeral storage reserves",
 	"spec.services.nova.quotas.memoryMiB":    "it limits servers",
 	"spec.services.nova.flavors[].memoryMiB": "servers run on hypervisors",
 }
@@ -57,19 +51,19 @@ func TestEveryCostlyFieldIsCounted(t *testing.T) {
 		shared, _ := infrastructure.Derive(read, demandOf(read, enabled), nil) // Costs exist also for a spec that other rules reject.
 		var out strings.Builder
 		for _, p := range newModel(shared, enabled).parts() {
-			fmt.Fprintln(&out, p.Field, p.Replicas, p.Times, p.Storage, p.Processes, amounts(p.Resources))
+			fmt.Fprintln(&out, p.Field, p.Replicas, p.Times, p.Storage, p.Scratch, p.Processes, p.Runs, amounts(p.Resources))
 		}
 		return out.String()
 	}
 	base := costs(controlplanetest.Fields(t, everyService))
-	for _, f := range costlyFields("spec", reflect.TypeFor[controlplanev1.ControlPlaneClusterSpec]()) {
-		if free[f.path] != "" {
+	for _, f := range costtest.Fields("spec", reflect.TypeFor[controlplanev1.ControlPlaneClusterSpec]()) {
+		if free[f.Path] != "" {
 			continue
 		}
 		spec := controlplanetest.Fields(t, everyService)
-		setAt(spec, strings.Split(strings.TrimPrefix(f.path, "spec."), "."), f.value)
+		costtest.Set(spec, strings.TrimPrefix(f.Path, "spec."), f.Value)
 		if got := costs(spec); got == base {
-			t.Errorf("%s = %v changes no cost item: add it to the model's Pods or Volumes, or to free with the reason", f.path, f.value)
+			t.Errorf("%s = %v changes no cost item: add it to the model's Pods or Volumes, or to free with the reason", f.Path, f.Value)
 		}
 	}
 }
@@ -80,73 +74,5 @@ func amounts(r *common.Resources) string {
 		return ""
 	}
 	requests, limits := ptr.Deref(r.Requests, common.ResourceAmounts{}), ptr.Deref(r.Limits, common.ResourceAmounts{})
-	return fmt.Sprint(requests.CPU, requests.Memory, limits.CPU, limits.Memory)
-}
-
-type costlyField struct {
-	path  string
-	value any
-}
-
-// costlyFields lists the costly fields of a type, with [] after each list, and an unusual value for each.
-func costlyFields(path string, t reflect.Type) []costlyField {
-	var out []costlyField
-	for ; t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice; t = t.Elem() {
-		if t.Kind() == reflect.Slice {
-			path += "[]"
-		}
-	}
-	if t.Kind() != reflect.Struct || t == reflect.TypeFor[resource.Quantity]() {
-		return nil
-	}
-	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		below := path + "." + name
-		if name == "" {
-			below = path
-		}
-		kind := f.Type
-		for kind.Kind() == reflect.Pointer {
-			kind = kind.Elem()
-		}
-		switch {
-		case !costly.MatchString(name) || kind.Kind() == reflect.Slice:
-			out = append(out, costlyFields(below, f.Type)...)
-		case kind == reflect.TypeFor[common.Resources]():
-			out = append(out, costlyField{below, map[string]any{"limits": map[string]any{"memory": "77Gi"}}})
-		case kind == reflect.TypeFor[resource.Quantity]() || kind.Kind() == reflect.String:
-			out = append(out, costlyField{below, "77Gi"})
-		case kind.Kind() == reflect.Int32:
-			out = append(out, costlyField{below, 7})
-		default:
-			out = append(out, costlyFields(below, f.Type)...)
-		}
-	}
-	return out
-}
-
-// setAt sets a field of an object. A part of the path with [] is the first element of a list.
-func setAt(object map[string]any, path []string, value any) {
-	name, isList := strings.CutSuffix(path[0], "[]")
-	switch {
-	case isList:
-		list, _ := object[name].([]any)
-		if len(list) == 0 {
-			list = []any{map[string]any{}}
-		}
-		element, _ := list[0].(map[string]any)
-		list = slices.Clone(list)
-		list[0] = element
-		object[name] = list
-		setAt(element, path[1:], value)
-	case len(path) == 1:
-		object[name] = value
-	default:
-		below, _ := object[name].(map[string]any)
-		if below == nil {
-			below = map[string]any{}
-			object[name] = below
-		}
-		setAt(below, path[1:], value)
-	}
+	return fmt.Sprint(requests.CPU, requests.Memory, requests.EphemeralStorage, limits.CPU, limits.Memory, limits.EphemeralStorage)
 }

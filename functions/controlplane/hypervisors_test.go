@@ -17,7 +17,7 @@ func TestHypervisorAccess(t *testing.T) {
 	const (
 		provided = "{services: {placement: {enabled: true}, glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}]}, "
 		exposed  = "{domain: cloud.example.com, queueIssuer: queues, exposure: {type: Ingress, ingressController: nginx}, limits: [" +
-			"{name: all, namespaces: ['*'], hypervisorNetworks: ['*']}]}"
+			"{name: all, namespaces: ['*'], hypervisorNetworks: ['*'], nodeHosts: [nodes.example.com]}]}"
 		outside = "https://keystone.cloud.tenant-a.cloud.example.com/v3"
 	)
 	queue := func(name string) common.Queue {

@@ -12,6 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
@@ -121,7 +122,7 @@ func (m *model) checkLimits() error {
 			errs = append(errs, m.checkExternalReference(limits, n))
 		}
 	}
-	return errors.Join(append(errs, bounds.CheckCosts(limits, m.parts()))...)
+	return errors.Join(append(errs, cost.Check(limits, m.parts()))...)
 }
 
 // checkExternalReference returns an error for a reference that a limit does not allow, or that no limit covers.

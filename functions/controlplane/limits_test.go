@@ -11,8 +11,8 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
@@ -202,6 +202,16 @@ func TestDeniedByDefault(t *testing.T) {
 		"nodes anywhere": {
 			"{services: {neutron: {ovn: {southbound: {exposure: {type: LoadBalancer}}}}}}",
 			"spec.services.neutron.ovn.southbound.exposure.networks", "any network", "hypervisorNetworks: ['*']", "hypervisorNetworks: [0.0.0.0/0]",
+		},
+		"names of nodes in certificates": {
+			"{infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: rabbitmq.tenant-b-cloud.svc, networks: [10.1.0.0/16]}}}}",
+			"spec.infrastructure.rabbitmq.exposure.nodes", "rabbitmq.tenant-b-cloud.svc", "hypervisorNetworks: ['*'], nodeHosts: ['*.svc']",
+			"hypervisorNetworks: ['*'], nodeHosts: [nodes.example.com, 'rabbitmq.tenant-b-cloud.svc:443'], domains: ['*']",
+		},
+		"addresses of nodes in certificates": {
+			"{services: {neutron: {ovn: {southbound: {exposure: {type: NodePort, nodes: 10.1.2.3, networks: [10.1.0.0/16]}}}}}}",
+			"spec.services.neutron.ovn.southbound.exposure.nodes", "10.1.2.3", "hypervisorNetworks: ['*'], nodeHosts: [10.1.2.3]",
+			"hypervisorNetworks: ['*'], nodeHosts: [10.1.2.4]",
 		},
 		"annotations of members": {
 			"{services: {neutron: {ovn: {southbound: {exposure: {type: LoadBalancer, networks: [10.1.0.0/16], annotations: {a: c}}}}}}}",
@@ -405,6 +415,23 @@ func TestMaxima(t *testing.T) {
 			"Limits are summed up if they exceed requests.", "{services: {keystone: {resources: {limits: {memory: 200Gi}}}}}", "{domain: example.com}",
 			"spec.services.keystone.resources", "2 × 200Gi here",
 		},
+		"scratch space": {
+			"Nodes have one disk for all pods.", "{services: {keystone: {resources: {limits: {ephemeral-storage: 900Gi}}}}}", "{domain: example.com}",
+			"spec.services.keystone.resources", "with 2 × 900Gi here, there are 1800Gi of scratch space in all, which exceed the default quota of 1Ti",
+		},
+		"scratch space of conversions": {
+			"Each manager of volumes has a directory.",
+			"{services: {cinder: {enabled: true, conversionSize: 2Ti, backends: [{name: a, nfs: {shares: ['a:/b']}}]}}}",
+			"{domain: example.com, limits: [" + limittest.DefaultMaxima + "]}", "spec.services.cinder.conversionSize", "of scratch space in all",
+		},
+		"minutely jobs": {
+			"Each starts a pod.", "{services: {keystone: {trustFlush: {schedule: '*/4 * * * *'}}}}", "{domain: example.com}",
+			"spec.services.keystone.trustFlush.schedule", "15 jobs within an hour exceed the default quota of 12",
+		},
+		"minutely jobs of a limit": {
+			reason: "A limit may allow more than the default.", spec: "{services: {keystone: {trustFlush: {schedule: '*/4 * * * *'}}}}",
+			platform: house + "{runsPerHour: 15}}]}",
+		},
 		"memory of a cache": {
 			"Memory for items is limited, too.", "{infrastructure: {memcached: {memory: 400Gi}}}", "{domain: example.com}", "spec.infrastructure.memcached.memory", "memory",
 		},
@@ -429,7 +456,7 @@ func TestDefaultMaxima(t *testing.T) {
 	maxima.Replicas, maxima.Processes = new(*maxima.Replicas*100/115), new(*maxima.Processes*100/115)
 	maxima.Storage, maxima.CPU, maxima.Memory = less(maxima.Storage), less(maxima.CPU), less(maxima.Memory)
 	m := derived(t, "{size: large}", "{domain: example.com}")
-	if err := bounds.CheckCosts([]platformv1.Limit{{Name: "less", Maxima: maxima}}, m.parts()); err != nil {
+	if err := cost.Check([]platformv1.Limit{{Name: "less", Maxima: maxima}}, m.parts()); err != nil {
 		t.Error(err)
 	}
 }
@@ -453,7 +480,7 @@ func TestResources(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			i := slices.IndexFunc(m.parts(), func(p bounds.CostItem) bool {
+			i := slices.IndexFunc(m.parts(), func(p cost.Item) bool {
 				return strings.HasSuffix(field, p.Field[strings.LastIndexByte(p.Field, '.')+1:])
 			})
 			r := m.parts()[i].Resources

@@ -177,7 +177,7 @@ func TestOVNStatus(t *testing.T) {
 	m := derived(t, virtual(", ovn: {southbound: {exposure: {type: NodePort, nodes: nodes.example.com, networks: [10.0.0.0/16]}}, "+
 		"relay: {replicas: 3, cpu: 2}, electionTimerSeconds: 9, inactivityProbeSeconds: 120, backup: {schedule: '0 4 * * *', retentionDays: 7, s3: "+s3+"}, "+
 		"restoreFrom: {targetRecoveryTime: '2026-05-01T03:00:00Z', s3: "+s3+"}}"), "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], "+
-		"s3Endpoints: ['*'], hypervisorNetworks: ['*'], domains: ['*']}]}")
+		"s3Endpoints: ['*'], hypervisorNetworks: ['*'], nodeHosts: [nodes.example.com], domains: ['*']}]}")
 	if probe := xrOf[*neutronv1.Neutron](t, m, neutronv1.ServiceName).Spec.OVN.InactivityProbeSeconds; probe != 120 {
 		t.Errorf("Neutron probes OVN's databases after %d s, want 120", probe)
 	}

@@ -26,7 +26,7 @@ func TestRows(t *testing.T) {
 	rows := []bounds.AllowList{
 		bounds.Registries, bounds.HostDomains, bounds.SecretStores, bounds.Gateways, bounds.IngressClasses, bounds.ExposureNamespaces, bounds.Annotations, bounds.Issuers, bounds.NodeSelectors, bounds.Tolerations,
 		bounds.StorageClasses, bounds.MonitoringLabels, bounds.S3Endpoints, bounds.DirectoryHosts, bounds.OpenIDHosts, keystone.IdentityHosts, infrastructure.DatabaseHosts, infrastructure.ExternalQueueHosts, bounds.DownloadHosts, bounds.StorageNetworks, bounds.NFSServers, bounds.VaultServers,
-		bounds.HypervisorNetworks,
+		bounds.HypervisorNetworks, bounds.NodeHosts,
 	}
 	// Lists that functions/hypervisor and functions/storage read.
 	ofOthers := []string{"hypervisorNodes", "hypervisorRegistries", "hypervisorAgents", "storageNodes", "storageDevices", "storageImages"}

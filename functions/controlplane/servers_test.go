@@ -10,8 +10,8 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 )
 
 // apart returns a claim with a cell that has its own database and queue, with additional fields.
@@ -70,7 +70,7 @@ func TestCellServers(t *testing.T) {
 // TestCellServersCost checks that the servers and their volumes are included in the costs, and that they lower the Pod Security Standard of
 // the namespace if necessary.
 func TestCellServersCost(t *testing.T) {
-	parts := map[string]bounds.CostItem{}
+	parts := map[string]cost.Item{}
 	for _, p := range derived(t, ownServers("replicas: 3, storageSize: 7Gi", "memory: 9Gi"), queued).parts() {
 		parts[p.Field] = p
 	}

@@ -22,7 +22,6 @@ import (
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
@@ -32,6 +31,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 )
 
 // tempestComponent tests the cloud after all other components are ready.
@@ -164,11 +164,11 @@ func tempestResources(t *tempestv1.Tests) *common.Resources {
 }
 
 // testParts returns the costs of the pod that runs the tests.
-func (m *model) testParts() []bounds.CostItem {
+func (m *model) testParts() []cost.Item {
 	if !m.tested() {
 		return nil
 	}
-	return []bounds.CostItem{{Field: "spec.tempest.tests.concurrency", Replicas: 1, Resources: tempestResources(m.Spec.Tempest.Tests)}}
+	return []cost.Item{{Field: "spec.tempest.tests.concurrency", Replicas: 1, Resources: tempestResources(m.Spec.Tempest.Tests)}}
 }
 
 // checkTests returns an error for tests without permission, or of services that do not exist.

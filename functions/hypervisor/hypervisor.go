@@ -210,7 +210,9 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 		return nil, err
 	}
 	m.findPulls()
-	err = errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkSeparateCluster(), m.checkNodeReports(), m.checkMechanism(), m.checkCards())
+	err = errors.Join(
+		m.checkStore(), m.checkPodNetwork(), m.checkSeparateCluster(), m.checkNodeReports(), m.checkMechanism(), m.checkCards(), m.checkCosts(),
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -39,8 +39,10 @@ type group struct {
 	// with are labels that the nodes have; no node has all labels of an entry of excludedLabels.
 	with           labels
 	excludedLabels []labels
-	node           hypervisorv1.Node
-	network        hypervisorv1.Networks
+	// contradicting are labels of gateways with another value in with: no node has both.
+	contradicting labels
+	node          hypervisorv1.Node
+	network       hypervisorv1.Networks
 	// own and ownNetwork are the settings of the pool or slice itself, without settings that a slice inherits from its pool.
 	own        hypervisorv1.Node
 	ownNetwork hypervisorv1.Networks
@@ -118,10 +120,16 @@ func (g *group) gateway() labels {
 	return g.network.Gateway.NodeSelector
 }
 
-// gatewaySelector returns the nodes of the group that are gateways, nonGatewaySelector the others.
+// gatewaySelector returns the nodes of the group that are gateways, nonGatewaySelector the others. It never selects a node outside of the
+// group: a slice without gateways inherits labels of gateways from its pool that contradict its own.
 func (g *group) gatewaySelector() group {
 	out := *g
-	out.with = merge.Overlay(g.gateway(), g.with)
+	out.with = merge.Overlay(g.with, g.gateway())
+	for k, v := range g.gateway() {
+		if out.with[k] != v {
+			out.contradicting = merge.Overlay(labels{k: v}, out.contradicting)
+		}
+	}
 	return out
 }
 
@@ -142,6 +150,9 @@ func (m *model) affinity(g *group) *corev1.NodeAffinity {
 	var all []corev1.NodeSelectorRequirement
 	for _, k := range slices.Sorted(maps.Keys(g.with)) {
 		all = append(all, in(k, string(g.with[k])))
+	}
+	for _, k := range slices.Sorted(maps.Keys(g.contradicting)) {
+		all = append(all, in(k, string(g.contradicting[k])))
 	}
 	if m.spec.Region != "" {
 		all = append(all, in(corev1.LabelTopologyRegion, string(m.spec.Region)))

@@ -2,13 +2,19 @@ package hypervisor
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
 // nodePod is a row of nodePods: the resources of a component's pod on a node.
@@ -17,8 +23,9 @@ type nodePod struct {
 	component string
 	// runs reports whether nodes of a group can have the pod.
 	runs func(*model, *group) bool
-	// claim returns the resources of the first container that the claim sets. Nil: the claim has no field for it.
+	// claim returns the resources of the first container that the claim sets, in field. Nil: the claim has no field for it.
 	claim func(*model) *common.Resources
+	field string
 	// defaults are the resources of the first container, which the claim's override.
 	defaults *common.Resources
 	// others are the resources of all other containers, by name.
@@ -30,37 +37,38 @@ type nodePod struct {
 var nodePods = []nodePod{
 	{
 		component: switchComponent, runs: onAllNodes, defaults: requests("100m", "256Mi"),
-		claim:  func(m *model) *common.Resources { return m.agents().OpenVSwitch.Resources },
+		claim: func(m *model) *common.Resources { return m.agents().OpenVSwitch.Resources }, field: "spec.agents.openvswitch",
 		others: map[string]*common.Resources{switchDatabase: workload.Resources("20m", "64Mi", "1Gi")},
 	},
 	{
 		component: controllerComponent, defaults: requests("50m", "256Mi"),
 		runs:  func(m *model, _ *group) bool { return m.usesOVN() },
-		claim: func(m *model) *common.Resources { return m.agents().OVNController.Resources },
+		claim: func(m *model) *common.Resources { return m.agents().OVNController.Resources }, field: "spec.agents.ovnController",
 	},
 	{
 		component: metadataComponent, defaults: requests("100m", "512Mi"),
 		runs:  func(m *model, _ *group) bool { return m.usesOVN() && m.metadataEnabled() },
-		claim: func(m *model) *common.Resources { return m.agents().Metadata.Resources },
+		claim: func(m *model) *common.Resources { return m.agents().Metadata.Resources }, field: "spec.agents.metadata",
 	},
 	{
 		component: metadataComponent, defaults: requests("100m", "256Mi"),
 		runs:  func(m *model, g *group) bool { return m.agentsOn(g) && m.metadataEnabled() },
-		claim: func(m *model) *common.Resources { return m.agents().Metadata.Resources },
+		claim: func(m *model) *common.Resources { return m.agents().Metadata.Resources }, field: "spec.agents.metadata",
 	},
 	{
 		component: openvswitchAgentComponent, runs: func(m *model, _ *group) bool { return m.usesAgents() },
-		claim: neutronResources, defaults: requests("100m", "256Mi"),
+		claim: neutronResources, field: neutronField, defaults: requests("100m", "256Mi"),
 	},
-	{component: l3AgentComponent, runs: (*model).agentsOn, claim: neutronResources, defaults: requests("100m", "256Mi")},
-	{component: dhcpAgentComponent, runs: (*model).agentsOn, claim: neutronResources, defaults: requests("100m", "256Mi")},
+	{component: l3AgentComponent, runs: (*model).agentsOn, claim: neutronResources, field: neutronField, defaults: requests("100m", "256Mi")},
+	{component: dhcpAgentComponent, runs: (*model).agentsOn, claim: neutronResources, field: neutronField, defaults: requests("100m", "256Mi")},
 	{
 		component: sriovAgentComponent, runs: func(m *model, g *group) bool { return m.known() && len(g.cards()) > 0 },
-		claim: neutronResources, defaults: requests("100m", "256Mi"),
+		claim: neutronResources, field: neutronField, defaults: requests("100m", "256Mi"),
 	},
 	{
 		component: libvirtComponent, runs: func(m *model, _ *group) bool { return m.libvirtManaged() },
-		claim: func(m *model) *common.Resources { return m.spec.Virtualization.Libvirt.Resources }, defaults: requests("100m", "256Mi"),
+		claim: func(m *model) *common.Resources { return m.spec.Virtualization.Libvirt.Resources }, field: "spec.virtualization.libvirt",
+		defaults: requests("100m", "256Mi"),
 	},
 	{
 		component: volumeKeysComponent, runs: func(m *model, _ *group) bool { return len(m.libvirtSecrets()) > 0 },
@@ -69,16 +77,16 @@ var nodePods = []nodePod{
 	{component: diskTransferComponent, runs: onAllNodes, defaults: requests("10m", "64Mi")},
 	{
 		component: computeComponent, runs: onAllNodes, defaults: requests("200m", "512Mi"),
-		claim: func(m *model) *common.Resources { return m.agents().NovaCompute.Resources },
+		claim: func(m *model) *common.Resources { return m.agents().NovaCompute.Resources }, field: "spec.agents.novaCompute",
 	},
 	{
 		component: nodeAgentComponent, runs: func(m *model, _ *group) bool { return m.nodeAgentEnabled() },
-		claim:    func(m *model) *common.Resources { return m.agents().KVMNodeAgent.Resources },
+		claim: func(m *model) *common.Resources { return m.agents().KVMNodeAgent.Resources }, field: "spec.agents.kvmNodeAgent",
 		defaults: workload.Resources("10m", "64Mi", "256Mi"),
 	},
 	{
 		component: ovsAgentComponent, runs: func(m *model, _ *group) bool { return m.ovsAgentEnabled() },
-		claim:    func(m *model) *common.Resources { return m.agents().OVSAgent.Resources },
+		claim: func(m *model) *common.Resources { return m.agents().OVSAgent.Resources }, field: "spec.agents.ovsAgent",
 		defaults: workload.Resources("50m", "128Mi", "256Mi"),
 	},
 }
@@ -87,6 +95,9 @@ func onAllNodes(m *model, _ *group) bool { return m.known() }
 
 // agentsOn reports whether nodes of a group connect routers to external networks with Neutron agents.
 func (m *model) agentsOn(g *group) bool { return m.usesAgents() && g.gateway() != nil }
+
+// neutronField is the field of the claim with the resources of Neutron's agents.
+const neutronField = "spec.agents.neutron"
 
 func neutronResources(m *model) *common.Resources { return m.agents().Neutron.Resources }
 
@@ -132,6 +143,41 @@ func (m *model) setResources(g *group, component string, containers []corev1.Con
 		return nil
 	}
 	return fmt.Errorf("component %s has no row in nodePods for these nodes; this is a bug of the function", component)
+}
+
+// checkCosts returns an error for pods above the maxima of the platform: pods on the nodes of each group, and other pods.
+func (m *model) checkCosts() error {
+	limits := limit.In(m.platform.Limits, m.claim.Namespace)
+	var errs []error
+	for i := range m.groups {
+		errs = append(errs, cost.CheckNode(limits, m.costs(&m.groups[i])))
+	}
+	if m.labelsInjected() {
+		errs = append(errs, cost.Check(limits, []cost.Item{
+			{Field: "spec.agents.labelsInjector", Replicas: 1, Resources: m.agents().LabelsInjector.Resources},
+		}))
+	}
+	return invalid.Distinct(errs...)
+}
+
+// costs returns the costs of the pods on a node of a group.
+func (m *model) costs(g *group) []cost.Item {
+	var out []cost.Item
+	for i := range nodePods {
+		p := &nodePods[i]
+		if !p.runs(m, g) {
+			continue
+		}
+		first := cost.Item{Field: p.field, Replicas: 1, Resources: p.defaults}
+		if p.claim != nil {
+			first.Resources = merge.Overlay(p.claim(m), p.defaults)
+		}
+		out = append(out, first)
+		for _, name := range slices.Sorted(maps.Keys(p.others)) {
+			out = append(out, cost.Item{Field: p.field, Replicas: 1, Resources: p.others[name]})
+		}
+	}
+	return out
 }
 
 // requestedMemory returns the memory in bytes that pods of the pool request on a node of a group. Where some nodes of the group are

@@ -45,15 +45,30 @@ func bootstrap(m *model) ([]compose.Stage, error) {
 		"--bootstrap-public-url", string(m.spec.Endpoints.Public),
 		"--bootstrap-internal-url", string(m.spec.Endpoints.Internal),
 	})
+	m.withoutKeys(&pod)
 	pod.Containers[0].Env = append(pod.Containers[0].Env,
 		corev1.EnvVar{Name: cacheEnv, Value: "false"},
 		workload.SecretEnv("OS_BOOTSTRAP_PASSWORD", m.adminSecret(), secret.PasswordKey))
 	return service.Once(bootstrapName, w, pod, attempts)
 }
 
+// unmounted are the volumes that only the API reads. A command loads no directory, and uses neither tokens nor stored credentials.
+var unmounted = []string{fernetKeys, credentialKeys, domainsResource}
+
+// withoutKeys removes these volumes from the pod of a command. Keystone starts only if the folders of token keys exist and are not empty
+// (keystone/{token,receipt}/providers/fernet/core.py of 27.0 to 30.0), and reads no file of them until it issues or validates a token.
+func (m *model) withoutKeys(pod *workload.Pod) {
+	service.Unmount(pod, unmounted...)
+	for _, group := range []string{"fernet_tokens", "fernet_receipts"} {
+		pod.Containers[0].Env = append(pod.Containers[0].Env,
+			corev1.EnvVar{Name: oslo.MustEnvName(group, "key_repository"), Value: m.DatabaseCAFolder()})
+	}
+}
+
 // trustFlush removes expired trusts.
 func trustFlush(m *model) ([]compose.Stage, error) {
 	w := m.Workload.With(m.Sub(trustFlushName), trustFlushName)
 	pod := m.Pod(m.Image, m.Files, []string{"keystone-manage", "trust_flush"})
+	m.withoutKeys(&pod)
 	return service.SingleObjectComponent(trustFlushName, w.CronJob(pod, string(m.spec.TrustFlush.Schedule), m.spec.TrustFlush.Suspend)), nil
 }

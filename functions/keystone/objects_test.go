@@ -123,6 +123,10 @@ template:
             name: keystone-database
       - name: OS_DATABASE__CONNECTION
         value: mysql+pymysql://keystone:$(DATABASE_PASSWORD)@mariadb.cloud.svc.cluster.local:3306/keystone?charset=utf8&ssl_ca=/etc/keystone/database-ca/ca.crt
+      - name: OS_FERNET_TOKENS__KEY_REPOSITORY
+        value: /etc/keystone/database-ca
+      - name: OS_FERNET_RECEIPTS__KEY_REPOSITORY
+        value: /etc/keystone/database-ca
       - name: OS_CACHE__ENABLED
         value: "false"
       - name: OS_BOOTSTRAP_PASSWORD
@@ -147,12 +151,6 @@ template:
       volumeMounts:
       - mountPath: /tmp
         name: tmp
-      - mountPath: /etc/keystone/fernet-keys
-        name: fernet-keys
-        readOnly: true
-      - mountPath: /etc/keystone/credential-keys
-        name: credential-keys
-        readOnly: true
       - mountPath: /etc/keystone/database-ca
         name: database-ca
         readOnly: true
@@ -170,14 +168,6 @@ template:
     - emptyDir:
         sizeLimit: 1Gi
       name: tmp
-    - name: fernet-keys
-      secret:
-        defaultMode: 288
-        secretName: keystone-fernet-keys
-    - name: credential-keys
-      secret:
-        defaultMode: 288
-        secretName: keystone-credential-keys
     - name: database-ca
       secret:
         defaultMode: 288

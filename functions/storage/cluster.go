@@ -16,7 +16,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
@@ -231,15 +230,14 @@ func (m *model) onNodes(others object.List) object.Map {
 	}, object.Map{"tolerations": object.Tolerations(m.spec.Tolerations)})
 }
 
-// cephResources returns the resources of daemons. The defaults are from Rook's chart
-// (https://github.com/rook/rook/blob/v1.20.6/deploy/charts/rook-ceph-cluster/values.yaml). An OSD sizes its cache by its memory limit.
+// cephResources returns the resources of daemons.
 func (m *model) cephResources() object.Map {
 	mon := ptr.Deref(m.spec.Monitors, storagev1.Monitors{}).Resources
 	mgr := ptr.Deref(m.spec.Managers, storagev1.Managers{}).Resources
 	osd := ptr.Deref(m.spec.OSDs, storagev1.OSDs{}).Resources
 	return object.Map{
-		"mon": object.Resources(cmp.Or(mon, workload.Resources("1", "1Gi", "2Gi"))),
-		"mgr": object.Resources(cmp.Or(mgr, workload.Resources("500m", "512Mi", "1Gi"))),
-		"osd": object.Resources(cmp.Or(osd, workload.Resources("1", "4Gi", "4Gi"))),
+		"mon": object.Resources(cmp.Or(mon, monitorResources)),
+		"mgr": object.Resources(cmp.Or(mgr, managerResources)),
+		"osd": object.Resources(cmp.Or(osd, osdResources)),
 	}
 }

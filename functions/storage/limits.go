@@ -89,5 +89,8 @@ func (m *model) checkLimits() error {
 	for _, n := range m.spec.Network.PublicCIDRs {
 		check(storageNetworks, "spec.network.publicCIDRs", string(n))
 	}
+	for _, n := range m.spec.Network.ClusterCIDRs {
+		check(storageNetworks, "spec.network.clusterCIDRs", string(n))
+	}
 	return errors.Join(errs...)
 }

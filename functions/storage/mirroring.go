@@ -18,7 +18,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
@@ -164,7 +163,7 @@ func localPoolReady(o *observe.Object) ready.Result {
 func mirror(m *model) ([]compose.Stage, error) {
 	spec := m.spec.Mirroring
 	stage := compose.Stage{{Name: mirrorResource, Retain: true, Object: rook.Mirror(
-		m.meta(mirrorName), spec.Daemons, cmp.Or(spec.Resources, workload.Resources("100m", "512Mi", "1Gi")),
+		m.meta(mirrorName), spec.Daemons, cmp.Or(spec.Resources, mirrorResources),
 		m.across(rook.MirrorApp, "rook_cluster", m.instance),
 	)}}
 	return []compose.Stage{stage, m.deleteBeforeCluster(stage)}, nil

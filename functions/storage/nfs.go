@@ -12,7 +12,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
 // nfsPrefix is the prefix of composed resource names of NFS.
@@ -64,7 +63,7 @@ func nfs(m *model) ([]compose.Stage, error) {
 	var servers compose.Stage
 	for _, n := range m.spec.NFS {
 		servers = append(servers, compose.Resource{Name: nfsPrefix + "servers-" + n.Name, Retain: true, Object: rook.NFS(
-			m.meta(n.Name), n.Servers, cmp.Or(n.Resources, workload.Resources("500m", "1Gi", "1Gi")), m.inOtherCluster(),
+			m.meta(n.Name), n.Servers, cmp.Or(n.Resources, nfsResources), m.inOtherCluster(),
 		)})
 	}
 	return []compose.Stage{pool, servers, m.deleteBeforeCluster(servers)}, nil

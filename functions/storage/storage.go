@@ -182,7 +182,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	}
 	m.complete()
 	if err := errors.Join(syntax.CheckSizes("spec", &m.spec), m.checkDevices(), m.checkLimits(), m.target(), m.checkMonitoringLabels(),
-		m.checkArbiterNodes()); err != nil {
+		m.checkArbiterNodes(), m.checkCosts()); err != nil {
 		return nil, err
 	}
 	m.monitoring = m.monitoringSettings()

@@ -333,6 +333,10 @@ func TestFaults(t *testing.T) {
 		"AlertOfAllNamespaces": {
 			"The series include pods of other tenants.", replace("PrometheusRule", "keystone", `namespace=\"tenant-a-production-dbd4d4ccb406adfdad45\",deployment`, `deployment`), "queries series that may be of other namespaces",
 		},
+		"SecretFileNotRead": {
+			"An attacker in the container would have keys that its program does not need.", replace("Deployment", "keystone", `"uwsgi"`, `"keystone-manage"`),
+			"mounts /etc/keystone/fernet-keys (keys of a repository), and nothing states that",
+		},
 		"KindNobodyKnows": {
 			"Its operator may make anything.", func(_ *testing.T, c *judge.Cloud) {
 				c.Objects = append(c.Objects, judge.Object{Manifest: fields{"apiVersion": "example.org/v1", "kind": "Thing", "metadata": fields{"name": "a"}}})

@@ -175,7 +175,7 @@ func (w *inventory) checkFile(p *pod, c corev1.Container, mounts []mounted, befo
 		}
 		inMountedFolder = inMountedFolder || path.Dir(name) != "/" && path.Dir(m.path) == path.Dir(name) || m.open && m.path == path.Dir(name)
 	}
-	if inMountedFolder {
+	if inMountedFolder && !doesNotRead(name, programOf(p, c)) {
 		w.foundf("%s: container %s is configured to read %s, which is not mounted.", p, c.Name, name)
 	}
 }

@@ -42,6 +42,7 @@ var rules = []struct {
 	{"pushes", (*inventory).checkPushes},
 	{"accounts", (*inventory).checkAccounts},
 	{"files", (*inventory).checkFiles},
+	{"mounts", (*inventory).checkMounts},
 	{"services", (*inventory).checkServices},
 	{"addresses", (*inventory).checkAddresses},
 	{"monitors", (*inventory).checkMonitors},

@@ -157,6 +157,12 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	HypervisorNetworks []NetworkPattern `json:"hypervisorNetworks,omitempty"`
+	// Allowed names and addresses of nodes in exposures of type NodePort: nodes.example.com. They are in certificates of an authority that all
+	// queues share, so nothing is allowed without a limit.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	NodeHosts []HostPattern `json:"nodeHosts,omitempty"`
 	// Allowed labels of nodes in pools of hypervisors, as <key>, or <key>=<value>: a pool contains only nodes with one of these. Control over
 	// the pods of a hypervisor is control over the node, so nothing is allowed without a limit.
 	// +kubebuilder:validation:MaxItems=32
@@ -200,7 +206,7 @@ type Limit struct {
 
 // Maxima restrict the cost of one claim.
 type Maxima struct {
-	// Members of each database, queue and cache, and pods of each API. Defaults to 9.
+	// Members of each database, queue and cache, pods of each API, and daemons of each kind in a StorageCluster. Defaults to 9.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
@@ -223,13 +229,37 @@ type Maxima struct {
 	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
+	// Total scratch space of all pods on their nodes: 500Gi. Defaults to 1Ti.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +optional
+	EphemeralStorage *resource.Quantity `json:"ephemeralStorage,omitempty"`
+	// Jobs of each schedule within an hour, by the shortest interval between two of them. Defaults to 12.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=60
+	// +optional
+	RunsPerHour *int32 `json:"runsPerHour,omitempty"`
+	// Cores of all pods of a HypervisorCluster on one node, and of each OSD of a StorageCluster. Defaults to 16.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +optional
+	NodeCPU *resource.Quantity `json:"nodeCPU,omitempty"`
+	// Memory of all pods of a HypervisorCluster on one node, without virtual machines, and of each OSD of a StorageCluster: 32Gi. Defaults to
+	// 64Gi.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +optional
+	NodeMemory *resource.Quantity `json:"nodeMemory,omitempty"`
 }
 
 // DefaultMaxima returns the maxima without a limit. A claim of the largest size fits, with a margin of a third: large requires at most 5
 // replicas, 1.7Ti, 43 cores and 183Gi. The default prevents larger claims by mistake.
 func DefaultMaxima() Maxima {
-	storage, cpu, memory := resource.MustParse("2Ti"), resource.MustParse("64"), resource.MustParse("256Gi")
-	return Maxima{Replicas: new(int32(9)), Processes: new(int32(8)), Storage: &storage, CPU: &cpu, Memory: &memory}
+	amount := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
+	return Maxima{
+		Replicas: new(int32(9)), Processes: new(int32(8)), Storage: amount("2Ti"), CPU: amount("64"), Memory: amount("256Gi"),
+		EphemeralStorage: amount("1Ti"), RunsPerHour: new(int32(12)), NodeCPU: amount("16"), NodeMemory: amount("64Gi"),
+	}
 }
 
 // Size is a size of a control plane.

@@ -213,6 +213,11 @@ func (in *Limit) DeepCopyInto(out *Limit) {
 		*out = make([]NetworkPattern, len(*in))
 		copy(*out, *in)
 	}
+	if in.NodeHosts != nil {
+		in, out := &in.NodeHosts, &out.NodeHosts
+		*out = make([]HostPattern, len(*in))
+		copy(*out, *in)
+	}
 	if in.HypervisorNodes != nil {
 		in, out := &in.HypervisorNodes, &out.HypervisorNodes
 		*out = make([]Pattern, len(*in))
@@ -281,6 +286,26 @@ func (in *Maxima) DeepCopyInto(out *Maxima) {
 	}
 	if in.Memory != nil {
 		in, out := &in.Memory, &out.Memory
+		x := (*in).DeepCopy()
+		*out = &x
+	}
+	if in.EphemeralStorage != nil {
+		in, out := &in.EphemeralStorage, &out.EphemeralStorage
+		x := (*in).DeepCopy()
+		*out = &x
+	}
+	if in.RunsPerHour != nil {
+		in, out := &in.RunsPerHour, &out.RunsPerHour
+		*out = new(int32)
+		**out = **in
+	}
+	if in.NodeCPU != nil {
+		in, out := &in.NodeCPU, &out.NodeCPU
+		x := (*in).DeepCopy()
+		*out = &x
+	}
+	if in.NodeMemory != nil {
+		in, out := &in.NodeMemory, &out.NodeMemory
 		x := (*in).DeepCopy()
 		*out = &x
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 )
 
 // Service is Barbican, the key manager.
@@ -91,13 +92,13 @@ func (x model) Check(r release.Release) error {
 }
 
 // Pods returns the costs of both processes.
-func (x model) Pods() []bounds.CostItem {
+func (x model) Pods() []cost.Item {
 	m, s := x.Cloud, x.State
 	b := m.Spec.Services.Barbican
-	of := func(field string, p common.Process) bounds.CostItem {
-		return bounds.CostItem{Field: s.FieldPath(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
+	of := func(field string, p common.Process) cost.Item {
+		return cost.Item{Field: s.FieldPath(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
 	}
-	return []bounds.CostItem{
+	return []cost.Item{
 		of(".api", m.Process(b.API)), of(".worker", m.Worker(b.Worker)),
 		{Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes},
 	}

@@ -1,5 +1,5 @@
-// Package bounds contains the forms in which limits of a platform apply to a claim: lists of allowed external references, costs, and
-// locations of data. It depends neither on claims nor on services.
+// Package bounds contains the forms in which limits of a platform apply to a claim: lists of allowed external references, and locations of
+// data. It depends neither on claims nor on services.
 package bounds
 
 import (
@@ -62,6 +62,7 @@ var (
 	HypervisorNetworks = newList(
 		"hypervisorNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorNetworks) }, limit.Network,
 	)
+	NodeHosts = NewHostList("nodeHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.NodeHosts) })
 )
 
 // AnyHost and AnyNetwork stand for an unset list that permits everything. Only * allows them.

@@ -35,13 +35,14 @@ func ExposureReferences(path string, e common.Exposure) []ExternalReference {
 	return out
 }
 
-// MemberExposureReferences lists the clients that may connect to external addresses, and the annotations for the controller that serves the
-// Services.
+// MemberExposureReferences lists the name of the nodes, which is in certificates, the clients that may connect to external addresses, and the
+// annotations for the controller that serves the Services.
 func MemberExposureReferences(path string, e common.MemberExposure) []ExternalReference {
 	if e.Type == common.ExposureNone {
 		return nil
 	}
-	out := KeyValueEntries(&Annotations, path+".annotations", e.Annotations)
+	out := append(KeyValueEntries(&Annotations, path+".annotations", e.Annotations),
+		ExternalReference{List: &NodeHosts, Field: path + ".nodes", Value: string(e.Nodes)})
 	if len(e.Networks) == 0 {
 		return append(out, ExternalReference{List: &HypervisorNetworks, Field: path + ".networks", Value: AnyNetwork})
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 )
 
 // Service is Cinder, the block storage service.
@@ -136,13 +137,13 @@ func managersOf(m *services.Cloud, b cinderv1.Backend) common.Process {
 }
 
 // Pods returns the costs of all processes.
-func (x model) Pods() []bounds.CostItem {
+func (x model) Pods() []cost.Item {
 	m, s := x.Cloud, x.State
 	c := m.Spec.Services.Cinder
-	of := func(field string, p common.Process) bounds.CostItem {
-		return bounds.CostItem{Field: s.FieldPath(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
+	of := func(field string, p common.Process) cost.Item {
+		return cost.Item{Field: s.FieldPath(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
 	}
-	out := []bounds.CostItem{
+	out := []cost.Item{
 		of(".api", m.Process(c.API)), of(".scheduler", m.Daemon(c.Scheduler)),
 		{Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes},
 	}
@@ -151,7 +152,10 @@ func (x model) Pods() []bounds.CostItem {
 		if b.Volume != nil {
 			field = fmt.Sprintf(".backends[%d].volume", i)
 		}
-		out = append(out, of(field, managersOf(m, b)))
+		managers := of(field, managersOf(m, b))
+		out = append(out, managers, cost.Item{
+			Field: s.FieldPath(".conversionSize"), Exact: true, Replicas: managers.Replicas, Scratch: c.ConversionSize,
+		})
 	}
 	if c.Backup != nil {
 		for range volume.Zones(&c.Storage) { // Each zone has its own pods.
@@ -162,13 +166,13 @@ func (x model) Pods() []bounds.CostItem {
 }
 
 // Volumes returns the costs of the volume for backups, if one is used.
-func (x model) Volumes() []bounds.CostItem {
+func (x model) Volumes() []cost.Item {
 	m, s := x.Cloud, x.State
 	b := m.Spec.Services.Cinder.Backup
 	if b == nil || b.File == nil {
 		return nil
 	}
-	return []bounds.CostItem{{Field: s.FieldPath(".backup.file"), Replicas: 1, Storage: b.File.StorageSize, Program: minimum.VolumeBackup}}
+	return []cost.Item{{Field: s.FieldPath(".backup.file"), Replicas: 1, Storage: b.File.StorageSize, Program: minimum.VolumeBackup}}
 }
 
 // Connections returns the maximum number of database connections: in addition to the threads of the API, each daemon has a worker

@@ -21,6 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/image"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 )
 
 // Service is Glance, the image service.
@@ -131,25 +132,25 @@ func storeClass(observedState *observe.Object, name glancev1.StoreName, storageC
 }
 
 // Volumes returns the costs of one volume for each file store, and of two volumes in each pod.
-func (x model) Volumes() []bounds.CostItem {
+func (x model) Volumes() []cost.Item {
 	m, s := x.Cloud, x.State
 	g := m.Spec.Services.Glance
-	var out []bounds.CostItem
+	var out []cost.Item
 	for i, store := range g.Stores {
 		if f := store.File; f != nil {
-			out = append(out, bounds.CostItem{
+			out = append(out, cost.Item{
 				Field: s.FieldPath(fmt.Sprintf(".stores[%d].file", i)), Replicas: 1, Storage: string(f.StorageSize), Program: minimum.ImageStore,
 			})
 		}
 	}
 	if g.Import != nil && g.Import.Staging != nil {
-		out = append(out, bounds.CostItem{
+		out = append(out, cost.Item{
 			Field: s.FieldPath(".import.staging"), Replicas: *s.Workload.Replicas, Storage: string(g.Import.Staging.StorageSize),
 			Program: minimum.ImageStaging,
 		})
 	}
 	if c := g.ImageCache; c != nil {
-		out = append(out, bounds.CostItem{
+		out = append(out, cost.Item{
 			Field: s.FieldPath(".imageCache"), Replicas: *s.Workload.Replicas, Storage: string(c.StorageSize), Program: minimum.ImageCache,
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
@@ -19,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 )
 
 // Service is Heat, the orchestration service.
@@ -118,18 +118,18 @@ func (x model) Check(r release.Release) error {
 }
 
 // Pods returns the costs of all processes.
-func (x model) Pods() []bounds.CostItem {
+func (x model) Pods() []cost.Item {
 	m, s := x.Cloud, x.State
 	h := m.Spec.Services.Heat
-	of := func(field string, p common.Process) bounds.CostItem {
-		return bounds.CostItem{Field: s.FieldPath(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
+	of := func(field string, p common.Process) cost.Item {
+		return cost.Item{Field: s.FieldPath(field), Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true}
 	}
-	out := []bounds.CostItem{of(".api", m.Process(h.API)), of(".engine", m.Daemon(h.Engine))}
+	out := []cost.Item{of(".api", m.Process(h.API)), of(".engine", m.Daemon(h.Engine))}
 	if c := cloudFormation(m, s); c != nil {
 		out = append(out, of(".cfn", c.Process))
 	}
 	// All APIs use the same number of uWSGI processes, so it is listed once.
-	return append(out, bounds.CostItem{Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes})
+	return append(out, cost.Item{Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes})
 }
 
 // Connections returns the maximum number of database connections. Only engines use the database: the pool of each worker grows by its

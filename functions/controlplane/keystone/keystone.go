@@ -18,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
@@ -64,10 +65,10 @@ func (x model) Object() (runtime.Object, error) {
 }
 
 // Pods returns the costs of the API, and of the proxy in each of its pods.
-func (x model) Pods() []bounds.CostItem {
+func (x model) Pods() []cost.Item {
 	out := x.Common.Pods()
 	if f := x.Cloud.Spec.Services.Keystone.Federation; f != nil {
-		out = append(out, bounds.CostItem{
+		out = append(out, cost.Item{
 			Field: x.State.FieldPath(".federation.proxyResources"), Exact: true, Replicas: *x.State.Workload.Replicas,
 			Resources: f.ProxyResources, Program: minimum.FederationProxy,
 		})

@@ -19,6 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 )
 
 // Service is Neutron, the network service, with its OVN.
@@ -91,14 +92,14 @@ func apiWorkload(n *controlplanev1.Neutron) common.Workload {
 }
 
 // Pods returns the costs of all processes and of the OVN databases.
-func (x model) Pods() []bounds.CostItem {
+func (x model) Pods() []cost.Item {
 	m, s := x.Cloud, x.State
 	n := m.Spec.Services.Neutron
 	const workers = 2 // maintenance and periodic
-	of := func(field string, p common.Process, times int32) bounds.CostItem {
-		return bounds.CostItem{Field: s.FieldPath(field), Replicas: *p.Replicas, Times: times, Resources: openstack.Resources(p), Short: true}
+	of := func(field string, p common.Process, times int32) cost.Item {
+		return cost.Item{Field: s.FieldPath(field), Replicas: *p.Replicas, Times: times, Resources: openstack.Resources(p), Short: true}
 	}
-	out := []bounds.CostItem{
+	out := []cost.Item{
 		of(".api", m.Process(n.API), 1), {Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes},
 	}
 	if network.UsesAgents(n.Mechanism, n.Networks) {

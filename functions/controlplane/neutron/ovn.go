@@ -11,7 +11,6 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
@@ -19,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 )
 
 // ovnComponent is the component of the OVN databases, and its resource.
@@ -190,10 +190,10 @@ func ovnMembers(m *services.Cloud, part string, of *controlplanev1.Members) ovnv
 }
 
 // ovnParts returns the costs of the pods of OVN.
-func ovnParts(m *services.Cloud, field string) []bounds.CostItem {
+func ovnParts(m *services.Cloud, field string) []cost.Item {
 	spec := ovnSpec(m)
-	of := func(name string, p common.Process, storage ovnv1.StorageSize) bounds.CostItem {
-		out := bounds.CostItem{
+	of := func(name string, p common.Process, storage ovnv1.StorageSize) cost.Item {
+		out := cost.Item{
 			Field: field + "." + name, Replicas: *p.Replicas, Resources: openstack.Resources(p), Short: true, Storage: string(storage),
 		}
 		if storage != "" {
@@ -201,7 +201,7 @@ func ovnParts(m *services.Cloud, field string) []bounds.CostItem {
 		}
 		return out
 	}
-	out := []bounds.CostItem{
+	out := []cost.Item{
 		of(northbound, spec.Northbound.Process, spec.Northbound.StorageSize),
 		of(Southbound, spec.Southbound.Process, spec.Southbound.StorageSize),
 		of("northd", spec.Northd, ""),

@@ -19,6 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 )
 
 // Service is Nova, the compute service.
@@ -79,12 +80,12 @@ func apiWorkload(n *controlplanev1.Nova) common.Workload {
 }
 
 // Pods returns the costs of all processes.
-func (x model) Pods() []bounds.CostItem {
+func (x model) Pods() []cost.Item {
 	s, spec := x.State, x.spec
-	var out []bounds.CostItem
+	var out []cost.Item
 	add := func(field string, p *common.Process, times int32) {
 		if p != nil && times > 0 {
-			out = append(out, bounds.CostItem{
+			out = append(out, cost.Item{
 				Field: s.FieldPath(field), Replicas: *p.Replicas, Times: times, Resources: openstack.Resources(*p), Short: true,
 			})
 		}
@@ -101,15 +102,15 @@ func (x model) Pods() []bounds.CostItem {
 		if own := c.Infrastructure; own != nil {
 			in := s.FieldPath(in + ".infrastructure.")
 			if own.Database != nil {
-				out = append(out, bounds.CostOf(in+"mariadb", minimum.MariaDB, own.Database.Members))
+				out = append(out, cost.Of(in+"mariadb", minimum.MariaDB, own.Database.Members))
 			}
 			if own.Queue != nil {
-				out = append(out, bounds.CostOf(in+"rabbitmq", minimum.RabbitMQ, own.Queue.Members))
+				out = append(out, cost.Of(in+"rabbitmq", minimum.RabbitMQ, own.Queue.Members))
 			}
 		}
 	}
 	// All APIs use the same number of uWSGI processes, so it is listed once.
-	return append(out, bounds.CostItem{Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes})
+	return append(out, cost.Item{Field: s.FieldPath(""), Processes: ptr.Deref(s.UWSGI, common.UWSGI{}).Processes})
 }
 
 // proxiesOf returns the number of console proxies of a cell.

@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 )
 
 // Service is an OpenStack service of a control plane, the same for all control planes. Implementations embed Defaults.
@@ -40,8 +41,8 @@ type Model interface { //nolint:interfacebloat // Common has a default of ten me
 	// Check returns an error for settings that the service rejects in a release, so that the claim reports it before anything is composed.
 	Check(r release.Release) error
 	// Pods returns the costs of the pods, Volumes the costs of the volumes without the database.
-	Pods() []bounds.CostItem
-	Volumes() []bounds.CostItem
+	Pods() []cost.Item
+	Volumes() []cost.Item
 	// Locations lists where it stores data outside of the database, so that no two parts use the same location.
 	Locations() []bounds.Location
 	// Connections returns the maximum number of connections to the shared database.
@@ -94,15 +95,15 @@ func (x Common) Check(r release.Release) error {
 }
 
 // Pods returns the costs of the API.
-func (x Common) Pods() []bounds.CostItem {
-	return []bounds.CostItem{{
+func (x Common) Pods() []cost.Item {
+	return []cost.Item{{
 		Field: x.State.FieldPath(""), Replicas: *x.State.Workload.Replicas, Resources: x.State.Workload.Resources,
 		Processes: ptr.Deref(x.State.UWSGI, common.UWSGI{}).Processes,
 	}}
 }
 
 // Volumes returns nil: the service has none.
-func (Common) Volumes() []bounds.CostItem { return nil }
+func (Common) Volumes() []cost.Item { return nil }
 
 // Locations returns nil: all data is in the database.
 func (Common) Locations() []bounds.Location { return nil }

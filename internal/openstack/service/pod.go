@@ -100,6 +100,7 @@ func (b *Base) mountConfig(c *corev1.Container, files ...string) {
 // JobPod returns a pod for the service's Jobs, which run its command line tools.
 func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 	p := s.Pod(image, f, command)
+	Unmount(&p, s.extension.Jobs.Unmounted...)
 	p.RestartPolicy = corev1.RestartPolicyNever
 	for _, v := range s.extension.Jobs.Volumes {
 		v.mount(&p)
@@ -111,6 +112,16 @@ func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 	c.Env = append(slices.DeleteFunc(c.Env, replaced), s.extension.Jobs.Env...)
 	return p
 }
+
+// Unmount removes volumes that the program of a pod does not read.
+func Unmount(p *workload.Pod, names ...string) {
+	c := &p.Containers[0]
+	c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return slices.Contains(names, m.Name) })
+	p.Volumes = slices.DeleteFunc(p.Volumes, func(v corev1.Volume) bool { return slices.Contains(names, v.Name) })
+}
+
+// DatabaseCAFolder returns the folder with the CA of the database, which every pod with access to the database has.
+func (b *Base) DatabaseCAFolder() string { return b.Path(databaseCA) }
 
 // LogIn adds the credential and the CA with which a pod logs in to Keystone, for option groups.
 func (s *Service) LogIn(p *workload.Pod, groups ...string) {

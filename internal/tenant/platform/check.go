@@ -62,6 +62,7 @@ func checkLimit(path string, l *platformv1.Limit) error {
 		{"downloadHosts", limit.Texts(l.DownloadHosts), host},
 		{"nfsServers", limit.Texts(l.NFSServers), host},
 		{"vaultServers", limit.Texts(l.VaultServers), host},
+		{"nodeHosts", limit.Texts(l.NodeHosts), host},
 		{"registries", limit.Texts(l.Registries), registry},
 		{"hypervisorRegistries", limit.Texts(l.HypervisorRegistries), registry},
 	} {
@@ -74,7 +75,10 @@ func checkLimit(path string, l *platformv1.Limit) error {
 	for _, m := range []struct {
 		name, example string
 		most          *resource.Quantity
-	}{{"storage", "500Gi", l.Maxima.Storage}, {"cpu", "16", l.Maxima.CPU}, {"memory", "32Gi", l.Maxima.Memory}} {
+	}{
+		{"storage", "500Gi", l.Maxima.Storage}, {"cpu", "16", l.Maxima.CPU}, {"memory", "32Gi", l.Maxima.Memory},
+		{"ephemeralStorage", "500Gi", l.Maxima.EphemeralStorage}, {"nodeCPU", "16", l.Maxima.NodeCPU}, {"nodeMemory", "32Gi", l.Maxima.NodeMemory},
+	} {
 		if m.most != nil && m.most.Sign() <= 0 {
 			errs = append(errs, invalid.Field(path+".maxima."+m.name, "%s refuses every claim; set an amount above 0, such as %s, or remove the "+
 				"field for the default", m.most, m.example))

@@ -1,4 +1,5 @@
-package bounds
+// Package cost compares the resources that a claim requests with the maxima of the platform.
+package cost
 
 import (
 	"cmp"
@@ -15,10 +16,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 )
 
-// CostItem is a number of identical pods that a claim requests.
-type CostItem struct {
+// Item is a number of identical pods that a claim requests.
+type Item struct {
 	// Field of the part in the claim.
-	Field    string
+	Field string
+	// Count is the name of the field with the number of pods. Empty: replicas.
+	Count    string
 	Replicas int32
 	// Times multiplies the pods. 0 means 1.
 	Times     int32
@@ -29,23 +32,27 @@ type CostItem struct {
 	Exact bool
 	// Storage of each pod; empty: none.
 	Storage string
+	// Scratch is the size of a directory on the node of each pod, in addition to Resources; empty: none.
+	Scratch string
 	// Processes in each pod that the claim requests; 0: not set.
 	Processes int32
+	// Runs is the number of Jobs of a schedule within an hour; 0: no schedule.
+	Runs int32
 	// Program of the pods, which determines the minimum sizes. Empty: the service checks them.
 	Program minimum.Program
 }
 
 // ResourcesField returns the field of the claim with the resources of the pods.
-func (c CostItem) ResourcesField() string {
+func (c Item) ResourcesField() string {
 	if c.Exact {
 		return c.Field
 	}
 	return c.Field + ".resources"
 }
 
-// CostOf returns the cost item of the members of a service's own server.
-func CostOf(field string, program minimum.Program, s common.Members) CostItem {
-	return CostItem{Field: field, Replicas: s.Replicas, Resources: s.Resources, Short: true, Storage: s.StorageSize, Program: program}
+// Of returns the cost item of the members of a service's own server.
+func Of(field string, program minimum.Program, s common.Members) Item {
+	return Item{Field: field, Replicas: s.Replicas, Resources: s.Resources, Short: true, Storage: s.StorageSize, Program: program}
 }
 
 // quota limits the costs.
@@ -54,58 +61,92 @@ type quota struct {
 	unit, field, short string
 	of                 func(platformv1.Maxima) *resource.Quantity
 	// cost returns the cost of one pod of an item, or of the item if costs are not summed up.
-	cost func(CostItem) (resource.Quantity, error)
+	cost func(Item) (resource.Quantity, error)
 	// perClaim: the costs of all pods of all items are summed up.
 	perClaim bool
 }
 
-var quotas = []quota{
+// replicasField is the field with the number of pods in most parts of claims.
+const replicasField = ".replicas"
+
+// claimQuotas apply to a claim.
+var claimQuotas = []quota{
 	{
-		unit: " replicas", field: ".replicas",
+		unit: " replicas", field: replicasField,
 		of:   func(x platformv1.Maxima) *resource.Quantity { return intQuantity(x.Replicas) },
-		cost: func(p CostItem) (resource.Quantity, error) { return *intQuantity(&p.Replicas), nil },
+		cost: func(p Item) (resource.Quantity, error) { return *intQuantity(&p.Replicas), nil },
 	},
 	{
 		unit: " processes in each pod", field: ".uwsgi.processes",
 		of:   func(x platformv1.Maxima) *resource.Quantity { return intQuantity(x.Processes) },
-		cost: func(p CostItem) (resource.Quantity, error) { return *intQuantity(&p.Processes), nil },
+		cost: func(p Item) (resource.Quantity, error) { return *intQuantity(&p.Processes), nil },
 	},
 	{
 		unit: " of storage in all, which", field: ".storageSize", perClaim: true,
 		of: func(x platformv1.Maxima) *resource.Quantity { return x.Storage },
-		cost: func(p CostItem) (resource.Quantity, error) {
-			if p.Storage == "" {
-				return resource.Quantity{}, nil
-			}
-			return resource.ParseQuantity(p.Storage)
+		cost: func(p Item) (resource.Quantity, error) {
+			return parse(p.Storage)
 		},
 	},
+	scratch,
 	{
-		unit: " cores in all, which", field: ".resources", short: ".cpu", perClaim: true,
-		of: func(x platformv1.Maxima) *resource.Quantity { return x.CPU },
-		cost: func(p CostItem) (resource.Quantity, error) {
-			return larger(p.Resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.CPU }), nil
-		},
+		unit: " jobs within an hour",
+		of:   func(x platformv1.Maxima) *resource.Quantity { return intQuantity(x.RunsPerHour) },
+		cost: func(p Item) (resource.Quantity, error) { return *intQuantity(&p.Runs), nil },
 	},
-	{
-		unit: " of memory in all, which", field: ".resources", short: ".memory", perClaim: true,
-		of: func(x platformv1.Maxima) *resource.Quantity { return x.Memory },
-		cost: func(p CostItem) (resource.Quantity, error) {
-			return larger(p.Resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.Memory }), nil
-		},
+	cores(" cores in all, which", func(x platformv1.Maxima) *resource.Quantity { return x.CPU }),
+	memory(" of memory in all, which", func(x platformv1.Maxima) *resource.Quantity { return x.Memory }),
+}
+
+// scratch is the quota of directories on nodes.
+var scratch = quota{
+	unit: " of scratch space in all, which", field: ".resources", perClaim: true,
+	of: func(x platformv1.Maxima) *resource.Quantity { return x.EphemeralStorage },
+	cost: func(p Item) (resource.Quantity, error) {
+		out, err := parse(p.Scratch)
+		out.Add(larger(p.Resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.EphemeralStorage }))
+		return out, err
 	},
 }
 
-// CheckCosts returns an error for costs above the limits, or above the defaults of the platform without a limit.
-func CheckCosts(limits []platformv1.Limit, items []CostItem) error {
+// nodeQuotas apply to the pods of a claim on one node.
+var nodeQuotas = []quota{
+	cores(" cores on one node, which", func(x platformv1.Maxima) *resource.Quantity { return x.NodeCPU }),
+	memory(" of memory on one node, which", func(x platformv1.Maxima) *resource.Quantity { return x.NodeMemory }),
+	scratch,
+}
+
+// cores returns a quota of the cores of all items.
+func cores(unit string, of func(platformv1.Maxima) *resource.Quantity) quota {
+	return quota{unit: unit, field: ".resources", short: ".cpu", perClaim: true, of: of, cost: func(p Item) (resource.Quantity, error) {
+		return larger(p.Resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.CPU }), nil
+	}}
+}
+
+// memory returns a quota of the memory of all items.
+func memory(unit string, of func(platformv1.Maxima) *resource.Quantity) quota {
+	return quota{unit: unit, field: ".resources", short: ".memory", perClaim: true, of: of, cost: func(p Item) (resource.Quantity, error) {
+		return larger(p.Resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.Memory }), nil
+	}}
+}
+
+// Check returns an error for costs of a claim above the limits, or above the defaults of the platform without a limit.
+func Check(limits []platformv1.Limit, items []Item) error { return check(claimQuotas, limits, items) }
+
+// CheckNode is like Check for the pods of a claim on one node.
+func CheckNode(limits []platformv1.Limit, items []Item) error {
+	return check(nodeQuotas, limits, items)
+}
+
+func check(quotas []quota, limits []platformv1.Limit, items []Item) error {
 	var errs []error
 	for _, x := range quotas {
-		entries, err := x.costEntries(items)
+		entries, err := x.entries(items)
 		errs = append(errs, err)
 		reported := map[string]bool{} // Several items can have the same field.
-		for _, entry := range entries {
-			if err := x.check(limits, entry); err != nil && !reported[entry.field] {
-				reported[entry.field] = true
+		for _, e := range entries {
+			if err := x.check(limits, e); err != nil && !reported[e.field] {
+				reported[e.field] = true
 				errs = append(errs, err)
 			}
 		}
@@ -113,21 +154,23 @@ func CheckCosts(limits []platformv1.Limit, items []CostItem) error {
 	return errors.Join(errs...)
 }
 
-// costEntry is an amount, the field with the largest share of it, and an explanation of the sum.
-type costEntry struct {
+// entry is an amount, the field with the largest share of it, and an explanation of the sum.
+type entry struct {
 	field, reason string
 	amount        resource.Quantity
 }
 
-// costEntries returns one entry for each item, or one for the sum, and an error for invalid amounts.
-func (x quota) costEntries(parts []CostItem) ([]costEntry, error) {
-	var each []costEntry
+// entries returns one entry for each item, or one for the sum, and an error for invalid amounts.
+func (x quota) entries(parts []Item) ([]entry, error) {
+	var each []entry
 	var errs []error
 	for _, p := range parts {
 		field := x.field
 		switch {
 		case p.Exact:
 			field = ""
+		case p.Count != "" && field == replicasField:
+			field = "." + p.Count
 		case p.Short:
 			field = cmp.Or(x.short, field)
 		}
@@ -135,12 +178,12 @@ func (x quota) costEntries(parts []CostItem) ([]costEntry, error) {
 		if err != nil {
 			errs = append(errs, invalid.Field(p.Field+field, "%s", err))
 		}
-		each = append(each, costEntry{field: p.Field + field, amount: amount})
+		each = append(each, entry{field: p.Field + field, amount: amount})
 	}
 	if !x.perClaim {
 		return each, errors.Join(errs...)
 	}
-	var sum costEntry
+	var sum entry
 	var most resource.Quantity
 	for i, p := range parts {
 		one := each[i].amount.DeepCopy()
@@ -151,11 +194,11 @@ func (x quota) costEntries(parts []CostItem) ([]costEntry, error) {
 			most, sum.field, sum.reason = all, each[i].field, fmt.Sprintf("with %d × %s here, there are ", p.Replicas*max(p.Times, 1), &one)
 		}
 	}
-	return []costEntry{sum}, errors.Join(errs...)
+	return []entry{sum}, errors.Join(errs...)
 }
 
 // check returns an error for an entry above the quota of a limit, or above the default quota if no limit has one.
-func (x quota) check(limits []platformv1.Limit, b costEntry) error {
+func (x quota) check(limits []platformv1.Limit, b entry) error {
 	requested := false
 	for _, l := range limits {
 		most := x.of(l.Maxima)
@@ -203,6 +246,14 @@ func larger(r *common.Resources, of func(*common.ResourceAmounts) *resource.Quan
 		}
 	}
 	return out
+}
+
+// parse returns a size as a quantity. It is 0 without a size.
+func parse(size string) (resource.Quantity, error) {
+	if size == "" {
+		return resource.Quantity{}, nil
+	}
+	return resource.ParseQuantity(size)
 }
 
 // intQuantity converts a number to a quantity.

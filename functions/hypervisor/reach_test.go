@@ -1,0 +1,78 @@
+package hypervisor
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
+)
+
+// limited are text fields that a limit has to allow, with a value that a platform without limits rejects, and the field of the error.
+var limited = map[string]struct{ spec, field string }{
+	"HypervisorClusterSpec.NodeSelector": {"nodeSelector: {a: b}", "spec.nodeSelector"},
+	"Toleration.Key":                     {"tolerations: [{key: a, operator: Exists}]", "spec.tolerations"},
+	"Toleration.Operator":                {"tolerations: [{operator: Exists}]", "spec.tolerations"},
+	"Toleration.Value":                   {"tolerations: [{key: a, value: b}]", "spec.tolerations"},
+	"Toleration.Effect":                  {"tolerations: [{operator: Exists, effect: NoExecute}]", "spec.tolerations"},
+	"Image.Repository":                   {"agents: {novaCompute: {image: {repository: a.b/c}}}", "spec.agents.novaCompute.image.repository"},
+	"InfrastructureImage.Repository":     {"agents: {openvswitch: {image: {repository: a.b/c}}}", "spec.agents.openvswitch.image.repository"},
+	"Images.Registry":                    {"images: {registry: a.b}", "spec.images.registry"},
+}
+
+// internal lists the text fields that need no limit, by the reason.
+var internal = map[string][]string{
+	"its owner grants access":                           {"ClaimReference.Name", "ClaimReference.Namespace", "StoragePool.Pool"},
+	"the platform lists the clusters of each namespace": {"ClusterReference.Name"},
+	"it only selects fewer nodes of the pool: TestNodesStayInPool": {
+		"HypervisorClusterSpec.Region", "Slice.NodeSelector", "Gateway.NodeSelector",
+	},
+	"the pods of the pool control the node, and the platform allowed the node": {
+		"BridgeMapping.Bridge", "BridgeMapping.Interface", "Encapsulation.Interface", "LiveMigrationNetwork.Interface", "PCIDevice.Interface",
+		"PCIDevice.Address", "PCIDevice.VendorID", "PCIDevice.ProductID", "PCIDevice.DeviceType", "PCIDevice.NUMAPolicy", "Networks.Datapath",
+		"Encapsulation.Type", "CPU.DedicatedSet", "CPU.SharedSet", "CPU.Mode", "CPU.Models", "HugePages.Size", "Virtualization.Driver", "Libvirt.Mode",
+		"LiveMigration.TimeoutAction", "IntOrString.StrVal",
+	},
+	"it is a name within the cloud": {
+		"HypervisorClusterSpec.Cell", "HypervisorClusterSpec.AvailabilityZone", "Slice.AvailabilityZone", "Slice.Name", "Node.Aggregates", "Node.Traits",
+		"BridgeMapping.PhysicalNetwork", "PCIDevice.PhysicalNetwork", "PCIDevice.Name", "PCIDevice.ResourceClass", "Lifecycle.UserDomain",
+		"Lifecycle.Project", "Lifecycle.ProjectDomain",
+	},
+	"the registry determines the publisher of images":                        {"Image.Tag", "Image.Digest", "InfrastructureImage.Tag", "InfrastructureImage.Digest"},
+	"the Secret is read in the namespace of the claim":                       {"SecretReference.Name", "Images.PullSecrets"},
+	"options that reach outside are rejected by internal/openstack/override": {"NovaCompute.Config"},
+	"it is an amount": {"HypervisorClusterSpec.MaxUnavailable"},
+}
+
+// TestEveryTextIsLimited checks that each text of a claim is subject to a limit, or needs none. A developer who adds a field must classify
+// it.
+func TestEveryTextIsLimited(t *testing.T) {
+	withoutLimits := strings.Replace(open, "limits: ["+limittest.Everything+"], ", "", 1)
+	found := limittest.TextFields(reflect.TypeFor[hypervisorv1.HypervisorClusterSpec]())
+	known := slices.Collect(maps.Keys(limited))
+	for _, fields := range internal {
+		known = append(known, fields...)
+	}
+	for _, f := range found {
+		if !slices.Contains(known, f) {
+			t.Errorf("%s is neither in limited nor, with the reason, in internal", f)
+		}
+	}
+	for _, f := range known {
+		if !slices.Contains(found, f) {
+			t.Errorf("%s is listed, and there is no such field", f)
+		}
+	}
+	for name, tc := range limited {
+		c := newCluster(more(tc.spec), "tenant-a", objects(planeClaim, withCards)...)
+		c.Required["platform"] = objects("{metadata: {name: default}, spec: " + withoutLimits + "}")
+		err := c.Run(func(simulate.Step) {})
+		if err == nil || !strings.Contains(err.Error(), tc.field+": ") || !strings.Contains(err.Error(), "limit") {
+			t.Errorf("%s: error %v, want one about %s and a limit", name, err, tc.field)
+		}
+	}
+}
