@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
 // TestFederationPod verifies that both containers have liveness probes and limits, and that the proxy alone has the readiness probe.
@@ -36,7 +34,9 @@ func TestProviderCA(t *testing.T) {
 	m := derived(t, xr(t, "federation-tokens"))
 	p := m.APIPod()
 	mounts := func(c corev1.Container) bool {
-		return slices.Contains(c.VolumeMounts, workload.Mount("provider-ca", m.Path(providerCA)))
+		return slices.ContainsFunc(c.VolumeMounts, func(v corev1.VolumeMount) bool {
+			return v.Name == "provider-ca" && v.MountPath == m.Path(providerCA)
+		})
 	}
 	if mounts(p.Containers[0]) || !mounts(p.Containers[1]) {
 		t.Errorf("mounts %v and %v", p.Containers[0].VolumeMounts, p.Containers[1].VolumeMounts)

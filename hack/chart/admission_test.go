@@ -297,10 +297,10 @@ func (c compiled) validationError(t *testing.T, r request) string {
 	attributes := &admission.VersionedAttributes{Attributes: admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, "", "",
 		schema.GroupVersionResource{}, "", r.operation, nil, false, who)}
 	if r.object != nil {
-		attributes.VersionedObject = r.object
+		attributes.VersionedObject = admission.NewLazyObject(r.object)
 	}
 	if r.old != nil {
-		attributes.VersionedOldObject = r.old
+		attributes.VersionedOldObject = admission.NewLazyObject(r.old)
 	}
 	req := &admissionv1.AdmissionRequest{
 		Operation: admissionv1.Operation(r.operation),

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +18,12 @@ var misplaced = []*regexp.Regexp{
 	regexp.MustCompile(`^"(?P<field>[^"]+)" (?P<detail>must .*)$`),
 	regexp.MustCompile(`^Checked value (?P<detail>must be .*) in (?P<field>\S+)$`),
 }
+
+// formats is a message on a number where another format is required. Validation then names formats instead of types.
+var formats = regexp.MustCompile(`^must be of type (\w+): "(int32|int64|float32|float64)"$`)
+
+// jsonTypes contains the type in JSON of each format of numbers.
+var jsonTypes = map[string]string{"int32": "integer", "int64": "integer", "float32": "number", "float64": "number"}
 
 // blocksRules reports whether CEL rules must not run because the object does not have the shape they were compiled for. The list of types
 // equals the list of the API server, which then adds a note that some rules were not checked. The note is omitted here, because the errors
@@ -50,9 +57,13 @@ func sortErrors(errs field.ErrorList) field.ErrorList {
 	return slices.CompactFunc(errs, func(a, b *field.Error) bool { return compare(a, b) == 0 })
 }
 
-// place moves the field's path from the message to the field of an error.
+// place moves the field's path from the message to the field of an error, and names types as JSON does.
 func place(e *field.Error) {
 	e.Detail = strings.TrimPrefix(e.Detail, e.Field+" in body ")
+	if m := formats.FindStringSubmatch(e.Detail); m != nil && e.BadValue == any(m[2]) {
+		e.BadValue = jsonTypes[m[2]]
+		e.Detail = fmt.Sprintf("must be of type %s: %q", cmp.Or(jsonTypes[m[1]], m[1]), e.BadValue)
+	}
 	if e.Field != "" && e.Field != (*field.Path)(nil).String() {
 		return
 	}

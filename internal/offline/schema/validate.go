@@ -54,7 +54,7 @@ func (v *Validator) create(obj map[string]any, dropStatus bool) field.ErrorList 
 	errs = append(errs, apivalidation.ValidateObjectMetaAccessor(u, v.namespaced, apivalidation.NameIsDNSSubdomain, metadata)...)
 	errs = append(errs, validation.ValidateCustomResource(nil, o, v.openAPI)...)
 	errs = append(errs, checkScale(o, v.scale)...)
-	errs = append(errs, objectmeta.Validate(nil, o, v.structural, false)...)
+	errs = append(errs, objectmeta.Validate(context.Background(), nil, o, v.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, o)...)
 	if !blocksRules(errs) {
 		broken, _ := v.rules.Validate(context.Background(), nil, v.structural, o, nil, celconfig.RuntimeCELCostBudget)
@@ -82,7 +82,7 @@ func (v *Validator) ValidateUpdate(obj, old map[string]any) field.ErrorList {
 		&unstructured.Unstructured{Object: o}, &unstructured.Unstructured{Object: previous}, field.NewPath("metadata"))...)
 	errs = append(errs, validation.ValidateCustomResourceUpdate(nil, o, previous, v.openAPI, validation.WithRatcheting(correlated))...)
 	errs = append(errs, checkScale(o, v.scale)...)
-	errs = append(errs, objectmeta.Validate(nil, o, v.structural, false)...)
+	errs = append(errs, objectmeta.Validate(context.Background(), nil, o, v.structural, false)...)
 	if len(listtype.ValidateListSetsAndMaps(nil, v.structural, previous)) == 0 {
 		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, o)...)
 	}
