@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/c5c3/crossplane-cobaltcore/hack/chart/roles"
+	"github.com/c5c3/crossplane-cobaltcore/hack/chart/reviewed"
 )
 
 // ruleOf matches a rule that stands in a template.
@@ -51,7 +51,7 @@ func templates(t *testing.T) map[string]string {
 // not require helm.
 func TestHandWrittenRights(t *testing.T) {
 	var want, got []string
-	for _, h := range roles.Rules {
+	for _, h := range reviewed.Rules {
 		want = append(want, fmt.Sprintf("%s may %s %s of %s [%s]", h.Role, h.Verbs, h.Resources, h.Groups, h.Names))
 	}
 	for file, text := range templates(t) {

@@ -1,8 +1,8 @@
 // Command docs writes the generated parts of the documentation: the reference of every kind, docs/reference/<kind>.md, from the generated
 // definitions; a JSON Schema of each claim, for portals and editors, docs/reference/schema/<kind>.json; the resources of each size of a
 // control plane, docs/reference/sizes.md; versions of other projects' programs, docs/reference/versions.md; workloads, Secrets and
-// connections in and between claims, docs/reference/services.md and docs/clusters.md, from the composed objects; the picture of a preview,
-// docs/images/preview.svg; and the marked blocks of README.md and docs/graph.md.
+// connections in and between claims, docs/reference/services.md and docs/clusters.md, from the composed objects; accounts,
+// docs/reference/accounts.md, from the composed objects and the chart; the picture of a preview, docs/images/preview.svg; and the marked blocks of README.md and docs/graph.md.
 //
 //	docs [<root>]
 //
@@ -40,6 +40,7 @@ func generate(sources fs.FS, root string) error {
 	for name, page := range map[string]func() ([]byte, error){
 		"reference/services.md": services, "clusters.md": clusters,
 		"reference/versions.md": func() ([]byte, error) { return versionsPage(sources) },
+		"reference/accounts.md": func() ([]byte, error) { return accountsPage(sources) },
 	} {
 		data, err := page()
 		if err != nil {
@@ -134,6 +135,7 @@ func reference(to string) error {
 	}
 	fmt.Fprintf(&index, "\n[Resources of each size of a control plane](sizes.md).\n\n"+
 		"[Versions of other projects' programs, deployed and tested](versions.md).\n\n"+
+		"[Accounts with their rights and purposes](accounts.md).\n\n"+
 		"[Options of MariaDB and RabbitMQ that a claim can set](server-options.md).\n\n"+
 		"[Messages: errors, conditions, events, alerts](messages/README.md).\n\n%s", forms)
 	table, err := sizes()

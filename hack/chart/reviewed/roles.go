@@ -1,5 +1,5 @@
-// Package roles lists the manually written rules of the chart's roles, with their reasons.
-package roles
+// Package reviewed lists the manually written rules of the chart's roles, with their reasons.
+package reviewed
 
 // A Rule is a rule of a role in a template of the chart.
 type Rule struct {
@@ -25,11 +25,20 @@ var Rules = []Rule{
 	{"Its cache starts only if it can read them.", "hypervisor-operator", "apps", "deployments", "", "get, list, watch"},
 	{"Its cache starts only if it can read them.", "hypervisor-operator", "policy", "poddisruptionbudgets", "", "get, list, watch"},
 	{"It waits for certificates of nodes.", "hypervisor-operator", "cert-manager.io", "certificates", "", "get, list, watch"},
-	{"It makes one of each node, and none goes by it.", "hypervisor-operator", "kvm.cloud.sap", "hypervisors", "", "get, list, watch, create, update, patch"},
-	{"It makes and removes them.", "hypervisor-operator", "kvm.cloud.sap", "evictions", "", "get, list, watch, create, update, patch, delete"},
+	{
+		"It makes one of each node, and none goes by it.", "hypervisor-operator",
+		"kvm.cloud.sap", "hypervisors", "", "get, list, watch, create, update, patch",
+	},
+	{
+		"It makes and removes them.", "hypervisor-operator",
+		"kvm.cloud.sap", "evictions", "", "get, list, watch, create, update, patch, delete",
+	},
 	{"It reports.", "hypervisor-operator", "kvm.cloud.sap", "hypervisors/status, evictions/status", "", "get, update, patch"},
 	{"It completes evictions before their deletion.", "hypervisor-operator", "kvm.cloud.sap", "evictions/finalizers", "", "update"},
-	{"It orders certificates of nodes in its namespace.", "hypervisor-operator-namespace", "cert-manager.io", "certificates", "", "create, update, patch"},
+	{
+		"It orders certificates of nodes in its namespace.", "hypervisor-operator-namespace",
+		"cert-manager.io", "certificates", "", "create, update, patch",
+	},
 	{"One of its pods leads.", "hypervisor-operator-namespace", "coordination.k8s.io", "leases", "", "get, create, update, patch"},
 	{"It writes Events.", "hypervisor-operator-namespace", `""`, "events", "", "create, patch"},
 	{"It reads the Hypervisor of its node.", "kvm-node-agent", "kvm.cloud.sap", "hypervisors", "values", "get, list, watch"},
@@ -45,7 +54,10 @@ var Rules = []Rule{
 		"The platform enabled the webhook of a pool.", "hypervisors", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "",
 		"get, list, watch, create, update, patch, delete",
 	},
-	{"A tenant's roles let people order claims.", "tenant", "{{ .group }}", `{{ join ", " .resources }}`, "", "get, list, watch, create, update, patch, delete"},
+	{
+		"A tenant's roles let people order claims.", "tenant",
+		"{{ .group }}", `{{ join ", " .resources }}`, "", "get, list, watch, create, update, patch, delete",
+	},
 	{"People look at claims.", "viewer", "{{ .group }}", `{{ join ", " .resources }}`, "", "get, list, watch"},
 	{"The result of the preparation of disks is a ConfigMap.", "rook-osd", `""`, "configmaps", "", "get, create, update"},
 	{"The manager labels the one that is active.", "rook-mgr", `""`, "pods", "", "get, list, watch, update"},
@@ -78,7 +90,7 @@ var Holders = map[string]string{
 	"rook-osd":                      "`rook-ceph-osd` of a Ceph cluster",
 	"storage":                       "provider-kubernetes",
 	"tenant":                        "people: tenants",
-	"tenant-secrets":                "provider-kubernetes",
+	"tenant-secrets":                "Crossplane",
 	"viewer":                        "people: viewers",
 	"workload":                      "provider-kubernetes, in another cluster",
 }
