@@ -160,10 +160,10 @@ func TestTenant(t *testing.T) {
 		"Role":          {"It grants no permissions.", create(t, schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"}, lives, "x"), forbidden},
 		"Claim":         {"It orders nothing.", order("tenant-rights"), forbidden},
 		"Unmark":        {"It does not free itself.", label(t, lives, "null"), forbidden},
-		"JobSecret":     {"A pod reads what its creator cannot read.", jobOf(t, lives, "mariadb-root"), "refers only to Secrets that the companion is permitted to get"},
-		"TokenSecret":   {"Kubernetes writes a token into it.", tokenOf(t, lives), "a Secret of a companion must be Opaque"},
+		"JobSecret":     {"A pod can read Secrets that its creator cannot.", jobOf(t, lives, "mariadb-root"), "refers only to Secrets that the companion is permitted to get"},
+		"TokenSecret":   {"Kubernetes adds a token of the account.", tokenOf(t, lives), "a Secret of a companion must be Opaque"},
 		"Workload": {
-			"It restarts a workload, and changes nothing else.",
+			"It may restart a workload only.",
 			patch(t, bare(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, lives, "keystone"), `{"spec":{"paused":true}}`),
 			"a companion changes only annotations of the pod template",
 		},
