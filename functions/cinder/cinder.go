@@ -53,6 +53,7 @@ var definition = service.Definition{
 	Title:                  "Cinder",
 	Outage:                 "volumes cannot be created, attached or detached; attached volumes keep working",
 	CatalogType:            cinderv1.ServiceType,
+	NeedsAdmin:             true,
 	Description:            "Volumes of virtual machines",
 	Port:                   cinderv1.Port,
 	Module:                 "cinder.wsgi.api:application",

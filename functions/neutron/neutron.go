@@ -41,6 +41,7 @@ var definition = service.Definition{
 	Title:                  "Neutron",
 	Outage:                 "networks, ports and floating IPs cannot be created or changed; existing ones keep working",
 	CatalogType:            neutronv1.ServiceType,
+	NeedsAdmin:             true,
 	Description:            "Virtual networks",
 	Port:                   neutronv1.Port,
 	Module:                 "neutron.wsgi.api:application",

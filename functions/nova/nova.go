@@ -39,6 +39,7 @@ var definition = service.Definition{
 	Title:       "Nova",
 	Outage:      "servers cannot be created, changed or listed; existing servers keep running",
 	CatalogType: novav1.ServiceType,
+	NeedsAdmin:  true,
 	Description: "Virtual machines",
 	Port:        novav1.Port,
 	Module:      "nova.wsgi.osapi_compute:application",

@@ -272,14 +272,18 @@ type request struct {
 	object, old *unstructured.Unstructured
 	operation   admission.Operation
 	user, group string
-	// namespace that the object is in, and rights of the user, as "verb resource.group".
+	// namespace that the object is in, and rights of the user, as "verb resource.group", or "verb resource.group name" in this namespace.
 	namespace *corev1.Namespace
 	rights    []string
 }
 
 // Authorize implements an authorizer with the permissions of a request.
 func (r request) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if a.GetNamespace() == "" && slices.Contains(r.rights, a.GetVerb()+" "+a.GetResource()+"."+a.GetAPIGroup()) {
+	right, namespace := a.GetVerb()+" "+a.GetResource()+"."+a.GetAPIGroup(), ""
+	if a.GetName() != "" {
+		right, namespace = right+" "+a.GetName(), r.namespace.Name
+	}
+	if a.GetNamespace() == namespace && slices.Contains(r.rights, right) {
 		return authorizer.DecisionAllow, "", nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil

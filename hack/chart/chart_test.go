@@ -116,11 +116,13 @@ var management = []string{
 	"Function/c5c3-function-cobaltcore", "PlatformConfig/default", "PodDisruptionBudget/function-cobaltcore",
 	"PriorityClass/cobaltcore-infrastructure", "PriorityClass/cobaltcore-service", "ProviderConfig/in-cluster",
 	"ValidatingAdmissionPolicy/cobaltcore-claims", "ValidatingAdmissionPolicy/cobaltcore-companion",
-	"ValidatingAdmissionPolicy/cobaltcore-composites", "ValidatingAdmissionPolicy/cobaltcore-deletion",
-	"ValidatingAdmissionPolicy/cobaltcore-namespaces",
+	"ValidatingAdmissionPolicy/cobaltcore-companion-objects", "ValidatingAdmissionPolicy/cobaltcore-composites",
+	"ValidatingAdmissionPolicy/cobaltcore-deletion", "ValidatingAdmissionPolicy/cobaltcore-namespaces",
+	"ValidatingAdmissionPolicy/cobaltcore-pod-labels",
 	"ValidatingAdmissionPolicyBinding/cobaltcore-claims", "ValidatingAdmissionPolicyBinding/cobaltcore-companion",
-	"ValidatingAdmissionPolicyBinding/cobaltcore-composites", "ValidatingAdmissionPolicyBinding/cobaltcore-deletion",
-	"ValidatingAdmissionPolicyBinding/cobaltcore-namespaces",
+	"ValidatingAdmissionPolicyBinding/cobaltcore-companion-objects", "ValidatingAdmissionPolicyBinding/cobaltcore-composites",
+	"ValidatingAdmissionPolicyBinding/cobaltcore-deletion", "ValidatingAdmissionPolicyBinding/cobaltcore-namespaces",
+	"ValidatingAdmissionPolicyBinding/cobaltcore-pod-labels",
 }
 
 // TestTemplates checks every rendered object as the API server that gets it would.
@@ -171,8 +173,10 @@ workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provid
 				"ClusterRole/cobaltcore:rook-osd", "ClusterRole/cobaltcore:storage", "ClusterRole/cobaltcore:workload",
 				"ClusterRoleBinding/cobaltcore:companion", "ClusterRoleBinding/cobaltcore:hypervisors", "ClusterRoleBinding/cobaltcore:storage",
 				"ClusterRoleBinding/cobaltcore:workload", "PriorityClass/cobaltcore-infrastructure", "PriorityClass/cobaltcore-service",
-				"ValidatingAdmissionPolicy/cobaltcore-companion", "ValidatingAdmissionPolicy/cobaltcore-namespaces",
-				"ValidatingAdmissionPolicyBinding/cobaltcore-companion", "ValidatingAdmissionPolicyBinding/cobaltcore-namespaces",
+				"ValidatingAdmissionPolicy/cobaltcore-companion", "ValidatingAdmissionPolicy/cobaltcore-companion-objects",
+				"ValidatingAdmissionPolicy/cobaltcore-namespaces", "ValidatingAdmissionPolicy/cobaltcore-pod-labels",
+				"ValidatingAdmissionPolicyBinding/cobaltcore-companion", "ValidatingAdmissionPolicyBinding/cobaltcore-companion-objects",
+				"ValidatingAdmissionPolicyBinding/cobaltcore-namespaces", "ValidatingAdmissionPolicyBinding/cobaltcore-pod-labels",
 			},
 		},
 	}

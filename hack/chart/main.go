@@ -95,18 +95,20 @@ type policiesFile struct {
 	// Version of the policies, and the annotation that contains it.
 	Version    string `json:"version"`
 	Annotation string `json:"annotation"`
-	// Label and LabelValue mark a control plane's namespace. Its annotations Store and Path restrict its companion.
+	// Label and LabelValue mark a control plane's namespace. Its annotations Store and Path restrict its companion. Claim is the
+	// annotation of all namespaces of claims.
 	Label      string `json:"label"`
 	LabelValue string `json:"labelValue"`
 	Store      string `json:"store"`
 	Path       string `json:"path"`
+	Claim      string `json:"claim"`
 }
 
 func policies() policiesFile {
 	return policiesFile{
 		Version: strconv.Itoa(admission.Version), Annotation: admission.VersionAnnotation,
 		Label: admission.InstanceLabel, LabelValue: admission.InstanceLabelValue,
-		Store: admission.StoreAnnotation, Path: admission.PathAnnotation,
+		Store: admission.StoreAnnotation, Path: admission.PathAnnotation, Claim: admission.ClaimAnnotation,
 	}
 }
 

@@ -10,55 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// handWritten lists the manually written rules of roles in templates, with the reason why each program needs them. names are the names of
-// resources to which the rule is limited; "values" are from the chart's values.
-var handWritten = []struct{ reason, role, groups, resources, names, verbs string }{
-	{"A companion here reads cordoned Nodes of a pool with evictOnCordon.", "nodes", `""`, "nodes", "", "get"},
-	{"A companion in another cluster does the same there.", "nodes", `""`, "nodes", "", "get"},
-	{"It is bound in the namespaces of tenants, for Secrets that claims name.", "tenant-secrets", `""`, "secrets", "", "get"},
-	{"It keeps a copy of all Nodes and Pods.", "labels-injector", `""`, "nodes, pods", "", "get, list, watch"},
-	{"It labels pods of its pool.", "labels-injector-pods", `""`, "pods", "", "patch"},
-	{"It follows which nodes there are.", "hypervisor-operator", `""`, "nodes", "", "get, list, watch"},
-	{"Its cache starts only if it can read them.", "hypervisor-operator", "apps", "deployments", "", "get, list, watch"},
-	{"Its cache starts only if it can read them.", "hypervisor-operator", "policy", "poddisruptionbudgets", "", "get, list, watch"},
-	{"It waits for certificates of nodes.", "hypervisor-operator", "cert-manager.io", "certificates", "", "get, list, watch"},
-	{"It makes one of each node, and none goes by it.", "hypervisor-operator", "kvm.cloud.sap", "hypervisors", "", "get, list, watch, create, update, patch"},
-	{"It makes and removes them.", "hypervisor-operator", "kvm.cloud.sap", "evictions", "", "get, list, watch, create, update, patch, delete"},
-	{"It reports.", "hypervisor-operator", "kvm.cloud.sap", "hypervisors/status, evictions/status", "", "get, update, patch"},
-	{"It completes evictions before their deletion.", "hypervisor-operator", "kvm.cloud.sap", "evictions/finalizers", "", "update"},
-	{"It orders certificates of nodes in its namespace.", "hypervisor-operator-namespace", "cert-manager.io", "certificates", "", "create, update, patch"},
-	{"One of its pods leads.", "hypervisor-operator-namespace", "coordination.k8s.io", "leases", "", "get, create, update, patch"},
-	{"It writes Events.", "hypervisor-operator-namespace", `""`, "events", "", "create, patch"},
-	{"It reads the Hypervisor of its node.", "kvm-node-agent", "kvm.cloud.sap", "hypervisors", "values", "get, list, watch"},
-	{"It reports to the Hypervisor of its node.", "kvm-node-agent", "kvm.cloud.sap", "hypervisors/status", "values", "patch"},
-	{"It reads the certificate of its node.", "kvm-node-agent", `""`, "secrets", "values", "get, list, watch"},
-	{"It makes an OVSNode of each node.", "ovs-agent", "ovs.c5c3.io", "ovsnodes", "", "get, list, watch, create, update, patch"},
-	{"It reports.", "ovs-agent", "ovs.c5c3.io", "ovsnodes/status", "", "get, update, patch"},
-	{
-		"Who composes pools binds the roles of their agents.", "hypervisors", "rbac.authorization.k8s.io", "clusterroles",
-		"hypervisor-operator hypervisor-operator-namespace kvm-node-agent labels-injector labels-injector-pods ovs-agent", "bind",
-	},
-	{
-		"The platform enabled the webhook of a pool.", "hypervisors", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "",
-		"get, list, watch, create, update, patch, delete",
-	},
-	{"A tenant's roles let people order claims.", "tenant", "{{ .group }}", `{{ join ", " .resources }}`, "", "get, list, watch, create, update, patch, delete"},
-	{"People look at claims.", "viewer", "{{ .group }}", `{{ join ", " .resources }}`, "", "get, list, watch"},
-	{"Each disk's daemon is created with a separate key.", "rook-osd", `""`, "secrets", "", "get, update"},
-	{"Disks are found and reported in ConfigMaps.", "rook-osd", `""`, "configmaps", "", "get, list, watch, create, update, delete"},
-	{"Rook's own chart gives them to who prepares disks.", "rook-osd", "ceph.rook.io", "cephclusters, cephclusters/finalizers", "", "get, list, create, update, delete"},
-	{"The manager labels the one that is active.", "rook-mgr", `""`, "pods", "", "get, list, watch, update"},
-	{"Its Services follow the one that is active.", "rook-mgr", `""`, "services", "", "get, list, watch, create, update, delete"},
-	{"It reads its configuration.", "rook-mgr", "ceph.rook.io", "cephclusters", "", "get, list, watch"},
-	{"A version is reported in a ConfigMap.", "rook-cmd-reporter", `""`, "configmaps", "", "get, create, update"},
-	{"The node has the location of a disk.", "rook-nodes", `""`, "nodes", "", "get, list"},
-	{
-		"Who composes Ceph binds the roles of its daemons.", "storage", "rbac.authorization.k8s.io", "clusterroles",
-		"rook-cmd-reporter rook-mgr rook-nodes rook-osd", "bind",
-	},
-}
+	"github.com/c5c3/crossplane-cobaltcore/hack/chart/reviewed"
+)
 
 // ruleOf matches a rule that stands in a template.
 var ruleOf = regexp.MustCompile(`- apiGroups: \[(.*)\]\n\s*resources: \[(.*)\]\n((?:\s*resourceNames:.*\n(?:\s*(?:- [^a]|\{\{).*\n)*)?)\s*verbs: \[(.*)\]`)
@@ -97,8 +51,8 @@ func templates(t *testing.T) map[string]string {
 // not require helm.
 func TestHandWrittenRights(t *testing.T) {
 	var want, got []string
-	for _, h := range handWritten {
-		want = append(want, fmt.Sprintf("%s may %s %s of %s [%s]", h.role, h.verbs, h.resources, h.groups, h.names))
+	for _, h := range reviewed.Rules {
+		want = append(want, fmt.Sprintf("%s may %s %s of %s [%s]", h.Role, h.Verbs, h.Resources, h.Groups, h.Names))
 	}
 	for file, text := range templates(t) {
 		if rules, lines := len(ruleOf.FindAllString(text, -1)), strings.Count(text, "apiGroups: [")-strings.Count(text, "apiVersions:"); rules != lines {
@@ -157,6 +111,7 @@ func TestPoliciesRefuse(t *testing.T) {
 	want := map[string][2]string{
 		"cobaltcore-claims": {"Fail", "[CREATE, UPDATE]"}, "cobaltcore-composites": {"Fail", "[DELETE]"}, "cobaltcore-deletion": {"Fail", "[DELETE]"},
 		"cobaltcore-companion": {"Fail", "[CREATE, UPDATE]"}, "cobaltcore-namespaces": {"Fail", "[CREATE, UPDATE]"},
+		"cobaltcore-companion-objects": {"Fail", "[CREATE, UPDATE]"}, "cobaltcore-pod-labels": {"Fail", "[UPDATE]"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -159,6 +160,13 @@ func TestTenant(t *testing.T) {
 		"Role":          {"It grants no permissions.", create(t, schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"}, lives, "x"), forbidden},
 		"Claim":         {"It orders nothing.", order("tenant-rights"), forbidden},
 		"Unmark":        {"It does not free itself.", label(t, lives, "null"), forbidden},
+		"JobSecret":     {"A pod can read Secrets that its creator cannot.", jobOf(t, lives, "mariadb-root"), "refers only to Secrets that the companion is permitted to get"},
+		"TokenSecret":   {"Kubernetes adds a token of the account.", tokenOf(t, lives), "a Secret of a companion must be Opaque"},
+		"Workload": {
+			"It may restart a workload only.",
+			patch(t, bare(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, lives, "keystone"), `{"spec":{"paused":true}}`),
+			"a companion changes only annotations of the pod template",
+		},
 	})
 
 	// Even administrators may not delete objects that a claim would create again, and may not pause a claim without
@@ -330,6 +338,31 @@ func pushOf(t *testing.T, namespace, key string) *unstructured.Unstructured {
 		"data":            []any{map[string]any{"match": map[string]any{"remoteRef": map[string]any{"remoteKey": key}}}},
 	}
 	return u
+}
+
+// jobOf creates a Job that reads a Secret, as a companion does.
+func jobOf(t *testing.T, namespace, secret string) func(client.Client) error {
+	t.Helper()
+	u := bare(schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, namespace, "x")
+	u.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: "openstack.c5c3.io/v1alpha1", Kind: "DatabaseSync", Name: "keystone", UID: "x", Controller: new(true),
+	}})
+	u.Object["spec"] = map[string]any{"suspend": true, "template": map[string]any{"spec": map[string]any{
+		"restartPolicy": "Never", "automountServiceAccountToken": false,
+		"containers": []any{map[string]any{"name": "x", "image": "x", "env": []any{map[string]any{
+			"name": "X", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": secret, "key": "password"}},
+		}}}},
+	}}}
+	return func(c client.Client) error { return c.Create(t.Context(), u.DeepCopy(), client.DryRunAll) }
+}
+
+// tokenOf creates a Secret for a token of another account.
+func tokenOf(t *testing.T, namespace string) func(client.Client) error {
+	t.Helper()
+	u := bare(secretKind, namespace, "x")
+	u.SetAnnotations(map[string]string{"kubernetes.io/service-account.name": "default"})
+	u.Object["type"] = "kubernetes.io/service-account-token"
+	return func(c client.Client) error { return c.Create(t.Context(), u.DeepCopy(), client.DryRunAll) }
 }
 
 // restoreOf reads an entry of a store, as a companion does.

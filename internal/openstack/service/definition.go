@@ -22,6 +22,9 @@ type Definition struct {
 	// CatalogPath is appended to the URLs in the catalog, for example /%(project_id)s. Keystone substitutes the project of
 	// the requesting user.
 	CatalogPath string
+	// NeedsAdmin is true if the service's user needs the role admin, because another service, or the companion with the user's
+	// password, uses an API for administrators. The table of accounts has the reasons (hack/docs).
+	NeedsAdmin bool
 	// NeedsStableUserID is true if users delegate roles to the service's user. Keystone stores delegations by user ID, so
 	// the user is retained as long as the data of the service.
 	NeedsStableUserID bool

@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -122,6 +123,39 @@ func built(t *testing.T, s *Service) map[string]map[string]any {
 	return out
 }
 
+// TestUserRoles checks that only a service that needs it has the role admin.
+func TestUserRoles(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		admin  bool
+		want   []string
+	}{
+		"service":       {"It only validates tokens.", false, []string{"service"}},
+		"administrator": {"It calls APIs for administrators.", true, []string{"service", "admin"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := derived(t, "{}")
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := *s.Definition
+			d.NeedsAdmin = tc.admin
+			s.Definition = &d
+			objects := built(t, s)
+			var assigned []string
+			for _, role := range []string{"service", "admin"} {
+				if got, _, _ := unstructured.NestedString(objects["role-"+role], "spec", "resource", "roleRef"); got != "" {
+					assigned = append(assigned, got)
+				}
+			}
+			granted, _, _ := unstructured.NestedStringSlice(objects["credential"], "spec", "roles")
+			if diff := cmp.Diff([][]string{tc.want, tc.want}, [][]string{assigned, granted}); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestObjects compares complete objects of other controllers.
 func TestObjects(t *testing.T) {
 	s, err := derived(t, "{}")
@@ -167,14 +201,8 @@ cloudCredentialsRef: {secretName: admin-clouds, cloudName: admin}
 managedOptions: {onDelete: detach}
 resource: {roleRef: service, userRef: one, projectRef: service}`,
 		},
-		"role-admin": {
-			"It goes with the user.", `
-cloudCredentialsRef: {secretName: admin-clouds, cloudName: admin}
-managedOptions: {onDelete: detach}
-resource: {roleRef: admin, userRef: one, projectRef: service}`,
-		},
 		"credential": {
-			"It has both roles, and its pods follow it.", `
+			"It has the role of a service, and its pods follow it.", `
 target: ApplicationCredential
 userName: placement
 cloudCredentialsRef: {secretName: one-clouds, cloudName: placement}
@@ -183,7 +211,7 @@ intervalDays: 90
 preRotationDays: 7
 gracePeriodDays: 1
 consumers: [{kind: Deployment, name: one}]
-roles: [service, admin]`,
+roles: [service]`,
 		},
 		"catalog-service": {
 			"It goes with its object.", `

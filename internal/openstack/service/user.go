@@ -60,7 +60,10 @@ func buildUser[M Instance](m M) ([]compose.Stage, error) {
 		Cloud: s.Cloud(), URL: s.Spec.Identity.InternalURL, User: s.userName(), Project: s.Spec.Identity.Project(),
 		Password: s.userSecret(), CA: s.Spec.Identity.CASecretRef, Region: s.lookupRegion(),
 	})
-	roles := []string{common.ServiceRole, common.AdminRole}
+	roles := []string{common.ServiceRole} // It suffices for the validation of tokens, and to accept the service's own tokens.
+	if s.NeedsAdmin {
+		roles = append(roles, common.AdminRole)
+	}
 	var assignments compose.Stage
 	for _, role := range roles {
 		assignments = append(assignments, compose.Resource{

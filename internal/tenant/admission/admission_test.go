@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 		"OlderComposition":  {"Its Composition does not require the policies.", func(r map[string][]*structpb.Struct) { delete(r, PolicyRequirement) }, "upgrade the Configuration"},
 		"OlderComposition2": {"Nor for the bindings.", func(r map[string][]*structpb.Struct) { delete(r, BindingRequirement) }, "upgrade the Configuration"},
 		"None":              {"There is no chart.", func(r map[string][]*structpb.Struct) { r[PolicyRequirement], r[BindingRequirement] = nil, nil }, "Policy cobaltcore-claims is missing"},
-		"OneMissing":        {"Each is needed.", func(r map[string][]*structpb.Struct) { r[PolicyRequirement] = r[PolicyRequirement][:4] }, "cobaltcore-namespaces is missing"},
+		"OneMissing":        {"Each is needed.", func(r map[string][]*structpb.Struct) { r[PolicyRequirement] = r[PolicyRequirement][:5] }, "cobaltcore-namespaces is missing"},
 		"NoBinding":         {"A policy without a binding is not enforced.", func(r map[string][]*structpb.Struct) { r[BindingRequirement] = r[BindingRequirement][1:] }, "Binding cobaltcore-claims is missing"},
 		"NoVersion":         {"An older chart has policies without a version.", policy("", "metadata", "annotations", VersionAnnotation), `is of version ""`},
 		"Older":             {"An older chart holds less.", policy("0", "metadata", "annotations", VersionAnnotation), `is of version "0", and this function needs 1`},
