@@ -135,10 +135,12 @@ func TestExitCodes(t *testing.T) {
 		"version":        {reason: "Bug reports contain it.", args: []string{"version"}},
 		"help word":      {reason: "Many commands have it.", args: []string{"help"}},
 		"stage too high": {reason: "There are fewer.", args: []string{"preview", "--stage=99"}, code: exitUsage, wantOutput: "--stage 99: there are"},
-		"several as one": {
-			reason: "A program that reads JSON reads one claim.", args: []string{"preview", "-f", "a.yaml", "-f", "b.yaml", "--format", "json"},
-			code: exitUsage, wantOutput: "several claims are shown whole",
+		"several with stage": {
+			reason: "Stages are counted for each claim.",
+			args:   []string{"preview", "-f", complete + "control-plane.yaml", "-f", complete + "storage.yaml", "--stage", "1"},
+			code:   exitUsage, wantOutput: "2 claims are shown whole",
 		},
+		"version flag":   {reason: "Many commands have it.", args: []string{"--version"}},
 		"empty variable": {reason: `-f "$UNSET" is not the example.`, args: []string{"preview", "-f", ""}, code: exitUsage, wantOutput: "-f names no file"},
 		"empty platform": {reason: "Nor is -e.", args: []string{"preview", "-e", ""}, code: exitUsage, wantOutput: "-e names no file"},
 		"two claims": {

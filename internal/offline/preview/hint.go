@@ -33,6 +33,18 @@ func hint(v *schema.Validator, e *field.Error, at located) string {
 	return ""
 }
 
+// missingClaim matches the message about a reference to a claim that does not exist.
+var missingClaim = regexp.MustCompile(`: there is no \w+Cluster \S+ in namespace `)
+
+// referenceHint returns a hint on a reference to a claim that does not exist: a preview knows only the claims that it gets. Otherwise, it
+// returns "".
+func referenceHint(sentence string) string {
+	if missingClaim.MatchString(sentence) {
+		return "if that claim is in another file, pass both files with -f"
+	}
+	return ""
+}
+
 // pattern matches the message of a schema for a value that does not match a pattern.
 var pattern = regexp.MustCompile(`should match '(.*)'$`)
 
@@ -63,7 +75,10 @@ func misspelled(v *schema.Validator, errs field.ErrorList) map[string]bool {
 }
 
 // yamlHint returns a hint on a frequent cause of invalid YAML, or "".
-func yamlHint(doc []byte) string {
+func yamlHint(doc []byte, message string) string {
+	if strings.Contains(message, `key "apiVersion" already set`) {
+		return "separate objects with a line ---"
+	}
 	for line := range bytes.Lines(doc) {
 		switch {
 		case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t")):

@@ -30,7 +30,7 @@ func TestIdentityOf(t *testing.T) {
 }
 
 func TestDuplicate(t *testing.T) {
-	want := "A c: metadata.name: must be unique among claims of one kind in namespace b, and first.yaml has the same; remove one file, or rename the claim"
+	want := "A c: metadata.name: must be unique among claims of one kind in namespace b, and first.yaml has the same name; remove or rename one of them"
 	if got := preview.Duplicate(preview.Identity{Kind: "A", Namespace: "b", Name: "c"}, "first.yaml").Error(); got != want {
 		t.Errorf("got %s", got)
 	}

@@ -26,6 +26,28 @@ func (r *Result) Print(w io.Writer, format string) error {
 	return r.tree(w)
 }
 
+// PrintAll writes the results of several claims in a format, except dot.
+func PrintAll(w io.Writer, format string, results []*Result) error {
+	if format == "json" {
+		all := jsonResults{APIVersion: JSONVersion, Claims: []jsonResult{}}
+		for _, r := range results {
+			all.Claims = append(all.Claims, r.jsonResult())
+		}
+		return printJSON(w, all)
+	}
+	for i, r := range results {
+		if format == "tree" && i > 0 {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		if err := r.Print(w, format); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Until returns the result with only the stages up to n, or all if n is 0.
 func (r *Result) Until(n int) *Result {
 	if n == 0 {
@@ -48,6 +70,12 @@ func (r *Result) yaml(w io.Writer) error {
 
 // JSONVersion is the version of the JSON output. Fields may be added; changing or removing one requires a new version.
 const JSONVersion = "preview.cobaltcore.c5c3.io/v1"
+
+// jsonResults are the results of several claims.
+type jsonResults struct {
+	APIVersion string       `json:"apiVersion"`
+	Claims     []jsonResult `json:"claims"`
+}
 
 type jsonResult struct {
 	APIVersion string         `json:"apiVersion"`
@@ -93,7 +121,9 @@ type jsonEntry struct {
 	After []string `json:"after,omitempty"`
 }
 
-func (r *Result) json(w io.Writer) error {
+func (r *Result) json(w io.Writer) error { return printJSON(w, r.jsonResult()) }
+
+func (r *Result) jsonResult() jsonResult {
 	out := jsonResult{
 		APIVersion: JSONVersion,
 		Claim:      jsonClaim{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name},
@@ -113,7 +143,7 @@ func (r *Result) json(w io.Writer) error {
 	for _, s := range r.Secrets {
 		out.Secrets = append(out.Secrets, jsonSecret(s))
 	}
-	return printJSON(w, out)
+	return out
 }
 
 func printJSON(w io.Writer, v any) error {

@@ -161,7 +161,7 @@ func TestPrintDot(t *testing.T) {
 func TestValidationErrorsJSON(t *testing.T) {
 	rejected := &ValidationErrors{File: "claim.yaml", Input: "ControlPlaneCluster b", Sentences: []string{"spec.a: no", "spec.b: <no>"}, hints: []string{"yes"}, lines: []int{3}}
 	var out bytes.Buffer
-	if err := rejected.PrintJSON(&out); err != nil {
+	if err := PrintErrors(&out, []*ValidationErrors{rejected}); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]any{}
@@ -169,8 +169,8 @@ func TestValidationErrorsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{"apiVersion": "preview.cobaltcore.c5c3.io/v1", "refused": []any{
-		map[string]any{"file": "claim.yaml", "line": 3.0, "input": "ControlPlaneCluster b", "message": "spec.a: no", "hint": "yes"},
-		map[string]any{"file": "claim.yaml", "input": "ControlPlaneCluster b", "message": "spec.b: <no>"},
+		map[string]any{"file": "claim.yaml", "line": 3.0, "input": "ControlPlaneCluster b", "field": "spec.a", "message": "spec.a: no", "hint": "yes"},
+		map[string]any{"file": "claim.yaml", "input": "ControlPlaneCluster b", "field": "spec.b", "message": "spec.b: <no>"},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

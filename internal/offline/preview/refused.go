@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -41,17 +42,25 @@ type ValidationErrors struct {
 
 // ValidationError is an error of ValidationErrors.
 type ValidationError struct {
+	// Field is the path of the field; empty if the error is about the whole input.
+	Field string
 	// Message contains the field, the constraint and the remedy; Hint is a suggestion, which API servers do not make.
 	Message, Hint string
 	// Line in the input, from 1; 0 if it is unknown.
 	Line int
 }
 
+// fieldPath matches the path of a field, with which most sentences start.
+var fieldPath = regexp.MustCompile(`^[A-Za-z]\S*$`)
+
 // List returns the errors with their hints and lines.
 func (e *ValidationErrors) List() []ValidationError {
 	out := make([]ValidationError, len(e.Sentences))
 	for i, s := range e.Sentences {
 		out[i].Message = visible(s)
+		if path, _, ok := strings.Cut(s, ": "); ok && fieldPath.MatchString(path) {
+			out[i].Field = visible(path)
+		}
 		if i < len(e.hints) {
 			out[i].Hint = visible(e.hints[i])
 		}
@@ -90,6 +99,42 @@ func from(source Source, err error) error {
 	return err
 }
 
+// WithoutReferences returns validation errors without those about references to invalid claims: the errors of these claims are the cause.
+// If no error remains, it reports that the claim is not checked.
+func WithoutReferences(err error, invalid []Identity) error {
+	r := (*ValidationErrors)(nil)
+	if !errors.As(err, &r) {
+		return err
+	}
+	out := &ValidationErrors{Source: r.Source, File: r.File, Input: r.Input}
+	var cause Identity
+	for i, s := range r.Sentences {
+		c := slices.IndexFunc(invalid, func(c Identity) bool {
+			return strings.Contains(s, fmt.Sprintf("there is no %s %s in namespace %s ", c.Kind, c.Name, c.Namespace))
+		})
+		if c >= 0 {
+			cause = invalid[c]
+			continue
+		}
+		out.Sentences = append(out.Sentences, s)
+		out.lines, out.hints = appendAt(out.lines, r.lines, i), appendAt(out.hints, r.hints, i)
+	}
+	if len(out.Sentences) == 0 {
+		out.Sentences = []string{fmt.Sprintf("not checked, because %s %s, to which it refers, is invalid; correct that claim first",
+			cause.Kind, cause.Name)}
+	}
+	return out
+}
+
+// appendAt appends the element of a list at an index, or the zero value if the list is too short.
+func appendAt[T any](out, list []T, i int) []T {
+	var v T
+	if i < len(list) {
+		v = list[i]
+	}
+	return append(out, v)
+}
+
 type jsonValidationErrors struct {
 	APIVersion string                `json:"apiVersion"`
 	Refused    []jsonValidationError `json:"refused"`
@@ -99,15 +144,20 @@ type jsonValidationError struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Input   string `json:"input"`
+	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 }
 
-// PrintJSON writes the errors in the JSON format, in place of a result.
-func (e *ValidationErrors) PrintJSON(w io.Writer) error {
-	out := jsonValidationErrors{APIVersion: JSONVersion}
-	for _, m := range e.List() {
-		out.Refused = append(out.Refused, jsonValidationError{File: e.File, Line: m.Line, Input: e.Input, Message: m.Message, Hint: m.Hint})
+// PrintErrors writes validation errors in the JSON format, in place of a result.
+func PrintErrors(w io.Writer, errs []*ValidationErrors) error {
+	out := jsonValidationErrors{APIVersion: JSONVersion, Refused: []jsonValidationError{}}
+	for _, e := range errs {
+		for _, m := range e.List() {
+			out.Refused = append(out.Refused, jsonValidationError{
+				File: e.File, Line: m.Line, Input: e.Input, Field: m.Field, Message: m.Message, Hint: m.Hint,
+			})
+		}
 	}
 	return printJSON(w, out)
 }
@@ -124,6 +174,7 @@ func newFieldErrors(doc []byte, input string, sentences ...string) *ValidationEr
 	for _, s := range sentences {
 		path, _, _ := strings.Cut(s, ": ")
 		r.lines = append(r.lines, fields.locate(path).line)
+		r.hints = append(r.hints, referenceHint(s))
 	}
 	return r
 }
@@ -157,7 +208,7 @@ func newYAMLError(subject string, doc []byte, message string) *ValidationErrors 
 	if m := yamlErrorLine.FindStringSubmatch(message); m != nil {
 		line, _ = strconv.Atoi(m[1])
 	}
-	r.lines, r.hints = []int{line}, []string{yamlHint(doc)}
+	r.lines, r.hints = []int{line}, []string{yamlHint(doc, message)}
 	return r
 }
 

@@ -220,8 +220,13 @@ func TestInvalidClaims(t *testing.T) {
 			if !errors.As(err, &rejected) {
 				t.Fatalf("%s\nRun(...): %v, want a refusal", tc.reason, err)
 			}
-			if diff := cmp.Diff(tc.want, rejected.List()); diff != "" {
+			if diff := cmp.Diff(tc.want, rejected.List(), cmpopts.IgnoreFields(ValidationError{}, "Field")); diff != "" {
 				t.Errorf("%s\nMistakes(): -want, +got:\n%s", tc.reason, diff)
+			}
+			for _, m := range rejected.List() {
+				if m.Field == "" || !strings.HasPrefix(m.Message, m.Field+": ") {
+					t.Errorf("%s\nfield %q of the message %s", tc.reason, m.Field, m.Message)
+				}
 			}
 			if rejected.Source != SourceClaim || rejected.Input != "ControlPlaneCluster b" {
 				t.Errorf("%s\nit is input %d that is refused, %q", tc.reason, rejected.Source, rejected.Input)

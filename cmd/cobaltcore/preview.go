@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/input"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+)
+
+type previewCommand struct {
+	claimFlags `embed:""`
+
+	Old    []string `help:"Claim as it exists in the cluster; changes of immutable fields are reported." placeholder:"CLAIM" sep:"none"`
+	Out    string   `help:"Directory to write every manifest to." placeholder:"DIR" short:"o"`
+	Format string   `default:"tree" enum:"tree,yaml,json,dot" help:"Output format: tree, yaml, json or dot."`
+	Stage  int      `help:"Show only objects that exist when this stage is reached." placeholder:"N"`
+}
+
+// Run previews claims. It writes notes to errOut and, with --format json, validation errors also to out.
+func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	old, err := readOne(c.Old, in)
+	if err != nil {
+		return err
+	}
+	claims, platform, err := c.read(in, errOut)
+	if err != nil {
+		return c.report(err, out)
+	}
+	if len(claims) > 1 {
+		return c.runAll(claims, platform, out)
+	}
+	result, err := preview.RunEdit(old, claims[0].Data, platform.Data, kinds.Runners())
+	if err != nil {
+		return c.report(inFile(err, map[preview.Source]string{
+			preview.SourceClaim: claims[0].File, preview.SourceOldClaim: name(c.Old), preview.SourcePlatform: platform.File,
+		}), out)
+	}
+	if c.Stage > result.Stages {
+		return errUsage(fmt.Sprintf("--stage %d: there are %d stages", c.Stage, result.Stages))
+	}
+	result = result.Until(c.Stage)
+	if c.Out != "" {
+		if err := result.Write(c.Out); err != nil {
+			return fmt.Errorf("cannot write the manifests: %w", err)
+		}
+	}
+	return result.Print(out, c.Format)
+}
+
+// runAll shows several claims.
+func (c *previewCommand) runAll(claims []claimDocument, platform input.Document, out io.Writer) error {
+	if len(c.Old) > 0 || c.Out != "" || c.Stage > 0 || c.Format == "dot" {
+		return errUsage(fmt.Sprintf("%d claims are shown whole, as tree, yaml or json; give one claim with --old, -o, --stage and --format dot",
+			len(claims)))
+	}
+	results, err := previewAll(claims, platform)
+	if err != nil {
+		return c.report(err, out)
+	}
+	return preview.PrintAll(out, c.Format, results)
+}
+
+// check returns an error for mistakes of the caller, before anything is read.
+func (c *previewCommand) check() error {
+	switch {
+	case c.Stage < 0:
+		return errUsage("--stage has to be 1 or more")
+	case slices.Contains(preview.Formats, c.Out):
+		return errUsage(fmt.Sprintf("-o requires a directory; use --format %[1]s to print %[1]s, or -o ./%[1]s for a directory of that "+
+			"name", c.Out))
+	}
+	return c.claimFlags.check(fileFlag{"--old", c.Old})
+}
+
+// report prints validation errors as JSON with --format json.
+func (c *previewCommand) report(err error, out io.Writer) error {
+	if errs := validationErrors(err); len(errs) > 0 && c.Format == "json" {
+		if err := preview.PrintErrors(out, errs); err != nil {
+			return err
+		}
+	}
+	return err
+}
