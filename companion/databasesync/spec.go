@@ -124,8 +124,8 @@ func request(s *openstackv1.DatabaseSync) string {
 }
 
 // identity is the part of a step that identifies it in the history. Its JSON is hashed, so that a change of its fields, their order or
-// their names reruns the steps of every database. It is therefore not the type of the API, which gains fields in later versions. Add a field
-// only if a step must run again for it, with omitempty.
+// their names reruns the steps of every database. It is therefore not the type of the API, which gains fields in later versions. Add a
+// field only if a step must run again for it, with omitempty.
 type identity struct {
 	Name         string                 `json:"name"`
 	Command      []openstackv1.Argument `json:"command"`
@@ -135,7 +135,9 @@ type identity struct {
 }
 
 func identityOf(s openstackv1.Step) identity {
-	return identity{Name: s.Name, Command: s.Command.Command, SuccessCodes: s.SuccessCodes, RepeatCodes: s.RepeatCodes, Quiesced: s.Quiesced}
+	return identity{
+		Name: s.Name, Command: s.Command.Command, SuccessCodes: s.SuccessCodes, RepeatCodes: s.RepeatCodes, Quiesced: s.Quiesced,
+	}
 }
 
 // identities returns the identities of a list of steps; nil for none, whose JSON differs from an empty list.

@@ -160,7 +160,8 @@ func (obs *observation) report() {
 	missing, backends, nodes := obs.missing(), obs.backendsNotReporting(), obs.nodesNotReporting()
 	some := ""
 	if len(nodes) > 0 {
-		some = fmt.Sprintf("nova-compute does not report from %d of %d nodes: %s", len(nodes), len(obs.nodes.ownHosts), condition.JoinNames(nodes))
+		some = fmt.Sprintf("nova-compute does not report from %d of %d nodes: %s", len(nodes), len(obs.nodes.ownHosts),
+			condition.JoinNames(nodes))
 	}
 	if some != "" && len(nodes) == len(obs.nodes.ownHosts) { // A part of the nodes is down in any large pool. The others run servers.
 		missing = append(missing, some)
