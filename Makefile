@@ -149,8 +149,8 @@ bench-platform: ## Measure the cost of control planes for a real Crossplane: [PL
 suites = $(patsubst %/main_test.go,./%,$(wildcard test/openstack/*/main_test.go))
 
 # Requires root: the tests run in separate network, mount and process namespaces.
-test-openstack: ## Test the objects of a claim with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] [LOGS=folder] [BUSY=1m] (Linux, root)
-	@$(budget) $(if $(SERVICE)$(RUN),-v) -tags openstack -count 1 -p 1 -timeout 6h -run '$(RUN)' $(if $(SERVICE),-match '(?i)^Test$(SERVICE)') $(suites) \
+test-openstack: ## Test the objects of a claim with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] [SKIP=TestName] [LOGS=folder] [BUSY=1m] (Linux, root)
+	@$(budget) $(if $(SERVICE)$(RUN),-v) -tags openstack -count 1 -p 1 -timeout 6h -run '$(RUN)' $(if $(SKIP),-skip '$(SKIP)') $(if $(SERVICE),-match '(?i)^Test$(SERVICE)') $(suites) \
 	  -- $(if $(SERVICE),-service '$(SERVICE)') $(if $(LOGS),-logs '$(abspath $(LOGS))') $(if $(BUSY),-busy '$(BUSY)')
 
 openstack-up: ## Run the cloud of a claim on this machine, with a clouds.yaml: CLAIM="file ..." (Linux, root)

@@ -31,11 +31,13 @@ Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid; 2 the comma
   cobaltcore preview -f storage.yaml -f control-plane.yaml -f hypervisors.yaml
   cobaltcore validate -f claims/ -e platformconfig.yaml --format sarif
   cobaltcore images -f claims/
+  cobaltcore explain spec.services.nova.cells
   cobaltcore preview -f claim.yaml --old merged.yaml -e platformconfig.yaml --format json`
 
 type cli struct {
 	Preview     previewCommand   `cmd:"" help:"Show all objects that a claim is composed into; no cluster is required."`
 	Validate    validateCommand  `cmd:"" help:"Report all errors in claims; no cluster is required."`
+	Explain     explainCommand   `cmd:"" help:"Describe a field of a claim, a condition or an alert."`
 	Images      imagesCommand    `cmd:"" help:"List the images that claims are composed into."`
 	Version     versionCommand   `cmd:"" help:"Show the version."`
 	VersionFlag kong.VersionFlag `help:"Show the version." name:"version"`

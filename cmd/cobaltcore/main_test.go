@@ -140,9 +140,12 @@ func TestExitCodes(t *testing.T) {
 			args:   []string{"preview", "-f", complete + "control-plane.yaml", "-f", complete + "storage.yaml", "--stage", "1"},
 			code:   exitUsage, wantOutput: "2 claims are shown whole",
 		},
-		"version flag":   {reason: "Many commands have it.", args: []string{"--version"}},
-		"empty variable": {reason: `-f "$UNSET" is not the example.`, args: []string{"preview", "-f", ""}, code: exitUsage, wantOutput: "-f names no file"},
-		"empty platform": {reason: "Nor is -e.", args: []string{"preview", "-e", ""}, code: exitUsage, wantOutput: "-e names no file"},
+		"explain":         {reason: "The field has a description.", args: []string{"explain", "spec.size"}},
+		"explain alert":   {reason: "The alert has a runbook.", args: []string{"explain", "KeystoneDown"}},
+		"explain unknown": {reason: "There is no such field.", args: []string{"explain", "spec.siz"}, code: exitUsage, wantOutput: "did you mean size?"},
+		"version flag":    {reason: "Many commands have it.", args: []string{"--version"}},
+		"empty variable":  {reason: `-f "$UNSET" is not the example.`, args: []string{"preview", "-f", ""}, code: exitUsage, wantOutput: "-f names no file"},
+		"empty platform":  {reason: "Nor is -e.", args: []string{"preview", "-e", ""}, code: exitUsage, wantOutput: "-e names no file"},
 		"two claims": {
 			reason: "None of them is ignored silently.", args: []string{"preview", "-e", "a.yaml", "-e", "b.yaml"},
 			code: exitUsage, wantOutput: "-e is given 2 times",
@@ -361,6 +364,7 @@ func TestMultipleClaimsComplete(t *testing.T) {
 	for _, want := range []string{
 		"needs Secret rook-ceph-client-glance with key userKey", "needs Secret rook-ceph-client-cinder with key userKey",
 		"needs Secret rook-ceph-client-nova with key userKey", "Deployment heat-engine", "Deployment horizon", "DaemonSet nova-compute",
+		"\n  OpenStack 2025.2\n", " pods request ", " pods on each hypervisor\n", "  https://horizon.complete.tenant-a.example.com\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q", want)

@@ -31,7 +31,11 @@ func PrintAll(w io.Writer, format string, results []*Result) error {
 	if format == "json" {
 		all := jsonResults{APIVersion: JSONVersion, Claims: []jsonResult{}}
 		for _, r := range results {
-			all.Claims = append(all.Claims, r.jsonResult())
+			one, err := r.jsonResult()
+			if err != nil {
+				return err
+			}
+			all.Claims = append(all.Claims, one)
 		}
 		return printJSON(w, all)
 	}
@@ -82,10 +86,19 @@ type jsonResult struct {
 	Claim      jsonClaim      `json:"claim"`
 	Instance   string         `json:"instance"`
 	Stages     int            `json:"stages"`
+	Totals     jsonTotals     `json:"totals"`
 	Objects    []jsonObject   `json:"objects"`
 	Components []jsonEntry    `json:"components"`
 	Secrets    []jsonSecret   `json:"secrets"`
 	Status     map[string]any `json:"status"`
+}
+
+type jsonTotals struct {
+	Pods     int64  `json:"pods"`
+	NodePods int64  `json:"nodePods"`
+	CPU      string `json:"cpu"`
+	Memory   string `json:"memory"`
+	Storage  string `json:"storage"`
 }
 
 type jsonClaim struct {
@@ -121,13 +134,26 @@ type jsonEntry struct {
 	After []string `json:"after,omitempty"`
 }
 
-func (r *Result) json(w io.Writer) error { return printJSON(w, r.jsonResult()) }
+func (r *Result) json(w io.Writer) error {
+	out, err := r.jsonResult()
+	if err != nil {
+		return err
+	}
+	return printJSON(w, out)
+}
 
-func (r *Result) jsonResult() jsonResult {
+func (r *Result) jsonResult() (jsonResult, error) {
+	totals, err := r.Totals()
+	if err != nil {
+		return jsonResult{}, err
+	}
 	out := jsonResult{
 		APIVersion: JSONVersion,
 		Claim:      jsonClaim{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name},
 		Instance:   r.Instance, Stages: r.Stages, Status: r.Status,
+		Totals: jsonTotals{
+			Pods: totals.Pods, NodePods: totals.NodePods, CPU: totals.CPU.String(), Memory: totals.Memory.String(), Storage: totals.Storage.String(),
+		},
 		Objects: []jsonObject{}, Components: []jsonEntry{}, Secrets: []jsonSecret{},
 	}
 	for _, o := range r.Objects {
@@ -143,7 +169,7 @@ func (r *Result) jsonResult() jsonResult {
 	for _, s := range r.Secrets {
 		out.Secrets = append(out.Secrets, jsonSecret(s))
 	}
-	return out
+	return out, nil
 }
 
 func printJSON(w io.Writer, v any) error {
@@ -190,6 +216,11 @@ func (r *Result) owners() []string {
 func (r *Result) tree(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s/%s → namespace %s\n", r.Kind, r.Namespace, r.Name, r.Instance)
+	overview, err := r.overview()
+	if err != nil {
+		return err
+	}
+	b.WriteString(overview)
 	groups := r.groups()
 	width := 0
 	for _, g := range groups {
@@ -216,7 +247,7 @@ func (r *Result) tree(w io.Writer) error {
 	for _, s := range r.Secrets {
 		fmt.Fprintln(&b, s)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err = io.WriteString(w, b.String())
 	return err
 }
 

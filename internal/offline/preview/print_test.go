@@ -97,6 +97,7 @@ func TestPrintJSON(t *testing.T) {
 	}
 	want := map[string]any{
 		"apiVersion": "preview.cobaltcore.c5c3.io/v1", "instance": "a-b", "stages": 3.0, "status": map[string]any{"instance": "a-b"},
+		"totals": map[string]any{"pods": 0.0, "nodePods": 0.0, "cpu": "0", "memory": "0", "storage": "0"},
 		"claim": map[string]any{"kind": "ControlPlaneCluster", "namespace": "a", "name": "b"},
 		"objects": []any{
 			object(1, "first", "b", "config", "v1", "ConfigMap", "c", "ConfigMap", map[string]any{"namespace": "n"}),

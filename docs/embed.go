@@ -1,0 +1,9 @@
+// Package docs contains the pages that the command line shows.
+package docs
+
+import "embed"
+
+// Runbooks are the pages about alerts and conditions, by path.
+//
+//go:embed runbooks/*.md
+var Runbooks embed.FS

@@ -1,0 +1,82 @@
+package explain_test
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/docs"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/explain"
+)
+
+func TestField(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, kind, field, want, err string }{
+		"Enum": {
+			reason: "Values and default are what a user looks for.", kind: "ControlPlaneCluster", field: "spec.size",
+			want: "ControlPlaneCluster.spec.size <string>\n  Size: default numbers of replicas, memory and volume sizes. Fields below override them.\n" +
+				"  Default: \"small\"\n  Values: \"development\", \"small\", \"medium\", \"large\"\n",
+		},
+		"InList": {
+			reason: "The index and the case of the kind do not matter.", kind: "controlplanecluster", field: "spec.services.nova.cells[0].name",
+			want: "ControlPlaneCluster.spec.services.nova.cells.name <string>\n  Name of the cell.\n  Required: yes\n" +
+				"  Range: at least 1 characters, at most 20 characters\n  Format: name of lower-case letters and digits, which begins with a letter\n" +
+				"  Rule: cell0 and api are reserved, because the database of a cell is named nova_<cell>; choose another name\n",
+		},
+		"UnknownField": {
+			reason: "A misspelled field has a suggestion.", kind: "ControlPlaneCluster", field: "spec.services.novaa",
+			err: "ControlPlaneCluster.spec.services has no field novaa; did you mean nova?",
+		},
+		"NoFields": {reason: "A text has no fields.", kind: "ControlPlaneCluster", field: "spec.size.x", err: "ControlPlaneCluster.spec.size has no field x"},
+		"UnknownName": {
+			reason: "The name of an alert can be misspelled, too.", kind: "KeystoneDow", err: "KeystoneDow is not an alert, a condition or a kind; " +
+				"the path of a field starts with spec, or with a kind: HypervisorCluster.spec; did you mean KeystoneDown?",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := explain.Field(tc.kind, tc.field)
+			message := ""
+			if err != nil {
+				message = err.Error()
+			}
+			if diff := cmp.Diff([]string{tc.want, tc.err}, []string{got, message}); diff != "" {
+				t.Errorf("%s\nField(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+	got, err := explain.Field("StorageCluster", "spec")
+	if err != nil || !strings.Contains(got, "\nFields:\n") || !strings.Contains(got, "\n  nodes <[]object>\n      ") {
+		t.Errorf("the fields of spec are not listed: %v, %s", err, got)
+	}
+}
+
+func TestRunbook(t *testing.T) {
+	pages, err := fs.Glob(docs.Runbooks, "runbooks/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("%d runbooks, %v", len(pages), err)
+	}
+	for _, page := range pages {
+		content, err := docs.Runbooks.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := explain.Runbook(strings.ToLower(strings.TrimSuffix(path.Base(page), ".md"))); err != nil || got != string(content) {
+			t.Errorf("%s: %v, and another page", page, err)
+		}
+	}
+	for name, tc := range map[string]struct{ reason, name, want string }{
+		"General":   {"All claims have this condition.", "SpecValid", "## SpecValid\n"},
+		"Companion": {"The heading also names the kind.", "Exempt", "## Exempt of an IdentityCheck\n"},
+		"Component": {"Each component has such a condition.", "DatabaseReady", "## A component is not ready\n"},
+		"Unknown":   {"A field has no runbook.", "spec.size", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := explain.Runbook(tc.name)
+			if err != nil || !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") || strings.Count(got, "\n## ") > 0 {
+				t.Errorf("%s\nRunbook(%s) = %.200q, %v; want %q", tc.reason, tc.name, got, err, tc.want)
+			}
+		})
+	}
+}
