@@ -36,7 +36,7 @@ pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" 
 
 .DEFAULT_GOAL := help
 .PHONY: help generate scaffold verify-generated docs lint test test-long fuzz crash bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
-  bench-platform images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
+  bench-platform bench-fleet images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
   node-up node-down test-e2e mutation mutation-literals mutation-conditions
 
 help: ## Show this help
@@ -144,6 +144,10 @@ test-chainsaw: ## Run the Chainsaw suite on the same platform
 
 bench-platform: ## Measure the cost of control planes for a real Crossplane: [PLANES="1 10 50"]
 	go run ./test/platform/bench $(PLANES)
+
+bench-fleet: ## Measure the companion's passes over a fleet of hypervisors, with a simulated OpenStack: [NODES="500 1000 2000 5000"]
+	@hack/compile.sh -o "$(CACHE)/bin/companion" ./companion
+	go run ./test/fleet --companion="$(CACHE)/bin/companion" $(NODES)
 
 # suites are the packages with tests of real services. They share ports and control groups: one runs at a time.
 suites = $(patsubst %/main_test.go,./%,$(wildcard test/openstack/*/main_test.go))

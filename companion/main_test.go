@@ -177,6 +177,8 @@ func TestNames(t *testing.T) {
 			return errors.New("it is broken")
 		},
 	})
+	services := &servicecheck.Reconciler{}
+	services.Reader = broken
 	reconcilers := map[string]reconcile.Reconciler{
 		"CellMapping":        &cellmapping.Reconciler{Reader: broken},
 		"ComputeCatalog":     &computecatalog.Reconciler{Reader: broken},
@@ -190,7 +192,7 @@ func TestNames(t *testing.T) {
 		"RemoteConsumer":     &remoteconsumer.Reconciler{Reader: broken},
 		"RoleAssignment":     &roleassignment.Reconciler{Reader: broken},
 		"SecretAggregate":    &secretaggregate.Reconciler{Reader: broken},
-		"ServiceCheck":       &servicecheck.Reconciler{Reader: broken},
+		"ServiceCheck":       services,
 		"TestReport":         &testreport.Reconciler{Reader: broken},
 	}
 	if len(reconcilers) != len(controllers) {

@@ -2,7 +2,6 @@ package servicecheck
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -11,8 +10,6 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/blockstorage"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
 const (
@@ -24,44 +21,22 @@ const (
 	failureThreshold       = 5
 )
 
-// fetchCinder reads the processes and the capacity of the backends. The Cinder API cannot remove service records.
-func (obs *observation) fetchCinder(ctx context.Context, env *controller.Env) error {
-	api, problem, err := blockstorage.Find(ctx, env.Reader, env.Transport, obs.check.Namespace, obs.check.Spec.CloudCredentialsRef)
-	if err != nil || problem != "" {
-		obs.errorMessage = problem
-		return err
-	}
-	all, err := api.Services(ctx)
-	if err != nil {
-		return obs.failed(err)
-	}
-	for _, s := range all {
-		obs.services = append(obs.services, compute.Service{Binary: s.Binary, Host: s.Host, Up: s.Up})
-	}
-	if len(obs.check.Spec.Backends) == 0 {
-		return nil
-	}
-	pools, err := api.Pools(ctx)
-	if err != nil {
-		return obs.failed(err)
-	}
+// readBackends sets the current state of the backends.
+func (obs *observation) readBackends() {
 	for _, b := range obs.check.Spec.Backends {
-		obs.backends = append(obs.backends, obs.backend(b, all, pools))
+		obs.backends = append(obs.backends, obs.backend(b))
 	}
-	return nil
 }
 
 // backend returns the current state of a backend.
-func (obs *observation) backend(
-	b openstackv1.CheckedBackend, all []blockstorage.Service, pools []blockstorage.Pool,
-) openstackv1.CheckedBackendState {
+func (obs *observation) backend(b openstackv1.CheckedBackend) openstackv1.CheckedBackendState {
 	out := openstackv1.CheckedBackendState{Name: b.Name, Silent: true}
 	previous := obs.check.Status.Backends
 	if i := slices.IndexFunc(previous, func(s openstackv1.CheckedBackendState) bool { return s.Name == b.Name }); i >= 0 {
 		out = *previous[i].DeepCopy()
 	}
 	out.Up = 0
-	for _, s := range all {
+	for _, s := range obs.volumeServices {
 		if s.Binary == blockstorage.Volume && s.Backend == b.Name && s.Up {
 			out.Up++
 		}
@@ -69,7 +44,7 @@ func (obs *observation) backend(
 	var reportedAt time.Time
 	var total, free blockstorage.Capacity
 	known := false
-	for _, p := range pools {
+	for _, p := range obs.volumePools {
 		if p.Backend != b.Name {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 
 // fetchCapacity counts the servers on the check's nodes, including nodes that are down or removed, and reads the capacity of
 // the nodes that accept servers. Without a complete count, the previous numbers stay.
-func (obs *observation) fetchCapacity(ctx context.Context, hypervisors map[string]compute.Hypervisor) error {
+func (obs *observation) fetchCapacity(ctx context.Context) error {
 	hosts := map[string]bool{}
 	for _, r := range obs.records {
 		hosts[r.Name] = true
@@ -22,36 +22,56 @@ func (obs *observation) fetchCapacity(ctx context.Context, hypervisors map[strin
 		hosts[node] = true
 	}
 	sorted := slices.Sorted(maps.Keys(hosts))
-	if obs.counted = obs.countedCondition(sorted, hypervisors); !obs.counted.True {
+	if obs.counted = obs.countedCondition(sorted); !obs.counted.True {
 		obs.capacity = obs.check.Status.Capacity
 		return nil
 	}
 	out := openstackv1.ComputeCapacity{}
 	for _, host := range sorted {
-		out.VirtualMachines += int64(hypervisors[host].Servers)
+		out.VirtualMachines += int64(obs.hypervisors[host].Servers)
 	}
-	for node := range obs.nodes.ownHosts {
-		h, known := hypervisors[node]
-		if s := obs.compute(node); !known || s == nil || !s.Up || s.Disabled {
-			continue
+	var providers []string
+	for _, node := range sorted {
+		h, known := obs.hypervisors[node]
+		if s := obs.compute(node); obs.nodes.ownHosts[node] && known && s != nil && s.Up && !s.Disabled {
+			providers = append(providers, h.Provider)
 		}
-		capacity, err := obs.nova.Capacity(ctx, h.Provider)
-		if err != nil {
-			return obs.failed(err)
-		}
-		out.TotalVCPU, out.AvailableVCPU = out.TotalVCPU+capacity.VCPU, out.AvailableVCPU+capacity.FreeVCPU
-		out.TotalMemoryMiB, out.AvailableMemoryMiB = out.TotalMemoryMiB+capacity.MemoryMiB, out.AvailableMemoryMiB+capacity.FreeMemoryMiB
+	}
+	if err := obs.fetchCapacities(ctx, providers); err != nil {
+		return obs.failed(err)
+	}
+	for _, p := range providers {
+		c := obs.capacities[p]
+		out.TotalVCPU, out.AvailableVCPU = out.TotalVCPU+c.VCPU, out.AvailableVCPU+c.FreeVCPU
+		out.TotalMemoryMiB, out.AvailableMemoryMiB = out.TotalMemoryMiB+c.MemoryMiB, out.AvailableMemoryMiB+c.FreeMemoryMiB
 	}
 	obs.capacity = &out
 	return nil
 }
 
+// fetchCapacities reads the capacity of providers that Placement does not list, because they have no free memory.
+func (obs *observation) fetchCapacities(ctx context.Context, providers []string) error {
+	unlisted := slices.DeleteFunc(slices.Clone(providers), func(p string) bool { _, listed := obs.capacities[p]; return listed })
+	capacities := make([]compute.Capacity, len(unlisted))
+	err := inParallel(obs.parallel, len(unlisted), func(i int) (err error) {
+		capacities[i], err = obs.nova.Capacity(ctx, unlisted[i])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, p := range unlisted {
+		obs.capacities[p] = capacities[i]
+	}
+	return nil
+}
+
 // countedCondition reports whether Nova lists each of the nodes that it has registered. It serves requests with the other rows
 // while the database of a cell does not respond.
-func (obs *observation) countedCondition(nodes []string, hypervisors map[string]compute.Hypervisor) condition.State {
+func (obs *observation) countedCondition(nodes []string) condition.State {
 	var silent, missing []string
 	for _, node := range nodes {
-		_, listed := hypervisors[node]
+		_, listed := obs.hypervisors[node]
 		switch s := obs.compute(node); {
 		case s == nil: // It has never been able to run a server, or its records were deleted, which requires that it has none.
 		case s.Unknown:

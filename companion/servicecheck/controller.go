@@ -10,6 +10,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
 
 // conditionReady: the API responds, and all known processes are up.
@@ -31,16 +32,18 @@ var (
 	removed = metrics.Counter("removed_total", "Number of removed records.")
 )
 
-// Neither the service nor the StatefulSets are watched.
-var kind = controller.Kind[*openstackv1.ServiceCheck, *observation]{
-	Name:          "ServiceCheck",
-	Object:        &openstackv1.ServiceCheck{},
-	Observe:       observe,
-	Next:          next,
-	Conditions:    func(c *openstackv1.ServiceCheck) *[]metav1.Condition { return &c.Status.Conditions },
-	Warns:         []string{conditionReady, conditionCleared},
-	Metrics:       metrics,
-	ExportMetrics: measure,
+// kind returns the kind, whose checks share a collector. Neither the service nor the StatefulSets are watched.
+func kind(c *collector) *controller.Kind[*openstackv1.ServiceCheck, *observation] {
+	return &controller.Kind[*openstackv1.ServiceCheck, *observation]{
+		Name:          "ServiceCheck",
+		Object:        &openstackv1.ServiceCheck{},
+		Observe:       c.observe,
+		Next:          next,
+		Conditions:    func(c *openstackv1.ServiceCheck) *[]metav1.Condition { return &c.Status.Conditions },
+		Warns:         []string{conditionReady, conditionCleared},
+		Metrics:       metrics,
+		ExportMetrics: measure,
+	}
 }
 
 func measure(c *openstackv1.ServiceCheck) {
@@ -53,12 +56,16 @@ func measure(c *openstackv1.ServiceCheck) {
 	}
 }
 
-// Reconciler reconciles ServiceChecks.
-type Reconciler controller.Env
+// Reconciler reconciles ServiceChecks, one at a time.
+type Reconciler struct {
+	controller.Env
 
-// Reconcile queries the service once, removes stale records, and updates the status.
+	collector collector
+}
+
+// Reconcile queries the service at most once, removes stale records, and updates the status.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	return kind.Reconcile(ctx, (*controller.Env)(r), req)
+	return kind(&r.collector).Reconcile(ctx, &r.Env, req)
 }
 
 // Add adds the controller to a manager.
@@ -70,4 +77,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get
 // +kubebuilder:rbac:groups=apps,resources=daemonsets;statefulsets,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-func Add(mgr ctrl.Manager) error { return kind.Add(mgr) }
+func Add(mgr ctrl.Manager) error {
+	return kind(&collector{parallel: parallelRequests}).Add(mgr, func(env *controller.Env) error {
+		env.Transport = identity.KeepAlive()
+		return nil
+	})
+}

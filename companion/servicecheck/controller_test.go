@@ -20,6 +20,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
@@ -81,9 +82,9 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 }
 
 func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconciler {
-	return &Reconciler{
+	return &Reconciler{Env: controller.Env{
 		Client: api, Reader: api, Events: c.events, Clock: c.clock, Transport: func([]byte) (http.RoundTripper, error) { return way, nil },
-	}
+	}}
 }
 
 func (c *cluster) pass(r *Reconciler) (reconcile.Result, error) {

@@ -16,6 +16,11 @@
 // dead, and it has no servers, its records in Nova, Neutron and Placement are removed. This loses nothing else: a node that
 // returns registers like a new one.
 //
+// The checks of a control plane share one collector. The first check whose records are due reads those of all nodes: Nova's services and
+// hypervisors, Neutron's agents and Placement's capacities, in pages, a few requests at a time. The other checks use the same records,
+// if they are not older than half of an interval, and pass at the same time from then on. A check that would change a record, or report
+// that no servers exist, reads the records again first. A partial response is a failure of all checks.
+//
 // For hypervisors, the check also reports the number of servers and the available capacity, as last read from Nova and
 // Placement. While one of them does not respond, the numbers are retained, and Ready reports the failure: a missing response
 // is never treated as an empty one.

@@ -46,32 +46,39 @@ type eviction struct {
 
 // fetchEvictions reads which nodes are cordoned, and their servers. It includes recorded nodes without a pod, because servers
 // keep running without it.
-func (obs *observation) fetchEvictions(ctx context.Context, env *controller.Env, hypervisors map[string]compute.Hypervisor) error {
+func (obs *observation) fetchEvictions(ctx context.Context, env *controller.Env) error {
 	nodes := maps.Clone(obs.nodes.ownHosts)
 	for _, r := range obs.records {
 		nodes[r.Name] = true
 		obs.nodes.evicted[r.Name] = obs.nodes.evicted[r.Name] || obs.nodes.evictsOthers && !obs.nodes.ownHosts[r.Name]
 	}
-	for _, node := range slices.Sorted(maps.Keys(nodes)) {
-		cordoned, err := obs.cordoned(ctx, env.Reader, node)
-		if err != nil {
-			return err
-		}
+	sorted := slices.Sorted(maps.Keys(nodes))
+	cordoned := make([]bool, len(sorted))
+	if err := inParallel(obs.parallel, len(sorted), func(i int) (err error) {
+		cordoned[i], err = obs.cordoned(ctx, env.Reader, sorted[i])
+		return err
+	}); err != nil {
+		return err
+	}
+	var evicted []string
+	for i, node := range sorted {
 		service := obs.compute(node)
-		if !cordoned {
-			if service == nil {
-				continue
-			}
+		switch {
+		case cordoned[i]:
+			evicted = append(evicted, node)
+		case service == nil:
+		default:
 			if _, did := disabledSince(service); did {
 				obs.open = append(obs.open, *service)
 			}
-			continue
 		}
-		e, err := obs.fetchEviction(ctx, node, hypervisors)
-		if err != nil {
-			return obs.failed(err)
-		}
-		obs.evictions = append(obs.evictions, e)
+	}
+	obs.evictions = make([]eviction, len(evicted))
+	if err := inParallel(obs.parallel, len(evicted), func(i int) (err error) {
+		obs.evictions[i], err = obs.fetchEviction(ctx, evicted[i])
+		return err
+	}); err != nil {
+		return obs.failed(err)
 	}
 	return nil
 }
@@ -91,9 +98,9 @@ func (obs *observation) cordoned(ctx context.Context, reader client.Reader, node
 
 // fetchEviction reads the servers of a cordoned node, and whether it can get more. Nova's lists of servers and migrations lack
 // the rows of a cell that stopped to respond during the pass; its list of hypervisors and Placement do not.
-func (obs *observation) fetchEviction(ctx context.Context, node string, hypervisors map[string]compute.Hypervisor) (eviction, error) {
+func (obs *observation) fetchEviction(ctx context.Context, node string) (eviction, error) {
 	e := eviction{node: node, service: obs.compute(node), failed: map[string]int{}}
-	h, listed := hypervisors[node]
+	h, listed := obs.hypervisors[node]
 	switch {
 	case e.service == nil:
 		e.notEmptyReason = "Nova has no record of its nova-compute"

@@ -8,7 +8,7 @@ import (
 
 // TestKind checks the watches and the warnings of the kind.
 func TestKind(t *testing.T) {
-	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
+	controllertest.Kind(t, scheme, kind(&collector{}), controllertest.Expectations{
 		Warns: []string{"Ready", "Cleared"},
 		Metrics: []string{
 			"companion_service_check_condition",

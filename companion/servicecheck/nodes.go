@@ -2,7 +2,6 @@ package servicecheck
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -12,7 +11,6 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/daemonset"
 )
 
 // nodeLimit is the maximum number of nodes in the status, and agentLimit of agents per node.
@@ -39,25 +37,26 @@ func (n nodes) isRemoved(node string) bool {
 }
 
 // look finds the nodes by their pods. Other checks are included, because a node can move from one pool to another.
-func look(ctx context.Context, reader client.Reader, c *openstackv1.ServiceCheck) (nodes, error) {
+func (obs *observation) look(ctx context.Context, reader client.Reader) (nodes, error) {
 	out := nodes{ownHosts: map[string]bool{}, otherHosts: map[string]bool{}, evicted: map[string]bool{}, allReported: true}
-	all := &openstackv1.ServiceCheckList{}
-	if err := reader.List(ctx, all, client.InNamespace(c.Namespace)); err != nil {
-		return out, fmt.Errorf("cannot list the ServiceChecks: %w", err)
+	if err := obs.readChecks(ctx, reader, obs.check.Namespace); err != nil {
+		return out, err
 	}
-	for i := range all.Items {
-		into, own := out.otherHosts, all.Items[i].Name == c.Name
+	checks := maps.Clone(obs.checks)
+	checks[obs.check.Name] = obs.check.Spec.Nodes
+	for _, name := range slices.Sorted(maps.Keys(checks)) {
+		into, own := out.otherHosts, name == obs.check.Name
 		if own {
 			into = out.ownHosts
 		}
-		for _, s := range all.Items[i].Spec.Nodes {
-			found, complete, err := daemonset.Nodes(ctx, reader, client.ObjectKey{Namespace: string(s.Namespace), Name: string(s.DaemonSet)})
-			if err != nil && (own || !apierrors.IsForbidden(err)) { // The permission for a pool is created and deleted with it.
-				return out, err
+		for _, s := range checks[name] {
+			found := obs.nodesOf(ctx, reader, client.ObjectKey{Namespace: string(s.Namespace), Name: string(s.DaemonSet)})
+			if found.err != nil && (own || !apierrors.IsForbidden(found.err)) { // The permission for a pool is created and deleted with it.
+				return out, found.err
 			}
-			out.allReported = out.allReported && complete
+			out.allReported = out.allReported && found.complete
 			out.evictsOthers = out.evictsOthers || own && s.EvictOnCordon
-			for _, node := range found {
+			for _, node := range found.names {
 				into[node] = true
 				out.evicted[node] = out.evicted[node] || own && s.EvictOnCordon
 			}
@@ -78,41 +77,36 @@ type leftovers struct {
 	migrations int
 }
 
-// fetchNodes reads the records of nodes, and then the location of pods: a node that returns later registers again.
-func (obs *observation) fetchNodes(ctx context.Context, env *controller.Env) error {
-	hypervisors, err := obs.nova.ListHypervisors(ctx)
-	if err != nil {
-		return obs.failed(err)
-	}
-	agents, err := obs.nova.ListAgents(ctx)
-	if err != nil {
-		return obs.failed(err)
-	}
-	if obs.nodes, err = look(ctx, env.Reader, obs.check); err != nil {
+// fetchNodes reads the location of pods, after the records of nodes: a node that returns later registers again.
+func (obs *observation) fetchNodes(ctx context.Context, env *controller.Env) (err error) {
+	if obs.nodes, err = obs.look(ctx, env.Reader); err != nil {
 		return err
 	}
-	obs.records = obs.nodesToRecord(hypervisors, agents)
-	retained := obs.records[:0:0]
+	obs.records = obs.nodesToRecord()
+	var former []openstackv1.NodeRecord
 	for _, r := range obs.records {
-		if !obs.nodes.isRemoved(r.Name) {
-			retained = append(retained, r)
-			continue
+		if obs.nodes.isRemoved(r.Name) {
+			former = append(former, r)
 		}
-		remaining, err := obs.fetchRemovedNode(ctx, r, agents)
-		if err != nil {
-			return obs.failed(err)
-		}
-		if remaining.isEmpty() {
-			continue
-		}
-		retained = append(retained, r)
-		obs.leftovers = append(obs.leftovers, remaining)
 	}
-	obs.records = retained
-	if err := obs.fetchEvictions(ctx, env, hypervisors); err != nil || obs.errorMessage != "" {
+	remaining := make([]leftovers, len(former))
+	if err := inParallel(obs.parallel, len(former), func(i int) (err error) {
+		remaining[i], err = obs.fetchRemovedNode(ctx, former[i])
+		return err
+	}); err != nil {
+		return obs.failed(err)
+	}
+	cleared := map[string]bool{}
+	for _, r := range remaining {
+		if cleared[r.node] = r.isEmpty(); !cleared[r.node] {
+			obs.leftovers = append(obs.leftovers, r)
+		}
+	}
+	obs.records = slices.DeleteFunc(obs.records, func(r openstackv1.NodeRecord) bool { return cleared[r.Name] })
+	if err := obs.fetchEvictions(ctx, env); err != nil || obs.errorMessage != "" {
 		return err
 	}
-	return obs.fetchCapacity(ctx, hypervisors)
+	return obs.fetchCapacity(ctx)
 }
 
 // failed converts an error of a service into errorMessage: it is reported, and the request is retried.
@@ -122,12 +116,12 @@ func (obs *observation) failed(err error) error {
 }
 
 // fetchRemovedNode reads the records of a removed node.
-func (obs *observation) fetchRemovedNode(ctx context.Context, r openstackv1.NodeRecord, agents []compute.Agent) (leftovers, error) {
+func (obs *observation) fetchRemovedNode(ctx context.Context, r openstackv1.NodeRecord) (leftovers, error) {
 	out := leftovers{node: r.Name, service: obs.compute(r.Name)}
 	if out.service != nil && out.service.Unknown {
 		return out, nil
 	}
-	for _, a := range agents {
+	for _, a := range obs.agents {
 		if a.Host == r.Name || slices.Contains(r.Agents, a.ID) {
 			out.agents = append(out.agents, a)
 		}
@@ -166,29 +160,11 @@ func (obs *observation) absent() (out []string) {
 }
 
 // compute returns the record of nova-compute on a node, or nil.
-func (obs *observation) compute(node string) *compute.Service {
-	i := slices.IndexFunc(obs.services, func(s compute.Service) bool { return s.Binary == compute.Compute && s.Host == node })
-	if i < 0 {
-		return nil
-	}
-	return &obs.services[i]
-}
-
-// agentIDs returns the sorted IDs of the agents on a node.
-func agentIDs(agents []compute.Agent, node string) []string {
-	var out []string
-	for _, a := range agents {
-		if a.Host == node {
-			out = append(out, a.ID)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
+func (obs *observation) compute(node string) *compute.Service { return obs.computes[node] }
 
 // nodesToRecord returns the nodes for the status: nodes with a pod that are registered in Nova, and previously recorded nodes
 // that no other check has now. IDs that are no longer returned are retained: they are needed once the node has been removed.
-func (obs *observation) nodesToRecord(hypervisors map[string]compute.Hypervisor, agents []compute.Agent) []openstackv1.NodeRecord {
+func (obs *observation) nodesToRecord() []openstackv1.NodeRecord {
 	all := map[string]openstackv1.NodeRecord{}
 	for _, r := range obs.check.Status.Nodes {
 		if obs.nodes.ownHosts[r.Name] || !obs.nodes.otherHosts[r.Name] {
@@ -208,12 +184,12 @@ func (obs *observation) nodesToRecord(hypervisors map[string]compute.Hypervisor,
 	var out []openstackv1.NodeRecord
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		r := all[name]
-		if id := hypervisors[name].Provider; id != "" {
+		if id := obs.hypervisors[name].Provider; id != "" {
 			r.Provider = id
 		}
 		// When a removed node is cleaned up, the first removal hides the host of the others.
-		if ids := agentIDs(agents, name); obs.nodes.ownHosts[name] && len(ids) > 0 || len(r.Agents) == 0 {
-			r.Agents = ids[:min(len(ids), agentLimit)]
+		if ids := obs.agentIDs[name]; obs.nodes.ownHosts[name] && len(ids) > 0 || len(r.Agents) == 0 {
+			r.Agents = slices.Clone(ids[:min(len(ids), agentLimit)])
 		}
 		out = append(out, r)
 	}

@@ -40,11 +40,11 @@ func next(w *observation) controller.Decision {
 			}
 		}}
 	}
-	s := controller.Decision{RequeueAfter: max(time.Duration(w.check.Spec.IntervalSeconds)*time.Second, shortRequeueInterval),
-		Status: w.report}
+	// The checks of a control plane pass together, so that they share records.
+	s := controller.Decision{RequeueAfter: max(interval(w.check)-w.now.Sub(w.startedAt), shortRequeueInterval), Status: w.report}
 	if stale := w.stale(); len(stale) > 0 {
 		s.Name, s.Note = "Removed", "removed the records of stopped processes: "+summary(stale)
-		s.Action = w.remove(stale)
+		s.Action = w.outdate(w.remove(stale))
 		return s
 	}
 	if stale := w.removableNodes(); len(stale) > 0 {
@@ -53,16 +53,24 @@ func next(w *observation) controller.Decision {
 			all = append(all, r.summary())
 		}
 		s.Name, s.Note = "Cleared", "removed the records of removed nodes: "+strings.Join(all, "; ")
-		s.Record, s.Action = true, w.clear(stale)
+		s.Record, s.Action = true, w.outdate(w.clear(stale))
 		return s
 	}
 	if summary, do := w.evict(); len(do) > 0 {
 		s.Name, s.Note, s.RequeueAfter = "Evicting", strings.Join(summary, ", "), shortRequeueInterval
-		s.Record, s.Action = true, all(do)
+		s.Record, s.Action = true, w.outdate(all(do))
 	} else if w.evicting() {
 		s.RequeueAfter = shortRequeueInterval
 	}
 	return s
+}
+
+// outdate executes an action after which no check uses these records.
+func (obs *observation) outdate(do controller.Action) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		obs.finishedAt = time.Time{}
+		return do(ctx, env)
+	}
 }
 
 // stale returns the records of processes that will not return.

@@ -18,7 +18,7 @@ func TestCredentialMissing(t *testing.T) {
 	sets := []string{"nova-conductor", "nova-cell1-conductor", "nova-scheduler", "nova", "nova-1"}
 	binaries := []string{"nova-conductor", "nova-scheduler", "nova-compute", "nova-consoleauth"}
 	rapid.Check(t, func(t *rapid.T) {
-		w := &observation{check: &openstackv1.ServiceCheck{}, sets: map[string]set{}}
+		w := &observation{collection: &collection{}, check: &openstackv1.ServiceCheck{}, sets: map[string]set{}}
 		for range rapid.IntRange(0, 4).Draw(t, "processes") {
 			w.check.Spec.Processes = append(w.check.Spec.Processes, openstackv1.CheckedProcess{
 				Binary: rapid.SampledFrom(binaries).Draw(t, "binary"), StatefulSetName: common.ObjectName(rapid.SampledFrom(sets).Draw(t, "set")),

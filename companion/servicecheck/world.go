@@ -20,15 +20,17 @@ import (
 
 // observation is the state that was read in one pass.
 type observation struct {
+	// collection contains the records of services, which other checks share.
+	*collection
+
 	check *openstackv1.ServiceCheck
 	now   time.Time
 	// limited is the remaining rate limit; errorMessage is the reason why the service cannot be queried.
 	limited      time.Duration
 	errorMessage string
-	nova         *compute.API
-	// services are all records; sets are the StatefulSets by name, read after the records.
-	services []compute.Service
-	sets     map[string]set
+	parallel     int
+	// sets are the StatefulSets by name, read after the records.
+	sets map[string]set
 	// nodes are the nodes with hypervisors, records the nodes in the status, and leftovers the records of removed nodes.
 	nodes     nodes
 	records   []openstackv1.NodeRecord
@@ -53,45 +55,62 @@ type set struct {
 	pods map[string]bool
 }
 
-// observe reads the records before the pods, so that no record is newer than the pods.
-func observe(ctx context.Context, env *controller.Env, c *openstackv1.ServiceCheck) (*observation, error) {
-	w := &observation{check: c, now: env.Clock.Now(), sets: map[string]set{}}
-	if w.limited = env.Limit(client.ObjectKeyFromObject(c), shortRequeueInterval); w.limited > 0 {
-		return w, nil
+// observe uses records that another check has read in the first half of the interval. It reads them again if they require an action, or
+// open a guard.
+func (c *collector) observe(ctx context.Context, env *controller.Env, check *openstackv1.ServiceCheck) (*observation, error) {
+	if limited := env.Limit(client.ObjectKeyFromObject(check), shortRequeueInterval); limited > 0 {
+		return &observation{collection: &collection{}, check: check, now: env.Clock.Now(), limited: limited}, nil
 	}
-	query := w.fetchNova
-	if c.Spec.Service == blockStorage {
-		query = w.fetchCinder
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	obs, err := c.read(ctx, env, check, interval(check)/2) //nolint:mnd // The first half.
+	if err == nil && obs.startedAt.Before(obs.now) && obs.needsCurrentRecords() {
+		return c.read(ctx, env, check, 0)
 	}
-	if err := query(ctx, env); err != nil || w.errorMessage != "" {
-		return w, err
+	return obs, err
+}
+
+// interval returns the interval between two passes of a check.
+func interval(check *openstackv1.ServiceCheck) time.Duration {
+	return time.Duration(check.Spec.IntervalSeconds) * time.Second
+}
+
+// read reads the records before the pods, so that no record is newer than the pods.
+func (c *collector) read(
+	ctx context.Context, env *controller.Env, check *openstackv1.ServiceCheck, maxAge time.Duration,
+) (*observation, error) {
+	obs := &observation{check: check, now: env.Clock.Now(), sets: map[string]set{}, parallel: c.parallel}
+	var err error
+	if obs.collection, err = c.collect(ctx, env, check, maxAge); err != nil {
+		return nil, err
 	}
-	for _, p := range c.Spec.Processes {
-		if err := w.read(ctx, env.Reader, string(p.StatefulSetName)); err != nil {
+	if obs.errorMessage = obs.problem; obs.errorMessage != "" {
+		return obs, nil
+	}
+	for _, p := range check.Spec.Processes {
+		if err := obs.readSet(ctx, env.Reader, string(p.StatefulSetName)); err != nil {
 			return nil, err
 		}
 	}
-	w.records = c.Status.Nodes
-	if len(c.Spec.Nodes) > 0 {
-		return w, w.fetchNodes(ctx, env)
+	obs.readBackends()
+	obs.records = check.Status.Nodes
+	if len(check.Spec.Nodes) > 0 {
+		return obs, obs.fetchNodes(ctx, env)
 	}
-	return w, nil
+	return obs, nil
 }
 
-// fetchNova reads the records of processes.
-func (obs *observation) fetchNova(ctx context.Context, env *controller.Env) (err error) {
-	obs.nova, obs.errorMessage, err = compute.Find(ctx, env.Reader, env.Transport, obs.check.Namespace, obs.check.Spec.CloudCredentialsRef)
-	if err != nil || obs.errorMessage != "" {
-		return err
+// needsCurrentRecords reports whether records have to be changed, or the number of servers permits the deletion of the nodes.
+func (obs *observation) needsCurrentRecords() bool {
+	if obs.errorMessage != "" {
+		return false
 	}
-	if obs.services, err = obs.nova.Services(ctx, ""); err != nil {
-		return obs.failed(err)
-	}
-	return nil
+	return len(obs.stale())+len(obs.leftovers)+len(obs.evictions)+len(obs.open) > 0 ||
+		obs.capacity != nil && obs.capacity.VirtualMachines == 0
 }
 
-// read reads a StatefulSet and then its pods.
-func (obs *observation) read(ctx context.Context, reader client.Reader, name string) error {
+// readSet reads a StatefulSet and then its pods.
+func (obs *observation) readSet(ctx context.Context, reader client.Reader, name string) error {
 	key := client.ObjectKey{Namespace: obs.check.Namespace, Name: name}
 	s, err := live.Get(ctx, reader, "StatefulSet", key, &appsv1.StatefulSet{})
 	if err != nil || s == nil {

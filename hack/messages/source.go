@@ -236,8 +236,8 @@ func (s *source) expression(root ast.Node, user string) {
 var usersOf = map[string][]string{
 	"errors": {
 		"Errorf", "New", "Field", "FieldPath", "Invalid", "Forbidden", "TypeInvalid", "refuse", "reject", "check", "checkCluster", "newError",
-		"errUsage", "explain", "failure", "describeError", "describeErrorFrom", "ignoreNotFound", "ignoreNotFoundFrom", "List", "errorMessage:",
-		"Fprintln",
+		"errUsage", "explain", "failure", "describeError", "describeErrorFrom", "ignoreNotFound", "ignoreNotFoundFrom", "List", "Each",
+		"errorMessage:", "Fprintln",
 	},
 	"conditions": {
 		"True", "False", "Wait", "Wait:", "Fail", "wait", "wait:", "set", "rejectedPlan", "Message:", "message:", "FailureMessage:", "Starting:",

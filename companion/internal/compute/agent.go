@@ -32,13 +32,17 @@ func (a *API) ListAgents(ctx context.Context) ([]Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := answer.List(ctx, "Neutron", "list agents", agents.List(client, agents.ListOpts{}), agents.ExtractAgents)
+	type agent struct {
+		ID    string `json:"id"`
+		Type  string `json:"agent_type"`
+		Host  string `json:"host"`
+		Alive bool   `json:"alive"`
+	}
+	var out []Agent
+	list := answer.Pages{Client: client, First: client.ServiceURL("agents"), Key: "agents"}
+	err = answer.Each(ctx, "Neutron", "list agents", list, func(_ string, g agent) { out = append(out, Agent(g)) })
 	if err != nil {
 		return nil, err
-	}
-	out := make([]Agent, len(list))
-	for i, g := range list {
-		out[i] = Agent{ID: g.ID, Type: g.AgentType, Host: g.Host, Alive: g.Alive}
 	}
 	return out, nil
 }

@@ -63,15 +63,13 @@ func Find(
 //
 // gophercloud is not used, because it rejects records without an ID.
 func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
-	var body struct {
-		Services []struct {
-			ID     string `json:"id"`
-			Binary string `json:"binary"`
-			Host   string `json:"host"`
-			State  string `json:"state"`
-			Status string `json:"status"`
-			Reason string `json:"disabled_reason"`
-		} `json:"services"`
+	type service struct {
+		ID     string `json:"id"`
+		Binary string `json:"binary"`
+		Host   string `json:"host"`
+		State  string `json:"state"`
+		Status string `json:"status"`
+		Reason string `json:"disabled_reason"`
 	}
 	client := *a.client
 	client.Microversion = partialMicroversion
@@ -79,15 +77,16 @@ func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 	if binary != "" {
 		address += "?" + url.Values{"binary": {binary}}.Encode()
 	}
-	if _, err := client.Get(ctx, address, &body, nil); err != nil { //nolint:bodyclose // the client does
-		return nil, describeError("list compute services", err)
-	}
-	out := make([]Service, len(body.Services))
-	for i, s := range body.Services {
-		out[i] = Service{
+	out := []Service{}
+	list := answer.Pages{Client: &client, First: address, Key: "services"}
+	err := answer.Each(ctx, "Nova", "list compute services", list, func(_ string, s service) {
+		out = append(out, Service{
 			ID: s.ID, Binary: s.Binary, Host: s.Host, Unknown: s.Status == "UNKNOWN",
 			Up: s.State == "up", Disabled: s.Status == "disabled", Reason: s.Reason,
-		}
+		})
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }

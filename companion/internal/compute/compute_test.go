@@ -1,7 +1,6 @@
 package compute_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -223,50 +222,98 @@ func TestHypervisors(t *testing.T) {
 	}
 }
 
-// pages is Nova that returns one hypervisor at a time, with links to its public address, which cannot be reached.
-type pages struct{ under *computetest.Nova }
+// counted counts the requests to a path.
+type counted struct {
+	http.RoundTripper
 
-// RoundTrip serves a request.
-func (p pages) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host == "cloud.example.com" {
-		return nil, errors.New("tls: failed to verify certificate: x509: certificate signed by unknown authority")
-	}
-	response, err := p.under.RoundTrip(r)
-	if err != nil || !strings.HasSuffix(r.URL.Path, "/os-hypervisors/detail") {
-		return response, err
-	}
-	var body map[string][]any
-	if err := json.NewDecoder(response.Body).Decode(&body); err != nil {
-		return nil, err
-	}
-	all, marker := body["hypervisors"], 0
-	if text := r.URL.Query().Get("marker"); text != "" {
-		marker = int(text[0] - '0')
-	}
-	out := map[string]any{"hypervisors": all[marker : marker+1]}
-	if marker+1 < len(all) {
-		out["hypervisors_links"] = []any{map[string]any{
-			"rel": "next", "href": fmt.Sprintf("https://cloud.example.com/compute/v2.1/os-hypervisors/detail?with_servers=true&marker=%d", marker+1),
-		}}
-	}
-	return identitytest.Answer(r, func(w http.ResponseWriter, _ *http.Request) { identitytest.Write(w, http.StatusOK, out) })
+	path  string
+	count int
 }
 
-// TestHypervisorPages: all pages are read, although their links have the public address.
+// RoundTrip serves a request.
+func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, c.path) {
+		c.count++
+	}
+	return c.RoundTripper.RoundTrip(r)
+}
+
+// TestHypervisorPages: all pages are read, although their links have the public address, and a page that fails is a failure.
 func TestHypervisorPages(t *testing.T) {
 	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
-	for _, host := range []string{"node-1", "node-2", "node-3"} {
-		nova.SetHypervisors(append(nova.Hypervisors(), computetest.Hypervisor{Host: host, Provider: host, Servers: []compute.Server{{ID: host}}})...)
+	var all []computetest.Hypervisor
+	want := map[string]compute.Hypervisor{}
+	for i := range 401 {
+		host := fmt.Sprintf("node-%d", i)
+		all = append(all, computetest.Hypervisor{Host: host, Provider: "rp-" + host, Servers: []compute.Server{{ID: host}}})
+		want[host] = compute.Hypervisor{Provider: "rp-" + host, Servers: 1}
 	}
-	api, problem := findBy(t, pages{nova}, identitytest.Clouds("cloud", "clouds", password))
+	nova.SetHypervisors(all...)
+	requests := &counted{RoundTripper: nova, path: "/os-hypervisors/detail"}
+	api, problem := findBy(t, requests, identitytest.Clouds("cloud", "clouds", password))
 	if problem != "" {
 		t.Fatal(problem)
 	}
 	got, err := api.ListHypervisors(t.Context())
-	want := map[string]compute.Hypervisor{
-		"node-1": {Provider: "node-1", Servers: 1}, "node-2": {Provider: "node-2", Servers: 1}, "node-3": {Provider: "node-3", Servers: 1},
+	if diff := cmp.Diff(want, got); diff != "" || err != nil || requests.count != 3 {
+		t.Errorf("%d requests, %v (-want +got):\n%s", requests.count, err, diff)
+	}
+	api, _ = findBy(t, secondPageFails{nova}, identitytest.Clouds("cloud", "clouds", password))
+	got, err = api.ListHypervisors(t.Context())
+	if got != nil || err == nil || err.Error() != "cannot list hypervisors: Nova returned HTTP 503" {
+		t.Errorf("%d hypervisors, %v", len(got), err)
+	}
+}
+
+// secondPageFails is Nova that does not return the second page of hypervisors.
+type secondPageFails struct{ *computetest.Nova }
+
+// RoundTrip serves a request.
+func (s secondPageFails) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Query().Get("marker") != "" {
+		return identitytest.Answer(r, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	}
+	return s.Nova.RoundTrip(r)
+}
+
+// TestListCapacities: one request returns the capacity of all providers with free memory, as Capacity does for each.
+func TestListCapacities(t *testing.T) {
+	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
+	of := func(total, reserved, used int, ratio float64) computetest.Inventory {
+		return computetest.Inventory{Total: total, Reserved: reserved, Used: used, Ratio: ratio}
+	}
+	nova.SetHypervisors(
+		computetest.Hypervisor{Provider: "both", Inventories: map[string]computetest.Inventory{
+			"VCPU": of(4, 0, 1, 2), "PCPU": of(6, 0, 4, 1), "MEMORY_MB": of(4096, 512, 1024, 1), "DISK_GB": of(100, 0, 0, 1),
+		}},
+		computetest.Hypervisor{Provider: "no processors", Inventories: map[string]computetest.Inventory{
+			"VCPU": of(4, 0, 12, 2), "MEMORY_MB": of(4096, 0, 1024, 1),
+		}},
+		computetest.Hypervisor{Provider: "no memory", Inventories: map[string]computetest.Inventory{
+			"VCPU": of(8, 0, 1, 1), "MEMORY_MB": of(4096, 0, 4096, 1),
+		}},
+		computetest.Hypervisor{Provider: "no inventories"},
+	)
+	api, problem := find(t, nova, identitytest.Clouds("cloud", "clouds", password))
+	if problem != "" {
+		t.Fatal(problem)
+	}
+	got, err := api.ListCapacities(t.Context())
+	want := map[string]compute.Capacity{
+		"both":          {VCPU: 14, FreeVCPU: 9, MemoryMiB: 3584, FreeMemoryMiB: 2560},
+		"no processors": {VCPU: 8, MemoryMiB: 4096, FreeMemoryMiB: 3072},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for provider, want := range want {
+		if got, err := api.Capacity(t.Context(), provider); got != want || err != nil {
+			t.Errorf("alone: %+v, %v, want %+v", got, err, want)
+		}
+	}
+	nova.SetPlacementDown(true)
+	if _, err := api.ListCapacities(t.Context()); err == nil ||
+		err.Error() != "cannot list allocation candidates: Placement returned HTTP 503" {
+		t.Error(err)
 	}
 }

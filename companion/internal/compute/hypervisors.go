@@ -8,9 +8,6 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/hypervisors"
-	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
-	"k8s.io/utils/ptr"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
 )
@@ -23,18 +20,29 @@ type Hypervisor struct {
 	Servers int
 }
 
+// hypervisorsPerPage is the number of hypervisors that one request returns. Nova queries the service and the servers of each, so that a
+// page of 1,000, Nova's maximum, can take longer than the timeout of a request.
+const hypervisorsPerPage = "200"
+
 // ListHypervisors returns all hypervisors by host. Their capacity is not used: Nova ignores dedicated and overcommitted CPUs,
 // and returns no numbers from microversion 2.88 on.
 // https://docs.openstack.org/api-ref/compute/#hypervisors-os-hypervisors
 func (a *API) ListHypervisors(ctx context.Context) (map[string]Hypervisor, error) {
-	list, err := answer.List(ctx, "Nova", "list hypervisors",
-		hypervisors.List(a.client, hypervisors.ListOpts{WithServers: new(true)}), hypervisors.ExtractHypervisors)
-	if err != nil {
-		return nil, err
+	type hypervisor struct {
+		ID      string `json:"id"`
+		Service struct {
+			Host string `json:"host"`
+		} `json:"service"`
+		Servers []struct{} `json:"servers"`
 	}
 	out := map[string]Hypervisor{}
-	for _, h := range list {
-		out[h.Service.Host] = Hypervisor{Provider: h.ID, Servers: len(ptr.Deref(h.Servers, nil))}
+	query := url.Values{"with_servers": {"true"}, "limit": {hypervisorsPerPage}}
+	list := answer.Pages{Client: a.client, First: a.client.ServiceURL("os-hypervisors", "detail") + "?" + query.Encode(), Key: "hypervisors"}
+	err := answer.Each(ctx, "Nova", "list hypervisors", list, func(_ string, h hypervisor) {
+		out[h.Service.Host] = Hypervisor{Provider: h.ID, Servers: len(h.Servers)}
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -44,14 +52,18 @@ type Server struct{ ID, Name, Status, Task string }
 
 // ListServers returns the servers of all projects on a host.
 func (a *API) ListServers(ctx context.Context, host string) ([]Server, error) {
-	list, err := answer.List(ctx, "Nova", "list the servers of "+host,
-		servers.List(a.client, servers.ListOpts{Host: host, AllTenants: true}), servers.ExtractServers)
+	type server struct {
+		ID     string `json:"id"`
+		Name   string `json:"name"`
+		Status string `json:"status"`
+		Task   string `json:"OS-EXT-STS:task_state"`
+	}
+	out := []Server{}
+	query := url.Values{"all_tenants": {"true"}, "host": {host}}
+	list := answer.Pages{Client: a.client, First: a.client.ServiceURL("servers", "detail") + "?" + query.Encode(), Key: "servers"}
+	err := answer.Each(ctx, "Nova", "list the servers of "+host, list, func(_ string, s server) { out = append(out, Server(s)) })
 	if err != nil {
 		return nil, err
-	}
-	out := make([]Server, len(list))
-	for i, s := range list {
-		out[i] = Server{ID: s.ID, Name: s.Name, Status: s.Status, Task: s.TaskState}
 	}
 	return out, nil
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
+// podsPerPage limits the memory for pods, of which only the names of nodes are kept. A pod takes about 10 kB.
+const podsPerPage = 250
+
 // Nodes returns the nodes of a DaemonSet's pods, and whether it has a pod for each of its nodes. complete is false if the
 // DaemonSet does not exist. Pods that are not scheduled yet count for the node that the DaemonSet has selected for them.
 func Nodes(ctx context.Context, reader client.Reader, key client.ObjectKey) (found []string, complete bool, err error) {
@@ -25,14 +28,21 @@ func Nodes(ctx context.Context, reader client.Reader, key client.ObjectKey) (fou
 	if err != nil {
 		return nil, false, fmt.Errorf("cannot find the pods of DaemonSet %s: %w", key, err)
 	}
-	pods := &corev1.PodList{}
-	if err := reader.List(ctx, pods, client.InNamespace(key.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
-		return nil, false, fmt.Errorf("cannot list the pods of DaemonSet %s: %w", key, err)
-	}
-	for i := range pods.Items {
-		p := &pods.Items[i]
-		if node := nodeOf(p); node != "" && p.DeletionTimestamp == nil && metav1.IsControlledBy(p, set) {
-			found = append(found, node)
+	// All pages have the same revision; a continue token that expires is an error.
+	for next := ""; ; {
+		pods := &corev1.PodList{}
+		if err := reader.List(ctx, pods, client.InNamespace(key.Namespace), client.MatchingLabelsSelector{Selector: selector},
+			client.Limit(podsPerPage), client.Continue(next)); err != nil {
+			return nil, false, fmt.Errorf("cannot list the pods of DaemonSet %s: %w", key, err)
+		}
+		for i := range pods.Items {
+			p := &pods.Items[i]
+			if node := nodeOf(p); node != "" && p.DeletionTimestamp == nil && metav1.IsControlledBy(p, set) {
+				found = append(found, node)
+			}
+		}
+		if next = pods.Continue; next == "" {
+			break
 		}
 	}
 	slices.Sort(found)

@@ -1,6 +1,7 @@
 package daemonset_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/daemonset"
@@ -77,5 +79,42 @@ func TestNodes(t *testing.T) {
 				t.Errorf("%s Complete %t (-want +got):\n%s", tc.reason, complete, diff)
 			}
 		})
+	}
+}
+
+// TestNodesPages: the nodes of all pages of pods are found.
+func TestNodesPages(t *testing.T) {
+	set := &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "nova-compute", Namespace: "pool", UID: "of-the-set"},
+		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "nova-compute"}}},
+		Status:     appsv1.DaemonSetStatus{DesiredNumberScheduled: 3},
+	}
+	api := crash.NewServer(crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme), nil, set)
+	var limits []int64
+	paged := interceptor.NewClient(api, interceptor.Funcs{
+		List: func(_ context.Context, _ client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			options := (&client.ListOptions{}).ApplyOptions(opts)
+			limits = append(limits, options.Limit)
+			pods, _ := l.(*corev1.PodList)
+			pods.Continue = map[string]string{"": "b", "b": "c"}[options.Continue]
+			node := options.Continue
+			if node == "" {
+				node = "a"
+			}
+			pods.Items = []corev1.Pod{{
+				ObjectMeta: metav1.ObjectMeta{
+					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))},
+				},
+				Spec: corev1.PodSpec{NodeName: node},
+			}}
+			return nil
+		},
+	})
+	got, complete, err := daemonset.Nodes(t.Context(), paged, client.ObjectKeyFromObject(set))
+	if diff := cmp.Diff([]string{"a", "b", "c"}, got); diff != "" || !complete || err != nil {
+		t.Errorf("complete %t, %v (-want +got):\n%s", complete, err, diff)
+	}
+	if diff := cmp.Diff([]int64{250, 250, 250}, limits); diff != "" {
+		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 }

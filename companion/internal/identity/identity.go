@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -30,6 +32,11 @@ const (
 	timeout = 90 * time.Second
 	// connectTimeout limits the connection to an address, and the TLS handshake: a service that is away must not delay a pass.
 	connectTimeout = 5 * time.Second
+	// idleTimeout is shorter than the timeouts of servers (Apache's default is 5 s), so that no request is sent on a connection that its
+	// server closes.
+	idleTimeout = 4 * time.Second
+	// idleConnections is the maximum number of idle connections to a service.
+	idleConnections = 8
 )
 
 // ApplicationCredential is an application credential as reported by Keystone, without its secret.
@@ -139,8 +146,45 @@ func (c Cloud) scope() tokens.Scope {
 	return tokens.Scope{DomainName: c.DomainName, DomainID: domainID(c.DomainName, c.DomainID)}
 }
 
+// KeepAlive returns a Transport that keeps connections for a few seconds, so that the requests of one pass share them. It has one
+// transport, for the last certificate.
+func KeepAlive() Transport {
+	var (
+		mutex sync.Mutex
+		last  []byte
+		way   *http.Transport
+	)
+	return func(ca []byte) (http.RoundTripper, error) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if way != nil && bytes.Equal(ca, last) {
+			return way, nil
+		}
+		next, err := newTransport(ca)
+		if err != nil {
+			return nil, err
+		}
+		if way != nil {
+			way.CloseIdleConnections()
+		}
+		next.MaxIdleConnsPerHost, next.IdleConnTimeout = idleConnections, idleTimeout
+		last, way = bytes.Clone(ca), next
+		return way, nil
+	}
+}
+
 // TLS returns a transport that accepts certificates of one authority, or of the system's authorities if none is given.
 func TLS(ca []byte) (http.RoundTripper, error) {
+	way, err := newTransport(ca)
+	if err != nil {
+		return nil, err
+	}
+	// A separate transport for each login, so that no connection is kept open.
+	way.DisableKeepAlives = true
+	return way, nil
+}
+
+func newTransport(ca []byte) (*http.Transport, error) {
 	settings := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(ca) > 0 {
 		settings.RootCAs = x509.NewCertPool()
@@ -148,10 +192,9 @@ func TLS(ca []byte) (http.RoundTripper, error) {
 			return nil, fmt.Errorf("cannot read the certificate of an authority in key %s: it is not PEM", CAKey)
 		}
 	}
-	// A separate transport for each login, so that no connection is kept open.
 	return &http.Transport{
-		TLSClientConfig: settings, DisableKeepAlives: true,
-		DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext, TLSHandshakeTimeout: connectTimeout,
+		TLSClientConfig: settings,
+		DialContext:     (&net.Dialer{Timeout: connectTimeout}).DialContext, TLSHandshakeTimeout: connectTimeout,
 	}, nil
 }
 

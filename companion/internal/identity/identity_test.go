@@ -2,9 +2,12 @@ package identity
 
 import (
 	"context"
+	"encoding/pem"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -272,6 +275,48 @@ func TestTLS(t *testing.T) {
 	c.AuthURL = redirects.URL + "/v3"
 	if _, err := Transport(mine).Login(context.Background(), c); err == nil || queried {
 		t.Errorf("followed: %v", err)
+	}
+}
+
+// TestKeepAlive: requests of several logins share a connection, except for logins with another authority.
+func TestKeepAlive(t *testing.T) {
+	for name, tc := range map[string]struct {
+		transport Transport
+		want      int32
+	}{
+		"kept":   {transport: KeepAlive(), want: 1},
+		"closed": {transport: TLS, want: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var connections atomic.Int32
+			server := httptest.NewUnstartedServer(identitytest.New(map[string]string{"glance": password}))
+			server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+				if s == http.StateNew {
+					connections.Add(1)
+				}
+			}
+			server.StartTLS()
+			defer server.Close()
+			c := cloud()
+			c.AuthURL = server.URL + "/v3"
+			c.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+			for range 3 {
+				if _, err := tc.transport.Login(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := connections.Load(); got != tc.want {
+				t.Errorf("%d connections, want %d", got, tc.want)
+			}
+			c.CA = nil
+			if _, err := tc.transport.Login(t.Context(), c); err == nil || !strings.Contains(err.Error(), "certificate") {
+				t.Errorf("another authority: %v", err)
+			}
+			c.CA = []byte("none")
+			if _, err := tc.transport.Login(t.Context(), c); err == nil || !strings.Contains(err.Error(), "it is not PEM") {
+				t.Errorf("no authority: %v", err)
+			}
+		})
 	}
 }
 

@@ -73,7 +73,8 @@ func (o *Operators) companion(ctx context.Context) {
 	cells := &cellmapping.Reconciler{
 		Client: api, Reader: api, Transport: o.transport, Output: o.Cluster.Output, Events: recorder, Clock: clock{o},
 	}
-	services := &servicecheck.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
+	services := &servicecheck.Reconciler{}
+	services.Client, services.Reader, services.Transport, services.Events, services.Clock = api, api, o.transport, recorder, clock{o}
 	rafts := &raftcluster.Reconciler{Client: api, Reader: api, Dial: o.Cluster.Dial, Events: recorder, Clock: clock{o}}
 	remotes := &remoteconsumer.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}}
 	comparisons := &ovnsync.Reconciler{Client: api, Reader: api, Output: o.Cluster.Output, Events: recorder, Clock: clock{o}}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
@@ -132,12 +133,7 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 	}
 	switch strings.Join(path, "/") {
 	case "os-hypervisors/detail":
-		for _, h := range n.hypervisors {
-			if !h.isRemoved && !slices.Contains(n.silentHosts, h.Host) {
-				all = append(all, h.detail(r.URL.Query().Get("with_servers") == "true"))
-			}
-		}
-		identitytest.Write(w, http.StatusOK, map[string]any{"hypervisors": all})
+		n.listHypervisors(w, r)
 	case "servers/detail":
 		for _, h := range n.on(host) {
 			all = append(all, h.servers(r)...)
@@ -154,6 +150,42 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 		return false
 	}
 	return true
+}
+
+// listHypervisors returns a page of hypervisors. Its link has Nova's public address.
+func (n *Nova) listHypervisors(w http.ResponseWriter, r *http.Request) {
+	query, found := r.URL.Query(), []Hypervisor{}
+	for _, h := range n.hypervisors {
+		if !h.isRemoved && !slices.Contains(n.silentHosts, h.Host) {
+			found = append(found, h)
+		}
+	}
+	if marker := query.Get("marker"); marker != "" {
+		i := slices.IndexFunc(found, func(h Hypervisor) bool { return h.Provider == marker })
+		if i < 0 {
+			identitytest.Fail(w, http.StatusBadRequest, "badRequest", "marker ["+marker+"] not found")
+			return
+		}
+		found = found[i+1:]
+	}
+	limit, err := strconv.Atoi(query.Get("limit"))
+	if err != nil || limit < 1 || limit > 1000 {
+		limit = 1000
+	}
+	out := map[string]any{}
+	if len(found) > limit {
+		found = found[:limit]
+		query.Set("marker", found[limit-1].Provider)
+		out["hypervisors_links"] = []any{map[string]any{
+			"rel": "next", "href": "https://cloud.example.com/compute/v2.1/os-hypervisors/detail?" + query.Encode(),
+		}}
+	}
+	all := []any{}
+	for i := range found {
+		all = append(all, found[i].detail(query.Get("with_servers") == "true"))
+	}
+	out["hypervisors"] = all
+	identitytest.Write(w, http.StatusOK, out)
 }
 
 // on returns the hypervisors of a host.
@@ -202,6 +234,10 @@ func (n *Nova) servePlacement(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
+	if version == "placement 1.27" && r.URL.Path == "/allocation_candidates" && r.URL.Query().Get("resources") == "MEMORY_MB:1" {
+		n.serveCandidates(w, r)
+		return
+	}
 	if !n.Keystone.Issued(r.Header.Get("X-Auth-Token")) || version != "placement 1.14" || path[0] != "resource_providers" {
 		w.WriteHeader(http.StatusNotFound)
 		return
@@ -240,6 +276,32 @@ func (n *Nova) servePlacement(w http.ResponseWriter, r *http.Request) {
 	}
 	writeError(w, http.StatusNotFound, "No resource provider with uuid "+path[1]+" found")
 }
+
+// serveCandidates returns the providers with free memory.
+func (n *Nova) serveCandidates(w http.ResponseWriter, r *http.Request) {
+	if !n.Keystone.Issued(r.Header.Get("X-Auth-Token")) {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	requests, summaries := []any{}, map[string]any{}
+	for _, h := range n.hypervisors {
+		if m := h.Inventories["MEMORY_MB"]; h.Provider == "" || m.capacity() <= m.Used {
+			continue
+		}
+		requests = append(requests, map[string]any{
+			"allocations": map[string]any{h.Provider: map[string]any{"resources": map[string]any{"MEMORY_MB": 1}}},
+		})
+		resources := map[string]any{}
+		for class, i := range h.Inventories {
+			resources[class] = map[string]any{"capacity": i.capacity(), "used": i.Used}
+		}
+		summaries[h.Provider] = map[string]any{"resources": resources, "traits": []string{"HW_CPU_X86_SSE"}}
+	}
+	identitytest.Write(w, http.StatusOK, map[string]any{"allocation_requests": requests, "provider_summaries": summaries})
+}
+
+// capacity returns the allocatable amount.
+func (i Inventory) capacity() int { return int(float64(i.Total-i.Reserved) * i.Ratio) }
 
 func (h *Hypervisor) allocations(provider string) map[string]any {
 	out := map[string]any{}
