@@ -86,7 +86,7 @@ func steps(spec *openstackv1.DatabaseSyncSpec, p phase) []step {
 	for i, s := range list {
 		out[i] = step{
 			Step: s, phase: p, release: spec.Release,
-			hash: names.Hash(hashDigits, string(p), spec.Release, image(spec), text(s)),
+			hash: names.Hash(hashDigits, string(p), spec.Release, image(spec), text(identityOf(s))),
 		}
 	}
 	return out
@@ -110,8 +110,12 @@ func image(spec *openstackv1.DatabaseSyncSpec) string {
 
 // target returns a hash of the release, the image and the steps of a spec.
 func target(spec *openstackv1.DatabaseSyncSpec) string {
-	return names.Hash(hashDigits, spec.Release, image(spec), text(spec.Sync), text(spec.Expand), text(spec.Contract),
-		text(spec.OnlineMigrations), text(spec.UpgradeCheck))
+	var check *identity
+	if spec.UpgradeCheck != nil {
+		check = new(identityOf(*spec.UpgradeCheck))
+	}
+	return names.Hash(hashDigits, spec.Release, image(spec), text(identities(spec.Sync)), text(identities(spec.Expand)),
+		text(identities(spec.Contract)), text(identities(spec.OnlineMigrations)), text(check))
 }
 
 // request returns a hash of the spec for which an attempt is made: a failed step is delayed unless the hash changes.
@@ -119,7 +123,33 @@ func request(s *openstackv1.DatabaseSync) string {
 	return names.Hash(hashDigits, strconv.FormatInt(s.Generation, 10), s.Annotations[RetryAnnotation])
 }
 
-// text serializes a part of a spec for hashing.
+// identity is the part of a step that identifies it in the history. Its JSON is hashed, so that a change of its fields, their order or
+// their names reruns the steps of every database. It is therefore not the type of the API, which gains fields in later versions. Add a
+// field only if a step must run again for it, with omitempty.
+type identity struct {
+	Name         string                 `json:"name"`
+	Command      []openstackv1.Argument `json:"command"`
+	SuccessCodes []int32                `json:"successCodes,omitempty"`
+	RepeatCodes  []int32                `json:"repeatCodes,omitempty"`
+	Quiesced     bool                   `json:"quiesced,omitempty"`
+}
+
+func identityOf(s openstackv1.Step) identity {
+	return identity{
+		Name: s.Name, Command: s.Command.Command, SuccessCodes: s.SuccessCodes, RepeatCodes: s.RepeatCodes, Quiesced: s.Quiesced,
+	}
+}
+
+// identities returns the identities of a list of steps; nil for none, whose JSON differs from an empty list.
+func identities(list []openstackv1.Step) []identity {
+	var out []identity
+	for _, s := range list {
+		out = append(out, identityOf(s))
+	}
+	return out
+}
+
+// text serializes identities for hashing.
 func text(part any) string {
 	b, err := json.Marshal(part)
 	if err != nil { // Strings and numbers always have a JSON form.

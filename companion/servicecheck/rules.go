@@ -3,6 +3,7 @@ package servicecheck
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,16 +165,36 @@ func (obs *observation) report() {
 	} else {
 		meta.RemoveStatusCondition(&s.Conditions, conditionEvicted)
 	}
-	missing, notReporting := obs.missing(), obs.backendsNotReporting()
+	missing, backends, nodes := obs.missing(), obs.backendsNotReporting(), obs.nodesNotReporting()
+	some := ""
+	if len(nodes) > 0 {
+		some = fmt.Sprintf("nova-compute does not report from %d of %d nodes: %s", len(nodes), len(obs.nodes.ownHosts),
+			condition.JoinNames(nodes))
+	}
+	if some != "" && len(nodes) == len(obs.nodes.ownHosts) { // A part of the nodes is down in any large pool. The others run servers.
+		missing = append(missing, some)
+	}
 	switch {
 	case len(missing) > 0:
-		obs.set(condition.False("ProcessesDown", strings.Join(append(missing, notReporting...), "; ")))
-		return
-	case len(notReporting) > 0:
-		obs.set(condition.False("BackendsSilent", strings.Join(notReporting, "; ")))
-		return
+		obs.set(condition.False("ProcessesDown", strings.Join(append(missing, backends...), "; ")))
+	case len(backends) > 0:
+		obs.set(condition.False("BackendsSilent", strings.Join(backends, "; ")))
+	case some != "":
+		obs.set(condition.True("ProcessesUp", some))
+	default:
+		obs.set(condition.True("ProcessesUp", "all known processes report"))
 	}
-	obs.set(condition.True("ProcessesUp", "all known processes report"))
+}
+
+// nodesNotReporting returns the nodes with a pod of this check from which nova-compute does not report, sorted by name.
+func (obs *observation) nodesNotReporting() []string {
+	var out []string
+	for _, node := range slices.Sorted(maps.Keys(obs.nodes.ownHosts)) {
+		if s := obs.compute(node); s == nil || !s.Up {
+			out = append(out, node)
+		}
+	}
+	return out
 }
 
 // isRelevant reports whether a process belongs to this check: all processes if the spec lists processes or no nodes,

@@ -225,7 +225,7 @@ func (m *model) agentOptions() oslo.Config {
 // agentOf builds an agent and its configuration.
 func (m *model) agentOf(a agent) (daemon, files, error) {
 	c := m.agentOptions().Merge(a.options)
-	data := map[string]string{"neutron-agent.sh": neutronAgentScript}
+	data := map[string]string{"neutron-agent.sh": neutronAgentScript, "login.sh": loginScript}
 	maps.Copy(data, a.files)
 	if a.outlivesPod {
 		c["agent"]["root_helper"] = "sh " + scripts + "/outlive.sh"

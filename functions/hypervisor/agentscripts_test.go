@@ -22,12 +22,12 @@ func queueLogin(t *testing.T, dir string) []string {
 	}
 	return []string{
 		"PROGRAM=agent", "QUEUE_HOST=q", "QUEUE_PORT=5671", "QUEUE_VHOST=neutron", "QUEUE_CA=/ca.crt", "LOGIN=" + dir, "NODE_IP=10.0.0.1",
-		"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "AGENT=" + dir + "/agent-id",
+		"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "AGENT=" + dir + "/agent-id", "NODE_NAME=node-1",
 	}
 }
 
-// TestNeutronAgent verifies that an agent starts with the mounted login and with the address of tunnels, if any, and restarts when the
-// login changes. It is ready only with the login of its pod.
+// TestNeutronAgent verifies that an agent starts with the mounted login and with the address of tunnels, if any. It is ready only with the
+// login of its pod.
 func TestNeutronAgent(t *testing.T) {
 	const requested = `echo "$OS_DEFAULT__TRANSPORT_URL ${OS_OVS__LOCAL_IP-none} $*"`
 	const url = "rabbit://neutron-1:secret-1@q:5671/neutron?ssl=true&ssl_ca_file=/ca.crt"
@@ -55,49 +55,6 @@ func TestNeutronAgent(t *testing.T) {
 			}
 			if out, err := script(t, dir, env, "neutron-agent.sh", "alive"); err != nil {
 				t.Errorf("it has its login, and is restarted: %v: %s", err, out)
-			}
-			if err := os.WriteFile(filepath.Join(dir, "password"), []byte("secret-2"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if out, err := script(t, dir, env, "neutron-agent.sh", "alive"); err == nil || !strings.Contains(out, "the login was replaced") {
-				t.Errorf("it has another login, and is not restarted: %v: %s", err, out)
-			}
-		})
-	}
-}
-
-// TestNeutronAgentReady verifies that an agent is ready if it has its own connection to the queue, and the login of its pod.
-func TestNeutronAgentReady(t *testing.T) {
-	const connected, listens, external = "10.0.0.1:9000 10.0.0.2:1627 01", "10.0.0.1:1627 0.0.0.0:0000 0A", "10.0.0.1:9000 10.0.0.2:0050 01"
-	for name, tc := range map[string]struct {
-		reason, socket, connection, message string
-		ready                               bool
-	}{
-		"Connected": {"It has one.", "77", connected, "", true},
-		"Another's": {"Another process of the node has one.", "78", connected, "no connection to the queue", true},
-		"Listens":   {"A listening socket is not a connection.", "77", listens, "no connection to the queue", true},
-		"Elsewhere": {"The connection is to Nova.", "77", external, "no connection to the queue", true},
-		"Earlier":   {"It has an earlier login.", "77", connected, "the login has not come", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := stubs(t, map[string]string{
-				"ps": "echo 12", "ls": `case $2 in /proc/12/fd) echo "l 64 3 -> socket:[` + tc.socket + `]" ;; esac`,
-				"awk": `exec /usr/bin/awk "$1" "$2" "$3" "$(dirname "$0")/tcp"`,
-			})
-			env := queueLogin(t, dir)
-			line := "  0: " + tc.connection + " 0:0 0:0 0 0 0 77 1\n"
-			files := map[string]string{"agent-id": "11\n", "tcp": "  sl local rem st tx tr re uid t inode\n" + line}
-			if tc.ready {
-				files["taken"] = ""
-			}
-			for name, text := range files {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			out, err := script(t, dir, env, "neutron-agent.sh", "ready")
-			if (err == nil) != (tc.message == "") || !strings.Contains(out, tc.message) {
-				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, tc.message)
 			}
 		})
 	}
@@ -186,30 +143,13 @@ done
 true`,
 		"mount": `case $1 in -o) ;; *) exec /bin/mount "$@" ;; esac`,
 	})
-	for _, name := range []string{"neutron-agent.sh", "address.sh"} {
-		text, err := os.ReadFile(name)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "outlive.sh"), []byte(`exec "$@"`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out := inMounts(t, dir, `mkdir "$DIR/netns"; export KEEPER="$DIR/keeper"
-run() {
-  echo "$1"
-  MAKE="$2" unshare --mount --propagation private sh -euc '/bin/mount -t tmpfs none /run; mkdir /run/netns
-    /bin/mount --bind "$DIR/netns" /run/netns; exec sh "$DIR/neutron-agent.sh"'
-}
+	agentFiles(t, dir)
+	out := inMounts(t, dir, namespacesScript+`
 run first "qrouter-a qrouter-b"
 one=$(cat "$KEEPER")
 run second qrouter-c
 run third ""
 [ ! -e "/proc/$one/root/" ] || echo "the first one is left" # A zombie process has no root.
-end() { until kill -- "-$(cat "$KEEPER")" 2>/dev/null; do sleep 0.1; done; }
 end
 run restarted ""
 end`)

@@ -43,7 +43,8 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 			return nil, err
 		}
 		config := files{computeComponent, map[string]string{
-			"nova-compute.sh": computeScript, "address.sh": addressScript, diskTransferFile: diskTransferScript, "nova.conf": text,
+			"nova-compute.sh": computeScript, "login.sh": loginScript, "rpc-ping.py": pingScript, "address.sh": addressScript,
+			diskTransferFile: diskTransferScript, "nova.conf": text,
 		}}
 		if c := m.disks.client; c != nil {
 			config.data[cephFile] = ceph.ConfigOf(c, diskKeyFile)
@@ -239,7 +240,8 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			corev1.EnvVar{Name: "LOGINS", Value: loginsFolder}, corev1.EnvVar{Name: "STARTED", Value: "/tmp/logins"},
 			corev1.EnvVar{Name: "QUEUE_USER", Value: m.targetCredential(cell.QueueSecretRef.Name)},
 			corev1.EnvVar{Name: "CREDENTIAL", Value: m.targetCredential(a.CredentialSecretRef.Name)},
-			corev1.EnvVar{Name: "TAKEN", Value: "/tmp/taken"},
+			corev1.EnvVar{Name: "TAKEN", Value: "/tmp/taken"}, corev1.EnvVar{Name: "AGENT", Value: "/tmp/agent"},
+			corev1.EnvVar{Name: "RPC", Value: "/tmp/rpc"},
 			corev1.EnvVar{Name: "HUGE_PAGES", Value: m.pages(g)}, corev1.EnvVar{Name: "CELLS", Value: "/sys/devices/system/node"},
 			corev1.EnvVar{Name: "RESERVED", Value: "/tmp/reserved.conf"}, corev1.EnvVar{Name: "RESERVE_DISK", Value: m.reserveDisk()},
 			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "LIVE_MIGRATION", Value: live},

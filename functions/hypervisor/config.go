@@ -27,6 +27,10 @@ var (
 	bridgesScript string
 	//go:embed neutron-agent.sh
 	neutronAgentScript string
+	//go:embed login.sh
+	loginScript string
+	//go:embed rpc-ping.py
+	pingScript string
 	//go:embed outlive.sh
 	detachScript string
 	//go:embed disk-transfer.sh

@@ -1,7 +1,6 @@
 #!/bin/sh
-# Runs an agent of Neutron's with the login of the queue that is there when it starts. Another one comes regularly, and the earlier one ends
-# some time later: the kubelet brings new files, and restarts a container whose login is not the one that it started with. What the agent
-# has made goes on meanwhile.
+# Runs an agent of Neutron with the login of the queue that is mounted when it starts. The login is replaced regularly (login.sh). Networks
+# stay while the agent restarts.
 #
 # Variables: PROGRAM; QUEUE_HOST, QUEUE_PORT, QUEUE_VHOST, QUEUE_CA, LOGIN (a folder), STARTED and AGENT (files); QUEUE_USER (the identity of
 # the login that its pod was made for; empty: any) and TAKEN (a file); KEEPER (a file of the node; empty: it makes no network namespaces),
@@ -9,15 +8,9 @@
 # empty: it does not).
 set -eu
 
-login() { cat "$LOGIN/username" "$LOGIN/password"; }
+. "$(dirname "$0")/login.sh"
 
-# sockets are those of an agent and its processes, and then those that are connected to the queue.
-sockets() {
-  for pid in "$1" $(ps -o pid= --ppid "$1"); do
-    ls -l "/proc/$pid/fd" 2>/dev/null || true # it may have ended
-  done | sed -n 's/.*socket:\[\([0-9]*\)\]$/\1/p' | sort -u
-  awk -v port=":$(printf %04X "$QUEUE_PORT")\$" '$4 == "01" && $3 ~ port { print $10 }' /proc/net/tcp /proc/net/tcp6 | sort -u
-}
+logins() { cat "$LOGIN/username" "$LOGIN/password"; }
 
 # watches fails where the agent hears nothing of the switch: one whose main thread has died, as it may at its start, reports to Neutron for
 # ever that it is alive.
@@ -34,7 +27,7 @@ watches() {
 # Where the switch is away, another agent would do no better.
 serves() {
   [ -n "${WATCHER:-}" ] || return 0
-  flows=$(ovs-ofctl --timeout=5 -O OpenFlow13 dump-flows unix:/run/openvswitch/br-int.mgmt table=23 2>/dev/null) || return 0
+  flows=$(ovs-ofctl --timeout=3 -O OpenFlow13 dump-flows unix:/run/openvswitch/br-int.mgmt table=23 2>/dev/null) || return 0
   case $flows in *actions=*) return 0 ;; esac
   echo "the switch has no flows of it"
   return 1
@@ -44,7 +37,7 @@ case ${1:-run} in
 ready)
   # A roll-out for another login goes on when it is here, which the control plane counts on. Later ones its pod need not be made for.
   [ -e "$TAKEN" ] || { echo "the login has not come that the pod was made for"; exit 1; }
-  [ -n "$(sockets "$(cat "$AGENT")" | sort | uniq -d)" ] || { echo "it has no connection to the queue"; exit 1; }
+  connected || { echo "it has no connection to the queue"; exit 1; }
   watches && serves
   exit
   ;;
@@ -53,20 +46,27 @@ started)
   exit
   ;;
 alive)
-  [ "$(login | sha256sum)" = "$(cat "$STARTED")" ] || { echo "the login was replaced"; exit 1; }
+  ! replaced || { echo "the login was replaced"; exit 1; }
   serves
   exit
   ;;
 esac
 
 # restore gets the network namespaces of the agent before this one. They are mounts, of which each container has its own: a process that
-# outlives the container keeps its view of them. Names without a namespace, of which nobody is left, would be taken for namespaces.
+# outlives the container keeps its view of them. Names without a namespace would be taken for namespaces, so they are removed. A namespace
+# that exists and cannot be mounted stays: the agent does not start, and tries again when its container restarts. Without it, the agent would
+# create another one, and the addresses of a router would be in both.
 restore() {
   before=$(cat "$KEEPER" 2>/dev/null || true)
   [ -n "$before" ] && tr '\0' ' ' <"/proc/$before/cmdline" 2>/dev/null | grep -qF "$KEEPER" || before=
   for place in /run/netns/*; do
     [ -e "$place" ] || continue
-    [ -n "$before" ] && mount --no-canonicalize --bind "/proc/$before/root$place" "$place" 2>/dev/null || rm -f "$place"
+    if [ -z "$before" ] || ! grep -qF " $place " "/proc/$before/mountinfo"; then
+      rm -f "$place"
+    elif ! mount --no-canonicalize --bind "/proc/$before/root$place" "$place"; then
+      echo "the network namespace ${place##*/} cannot be mounted; the agent does not start without it" >&2
+      exit 1
+    fi
   done
   outlive=$(dirname "$0")/outlive.sh
   sh "$outlive" true || {
@@ -78,9 +78,9 @@ restore() {
   [ -z "$before" ] || kill -- "-$before" || true # it may have ended
 }
 
-login | sha256sum >"$STARTED"
+start
 user=$(cat "$LOGIN/username")
-[ "${QUEUE_USER:-$user}" != "$user" ] || : >"$TAKEN"
+uses "${QUEUE_USER:-}" "$user"
 # Names and passwords that are generated have letters, digits and hyphens, which nobody has to escape.
 OS_DEFAULT__TRANSPORT_URL="rabbit://$user:$(cat "$LOGIN/password")@$QUEUE_HOST:$QUEUE_PORT/$QUEUE_VHOST?ssl=true&ssl_ca_file=$QUEUE_CA"
 export OS_DEFAULT__TRANSPORT_URL
@@ -95,5 +95,4 @@ if [ -n "${KEEPER:-}" ]; then
   mount -o remount,bind,rw /proc/sys
   restore
 fi
-echo $$ >"$AGENT"
 exec "$PROGRAM" --config-file /etc/cobaltcore/neutron.conf

@@ -1,14 +1,15 @@
 #!/bin/sh
-# Runs nova-compute with the logins that are there when it starts. They are replaced regularly, and the earlier ones end some time later:
-# the kubelet brings new files, and restarts a container whose logins are not those that it started with. Virtual machines do not notice.
+# Runs nova-compute with the logins that are mounted when it starts. They are replaced regularly (login.sh). Servers keep running.
 #
 # Variables: QUEUE_HOST, QUEUE_PORT, QUEUE_VHOST, QUEUE_CA, INSTANCES, LOGINS (a folder with queue and credential), STARTED (a file);
-# QUEUE_USER and CREDENTIAL (the identities of the logins that its pod was made for; empty: any), TAKEN (a file);
+# QUEUE_USER and CREDENTIAL (the identities of the logins that its pod was made for; empty: any), TAKEN and AGENT (files); RPC (a file with
+# the result of calls to nova-compute; empty: it is not called);
 # HUGE_PAGES (KiB:pages ..., how many of each size virtual machines get; empty: all), CELLS (a folder with the node's NUMA cells), RESERVED (a
 # file), RESERVE_DISK (empty: none of the disk), NODE_IP and INTERFACE (whose address other nodes move virtual machines to; empty: NODE_IP), DOMAIN (of the names of nodes),
 # LIVE_MIGRATION (empty: libvirt has no certificate for it), PROGRAMS (a folder that is made), VTPM (the file by which libvirt.sh offers
 # TPMs; empty: servers have none), VTPM_STARTED (a file), and those of disk-transfer.py.
 set -eu
+. "$(dirname "$0")/login.sh"
 
 logins() { cat "$LOGINS"/queue/username "$LOGINS"/queue/password "$LOGINS"/credential/*; }
 
@@ -53,25 +54,56 @@ vtpm() {
   printf '%s\n' "[libvirt]" "swtpm_enabled = true" "swtpm_user = $user" "swtpm_group = $group"
 }
 
+# call_regularly calls nova-compute every five minutes, and writes the number of consecutive calls without an answer to $RPC, with the number
+# at which it is restarted. A nova-compute that receives no calls still reports to Nova that it is up, and servers are scheduled to it: it
+# reports over another connection. It has 45 minutes until its first answer, because it examines all servers of the node first. Nodes call
+# at different times, so that they do not restart at once when RabbitMQ has lost the consumers of all of them. A queue that is unavailable
+# changes nothing: a restart would not help.
+call_regularly() {
+  sleep "$((60 + $(delay 240)))"
+  missed=0 limit=30
+  while kill -0 $$ 2>/dev/null; do # this process becomes nova-compute
+    pause=300 status=0
+    TIMEOUT=30 OS_OSLO_MESSAGING_RABBIT__PROCESSNAME=rpc-ping \
+      timeout -k 5 60 python3 -I "$(dirname "$0")/rpc-ping.py" /etc/cobaltcore/nova.conf || status=$?
+    case $status in
+    0) missed=0 limit=5 ;;
+    1) missed=$((missed + 1)) pause=60 ;;
+    esac
+    echo "$missed $limit" >"$RPC"
+    sleep "$pause"
+  done
+}
+
+# answers fails if nova-compute has missed some calls: ready (2 calls, as one can be lost with a member of RabbitMQ) or alive.
+answers() {
+  [ -e "${RPC:-}" ] || return 0
+  read -r missed limit <"$RPC" || return 0 # it is being written
+  [ "$1" = alive ] || limit=2
+  [ "$missed" -lt "$limit" ] || { echo "nova-compute does not answer calls ($missed missed)"; return 1; }
+}
+
 case ${1:-run} in
 ready)
   # A roll-out for other logins goes on when they are here, which the control plane counts on. Later ones its pod need not be made for.
   [ -e "$TAKEN" ] || { echo "the logins have not come that the pod was made for"; exit 1; }
-  grep -q "$(printf ':%04X 01 ' "$QUEUE_PORT")" /proc/net/tcp /proc/net/tcp6
+  connected || { echo "nova-compute has no connection to the queue"; exit 1; }
+  answers ready
   exit
   ;;
 alive)
-  [ "$(logins | sha256sum)" = "$(cat "$STARTED")" ] || { echo "the logins were replaced"; exit 1; }
+  ! replaced || { echo "the logins were replaced"; exit 1; }
+  answers alive
   [ -z "${VTPM:-}" ] || [ "$(vtpm 2>&1)" = "$(cat "$VTPM_STARTED")" ] || { echo "libvirt emulates TPMs now, or no longer"; exit 1; }
   exit
   ;;
 esac
 
-logins | sha256sum >"$STARTED"
+start
 user=$(cat "$LOGINS/queue/username") login=$user:$(cat "$LOGINS/queue/password")
 id=$(cat "$LOGINS/credential/application_credential_id") secret=$(cat "$LOGINS/credential/application_credential_secret")
 
-[ "${QUEUE_USER:-$user}" != "$user" ] || [ "${CREDENTIAL:-$id}" != "$id" ] || : >"$TAKEN"
+uses "${QUEUE_USER:-}" "$user" "${CREDENTIAL:-}" "$id"
 
 # Names and passwords that are generated have letters, digits and hyphens, which nobody has to escape.
 export OS_DEFAULT__TRANSPORT_URL="rabbit://$login@$QUEUE_HOST:$QUEUE_PORT/$QUEUE_VHOST?ssl=true&ssl_ca_file=$QUEUE_CA"
@@ -105,4 +137,8 @@ mkdir -p "$INSTANCES"
   vtpm
 } >"$RESERVED"
 [ -z "${VTPM:-}" ] || vtpm >"$VTPM_STARTED" 2>&1
+if [ -n "${RPC:-}" ]; then
+  rm -f "$RPC"
+  call_regularly &
+fi
 exec nova-compute --config-file /etc/cobaltcore/nova.conf --config-file "$RESERVED"

@@ -7,7 +7,7 @@
 # each), TOLD (a folder for hashes of what libvirt has been told).
 set -eu
 
-libvirt() { virsh --quiet --connect "$LIBVIRT" "$@"; }
+libvirt() { timeout 5 virsh --quiet --connect "$LIBVIRT" "$@"; }
 
 # pick takes a volume apart, and finds its key.
 pick() {

@@ -69,7 +69,7 @@ func TestNovaCompute_VTPM(t *testing.T) {
 			offer(tc.supported)
 			env := []string{
 				"QUEUE_HOST=", "QUEUE_PORT=", "QUEUE_VHOST=", "QUEUE_CA=", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
-				"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
+				"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "AGENT=" + dir + "/agent", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
 				"RESERVE_DISK=", "NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=", "LIVE_MIGRATION=", "PROGRAMS=" + dir + "/programs",
 				"VTPM_STARTED=" + dir + "/vtpm",
 			}

@@ -6,11 +6,14 @@
 # the order of their times.
 
 # s3 sends a request: a method, a path in the bucket, and what else curl is told. The key is not among the arguments, which anybody sees.
+# A store that accepts connections and does not respond fails after half a minute, and a request takes at most 12 minutes with all retries:
+# less than the Job that runs it (30 minutes).
 s3() {
   method=$1 path=$2
   shift 2
   printf 'user = "%s:%s"\n' "$(quoted "$ACCESS_KEY_ID")" "$(quoted "$SECRET_ACCESS_KEY")" |
-    curl --config - --silent --show-error --fail --retry 3 --connect-timeout 20 --max-time 900 --aws-sigv4 "aws:amz:$REGION:s3" \
+    curl --config - --silent --show-error --fail --retry 3 --retry-max-time 120 --connect-timeout 20 --max-time 600 \
+      --speed-limit 1 --speed-time 30 --aws-sigv4 "aws:amz:$REGION:s3" \
       ${BUCKET_CA:+--cacert "$BUCKET_CA"} --request "$method" "$@" "https://$ENDPOINT/$BUCKET/$path"
 }
 

@@ -150,6 +150,11 @@ var bucket = []string{
 const store = `cat >"$STAGE/login"
 for last; do :; done
 case $last in
+*%2Fowner)
+  database=${last%%%2Fowner} && database=${database##*%2F}
+  [ -z "${OWNER:-}" ] || echo "<L><IsTruncated>false</IsTruncated><C><Key>a/b/$database/owner.old</Key></C><C><Key>a/b/$database/owner</Key></C></L>"
+  ;;
+*/owner) case "$*" in *" --request GET "*) echo "$OWNER" ;; esac ;;
 *list-type=2*)
   case $last in
   *prefix=a%2Fb%2FOVN_Northbound%2F*) ;;
@@ -176,7 +181,7 @@ func TestCopies(t *testing.T) {
 		t.Errorf("settings of curl %s, want %s", got, want)
 	}
 	called, _, _ := strings.Cut(s.read("called"), "\n")
-	if want := "curl --config - --silent --show-error --fail --retry 3 --connect-timeout 20 --max-time 900 --aws-sigv4 aws:amz:eu:s3 --cacert /ca.crt " +
+	if want := "curl --config - --silent --show-error --fail --retry 3 --retry-max-time 120 --connect-timeout 20 --max-time 600 --speed-limit 1 --speed-time 30 --aws-sigv4 aws:amz:eu:s3 --cacert /ca.crt " +
 		"--request GET https://s3.example.com:443/copies/?list-type=2&prefix=a%2Fb%2FOVN_Northbound%2F"; called != want {
 		t.Errorf("got  %s\nwant %s", called, want)
 	}
@@ -239,9 +244,9 @@ func TestSnapshot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, map[string]string{
-				"curl": "case \"$*\" in *" + tc.away + "*) exit 22 ;; esac\n" + store, "date": date, "ovsdb-tool": tc.named,
+				"curl": "case \"$*\" in *owner) ;; *" + tc.away + "*) exit 22 ;; esac\n" + store, "date": date, "ovsdb-tool": withRow(tc.named),
 				"ovsdb-client": `for last; do :; done; [ "$last" != ` + tc.fails + ` ] && echo data`,
-			}, append(bucket, "DATABASES=OVN_Northbound=ssl:a:6641,ssl:b:6641 OVN_Southbound=ssl:c:6642", "DAYS=30")...)
+			}, append(bucket, "DATABASES=OVN_Northbound=ssl:a:6641,ssl:b:6641 OVN_Southbound=ssl:c:6642", "DAYS=30", "INSTANCE=cloud/ovn")...)
 			out, err := s.run(t, "snapshot.sh")
 			if (err == nil) != tc.ok {
 				t.Errorf("%s %v: %s", tc.reason, err, out)
@@ -249,7 +254,7 @@ func TestSnapshot(t *testing.T) {
 			var puts, deletes []string
 			for line := range strings.Lines(s.read("called")) {
 				line = strings.TrimSuffix(line, "\n")
-				if _, rest, ok := strings.Cut(line, "--request PUT --upload-file "); ok {
+				if _, rest, ok := strings.Cut(line, "--request PUT --upload-file "); ok && !strings.HasSuffix(rest, "/owner") {
 					file, at, _ := strings.Cut(rest, " https://s3.example.com:443/copies/")
 					database := strings.Split(at, "/")[2]
 					if file != "STAGE/tmp/"+database+".db.gz" {
@@ -260,7 +265,7 @@ func TestSnapshot(t *testing.T) {
 				if _, rest, ok := strings.Cut(line, "--request DELETE https://s3.example.com:443/copies/a/b/"); ok {
 					deletes = append(deletes, rest)
 				}
-				if strings.HasPrefix(line, "ovsdb-client") && !strings.HasPrefix(line, "ovsdb-client --timeout=600 --private-key=/tls/tls.key "+
+				if strings.HasPrefix(line, "ovsdb-client") && !strings.HasPrefix(line, "ovsdb-client --timeout=300 --private-key=/tls/tls.key "+
 					"--certificate=/tls/tls.crt --ca-cert=/tls/ca.crt backup ssl:") {
 					t.Errorf("a database is read by %s", line)
 				}
@@ -270,6 +275,74 @@ func TestSnapshot(t *testing.T) {
 			}
 			if remaining, _ := filepath.Glob(s.dir + "/tmp/*.gz"); tc.ok && len(remaining) > 0 {
 				t.Errorf("%v stay", remaining)
+			}
+		})
+	}
+}
+
+// withRow returns the commands of an ovsdb-tool whose databases have one row in each table.
+func withRow(named string) string {
+	return `case $1 in query) echo "$3" >>"$STAGE/queries" && echo '[{"rows":[{"_uuid":["uuid","56ee8c5c-99ed"]}]}]' ;; *) ` + named + ` ;; esac`
+}
+
+// TestSnapshot_Owner verifies that a folder of a bucket has copies of one database only: copies of another database would be restored in
+// its place, and removed with its retention.
+func TestSnapshot_Owner(t *testing.T) {
+	const named = `echo "$2" | sed 's|.*/||; s|.db$||'`
+	for name, tc := range map[string]struct {
+		reason, owner string
+		// fails is a pattern of requests to the bucket that fail, and tool the commands of ovsdb-tool.
+		fails, tool string
+		want        string // uploaded objects
+		message     string
+	}{
+		"first": {reason: "The folder is new, or of an earlier version.", tool: withRow(named), want: "owner copy"},
+		"own":   {reason: "It continues, also after a restore.", owner: "cloud/ovn 56ee8c5c-99ed", tool: withRow(named), want: "copy"},
+		"other name": {
+			reason: "Another control plane was created from a copy.", owner: "staging/ovn 56ee8c5c-99ed", tool: withRow(named),
+			message: "has copies of another database (staging/ovn 56ee8c5c-99ed; this one is cloud/ovn 56ee8c5c-99ed); set another prefix",
+		},
+		"other cluster": {
+			reason: "Another management cluster has a claim of this name.", owner: "cloud/ovn 11111111-99ed", tool: withRow(named),
+			message: "has copies of another database",
+		},
+		"not listed": {reason: "The owner is unknown.", fails: "list-type=2*owner", tool: withRow(named), message: "cannot be read"},
+		"not read": {
+			reason: "The owner is unknown.", owner: "cloud/ovn 56ee8c5c-99ed", fails: "GET*/owner", tool: withRow(named), message: "cannot be read",
+		},
+		"empty": {reason: "Nothing identifies the database yet.", tool: `case $1 in query) echo '[{"rows":[]}]' ;; *) ` + named + ` ;; esac`, message: "no row in NB_Global"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			programs := map[string]string{"curl": store, "ovsdb-tool": tc.tool, "ovsdb-client": "echo data"}
+			if tc.fails != "" {
+				programs["curl"] = `case "$*" in *` + tc.fails + ") exit 22 ;; esac\n" + store
+			}
+			s := newStage(t, programs, append(bucket, "DATABASES=OVN_Northbound=ssl:a:6641", "DAYS=30000", "INSTANCE=cloud/ovn", "OWNER="+tc.owner)...)
+			out, err := s.run(t, "snapshot.sh")
+			if (err == nil) != (tc.message == "") || !strings.Contains(out, tc.message) {
+				t.Errorf("%s\n%v, %s", tc.reason, err, out)
+			}
+			var uploads []string
+			for line := range strings.Lines(s.read("called")) {
+				switch _, rest, ok := strings.Cut(line, "--request PUT --upload-file "); {
+				case !ok:
+				case strings.HasSuffix(rest, "/a/b/OVN_Northbound/owner\n"):
+					uploads = append(uploads, "owner")
+				case strings.HasSuffix(rest, ".db.gz\n"):
+					uploads = append(uploads, "copy")
+				}
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(uploads, " ")); diff != "" {
+				t.Errorf("%s (-want +got):\n%s\n%s", tc.reason, diff, out)
+			}
+			if tc.want == "owner copy" {
+				if got, want := s.read("tmp/owner"), "cloud/ovn 56ee8c5c-99ed\n"; got != want {
+					t.Errorf("the owner is %q, want %q", got, want)
+				}
+				const query = `["OVN_Northbound", {"op": "select", "table": "NB_Global", "where": [], "columns": ["_uuid"]}]` + "\n"
+				if got := s.read("queries"); got != query {
+					t.Errorf("the query is %s", got)
+				}
 			}
 		})
 	}

@@ -53,7 +53,7 @@ func (m *model) snapshots() ([]compose.Stage, error) {
 	c.Env = append(c.Env,
 		corev1.EnvVar{Name: "DATABASES", Value: m.north.schema + "=" + m.north.endpoint() + " " + m.south.schema + "=" + m.south.endpoint()},
 		corev1.EnvVar{Name: "DAYS", Value: strconv.Itoa(int(b.RetentionDays))},
-		corev1.EnvVar{Name: "TLS", Value: tlsFolder})
+		corev1.EnvVar{Name: "TLS", Value: tlsFolder}, corev1.EnvVar{Name: "INSTANCE", Value: m.namespace + "/" + m.name})
 	members := []workload.Flow{
 		{Pods: m.north.workload.Selector(), Ports: []int32{m.north.port}},
 		{Pods: m.south.workload.Selector(), Ports: []int32{m.south.port}}, store,

@@ -65,8 +65,11 @@ type Kind[T client.Object, W any] struct {
 	ExportMetrics func(T)
 }
 
-// Reconcile runs one pass for an object.
+// Reconcile runs one pass for an object. A pass that is not complete after PassTimeout fails and is retried with backoff: a server that
+// accepts requests and does not respond must not stop the controller for all objects.
 func (k *Kind[T, W]) Reconcile(ctx context.Context, env *Env, req reconcile.Request) (reconcile.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, PassTimeout)
+	defer cancel()
 	after, err := k.pass(ctx, env, req.NamespacedName)
 	if IsConflict(err) {
 		log.FromContext(ctx).V(1).Info("conflict, requeueing", "error", err.Error())

@@ -344,3 +344,27 @@ func TestConflictBackoff(t *testing.T) {
 		t.Errorf("another object is requeued after %s", got)
 	}
 }
+
+// TestReconcile_Deadline verifies that each pass has a deadline, also for requests to the API server, and that a pass ends with its error.
+func TestReconcile_Deadline(t *testing.T) {
+	k := testKind(func(*object) Decision { return Decision{} })
+	limited := map[string]bool{}
+	record := func(ctx context.Context, request string) { _, limited[request] = ctx.Deadline() }
+	silent := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(newObject()).Build(), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			record(ctx, "read")
+			return c.Get(ctx, key, o, opts...)
+		},
+	})
+	k.Observe = func(ctx context.Context, _ *Env, o *object) (*object, error) {
+		record(ctx, "observe")
+		return o, fmt.Errorf("cannot read: %w", context.DeadlineExceeded)
+	}
+	_, err := k.Reconcile(t.Context(), &Env{Client: silent, Reader: silent}, request)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the pass ends with %v", err)
+	}
+	if diff := cmp.Diff(map[string]bool{"read": true, "observe": true}, limited); diff != "" {
+		t.Errorf("requests with a deadline (-want +got):\n%s", diff)
+	}
+}

@@ -17,6 +17,8 @@ const (
 	Poll = 10 * time.Second
 	// ResyncInterval is the maximum requeue interval.
 	ResyncInterval = 10 * time.Minute
+	// PassTimeout limits the duration of a pass. It is longer than any of its requests may take.
+	PassTimeout = 10 * time.Minute
 )
 
 // An Action executes a step. It writes over exactly the version that was observed, so that a stale observation ends in a

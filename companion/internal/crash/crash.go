@@ -11,7 +11,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
+	"syscall"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -57,7 +59,22 @@ func (p Point) String() string {
 	return fmt.Sprintf("%d %s", p.Call, p.Fault)
 }
 
-var errFault = errors.New("injected fault")
+// faultErrors are the errors of a call whose server is unavailable: it refuses connections, accepts them and does not respond until the
+// deadline of the pass, or ends them. Runs use them in turns.
+var faultErrors = []error{
+	fmt.Errorf("injected fault: %w", syscall.ECONNREFUSED),
+	fmt.Errorf("injected fault: %w", context.DeadlineExceeded),
+	fmt.Errorf("injected fault: %w", io.ErrUnexpectedEOF),
+}
+
+// err returns the error of the point: the run with stale reads has another one.
+func (p Point) err() error {
+	i := p.Call
+	if p.Stale {
+		i++
+	}
+	return faultErrors[i%len(faultErrors)]
+}
 
 // API counts a controller's calls, and injects a fault at one of them.
 type API struct {
@@ -174,12 +191,12 @@ func (a *API) call(written string, do func() error) error {
 	}()
 	switch a.point.Fault {
 	case FailBeforeWrite:
-		return errFault
+		return a.point.err()
 	case FailAfterWrite:
 		_ = do()
-		return errFault
+		return a.point.err()
 	case Conflict:
-		return apierrors.NewConflict(schema.GroupResource{}, "", errFault)
+		return apierrors.NewConflict(schema.GroupResource{}, "", errors.New("injected fault"))
 	case ConcurrentWriter:
 		a.OnConcurrentWrite()
 	}

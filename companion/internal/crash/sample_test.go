@@ -1,6 +1,10 @@
 package crash
 
 import (
+	"context"
+	"errors"
+	"io"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,5 +40,45 @@ func TestSample(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestFaultErrors verifies that runs inject servers that do not respond, as well as servers that refuse and end connections, and that each
+// call fails in two ways.
+func TestFaultErrors(t *testing.T) {
+	kinds := map[error]int{syscall.ECONNREFUSED: 0, context.DeadlineExceeded: 0, io.ErrUnexpectedEOF: 0}
+	recorder := New(nil, NoFault)
+	for range 6 {
+		_ = recorder.Other("", func() error { return nil })
+	}
+	ways := map[int]map[error]bool{}
+	for _, p := range recorder.Points() {
+		if p.Fault != FailBeforeWrite {
+			continue
+		}
+		api := New(nil, p)
+		var got error
+		for range 6 {
+			got = errors.Join(got, api.Other("", func() error { return nil }))
+		}
+		for kind := range kinds {
+			if errors.Is(got, kind) {
+				kinds[kind]++
+				if ways[p.Call] == nil {
+					ways[p.Call] = map[error]bool{}
+				}
+				ways[p.Call][kind] = true
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"refused": 4, "silent": 4, "ended": 4}, map[string]int{
+		"refused": kinds[syscall.ECONNREFUSED], "silent": kinds[context.DeadlineExceeded], "ended": kinds[io.ErrUnexpectedEOF],
+	}); diff != "" {
+		t.Errorf("runs of each kind (-want +got):\n%s", diff)
+	}
+	for call, kinds := range ways {
+		if len(kinds) != 2 {
+			t.Errorf("call %d fails in %d ways", call, len(kinds))
+		}
 	}
 }

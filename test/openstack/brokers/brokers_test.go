@@ -35,10 +35,12 @@ func TestBrokers(t *testing.T) {
 // permissions only there.
 func testRabbitMQ(t *testing.T, c *clouds.Cloud) {
 	ctx := context.Background()
-	if err := c.Operators.SetSecret(ctx, c.Namespace, "caller-rabbitmq", map[string][]byte{
-		"username": []byte("caller"), "password": []byte("p@ss/word"),
-	}); err != nil {
-		t.Fatal(err)
+	for user, password := range map[string]string{"caller": "p@ss/word", node: nodePassword} {
+		if err := c.Operators.SetSecret(ctx, c.Namespace, user+"-rabbitmq", map[string][]byte{
+			"username": []byte(user), "password": []byte(password),
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	broker := map[string]any{"name": "rabbitmq"}
 	object := func(kind, name string, spec map[string]any) map[string]any {
@@ -51,6 +53,8 @@ func testRabbitMQ(t *testing.T, c *clouds.Cloud) {
 	if err := c.Operators.Reconcile(ctx, []map[string]any{
 		object("Permission", "caller", map[string]any{"vhost": "calls", "userReference": map[string]any{"name": "caller"}, "permissions": all}),
 		object("User", "caller", map[string]any{"importCredentialsSecret": map[string]any{"name": "caller-rabbitmq"}}),
+		object("Permission", node, map[string]any{"vhost": "calls", "userReference": map[string]any{"name": node}, "permissions": all}),
+		object("User", node, map[string]any{"importCredentialsSecret": map[string]any{"name": node + "-rabbitmq"}}),
 		object("Vhost", "calls", map[string]any{"name": "calls", "defaultQueueType": "quorum"}),
 		object("Vhost", "others", map[string]any{"name": "others"}),
 	}); err != nil {
@@ -76,6 +80,9 @@ func testRabbitMQ(t *testing.T, c *clouds.Cloud) {
 		call(r, "calls", "42")
 	}
 	call(harness.Newest, "others", "access to vhost 'others' refused")
+	for _, r := range []release.Release{release.Releases()[0], harness.Newest} {
+		t.Run(string(r), func(t *testing.T) { testCalls(t, c, r, ca) })
+	}
 	queues, err := c.Operators.RabbitMQ(ctx, c.Namespace, "rabbitmq", http.MethodGet, "queues/calls", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,173 @@
+// Package timeouts verifies that no client waits forever for a component that accepts connections and does not respond, and that each
+// client gives up before the layer above it does.
+package timeouts
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const root = "../.."
+
+// clients are the programs by which scripts connect to other processes, and the limits that each call must have.
+var clients = []struct {
+	reason, program string
+	limits          []string
+}{
+	{"a connection, a transfer without progress, and all of it", `curl`, []string{`--connect-timeout \d+`, `--speed-time \d+`, `--max-time \d+`, `--retry-max-time \d+`}},
+	{"a call of Open vSwitch or OVN", `(?:ovsdb-client|ovs-vsctl|ovs-appctl|ovs-ofctl|ovn-appctl|ovn-nbctl|ovn-sbctl)`, []string{`--timeout=\d+`}},
+	{"a program without an option for it", `(?:virsh|virt-admin|ceph|rbd|rados)`, []string{`\btimeout (?:-k \d+ )?\d+ `}},
+	{"a connection of the shell", `bash -c '</dev/tcp/`, []string{`\btimeout \d+ `}},
+	{"a program of ours that calls a service", `python3 -I \S*rpc-ping\.py`, []string{`TIMEOUT=\d+`, `\btimeout -k \d+ \d+ `}},
+}
+
+// probes are calls that the kubelet ends: they run only in a probe.
+var probes = map[string]string{
+	"functions/hypervisor/libvirt.sh": `virsh --quiet --connect "\$URI" version|virt-admin --connect libvirtd:///system server-update-tls`,
+}
+
+// TestScripts verifies that each call of a client in a script has limits.
+func TestScripts(t *testing.T) {
+	calls := map[string]int{}
+	for name, text := range scripts(t) {
+		for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
+			if strings.HasPrefix(strings.TrimSpace(line), "#") {
+				continue
+			}
+			if in := probes[name]; in != "" && regexp.MustCompile(in).MatchString(line) {
+				continue
+			}
+			for _, c := range clients {
+				if !regexp.MustCompile(`(?:^|[\s(|])` + c.program + `(?:\s|$|[^-\w])`).MatchString(line) {
+					continue
+				}
+				calls[c.program]++
+				for _, limit := range c.limits {
+					if !regexp.MustCompile(limit).MatchString(line) {
+						t.Errorf("%s: no %s (%s): %s", name, limit, c.reason, strings.TrimSpace(line))
+					}
+				}
+			}
+		}
+	}
+	for _, c := range clients[:3] {
+		if calls[c.program] == 0 {
+			t.Errorf("no script calls %s: this tests nothing", c.program)
+		}
+	}
+}
+
+// scripts returns the shell scripts of containers by their path.
+func scripts(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, folder := range []string{"functions", "internal"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && d.Name() == "testdata":
+				return fs.SkipDir
+			case d.IsDir() || filepath.Ext(path) != ".sh":
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			out[strings.TrimPrefix(path, root+"/")] = string(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// A limit is a number in a file, with its unit. Several numbers are added up.
+type limit struct {
+	file     string
+	patterns []string
+	unit     time.Duration
+}
+
+// TestLayers verifies that a client gives up before the layer that calls it: otherwise the upper layer reports that the client hangs, and the
+// reason is lost.
+func TestLayers(t *testing.T) {
+	const (
+		probe   = "internal/kube/workload/probe.go"
+		steps   = "companion/internal/controller/step.go"
+		compute = "functions/hypervisor/nova-compute.sh"
+	)
+	for name, tc := range map[string]struct{ inner, outer limit }{
+		"a connection of the companion, and its request": {
+			limit{"companion/internal/identity/identity.go", []string{`connectTimeout = (\d+) \* time\.Second`}, time.Second},
+			limit{"companion/internal/identity/identity.go", []string{`[^t]timeout = (\d+) \* time\.Second`}, time.Second},
+		},
+		"Nova's wait for the database of a cell (60 s), and a request of the companion": {
+			limit{"companion/internal/identity/identity.go", []string{`CELL_TIMEOUT, (\d+) s`}, time.Second},
+			limit{"companion/internal/identity/identity.go", []string{`[^t]timeout = (\d+) \* time\.Second`}, time.Second},
+		},
+		"a request of the companion, and its pass": {
+			limit{"companion/internal/identity/identity.go", []string{`[^t]timeout = (\d+) \* time\.Second`}, time.Second},
+			limit{steps, []string{`PassTimeout = (\d+) \* time\.Minute`}, time.Minute},
+		},
+		"a silent object store with all retries, and a transfer": {
+			limit{"functions/ovn/bucket.sh", []string{`--speed-time (\d+)`, `--retry-max-time (\d+)`}, time.Second},
+			limit{"functions/ovn/bucket.sh", []string{`--max-time (\d+)`}, time.Second},
+		},
+		"a copy of a database, and its Job": {
+			limit{"functions/ovn/snapshot.sh", []string{`ovsdb-client --timeout=(\d+)`}, time.Second},
+			limit{"internal/kube/workload/objects.go", []string{`ActiveDeadlineSeconds:\s+ptr\.To\[int64\]\((\d+)\)`}, time.Second},
+		},
+		"a request to an object store, and its Job": {
+			limit{"functions/ovn/bucket.sh", []string{`--max-time (\d+)`, `--retry-max-time (\d+)`}, time.Second},
+			limit{"internal/kube/workload/objects.go", []string{`ActiveDeadlineSeconds:\s+ptr\.To\[int64\]\((\d+)\)`}, time.Second},
+		},
+		"flows of a switch, and the probe of its agent": {
+			limit{"functions/hypervisor/neutron-agent.sh", []string{`ovs-ofctl --timeout=(\d+)`}, time.Second},
+			limit{probe, []string{`lightCommands = .*readiness: pace\{\d+, (\d+)`}, time.Second},
+		},
+		"a connection to a queue, and its probe": {
+			limit{probe, []string{`timeout (\d+) bash`}, time.Second},
+			limit{probe, []string{`attached = .*liveness: pace\{\d+, (\d+)`}, time.Second},
+		},
+		"the answer of nova-compute, and the program that waits for it": {
+			limit{compute, []string{`TIMEOUT=(\d+)`}, time.Second}, limit{compute, []string{`timeout -k \d+ (\d+) python3`}, time.Second},
+		},
+		"a query of libvirt, and the probe of its keys": {
+			limit{"functions/hypervisor/volume-keys.sh", []string{`timeout (\d+) virsh`}, time.Second},
+			limit{probe, []string{`commands = .*readiness: pace\{\d+, (\d+)`}, time.Second},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if inner, outer := tc.inner.read(t), tc.outer.read(t); inner >= outer {
+				t.Errorf("%s is not below %s", inner, outer)
+			}
+		})
+	}
+}
+
+func (l limit) read(t *testing.T) (total time.Duration) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, l.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range l.patterns {
+		found := regexp.MustCompile(pattern).FindSubmatch(text)
+		if found == nil {
+			t.Fatalf("%s has no %s", l.file, pattern)
+		}
+		n, err := strconv.Atoi(string(found[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += time.Duration(n) * l.unit
+	}
+	return total
+}
