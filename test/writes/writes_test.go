@@ -18,7 +18,8 @@ import (
 // generator for all passwords the smallest claim has an object fewer, and where hardly any events are coalesced,
 // shorter passes coalesce three fewer; the other five fell. It is the number of all writes, which fewer objects reduce,
 // and not the number of writes per object. With Glance's CronJob, all services together have an object more, which
-// takes four writes.
+// takes four writes. The age of each status is written to the composite resources, and Keystone's cache has objects of its own, which
+// admit only its pods.
 func TestWrites(t *testing.T) {
 	full, err := examples.Files.ReadFile("controlplane/full.yaml")
 	if err != nil {
@@ -29,12 +30,12 @@ func TestWrites(t *testing.T) {
 		duration pace
 		most     int
 	}{
-		"smallest at once": {claim: examples.Claim, duration: atOnce, most: 1795},
+		"smallest at once": {claim: examples.Claim, duration: atOnce, most: 1820},
 		"smallest":         {claim: examples.Claim, duration: measured, most: 4540},
-		"full at once":     {claim: full, duration: atOnce, most: 2590},
-		"full":             {claim: full, duration: measured, most: 6230},
+		"full at once":     {claim: full, duration: atOnce, most: 2610},
+		"full":             {claim: full, duration: measured, most: 6235},
 		"services at once": {claim: everyService(t), duration: atOnce, most: 4110},
-		"services":         {claim: everyService(t), duration: measured, most: 9780},
+		"services":         {claim: everyService(t), duration: measured, most: 10170},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := converge(t, tc.claim, tc.duration)
@@ -56,7 +57,7 @@ func TestComplete(t *testing.T) {
 		duration pace
 		most     int
 	}{
-		"at once": {atOnce, 11600}, "as on a node": {measured, 28600},
+		"at once": {atOnce, 11850}, "as on a node": {measured, 28740},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var existing []*structpb.Struct

@@ -360,7 +360,7 @@ func TestReconcile_Deadline(t *testing.T) {
 		record(ctx, "observe")
 		return o, fmt.Errorf("cannot read: %w", context.DeadlineExceeded)
 	}
-	_, err := k.Reconcile(t.Context(), &Env{Client: silent, Reader: silent}, request)
+	_, err := k.Reconcile(t.Context(), &Env{Client: silent, Reader: silent, Clock: clocktesting.NewFakePassiveClock(time.Now())}, request)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the pass ends with %v", err)
 	}

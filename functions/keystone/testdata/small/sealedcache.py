@@ -13,7 +13,7 @@ import time
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-_password = os.environ["CACHE_PASSWORD"].encode()
+_input_key = os.environ["CACHE_PASSWORD"].encode()
 _expiry = struct.Struct(">d")
 _nonce_bytes = 12
 
@@ -23,7 +23,7 @@ _longest_lifetime = 60 * 60 * 24 * 30
 
 def _derive(purpose, text):
     text = text if isinstance(text, bytes) else text.encode()
-    return hmac.digest(_password, purpose + b"\0" + text, "sha256")
+    return hmac.digest(_input_key, purpose + b"\0" + text, "sha256")
 
 
 def name(key, prefix=""):
