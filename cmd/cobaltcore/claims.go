@@ -26,7 +26,7 @@ import (
 
 // claimFlags are the flags of commands that read claims.
 type claimFlags struct {
-	File     []string `help:"File or folder with claims, or - for standard input. Repeat it for several." placeholder:"CLAIM" sep:"none" short:"f"`
+	File     []string `help:"File or folder with claims, or -, standard input. Repeat it for several." placeholder:"CLAIM" sep:"none" short:"f"`
 	Platform []string `help:"PlatformConfig file. Default: the one among the claims, or an example." placeholder:"FILE" sep:"none" short:"e"`
 }
 
@@ -187,7 +187,7 @@ func inFile(err error, files map[preview.Source]string) error {
 
 // validationErrors returns the validation errors in an error.
 func validationErrors(err error) []*preview.ValidationErrors {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // each joined error is searched
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []*preview.ValidationErrors
 		for _, e := range joined.Unwrap() {
 			out = append(out, validationErrors(e)...)

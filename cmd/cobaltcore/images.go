@@ -11,7 +11,7 @@ import (
 type imagesCommand struct {
 	claimFlags `embed:""`
 
-	Format string `default:"text" enum:"text,json" help:"Output format: text (one image on each line) or json (with the objects that name it)."`
+	Format string `default:"text" enum:"text,json" help:"Output format: text (one image on each line) or json (with their objects)."`
 }
 
 // jsonImage is an image in the JSON output.

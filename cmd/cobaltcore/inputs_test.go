@@ -105,21 +105,31 @@ func TestValidateReportsAllErrors(t *testing.T) {
 	if err := os.WriteFile(file, []byte(broken(t)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	line := 1 + strings.Count(broken(t)[:strings.Index(broken(t), "openStackReleas:")], "\n")
+	before, _, _ := strings.Cut(broken(t), "openStackReleas:")
+	line := 1 + strings.Count(before, "\n")
 	var out, errOut bytes.Buffer
 	if code := run([]string{"validate", "-f", dir, "--format", "json"}, strings.NewReader(""), &out, &errOut); code != exitInvalid {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	type reported struct {
-		File, Input, Field, Message, Hint string
-		Line                              int
+		File    string `json:"file"`
+		Input   string `json:"input"`
+		Field   string `json:"field"`
+		Message string `json:"message"`
+		Hint    string `json:"hint"`
+		Line    int    `json:"line"`
 	}
-	var got struct{ Refused []reported }
+	var got struct {
+		Refused []reported `json:"refused"`
+	}
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
 	want := []reported{
-		{file, "ControlPlaneCluster complete", "spec.openStackReleas", "spec.openStackReleas: Forbidden: unknown field", "did you mean openStackRelease?", line},
+		{
+			File: file, Input: "ControlPlaneCluster complete", Field: "spec.openStackReleas", Line: line,
+			Message: "spec.openStackReleas: Forbidden: unknown field", Hint: "did you mean openStackRelease?",
+		},
 		{File: file, Input: "HypervisorCluster hypervisors", Message: "not checked, because ControlPlaneCluster complete, to which it refers, " +
 			"is invalid; correct that claim first"},
 	}
@@ -163,7 +173,9 @@ func TestFormatsOfValidate(t *testing.T) {
 					t.Error(err)
 				}
 			case "junit":
-				if err := xml.Unmarshal(out.Bytes(), &struct{ XMLName xml.Name }{}); err != nil {
+				if err := xml.Unmarshal(out.Bytes(), &struct {
+					XMLName xml.Name `xml:"testsuites"`
+				}{}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -179,11 +191,12 @@ func TestPrintsMultipleClaimsAsJSON(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	var got struct {
-		APIVersion string
-		Claims     []struct {
-			Claim   struct{ Kind string }
-			Objects []json.RawMessage
-		}
+		Claims []struct {
+			Claim struct {
+				Kind string `json:"kind"`
+			} `json:"claim"`
+			Objects []json.RawMessage `json:"objects"`
+		} `json:"claims"`
 	}
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil || len(got.Claims) != 2 {
 		t.Fatalf("%d claims, %v", len(got.Claims), err)

@@ -89,7 +89,7 @@ func fleet(t *testing.T, nodes, pools, full int) *cluster {
 		set := &appsv1.DaemonSet{
 			ObjectMeta: metav1.ObjectMeta{Name: daemons, Namespace: space, UID: types.UID(space)},
 			Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": daemons}}},
-			Status:     appsv1.DaemonSetStatus{DesiredNumberScheduled: int32(nodes / pools)}, //nolint:gosec // It is small.
+			Status:     appsv1.DaemonSetStatus{DesiredNumberScheduled: int32(nodes / pools)},
 		}
 		objects = append(objects, o, set)
 		for i := range nodes / pools {

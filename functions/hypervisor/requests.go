@@ -60,7 +60,10 @@ var nodePods = []nodePod{
 		claim: neutronResources, field: neutronField, defaults: requests("100m", "256Mi"),
 	},
 	{component: l3AgentComponent, runs: (*model).agentsOn, claim: neutronResources, field: neutronField, defaults: requests("100m", "256Mi")},
-	{component: dhcpAgentComponent, runs: (*model).agentsOn, claim: neutronResources, field: neutronField, defaults: requests("100m", "256Mi")},
+	{
+		component: dhcpAgentComponent, runs: (*model).agentsOn, claim: neutronResources, field: neutronField,
+		defaults: requests("100m", "256Mi"),
+	},
 	{
 		component: sriovAgentComponent, runs: func(m *model, g *group) bool { return m.known() && len(g.cards()) > 0 },
 		claim: neutronResources, field: neutronField, defaults: requests("100m", "256Mi"),

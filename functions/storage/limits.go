@@ -41,7 +41,7 @@ var (
 // checkLimits rejects nodes, devices, networks and tolerated taints that the platform does not allow for storage of this namespace. Ceph
 // controls disks of the node, and mostly its network: permission to select a node is control of it. Control planes that use the cluster
 // allow egress of their pods to its networks.
-func (m *model) checkLimits() error {
+func (m *model) checkLimits() error { //nolint:gocognit // one step after the other
 	limits := limit.In(m.platform.Limits, m.claim.Namespace)
 	var errs []error
 	check := func(list limit.List, field string, values ...string) {

@@ -134,7 +134,7 @@ func (a account) key() string {
 }
 
 // accounts returns the composed accounts.
-func (e *emitted) accounts() []account {
+func (e *emitted) accounts() []account { //nolint:gocognit // one step after the other
 	var out []account
 	var objects []judge.Object
 	for _, r := range e.results {

@@ -105,7 +105,7 @@ func blocks(root string, pages map[string]map[string]func() (string, error)) err
 
 // reference writes one page for each kind, and a list of them. A page is named by the kind's folder in apis/, or by the kind
 // if a folder has several kinds.
-func reference(sources fs.FS, to string) error {
+func reference(sources fs.FS, to string) error { //nolint:gocognit // one step after the other
 	docs, err := typeComments(sources)
 	if err != nil {
 		return err

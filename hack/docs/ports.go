@@ -13,8 +13,8 @@ import (
 )
 
 // portsText introduces the tables.
-const portsText = `TCP ports at which pods listen, as their containers and Services declare them. The column *Certificate* has the issuer of the
-certificate that the pods serve; *none* stands for no certificate, or one of the operator. Network policies allow only the
+const portsText = `TCP ports at which pods listen, as their containers and Services declare them. The column *Certificate* has the issuer of
+the certificate that the pods serve; *none* stands for no certificate, or one of the operator. Network policies allow only the
 [connections](services.md) of services.
 
 Hypervisors also use ports of their nodes: 16514 and 49152 to 49215 for [live migration](../how-to/live-migration.md), and the ports of

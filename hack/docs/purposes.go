@@ -20,7 +20,7 @@ var purposes = map[string]map[string]string{
 			"flavors and aggregates, and reads services and servers.",
 		"placement": "Placement validates tokens.",
 	},
-	applicationCredentials: {
+	applicationCredentials: { //nolint:gosec // names, not secrets
 		"barbican-credential":  "Login of the API.",
 		"cinder-credential":    "Login of all processes.",
 		"glance-credential":    "Login of the API.",
@@ -66,7 +66,7 @@ var purposes = map[string]map[string]string{
 		"ovn-northd-tls":     "northd reads networks and writes flows.",
 		"ovn-southbound-tls": "Members of the database replicate to each other.",
 	},
-	kubernetesAccounts: {
+	kubernetesAccounts: { //nolint:gosec // names, not secrets
 		"get secrets, named": "Copies the named Secrets to another namespace, by External Secrets.",
 		"get, list, watch keyrepositories, cellmappings, computecatalogs, databasesyncs, endpointregions, identitychecks, ovnsyncs, " +
 			"roleassignments, servicechecks, testreports of openstack.c5c3.io": "Its own kinds.",

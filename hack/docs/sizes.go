@@ -23,7 +23,10 @@ var sizeNames = []string{
 // sizedClaims are the examples whose size is varied: a claim that sets only its size, and one with all services. Their fields set neither
 // replicas nor resources.
 var sizedClaims = []struct{ heading, file, text string }{
-	{"Keystone alone", "controlplane/claim.yaml", "Resources of the claim `controlplane/claim.yaml` of the examples, which enables no further service."},
+	{
+		"Keystone alone", "controlplane/claim.yaml",
+		"Resources of the claim `controlplane/claim.yaml` of the examples, which enables no further service.",
+	},
 	{
 		"All services", "controlplane/services.yaml",
 		"Resources of the claim `controlplane/services.yaml` of the examples. A claim with fewer services has fewer rows.",

@@ -34,7 +34,8 @@ const (
 	GuardLimit     = 3 * GuardWriteInterval
 )
 
-// tolerance is the maximum difference by which a time may be later than the clock: the clock advances every ten minutes, and clusters' clocks differ.
+// tolerance is the maximum difference by which a time may be later than the clock: the clock advances every ten minutes,
+// and clusters' clocks differ.
 const tolerance = 15 * time.Minute
 
 // Requirement is the name of the required resource with the time, as in the Compositions.

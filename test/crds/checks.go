@@ -1,8 +1,8 @@
 package crds
 
 import (
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -73,14 +73,22 @@ func clientsOnly(obj map[string]any) field.ErrorList {
 	return errs
 }
 
+// pathSegment accepts names that are a segment of a URL's path, as the API server does for the kinds of RBAC.
+func pathSegment(name string, prefix bool) []string {
+	if prefix {
+		return content.IsPathSegmentPrefix(name)
+	}
+	return content.IsPathSegmentName(name)
+}
+
 // nameRules are the rules for names, of the kinds whose names are more than a DNS subdomain or less.
 var nameRules = map[string]apivalidation.ValidateNameFunc{
 	"Namespace":          apivalidation.NameIsDNSLabel,
 	"Service":            apivalidation.NameIsDNS1035Label,
-	"Role":               path.ValidatePathSegmentName,
-	"RoleBinding":        path.ValidatePathSegmentName,
-	"ClusterRole":        path.ValidatePathSegmentName,
-	"ClusterRoleBinding": path.ValidatePathSegmentName,
+	"Role":               pathSegment,
+	"RoleBinding":        pathSegment,
+	"ClusterRole":        pathSegment,
+	"ClusterRoleBinding": pathSegment,
 	// The names of its Jobs are 11 characters longer.
 	"CronJob": atMost(52, apivalidation.NameIsDNSSubdomain),
 	// An API server takes longer ones. But the name and a hash become a label of the pods, and then none starts.

@@ -3,7 +3,6 @@ package emitted
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 	"maps"
 	"os/exec"
 	"regexp"
@@ -15,6 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"

@@ -219,6 +219,7 @@ func (o *openStack) hypervisors(w http.ResponseWriter, query url.Values) {
 	fmt.Fprint(w, "{")
 	if end < o.nodes {
 		query.Set("marker", id(5, end-1))
+		//nolint:gosec // the client is the companion, not a browser
 		fmt.Fprintf(w, `"hypervisors_links": [{"rel": "next", "href": "https://cloud.example.com/compute/v2.1/os-hypervisors/detail?%s"}], `,
 			query.Encode())
 	}

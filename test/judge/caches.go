@@ -13,8 +13,8 @@ import (
 // Options and variables of programs that use memcached.
 const (
 	tokenGroup       = "keystone_authtoken"
-	tokenLoginEnv    = "OS_KEYSTONE_AUTHTOKEN__APPLICATION_CREDENTIAL_ID"
-	tokenKeyEnv      = "OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECRET_KEY" //nolint:gosec // a name, not a secret
+	tokenLoginEnv    = "OS_KEYSTONE_AUTHTOKEN__APPLICATION_CREDENTIAL_ID" //nolint:gosec // a name, not a secret
+	tokenKeyEnv      = "OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECRET_KEY"       //nolint:gosec // a name, not a secret
 	cachePasswordEnv = "CACHE_PASSWORD"
 	// clientModule replaces python-memcached, whose released version loads pickles of any writer, and djangoBackend Django's client.
 	clientModule  = "memcache.py"

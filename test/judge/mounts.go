@@ -25,7 +25,7 @@ var secretReaders = []secretReader{
 	{`^/etc/keystone/domains$`, `^uwsgi `, "passwords of directories"},
 	{`^/etc/barbican/keys$`, `^(uwsgi |barbican-worker|sh /etc/barbican/)`, "keys that encrypt the keys of projects"},
 	{`^/etc/horizon/secret-key$`, `^(uwsgi |sh )`, "key that signs sessions, which Django requires when it loads the settings"},
-	{`^/etc/neutron/ovn$`, `^(uwsgi |neutron-(ovn-maintenance-worker|periodic-workers|rpc-server)|OVNSync$)`, "certificate of the client of OVN"},
+	{`^/etc/neutron/ovn$`, `^(uwsgi |neutron-(ovn-maintenance-worker|periodic-workers|rpc-server)|OVNSync$)`, "certificate of OVN's client"},
 	{`^/etc/neutron/ovn$`, `^DatabaseSync$`, "not read: the Job mounts all files that Neutron's configuration names"},
 	{`^/etc/glance/stores/`, `^uwsgi `, "logins of image stores"},
 	{`^/etc/(ceph|cinder/backup-target)$`, `^cinder-(volume|backup)`, "keys of users of Ceph"},

@@ -52,7 +52,7 @@ func measure(text string) figures {
 		case separator.MatchString(line):
 		case strings.HasPrefix(line, "|"):
 			flush()
-			for _, cell := range strings.Split(strings.Trim(strings.ReplaceAll(line, `\|`, " "), "|"), "|") {
+			for cell := range strings.SplitSeq(strings.Trim(strings.ReplaceAll(line, `\|`, " "), "|"), "|") {
 				n := len(strings.Fields(cell))
 				out.cells, out.length = append(out.cells, n), out.length+n
 			}

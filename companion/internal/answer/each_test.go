@@ -18,7 +18,7 @@ type brokenBody struct{ io.Reader }
 // Read reads the next bytes.
 func (b brokenBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
-	if err == io.EOF { //nolint:errorlint // A reader returns it unwrapped.
+	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
@@ -84,7 +84,7 @@ func TestEach(t *testing.T) {
 				if got := r.URL.Host + r.URL.Path; got != "nova/v2.1/things" || r.URL.Query().Has("marker") != (page > 0) {
 					t.Errorf("%s: request to %s", tc.reason, r.URL)
 				}
-				var body io.ReadCloser = io.NopCloser(strings.NewReader(tc.bodies[page]))
+				body := io.NopCloser(strings.NewReader(tc.bodies[page]))
 				if page++; tc.broken && page == len(tc.bodies) {
 					body = brokenBody{strings.NewReader(tc.bodies[page-1])}
 				}

@@ -35,8 +35,8 @@ func ExposureReferences(path string, e common.Exposure) []ExternalReference {
 	return out
 }
 
-// MemberExposureReferences lists the name of the nodes, which is in certificates, the clients that may connect to external addresses, and the
-// annotations for the controller that serves the Services.
+// MemberExposureReferences lists the name of the nodes, which is in certificates, the clients that may connect to external addresses, and
+// the annotations for the controller that serves the Services.
 func MemberExposureReferences(path string, e common.MemberExposure) []ExternalReference {
 	if e.Type == common.ExposureNone {
 		return nil

@@ -43,7 +43,7 @@ func (inf *Infrastructure) cacheAlerts() *unstructured.Unstructured {
 		monitoring.Alert{
 			Name: "CacheDown", Severity: monitoring.Critical, For: "5m",
 			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%s} == 0`, sets),
-			Summary: "No pod of a cache is ready: every request is validated without it, and dashboard users are logged out if it is the shared one.",
+			Summary: "No pod of a cache is ready: every request is validated without it, and users of the dashboard are logged out if it is shared.",
 			Action:  "Look at the pods' events and logs.",
 		},
 		monitoring.Alert{

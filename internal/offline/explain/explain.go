@@ -83,8 +83,8 @@ func section(page, name string) string {
 // index matches the index of a list in a path: a field is the same in each element.
 var index = regexp.MustCompile(`\[[^\]]*\]`)
 
-// Field returns the description of a field of a kind, such as spec.size or spec.services.nova.cells[0].name, and of the fields below it. The
-// error names the first part of the path that does not exist, with a suggestion.
+// Field returns the description of a field of a kind, such as spec.size or spec.services.nova.cells[0].name, and of the fields below it.
+// The error names the first part of the path that does not exist, with a suggestion.
 func Field(kind, field string) (string, error) {
 	crds, err := definition.All()
 	if err != nil {

@@ -35,8 +35,8 @@ var operatorImages = []operatorImage{
 	{"RabbitmqCluster", []string{"spec"}, []string{"image"}, release.RabbitMQ},
 }
 
-// Images returns the images of the pods of claims, in the order of their names: images in composed objects, and defaults of their operators. It
-// omits the images of the operators and of Valkey, whose operator has no field for images.
+// Images returns the images of the pods of claims, in the order of their names: images in composed objects, and defaults of their
+// operators. It omits the images of the operators and of Valkey, whose operator has no field for images.
 func Images(results []*Result) ([]Image, error) {
 	users := map[string]map[string]bool{}
 	for _, r := range results {

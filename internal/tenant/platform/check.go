@@ -77,7 +77,8 @@ func checkLimit(path string, l *platformv1.Limit) error {
 		most          *resource.Quantity
 	}{
 		{"storage", "500Gi", l.Maxima.Storage}, {"cpu", "16", l.Maxima.CPU}, {"memory", "32Gi", l.Maxima.Memory},
-		{"ephemeralStorage", "500Gi", l.Maxima.EphemeralStorage}, {"nodeCPU", "16", l.Maxima.NodeCPU}, {"nodeMemory", "32Gi", l.Maxima.NodeMemory},
+		{"ephemeralStorage", "500Gi", l.Maxima.EphemeralStorage}, {"nodeCPU", "16", l.Maxima.NodeCPU},
+		{"nodeMemory", "32Gi", l.Maxima.NodeMemory},
 	} {
 		if m.most != nil && m.most.Sign() <= 0 {
 			errs = append(errs, invalid.Field(path+".maxima."+m.name, "%s refuses every claim; set an amount above 0, such as %s, or remove the "+

@@ -215,7 +215,7 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 		o.Raw = []byte(rapid.SampledFrom([]string{`{}`, `{"a":0,"b":{"c":[]}}`, `{"n":null}`}).Draw(t, "raw"))
 		return
 	case *metav1.FieldsV1:
-		o.Raw = []byte(`{"f:a":{}}`)
+		o.SetRawString(`{"f:a":{}}`)
 		return
 	}
 	if depth > 3 && !rapid.Bool().Draw(t, "continue") {

@@ -257,13 +257,13 @@ func (m *memory) run(words []string, data string) string {
 		m.entries[words[1]] = words[2] + " " + data
 		return "STORED\r\n"
 	case "get":
-		out := ""
+		var out strings.Builder
 		for _, key := range words[1:] {
 			if flags, content, ok := strings.Cut(m.entries[key], " "); ok {
-				out += fmt.Sprintf("VALUE %s %s %d\r\n%s\r\n", key, flags, len(content), content)
+				fmt.Fprintf(&out, "VALUE %s %s %d\r\n%s\r\n", key, flags, len(content), content)
 			}
 		}
-		return out + "END\r\n"
+		return out.String() + "END\r\n"
 	case "delete":
 		delete(m.entries, words[1])
 		return "DELETED\r\n"

@@ -225,7 +225,7 @@ func (h *Hypervisor) servers(r *http.Request) (out []any) {
 }
 
 // servePlacement serves requests for resource providers.
-func (n *Nova) servePlacement(w http.ResponseWriter, r *http.Request) {
+func (n *Nova) servePlacement(w http.ResponseWriter, r *http.Request) { //nolint:gocognit // one step after the other
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")

@@ -13,7 +13,9 @@ import (
 )
 
 // costly matches the names of fields that request pods, CPU, memory or storage.
-var costly = regexp.MustCompile(`(?i)(replicas|cpu|memory|storageSize|conversionSize|processes|concurrency|count|servers|daemons|gateways)$`)
+var costly = regexp.MustCompile(
+	`(?i)(replicas|cpu|memory|storageSize|conversionSize|processes|concurrency|count|servers|daemons|gateways)$`,
+)
 
 // Field is a costly field of a claim.
 type Field struct {
