@@ -32,6 +32,8 @@ type options struct {
 	patterns []string
 	// filter and tags are passed to go test.
 	filter, tags string
+	// skip is the expression of tests that do not run.
+	skip string
 	// checked are further expressions that must each match the name of a test.
 	checked string
 	// total and each are budgets in CPU-seconds, for all packages and for one; 0 sets no limit.
@@ -54,6 +56,7 @@ type options struct {
 func main() {
 	o := options{out: os.Stdout}
 	flag.StringVar(&o.filter, "run", "", "run only tests that match the regular expression")
+	flag.StringVar(&o.skip, "skip", "", "do not run tests that match the regular expression")
 	flag.StringVar(&o.tags, "tags", "", "build tags, separated by commas")
 	flag.StringVar(&o.checked, "match", "", "fail unless the regular expression matches a test, too")
 	flag.Float64Var(&o.total, "total", 0, "budget of all packages in CPU-seconds; 0: none")
@@ -144,6 +147,9 @@ func test(ctx context.Context, o options, r *report) error {
 	}
 	if o.filter != "" {
 		args = append(args, "-run", o.filter)
+	}
+	if o.skip != "" {
+		args = append(args, "-skip", o.skip)
 	}
 	if o.count > 0 {
 		args = append(args, "-count", strconv.Itoa(o.count))
