@@ -26,7 +26,7 @@ import (
 
 // claimFlags are the flags of commands that read claims.
 type claimFlags struct {
-	File     []string `help:"File or folder with claims, or -, standard input. Repeat it for several." placeholder:"CLAIM" sep:"none" short:"f"`
+	File     []string `help:"File or folder with claims, or -, standard input. Repeat it for more." placeholder:"CLAIM" sep:"none" short:"f"`
 	Platform []string `help:"PlatformConfig file. Default: the one among the claims, or an example." placeholder:"FILE" sep:"none" short:"e"`
 }
 

@@ -78,7 +78,8 @@ func (m *model) jobs() []cost.Item {
 			return
 		}
 		if s, err := rotation.ParseSchedule(string(text)); err == nil && s.Shortest() > 0 {
-			out = append(out, cost.Item{Field: field, Exact: true, Runs: int32(max(time.Hour/s.Shortest(), 1))}) //nolint:gosec // at most one run a minute
+			runs := int32(max(time.Hour/s.Shortest(), 1)) //nolint:gosec // at most one run a minute
+			out = append(out, cost.Item{Field: field, Exact: true, Runs: runs})
 		}
 	})
 	return out

@@ -107,7 +107,7 @@ type result struct {
 }
 
 // measure starts a companion for a number of nodes.
-func (c *cli) measure(ctx context.Context, nodes int) (result, error) { //nolint:funlen // the order of the steps is easier to read in one place
+func (c *cli) measure(ctx context.Context, nodes int) (result, error) { //nolint:funlen // one step after the other
 	r := result{nodes: nodes}
 	o, err := startOpenStack(nodes)
 	if err != nil {

@@ -30,8 +30,8 @@ type Document struct {
 var extensions = []string{".yaml", ".yml", ".json"}
 
 // Read returns the documents of files, of folders without their subfolders, and of standard input. A file can contain several documents,
-// and a document can be a List, whose items are returned. Documents without content are omitted, unless a file has no others. An error means
-// that a path cannot be read, or that a folder has no file with an object.
+// and a document can be a List, whose items are returned. Documents without content are omitted, unless a file has no others. An error
+// means that a path cannot be read, or that a folder has no file with an object.
 func Read(paths []string, standard io.Reader) ([]Document, error) {
 	var out []Document
 	for _, path := range paths {
