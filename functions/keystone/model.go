@@ -102,7 +102,7 @@ func (m *model) extension(observed observe.State) (service.Extension, error) {
 	x := service.Extension{
 		Config:  service.Configuration{Options: m.options()},
 		Pods:    service.Pods{Volumes: []service.Volume{m.keyVolume(fernetKeys), m.keyVolume(credentialKeys)}},
-		Jobs:    service.Jobs{Names: []string{bootstrapName, trustFlushName}, Unmounted: unmounted},
+		Jobs:    service.Jobs{Names: []string{bootstrapName, trustFlushName}},
 		Network: service.Network{Clients: []string{korc.Namespace}, Egress: egress}, // K-ORC logs in at the internal address.
 		Access: service.Access{Accounts: []service.Account{
 			{Resource: "admin", Secret: m.adminSecret(), User: m.spec.Bootstrap.AdminUser},

@@ -23,6 +23,7 @@ var secretReaders = []secretReader{
 	{`/tls$`, `^nova-(novncproxy|spicehtml5proxy|serialproxy)`, "certificate and key of a console proxy"},
 	{`^/etc/keystone/(fernet-keys|credential-keys)$`, `^uwsgi `, "keys of tokens and of stored credentials"},
 	{`^/etc/keystone/domains$`, `^uwsgi `, "passwords of directories"},
+	{`^/etc/keystone/(fernet-keys|credential-keys|domains)$`, `^DatabaseSync$`, "the upgrade check loads all back ends of Keystone"},
 	{`^/etc/barbican/keys$`, `^(uwsgi |barbican-worker|sh /etc/barbican/)`, "keys that encrypt the keys of projects"},
 	{`^/etc/horizon/secret-key$`, `^(uwsgi |sh )`, "key that signs sessions, which Django requires when it loads the settings"},
 	{`^/etc/neutron/ovn$`, `^(uwsgi |neutron-(ovn-maintenance-worker|periodic-workers|rpc-server)|OVNSync$)`, "certificate of OVN's client"},

@@ -81,8 +81,6 @@ type Jobs struct {
 	// Env replaces variables of the same name.
 	Env     []corev1.EnvVar
 	Volumes []Volume
-	// Unmounted are names of Pods.Volumes that no command line tool reads.
-	Unmounted []string
 }
 
 // Network contains additions to the network policies of the pods.

@@ -100,7 +100,6 @@ func (b *Base) mountConfig(c *corev1.Container, files ...string) {
 // JobPod returns a pod for the service's Jobs, which run its command line tools.
 func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 	p := s.Pod(image, f, command)
-	Unmount(&p, s.extension.Jobs.Unmounted...)
 	p.RestartPolicy = corev1.RestartPolicyNever
 	for _, v := range s.extension.Jobs.Volumes {
 		v.mount(&p)

@@ -20,8 +20,8 @@ const lists = `{name: everything, namespaces: ["*"], registries: ["*"], domains:
   storageClasses: ["*"], monitoringLabels: ["*"], s3Endpoints: ["*"], directoryHosts: ["*"], openIDHosts: ["*"],
   keystoneHosts: ["*"], databaseHosts: ["*"], queueHosts: ["*"], downloadHosts: ["*"], storageNetworks: ["*"], nfsServers: ["*"],
   vaultServers: ["*"],
-  hypervisorNetworks: ["*"], nodeHosts: ["*"], hypervisorNodes: ["*"], hypervisorRegistries: ["*"], hypervisorAgents: ["*"],
-  storageNodes: ["*"], storageDevices: ["*"], storageImages: ["*"]`
+  hypervisorNetworks: ["*"], nodeHosts: ["*"], hypervisorNodes: ["*"], hypervisorRegistries: ["*"],
+  hypervisorAgents: ["*"], storageNodes: ["*"], storageDevices: ["*"], storageImages: ["*"]`
 
 // TextFields returns the names of all fields of a type that contain text, or a list or map of texts, as <struct>.<field>. Tests require a
 // limit of each, or the reason why it needs none.
