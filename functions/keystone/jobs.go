@@ -52,7 +52,8 @@ func bootstrap(m *model) ([]compose.Stage, error) {
 	return service.Once(bootstrapName, w, pod, attempts)
 }
 
-// unmounted are the volumes that only the API reads. A command loads no directory, and uses neither tokens nor stored credentials.
+// unmounted are the volumes that the commands of bootstrap and of trusts do not read: they use neither tokens nor stored credentials. The
+// schema Jobs keep them, because the upgrade check loads all back ends.
 var unmounted = []string{fernetKeys, credentialKeys, domainsResource}
 
 // withoutKeys removes these volumes from the pod of a command. Keystone starts only if the folders of token keys exist and are not empty
