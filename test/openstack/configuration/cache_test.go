@@ -4,6 +4,8 @@ package configuration
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -48,21 +50,30 @@ func TestConfigurationCaches(t *testing.T) {
 		if len(clients) < 10 {
 			t.Fatalf("%s: only %d workloads use a cache", r, len(clients))
 		}
+		attacks := map[string]attack{}
+		for name, c := range clients {
+			attacks[name] = c.attack(t, true)
+		}
+		// The attack succeeds with the released client, so that it finds a client that loads pickles.
+		attacks[released] = clients["keystone"].attack(t, false)
+		results := runAttacks(t, venv, attacks)
 		for name, c := range clients {
 			t.Run(string(r)+"/"+name, func(t *testing.T) {
-				if out, err := c.attack(t, venv, true); err != nil {
-					t.Errorf("%v\n%s", err, out)
-				} else if want := c.kinds(); out != want {
-					t.Errorf("attacked %q, want %q", out, want)
+				if got := results[name]; got.Code != 0 {
+					t.Errorf("%s: exit code %d\n%s", c.config(), got.Code, got.Output)
+				} else if want := c.kinds(); got.Output != want {
+					t.Errorf("attacked %q, want %q", got.Output, want)
 				}
 			})
 		}
-		// The attack succeeds with the released client, so that it finds a client that loads pickles.
-		if out, err := clients["keystone"].attack(t, venv, false); err == nil || !strings.Contains(out, "data: a pickle ran code") {
-			t.Errorf("%s: the attack on the released client fails (%v):\n%s", r, err, out)
+		if got := results[released]; got.Code == 0 || !strings.Contains(got.Output, "data: a pickle ran code") {
+			t.Errorf("%s: the attack on the released client fails (exit code %d):\n%s", r, got.Code, got.Output)
 		}
 	}
 }
+
+// released is the name of the attack on the client of memcached without our modules.
+const released = "keystone with the released client"
 
 // tokenKey is a variable of the programs that validate tokens.
 const tokenKey = "OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECRET_KEY"
@@ -138,8 +149,16 @@ func (c cacheClient) kinds() string {
 	return out
 }
 
-// attack runs the attack with the container's files and variables, or without its modules.
-func (c cacheClient) attack(t *testing.T, venv string, modules bool) (string, error) {
+// attack is an attack on the caches of a container, as testdata/attack.py reads it.
+type attack struct {
+	File   string            `json:"file"`
+	Server string            `json:"server"`
+	Marker string            `json:"marker"`
+	Env    map[string]string `json:"env"`
+}
+
+// attack returns the attack with the container's files and variables, or without its modules.
+func (c cacheClient) attack(t *testing.T, modules bool) attack {
 	t.Helper()
 	dir, store := t.TempDir(), startStore(t)
 	for path, text := range c.files {
@@ -152,21 +171,16 @@ func (c cacheClient) attack(t *testing.T, venv string, modules bool) (string, er
 			t.Fatal(err)
 		}
 	}
-	script, err := filepath.Abs("testdata/attack.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(filepath.Join(venv, "bin", "python"), "-B", "-W", "ignore", script, filepath.Join(dir, c.config()), store, filepath.Join(dir, "ran"))
-	cmd.Env = []string{"HOME=" + dir}
+	out := attack{File: filepath.Join(dir, c.config()), Server: store, Marker: filepath.Join(dir, "ran"), Env: map[string]string{"HOME": dir}}
 	for _, e := range c.Env {
 		switch {
 		case e.Name == "PYTHONPATH" && !modules:
 		case e.ValueFrom != nil && e.ValueFrom.SecretKeyRef == nil:
-			cmd.Env = append(cmd.Env, e.Name+"=of the pod")
+			out.Env[e.Name] = "of the pod"
 		case e.ValueFrom != nil:
-			cmd.Env = append(cmd.Env, e.Name+"=value of "+e.ValueFrom.SecretKeyRef.Name)
+			out.Env[e.Name] = "value of " + e.ValueFrom.SecretKeyRef.Name
 		default:
-			cmd.Env = append(cmd.Env, e.Name+"="+strings.ReplaceAll(e.Value, "/etc/", dir+"/etc/"))
+			out.Env[e.Name] = strings.ReplaceAll(e.Value, "/etc/", dir+"/etc/")
 		}
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "etc", "horizon", "secret-key"), 0o755); err != nil {
@@ -175,13 +189,34 @@ func (c cacheClient) attack(t *testing.T, venv string, modules bool) (string, er
 	if err := os.WriteFile(filepath.Join(dir, "etc", "horizon", "secret-key", "password"), []byte("key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return out
+}
+
+// attackResult is the result of an attack: it prints each attacked cache, and ends with 0 if no cache is vulnerable.
+type attackResult struct {
+	Output string `json:"output"`
+	Code   int    `json:"code"`
+}
+
+// runAttacks runs attacks, by name, with the libraries of a release.
+func runAttacks(t *testing.T, venv string, attacks map[string]attack) map[string]attackResult {
+	t.Helper()
+	in, err := json.Marshal(attacks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(venv, "bin", "python"), "-B", "-W", "ignore", "testdata/attack.py")
 	var stderr strings.Builder
-	cmd.Stderr = &stderr
+	cmd.Env, cmd.Stdin, cmd.Stderr = []string{"HOME=" + t.TempDir()}, bytes.NewReader(in), &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return string(out) + stderr.String(), fmt.Errorf("%s: %w", c.config(), err)
+		t.Fatalf("attack: %v\n%s", err, stderr.String())
 	}
-	return string(out), nil
+	results := map[string]attackResult{}
+	if err := json.Unmarshal(out, &results); err != nil {
+		t.Fatalf("attack: %v\n%s", err, out)
+	}
+	return results
 }
 
 // memory is a memcached that also lists keys and swaps entries, which takes an attacker several commands of the real one.

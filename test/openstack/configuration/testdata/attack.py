@@ -1,6 +1,8 @@
-"""Use the caches of a configuration with the released libraries, and attack them as another client of memcached.
+"""Use the caches of configurations with the released libraries, and attack them as another client of memcached.
 
-Arguments: a configuration file of oslo.config or of Django, the address of memcached, and a file that a loaded pickle creates.
+Standard input is a JSON object with clients by name. A client has a configuration file of oslo.config or of Django, the address of
+memcached, a file that a loaded pickle creates, and environment variables. Standard output is a JSON object with the output and the exit
+code of each client. Each client is a child of this process, which has loaded the libraries once: they take longer than the attacks.
 """
 
 import json
@@ -9,8 +11,14 @@ import os
 import pickle
 import socket
 import sys
+import traceback
 
-FILE, SERVER, MARKER = sys.argv[1:]
+from django.conf import settings as configured
+from keystonemiddleware import auth_token
+from oslo_cache import core
+from oslo_config import cfg
+
+FILE, SERVER, MARKER = "", "", ""
 
 
 class Payload:
@@ -73,10 +81,6 @@ def attack(kind, put, get, forged):
 
 
 def oslo():
-    from keystonemiddleware import auth_token
-    from oslo_cache import core
-    from oslo_config import cfg
-
     conf = cfg.ConfigOpts()
     core.configure(conf)
     conf(["--config-file", FILE])
@@ -97,8 +101,6 @@ def oslo():
 def django():
     settings = {}
     exec(open(FILE).read(), settings)
-    from django.conf import settings as configured
-
     configured.configure(CACHES=settings["CACHES"])
     from django.core.cache import caches
 
@@ -106,8 +108,45 @@ def django():
     attack("sessions", cache.set, cache.get, b"forged")
 
 
+def run(client):
+    """Attack the caches of a client, as a program that starts with its variables."""
+    global FILE, SERVER, MARKER
+    FILE, SERVER, MARKER = client["file"], client["server"], client["marker"]
+    os.environ.clear()
+    os.environ.update(client["env"])
+    sys.path[1:1] = [p for p in client["env"].get("PYTHONPATH", "").split(":") if p]
+    if FILE.endswith(".py"):
+        django()
+    else:
+        oslo()
+
+
+def fork(client):
+    """Return the output and the exit code of a client in a child."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(writer, 1)
+        os.dup2(writer, 2)
+        os.close(reader)
+        code = 1
+        try:
+            run(client)
+            code = 0
+        except SystemExit as e:
+            print(e)
+        except BaseException:
+            traceback.print_exc(file=sys.stdout)
+        sys.stdout.flush()
+        os._exit(code)
+    os.close(writer)
+    with open(reader) as out:
+        text = out.read()
+    return {"output": text, "code": os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}
+
+
 logging.disable()
-if FILE.endswith(".py"):
-    django()
-else:
-    oslo()
+# The modules of a client must not be loaded before its variables are set.
+loaded = {"memcache", "pymemcache", "sealedcache"} & set(sys.modules)
+assert not loaded, f"loaded too early: {loaded}"
+json.dump({name: fork(client) for name, client in json.load(sys.stdin).items()}, sys.stdout)
