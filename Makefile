@@ -130,8 +130,9 @@ test-package: ## Test packages and chart with the real helm and crossplane CLI, 
 	HELM=$$(hack/tools/build.sh helm) && CROSSPLANE=$$(hack/tools/build.sh crossplane) && export HELM CROSSPLANE && \
 	  go test -count=1 ./hack/chart/... && go -C hack/package test -count=1 ./...
 
-test-webhooks: ## Check every edit of a claim with the webhooks of MariaDB's released operator
-	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && go test -count=1 -timeout 30m -v ./test/webhooks
+test-webhooks: ## Check every edit of a claim with the webhooks of MariaDB's released operator: [LONG=1], for each field in all sizes
+	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && \
+	  COBALTCORE_TEST_LONG=$(LONG) go test -count=1 -timeout 2h -v ./test/webhooks
 
 test-platform: platform = -tags platform -run '$(RUN)' ./test/platform ./test/companion ./test/store
 test-platform: ## Test the packages and the chart on a real Crossplane, without Docker: [RUN=TestName]
