@@ -1,9 +1,7 @@
 package hypervisor
 
 import (
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +11,7 @@ import (
 )
 
 // limited are text fields that a limit has to allow, with a value that a platform without limits rejects, and the field of the error.
-var limited = map[string]struct{ spec, field string }{
+var limited = map[string]limittest.Text{
 	"HypervisorClusterSpec.NodeSelector": {"nodeSelector: {a: b}", "spec.nodeSelector"},
 	"Toleration.Key":                     {"tolerations: [{key: a, operator: Exists}]", "spec.tolerations"},
 	"Toleration.Operator":                {"tolerations: [{operator: Exists}]", "spec.tolerations"},
@@ -48,31 +46,13 @@ var internal = map[string][]string{
 	"it is an amount": {"HypervisorClusterSpec.MaxUnavailable"},
 }
 
-// TestEveryTextIsLimited checks that each text of a claim is subject to a limit, or needs none. A developer who adds a field must classify
-// it.
+// TestEveryTextIsLimited checks that each text of a claim is subject to a limit, or needs none.
 func TestEveryTextIsLimited(t *testing.T) {
 	withoutLimits := strings.Replace(open, "limits: ["+limittest.Everything+"], ", "", 1)
-	found := limittest.TextFields(reflect.TypeFor[hypervisorv1.HypervisorClusterSpec]())
-	known := slices.Collect(maps.Keys(limited))
-	for _, fields := range internal {
-		known = append(known, fields...)
-	}
-	for _, f := range found {
-		if !slices.Contains(known, f) {
-			t.Errorf("%s is neither in limited nor, with the reason, in internal", f)
-		}
-	}
-	for _, f := range known {
-		if !slices.Contains(found, f) {
-			t.Errorf("%s is listed, and there is no such field", f)
-		}
-	}
-	for name, tc := range limited {
-		c := newCluster(more(tc.spec), "tenant-a", objects(planeClaim, withCards)...)
+	apply := func(_, spec string) error {
+		c := newCluster(more(spec), "tenant-a", objects(planeClaim, withCards)...)
 		c.Required["platform"] = objects("{metadata: {name: default}, spec: " + withoutLimits + "}")
-		err := c.Run(func(simulate.Step) {})
-		if err == nil || !strings.Contains(err.Error(), tc.field+": ") || !strings.Contains(err.Error(), "limit") {
-			t.Errorf("%s: error %v, want one about %s and a limit", name, err, tc.field)
-		}
+		return c.Run(func(simulate.Step) {})
 	}
+	limittest.CheckTexts(t, reflect.TypeFor[hypervisorv1.HypervisorClusterSpec](), limited, internal, apply)
 }

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 )
 
 // limited are text fields that a limit has to allow, with a claim that a platform without limits rejects, and the field of the error.
-var limited = map[string]struct{ spec, field string }{
+var limited = map[string]limittest.Text{
 	"Node.Name":                      {with("deviceClass: ssd"), "spec.nodes[0].name"},
 	"Device.Name":                    {with("deviceClass: ssd"), "spec.nodes[0].devices[0].name"},
 	"Placement.NodeSelector":         {"{deviceSelector: {all: true}, nodeSelector: {a: b}}", "spec.nodeSelector"},
@@ -55,34 +54,15 @@ var internal = map[string][]string{
 	},
 }
 
-// TestEveryTextIsLimited checks that each text of a claim is subject to a limit, or needs none. A developer who adds a field must classify
-// it.
+// TestEveryTextIsLimited checks that each text of a claim is subject to a limit, or needs none.
 func TestEveryTextIsLimited(t *testing.T) {
-	withoutLimits := strings.Replace(open, ", limits: ["+limittest.Everything+"]", "", 1)
-	found := limittest.TextFields(reflect.TypeFor[storagev1.StorageClusterSpec]())
-	known := slices.Collect(maps.Keys(limited))
-	for _, fields := range internal {
-		known = append(known, fields...)
-	}
-	for _, f := range found {
-		if !slices.Contains(known, f) {
-			t.Errorf("%s is neither in limited nor, with the reason, in internal", f)
-		}
-	}
-	for _, f := range known {
-		if !slices.Contains(found, f) {
-			t.Errorf("%s is listed, and there is no such field", f)
-		}
-	}
-	for name, tc := range limited {
-		platform := withoutLimits
+	apply := func(name, spec string) error {
+		platform := strings.Replace(open, ", limits: ["+limittest.Everything+"]", "", 1)
 		if slices.Contains(laterChecked, name) {
 			platform = strings.Replace(open, limittest.Everything,
 				`{name: nodes, namespaces: ["*"], storageNodes: ["*"], storageDevices: ["*"], storageNetworks: ["*"]}`, 1)
 		}
-		err := newCluster(tc.spec, platform).Run(func(simulate.Step) {})
-		if err == nil || !strings.Contains(err.Error(), tc.field+": ") || !strings.Contains(err.Error(), "limit") {
-			t.Errorf("%s: error %v, want one about %s and a limit", name, err, tc.field)
-		}
+		return newCluster(spec, platform).Run(func(simulate.Step) {})
 	}
+	limittest.CheckTexts(t, reflect.TypeFor[storagev1.StorageClusterSpec](), limited, internal, apply)
 }
