@@ -17,7 +17,7 @@ func next(w *observation) controller.Decision {
 // rejectSpec changes nothing if an administrator has to decide.
 func rejectSpec(w *observation) *controller.Decision {
 	if why := w.RejectReason(); why != "" {
-		return &controller.Decision{RequeueAfter: controller.Poll, Status: func() { w.set(conditionReady, false, "Refused", why) }}
+		return &controller.Decision{RequeueAfter: controller.Poll, Status: func() { w.set(conditionReady, false, "InvalidSpec", why) }}
 	}
 	if why := w.duplicateCells(); why != "" && w.NextRun() == nil {
 		at := w.cell.Status.Listed.Add(controller.ResyncInterval)

@@ -146,7 +146,7 @@ func TestCatalog(t *testing.T) {
 			},
 			prepare:    func(c *cluster) { c.nova.Pin("east-1") },
 			aggregates: aggregates{zone("a", "az-a", "east-2"), zone("b", "az-b", "east-1")},
-			state: "False NovaRefuses: cannot remove host east-1 from aggregate b: Nova returned HTTP 409: Cannot remove host from aggregate: " +
+			state: "False RejectedByNova: cannot remove host east-1 from aggregate b: Nova returned HTTP 409: Cannot remove host from aggregate: " +
 				"instances need to move.; " +
 				"cannot add host east-1 to aggregate a: Nova returned HTTP 409: One or more hosts already in availability zone(s) [az-b].",
 		},
@@ -253,7 +253,7 @@ func TestCreateErrors(t *testing.T) {
 			t.Errorf("run %d (-want +got):\n%s", i, diff)
 		}
 	}
-	if got, want := c.state(), "False NovaRefuses: cannot create flavor small: Nova returned HTTP 403: Policy doesn't allow it.; "+
+	if got, want := c.state(), "False RejectedByNova: cannot create flavor small: Nova returned HTTP 403: Policy doesn't allow it.; "+
 		"cannot create aggregate east: Nova returned HTTP 403: Policy doesn't allow it."; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -149,7 +149,7 @@ func TestNodesPinned(t *testing.T) {
 	c.nova.Pin("east-1")
 	c.daemons("rest", 1, "east-2")
 	c.run(c.sound())
-	if got, want := c.state(), "False NovaRefuses: cannot remove host east-1 from aggregate east: "; !strings.HasPrefix(got, want) {
+	if got, want := c.state(), "False RejectedByNova: cannot remove host east-1 from aggregate east: "; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s…", got, want)
 	}
 }

@@ -19,10 +19,10 @@ import (
 const pollInterval = time.Minute
 
 // reasonRejected is the reason of the condition while Nova rejects a request.
-const reasonRejected = "NovaRefuses"
+const reasonRejected = "RejectedByNova"
 
 // applyingCondition is the state between the decision and the changes.
-var applyingCondition = condition.False("Changing", "applying changes to Nova")
+var applyingCondition = condition.False("Applying", "applying changes to Nova")
 
 // changePlan contains the changes and the messages of a pass.
 type changePlan struct {

@@ -40,7 +40,7 @@ func callKeystone(w *observation, do controller.Action) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		err := do(ctx, env)
 		if err != nil {
-			env.Event(w.rotation, corev1.EventTypeWarning, "KeystoneRefuses", err.Error())
+			env.Event(w.rotation, corev1.EventTypeWarning, "RejectedByKeystone", err.Error())
 		}
 		return err
 	}

@@ -73,7 +73,7 @@ func (a *application) list(ctx context.Context, env *controller.Env, w *observat
 
 func (a *application) generateCredential(w *observation) (string, *controller.Decision) {
 	if a.user == nil {
-		return "", &controller.Decision{Name: "KeystoneAwaited", Wait: w.errorMessage}
+		return "", &controller.Decision{Name: "WaitingForKeystone", Wait: w.errorMessage}
 	}
 	if created, ok := w.find("", w.record.Staged); ok {
 		return created.id, nil
@@ -82,7 +82,7 @@ func (a *application) generateCredential(w *observation) (string, *controller.De
 		return "", &controller.Decision{Name: "CredentialStaged", Action: stage(w)}
 	}
 	if lacking := a.missingUserRoles(w, w.roles()); lacking != "" {
-		return "", &controller.Decision{Name: "RolesAwaited", Wait: lacking}
+		return "", &controller.Decision{Name: "WaitingForRoles", Wait: lacking}
 	}
 	return "", &controller.Decision{
 		Name: "CredentialMade", Note: "created application credential " + w.record.Staged,

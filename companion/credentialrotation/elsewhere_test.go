@@ -74,12 +74,12 @@ func TestExternal(t *testing.T) {
 		"Has": {
 			reason: "All of its pods have the new credential.",
 			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, c.rotation().Status.CurrentID) }, acceptedAfterRevoke: shortly,
-			distributed: "EveryConsumer",
+			distributed: "DistributedToConsumers",
 		},
 		"Gone": {
 			reason: "A deleted pool is not waited for.",
 			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.must(c.api.Delete(context.Background(), p)) }, acceptedAfterRevoke: shortly,
-			distributed: "EveryConsumer",
+			distributed: "DistributedToConsumers",
 		},
 		"Never": {
 			reason: "A consumer that never reports again does not prevent the next rotation.", then: noop,
@@ -96,11 +96,11 @@ func TestExternal(t *testing.T) {
 		},
 		"Other": {
 			reason: "A consumer of another Secret is ignored.", secret: "nova-credential", then: noop, acceptedAfterRevoke: shortly,
-			distributed: "EveryConsumer",
+			distributed: "DistributedToConsumers",
 		},
 		"OtherNamespace": {
 			reason: "So is a consumer of another control plane.", namespace: "team-b-other-1", then: noop, acceptedAfterRevoke: shortly,
-			distributed: "EveryConsumer",
+			distributed: "DistributedToConsumers",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,7 +63,7 @@ func (p *userPassword) generateCredential(w *observation) (string, *controller.D
 		// Failed logins count against the user. A change of the Secret triggers the next pass.
 		return "", &controller.Decision{Name: "LockedOut", Wait: w.errorMessage, At: w.now.Add(controller.ResyncInterval)}
 	case p.user == nil:
-		return "", &controller.Decision{Name: "KeystoneAwaited", Wait: w.errorMessage}
+		return "", &controller.Decision{Name: "WaitingForKeystone", Wait: w.errorMessage}
 	case !p.changed:
 		return "", &controller.Decision{
 			Name: "PasswordChanged", Note: "changed the password in Keystone",

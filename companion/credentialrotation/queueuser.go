@@ -416,7 +416,7 @@ func (q *queue) generateCredential(w *observation) (string, *controller.Decision
 	others := slices.ContainsFunc(w.credentials, func(c credential) bool { return c.id != id })
 	if others || w.record.ID != "" {
 		if why := q.operatorPendingMessage(w, id); why != "" {
-			return "", &controller.Decision{Name: "QueueAwaited", Wait: why}
+			return "", &controller.Decision{Name: "WaitingForQueue", Wait: why}
 		}
 	}
 	return id, nil
@@ -429,7 +429,7 @@ func (q *queue) missingRoles(w *observation) (reason, why string) {
 		return "", ""
 	}
 	if why = q.operatorPendingMessage(w, w.record.ID); why != "" {
-		return "QueueAwaited", why
+		return "WaitingForQueue", why
 	}
 	return "", ""
 }

@@ -151,7 +151,7 @@ func TestFirstQueueUser(t *testing.T) {
 			if _, ok := c.nextCredential(); !ok {
 				t.Error("there is no Secret")
 			}
-			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || got.Reason != "QueueAwaited" {
+			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || got.Reason != "WaitingForQueue" {
 				t.Errorf("%v", got)
 			}
 			c.broker.vhosts, c.broker.unmade = map[string]bool{"glance": true, "cell": true}, nil
@@ -263,7 +263,7 @@ func TestQueuePermissionsMissing(t *testing.T) {
 	for range 20 {
 		c.pass(r)
 	}
-	if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || got.Reason != "QueueAwaited" {
+	if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || got.Reason != "WaitingForQueue" {
 		t.Errorf("%v", got)
 	}
 }

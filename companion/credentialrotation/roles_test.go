@@ -115,7 +115,7 @@ func TestRolesChanged(t *testing.T) {
 			c.pass(r)
 		}
 		if lacking := slices.Contains(tc.roles, "admin") && len(tc.roles) == 2; lacking {
-			if got := c.condition(conditionReady); got.Reason != "RotationWaits" || !strings.Contains(got.Message, "does not have the role admin") {
+			if got := c.condition(conditionReady); got.Reason != "RotationBlocked" || !strings.Contains(got.Message, "does not have the role admin") {
 				t.Errorf("%s: %v", tc.reason, got)
 			}
 			if now, _ := c.nextCredential(); now != old {

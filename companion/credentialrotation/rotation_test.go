@@ -179,7 +179,7 @@ func TestRolloutDeferred(t *testing.T) {
 			if got := c.condition(conditionDistributed); !strings.Contains(got.Message, tc.wantMessage) {
 				t.Errorf("%s: %v", tc.reason, got)
 			}
-			if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue || got.Reason != "RotationWaits" {
+			if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue || got.Reason != "RotationBlocked" {
 				t.Errorf("%s: %v", tc.reason, got)
 			}
 			tc.free(c)
@@ -313,7 +313,7 @@ func TestKeystoneDown(t *testing.T) {
 	old, _ := c.nextCredential()
 	c.keystone.SetDown(true)
 	c.pass(r)
-	if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue || got.Reason != "KeystoneAwaited" {
+	if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue || got.Reason != "WaitingForKeystone" {
 		t.Errorf("%v", got)
 	}
 	c.clock.SetTime(c.clock.Now().Add(83 * day))
@@ -339,7 +339,7 @@ func TestRejectedByKeystone(t *testing.T) {
 	for range 5 {
 		c.pass(c.sound())
 	}
-	if requested := c.output(); !strings.Contains(requested, "Warning KeystoneRefuses cannot create an application credential: Keystone "+
+	if requested := c.output(); !strings.Contains(requested, "Warning RejectedByKeystone cannot create an application credential: Keystone "+
 		"returned HTTP 403: the limit is 5") {
 		t.Error(requested)
 	}

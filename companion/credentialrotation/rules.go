@@ -69,7 +69,7 @@ func rejectSpec(w *observation) *controller.Decision {
 	name := w.rotation.Spec.SecretName
 	switch {
 	case w.state == foreign:
-		return &controller.Decision{Name: "NotOurs", Wait: fmt.Sprintf("Secret %s is not modified: %s", name, w.secretOwner)}
+		return &controller.Decision{Name: "SecretNotOwned", Wait: fmt.Sprintf("Secret %s is not modified: %s", name, w.secretOwner)}
 	case !w.target.overlaps() && w.value() == "":
 		_, key := w.target.keys()
 		return &controller.Decision{Name: "PasswordMissing", Wait: fmt.Sprintf(
@@ -204,7 +204,7 @@ func replaceBroken(w *observation) *controller.Decision {
 		return nil
 	}
 	if !w.credentialsListed {
-		return &controller.Decision{Name: "KeystoneAwaited", Wait: w.errorMessage}
+		return &controller.Decision{Name: "WaitingForKeystone", Wait: w.errorMessage}
 	}
 	s := &controller.Decision{Name: "CredentialStaged", Action: stage(w)}
 	switch {
@@ -256,9 +256,9 @@ func rotate(w *observation) *controller.Decision {
 	rotationTime := w.nextRotationTime()
 	switch {
 	case w.consumersPendingReason() != "":
-		return &controller.Decision{Name: "RotationWaits", Wait: w.consumersPendingReason()}
+		return &controller.Decision{Name: "RotationBlocked", Wait: w.consumersPendingReason()}
 	case w.errorMessage != "":
-		return &controller.Decision{Name: "KeystoneAwaited", Wait: w.errorMessage}
+		return &controller.Decision{Name: "WaitingForKeystone", Wait: w.errorMessage}
 	case w.rotation.Spec.Suspend:
 		return &controller.Decision{Name: "Suspended"}
 	case rotationTime.After(w.now):

@@ -66,10 +66,10 @@ func readyCondition(w *observation, s controller.Decision) condition.State {
 	case w.hasValidCredential() && lacking != "": // Has precedence: consumers lack permissions.
 		return condition.False(lacking, detail)
 	case w.hasValidCredential() && s.Wait != "" && !w.rotation.Spec.Suspend && !w.nextRotationTime().After(w.now):
-		return condition.True("RotationWaits", fmt.Sprintf("credential %s is in use; the rotation due at %s is waiting: %s",
+		return condition.True("RotationBlocked", fmt.Sprintf("credential %s is in use; the rotation due at %s is waiting: %s",
 			w.record.ID, w.nextRotationTime().Format(time.RFC3339), s.Wait))
 	case w.hasValidCredential() && w.errorMessage != "":
-		return condition.True("KeystoneAwaited", fmt.Sprintf(
+		return condition.True("WaitingForKeystone", fmt.Sprintf(
 			"credential %s is in use, but cannot be replaced now: %s", w.record.ID, w.errorMessage))
 	case w.hasValidCredential():
 		return condition.True("CredentialInUse", fmt.Sprintf("credential %s is in use", w.record.ID))
@@ -89,7 +89,7 @@ func distributedCondition(w *observation) condition.State {
 	if late := w.outdatedConsumers(); len(late) > 0 {
 		return condition.False("LeftBehind", late[0].staleCredentials())
 	}
-	return condition.True("EveryConsumer", fmt.Sprintf("every consumer has credential %s", w.record.ID))
+	return condition.True("DistributedToConsumers", fmt.Sprintf("every consumer has credential %s", w.record.ID))
 }
 
 func revokedCondition(w *observation, s controller.Decision) condition.State {
@@ -98,7 +98,7 @@ func revokedCondition(w *observation, s controller.Decision) condition.State {
 	case w.record.ID == "":
 		return condition.False("NoCredential", "no valid credential exists")
 	case w.record.OthersRevoked && len(orphans) == 0:
-		return condition.True("OnlyOne", fmt.Sprintf("no other credential than %s is valid", w.record.ID))
+		return condition.True("OthersRevoked", fmt.Sprintf("no other credential than %s is valid", w.record.ID))
 	case w.record.Distributed == nil:
 		return condition.False("Distributing", "the previous credential is revoked when every consumer has the new one")
 	case s.Name == "Grace":

@@ -62,7 +62,7 @@ var lives = map[string]lifecycleCase{
 		live: func(c *cluster, r *Reconciler) {
 			c.reconcileUntil(r, "a refusal", func(s *openstackv1.DatabaseSync) bool {
 				ready := meta.FindStatusCondition(s.Status.Conditions, conditionReady)
-				return ready != nil && ready.Reason == "UpgradeRefused" || finished(s)
+				return ready != nil && ready.Reason == "UpgradeRejected" || finished(s)
 			})
 			c.order("2025.1")
 			c.reconcileUntil(r, "the end", finished)
@@ -181,7 +181,7 @@ var lives = map[string]lifecycleCase{
 func decided(s *openstackv1.DatabaseSync) bool {
 	ready := meta.FindStatusCondition(s.Status.Conditions, conditionReady)
 	return s.Status.ObservedGeneration == s.Generation && (s.Status.Phase == openstackv1.SyncPhaseDone || ready != nil &&
-		ready.Reason == "UpgradeRefused")
+		ready.Reason == "UpgradeRejected")
 }
 
 // stubborn makes steps need more than one attempt.

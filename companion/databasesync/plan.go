@@ -85,7 +85,7 @@ func abort(w *observation) *plan {
 	case w.fresh(), !w.aborted():
 		return nil
 	case by != expanding:
-		return w.rejectedPlan("CannotGoBack", fmt.Sprintf("steps that upgrade the schema to release %s without expand and contract have "+
+		return w.rejectedPlan("DowngradeImpossible", fmt.Sprintf("steps that upgrade the schema to release %s without expand and contract have "+
 			"run, so it cannot be "+
 			"downgraded to %s: set release to %s again, or restore the database and delete this DatabaseSync, which is created again",
 			release, spec.Release, release))
@@ -107,7 +107,7 @@ func upgradeRejection(w *observation) *plan {
 		return nil
 	}
 	if status.ContractedRelease != status.InstalledRelease {
-		return w.rejectedPlan("UpgradeUnfinished", fmt.Sprintf("the upgrade to release %s is not finished, which is required before release %s: "+
+		return w.rejectedPlan("UpgradeIncomplete", fmt.Sprintf("the upgrade to release %s is not finished, which is required before release %s: "+
 			"set release to %s again until all steps have run", status.InstalledRelease, spec.Release, status.InstalledRelease))
 	}
 	from := []string{status.InstalledRelease}
@@ -116,7 +116,7 @@ func upgradeRejection(w *observation) *plan {
 	}
 	for _, f := range from {
 		if err := release.CheckUpgrade(release.Release(f), release.Release(spec.Release)); err != nil {
-			return w.rejectedPlan("UpgradeRefused", err.Error())
+			return w.rejectedPlan("UpgradeRejected", err.Error())
 		}
 	}
 	return nil

@@ -421,7 +421,7 @@ func TestNext(t *testing.T) {
 			"create check/upgrade-check 2026.1", "Expanding"), ""},
 		"UpgradeTooFar": {
 			"Not further.", func() fixture { return at(one, "2026.2") },
-			decision{Phase: "Failed", Installed: one, Contracted: one, Rejected: "UpgradeRefused"}, "upgrade to 2025.2 or 2026.1 first",
+			decision{Phase: "Failed", Installed: one, Contracted: one, Rejected: "UpgradeRejected"}, "upgrade to 2025.2 or 2026.1 first",
 		},
 		"UpgradeChecked": {
 			"Then the schema is expanded.", func() fixture {
@@ -472,7 +472,7 @@ func TestNext(t *testing.T) {
 				return g
 			}, decision{Phase: "Contracting", Installed: two, Contracted: one}, "is retried at",
 		},
-		"EverythingRan": {
+		"StepsCompleted": {
 			"All steps have run.", func() fixture {
 				g := upgraded()
 				g.attempt(contracting, 1, openstackv1.StepSucceeded)
@@ -511,7 +511,7 @@ func TestNext(t *testing.T) {
 				g.sync.Status.PreviousRelease = ""
 				g.sync.Spec = keystone(one).Spec
 				return g
-			}, decision{Phase: "Failed", Installed: two, Contracted: one, Rejected: "UpgradeUnfinished"}, "set release to 2025.2 again",
+			}, decision{Phase: "Failed", Installed: two, Contracted: one, Rejected: "UpgradeIncomplete"}, "set release to 2025.2 again",
 		},
 		"AbortedAfterSync": {
 			"An upgrade by sync cannot be aborted.", func() fixture {
@@ -519,7 +519,7 @@ func TestNext(t *testing.T) {
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.sync.Spec = keystone(one).Spec
 				return g
-			}, decision{Phase: "Failed", Installed: one, Contracted: one, Rejected: "CannotGoBack"},
+			}, decision{Phase: "Failed", Installed: one, Contracted: one, Rejected: "DowngradeImpossible"},
 			"set release to 2025.2 again, or restore the database",
 		},
 		"BackFromAhead": {
@@ -528,7 +528,7 @@ func TestNext(t *testing.T) {
 				g.attempt(expanding, 1, openstackv1.StepFailed)
 				g.sync.Spec = keystone(two).Spec
 				return g
-			}, decision{Phase: "Failed", Installed: one, Contracted: one, Rejected: "UpgradeRefused"}, "cannot go back from 2026.1 to 2025.2",
+			}, decision{Phase: "Failed", Installed: one, Contracted: one, Rejected: "UpgradeRejected"}, "cannot go back from 2026.1 to 2025.2",
 		},
 		"Resumed": {
 			"Steps that succeeded before the upgrade was aborted do not run again.", func() fixture {
@@ -543,7 +543,7 @@ func TestNext(t *testing.T) {
 				g := upgraded()
 				g.sync.Spec = keystone("2026.1").Spec
 				return g
-			}, decision{Phase: "Failed", Installed: two, Previous: one, Contracted: one, Rejected: "UpgradeUnfinished"},
+			}, decision{Phase: "Failed", Installed: two, Previous: one, Contracted: one, Rejected: "UpgradeIncomplete"},
 			"required before release 2026.1",
 		},
 		"StatusLost": {

@@ -46,7 +46,7 @@ func report(w *observation, p *plan) openstackv1.DatabaseSyncStatus {
 		contracted = condition.False("Ahead", fmt.Sprintf("the upgrade to release %s was aborted, but the schema is expanded for it: "+
 			"upgrade again to finish", release))
 	case then.complete():
-		contracted = condition.True("EverythingRan", "all steps have run for release "+status.InstalledRelease)
+		contracted = condition.True("StepsCompleted", "all steps have run for release "+status.InstalledRelease)
 	}
 	condition.Set(&status.Conditions, conditionReady, w.sync.Generation, w.now, ready)
 	condition.Set(&status.Conditions, conditionContracted, w.sync.Generation, w.now, contracted)

@@ -67,9 +67,9 @@ func TestScenario(t *testing.T) {
 		"Syncing not Ready=Running not Contracted=NotInstalled",
 		"Syncing not Ready=Progressing not Contracted=NotInstalled",
 		"- Normal Schema step sync/db-sync of release 2025.1 succeeded",
-		"RollingOut Ready=Installed Contracted=EverythingRan",
+		"RollingOut Ready=Installed Contracted=StepsCompleted",
 		"- Normal Schema the schema serves release 2025.1",
-		"Done Ready=Installed Contracted=EverythingRan",
+		"Done Ready=Installed Contracted=StepsCompleted",
 		"Expanding not Ready=Progressing not Contracted=NotInstalled",
 		"- Normal Schema started step check/upgrade-check of release 2025.2, attempt 1",
 		"Expanding not Ready=Running not Contracted=NotInstalled",
@@ -98,7 +98,7 @@ func TestScenario(t *testing.T) {
 		"Migrating Ready=Installed not Contracted=Running",
 		"Migrating Ready=Installed not Contracted=Progressing",
 		"- Normal Schema step migrate/online of release 2025.2 succeeded",
-		"Done Ready=Installed Contracted=EverythingRan",
+		"Done Ready=Installed Contracted=StepsCompleted",
 	}
 	if diff := cmp.Diff(want, got.lines); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

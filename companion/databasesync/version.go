@@ -72,7 +72,7 @@ func (obs *observation) matchRevision(v *openstackv1.SchemaVersion) *plan {
 			why = err
 		}
 	}
-	return obs.rejectedPlan("UpgradeRefused", fmt.Sprintf("%s, and nothing was changed: %s; or %s", summary, why, requeue))
+	return obs.rejectedPlan("UpgradeRejected", fmt.Sprintf("%s, and nothing was changed: %s; or %s", summary, why, requeue))
 }
 
 // recordSchemaVersion records the revision that a version step reported. A step without a revision has failed, whatever its

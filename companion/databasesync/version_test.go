@@ -39,13 +39,13 @@ func TestRecognize(t *testing.T) {
 		},
 		"TooFar": {
 			reason: "OpenStack supports it neither from 2025.1 nor from 2025.2.",
-			found:  "47147121", release: "2026.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Rejected: "UpgradeRefused"},
+			found:  "47147121", release: "2026.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Rejected: "UpgradeRejected"},
 			wantMessage: "the database has a schema of release 2025.1 or 2025.2 (revision 47147121), and nothing was changed: " +
 				"OpenStack cannot go from 2025.2 to 2026.2 in one step: upgrade to 2026.1 first",
 		},
 		"Back": {
 			reason: "Schemas cannot be downgraded.",
-			found:  "742c857f1dfb", release: "2025.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Rejected: "UpgradeRefused"},
+			found:  "742c857f1dfb", release: "2025.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Rejected: "UpgradeRejected"},
 			wantMessage: "OpenStack cannot go back from 2026.2 to 2025.2",
 		},
 		"HalfWay": {

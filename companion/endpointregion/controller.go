@@ -116,7 +116,7 @@ func (obs *observation) put(ctx context.Context, _ *controller.Env) error {
 	e := obs.endpoint
 	if err := obs.keystone.SetEndpointRegion(ctx, obs.id, e.Spec.Region); err != nil {
 		e.Status.ID = obs.id
-		return controller.Rejected("KeystoneRefuses", err)
+		return controller.Rejected("RejectedByKeystone", err)
 	}
 	writes.WithLabelValues(e.Namespace, e.Name).Inc()
 	return nil

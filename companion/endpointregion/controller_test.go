@@ -153,7 +153,7 @@ func TestReconcile(t *testing.T) {
 			reason: "The message of Keystone.", objects: []client.Object{region(), clouds(), endpoint("e")}, events: 1,
 			prepare: func(k *identitytest.Keystone) { k.Refuse("PATCH", "You are not authorized.") },
 			status: metav1.Condition{
-				Status: "False", Reason: "KeystoneRefuses",
+				Status: "False", Reason: "RejectedByKeystone",
 				Message: "cannot set the region of endpoint e to eu-de-1: Keystone returned HTTP 403: You are not authorized.",
 			},
 		},

@@ -142,7 +142,7 @@ func TestOutage(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		"Normal OptionsSet the user is exempt from lockout, password expiry and the password change at the first login",
-		"Warning WrongAnswer https://identity.example.com/v3 returned 503 Service Unavailable: the address is not routed to Keystone",
+		"Warning UnexpectedResponse https://identity.example.com/v3 returned 503 Service Unavailable: the address is not routed to Keystone",
 		"Warning KeystoneUnavailable cannot log in as user admin: Keystone returned HTTP 503: Service Unavailable",
 		"Normal TokenIssued Keystone issues tokens",
 	}, c.drained()); diff != "" {
@@ -161,7 +161,7 @@ func TestValidation(t *testing.T) {
 	}{
 		"WrongPassword": {
 			"Keystone responds, but the login fails.", []client.Object{identitytest.Clouds(namespace, "clouds", "another")},
-			"LoginRefused: cannot log in as user admin: the password is not accepted by Keystone, or the user is locked out, or has no role in " +
+			"LoginRejected: cannot log in as user admin: the password is not accepted by Keystone, or the user is locked out, or has no role in " +
 				"project admin",
 		},
 		"NoCredentials": {"The credentials are created with Keystone.", nil,
@@ -207,7 +207,7 @@ func TestPublic(t *testing.T) {
 	}
 	c.outside = answers(http.StatusNotFound)
 	c.pass(r)
-	if got := public(); got.Status != metav1.ConditionFalse || got.Reason != "WrongAnswer" || c.reachable().Status != metav1.ConditionTrue {
+	if got := public(); got.Status != metav1.ConditionFalse || got.Reason != "UnexpectedResponse" || c.reachable().Status != metav1.ConditionTrue {
 		t.Errorf("an address that never responded is reported immediately: %v, internal: %v", got, c.reachable())
 	}
 	c.outside = c.keystone
@@ -288,7 +288,7 @@ func TestLockedOut(t *testing.T) {
 	c.keystone.SetLockoutAttempts(1)
 	c.keystone.Fail("admin")
 	c.pass(r)
-	if got := c.reachable(); got.Reason != "LoginRefused" || !strings.Contains(got.Message, "locked out") {
+	if got := c.reachable(); got.Reason != "LoginRejected" || !strings.Contains(got.Message, "locked out") {
 		t.Errorf("%v", got)
 	}
 	c.keystone.SetLockoutAttempts(0)

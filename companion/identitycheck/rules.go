@@ -72,7 +72,7 @@ func (obs *observation) reachable() condition.State {
 		return tokenIssuedCondition
 	}
 	if identity.IsUnauthorized(obs.err) {
-		return condition.False("LoginRefused", obs.err.Error())
+		return condition.False("LoginRejected", obs.err.Error())
 	}
 	return condition.False("KeystoneUnavailable", obs.err.Error())
 }
@@ -88,7 +88,7 @@ func (obs *observation) reportPublic() {
 		return
 	case obs.public == nil:
 		s.PublicFailures = 0
-		obs.set(conditionPublic, condition.True("KeystoneAnswers", fmt.Sprintf("Keystone is reachable at %s", url)))
+		obs.set(conditionPublic, condition.True("EndpointReachable", fmt.Sprintf("Keystone is reachable at %s", url)))
 		return
 	}
 	s.PublicFailures = min(s.PublicFailures+1, failureThreshold)

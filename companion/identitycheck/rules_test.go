@@ -69,21 +69,21 @@ func TestNext(t *testing.T) {
 		},
 		"Exempt": {
 			reason: "It is reported separately.", spec: openstackv1.IdentityCheckSpec{Exempt: true},
-			state: observation{version: "v3.14", exempt: condition.False("KeystoneRefuses", "no")},
+			state: observation{version: "v3.14", exempt: condition.False("RejectedByKeystone", "no")},
 			want: decision{After: time.Minute, Token: true, Conditions: map[string]string{
-				conditionReachable: "True TokenIssued", conditionExempt: "False KeystoneRefuses",
+				conditionReachable: "True TokenIssued", conditionExempt: "False RejectedByKeystone",
 			}},
 		},
 		"Public": {
 			reason: "It is checked, too.", spec: openstackv1.IdentityCheckSpec{PublicURL: "https://k"}, state: observation{version: "v3.14"},
 			want: decision{After: time.Minute, Token: true, Conditions: map[string]string{
-				conditionReachable: "True TokenIssued", conditionPublic: "True KeystoneAnswers",
+				conditionReachable: "True TokenIssued", conditionPublic: "True EndpointReachable",
 			}},
 		},
 		"PublicFailedOnce": {
 			reason: "It may be temporary.", spec: openstackv1.IdentityCheckSpec{PublicURL: "https://k"},
 			status: openstackv1.IdentityCheckStatus{Conditions: append(public, reachable...), PublicFailures: 1},
-			state:  observation{version: "v3.14", public: &identity.ConnectError{Reason: "NameUnknown", Message: "no name"}},
+			state:  observation{version: "v3.14", public: &identity.ConnectError{Reason: "NameResolutionFailed", Message: "no name"}},
 			want: decision{After: time.Minute, Token: true, PublicFailures: 2, Conditions: map[string]string{
 				conditionReachable: "True TokenIssued", conditionPublic: "True ",
 			}},
@@ -91,9 +91,9 @@ func TestNext(t *testing.T) {
 		"PublicGone": {
 			reason: "It is the third time.", spec: openstackv1.IdentityCheckSpec{PublicURL: "https://k"},
 			status: openstackv1.IdentityCheckStatus{Conditions: append(public, reachable...), PublicFailures: 2},
-			state:  observation{version: "v3.14", public: &identity.ConnectError{Reason: "NameUnknown", Message: "no name"}},
+			state:  observation{version: "v3.14", public: &identity.ConnectError{Reason: "NameResolutionFailed", Message: "no name"}},
 			want: decision{After: time.Minute, Token: true, PublicFailures: 3, Conditions: map[string]string{
-				conditionReachable: "True TokenIssued", conditionPublic: "False NameUnknown",
+				conditionReachable: "True TokenIssued", conditionPublic: "False NameResolutionFailed",
 			}},
 		},
 	} {

@@ -69,7 +69,7 @@ func (obs *observation) login(ctx context.Context, env *controller.Env) error {
 func (obs *observation) exemptUser(ctx context.Context, env *controller.Env, keystone *identity.User) condition.State {
 	changed, err := keystone.Exempt(ctx, keystone.ID())
 	if err != nil {
-		return condition.False("KeystoneRefuses", err.Error())
+		return condition.False("RejectedByKeystone", err.Error())
 	}
 	s := condition.State{
 		True: true, Reason: "OptionsSet", Message: "the user is exempt from lockout, password expiry and the password change at the first login",

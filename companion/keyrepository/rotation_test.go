@@ -34,14 +34,14 @@ func TestValidation(t *testing.T) {
 			if c.secret() != nil {
 				t.Error("made keys")
 			}
-			c.expect("Ready", "False Refused", tc.want...)
+			c.expect("Ready", "False InvalidSpec", tc.want...)
 
 			c, r := start(t, fernet())
 			before := c.set().Hash()
 			c.change(tc.do)
 			c.Clock.SetTime(c.Clock.Now().Add(30 * 24 * time.Hour))
 			c.reconcileN(r)
-			c.expect("Ready", "False Refused", tc.want...)
+			c.expect("Ready", "False InvalidSpec", tc.want...)
 			if c.set().Hash() != before || c.repo().Status.NextRotation != nil {
 				t.Error("rotated")
 			}
@@ -81,7 +81,7 @@ func TestRotationWaits(t *testing.T) {
 				t.Errorf("at %d after one rotation. %s", c.primary, tc.reason)
 			}
 			c.expect(tc.condition, tc.is)
-			c.expect("Ready", "True RotationWaits", "rotation due at")
+			c.expect("Ready", "True RotationBlocked", "rotation due at")
 			tc.goOn(c)
 			c.Clock.SetTime(c.Clock.Now().Add(time.Hour))
 			c.reconcileN(r)

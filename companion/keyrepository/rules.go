@@ -77,7 +77,7 @@ func createKeys(w *observation) *controller.Decision {
 	case w.state != missing:
 		return nil
 	case w.specError != nil:
-		return &controller.Decision{Name: "Refused", Wait: w.specError.Error()}
+		return &controller.Decision{Name: "InvalidSpec", Wait: w.specError.Error()}
 	case w.allowsRegenerate():
 		return generate(w)
 	case w.repo.Spec.Backup != nil:
@@ -338,13 +338,13 @@ func (obs *observation) nextRotationTime() time.Time { return obs.schedule.Next(
 func rotateKeys(w *observation) *controller.Decision {
 	switch {
 	case w.specError != nil:
-		return &controller.Decision{Name: "Refused", Wait: w.specError.Error()}
+		return &controller.Decision{Name: "InvalidSpec", Wait: w.specError.Error()}
 	case w.repo.Spec.Suspend:
 		return &controller.Decision{Name: "Suspended"}
 	}
 	for _, why := range []string{w.waitsFor(), w.migrationPendingReason(), w.backupPendingReason()} {
 		if why != "" {
-			return &controller.Decision{Name: "RotationWaits", Wait: why}
+			return &controller.Decision{Name: "RotationBlocked", Wait: why}
 		}
 	}
 	if rotationTime := w.nextRotationTime(); rotationTime.After(w.now) {
@@ -353,10 +353,10 @@ func rotateKeys(w *observation) *controller.Decision {
 	free, ok := w.record.NeededUntil.Free(w.set, w.limit)
 	switch {
 	case !ok:
-		return &controller.Decision{Name: "RotationWaits", Wait: fmt.Sprintf(
+		return &controller.Decision{Name: "RotationBlocked", Wait: fmt.Sprintf(
 			"a key in %v would be removed but may still encrypt", w.set.Purged(w.limit))}
 	case free.After(w.now):
-		return &controller.Decision{Name: "RotationWaits", At: free, Wait: fmt.Sprintf(
+		return &controller.Decision{Name: "RotationBlocked", At: free, Wait: fmt.Sprintf(
 			"keys %v would be removed but decrypt tokens until %s", w.set.Purged(w.limit), free.Format(time.RFC3339))}
 	}
 	return &controller.Decision{

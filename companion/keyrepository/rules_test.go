@@ -42,16 +42,16 @@ func TestRotateKeys(t *testing.T) {
 		},
 		"NotRecorded": {
 			func(w *observation) { w.record.Distributed = nil },
-			controller.Decision{Name: "RotationWaits", Wait: "the proof that every pod has the keys is not yet recorded"},
+			controller.Decision{Name: "RotationBlocked", Wait: "the proof that every pod has the keys is not yet recorded"},
 		},
 		"Encrypts": {
 			func(w *observation) { w.record.NeededUntil = nil },
-			controller.Decision{Name: "RotationWaits", Wait: "a key in [1] would be removed but may still encrypt"},
+			controller.Decision{Name: "RotationBlocked", Wait: "a key in [1] would be removed but may still encrypt"},
 		},
 		"Decrypts": {
 			func(w *observation) { w.record.NeededUntil = keys.RetirementLog{1: w.now.Add(time.Hour)} },
 			controller.Decision{
-				Name: "RotationWaits", At: time.Date(2026, time.March, 9, 13, 0, 0, 0, time.UTC),
+				Name: "RotationBlocked", At: time.Date(2026, time.March, 9, 13, 0, 0, 0, time.UTC),
 				Wait: "keys [1] would be removed but decrypt tokens until 2026-03-09T13:00:00Z",
 			},
 		},

@@ -84,13 +84,13 @@ func (obs *observation) nextRotation() time.Time {
 func readinessCondition(w *observation, s controller.Decision) condition.State {
 	switch {
 	case w.specError != nil:
-		return condition.False("Refused", w.specError.Error())
+		return condition.False("InvalidSpec", w.specError.Error())
 	case w.state != intact && s.Action == nil:
 		return condition.False(s.Name, s.Wait)
 	case w.state != intact:
 		return condition.False("InProgress", "the keys are being created, restored or adopted")
 	case s.Wait != "" && !w.repo.Spec.Suspend && !w.nextRotationTime().After(w.now):
-		return condition.True("RotationWaits", fmt.Sprintf("keys are valid; the rotation due at %s is waiting: %s",
+		return condition.True("RotationBlocked", fmt.Sprintf("keys are valid; the rotation due at %s is waiting: %s",
 			w.nextRotationTime().Format(time.RFC3339), s.Wait))
 	}
 	return condition.True("KeysReady", fmt.Sprintf("keys %v exist: 0 is staged, %d is primary", w.set.Indexes(), w.set.Primary()))

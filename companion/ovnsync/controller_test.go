@@ -143,7 +143,7 @@ func TestNextAttemptTime(t *testing.T) {
 		"Containers": {
 			reason: "No container would run the tool.",
 			change: func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers = nil },
-			want:   "Refused: spec.template.spec.containers must not be empty: the first container runs Neutron's tool",
+			want:   "InvalidSpec: spec.template.spec.containers must not be empty: the first container runs Neutron's tool",
 		},
 		"Image": {
 			reason: "The condition has precedence.",

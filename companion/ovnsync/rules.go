@@ -24,7 +24,7 @@ func rejectSpec(w *observation) *controller.Decision {
 	if why == "" {
 		return nil
 	}
-	return &controller.Decision{RequeueAfter: controller.ResyncInterval, Status: func() { w.set(conditionReady, false, "Refused", why) }}
+	return &controller.Decision{RequeueAfter: controller.ResyncInterval, Status: func() { w.set(conditionReady, false, "InvalidSpec", why) }}
 }
 
 // rest reports the status when idle.

@@ -27,7 +27,7 @@ func (obs *observation) Report(why string) {
 	s := &obs.sync.Status
 	switch r := s.Run; {
 	case obs.isAnswered():
-		obs.set(conditionReady, true, "Answered", fmt.Sprintf("request %q is completed", s.Answer.Request))
+		obs.set(conditionReady, true, "Completed", fmt.Sprintf("request %q is completed", s.Answer.Request))
 	case why != "":
 		obs.set(conditionReady, false, "Waiting", why)
 	case r != nil && r.Result != "" && r.Result != openstackv1.JobRunSucceeded:

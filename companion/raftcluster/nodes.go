@@ -206,7 +206,7 @@ func (obs *observation) updateControllerState(o *ovnchassisv1.OVNChassis, n host
 	state := condition.True("Active", "ovn-controller on the node is up to date")
 	switch {
 	case !n.active && n.heartbeat.IsZero():
-		state = condition.False("Silent", "the node is registered, but its ovn-controller has not applied any configuration yet")
+		state = condition.False("NoConfigurationApplied", "the node is registered, but its ovn-controller has not applied any configuration yet")
 	case !n.active:
 		state = condition.False("Behind",
 			"ovn-controller on the node has been out of date for more than two minutes: it is stopped or disconnected")

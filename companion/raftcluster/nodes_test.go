@@ -79,7 +79,7 @@ func TestNodes(t *testing.T) {
 	c := southbound(t)
 	c.have(7, node{name: "b", done: 7, config: gateway}, node{name: "a", done: -1})
 	const a, b = "a a.example [{geneve 10.0.0.1}] [] false", "b b.example [{geneve 10.0.0.1}] [{external br-ex} {storage br-s}] true"
-	c.expectShown("One is active, and the other has only registered.", a+" False Silent", b+" True Active 60")
+	c.expectShown("One is active, and the other has only registered.", a+" False NoConfigurationApplied", b+" True Active 60")
 	c.have(7, node{name: "b", done: 7, config: gateway}, node{name: "a", done: 7})
 	c.expectShown("The first heartbeat is written; one that is a minute newer is not.", a+" True Active 120", b+" True Active 60")
 	for range 4 {

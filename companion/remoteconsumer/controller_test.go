@@ -51,13 +51,13 @@ func TestReport(t *testing.T) {
 		"Has": {
 			"It has both credentials.", "nova-cell1-queue-2", "c1", []client.Object{queue, credential, other},
 			ids("nova-cell1-queue", "nova-cell1-queue-2", "nova-credential", "c1"),
-			[]string{"Ready True Known: " + known, "Current True HasThem: " + has}, 10 * time.Minute,
+			[]string{"Ready True Tracked: " + known, "Current True PodsUpToDate: " + has}, 10 * time.Minute,
 		},
 		"Late": {
 			"It has an earlier credential, and the status contains the current one.", "nova-cell1-queue-1", "c1", []client.Object{queue, credential},
 			ids("nova-cell1-queue", "nova-cell1-queue-2", "nova-credential", "c1"),
 			[]string{
-				"Ready True Known: " + known,
+				"Ready True Tracked: " + known,
 				"Current False Waiting: some pods are not known to use the current credential of Secret nova-cell1-queue",
 			}, 10 * time.Minute,
 		},
@@ -65,7 +65,7 @@ func TestReport(t *testing.T) {
 			"Its credentials are unknown.", "", "", []client.Object{queue, credential},
 			ids("nova-cell1-queue", "nova-cell1-queue-2", "nova-credential", "c1"),
 			[]string{
-				"Ready True Known: " + known,
+				"Ready True Tracked: " + known,
 				"Current False Waiting: some pods are not known to use the current credential of Secret nova-cell1-queue, nova-credential",
 			}, 10 * time.Minute,
 		},

@@ -76,8 +76,8 @@ func (obs *observation) report() {
 	set := func(name string, state condition.State) {
 		condition.Set(&s.Conditions, name, obs.consumer.Generation, obs.now, state)
 	}
-	ready, current := condition.True("Known", "all credentials are tracked; rotations wait for this consumer"),
-		condition.True("HasThem", "all of its pods have the credentials in use")
+	ready, current := condition.True("Tracked", "all credentials are tracked; rotations wait for this consumer"),
+		condition.True("PodsUpToDate", "all of its pods have the credentials in use")
 	if unknown := obs.unknown(); len(unknown) > 0 {
 		ready = condition.False("NoCredential", "no CredentialRotation of this namespace has a credential in Secret "+strings.Join(unknown, ", "))
 	}

@@ -31,7 +31,7 @@ func TestReconcile(t *testing.T) {
 			reason:   "As for service users.",
 			objects:  []client.Object{assignment(nil), clouds(), role, user, project},
 			assigned: []string{"projects/p/users/u/roles/r"},
-			status:   metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
+			status:   metav1.Condition{Status: "True", Reason: "Assigned", Message: "the role is assigned"},
 		},
 		"GroupInDomain": {
 			reason: "As for domain administrators.",
@@ -40,21 +40,21 @@ func TestReconcile(t *testing.T) {
 				domain,
 			},
 			assigned: []string{"domains/d/groups/g/roles/r"},
-			status:   metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
+			status:   metav1.Condition{Status: "True", Reason: "Assigned", Message: "the role is assigned"},
 		},
 		"UserOnSystem": {
 			reason: "As for the bootstrap administrator.",
 			objects: []client.Object{resource(openstackv1.RoleAssignmentResource{RoleRef: "service", UserRef: "glance", System: "all"}), clouds(),
 				role, user},
 			assigned: []string{"system/users/u/roles/r"},
-			status:   metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
+			status:   metav1.Condition{Status: "True", Reason: "Assigned", Message: "the role is assigned"},
 		},
 		"GivenAlready": {
 			reason:   "An existing assignment is adopted.",
 			objects:  []client.Object{assignment(nil), clouds(), role, user, project},
 			prepare:  func(k *identitytest.Keystone) { k.AssignRole("projects/p/users/u/roles/r") },
 			assigned: []string{"projects/p/users/u/roles/r"},
-			status:   metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
+			status:   metav1.Condition{Status: "True", Reason: "Assigned", Message: "the role is assigned"},
 		},
 		"NoUser": {
 			reason:  "K-ORC's objects come with it, in any order.",
@@ -85,7 +85,7 @@ func TestReconcile(t *testing.T) {
 			objects: []client.Object{assignment(nil), clouds(), role, user, project},
 			prepare: func(k *identitytest.Keystone) { k.Refuse("PUT", "You are not authorized.") },
 			status: metav1.Condition{
-				Status: "False", Reason: "KeystoneRefuses", Message: "cannot assign the role: Keystone returned HTTP 403: You are not authorized.",
+				Status: "False", Reason: "RejectedByKeystone", Message: "cannot assign the role: Keystone returned HTTP 403: You are not authorized.",
 			},
 		},
 	} {

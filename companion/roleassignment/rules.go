@@ -40,7 +40,7 @@ func next(w *observation) controller.Decision {
 		return w.recordAssignment("assigned the role again, which had been removed: ")
 	}
 	return controller.Decision{
-		Status:       func() { w.set(condition.True("Given", "the role is assigned")) },
+		Status:       func() { w.set(condition.True("Assigned", "the role is assigned")) },
 		RequeueAfter: controller.ResyncInterval,
 	}
 }
@@ -53,20 +53,20 @@ func (obs *observation) wait(reason, message string) controller.Decision {
 }
 
 // assigningCondition is the state between the decision and the assignment.
-var assigningCondition = condition.False("Giving", "the role is being assigned")
+var assigningCondition = condition.False("Assigning", "the role is being assigned")
 
 // recordAssignment records the assignment, over the version that was read, and then executes it. The status is written even
 // without changes, so that a pass with an outdated object fails at the write.
 func (obs *observation) recordAssignment(note string) controller.Decision {
 	return controller.Decision{
-		Name: "RoleGiven", Note: note + path(obs.desired), Record: true, Expected: true,
+		Name: "RoleAssigned", Note: note + path(obs.desired), Record: true, Expected: true,
 		Status: func() {
 			obs.assignment.Status.Resource, obs.assignment.Status.ID = &obs.desired, path(obs.desired)
 			obs.set(assigningCondition)
 		},
 		Action: func(ctx context.Context, _ *controller.Env) error {
 			assigned.WithLabelValues(obs.assignment.Namespace, obs.assignment.Name).Inc()
-			return controller.Rejected("KeystoneRefuses", obs.keystone.Assign(ctx, obs.desired))
+			return controller.Rejected("RejectedByKeystone", obs.keystone.Assign(ctx, obs.desired))
 		},
 	}
 }
@@ -76,7 +76,7 @@ func (obs *observation) leave(ctx context.Context, env *controller.Env) error {
 	status := &obs.assignment.Status
 	if !obs.isRetained() {
 		if err := obs.keystone.RemoveRole(ctx, *status.Resource); err != nil {
-			return controller.Rejected("KeystoneRefuses", err)
+			return controller.Rejected("RejectedByKeystone", err)
 		}
 	}
 	status.Resource, status.ID = nil, ""
@@ -90,7 +90,7 @@ func (obs *observation) leave(ctx context.Context, env *controller.Env) error {
 // removeAssignment removes the role and the finalizer.
 func (obs *observation) removeAssignment(ctx context.Context, env *controller.Env) error {
 	if err := obs.keystone.RemoveRole(ctx, *obs.assignment.Status.Resource); err != nil {
-		return controller.Rejected("KeystoneRefuses", err)
+		return controller.Rejected("RejectedByKeystone", err)
 	}
 	return obs.finalize(ctx, env)
 }

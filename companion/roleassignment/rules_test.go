@@ -41,7 +41,7 @@ func TestNext(t *testing.T) {
 	}{
 		"Given": {
 			"The next pass follows later.", of(func(*observation) {}),
-			decision{After: 10 * time.Minute, Reason: "Given", Message: "the role is assigned", Resource: &ids, LastTransitionAt: now},
+			decision{After: 10 * time.Minute, Reason: "Assigned", Message: "the role is assigned", Resource: &ids, LastTransitionAt: now},
 		},
 		"Waits": {
 			"Its creation by K-ORC triggers no event.", of(func(w *observation) { w.waits = "no user" }),
@@ -57,16 +57,16 @@ func TestNext(t *testing.T) {
 					false
 			}),
 			decision{
-				Name: "RoleGiven", Note: "assigned the role: projects/p/users/u/roles/r", Action: true, Record: true, Expected: true,
-				Reason: "Giving", Message: "the role is being assigned", Resource: &ids, LastTransitionAt: now,
+				Name: "RoleAssigned", Note: "assigned the role: projects/p/users/u/roles/r", Action: true, Record: true, Expected: true,
+				Reason: "Assigning", Message: "the role is being assigned", Resource: &ids, LastTransitionAt: now,
 			},
 		},
 		"Taken": {
 			"It was removed.", of(func(w *observation) { w.assigned = false }),
 			decision{
-				Name: "RoleGiven", Note: "assigned the role again, which had been removed: projects/p/users/u/roles/r", Action: true, Record: true,
+				Name: "RoleAssigned", Note: "assigned the role again, which had been removed: projects/p/users/u/roles/r", Action: true, Record: true,
 				Expected: true,
-				Reason:   "Giving", Message: "the role is being assigned", Resource: &ids, LastTransitionAt: now,
+				Reason:   "Assigning", Message: "the role is being assigned", Resource: &ids, LastTransitionAt: now,
 			},
 		},
 		"Another": {
@@ -118,7 +118,7 @@ func TestLeave(t *testing.T) {
 	if result, err := c.pass(r); err != nil || result.RequeueAfter != controller.MinRequeueInterval {
 		t.Fatalf("%v, %v", result, err)
 	}
-	if a := c.assignment(); a.Status.Resource != nil || a.Status.ID != "" || c.available().Reason != "Giving" ||
+	if a := c.assignment(); a.Status.Resource != nil || a.Status.ID != "" || c.available().Reason != "Assigning" ||
 		len(c.keystone.AssignedRoles()) != 0 {
 		t.Errorf("%+v, given are %v", a.Status, c.keystone.AssignedRoles())
 	}
@@ -139,7 +139,7 @@ func TestRemoveRoleError(t *testing.T) {
 		c.keystone.Refuse("DELETE", "You are not authorized.")
 		change(c)
 		c.run(c.sound())
-		if got := c.available(); got.Reason != "KeystoneRefuses" || c.assignment().Status.ID == "" {
+		if got := c.available(); got.Reason != "RejectedByKeystone" || c.assignment().Status.ID == "" {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

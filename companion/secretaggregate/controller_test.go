@@ -120,7 +120,7 @@ func TestFollows(t *testing.T) {
 				a.Spec.Template = map[string]c5c3v1.SecretTemplate{"cacert": "changed", "p": "{{ .unknown }}"}
 				c.must(c.api.Update(context.Background(), a))
 			},
-			want: wantData, ready: "Refused", wantMessage: `spec.template[p]: source "unknown" does not exist`,
+			want: wantData, ready: "InvalidSpec", wantMessage: `spec.template[p]: source "unknown" does not exist`,
 		},
 		"ReadsItself": {
 			reason: "A Secret that includes itself would grow forever.",
@@ -129,7 +129,7 @@ func TestFollows(t *testing.T) {
 				a.Spec.Sources = append(a.Spec.Sources, source("self", target, "cacert"))
 				c.must(c.api.Update(context.Background(), a))
 			},
-			want: wantData, ready: "Refused", wantMessage: "is the target; use another Secret",
+			want: wantData, ready: "InvalidSpec", wantMessage: "is the target; use another Secret",
 		},
 		"ValueRefused": {
 			reason: "A value that would be two options is neither written nor revealed.",
@@ -139,7 +139,7 @@ func TestFollows(t *testing.T) {
 				c.must(c.api.Update(context.Background(), a))
 				c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte(secret + "\n[x]") })
 			},
-			want: wantData, ready: "Refused", wantMessage: "source password (Secret keystone-admin, key password) cannot be escaped as OsloConfig",
+			want: wantData, ready: "InvalidSpec", wantMessage: "source password (Secret keystone-admin, key password) cannot be escaped as OsloConfig",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestOwnedByOther(t *testing.T) {
 			if diff := cmp.Diff(before, c.target()); diff != "" {
 				t.Errorf("touched (-before +after):\n%s", diff)
 			}
-			if r := c.ready(); r.Reason != "NotOurs" || !strings.Contains(r.Message, tc.wantMessage) {
+			if r := c.ready(); r.Reason != "SecretNotOwned" || !strings.Contains(r.Message, tc.wantMessage) {
 				t.Errorf("%v", r)
 			}
 			if h := c.aggregate().Status.ContentHash; h != "" {

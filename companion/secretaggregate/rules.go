@@ -21,12 +21,12 @@ func next(w *observation) controller.Decision {
 	name := w.aggregate.Spec.TargetSecretName
 	for _, s := range w.aggregate.Spec.Sources {
 		if s.SecretKeyRef.Name == name {
-			return w.wait("Refused", fmt.Sprintf("spec.sources[%s]: Secret %s is the target; use another Secret", s.Name, name))
+			return w.wait("InvalidSpec", fmt.Sprintf("spec.sources[%s]: Secret %s is the target; use another Secret", s.Name, name))
 		}
 	}
 	templates, err := parsed(&w.aggregate.Spec)
 	if err != nil {
-		return w.wait("Refused", err.Error())
+		return w.wait("InvalidSpec", err.Error())
 	}
 	if w.protectedSecrets != "" { // Permissions are not watched.
 		s := w.wait("Forbidden", fmt.Sprintf("the companion has no permission to read Secret %s: it may read Secrets that "+
@@ -35,14 +35,14 @@ func next(w *observation) controller.Decision {
 		return s
 	}
 	if secretOwner := w.foreign(); secretOwner != "" {
-		return w.wait("NotOurs", fmt.Sprintf("Secret %s is not modified: %s", name, secretOwner))
+		return w.wait("SecretNotOwned", fmt.Sprintf("Secret %s is not modified: %s", name, secretOwner))
 	}
 	if len(w.missing) > 0 {
 		return w.wait("SourceMissing", "waiting for sources: "+strings.Join(w.missing, "; "))
 	}
 	data, err := rendered(templates, w.aggregate.Spec.Sources, w.values)
 	if err != nil {
-		return w.wait("Refused", err.Error())
+		return w.wait("InvalidSpec", err.Error())
 	}
 	desired := w.desiredSecret(data)
 	switch {

@@ -113,7 +113,7 @@ func TestBackends(t *testing.T) {
 		start,
 		true, 2), full}, got)
 	const notReporting = "backend ceph-rbd has not reported its capacity since 2001-09-09T01:46:40Z"
-	compare(t, "The condition reports it.", metav1.Condition{Status: "False", Reason: "BackendsSilent", Message: notReporting}, ready)
+	compare(t, "The condition reports it.", metav1.Condition{Status: "False", Reason: "BackendsNotReporting", Message: notReporting}, ready)
 
 	// Its managers restart and cannot connect to it.
 	v.report(false, false, true)
@@ -158,7 +158,7 @@ func TestBackendsNeverReported(t *testing.T) {
 	for range 2 {
 		got, ready := v.after(time.Minute)
 		compare(t, "They have not reported.", want, got)
-		compare(t, "The condition reports it.", metav1.Condition{Status: "False", Reason: "BackendsSilent",
+		compare(t, "The condition reports it.", metav1.Condition{Status: "False", Reason: "BackendsNotReporting",
 			Message: "backend ceph-rbd has never " +
 				"reported its capacity; backend archive_1 has never reported its capacity"}, ready)
 	}

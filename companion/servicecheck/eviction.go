@@ -238,7 +238,7 @@ func all(do []controller.Action) controller.Action {
 			}
 		}
 		if len(errs) > 0 {
-			return &controller.TerminalError{Reason: "ServiceRefuses", Message: strings.Join(errs, "; ")}
+			return &controller.TerminalError{Reason: "RejectedByService", Message: strings.Join(errs, "; ")}
 		}
 		return nil
 	}

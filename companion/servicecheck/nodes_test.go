@@ -169,7 +169,7 @@ func migrations(states ...string) (out []compute.Migration) {
 	return out
 }
 
-const reasonCleared = "True NothingLeft: no records of removed nodes are left"
+const reasonCleared = "True NoRecordsLeft: no records of removed nodes are left"
 
 // TestNodes: which records of a removed node are deleted, and what prevents that.
 func TestNodes(t *testing.T) {

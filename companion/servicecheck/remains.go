@@ -118,7 +118,7 @@ func (obs *observation) removedNodesCondition() condition.State {
 	case len(leaving) > 0:
 		return condition.True("NodeLeaving", strings.Join(leaving, "; "))
 	}
-	return condition.True("NothingLeft", "no records of removed nodes are left")
+	return condition.True("NoRecordsLeft", "no records of removed nodes are left")
 }
 
 // summary lists the removed records of a node.
@@ -143,7 +143,7 @@ func (obs *observation) clear(stale []leftovers) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		for _, r := range stale {
 			if err := obs.clearNode(ctx, r); err != nil {
-				return controller.Rejected("ServiceRefuses", err)
+				return controller.Rejected("RejectedByService", err)
 			}
 		}
 		return obs.count(ctx, env)

@@ -109,7 +109,7 @@ func (obs *observation) remove(stale []compute.Service) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		for _, s := range stale {
 			if err := obs.removed(obs.nova.Delete(ctx, s.ID)); err != nil {
-				return controller.Rejected("ServiceRefuses", err)
+				return controller.Rejected("RejectedByService", err)
 			}
 		}
 		return obs.count(ctx, env)
@@ -178,7 +178,7 @@ func (obs *observation) report() {
 	case len(missing) > 0:
 		obs.set(condition.False("ProcessesDown", strings.Join(append(missing, backends...), "; ")))
 	case len(backends) > 0:
-		obs.set(condition.False("BackendsSilent", strings.Join(backends, "; ")))
+		obs.set(condition.False("BackendsNotReporting", strings.Join(backends, "; ")))
 	case some != "":
 		obs.set(condition.True("ProcessesUp", some))
 	default:

@@ -33,7 +33,7 @@ func TestGuardAge(t *testing.T) {
 		status = "observedGeneration: 1\n" +
 			"capacity: {virtualMachines: 0, totalVCPU: 64, availableVCPU: 64, totalMemoryMiB: 1, availableMemoryMiB: 1}\n" +
 			"conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}, " +
-			"{type: Counted, status: 'True', reason: Complete, message: all}, {type: Cleared, status: 'True', reason: NothingLeft, message: all}, " +
+			"{type: Counted, status: 'True', reason: Complete, message: all}, {type: Cleared, status: 'True', reason: NoRecordsLeft, message: all}, " +
 			"{type: Evicted, status: 'True', reason: NodesEmpty, message: all}]\nnodes: [{name: node-1}]\n"
 		remedy = "check the Deployment and the log of the companion"
 	)

@@ -28,7 +28,7 @@ func TestLive(t *testing.T) {
 			reason: "External access is reported separately.",
 			want:   &common.Live{Reachable: "True", PublicReachable: "False", PublicMessage: "no such host"},
 			resource: check(map[string]any{"conditions": append(condition("True"),
-				map[string]any{"type": "PublicReachable", "status": "False", "reason": "NameUnknown", "message": "no such host"})}),
+				map[string]any{"type": "PublicReachable", "status": "False", "reason": "NameResolutionFailed", "message": "no such host"})}),
 		},
 		"PublicAnswers": {
 			reason: "A reachable endpoint needs no message.", want: &common.Live{Reachable: "False", PublicReachable: "True"},

@@ -20,7 +20,7 @@ func TestInSync(t *testing.T) {
 status:
   answer: {request: first, mode: Log, differences: 2}
   conditions:
-  - {type: Ready, status: "True", reason: Answered, message: request "first" is answered}
+  - {type: Ready, status: "True", reason: Completed, message: request "first" is answered}
   - {type: InSync, status: "False", reason: Drifted, message: two ports are gone}`
 	for name, tc := range map[string]struct {
 		reason   string
@@ -31,12 +31,12 @@ status:
 		"NoRequest": {reason: "The condition is unset."},
 		"NotObserved": {
 			reason: "It does not exist yet.", request: &common.OVNSyncRequest{Request: "first"},
-			want: ready.Result{Reason: "NotAnswered", Message: `request "first" is pending`},
+			want: ready.Result{Reason: "RequestPending", Message: `request "first" is pending`},
 		},
 		"Waits": {
 			reason: "The companion reports the reason.", request: &common.OVNSyncRequest{Request: "first"},
 			observed: `{status: {conditions: [{type: Ready, status: "False", reason: Waiting, message: Secret a does not exist}]}}`,
-			want:     ready.Result{Reason: "NotAnswered", Message: "Secret a does not exist"},
+			want:     ready.Result{Reason: "RequestPending", Message: "Secret a does not exist"},
 		},
 		"Answered": {
 			reason: "It has the companion's result. The mode Log only compares.", request: &common.OVNSyncRequest{Request: "first", Mode: common.OVNSyncLog}, observed: answered,
@@ -44,11 +44,11 @@ status:
 		},
 		"OtherRequest": {
 			reason: "The answer belongs to another request.", request: &common.OVNSyncRequest{Request: "second", Mode: common.OVNSyncLog}, observed: answered,
-			want: ready.Result{Reason: "NotAnswered", Message: `request "second" is pending`},
+			want: ready.Result{Reason: "RequestPending", Message: `request "second" is pending`},
 		},
 		"OtherMode": {
 			reason: "The mode differs.", request: &common.OVNSyncRequest{Request: "first", Mode: common.OVNSyncRepair},
-			observed: answered, want: ready.Result{Reason: "NotAnswered", Message: `request "first" is pending`},
+			observed: answered, want: ready.Result{Reason: "RequestPending", Message: `request "first" is pending`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

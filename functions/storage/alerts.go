@@ -199,7 +199,7 @@ func (m *model) mirrorAlert() monitoring.Alert {
 // userAlerts returns the alert on an external Ceph cluster, of which only the access of its users is observed.
 func (m *model) userAlerts() []monitoring.Alert {
 	return []monitoring.Alert{{
-		Name: "CephUserRefused", Severity: monitoring.Critical, For: "15m",
+		Name: "CephUserLoginFailing", Severity: monitoring.Critical, For: "15m",
 		Expr: m.of("kube_deployment_status_replicas_available", fmt.Sprintf(",deployment=~%q", checkPrefix+".+")) +
 			" == 0",
 		Summary: "The external Ceph cluster rejects the user or is unreachable ({{ $labels.deployment }}).",

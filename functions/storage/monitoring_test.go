@@ -69,7 +69,7 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("with another cluster (-want +got):\n%s", diff)
 	}
 	somebodys := map[string]monitoringtest.Alert{
-		"CephUserRefused": expect(critical, "15m", `kube_deployment_status_replicas_available{deployment=~"check-.+"}`),
+		"CephUserLoginFailing": expect(critical, "15m", `kube_deployment_status_replicas_available{deployment=~"check-.+"}`),
 	}
 	if diff := cmp.Diff(somebodys, alertsOf(t, "{"+externalCeph+", monitoring: {enabled: true}}")); diff != "" {
 		t.Errorf("of an external cluster (-want +got):\n%s", diff)

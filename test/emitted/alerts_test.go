@@ -210,7 +210,7 @@ var scenes = func() map[string][]scene {
 				series: []string{`companion_key_repository_next_rotation_timestamp_seconds{name="n"} 0x100`, `companion_key_repository_last_rotation_timestamp_seconds{name="n"} 0x100`},
 			},
 		},
-		"SchemaStepLong": {
+		"SchemaStepSlow": {
 			raised("It runs and runs.", "n", `companion_database_sync_running{name="n"} 1x100`), quiet("Nothing runs.", `companion_database_sync_running{name="n"} 0x100`),
 			quiet("Two short ones.", `companion_database_sync_running{name="n"} 1x40 0x5 1x40`),
 		},
@@ -224,17 +224,17 @@ var scenes = func() map[string][]scene {
 		"CredentialNotDistributed":  condition("companion_credential_rotation_condition", "Distributed"),
 		"CredentialRotationOverdue": overdue("companion_credential_rotation_next_rotation_timestamp_seconds"),
 		"SecretAggregateNotReady":   condition("companion_secret_aggregate_condition", "Ready"),
-		"KeystoneGivesNoTokens":     condition("companion_identity_check_condition", "Reachable"),
-		"RoleNotGiven":              condition("companion_role_assignment_condition", "Available"),
-		"EndpointNotInRegion":       condition("companion_endpoint_region_condition", "Available"),
+		"KeystoneTokenIssueFailing": condition("companion_identity_check_condition", "Reachable"),
+		"RoleAssignmentMissing":     condition("companion_role_assignment_condition", "Available"),
+		"EndpointRegionMissing":     condition("companion_endpoint_region_condition", "Available"),
 		"CellNotReady":              condition("companion_cell_mapping_condition", "Ready"),
 		"HostsNotMapped":            condition("companion_cell_mapping_condition", "HostsMapped"),
 		"ComputeCatalogNotReady":    condition("companion_compute_catalog_condition", "Ready"),
 		"ProcessesDown":             condition("companion_service_check_condition", "Ready"),
-		"NodeLeftMachinesBehind":    condition("companion_service_check_condition", "Cleared"),
+		"RemovedNodeNotEmpty":       condition("companion_service_check_condition", "Cleared"),
 		"CordonedNodeNotEmpty":      condition("companion_service_check_condition", "Evicted"),
-		"NetworksDrifted":           condition("companion_ovn_sync_condition", "InSync"),
-		"ComparisonNotAnswered":     condition("companion_ovn_sync_condition", "Ready"),
+		"OVNOutOfSync":              condition("companion_ovn_sync_condition", "InSync"),
+		"OVNComparisonOverdue":      condition("companion_ovn_sync_condition", "Ready"),
 		"TestsFailed":               condition("companion_test_report_condition", "TestsPassed"),
 		"TempestNotRun": {
 			{reason: "Two hours ago.", series: []string{`kube_cronjob_next_schedule_time{cronjob="tempest"} 60x300`}, at: "3h10m", fires: []string{"tempest"}},
@@ -302,7 +302,7 @@ var scenes = func() map[string][]scene {
 			quiet("They are worked on.", messages("unacked", "scheduler", "200")),
 			quiet("A reader of a stream hangs.", messages("unacked", "scheduler_fanout", "100000")),
 		},
-		"QueueWithoutMajority": {
+		"QueueQuorumLost": {
 			raised("One of three.", "rabbitmq-server", queued("1")...), quiet("Two of three.", queued("2")...),
 		},
 		"QueueDegraded": queueDegraded,
@@ -376,7 +376,7 @@ var scenes = func() map[string][]scene {
 	scenes["OVNWithoutLeader"] = []scene{
 		raised("No member leads.", "ovn-southbound", raft("leaders", "")+"0x100"), quiet("One does.", raft("leaders", "")+"1x100"),
 	}
-	for name, condition := range map[string]string{"OVNOtherCluster": "SameCluster", "OVNMembersMissing": "Ready"} {
+	for name, condition := range map[string]string{"OVNClusterMismatch": "SameCluster", "OVNMembersMissing": "Ready"} {
 		at := raft("condition", `,condition="`+condition+`"`)
 		scenes[name] = []scene{
 			raised("It is not so.", "ovn-southbound", at+"0x100"), quiet("It is.", at+"1x100"),

@@ -72,7 +72,7 @@ func cephScenes() map[string][]scene {
 			quiet("One is.", available("rook-ceph-rbd-mirror-a", "1"), available("rook-ceph-mon-a", "0")),
 		},
 		"CephZoneDown": found("DEGRADED_STRETCH_MODE"),
-		"CephUserRefused": {
+		"CephUserLoginFailing": {
 			raised("One is.", "check-glance", available("check-glance", "0")), quiet("None is.", available("check-glance", "1"), available("other", "0")),
 		},
 	}

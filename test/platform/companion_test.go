@@ -78,7 +78,7 @@ func TestRotation(t *testing.T) {
 	for _, r := range rotating {
 		eventually(t, timeout, func() error {
 			is := keyRepository(t, name, r).Status
-			if c := meta.FindStatusCondition(is.Conditions, "Ready"); is.Primary != 2 || c.Reason != "RotationWaits" {
+			if c := meta.FindStatusCondition(is.Conditions, "Ready"); is.Primary != 2 || c.Reason != "RotationBlocked" {
 				return fmt.Errorf("%s, whose next rotation is due: primary %d, %+v", r, is.Primary, c)
 			}
 			return nil

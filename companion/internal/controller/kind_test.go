@@ -186,21 +186,21 @@ func TestReconcile(t *testing.T) {
 		"Refused": {
 			reason: "The reason is reported.", before: with(up),
 			next: func(*object) Decision {
-				return Decision{Action: does(Rejected("KeystoneRefuses", errTest)), Note: "did it"}
+				return Decision{Action: does(Rejected("RejectedByKeystone", errTest)), Note: "did it"}
 			},
 			want: reconcile.Result{RequeueAfter: Poll}, writes: 1,
-			events: []string{"Warning KeystoneRefuses it is broken"}, state: "False KeystoneRefuses",
+			events: []string{"Warning RejectedByKeystone it is broken"}, state: "False RejectedByKeystone",
 		},
 		"RefusedAgain": {
-			reason: "Status changes of the action are written, even if the message is unchanged.", before: with(condition.False("KeystoneRefuses",
+			reason: "Status changes of the action are written, even if the message is unchanged.", before: with(condition.False("RejectedByKeystone",
 				"it is broken")),
 			next: func(o *object) Decision {
 				return Decision{Action: func(context.Context, *Env) error {
 					o.Status.ID = "taken back"
-					return &TerminalError{Reason: "KeystoneRefuses", Message: errTest.Error(), RequeueAfter: time.Hour}
+					return &TerminalError{Reason: "RejectedByKeystone", Message: errTest.Error(), RequeueAfter: time.Hour}
 				}}
 			},
-			want: reconcile.Result{RequeueAfter: time.Hour}, writes: 1, state: "False KeystoneRefuses",
+			want: reconcile.Result{RequeueAfter: time.Hour}, writes: 1, state: "False RejectedByKeystone",
 		},
 		"RefusedForACause": {
 			reason: "The reason is reported, and it is retried with exponential backoff.", before: with(up),
@@ -211,7 +211,7 @@ func TestReconcile(t *testing.T) {
 		},
 		"RefusedUnheard": {
 			reason: "A failed write is repeated in the next pass.", fails: apierrors.NewConflict(secrets, "a", nil),
-			next: func(*object) Decision { return Decision{Action: does(Rejected("KeystoneRefuses", errTest))} },
+			next: func(*object) Decision { return Decision{Action: does(Rejected("RejectedByKeystone", errTest))} },
 			want: reconcile.Result{RequeueAfter: MinRequeueInterval}, writes: 1,
 		},
 	} {

@@ -159,7 +159,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestValidation(t *testing.T) {
-	if err := Rejected("KeystoneRefuses", nil); err != nil {
+	if err := Rejected("RejectedByKeystone", nil); err != nil {
 		t.Errorf("nothing was refused: %v", err)
 	}
 }

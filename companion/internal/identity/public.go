@@ -17,10 +17,10 @@ import (
 
 // Reasons why an address does not respond as Keystone does.
 const (
-	ReasonNameResolutionFailed = "NameUnknown"
+	ReasonNameResolutionFailed = "NameResolutionFailed"
 	ReasonConnectionFailed     = "ConnectionFailed"
-	ReasonCertificateRejected  = "CertificateRefused"
-	ReasonUnexpectedResponse   = "WrongAnswer"
+	ReasonCertificateRejected  = "CertificateRejected"
+	ReasonUnexpectedResponse   = "UnexpectedResponse"
 )
 
 // ConnectError is the reason why a client cannot connect to Keystone.

@@ -145,7 +145,7 @@ func (s series) keyAlerts() []monitoring.Alert {
 func (s series) schemaAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
-			Name: "SchemaStepLong", Severity: monitoring.Warning, For: "1h",
+			Name: "SchemaStepSlow", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.of("companion_database_sync_running", "") + " > 0",
 			Summary: "A step of schema {{ $labels.name }} has been running for more than an hour.",
 			Action:  "The DatabaseSync names its Job: check the log of its pod, and whether the database waits for a lock.",
@@ -209,19 +209,19 @@ func (s series) credentialAlerts() []monitoring.Alert {
 func (s series) keystoneAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
-			Name: "KeystoneGivesNoTokens", Severity: monitoring.Critical, For: "5m",
+			Name: "KeystoneTokenIssueFailing", Severity: monitoring.Critical, For: "5m",
 			Expr:    s.isFalse("identity_check", "Reachable"),
 			Summary: "Keystone does not issue tokens.",
 			Action:  "See IdentityCheck {{ $labels.name }} for the response of Keystone; check its pods, then the database.",
 		},
 		{
-			Name: "RoleNotGiven", Severity: monitoring.Warning, For: "15m",
+			Name: "RoleAssignmentMissing", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("role_assignment", "Available"),
 			Summary: "RoleAssignment {{ $labels.name }} does not exist in Keystone.",
 			Action:  "See the conditions of the RoleAssignment.",
 		},
 		{
-			Name: "EndpointNotInRegion", Severity: monitoring.Warning, For: "15m",
+			Name: "EndpointRegionMissing", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("endpoint_region", "Available"),
 			Summary: "EndpointRegion {{ $labels.name }}: the endpoint is not in its region, so that clients of the region do not find it.",
 			Action:  "See the conditions of the EndpointRegion.",
@@ -261,7 +261,7 @@ func (s series) novaAlerts() []monitoring.Alert {
 				"see the condition CephConnected of the claim.",
 		},
 		{
-			Name: "NodeLeftMachinesBehind", Severity: monitoring.Warning, For: "1h",
+			Name: "RemovedNodeNotEmpty", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("service_check", "Cleared"),
 			Summary: "A node has been removed from the pool of ServiceCheck {{ $labels.name }}, but Nova still lists servers on it.",
 			Action:  "See the condition Cleared of the ServiceCheck for the node and the remedy.",
@@ -279,13 +279,13 @@ func (s series) novaAlerts() []monitoring.Alert {
 func (s series) neutronAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
-			Name: "NetworksDrifted", Severity: monitoring.Warning, For: "5m",
+			Name: "OVNOutOfSync", Severity: monitoring.Warning, For: "5m",
 			Expr:    s.isFalse("ovn_sync", "InSync"),
 			Summary: "OVN differs from the Neutron database, as found by OVNSync {{ $labels.name }}.",
 			Action:  "See status.answer of the OVNSync for the differences. Request mode Repair to update OVN from the database.",
 		},
 		{
-			Name: "ComparisonNotAnswered", Severity: monitoring.Warning, For: "3h",
+			Name: "OVNComparisonOverdue", Severity: monitoring.Warning, For: "3h",
 			Expr:    s.isFalse("ovn_sync", "Ready"),
 			Summary: "The requested run of OVNSync {{ $labels.name }} has not completed for hours.",
 			Action:  "See the condition Ready of the OVNSync, and its status.run for the last lines of output.",

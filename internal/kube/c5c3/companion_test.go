@@ -158,7 +158,7 @@ func TestAlerts(t *testing.T) {
 		"KeysOld": alert("1h",
 			"companion_key_repository_next_rotation_timestamp_seconds", "companion_key_repository_last_rotation_timestamp_seconds"),
 
-		"SchemaStepLong":      alert("1h", "companion_database_sync_running"),
+		"SchemaStepSlow":      alert("1h", "companion_database_sync_running"),
 		"SchemaStepFailing":   alert("5m", "companion_database_sync_failures_total"),
 		"SchemaNotReady":      isFalse(warning, "1h", "database_sync", "Ready"),
 		"SchemaNotContracted": isFalse(warning, "1d", "database_sync", "Contracted"),
@@ -169,21 +169,21 @@ func TestAlerts(t *testing.T) {
 		"SecretAggregateNotReady":   isFalse(warning, "15m", "secret_aggregate", "Ready"),
 		"TestsFailed":               isFalse(warning, "5m", "test_report", "TestsPassed"),
 
-		"KeystoneGivesNoTokens": isFalse(critical, "5m", "identity_check", "Reachable"),
-		"RoleNotGiven":          isFalse(warning, "15m", "role_assignment", "Available"),
-		"EndpointNotInRegion":   isFalse(warning, "15m", "endpoint_region", "Available"),
+		"KeystoneTokenIssueFailing": isFalse(critical, "5m", "identity_check", "Reachable"),
+		"RoleAssignmentMissing":     isFalse(warning, "15m", "role_assignment", "Available"),
+		"EndpointRegionMissing":     isFalse(warning, "15m", "endpoint_region", "Available"),
 
 		"CellNotReady":   isFalse(warning, "15m", "cell_mapping", "Ready"),
 		"HostsNotMapped": isFalse(warning, "30m", "cell_mapping", "HostsMapped"),
 		"ProcessesDown":  isFalse(warning, "15m", "service_check", "Ready"),
 
-		"NodeLeftMachinesBehind": isFalse(warning, "1h", "service_check", "Cleared"),
-		"CordonedNodeNotEmpty":   isFalse(warning, "2h", "service_check", "Evicted"),
+		"RemovedNodeNotEmpty":  isFalse(warning, "1h", "service_check", "Cleared"),
+		"CordonedNodeNotEmpty": isFalse(warning, "2h", "service_check", "Evicted"),
 
 		"ComputeCatalogNotReady": isFalse(warning, "30m", "compute_catalog", "Ready"),
 
-		"NetworksDrifted":       isFalse(warning, "5m", "ovn_sync", "InSync"),
-		"ComparisonNotAnswered": isFalse(warning, "3h", "ovn_sync", "Ready"),
+		"OVNOutOfSync":         isFalse(warning, "5m", "ovn_sync", "InSync"),
+		"OVNComparisonOverdue": isFalse(warning, "3h", "ovn_sync", "Ready"),
 	}
 	got := monitoringtest.Alerts(t, Alerts(companion, common.Monitoring{}).(*unstructured.Unstructured))
 	if diff := cmp.Diff(want, got); diff != "" {

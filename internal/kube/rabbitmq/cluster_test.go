@@ -105,7 +105,7 @@ func TestAlerts(t *testing.T) {
 	want := map[string]monitoringtest.Alert{
 		"QueueBacklog":             alert(warning, "15m", "rabbitmq_detailed_queue_messages_ready"+queues),
 		"QueueUnacknowledged":      alert(warning, "15m", "rabbitmq_detailed_queue_messages_unacked"+queues),
-		"QueueWithoutMajority":     alert(critical, "2m", ready...),
+		"QueueQuorumLost":          alert(critical, "2m", ready...),
 		"QueueDegraded":            alert(warning, "15m", ready...),
 		"QueueOutOfMemory":         alert(critical, "2m", "rabbitmq_alarms_memory_used_watermark"+pods),
 		"QueueDiskFull":            alert(critical, "2m", "rabbitmq_alarms_free_disk_space_watermark"+pods),

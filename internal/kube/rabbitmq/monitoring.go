@@ -56,7 +56,7 @@ func (c Cluster) Alerts(conf common.Monitoring, field string) *unstructured.Unst
 			Action:  "Check the pods that consume it: one that hangs has the messages. If it is restarted, another consumer gets them.",
 		},
 		monitoring.Alert{
-			Name: "QueueWithoutMajority", Severity: monitoring.Critical, For: "2m",
+			Name: "QueueQuorumLost", Severity: monitoring.Critical, For: "2m",
 			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%[1]s} <= kube_statefulset_replicas{%[1]s} / 2`, set),
 			Summary: "RabbitMQ has lost its quorum: quorum queues accept and deliver no messages.",
 			Action:  "Check the events and logs of the pods; members that return rejoin automatically.",

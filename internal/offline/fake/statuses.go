@@ -114,7 +114,7 @@ var statuses = table(
 	row(openstackv1.GroupVersion.Group, "DatabaseSync", databaseSync),
 	row(openstackv1.GroupVersion.Group, "EndpointRegion", dated("Available", "RegionSet", "the endpoint is in its region")),
 	row(openstackv1.GroupVersion.Group, "IdentityCheck", identityCheck),
-	row(openstackv1.GroupVersion.Group, "RoleAssignment", dated("Available", "Given", "the role is given")),
+	row(openstackv1.GroupVersion.Group, "RoleAssignment", dated("Available", "Assigned", "the role is given")),
 	row(c5c3v1.GroupVersion.Group, "CredentialRotation", credentialRotation),
 	row(c5c3v1.GroupVersion.Group, "RaftCluster", raftCluster),
 	row(c5c3v1.GroupVersion.Group, "RemoteConsumer", remoteConsumer),
@@ -369,7 +369,7 @@ func databaseSync(v view) status {
 		"observedGeneration": v.generation(), "phase": "Done", "installedRelease": release,
 		"conditions": []any{
 			v.current("Ready", "Installed", "the schema serves release "+release),
-			v.current("Contracted", "EverythingRan", "everything has run for release "+release),
+			v.current("Contracted", "StepsCompleted", "everything has run for release "+release),
 		},
 	}
 }
@@ -421,7 +421,7 @@ func ovnSync(v view) status {
 	return status{
 		"observedGeneration": v.generation(), "answer": response,
 		"conditions": []any{
-			v.current("Ready", "Answered", "the request is answered"), v.current("InSync", "InSync", "OVN has what Neutron's database says"),
+			v.current("Ready", "Completed", "the request is answered"), v.current("InSync", "InSync", "OVN has what Neutron's database says"),
 		},
 	}
 }
@@ -451,7 +451,7 @@ func remoteConsumer(v view) status {
 	}
 	return status{
 		"observedGeneration": v.generation(), "credentials": current,
-		"conditions": []any{v.current("Ready", "Known", "each credential is known, and the consumer is waited for when it is replaced")},
+		"conditions": []any{v.current("Ready", "Tracked", "each credential is known, and the consumer is waited for when it is replaced")},
 	}
 }
 

@@ -124,7 +124,7 @@ func testNodeRemoved(t *testing.T, m *Machines, g Guest) {
 			return nil
 		})
 		m.Until(t, "the companion's look at it", g.Server.ID, func() error {
-			if report, remembers := m.check(t); report != "PodsMissing" && report != "NothingLeft" || !slices.Equal(remembers, []string{other, node}) {
+			if report, remembers := m.check(t); report != "PodsMissing" && report != "NoRecordsLeft" || !slices.Equal(remembers, []string{other, node}) {
 				return fmt.Errorf("it reports %s, and remembers %v", report, remembers)
 			}
 			return nil
@@ -137,7 +137,7 @@ func testNodeRemoved(t *testing.T, m *Machines, g Guest) {
 		m.Cloud.Cluster.Retire(node)
 		m.Until(t, "that nothing is left of it", g.Server.ID, func() error {
 			report, remembers := m.check(t)
-			if got := m.records(t, had); len(got[node]) > 0 || report != "NothingLeft" || !slices.Equal(remembers, []string{other}) {
+			if got := m.records(t, had); len(got[node]) > 0 || report != "NoRecordsLeft" || !slices.Equal(remembers, []string{other}) {
 				return fmt.Errorf("records are %v; the companion reports %s, and remembers %v", got, report, remembers)
 			}
 			return nil
