@@ -3,9 +3,9 @@ package credentialrotation
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
@@ -93,12 +93,7 @@ func recordMissingConsumers(w *observation) *controller.Decision {
 	if !w.hasValidCredential() || w.maybeInUse() {
 		return nil
 	}
-	var absent []string
-	for _, c := range w.consumers {
-		if c.Template() == nil && !slices.Contains(w.record.MissingConsumers, c.String()) {
-			absent = append(absent, c.String())
-		}
-	}
+	absent := consumer.Missing(w.consumers, w.record.MissingConsumers)
 	if len(absent) == 0 {
 		return nil
 	}
@@ -111,15 +106,13 @@ func markConsumers(w *observation) *controller.Decision {
 	if !w.hasValidCredential() {
 		return nil
 	}
-	for _, c := range w.consumers {
-		if c.NeverAnnotated(w.annotation()) && !c.HasAnnotation(w.annotation(), w.record.ID) && slices.Contains(w.record.MissingConsumers,
-			c.String()) {
-			return &controller.Decision{Name: "ConsumerMarked", Action: func(ctx context.Context, env *controller.Env) error {
-				return c.Mark(ctx, env.Client, w.annotation(), w.record.ID)
-			}}
-		}
+	created, ok := consumer.FirstCreated(w.consumers, w.annotation(), w.record.ID, w.record.MissingConsumers)
+	if !ok {
+		return nil
 	}
-	return nil
+	return &controller.Decision{Name: "ConsumerMarked", Action: func(ctx context.Context, env *controller.Env) error {
+		return created.Mark(ctx, env.Client, w.annotation(), w.record.ID)
+	}}
 }
 
 // rollConsumers restarts the pods of the other consumers with a rollout: a pod with the annotation was started after the

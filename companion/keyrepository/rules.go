@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -12,6 +11,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
@@ -212,12 +212,7 @@ func clearPushes(w *observation) *controller.Decision {
 // recordMissingConsumers records which consumers do not exist while the keys exist. The pass reads the Secret before it reads
 // the consumers, and writes over the version that it read: a consumer that is created later mounts these keys or later ones.
 func recordMissingConsumers(w *observation) *controller.Decision {
-	var absent []string
-	for _, c := range w.consumers {
-		if c.Template() == nil && !slices.Contains(w.record.MissingConsumers, c.String()) {
-			absent = append(absent, c.String())
-		}
-	}
+	absent := consumer.Missing(w.consumers, w.record.MissingConsumers)
 	if len(absent) == 0 {
 		return nil
 	}
@@ -227,15 +222,13 @@ func recordMissingConsumers(w *observation) *controller.Decision {
 // markConsumers annotates consumers that were created after the keys, so that they are not restarted for keys that they
 // already have.
 func markConsumers(w *observation) *controller.Decision {
-	for _, c := range w.consumers {
-		if c.NeverAnnotated(w.annotation()) && !c.HasAnnotation(w.annotation(), w.record.Hash) && slices.Contains(w.record.MissingConsumers,
-			c.String()) {
-			return &controller.Decision{Name: "ConsumerMarked", Action: func(ctx context.Context, env *controller.Env) error {
-				return c.Mark(ctx, env.Client, w.annotation(), w.record.Hash)
-			}}
-		}
+	created, ok := consumer.FirstCreated(w.consumers, w.annotation(), w.record.Hash, w.record.MissingConsumers)
+	if !ok {
+		return nil
 	}
-	return nil
+	return &controller.Decision{Name: "ConsumerMarked", Action: func(ctx context.Context, env *controller.Env) error {
+		return created.Mark(ctx, env.Client, w.annotation(), w.record.Hash)
+	}}
 }
 
 // rollPods restarts the pods of the other consumers with a rollout: a pod with the annotation was started after the keys were

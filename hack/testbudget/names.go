@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
 )
 
 // goPackage is a package with tests, as go list prints it.
@@ -189,21 +191,5 @@ func distance(selector, name string) int {
 	if strings.Contains(name, strings.TrimPrefix(selector, "test")) {
 		return 0
 	}
-	row := make([]int, len(name)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(selector) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(name) {
-			replaced := diagonal
-			if selector[i] != name[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(name)]
+	return spelling.Distance(selector, name)
 }

@@ -16,11 +16,16 @@ func Closest(name string, names iter.Seq[string]) string {
 	return found
 }
 
-// distance returns the number of bytes to insert, delete or replace to change a to b, at most most+1.
+// distance returns the number of edits from a to b, at most most+1.
 func distance(a, b string, most int) int {
 	if d := len(a) - len(b); d > most || -d > most {
 		return most + 1
 	}
+	return Distance(a, b)
+}
+
+// Distance returns the number of bytes to insert, delete or replace to change a to b.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -111,6 +111,28 @@ func (obs Workload) Named(annotation, value string) bool {
 	return obs.object != nil && obs.template.Annotations[annotation] == value
 }
 
+// Missing returns the workloads that do not exist, without those in known.
+func Missing(workloads []Workload, known []string) []string {
+	var out []string
+	for _, w := range workloads {
+		if w.Template() == nil && !slices.Contains(known, w.String()) {
+			out = append(out, w.String())
+		}
+	}
+	return out
+}
+
+// FirstCreated returns the first workload that was missing, exists now, and needs a mark (Mark), because no pods were restarted for it.
+func FirstCreated(workloads []Workload, annotation, value string, missing []string) (Workload, bool) {
+	i := slices.IndexFunc(workloads, func(w Workload) bool {
+		return w.NeverAnnotated(annotation) && !w.HasAnnotation(annotation, value) && slices.Contains(missing, w.String())
+	})
+	if i < 0 {
+		return Workload{}, false
+	}
+	return workloads[i], true
+}
+
 // NeverAnnotated reports whether the pod template has no such annotation, so that no pods were restarted for it.
 func (obs Workload) NeverAnnotated(annotation string) bool {
 	return obs.object != nil && obs.template.Annotations[annotation] == ""

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -119,6 +120,43 @@ func TestObserve(t *testing.T) {
 	}
 	if _, err := Observe(context.Background(), api(), "Job", key); err == nil {
 		t.Error("a Job")
+	}
+}
+
+// TestMissingAndCreated checks that a workload that was missing and was created later is marked once, and other ones are not.
+func TestMissingAndCreated(t *testing.T) {
+	const name = "Deployment glance"
+	observed := func(objects ...client.Object) []Workload {
+		w, err := Observe(context.Background(), api(objects...), "Deployment", key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []Workload{w}
+	}
+	created := workloads("", 2, 2)["Deployment"]
+	marked := workloads("", 2, 2)["Deployment"]
+	marked.SetAnnotations(map[string]string{annotation: "new"})
+	for title, tc := range map[string]struct {
+		reason         string
+		workloads      []Workload
+		known, missing []string
+		created        bool
+	}{
+		"missing":   {"It is recorded.", observed(), nil, []string{name}, false},
+		"recorded":  {"It is recorded once.", observed(), []string{name}, nil, false},
+		"created":   {"Its pods are newer than the Secret.", observed(created), []string{name}, nil, true},
+		"marked":    {"It has the mark.", observed(marked), []string{name}, nil, false},
+		"existing":  {"Its pods may be older than the Secret.", observed(created), nil, nil, false},
+		"restarted": {"Pods were restarted with an annotation.", observed(workloads("old", 2, 2)["Deployment"]), []string{name}, nil, false},
+	} {
+		t.Run(title, func(t *testing.T) {
+			if diff := gocmp.Diff(tc.missing, Missing(tc.workloads, tc.known)); diff != "" {
+				t.Errorf("%s\nMissing(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if _, got := FirstCreated(tc.workloads, annotation, "new", tc.known); got != tc.created {
+				t.Errorf("%s\nFirstCreated(...): %t, want %t", tc.reason, got, tc.created)
+			}
+		})
 	}
 }
 
