@@ -5,6 +5,7 @@ import (
 
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // Sizes of the backup service's data in memory. Cinder's defaults assume a large server: 15 concurrent backups, and objects of 1.9 GiB for
@@ -31,7 +32,11 @@ const (
 // backupOptions returns options that fit the backup service into the memory of its pods. They are in the file instead of the environment,
 // so that a tenant can override them.
 func backupOptions(b *cinderv1.Backup) oslo.Options {
-	operations, object := backupSizes(string(b.Memory))
+	var limit *resource.Quantity
+	if r := service.Resources(b.Process); r.Limits != nil {
+		limit = r.Limits.Memory
+	}
+	operations, object := backupSizes(limit)
 	out := oslo.Options{"backup_max_operations": operations}
 	switch {
 	case b.S3 != nil:
@@ -46,11 +51,10 @@ func backupOptions(b *cinderv1.Backup) oslo.Options {
 	return out
 }
 
-// backupSizes returns the number of concurrent backups of a pod with a memory limit, and the object size in bytes.
-func backupSizes(memory string) (operations, object int64) {
-	limit, err := resource.ParseQuantity(memory)
-	if err != nil {
-		limit = resource.MustParse("512Mi") // The default of the smallest size; without a limit, the pod may use the node's memory.
+// backupSizes returns the number of concurrent backups of a pod with a memory limit, which may be nil, and the object size in bytes.
+func backupSizes(limit *resource.Quantity) (operations, object int64) {
+	if limit == nil {
+		limit = new(resource.MustParse("512Mi")) // The default of the smallest size; without a limit, the pod may use the node's memory.
 	}
 	available := limit.Value() - idleBytes
 	operations = min(max(available/operationBytes, 1), mostOperations)

@@ -21,7 +21,11 @@ func TestBackupSizes(t *testing.T) {
 	for memory, want := range map[string][2]int64{
 		"128Mi": {1, 1}, "256Mi": {1, 8}, "512Mi": {2, 20}, "1Gi": {6, 17}, "2Gi": {14, 16}, "16Gi": {15, 48}, "": {2, 20},
 	} {
-		operations, object := backupSizes(memory)
+		var limit *resource.Quantity
+		if memory != "" {
+			limit = new(resource.MustParse(memory))
+		}
+		operations, object := backupSizes(limit)
 		if diff := cmp.Diff(want, [2]int64{operations, object / mib}); diff != "" {
 			t.Errorf("%q: operations, and MiB of an object (-want +got):\n%s", memory, diff)
 		}
@@ -31,7 +35,6 @@ func TestBackupSizes(t *testing.T) {
 		if memory == "" || memory == "128Mi" {
 			continue
 		}
-		limit := resource.MustParse(memory)
 		if used := idleBytes + 4*operations*object; used > limit.Value() {
 			t.Errorf("%q: %d bytes are used", memory, used)
 		}
@@ -97,17 +100,27 @@ func TestConversionSize(t *testing.T) {
 			t.Errorf("%s: %d directories", name, found)
 		}
 	}
-	in := function.Input[cinderv1.Cinder]{}
-	in.XR.Spec.ConversionSize = "much"
-	text, err := json.Marshal(servicetest.Spec(t, "small"))
-	if err == nil {
-		err = json.Unmarshal(text, &in.XR.Spec)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	in.XR.Name, in.XR.Namespace = cinderv1.ServiceName, "cloud"
-	if _, err := derive(in); err == nil || !strings.Contains(err.Error(), "spec.conversionSize") {
-		t.Errorf("much is taken: %v", err)
+}
+
+// TestInvalidQuantities verifies that a quantity that the schema would reject is an error, and not the default.
+func TestInvalidQuantities(t *testing.T) {
+	for field, set := range map[string]func(*cinderv1.CinderSpec){
+		"spec.conversionSize": func(s *cinderv1.CinderSpec) { s.ConversionSize = "much" },
+		"spec.backup.memory":  func(s *cinderv1.CinderSpec) { s.Backup.Memory = "much" },
+	} {
+		in := function.Input[cinderv1.Cinder]{}
+		text, err := json.Marshal(servicetest.Spec(t, "medium"))
+		if err == nil {
+			err = json.Unmarshal(text, &in.XR.Spec)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.XR.Name, in.XR.Namespace = cinderv1.ServiceName, "cloud"
+		set(&in.XR.Spec)
+		want := field + `: "much" is not a quantity`
+		if _, err := derive(in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("derive(...): error %v, want %s", err, want)
+		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
-	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
@@ -158,14 +158,18 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 			return volume.Check("spec", r, spec, &m.spec.Storage, &m.spec.Volume, m.spec.Coordination != nil)
 		},
 	})
-	if err = errors.Join(
+	errs := []error{
 		err, service.CheckAmounts("spec.api", m.spec.API), service.CheckProcess("spec.scheduler", m.spec.Scheduler),
 		service.CheckProcess("spec.volume", m.spec.Volume),
-	); err != nil {
+	}
+	if b := m.spec.Backup; b != nil {
+		errs = append(errs, service.CheckAmounts("spec.backup", b.Process))
+	}
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if m.conversion, err = resource.ParseQuantity(m.spec.ConversionSize); err != nil {
-		return nil, invalid.Field("spec.conversionSize", "%q is no quantity; set one such as 50Gi", m.spec.ConversionSize)
+	if m.conversion, err = quantity.Parse("spec.conversionSize", m.spec.ConversionSize, "50Gi"); err != nil {
+		return nil, err
 	}
 	if err := errors.Join(m.findBackends(), m.findTarget()); err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func TestHeatValidation(t *testing.T) {
 		"memory":        {stacked(", api: {memory: 128Mi}, uwsgi: {processes: 4}"), queued, "spec.services.heat.api.memory", "4 uWSGI processes"},
 		"engine's room": {stacked(", engine: {memory: 64Mi}"), queued, "spec.services.heat.engine.memory", "needs 128Mi"},
 		"cfn's room":    {stacked(", cfn: {memory: 64Mi}"), queued, "spec.services.heat.cfn.memory", "needs 128Mi"},
-		"no amount":     {stacked(", api: {cpu: much}"), queued, "spec.services.heat.api.cpu", "is no amount"},
+		"no amount":     {stacked(", api: {cpu: much}"), queued, "spec.services.heat.api.cpu", "is not a quantity"},
 		"schedule":      {stacked(", archive: {schedule: '0 0 30 2 *'}"), queued, "spec.services.heat.archive.schedule", ""},
 		"same host": {
 			stacked(", cfn: {hostname: heat.cloud.tenant-a.example.com}"), exposed, "spec.services.heat.cfn.hostname", "heat uses heat.cloud",

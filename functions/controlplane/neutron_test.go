@@ -257,7 +257,7 @@ func TestNeutronValidation(t *testing.T) {
 		"DNS of agents":    {virtual(", mechanism: OVS, dnsServers: [192.0.2.53]"), queued, "spec.services.neutron.dnsServers", "the agents configure DNS servers"},
 		"option":           {virtual(", config: {ovn: {dns_server: a}}"), queued, "spec.services.neutron.config.ovn.dns_server", ""},
 		"memory":           {virtual(", api: {memory: 128Mi}, uwsgi: {processes: 4}"), queued, "spec.services.neutron.api.memory", "4 uWSGI processes"},
-		"no amount":        {virtual(", api: {cpu: much}"), queued, "spec.services.neutron.api.cpu", "is no amount"},
+		"no amount":        {virtual(", api: {cpu: much}"), queued, "spec.services.neutron.api.cpu", "is not a quantity"},
 		"workers' room":    {virtual(", workers: {memory: 64Mi}"), queued, "spec.services.neutron.workers.memory", "needs 128Mi"},
 		"northd's room":    {virtual(", ovn: {northd: {memory: 64Mi}}"), queued, "spec.services.neutron.ovn.northd.memory", "needs 128Mi"},
 		"member's room":    {virtual(", ovn: {southbound: {memory: 64Mi}}"), queued, "spec.services.neutron.ovn.southbound.memory", "needs 128Mi"},

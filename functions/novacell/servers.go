@@ -10,6 +10,7 @@ import (
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
@@ -69,7 +70,11 @@ func databaseServer(m *model) ([]compose.Stage, error) {
 		// Backups of the database require the root password of their time: the stored one is not overwritten by a new password.
 		first = append(first, compose.Resource{Name: "root-backup", Object: secret.BackupOnce(root, *store, m.Namespace)})
 	}
-	for _, p := range m.network().Policies(m.Meta) {
+	network, err := m.network()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range network.Policies(m.Meta) {
 		first = append(first, compose.Resource{Name: p.Name + "-network-policy", Object: p.Object})
 	}
 	jobs := m.Sub("jobs")
@@ -102,15 +107,19 @@ func (m *model) server(root string) mariadb.Server {
 	}, previous)
 }
 
-func (m *model) network() mariadb.Network {
+func (m *model) network() (mariadb.Network, error) {
 	n := mariadb.Network{
 		Server: m.databaseName(), Members: m.databaseServer().Replicas, Metrics: m.databaseServer().Metrics, ClientLabels: m.databaseClients(),
 		Neighbours: m.spec.Infrastructure.Neighbours,
 	}
 	if b := m.databaseServer().Backup; b != nil {
-		n.Buckets = []int32{workload.HTTPSPort(b.Endpoint)}
+		port, err := workload.HTTPSPort(b.Endpoint)
+		if err != nil {
+			return mariadb.Network{}, invalid.Field("spec.infrastructure.database.backup.endpoint", "%s", err)
+		}
+		n.Buckets = []int32{port}
 	}
-	return n
+	return n, nil
 }
 
 // databaseBackup builds periodic backups of the cell's database. No component depends on it. The name contains a hash of fields that the
@@ -129,10 +138,14 @@ func databaseBackup(m *model) ([]compose.Stage, error) {
 	const digits = 8
 	suffix := "-" + names.HashOf(digits, b.ImmutableFields())
 	b.Meta = m.Meta(m.databaseName() + suffix)
+	network, err := m.network()
+	if err != nil {
+		return nil, err
+	}
 	jobs := m.databaseName() + "-backups"
 	return []compose.Stage{{
 		{Name: backupComponent + suffix, Object: b.Object()},
-		{Name: backupComponent + "-network-policy", Object: m.network().Backups(m.Meta(jobs))},
+		{Name: backupComponent + "-network-policy", Object: network.Backups(m.Meta(jobs))},
 	}}, nil
 }
 

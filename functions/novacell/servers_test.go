@@ -8,7 +8,19 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
+
+// TestInvalidBackupEndpoint checks that an endpoint without a valid port is an error, and not traffic to port 443.
+func TestInvalidBackupEndpoint(t *testing.T) {
+	m := &model{Service: service.Service{Base: &service.Base{}}, spec: &novacellv1.NovaCellSpec{Infrastructure: &novav1.CellInfrastructure{
+		Database: &common.DatabaseServer{Backup: &common.DatabaseBackup{Endpoint: "s3:none"}},
+	}}}
+	want := `spec.infrastructure.database.backup.endpoint: "https://s3:none" is not an address; give scheme://host:port`
+	if _, err := m.network(); err == nil || err.Error() != want {
+		t.Errorf("network(): error %v, want %s", err, want)
+	}
+}
 
 // TestCheckSizes checks that an invalid size of a volume is reported with its field, and that a cell needs no servers.
 func TestCheckSizes(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -17,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
@@ -212,9 +212,9 @@ func (d *database) status() ovnv1.DatabaseStatus {
 
 // claims returns the volume claim of a member.
 func (d *database) claims() ([]workload.Claim, error) {
-	size, err := resource.ParseQuantity(cmp.Or(string(d.members.StorageSize), "5Gi"))
+	size, err := quantity.Parse("spec."+d.part+".storageSize", cmp.Or(string(d.members.StorageSize), "5Gi"), "5Gi")
 	if err != nil {
-		return nil, invalid.Field("spec."+d.part+".storageSize", "%s", err)
+		return nil, err
 	}
 	c := workload.Claim{Name: "data", Size: size, Class: string(d.members.StorageClass)}
 	out, err := workload.Fixed(d.set.List("spec", "volumeClaimTemplates"), c)

@@ -1,6 +1,7 @@
 package infrastructure
 
 import (
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -8,6 +9,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
@@ -44,7 +46,10 @@ func (inf *Infrastructure) ComposeNetworkPolicies(hasJobs bool, inspectors []Dat
 	add := func(name string, pods metav1.LabelSelector, in, out []workload.Flow) {
 		stage = append(stage, compose.Resource{Name: name + "-network-policy", Object: workload.NetworkPolicy(inf.Meta(name), pods, in, out)})
 	}
-	database := inf.databaseNetwork()
+	database, err := inf.databaseNetwork()
+	if err != nil {
+		return nil, err
+	}
 	if inf.ExternalMariaDB() == nil {
 		for _, p := range database.Policies(inf.Meta) {
 			stage = append(stage, compose.Resource{Name: p.Name + "-network-policy", Object: p.Object})
@@ -119,15 +124,19 @@ func labelled(labels map[string]string) metav1.LabelSelector {
 }
 
 // databaseNetwork returns the network policy settings of the database.
-func (inf *Infrastructure) databaseNetwork() mariadb.Network {
+func (inf *Infrastructure) databaseNetwork() (mariadb.Network, error) {
+	buckets, err := inf.bucketPorts()
+	if err != nil {
+		return mariadb.Network{}, err
+	}
 	n := mariadb.Network{
 		Server: mariaDBName, Members: inf.DatabaseReplicas(), Metrics: inf.databaseMetrics(),
-		ClientLabels: []map[string]string{workload.ManagedPodLabels()}, Buckets: inf.bucketPorts(), Neighbours: inf.Neighbours,
+		ClientLabels: []map[string]string{workload.ManagedPodLabels()}, Buckets: buckets, Neighbours: inf.Neighbours,
 	}
 	if inf.proxy.replicas > 0 {
 		n.Proxy = maxScaleName
 	}
-	return n
+	return n, nil
 }
 
 // storeFlows returns the traffic of Valkey's members. Clients query the sentinels for the primary.
@@ -148,21 +157,24 @@ func (inf *Infrastructure) storeFlows() (in, out []workload.Flow) {
 }
 
 // bucketPorts returns the ports of the object stores of database backups and restores.
-func (inf *Infrastructure) bucketPorts() []int32 {
+func (inf *Infrastructure) bucketPorts() ([]int32, error) {
 	db := inf.Spec.Infrastructure.MariaDB
-	var endpoints []string
+	endpoints := map[string]string{}
 	if db.Backup != nil {
-		endpoints = append(endpoints, db.Backup.S3.Endpoint)
+		endpoints["backup"] = db.Backup.S3.Endpoint
 	}
 	if db.RestoreFrom != nil {
-		endpoints = append(endpoints, db.RestoreFrom.S3.Endpoint)
+		endpoints["restoreFrom"] = db.RestoreFrom.S3.Endpoint
 	}
 	var out []int32
-	for _, e := range endpoints {
-		port := workload.HTTPSPort(e)
-		if len(out) == 0 || out[0] != port {
+	for _, from := range slices.Sorted(maps.Keys(endpoints)) {
+		port, err := workload.HTTPSPort(endpoints[from])
+		if err != nil {
+			return nil, invalid.Field("spec.infrastructure.mariadb."+from+".s3.endpoint", "%s", err)
+		}
+		if !slices.Contains(out, port) {
 			out = append(out, port)
 		}
 	}
-	return out
+	return out, nil
 }

@@ -1,4 +1,4 @@
-// Package quantity reads sizes of volumes, which API fields contain as text, such as 10Gi.
+// Package quantity reads quantities that API fields contain as text, such as sizes of volumes.
 package quantity
 
 import (
@@ -13,10 +13,17 @@ func Check(field, text string) error {
 	if text == "" {
 		return nil
 	}
-	if _, err := resource.ParseQuantity(text); err != nil {
-		return invalid.Field(field, "%q is not a quantity; set one such as 10Gi", text)
+	_, err := Parse(field, text, "10Gi")
+	return err
+}
+
+// Parse returns a quantity that a field contains. The error names the field and an example.
+func Parse(field, text, example string) (resource.Quantity, error) {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return resource.Quantity{}, invalid.Field(field, "%q is not a quantity; set one such as %s", text, example)
 	}
-	return nil
+	return q, nil
 }
 
 // Bytes returns a size in bytes, 0 for an empty one. It panics for a text that Check rejects, which the caller must have checked: a size of

@@ -19,6 +19,15 @@ func TestPortOf(t *testing.T) {
 	}
 }
 
+func TestHTTPSPort(t *testing.T) {
+	for endpoint, want := range map[string]int32{"s3": 443, "s3:9000": 9000, "[fd00::1]": 443, "[fd00::1]:9000": 9000, "s3:x": 0, "s3:70000": 0, "": 0} {
+		got, err := HTTPSPort(endpoint)
+		if got != want || (err == nil) != (want != 0) {
+			t.Errorf("%q has port %d (%v), want %d", endpoint, got, err, want)
+		}
+	}
+}
+
 func TestExternalEgress(t *testing.T) {
 	got, err := ExternalEgress("https://b:8443", "https://a", "ldaps://c", "https://d")
 	if err != nil {

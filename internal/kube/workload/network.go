@@ -2,9 +2,7 @@ package workload
 
 import (
 	"maps"
-	"net"
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -59,19 +57,8 @@ func From(pods []map[string]string, ports []int32) []Flow {
 	return out
 }
 
-// HTTPSPort returns the port of host:port, or 443.
-func HTTPSPort(endpoint string) int32 {
-	const https = 443
-	_, port, err := net.SplitHostPort(endpoint)
-	if err != nil {
-		return https
-	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		return https
-	}
-	return int32(n)
-}
+// HTTPSPort returns the port of host:port, or 443. The error is a sentence about the address.
+func HTTPSPort(endpoint string) (int32, error) { return PortOf("https://" + endpoint) }
 
 // private lists the networks without public addresses (https://www.iana.org/assignments/iana-ipv4-special-registry,
 // https://www.iana.org/assignments/iana-ipv6-special-registry), including networks that embed addresses of the other protocol.

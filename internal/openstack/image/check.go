@@ -8,12 +8,12 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -101,9 +101,8 @@ func checkSizes(base string, storage *glancev1.Storage) error {
 	}
 	var errs []error
 	for _, field := range slices.Sorted(maps.Keys(sizes)) {
-		if _, err := resource.ParseQuantity(string(sizes[field])); err != nil {
-			errs = append(errs, invalid.Field(field+".storageSize", "%q is no amount; write one such as 100Gi", sizes[field]))
-		}
+		_, err := quantity.Parse(field+".storageSize", string(sizes[field]), "100Gi")
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

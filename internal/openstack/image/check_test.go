@@ -25,13 +25,13 @@ func TestCheck(t *testing.T) {
 		},
 		"no amounts": {
 			"An API server would have refused them; a damaged status is seen by none.", `{stores: [{name: a, file: {storageSize: ""}}], imageCache: {storageSize: x}}`,
-			`spec.stores[0].file.storageSize: "" is no amount`,
+			`spec.stores[0].file.storageSize: "" is not a quantity`,
 		},
 		"no amount of a cache": {
-			"The same.", `{stores: [{name: a, file: {storageSize: 1Gi}}], imageCache: {storageSize: x}}`, `spec.imageCache.storageSize: "x" is no amount`,
+			"The same.", `{stores: [{name: a, file: {storageSize: 1Gi}}], imageCache: {storageSize: x}}`, `spec.imageCache.storageSize: "x" is not a quantity`,
 		},
 		"no amount of the staging": {
-			"The same.", `{stores: [{name: a, file: {storageSize: 1Gi}}], import: {staging: {storageSize: x}}}`, `spec.import.staging.storageSize: "x" is no amount`,
+			"The same.", `{stores: [{name: a, file: {storageSize: 1Gi}}], import: {staging: {storageSize: x}}}`, `spec.import.staging.storageSize: "x" is not a quantity`,
 		},
 		"one volume, one pod":            {"It has it alone.", `{replicas: 1, stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}`, ""},
 		"one volume, pods as by default": {"The default is one pod.", `{stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}`, ""},

@@ -20,6 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
@@ -78,14 +79,12 @@ func (p Process) resource(suffix string) string { return p.Name + "-" + suffix }
 func CheckAmounts(field string, p common.Process) error {
 	var errs []error
 	if p.CPU != nil {
-		if _, err := resource.ParseQuantity(p.CPU.String()); err != nil {
-			errs = append(errs, invalid.Field(field+".cpu", "%q is no amount; write one such as 500m", p.CPU.String()))
-		}
+		_, err := quantity.Parse(field+".cpu", p.CPU.String(), "500m")
+		errs = append(errs, err)
 	}
 	if p.Memory != "" {
-		if _, err := resource.ParseQuantity(string(p.Memory)); err != nil {
-			errs = append(errs, invalid.Field(field+".memory", "%q is no amount; write one such as 1Gi", p.Memory))
-		}
+		_, err := quantity.Parse(field+".memory", string(p.Memory), "1Gi")
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

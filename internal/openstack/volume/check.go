@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -271,9 +271,8 @@ func checkBackup(base string, storage *cinderv1.Storage) error {
 	case count(b.Ceph != nil, b.RBD != nil, b.S3 != nil, b.Swift != nil, b.NFS != nil, b.File != nil) != 1:
 		errs = append(errs, invalid.Field(base+".backup", "set exactly one of ceph, rbd, s3, swift, nfs and file"))
 	case f != nil:
-		if _, err := resource.ParseQuantity(f.StorageSize); err != nil {
-			errs = append(errs, invalid.Field(base+".backup.file.storageSize", "%q is no amount; write one such as 100Gi", f.StorageSize))
-		}
+		_, err := quantity.Parse(base+".backup.file.storageSize", f.StorageSize, "100Gi")
+		errs = append(errs, err)
 		if zones := Zones(storage); f.AccessMode == ReadWriteOnce && len(zones) > 1 {
 			errs = append(errs, invalid.Field(base+".backup.file.accessMode", "%s serves a single pod, and each availability zone of a backend "+
 				"has one (%s); set ReadWriteMany, or give all backends the same availabilityZone", f.AccessMode, strings.Join(zones, ", ")))

@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 		"backups nowhere":        {reason: "Backups need a destination.", spec: "{backends: [" + pool + "], backup: {}}", want: "spec.backup: set exactly one of ceph, rbd, s3"},
 		"backups in two places":  {reason: "There is one driver.", spec: "{backends: [" + pool + "], backup: {nfs: {share: 'a:/b'}, file: {storageSize: 1Gi}}}", want: "spec.backup: set exactly one of ceph, rbd, s3"},
 		"one volume, two pods":   {reason: "The second would not start.", spec: "{backends: [" + pool + "], backup: {replicas: 2, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}}", want: "spec.backup.file.accessMode: ReadWriteOnce serves a single pod"},
-		"no amount":              {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {file: {storageSize: x}}}", want: `spec.backup.file.storageSize: "x" is no amount`},
+		"no amount":              {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {file: {storageSize: x}}}", want: `spec.backup.file.storageSize: "x" is not a quantity`},
 		"backups in Swift":       {reason: "It is one place.", spec: "{backends: [" + pool + "], backup: {swift: {url: 'https://o/v1/AUTH_'}}}"},
 		"no port of Swift":       {reason: "The port is invalid.", spec: "{backends: [" + pool + "], backup: {swift: {url: 'https://o:99999/v1/AUTH_'}}}", want: "spec.backup.swift.url: there is no port 99999"},
 		"no port of a bucket":    {reason: "The port is invalid.", spec: "{backends: [" + pool + "], backup: {s3: {endpoint: 'https://o:99999'}}}", want: "spec.backup.s3.endpoint: there is no port 99999"},
