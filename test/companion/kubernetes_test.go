@@ -3,7 +3,6 @@
 package companion
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
 // startKubernetes starts a control plane without nodes, which is stopped after the test, and returns an administrator's
@@ -43,7 +43,7 @@ func startKubernetes(t *testing.T) *rest.Config {
 		t.Fatal(err)
 	}
 	const controllers = "job-controller,deployment-controller,replicaset-controller,garbage-collector-controller,ttl-after-finished-controller"
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	if err := api.Serve(ctx, controllers); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func startKubernetes(t *testing.T) *rest.Config {
 // eventually waits for a condition, at most three minutes.
 func eventually(t *testing.T, description string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for !holds() {
 		select {

@@ -30,6 +30,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
@@ -38,7 +39,7 @@ const region = "RegionOne"
 
 // TestClaim checks that a claim becomes a Keystone that external clients can use, and that its deletion leaves nothing.
 func TestClaim(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	claim := order(ctx, t, "../../examples/controlplane/development.yaml")
 	namespace := instance(ctx, t, claim)
@@ -72,7 +73,7 @@ func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstruc
 	namespaceOf(ctx, t, claim)
 	started := time.Now()
 	apply(ctx, t, claim)
-	ready, stop := context.WithTimeout(ctx, 15*time.Minute)
+	ready, stop := stopwatch.WithTimeout(ctx, 15*time.Minute)
 	defer stop()
 	if err := cluster.WaitCondition(ready, claim.GroupVersionKind(), client.ObjectKeyFromObject(claim), "Ready"); err != nil {
 		t.Fatal(err)

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
@@ -49,7 +50,7 @@ type dayTwo struct {
 // TestDayTwo performs every operation of a tenant on an existing control plane, while clients use it. No request is
 // lost; the data in the database and the Secrets outlives the claim.
 func TestDayTwo(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 25*time.Minute)
 	defer cancel()
 	d := &dayTwo{claim: decode(t, "testdata/daytwo.yaml")}
 	created := order(ctx, t, "testdata/daytwo.yaml")

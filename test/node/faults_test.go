@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
@@ -95,7 +96,7 @@ type broken struct {
 // gone, that the claim reports the fault, and that with a second pod no request is lost.
 func TestServiceFaults(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 25*time.Minute)
 	defer cancel()
 	b := &broken{claim: order(ctx, t, "testdata/service-faults.yaml")}
 	b.namespace = instance(ctx, t, b.claim)
@@ -106,7 +107,7 @@ func TestServiceFaults(t *testing.T) {
 // deny none of the observed connections.
 func TestInfrastructureFaults(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 25*time.Minute)
 	defer cancel()
 	observed := watchFlows(ctx, t)
 	b := &broken{claim: order(ctx, t, "testdata/infrastructure-faults.yaml")}

@@ -37,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/ping"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/node"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 )
@@ -60,7 +61,7 @@ func TestHypervisors(t *testing.T) {
 	if !selected("Hypervisors") {
 		t.Skip("it needs a separate platform: RUN=TestHypervisors")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 60*time.Minute)
 	defer cancel()
 	if !*running {
 		if err := cluster.Hypervisor(ctx); err != nil {

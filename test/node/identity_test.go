@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
@@ -217,7 +218,7 @@ func companions(ctx context.Context, t *testing.T, namespace string) []*unstruct
 // available waits until every object is in Keystone.
 func available(ctx context.Context, t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
-	ready, stop := context.WithTimeout(ctx, 4*time.Minute)
+	ready, stop := stopwatch.WithTimeout(ctx, 4*time.Minute)
 	defer stop()
 	for _, o := range objects {
 		if err := cluster.WaitCondition(ready, o.GroupVersionKind(), client.ObjectKeyFromObject(o), "Available"); err != nil {

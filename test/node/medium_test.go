@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
 var maxScaleKind = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MaxScale"}
@@ -33,7 +35,7 @@ func TestMedium(t *testing.T) {
 	if !selected("Medium") {
 		t.Skip("it runs only on request: make test-e2e RUN=TestMedium")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	claim := decode(t, "testdata/medium.yaml")
 	if err := cluster.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: claim.GetNamespace()}}); err != nil {

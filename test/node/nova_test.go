@@ -39,6 +39,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/images"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/hypervisor"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/node/policy"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
@@ -315,7 +316,7 @@ func active(ctx context.Context, compute *gophercloud.ServiceClient, id string) 
 		if err != nil || s.Status == "ACTIVE" {
 			return err
 		}
-		if s.Status == "ERROR" || time.Since(started) > serverTimeout {
+		if s.Status == "ERROR" || stopwatch.Since(started) > serverTimeout {
 			return fmt.Errorf("%s is %s after %.0f s, with the task %q: %s", s.Name, s.Status, time.Since(started).Seconds(), s.TaskState, s.Fault.Message)
 		}
 	}
@@ -333,7 +334,7 @@ func removed(ctx context.Context, compute *gophercloud.ServiceClient, id string)
 		} else if err != nil {
 			return err
 		}
-		if time.Since(started) > serverTimeout {
+		if stopwatch.Since(started) > serverTimeout {
 			return fmt.Errorf("%s is still %s after %.0f s, with the task %q", s.Name, s.Status, time.Since(started).Seconds(), s.TaskState)
 		}
 	}

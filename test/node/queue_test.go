@@ -17,13 +17,14 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	kubeobject "github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
 // TestQueue checks that RabbitMQ's operator trusts the certificate of a queue that was created after the operator had
 // started, and creates a service's objects in it.
 func TestQueue(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
 	claim := order(ctx, t, "testdata/queue.yaml")
 	namespace := instance(ctx, t, claim)

@@ -20,6 +20,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/imageimport"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
 	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
 // Pods of the services other than Keystone.
@@ -40,7 +42,7 @@ var processFaults = []fault{
 // TestServices checks that one claim becomes a cloud with every service. The data in each service survives all faults.
 func TestServices(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 60*time.Minute)
 	defer cancel()
 	observed := watchFlows(ctx, t)
 	claim := order(ctx, t, "testdata/services.yaml")

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/node"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
@@ -45,7 +46,7 @@ func TestStorage(t *testing.T) {
 	if !selected("Storage") {
 		t.Skip("it needs a separate platform: make test-e2e RUN=TestStorage")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 60*time.Minute)
 	defer cancel()
 	claim := decode(t, "testdata/storage.yaml")
 	s := &stored{broken: &broken{claim: claim}, t: t}

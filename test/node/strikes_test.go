@@ -24,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
 // running returns the running pods with some labels.
@@ -145,7 +147,7 @@ func lose(o client.Object, name string) func(context.Context, *broken) error {
 // within retries until there is no error any more, and returns the last one.
 func within(ctx context.Context, timeout time.Duration, so func() error) error {
 	for started := time.Now(); ; wait(ctx, 500*time.Millisecond) {
-		if err := so(); err == nil || ctx.Err() != nil || time.Since(started) > timeout {
+		if err := so(); err == nil || ctx.Err() != nil || stopwatch.Since(started) > timeout {
 			return err
 		}
 	}

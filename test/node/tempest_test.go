@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/node/policy"
 )
 
@@ -28,7 +29,7 @@ func TestTempest(t *testing.T) {
 	if !selected("Tempest") {
 		t.Skip("its tests take the processors: RUN=TestTempest")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 40*time.Minute)
 	defer cancel()
 	observed := watchFlows(ctx, t)
 	claim := order(ctx, t, "testdata/tempest.yaml")

@@ -4,7 +4,6 @@ package platform_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
@@ -204,7 +204,7 @@ func (a *multiCluster) order(t *testing.T) {
 		}
 	}
 	for _, u := range []*unstructured.Unstructured{a.storage, a.plane, a.pool} {
-		ctx, cancel := context.WithTimeout(t.Context(), long)
+		ctx, cancel := stopwatch.WithTimeout(t.Context(), long)
 		start := time.Now()
 		err := cloud.WaitReady(ctx, u)
 		cancel()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/registry"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
 
@@ -106,7 +107,7 @@ func Start(ctx context.Context, options Options) (_ *Platform, err error) {
 		return nil, err
 	}
 	p.started = time.Now() // without steps that are done only once
-	ctx, cancel := context.WithTimeoutCause(ctx, p.options.Timeout, fmt.Errorf("the platform has not started within %s", p.options.Timeout))
+	ctx, cancel := stopwatch.WithTimeout(ctx, p.options.Timeout)
 	defer cancel()
 	return p, p.start(ctx, background)
 }

@@ -16,15 +16,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
@@ -47,6 +50,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
+	ctrl.SetLogger(logr.Discard())
 	cache, err := platform.CacheDir()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -131,7 +135,7 @@ func order(t *testing.T, u *unstructured.Unstructured) {
 // ready waits until a claim is ready, and returns it.
 func ready(t *testing.T, u *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	ctx, cancel := stopwatch.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	if err := cloud.WaitReady(ctx, u); err != nil {
 		t.Fatalf("%v\nThe end of the fakes' log:\n%s", err, cloud.Log("operators", 10))
@@ -166,7 +170,7 @@ func list(t *testing.T, c *platform.Cluster, kind schema.GroupVersionKind, names
 func eventually(t *testing.T, timeout time.Duration, so func() error) {
 	t.Helper()
 	var err error
-	for start := time.Now(); time.Since(start) < timeout; time.Sleep(100 * time.Millisecond) {
+	for start := time.Now(); stopwatch.Since(start) < timeout; time.Sleep(100 * time.Millisecond) {
 		if err = so(); err == nil {
 			return
 		}

@@ -3,7 +3,6 @@
 package platform_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
@@ -56,7 +56,7 @@ func TestUpgrade(t *testing.T) {
 	defer p.Stop()
 
 	u := claim(t, "tenant-upgrade")
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	ctx, cancel := stopwatch.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	if err := p.Order(ctx, u); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestUpgrade(t *testing.T) {
 	name := instance(t, get(t, p.Cluster, claimKind, u.GetNamespace(), u.GetName()))
 	previous, templates := uids(t, p, name), podTemplates(t, p, name)
 
-	ctx, cancel = context.WithTimeout(t.Context(), timeout)
+	ctx, cancel = stopwatch.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	if err := p.Upgrade(ctx, root, later); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructu
 	if err := team.Patch(t.Context(), stable.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	ctx, cancel := stopwatch.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	const function, version = "function-cobaltcore-next", "v99.1.0"
 	image, err := p.AddFunction(ctx, function, version)

@@ -33,6 +33,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/externalsecrets"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
 const (
@@ -68,7 +69,7 @@ func start(t *testing.T) *suite {
 	}
 	api, err := kubernetes.Start("it", t.TempDir(), w.processes, "--disable-admission-plugins=ServiceAccount")
 	w.must(err)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	w.must(api.Serve(ctx, "garbage-collector-controller"))
 	w.config = api.Config
@@ -198,7 +199,7 @@ func (w *suite) secret(name string) map[string]string {
 // eventually waits for a condition, at most three minutes.
 func (w *suite) eventually(description string, holds func() bool) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
+	ctx, cancel := stopwatch.WithTimeout(w.t.Context(), 3*time.Minute)
 	defer cancel()
 	w.must(w.processes.Wait(ctx, description, func(context.Context) (bool, error) { return holds(), nil }))
 }

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/net/icmp"
 	"golang.org/x/net/ipv4"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
 // protocol is ICMP's number (https://www.iana.org/assignments/protocol-numbers).
@@ -146,7 +148,7 @@ func Once(address string, within time.Duration) error {
 		_ = p.conn.Close()
 		p.ended.Wait()
 	}()
-	for start := time.Now(); time.Since(start) < within; time.Sleep(interval / 2) {
+	for start := time.Now(); stopwatch.Since(start) < within; time.Sleep(interval / 2) {
 		if p.Answered() > 0 {
 			return nil
 		}
@@ -162,7 +164,7 @@ func During(address string, do func()) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	for start := time.Now(); p.Answered() < 5 && time.Since(start) < time.Minute; {
+	for start := time.Now(); p.Answered() < 5 && stopwatch.Since(start) < time.Minute; {
 		time.Sleep(interval)
 	}
 	do()

@@ -20,6 +20,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/backups"
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/glance"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
@@ -48,7 +49,7 @@ func waitForStatus(t *testing.T, label, want string, status func(ctx context.Con
 		if is == want {
 			return
 		}
-		if strings.Contains(is, "error") || time.Since(began) > waiting {
+		if strings.Contains(is, "error") || stopwatch.Since(began) > waiting {
 			t.Fatalf("%s is %s after %.0f s, want %s", label, is, time.Since(began).Seconds(), want)
 		}
 	}

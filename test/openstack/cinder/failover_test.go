@@ -12,6 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
 
@@ -37,7 +38,7 @@ func TestCinderFailover(t *testing.T) {
 	var queried, failed []string
 	next := first
 	for next == first {
-		if time.Since(began) > time.Minute {
+		if stopwatch.Since(began) > time.Minute {
 			t.Fatalf("%s is the primary still", first)
 		}
 		v, err := volumes.Create(ctx, c.ServiceClient, volumes.CreateOpts{Name: fmt.Sprintf("meanwhile-%d", len(queried)), Size: 1}, nil).Extract()
@@ -64,7 +65,7 @@ func TestCinderFailover(t *testing.T) {
 
 	c.valkey(t, first, "kill -CONT $(cat /tmp/server)")
 	for time.Sleep(time.Second); !strings.Contains(c.valkey(t, first, info), "role:slave"); time.Sleep(time.Second) {
-		if time.Since(began) > 3*time.Minute {
+		if stopwatch.Since(began) > 3*time.Minute {
 			t.Fatalf("%s does not follow %s:\n%s", first, next, c.valkey(t, first, info))
 		}
 	}

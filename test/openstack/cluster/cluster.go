@@ -37,6 +37,7 @@ import (
 	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
@@ -396,7 +397,7 @@ func templateAnnotations(o client.Object) map[string]string {
 
 // Wait waits until a condition is true; the error contains its description.
 func (c *Cluster) Wait(ctx context.Context, timeout time.Duration, description string, holds func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := stopwatch.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		ok, err := holds(ctx)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/placement"
@@ -112,7 +113,7 @@ func (b *externalDatabase) start() error {
 	}
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		_, err := b.sql("SELECT 1")
-		if err == nil || time.Since(began) > time.Minute {
+		if err == nil || stopwatch.Since(began) > time.Minute {
 			return err
 		}
 	}
@@ -249,7 +250,7 @@ func testExternalOutage(t *testing.T, cloud *clouds.Cloud, b *externalDatabase) 
 	ctx, c := context.Background(), harness.KeystoneClient(t, cloud, true)
 	b.stop()
 	// A request waits for the database as long as its client does.
-	short, cancel := context.WithTimeout(ctx, 10*time.Second)
+	short, cancel := stopwatch.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if _, err := c.Issue(short, c.Admin); err == nil {
 		t.Error("a login succeeds without a database")
@@ -263,7 +264,7 @@ func testExternalOutage(t *testing.T, cloud *clouds.Cloud, b *externalDatabase) 
 		if err == nil {
 			break
 		}
-		if time.Since(began) > 2*time.Minute {
+		if stopwatch.Since(began) > 2*time.Minute {
 			t.Fatalf("there is no token two minutes after the server is back: %v", err)
 		}
 		time.Sleep(time.Second)

@@ -20,6 +20,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/imagedata"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
@@ -115,7 +116,7 @@ func (g Glance) WaitForImage(t *testing.T, id string, stores ...string) *images.
 		if i.Status == images.ImageStatusActive && !missing {
 			return i
 		}
-		if failed, _ := i.Properties["os_glance_failed_import"].(string); failed != "" || time.Since(began) > 2*time.Minute {
+		if failed, _ := i.Properties["os_glance_failed_import"].(string); failed != "" || stopwatch.Since(began) > 2*time.Minute {
 			t.Fatalf("the image is %s, in %q of %q after %.0f s: %v", i.Status, in, stores, time.Since(began).Seconds(), i.Properties)
 		}
 	}

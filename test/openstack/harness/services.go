@@ -22,6 +22,7 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
@@ -260,7 +261,7 @@ func (l *Clients) try(label string, do func() error) error {
 func (l *Clients) More(t *testing.T, n int64) {
 	t.Helper()
 	for end, began := l.requests.Load()+n, time.Now(); l.requests.Load() < end; time.Sleep(50 * time.Millisecond) {
-		if time.Since(began) > 2*time.Minute {
+		if stopwatch.Since(began) > 2*time.Minute {
 			t.Fatalf("no more requests come through: %s: %v", l, l.errs)
 		}
 	}

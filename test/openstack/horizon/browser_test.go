@@ -19,6 +19,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
 // pictures is the folder that pages are kept in as they look, if it is named.
@@ -57,7 +59,7 @@ func drive(t *testing.T, s *site, others ...string) *driven {
 	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		if _, err := d.call(http.MethodGet, "http://"+driverAddress+"/status", nil); err == nil {
 			break
-		} else if time.Since(began) > time.Minute {
+		} else if stopwatch.Since(began) > time.Minute {
 			t.Fatalf("the driver does not start: %v\n%s", err, log)
 		}
 	}
@@ -196,7 +198,7 @@ func (d *driven) press(path string) {
 		if err == nil {
 			return
 		}
-		if time.Since(began) > time.Minute {
+		if stopwatch.Since(began) > time.Minute {
 			d.picture("failed")
 			d.t.Fatalf("cannot press %s: %v", path, err)
 		}

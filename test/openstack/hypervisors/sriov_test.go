@@ -20,6 +20,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
 
@@ -86,7 +87,7 @@ func TestHypervisorsSRIOV(t *testing.T) {
 // bound returns the type with which Neutron binds a port of a virtual function on the node; the port is deleted again.
 func (m *Machines) bound(t *testing.T, network string) (vif string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	ctx, stop := stopwatch.WithTimeout(context.Background(), time.Minute)
 	defer stop()
 	created := struct {
 		ports.Port

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
@@ -199,11 +200,13 @@ func credentialIn(ctx context.Context, service *gophercloud.ServiceClient) (stri
 // logins waits for a number of logins, and returns the credential of the last.
 func (k *korc) logins(t *testing.T, n int) string {
 	t.Helper()
+	ctx, cancel := stopwatch.WithTimeout(t.Context(), time.Duration(n)*time.Minute)
+	defer cancel()
 	id := ""
 	for range n {
 		select {
 		case id = <-k.loggedIn:
-		case <-time.After(time.Minute):
+		case <-ctx.Done():
 			t.Fatal("K-ORC does not log in")
 		}
 	}

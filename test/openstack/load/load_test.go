@@ -28,6 +28,7 @@ import (
 
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/capacity"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/glance"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
@@ -535,7 +536,7 @@ func testBusyGlance(t *testing.T, cloud *clouds.Cloud, all []proxy, url, token s
 	}
 	busySlots := int64(slots - len(all)) // in addition to uploads
 	for wait := time.Now(); started.Load() < busySlots; time.Sleep(time.Second) {
-		if time.Since(wait) > 5*time.Minute {
+		if stopwatch.Since(wait) > 5*time.Minute {
 			t.Errorf("%d downloads have started, want %d", started.Load(), busySlots)
 			break
 		}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
@@ -90,7 +91,7 @@ func testCellWithout(t *testing.T, n Nova, server string) {
 		if err == nil {
 			break
 		}
-		if time.Since(back) > serverTimeout {
+		if stopwatch.Since(back) > serverTimeout {
 			t.Fatalf("%.0f s after %s came back: %v", time.Since(back).Seconds(), server, err)
 		}
 		time.Sleep(time.Second)

@@ -35,6 +35,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/hypervisor"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/glance"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
@@ -219,7 +220,7 @@ func (n Nova) WaitForServer(ctx context.Context, id string) error {
 		if err != nil || s.Status == "ACTIVE" {
 			return err
 		}
-		if s.Status == "ERROR" || time.Since(began) > serverTimeout {
+		if s.Status == "ERROR" || stopwatch.Since(began) > serverTimeout {
 			return fmt.Errorf("after %.0f s %s is %s, with the task %q: %s",
 				time.Since(began).Seconds(), s.Name, s.Status, s.TaskState, s.Fault.Message)
 		}
@@ -238,7 +239,7 @@ func (n Nova) DeleteServer(ctx context.Context, id string) error {
 		} else if err != nil {
 			return err
 		}
-		if time.Since(began) > serverTimeout {
+		if stopwatch.Since(began) > serverTimeout {
 			return fmt.Errorf("after %.0f s %s is still %s, with the task %q", time.Since(began).Seconds(), s.Name, s.Status, s.TaskState)
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 	wired "github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
@@ -233,7 +234,7 @@ func (d ovsdb) transact(i int, database string, op map[string]any) (json.RawMess
 
 // transactAt runs one operation at a host, whose certificate has to contain that name or address.
 func (d ovsdb) transactAt(host, database string, ops ...map[string]any) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	secret, err := d.operators.Secret(ctx, d.namespace, ovnv1.Name+"-client-tls")
 	if err != nil {
@@ -290,7 +291,7 @@ func (d ovsdb) status(i int, command ...string) string {
 
 // served returns the certificate that a member serves, in PEM; empty if it does not respond.
 func (d ovsdb) served(i int) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	conn, err := d.cluster.Dial(ctx, "tcp", fmt.Sprintf("%s:%d", d.host(i), d.port))
 	if err != nil {

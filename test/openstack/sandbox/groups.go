@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
 // Groups is the mount point of control groups in a sandbox.
@@ -105,7 +107,7 @@ func endGroup(group string) {
 		return
 	}
 	const timeout = 10 * time.Second
-	for started := time.Now(); time.Since(started) < timeout; time.Sleep(10 * time.Millisecond) {
+	for started := time.Now(); stopwatch.Since(started) < timeout; time.Sleep(10 * time.Millisecond) {
 		remaining := false
 		for _, h := range all {
 			text, err := os.ReadFile(filepath.Join(h, group, "cgroup.procs"))

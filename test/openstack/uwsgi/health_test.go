@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
 
@@ -111,7 +112,7 @@ func (u *uwsgi) log() string {
 
 // probe returns the status and the text of a response, or an error instead.
 func probe(url string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := stopwatch.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -144,7 +145,7 @@ func (u *uwsgi) want(live, ready, reason string) {
 func (u *uwsgi) until(description string, happened func() bool) {
 	u.t.Helper()
 	for began := time.Now(); !happened(); time.Sleep(50 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
+		if stopwatch.Since(began) > time.Minute {
 			u.t.Fatalf("after a minute not: %s\n%s", description, u.log())
 		}
 	}
@@ -334,12 +335,14 @@ func TestUWSGIHealth(t *testing.T) {
 		},
 		"Unloadable": func(t *testing.T) {
 			u := startUWSGI(t, never, never, "broken")
+			ctx, cancel := stopwatch.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
 			select {
 			case err := <-u.ended:
 				if got := u.command.ProcessState.ExitCode(); got != 22 {
 					t.Errorf("uWSGI ends with %d (%v), want 22\n%s", got, err, u.log())
 				}
-			case <-time.After(time.Minute):
+			case <-ctx.Done():
 				t.Fatalf("uWSGI runs without an application\n%s", u.log())
 			}
 			if got := probe("http://" + u.health + workload.LivePath); !strings.Contains(got, "connection refused") {

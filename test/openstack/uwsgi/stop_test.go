@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
 
@@ -81,7 +82,7 @@ func testStop(t *testing.T, module string, request bool, until string) {
 		if _, err := os.Stat(filepath.Join(dir, until)); err == nil {
 			break
 		}
-		if time.Since(began) > time.Minute {
+		if stopwatch.Since(began) > time.Minute {
 			text, _ := os.ReadFile(log.Name()) // it is only shown
 			t.Fatalf("uWSGI is not %s after a minute:\n%s", until, text)
 		}
@@ -89,9 +90,11 @@ func testStop(t *testing.T, module string, request bool, until string) {
 	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := stopwatch.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
 	select {
 	case <-ended:
-	case <-time.After(30 * time.Second):
+	case <-ctx.Done():
 		text, _ := os.ReadFile(log.Name()) // it is only shown
 		t.Fatalf("uWSGI has not stopped after 30 s:\n%s", text)
 	}
