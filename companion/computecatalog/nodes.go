@@ -29,11 +29,12 @@ func look(ctx context.Context, reader client.Reader, spec []openstackv1.ComputeN
 		if err != nil {
 			return out, err
 		}
-		for _, node := range found {
-			out.all[node] = true
+		names := make([]string, len(found))
+		for i, node := range found {
+			names[i], out.all[node.Name] = node.Name, true
 		}
 		for _, a := range s.Aggregates {
-			out.of[a] = append(out.of[a], found...)
+			out.of[a] = append(out.of[a], names...)
 			out.open[a] = out.open[a] || !complete
 		}
 	}

@@ -37,6 +37,11 @@ func (obs *observation) fetchCapacity(ctx context.Context) error {
 			providers = append(providers, h.Provider)
 		}
 	}
+	if out.VirtualMachines == 0 {
+		if err := obs.fetchAllocations(ctx, sorted); err != nil {
+			return obs.failed(err)
+		}
+	}
 	if err := obs.fetchCapacities(ctx, providers); err != nil {
 		return obs.failed(err)
 	}
@@ -46,6 +51,37 @@ func (obs *observation) fetchCapacity(ctx context.Context) error {
 		out.TotalMemoryMiB, out.AvailableMemoryMiB = out.TotalMemoryMiB+c.MemoryMiB, out.AvailableMemoryMiB+c.FreeMemoryMiB
 	}
 	obs.capacity = &out
+	return nil
+}
+
+// fetchAllocations changes the condition if servers can still arrive on nodes without servers: a server that is being created or migrated has
+// allocations in Placement before Nova lists it on the node, a server whose resize can be reverted still has them on its former node, and a
+// server that moved between two nodes while the hypervisors were listed may be on neither of the pages. The list of all providers shows one
+// moment. A provider that it does not contain, because it had no free memory, must still have none.
+func (obs *observation) fetchAllocations(ctx context.Context, nodes []string) error {
+	listed := maps.Clone(obs.capacities)
+	var providers, allocated []string
+	for _, node := range nodes {
+		if h, known := obs.hypervisors[node]; known {
+			providers = append(providers, h.Provider)
+		}
+	}
+	if err := obs.fetchCapacities(ctx, providers); err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		h, known := obs.hypervisors[node]
+		c := obs.capacities[h.Provider]
+		if _, isListed := listed[h.Provider]; known && (c.Allocated || !isListed && c.FreeMemoryMiB > 0) {
+			allocated = append(allocated, node)
+		}
+	}
+	if len(allocated) > 0 {
+		obs.counted = condition.False("ServersScheduled", "no server is on the nodes, but Placement has allocations on "+
+			condition.JoinNames(allocated)+"; wait for servers that are being created or migrated, confirm or revert resizes, and delete the "+
+			"allocations of consumers that do not exist: openstack resource provider show --allocations, openstack resource provider "+
+			"allocation delete")
+	}
 	return nil
 }
 

@@ -224,3 +224,40 @@ func TestNodeLimit(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestCounted_Scheduled: nodes without servers are not counted as empty while servers can still arrive on them, which Placement shows.
+func TestCounted_Scheduled(t *testing.T) {
+	const complete = "True Complete: the servers on all nodes are counted"
+	const allocated = "False ServersScheduled: no server is on the nodes, but Placement has allocations on node-1; wait for servers that are " +
+		"being created or migrated, confirm or revert resizes, and delete the allocations of consumers that do not exist: openstack resource " +
+		"provider show --allocations, openstack resource provider allocation delete"
+	memory := func(total, used int) map[string]computetest.Inventory {
+		return map[string]computetest.Inventory{"MEMORY_MB": {Total: total, Used: used, Ratio: 1}}
+	}
+	for name, tc := range map[string]struct {
+		reason      string
+		inventories map[string]computetest.Inventory
+		want        string
+	}{
+		"nothing":   {"No server is scheduled to the node.", memory(4096, 0), complete},
+		"allocated": {"A server is being created.", memory(4096, 1024), allocated},
+		"full":      {"A provider without free memory is not in the list.", memory(1024, 1024), allocated},
+		"no memory": {"No server can be on such a node.", memory(0, 0), complete},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := hypervisors(t)
+			all := c.nova.Hypervisors()
+			all[0].Inventories = tc.inventories
+			c.nova.SetHypervisors(all...)
+			c.runPasses(c.reconciler(c.api, c.nova))
+			s := c.check().Status
+			got := meta.FindStatusCondition(s.Conditions, conditionCounted)
+			if text := fmt.Sprintf("%s %s: %s", got.Status, got.Reason, got.Message); text != tc.want {
+				t.Errorf("%s\n got %s\nwant %s", tc.reason, text, tc.want)
+			}
+			if s.Capacity == nil || s.Capacity.VirtualMachines != 0 {
+				t.Errorf("%s The capacity is %+v", tc.reason, s.Capacity)
+			}
+		})
+	}
+}

@@ -72,7 +72,7 @@ type collection struct {
 
 // daemonSetNodes are the nodes with a pod of a DaemonSet.
 type daemonSetNodes struct {
-	names    []string
+	nodes    []daemonset.Node
 	complete bool
 	err      error
 }
@@ -187,7 +187,7 @@ func (c *collection) nodesOf(ctx context.Context, reader client.Reader, key clie
 	if known {
 		return out
 	}
-	out.names, out.complete, out.err = daemonset.Nodes(ctx, reader, key)
+	out.nodes, out.complete, out.err = daemonset.Nodes(ctx, reader, key)
 	if out.err == nil || apierrors.IsForbidden(out.err) {
 		c.daemonSets[key] = out
 	}

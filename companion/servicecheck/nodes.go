@@ -11,6 +11,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/daemonset"
 )
 
 // nodeLimit is the maximum number of nodes in the status, and agentLimit of agents per node.
@@ -23,6 +24,8 @@ const (
 type nodes struct {
 	// ownHosts have a pod of this check, otherHosts a pod of another check of the namespace.
 	ownHosts, otherHosts map[string]bool
+	// pods are the nodes of ownHosts with the revisions of their pods.
+	pods map[string]daemonset.Node
 	// evicted are the nodes of this check that are drained when they are cordoned. evictsOthers is set if this applies to recorded
 	// nodes without a pod, too.
 	evicted      map[string]bool
@@ -38,7 +41,9 @@ func (n nodes) isRemoved(node string) bool {
 
 // look finds the nodes by their pods. Other checks are included, because a node can move from one pool to another.
 func (obs *observation) look(ctx context.Context, reader client.Reader) (nodes, error) {
-	out := nodes{ownHosts: map[string]bool{}, otherHosts: map[string]bool{}, evicted: map[string]bool{}, allReported: true}
+	out := nodes{
+		ownHosts: map[string]bool{}, otherHosts: map[string]bool{}, pods: map[string]daemonset.Node{}, evicted: map[string]bool{}, allReported: true,
+	}
 	if err := obs.readChecks(ctx, reader, obs.check.Namespace); err != nil {
 		return out, err
 	}
@@ -56,9 +61,12 @@ func (obs *observation) look(ctx context.Context, reader client.Reader) (nodes, 
 			}
 			out.allReported = out.allReported && found.complete
 			out.evictsOthers = out.evictsOthers || own && s.EvictOnCordon
-			for _, node := range found.names {
-				into[node] = true
-				out.evicted[node] = out.evicted[node] || own && s.EvictOnCordon
+			for _, node := range found.nodes {
+				into[node.Name] = true
+				out.evicted[node.Name] = out.evicted[node.Name] || own && s.EvictOnCordon
+				if own {
+					out.pods[node.Name] = node
+				}
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package servicecheck
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/internal/missingnodes"
 )
 
 // shortRequeueInterval is the interval after a failure, and the minimum interval between two requests.
@@ -165,12 +165,9 @@ func (obs *observation) report() {
 	} else {
 		meta.RemoveStatusCondition(&s.Conditions, conditionEvicted)
 	}
-	missing, backends, nodes := obs.missing(), obs.backendsNotReporting(), obs.nodesNotReporting()
-	some := ""
-	if len(nodes) > 0 {
-		some = fmt.Sprintf("nova-compute does not report from %d of %d nodes: %s", len(nodes), len(obs.nodes.ownHosts),
-			condition.JoinNames(nodes))
-	}
+	missing, backends, nodes := obs.missing(), obs.backendsNotReporting(), obs.missingNodes()
+	s.MissingNodeCount, s.MissingNodes = int32(len(nodes)), nodes[:min(len(nodes), missingNodeLimit)] //nolint:gosec // A count of nodes.
+	some := missingnodes.Message(s.MissingNodes, len(nodes), len(obs.nodes.ownHosts))
 	if some != "" && len(nodes) == len(obs.nodes.ownHosts) { // A part of the nodes is down in any large pool. The others run servers.
 		missing = append(missing, some)
 	}
@@ -184,17 +181,6 @@ func (obs *observation) report() {
 	default:
 		obs.set(condition.True("ProcessesUp", "all known processes report"))
 	}
-}
-
-// nodesNotReporting returns the nodes with a pod of this check from which nova-compute does not report, sorted by name.
-func (obs *observation) nodesNotReporting() []string {
-	var out []string
-	for _, node := range slices.Sorted(maps.Keys(obs.nodes.ownHosts)) {
-		if s := obs.compute(node); s == nil || !s.Up {
-			out = append(out, node)
-		}
-	}
-	return out
 }
 
 // isRelevant reports whether a process belongs to this check: all processes if the spec lists processes or no nodes,

@@ -1,6 +1,11 @@
 package hypervisor
 
 import (
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
@@ -8,7 +13,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/missingnodes"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // Components by which the control plane's companion finds hypervisors and cleans up after removed nodes.
@@ -17,10 +24,12 @@ const (
 	checkComponent     = "service-check"
 )
 
-// Conditions copied from the companion: whether the data of removed nodes has been cleaned up, and whether cordoned nodes are empty.
+// Conditions from the companion's report: whether the data of removed nodes has been cleaned up, whether cordoned nodes are empty, and whether
+// nova-compute reports from the nodes.
 const (
-	nodesCleared = "NodesCleared"
-	nodesEvicted = "NodesEvicted"
+	nodesCleared   = "NodesCleared"
+	nodesEvicted   = "NodesEvicted"
+	nodesReporting = "NodesReporting"
 )
 
 // checkEvery is the check interval of the companion, in seconds.
@@ -87,4 +96,42 @@ func nodesCondition(condition string) func(*model) ready.Result {
 		}
 		return ready.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 	}
+}
+
+// reporting reports whether nova-compute reports from the nodes, except as many as may be unavailable. The message names the nodes that have
+// been missing longest: the status of a DaemonSet has only numbers. It is unset before the companion's first check.
+func (m *model) reporting() ready.Result {
+	o, ok := m.observed.Get(checkComponent)
+	if !ok || o.LastObservation().IsZero() {
+		return ready.Result{}
+	}
+	if stale := m.observed.StaleReason(o); stale != "" {
+		return ready.Wait("StatusTooOld", "%s", stale)
+	}
+	var status struct {
+		Up               int                       `json:"up"`
+		MissingNodeCount int                       `json:"missingNodeCount"`
+		MissingNodes     []openstackv1.MissingNode `json:"missingNodes"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Map("status"), &status); err != nil {
+		return ready.Wait("StatusInvalid", "cannot read the status of ServiceCheck %s: %s", o.Name(), err)
+	}
+	missing, total := status.MissingNodeCount, status.Up+status.MissingNodeCount
+	message := missingnodes.Message(status.MissingNodes, missing, total)
+	switch {
+	case missing == 0:
+		return ready.Result{Ready: true, Reason: "AllReport", Message: "nova-compute reports from all nodes"}
+	case readiness.NodesSuffice(int64(status.Up), int64(total), m.maxUnavailable()):
+		return ready.Result{Ready: true, Reason: "EnoughReport", Message: message}
+	}
+	return ready.Wait("NodesMissing", "%s", message)
+}
+
+// maxUnavailable returns the percentage of nodes that may be unavailable, which the schema validates.
+func (m *model) maxUnavailable() int64 {
+	percentage, err := strconv.ParseInt(strings.TrimSuffix(m.spec.MaxUnavailable, "%"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return percentage
 }

@@ -34,8 +34,8 @@ func New() function.Runner {
 		Graph: graph, Rules: readiness.Rules, Requires: requires, Derive: derive, Target: place, Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{
 			{Type: volumesAttachable, Verdict: (*model).attachableBackends}, {Type: nodesCleared, Verdict: nodesCondition("Cleared")},
-			{Type: nodesEvicted, Verdict: nodesCondition("Evicted")}, {Type: noVirtualMachines, Verdict: (*model).empty},
-			{Type: reservedMemorySufficient, Verdict: (*model).memorySufficient},
+			{Type: nodesEvicted, Verdict: nodesCondition("Evicted")}, {Type: nodesReporting, Verdict: (*model).reporting},
+			{Type: noVirtualMachines, Verdict: (*model).empty}, {Type: reservedMemorySufficient, Verdict: (*model).memorySufficient},
 		},
 	}
 }

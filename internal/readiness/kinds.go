@@ -200,11 +200,17 @@ func rollout() ready.Rule {
 // must be available. It is separate from the update strategy, which has no such field with OnDelete.
 const MaxUnavailableAnnotation = "crossplane.c5c3.io/max-unavailable"
 
+// NodesSuffice reports whether enough of the nodes are available, at least one, if a percentage of them may be unavailable.
+func NodesSuffice(available, nodes, maxUnavailable int64) bool {
+	const whole = 100
+	return available >= max((whole-maxUnavailable)*nodes/whole, min(nodes, 1))
+}
+
 // nodes returns a rule that is ready when enough eligible nodes have an available pod, at least one, and the nodes without the current
 // template are at most as many as the unavailable ones: in a large fleet, some nodes are always down. With the update strategy OnDelete,
 // the template is not compared. No nodes at all is ready, because nodes are added and removed.
 func nodes() ready.Rule {
-	const onDelete, whole = "OnDelete", 100
+	const onDelete = "OnDelete"
 	annotation := "object.metadata.annotations['" + MaxUnavailableAnnotation + "']"
 	return ready.Rule{
 		Check: func(o *observe.Object) ready.Result {
@@ -221,7 +227,7 @@ func nodes() ready.Rule {
 				return ready.Wait("Reconciling", "its controller has not seen the last change yet")
 			case updated < available && o.String("spec", "updateStrategy", "type") != onDelete:
 				return ready.Wait("RollingOut", "the pods of %d of %d nodes run the current version", updated, want)
-			case available < max((whole-tolerated)*want/whole, min(want, 1)):
+			case !NodesSuffice(available, want, tolerated):
 				return ready.Wait("PodsNotAvailable", "the pods of %d of %d nodes are available", available, want)
 			}
 			return ready.Yes

@@ -139,6 +139,15 @@ type ServiceCheckStatus struct {
 	// +listMapKey=name
 	// +optional
 	Nodes []NodeRecord `json:"nodes,omitempty"`
+	// Number of nodes with a pod of this check from which nova-compute does not report.
+	// +optional
+	MissingNodeCount int32 `json:"missingNodeCount,omitempty"`
+	// Those of these nodes that have been missing longest.
+	// +kubebuilder:validation:MaxItems=5
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	MissingNodes []MissingNode `json:"missingNodes,omitempty"`
 	// Virtual machines on the nodes, and free capacity. It is kept while the service, Placement or the database of a cell does not respond,
 	// which Counted reports.
 	// Unset: it has not been reported yet, or there are no nodes to check.
@@ -204,6 +213,19 @@ type NodeRecord struct {
 	// +listType=set
 	// +optional
 	Agents []string `json:"agents,omitempty"`
+}
+
+// MissingNode is a node with a pod from which nova-compute does not report.
+type MissingNode struct {
+	// Name of the node.
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// Time of the last report. If nova-compute has not registered, the time at which its pod was created.
+	Since metav1.Time `json:"since"`
+	// Revision of the DaemonSet that its pod runs: the label controller-revision-hash. Unset: the pod has none yet.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Revision string `json:"revision,omitempty"`
 }
 
 // BinaryState counts the processes of one program.

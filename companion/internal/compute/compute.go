@@ -6,6 +6,7 @@ package compute
 import (
 	"context"
 	"net/url"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/services"
@@ -23,6 +24,9 @@ const microversion = "2.53"
 // respond. With earlier ones, their records are missing without notice.
 const partialMicroversion = "2.69"
 
+// timeLayout is the layout of times in Nova's responses, in UTC. Fractional seconds are accepted, too.
+const timeLayout = "2006-01-02T15:04:05"
+
 // Compute is the name of the program of a hypervisor.
 const Compute = "nova-compute"
 
@@ -31,8 +35,9 @@ type Service struct {
 	ID, Binary, Host string
 	// Unknown is set for a nova-compute in a cell whose database does not respond. Only Binary and Host are known.
 	Unknown bool
-	// Up is set if it reported recently.
-	Up bool
+	// Up is set if it reported recently. ReportedAt is the time of the last report, or of a later change of the record.
+	Up         bool
+	ReportedAt time.Time
 	// Disabled is set if a hypervisor accepts no servers, for the given Reason.
 	Disabled bool
 	Reason   string
@@ -64,12 +69,13 @@ func Find(
 // gophercloud is not used, because it rejects records without an ID.
 func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 	type service struct {
-		ID     string `json:"id"`
-		Binary string `json:"binary"`
-		Host   string `json:"host"`
-		State  string `json:"state"`
-		Status string `json:"status"`
-		Reason string `json:"disabled_reason"`
+		ID      string `json:"id"`
+		Binary  string `json:"binary"`
+		Host    string `json:"host"`
+		State   string `json:"state"`
+		Status  string `json:"status"`
+		Reason  string `json:"disabled_reason"`
+		Updated string `json:"updated_at"`
 	}
 	client := *a.client
 	client.Microversion = partialMicroversion
@@ -80,9 +86,13 @@ func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 	out := []Service{}
 	list := answer.Pages{Client: &client, First: address, Key: "services"}
 	err := answer.Each(ctx, "Nova", "list compute services", list, func(_ string, s service) {
+		at, err := time.Parse(timeLayout, s.Updated)
+		if err != nil {
+			at = time.Time{} // It has never reported.
+		}
 		out = append(out, Service{
 			ID: s.ID, Binary: s.Binary, Host: s.Host, Unknown: s.Status == "UNKNOWN",
-			Up: s.State == "up", Disabled: s.Status == "disabled", Reason: s.Reason,
+			Up: s.State == "up", ReportedAt: at, Disabled: s.Status == "disabled", Reason: s.Reason,
 		})
 	})
 	if err != nil {

@@ -192,18 +192,20 @@ func TestHypervisors(t *testing.T) {
 	}{
 		"None": {reason: "It has registered without inventories."},
 		"Plain": {"One server uses one CPU.", map[string]computetest.Inventory{"VCPU": of(8, 0, 3, 1), "MEMORY_MB": of(4096, 0, 512, 1)},
-			compute.Capacity{VCPU: 8, FreeVCPU: 5, MemoryMiB: 4096, FreeMemoryMiB: 3584}},
+			compute.Capacity{VCPU: 8, FreeVCPU: 5, MemoryMiB: 4096, FreeMemoryMiB: 3584, Allocated: true}},
 		"Reserved": {"Reserved amounts are not allocatable.", map[string]computetest.Inventory{"VCPU": of(8, 2, 0, 4), "MEMORY_MB": of(4096,
 			512, 0, 1.5)}, compute.Capacity{VCPU: 24, FreeVCPU: 24, MemoryMiB: 5376, FreeMemoryMiB: 5376}},
 		"Own": {"Some CPUs are shared, and others are dedicated.", map[string]computetest.Inventory{"VCPU": of(4, 0, 1, 2),
-			"PCPU": of(6, 0, 4, 1)}, compute.Capacity{VCPU: 14, FreeVCPU: 9}},
+			"PCPU": of(6, 0, 4, 1)}, compute.Capacity{VCPU: 14, FreeVCPU: 9, Allocated: true}},
 		"Decimal": {"0.7 of 10 is 7, also in 32 bits.", map[string]computetest.Inventory{"VCPU": of(10, 0, 0, 0.7)}, compute.Capacity{VCPU: 7,
 			FreeVCPU: 7}},
 		"Less": {"More is allocated than the current total: the free amount is 0.", map[string]computetest.Inventory{"VCPU": of(4,
-			0, 12, 2)}, compute.Capacity{VCPU: 8}},
+			0, 12, 2)}, compute.Capacity{VCPU: 8, Allocated: true}},
 		"All": {"More is reserved than exists.", map[string]computetest.Inventory{"MEMORY_MB": of(512, 1024, 0, 1)}, compute.Capacity{}},
 		"Others": {"Disks and devices are not CPUs.", map[string]computetest.Inventory{"DISK_GB": of(100, 0, 0, 1), "CUSTOM_GPU": of(2,
 			0, 0, 1)}, compute.Capacity{}},
+		"Device": {"An allocation of a device is one, too.", map[string]computetest.Inventory{"CUSTOM_GPU": of(2, 0, 1, 1)},
+			compute.Capacity{Allocated: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			nova.SetHypervisors(computetest.Hypervisor{Host: "node-1", Provider: "a", Inventories: tc.has})
@@ -300,8 +302,8 @@ func TestListCapacities(t *testing.T) {
 	}
 	got, err := api.ListCapacities(t.Context())
 	want := map[string]compute.Capacity{
-		"both":          {VCPU: 14, FreeVCPU: 9, MemoryMiB: 3584, FreeMemoryMiB: 2560},
-		"no processors": {VCPU: 8, MemoryMiB: 4096, FreeMemoryMiB: 3072},
+		"both":          {VCPU: 14, FreeVCPU: 9, MemoryMiB: 3584, FreeMemoryMiB: 2560, Allocated: true},
+		"no processors": {VCPU: 8, MemoryMiB: 4096, FreeMemoryMiB: 3072, Allocated: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -85,7 +85,7 @@ func (m Migration) IsFinished() bool { return slices.Contains(ended, m.Status) }
 
 // FailedAfter reports whether the migration started at the given time or later and ended without moving the server.
 func (m Migration) FailedAfter(t time.Time) bool {
-	created, err := time.Parse("2006-01-02T15:04:05", m.Created) // In UTC, possibly with fractional seconds.
+	created, err := time.Parse(timeLayout, m.Created)
 	return slices.Contains([]string{"cancelled", "error", "failed"}, m.Status) && err == nil && !created.Before(t.Truncate(time.Second))
 }
 

@@ -88,6 +88,8 @@ type Capacity struct {
 	// VCPU is the number of virtual CPUs, on shared and dedicated CPUs, and MemoryMiB is memory: the totals that Placement
 	// allocates, and the free amounts.
 	VCPU, FreeVCPU, MemoryMiB, FreeMemoryMiB int64
+	// Allocated is set if a server or a migration has an allocation of any resource class.
+	Allocated bool
 }
 
 // add adds the allocatable and the free amount of a resource class.
@@ -122,6 +124,7 @@ func (a *API) ListCapacities(ctx context.Context) (map[string]Capacity, error) {
 		var c Capacity
 		for class, r := range s.Resources {
 			c.add(class, max(r.Capacity, 0), max(r.Capacity-r.Used, 0))
+			c.Allocated = c.Allocated || r.Used > 0
 		}
 		out[provider] = c
 	})
@@ -153,6 +156,9 @@ func (a *API) Capacity(ctx context.Context, provider string) (out Capacity, err 
 	for class, i := range has.Inventories {
 		gives, remaining := allocatable(i, used.Usages[class])
 		out.add(class, gives, remaining)
+	}
+	for _, n := range used.Usages {
+		out.Allocated = out.Allocated || n > 0
 	}
 	return out, nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,9 +19,18 @@ import (
 // podsPerPage limits the memory for pods, of which only the names of nodes are kept. A pod takes about 10 kB.
 const podsPerPage = 250
 
-// Nodes returns the nodes of a DaemonSet's pods, and whether it has a pod for each of its nodes. complete is false if the
+// Node is a node with a pod of a DaemonSet.
+type Node struct {
+	Name string
+	// Revision of the DaemonSet that the pod runs, and CreatedAt the time at which the pod was created. If a node has two pods for a moment,
+	// they describe one of the two.
+	Revision  string
+	CreatedAt time.Time
+}
+
+// Nodes returns the nodes of a DaemonSet's pods by name, and whether it has a pod for each of its nodes. complete is false if the
 // DaemonSet does not exist. Pods that are not scheduled yet count for the node that the DaemonSet has selected for them.
-func Nodes(ctx context.Context, reader client.Reader, key client.ObjectKey) (found []string, complete bool, err error) {
+func Nodes(ctx context.Context, reader client.Reader, key client.ObjectKey) (found []Node, complete bool, err error) {
 	set, err := live.Get(ctx, reader, "DaemonSet", key, &appsv1.DaemonSet{})
 	if err != nil || set == nil {
 		return nil, false, err
@@ -38,15 +49,15 @@ func Nodes(ctx context.Context, reader client.Reader, key client.ObjectKey) (fou
 		for i := range pods.Items {
 			p := &pods.Items[i]
 			if node := nodeOf(p); node != "" && p.DeletionTimestamp == nil && metav1.IsControlledBy(p, set) {
-				found = append(found, node)
+				found = append(found, Node{node, p.Labels[appsv1.ControllerRevisionHashLabelKey], p.CreationTimestamp.Time})
 			}
 		}
 		if next = pods.Continue; next == "" {
 			break
 		}
 	}
-	slices.Sort(found)
-	found = slices.Compact(found)
+	slices.SortStableFunc(found, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
+	found = slices.CompactFunc(found, func(a, b Node) bool { return a.Name == b.Name })
 	// The status has numbers only. Misscheduled pods keep running on nodes that are not selected any more, such as nodes with a new
 	// taint, so they do not count for a selected node without a pod.
 	s := set.Status

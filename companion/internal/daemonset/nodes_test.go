@@ -3,6 +3,7 @@ package daemonset_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -75,10 +76,42 @@ func TestNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" || complete != tc.wantComplete {
+			if diff := cmp.Diff(tc.want, names(got)); diff != "" || complete != tc.wantComplete {
 				t.Errorf("%s Complete %t (-want +got):\n%s", tc.reason, complete, diff)
 			}
 		})
+	}
+}
+
+func names(nodes []daemonset.Node) (out []string) {
+	for _, n := range nodes {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
+// TestNodesRevisions: a node has the revision and the creation time of its pod.
+func TestNodesRevisions(t *testing.T) {
+	set := &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "nova-compute", Namespace: "pool", UID: "of-the-set"},
+		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "nova-compute"}}},
+	}
+	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "p", Namespace: "pool", Labels: map[string]string{"app": "nova-compute", "controller-revision-hash": "7d9f8c"},
+			CreationTimestamp: metav1.Time{Time: at},
+			OwnerReferences:   []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))},
+		},
+		Spec: corev1.PodSpec{NodeName: "a"},
+	}
+	api := crash.NewServer(crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme), nil, set, pod)
+	got, _, err := daemonset.Nodes(t.Context(), api, client.ObjectKeyFromObject(set))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]daemonset.Node{{Name: "a", Revision: "7d9f8c", CreatedAt: at}}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -111,7 +144,7 @@ func TestNodesPages(t *testing.T) {
 		},
 	})
 	got, complete, err := daemonset.Nodes(t.Context(), paged, client.ObjectKeyFromObject(set))
-	if diff := cmp.Diff([]string{"a", "b", "c"}, got); diff != "" || !complete || err != nil {
+	if diff := cmp.Diff([]string{"a", "b", "c"}, names(got)); diff != "" || !complete || err != nil {
 		t.Errorf("complete %t, %v (-want +got):\n%s", complete, err, diff)
 	}
 	if diff := cmp.Diff([]int64{250, 250, 250}, limits); diff != "" {

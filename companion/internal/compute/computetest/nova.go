@@ -163,10 +163,14 @@ func (n *Nova) list(w http.ResponseWriter, binary string, partial bool) {
 				all = append(all, map[string]any{"binary": s.Binary, "host": s.Host, "status": "UNKNOWN"})
 			}
 		default:
+			var reported any
+			if !s.ReportedAt.IsZero() {
+				reported = s.ReportedAt.UTC().Format("2006-01-02T15:04:05.000000")
+			}
 			all = append(all, map[string]any{
 				"id": s.ID, "binary": s.Binary, "host": s.Host, "zone": "internal",
 				"status": map[bool]string{true: "disabled", false: "enabled"}[s.Disabled], "disabled_reason": s.Reason,
-				"state": map[bool]string{true: "up", false: "down"}[s.Up], "updated_at": "2026-03-02T12:00:00.000000", "forced_down": false,
+				"state": map[bool]string{true: "up", false: "down"}[s.Up], "updated_at": reported, "forced_down": false,
 			})
 		}
 	}
