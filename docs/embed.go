@@ -7,3 +7,8 @@ import "embed"
 //
 //go:embed runbooks/*.md
 var Runbooks embed.FS
+
+// Conditions is the page with the tables of all conditions and their runbooks.
+//
+//go:embed troubleshooting/conditions.md
+var Conditions string

@@ -11,7 +11,7 @@ import (
 type imagesCommand struct {
 	claimFlags `embed:""`
 
-	Format string `default:"text" enum:"text,json" help:"Output format: text (one image on each line) or json (with their objects)."`
+	Format string `default:"text" enum:"text,json" help:"Output format: text (one image on each line) or json (with their objects)." short:"o"`
 }
 
 // jsonImage is an image in the JSON output.

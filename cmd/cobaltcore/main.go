@@ -1,7 +1,7 @@
-// Command cobaltcore validates claims, and shows the objects and images that they are composed into.
+// Command cobaltcore validates claims, shows the objects and images that they are composed into, and finds the objects that block a claim.
 //
-// Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid; 2 the command line is invalid; 3 the command failed, for example
-// because the disk is full.
+// Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid, or the claim of doctor is not ready; 2 the command line is invalid;
+// 3 the command failed, for example because the disk is full.
 package main
 
 import (
@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -25,22 +27,26 @@ const (
 
 const description = `OpenStack, ordered with one claim.
 
-Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid; 2 the command line is invalid; 3 the command failed.
+Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid, or the claim of doctor is not ready; 2 the command line is
+invalid; 3 the command failed.
 
   cobaltcore preview -f claim.yaml -e platformconfig.yaml
   cobaltcore preview -f storage.yaml -f control-plane.yaml -f hypervisors.yaml
   cobaltcore validate -f claims/ -e platformconfig.yaml --format sarif
   cobaltcore images -f claims/
   cobaltcore explain spec.services.nova.cells
+  cobaltcore doctor controlplanecluster/prod -n team-a
   cobaltcore preview -f claim.yaml --old merged.yaml -e platformconfig.yaml --format json`
 
 type cli struct {
-	Preview     previewCommand   `cmd:"" help:"Show all objects that a claim is composed into; no cluster is required."`
-	Validate    validateCommand  `cmd:"" help:"Report all errors in claims; no cluster is required."`
-	Explain     explainCommand   `cmd:"" help:"Describe a field of a claim, a condition or an alert."`
-	Images      imagesCommand    `cmd:"" help:"List the images that claims are composed into."`
-	Version     versionCommand   `cmd:"" help:"Show the version."`
-	VersionFlag kong.VersionFlag `help:"Show the version." name:"version"`
+	Preview     previewCommand    `cmd:"" help:"Show all objects that a claim is composed into; no cluster is required."`
+	Validate    validateCommand   `cmd:"" help:"Report all errors in claims; no cluster is required."`
+	Explain     explainCommand    `cmd:"" help:"Describe a field of a claim, a condition or an alert."`
+	Doctor      doctorCommand     `cmd:"" help:"Find the objects that block a claim of a cluster."`
+	Images      imagesCommand     `cmd:"" help:"List the images that claims are composed into."`
+	Completion  completionCommand `cmd:"" help:"Print the completion script of a shell."`
+	Version     versionCommand    `cmd:"" help:"Show the version."`
+	VersionFlag kong.VersionFlag  `help:"Show the version." name:"version"`
 }
 
 type versionCommand struct{}
@@ -74,7 +80,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	code := -1
 	c := cli{}
 	parser, err := kong.New(&c,
-		kong.Name("cobaltcore"), kong.Description(description), kong.Vars{"version": version()},
+		kong.Name(programName(os.Args[0])), kong.Description(description), kong.Vars{"version": version()},
 		kong.Writers(out, errOut), kong.Exit(func(n int) { code = n }),
 		kong.BindTo(in, (*io.Reader)(nil)), kong.BindTo(out, (*io.Writer)(nil)), kong.BindTo(errOut, (*notes)(nil)),
 	)
@@ -85,12 +91,15 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	if len(args) == 1 && args[0] == "help" {
 		args = []string{"--help"}
 	}
+	if isCompletion(args) {
+		return handleCompletion(parser, args, out, errOut)
+	}
 	ctx, err := parser.Parse(args)
 	if code >= 0 {
 		return code // --help
 	}
 	if err != nil {
-		fmt.Fprintf(errOut, "%s; see cobaltcore --help\n", err)
+		fmt.Fprintf(errOut, "%s; see %s --help\n", err, parser.Model.Name)
 		return exitUsage
 	}
 	err = ctx.Run()
@@ -108,6 +117,14 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// programName returns the name of the program in messages: as a plugin of kubectl, its file is named kubectl-cobaltcore.
+func programName(file string) string {
+	if strings.HasPrefix(filepath.Base(file), "kubectl-") {
+		return "kubectl cobaltcore"
+	}
+	return "cobaltcore"
 }
 
 // tuneMemory disables garbage collection up to a memory limit that commands do not reach, unless GOGC or GOMEMLIMIT is set.

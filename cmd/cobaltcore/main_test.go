@@ -152,7 +152,7 @@ func TestExitCodes(t *testing.T) {
 		},
 		"stdin twice": {reason: "It can be read once.", args: []string{"preview", "-f", "-", "-e", "-"}, code: exitUsage, wantOutput: "standard input"},
 		"out is format": {
-			reason: "kubectl's -o is a format.", args: []string{"preview", "-o", "json"}, code: exitUsage, wantOutput: "--format json",
+			reason: "kubectl's -o is a format.", args: []string{"preview", "-f", "../../examples/controlplane/claim.yaml", "-o", "json"},
 		},
 		"full disk": {reason: "Incomplete output is a failure.", args: []string{"preview"}, out: full{}, code: exitFailed, wantOutput: "no space left"},
 	}

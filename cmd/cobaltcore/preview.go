@@ -14,13 +14,16 @@ type previewCommand struct {
 	claimFlags `embed:""`
 
 	Old    []string `help:"Claim as it exists in the cluster; changes of immutable fields are reported." placeholder:"CLAIM" sep:"none"`
-	Out    string   `help:"Directory to write every manifest to." placeholder:"DIR" short:"o"`
+	Out    string   `help:"Directory to write every manifest to, or an output format." placeholder:"DIR|FORMAT" short:"o"`
 	Format string   `default:"tree" enum:"tree,yaml,json,dot" help:"Output format: tree, yaml, json or dot."`
 	Stage  int      `help:"Show only objects that exist when this stage is reached." placeholder:"N"`
 }
 
 // Run previews claims. It writes notes to errOut and, with --format json, validation errors also to out.
 func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
+	if slices.Contains(preview.Formats, c.Out) {
+		c.Format, c.Out = c.Out, "" // As for kubectl.
+	}
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -68,12 +71,8 @@ func (c *previewCommand) runAll(claims []claimDocument, platform input.Document,
 
 // check returns an error for mistakes of the caller, before anything is read.
 func (c *previewCommand) check() error {
-	switch {
-	case c.Stage < 0:
+	if c.Stage < 0 {
 		return errUsage("--stage has to be 1 or more")
-	case slices.Contains(preview.Formats, c.Out):
-		return errUsage(fmt.Sprintf("-o requires a directory; use --format %[1]s to print %[1]s, or -o ./%[1]s for a directory of that "+
-			"name", c.Out))
 	}
 	return c.claimFlags.check(fileFlag{"--old", c.Old})
 }

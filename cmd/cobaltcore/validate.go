@@ -11,7 +11,9 @@ import (
 type validateCommand struct {
 	claimFlags `embed:""`
 
-	Format string `default:"text" enum:"text,json,junit,sarif,github" help:"Output format: text, json, junit, sarif, or github (annotations)."`
+	Format string `default:"text" enum:"text,json,junit,sarif,github" help:"Output: text, json, junit, sarif, or github (annotations)." short:"o"`
+
+	AssumeReferences bool `help:"Assume that claims to which others refer exist, if they are not among the inputs."`
 }
 
 // Run reports all errors in claims, and in the PlatformConfig.
@@ -26,6 +28,9 @@ func (c *validateCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	errs := validationErrors(err)
 	if err != nil && len(errs) == 0 {
 		return err
+	}
+	if c.AssumeReferences {
+		errs = preview.AssumeReferences(errs)
 	}
 	var inputs []report.Input
 	for _, claim := range claims {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
+
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
@@ -23,8 +25,8 @@ var claimTypes = func() map[string]reflect.Type {
 	return out
 }()
 
-// form returns a JSON Schema of a claim, for portals and editors. It equals the schema of the definition except for CEL rules, which JSON
-// Schema cannot express.
+// form returns a JSON Schema of a claim, for portals and editors. It accepts everything that the schema of the definition accepts, and does
+// not have its CEL rules, which JSON Schema cannot express.
 func form(k kind, spec reflect.Type) ([]byte, error) {
 	root := ordered{
 		{"$schema", "http://json-schema.org/draft-07/schema#"},
@@ -40,7 +42,7 @@ func form(k kind, spec reflect.Type) ([]byte, error) {
 				{"required", []string{"name"}},
 				{"properties", ordered{{"namespace", ordered{{"type", "string"}}}, {"name", ordered{{"type", "string"}}}}},
 			}},
-			{"spec", node(k.schema.Properties["spec"], spec)},
+			{"spec", append(node(k.schema.Properties["spec"], spec), entry{"patternProperties", ordered{{crossplaneFields(), true}}})},
 		}},
 	}
 	compact, err := root.MarshalJSON()
@@ -55,6 +57,12 @@ func form(k kind, spec reflect.Type) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// crossplaneFields returns a pattern for the fields that Crossplane adds to the spec of each claim. A form does not show them, and an editor
+// accepts them in claims of a cluster.
+func crossplaneFields() string {
+	return "^(" + strings.Join(slices.Sorted(maps.Keys(xcrd.CompositeResourceClaimSpecProps(nil))), "|") + ")$"
+}
+
 // node returns the JSON Schema of a field. Its Go type determines the order of the fields below it.
 func node(p props, typ reflect.Type) ordered {
 	var out ordered
@@ -66,7 +74,10 @@ func node(p props, typ reflect.Type) ordered {
 	add("title", p.Title)
 	add("description", oneLine(p.Description))
 	if p.XIntOrString {
-		p.Type, p.Pattern = "string", "" // A form would show a number or a string as a choice of two fields; a string is always valid.
+		// Editors accept a number and a string, and a form shows the first type: a string is always valid. As anyOf, a form would show a
+		// choice of two fields.
+		p.Type, p.Pattern = "", ""
+		add("type", []string{"string", "integer"})
 	}
 	add("type", p.Type)
 	if p.Default != nil && p.Type != "object" { // A form that fills in an empty object would set optional fields.
@@ -92,8 +103,19 @@ func node(p props, typ reflect.Type) ordered {
 	case ok:
 		add("additionalProperties", node(inner, elem(typ)))
 	case len(p.Properties) > 0:
-		add("required", p.Required)
+		add("required", withoutDefaults(p))
 		out = append(out, fieldsOf(p, typ)...)
+	}
+	return out
+}
+
+// withoutDefaults returns the required fields that have no default: the API server sets defaults before it checks required fields.
+func withoutDefaults(p props) []string {
+	var out []string
+	for _, name := range p.Required {
+		if p.Properties[name].Default == nil {
+			out = append(out, name)
+		}
 	}
 	return out
 }

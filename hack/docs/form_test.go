@@ -44,7 +44,7 @@ func TestForm(t *testing.T) {
 	}
 	const below = `{"type":"object","additionalProperties":false,"properties":{"z":{"type":"string"},"a":{"type":"string"}},"ui:order":["z","a"]}`
 	want := `{"type":"object","required":["size"],"additionalProperties":false,"properties":{` +
-		`"size":{"title":"Size","description":"How large: <a>.","type":"string","examples":["1Gi"],"maxLength":20},` +
+		`"size":{"title":"Size","description":"How large: <a>.","type":["string","integer"],"examples":["1Gi"],"maxLength":20},` +
 		`"z":{"type":"string"},"a":{"type":"integer","default":0,"minimum":0},` +
 		`"list":{"type":"array","uniqueItems":true,"items":` + below + `},"map":{"type":"object","additionalProperties":` + below + `}},` +
 		`"ui:order":["size","z","a","list","map"]}`

@@ -84,6 +84,9 @@ func (w *Cluster) Desired(owner, resource string) (encoded.Struct, bool) {
 	return nil, false
 }
 
+// NestedCluster returns the cluster of a nested composite resource by its resource name, or nil.
+func (w *Cluster) NestedCluster(resource string) *Cluster { return w.children[resource] }
+
 // Clone returns an independent copy of the cluster and of its nested composite resources, with other owners of objects.
 func (w *Cluster) Clone(reconcile func(desired []map[string]any) error) *Cluster {
 	c := *w

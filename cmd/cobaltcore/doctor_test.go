@@ -1,0 +1,629 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/doctor"
+	"github.com/c5c3/crossplane-cobaltcore/internal/doctor/dump"
+	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// now is the time at which the objects are read.
+var now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// cloud is a composed cloud in which objects can be broken. The functions report the consequences.
+type cloud struct {
+	t       *testing.T
+	cluster *simulate.Cluster
+	// claim is edited after the functions ran, extra are other objects of the cluster, and removed are objects that do not exist.
+	claim   map[string]any
+	extra   []map[string]any
+	removed map[string]bool
+	changed map[string]map[string]any
+}
+
+// composed is the example, composed once.
+var composed = sync.OnceValues(func() (*simulate.Cluster, error) {
+	w, err := preview.NewCluster(examples.Claim, examples.Platform, kinds.Runners())
+	if err != nil {
+		return nil, err
+	}
+	clock, err := structpb.NewStruct(map[string]any{
+		"apiVersion": "batch/v1", "kind": "CronJob", "metadata": map[string]any{"name": "cobaltcore-clock", "namespace": "kube-system"},
+		"status": map[string]any{"lastScheduleTime": now.Format(time.RFC3339)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.Required[freshness.Requirement] = []*structpb.Struct{clock}
+	return w, w.Run(func(simulate.Step) {})
+})
+
+func newCloud(t *testing.T) *cloud {
+	t.Helper()
+	w, err := composed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cloud{t: t, cluster: w.Clone(nil), claim: map[string]any{}, removed: map[string]bool{}, changed: map[string]map[string]any{}}
+	if err := yaml.Unmarshal(examples.Claim, &c.claim); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func objectID(kind, name string) string { return kind + "/" + name }
+
+// edit changes a composed object, by kind and name, and updates the statuses of the composite resources above it.
+func (c *cloud) edit(kind, name string, change func(o map[string]any)) {
+	c.t.Helper()
+	if !c.editIn(c.cluster, kind, name, change) {
+		c.t.Fatalf("the cloud has no %s %s", kind, name)
+	}
+}
+
+func (c *cloud) editIn(w *simulate.Cluster, kind, name string, change func(o map[string]any)) bool {
+	for _, resource := range slices.Sorted(maps.Keys(w.Observed)) {
+		o := w.Observed[resource].Map()
+		inner, isInside := inside(o)
+		switch nested := w.NestedCluster(resource); {
+		case isInside && matches(inner, kind, name):
+			change(inner)
+		case matches(o, kind, name):
+			change(o)
+		case nested != nil && c.editIn(nested, kind, name, change):
+			o = nested.XR.AsMap()
+		default:
+			continue
+		}
+		s, err := encode.Struct(o)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		w.Observed[resource] = s
+		if nested := w.NestedCluster(resource); nested != nil {
+			nested.XR = s.Tree()
+		}
+		c.refresh(w)
+		return true
+	}
+	return false
+}
+
+// inside returns the object inside an Object of provider-kubernetes.
+func inside(o map[string]any) (map[string]any, bool) {
+	inner, ok, _ := unstructured.NestedMap(o, "status", "atProvider", "manifest")
+	if !ok || o["kind"] != "Object" {
+		return nil, false
+	}
+	status := o["status"].(map[string]any)["atProvider"].(map[string]any)
+	status["manifest"] = inner // NestedMap returns a copy.
+	return inner, true
+}
+
+// matches reports whether an object has a name and a kind, which can be followed by the group.
+func matches(o map[string]any, kind, name string) bool {
+	u := unstructured.Unstructured{Object: o}
+	kind, group, hasGroup := strings.Cut(kind, ".")
+	return u.GetKind() == kind && u.GetName() == name && (!hasGroup || u.GroupVersionKind().Group == group)
+}
+
+func id(o map[string]any) string {
+	u := unstructured.Unstructured{Object: o}
+	return objectID(u.GetKind(), u.GetName())
+}
+
+// refresh calls the function of a composite resource, whose status changes.
+func (c *cloud) refresh(w *simulate.Cluster) {
+	c.t.Helper()
+	xr := w.XR.AsMap()
+	gvk := schema.FromAPIVersionAndKind(xr["apiVersion"].(string), xr["kind"].(string))
+	rsp, _, err := w.Explain(w.Kinds[gvk.GroupKind().String()])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	status := rsp.Composite.Object.Tree().AsMap()["status"].(map[string]any)
+	state := map[bool]string{true: "True", false: "False"}
+	conditions := []any{
+		condition("Synced", "True", "ReconcileSuccess", ""), condition("Ready", state[rsp.Composite.Ready], "Available", ""),
+	}
+	names := map[fnv1.Status]string{fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False"}
+	for _, is := range rsp.Conditions {
+		conditions = append(conditions, condition(is.GetType(), names[is.GetStatus()], is.GetReason(), is.GetMessage()))
+	}
+	status["conditions"] = conditions
+	xr["status"] = status
+	s, err := structpb.NewStruct(xr)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	w.XR = s
+}
+
+func condition(typ, status, reason, message string) map[string]any {
+	return map[string]any{"type": typ, "status": status, "reason": reason, "message": message}
+}
+
+// set sets a condition of an object.
+func set(typ, status, reason, message string) func(map[string]any) {
+	return func(o map[string]any) {
+		s, _ := o["status"].(map[string]any)
+		if s == nil {
+			s = map[string]any{}
+			o["status"] = s
+		}
+		list, _ := s["conditions"].([]any)
+		list = slices.DeleteFunc(list, func(c any) bool { return c.(map[string]any)["type"] == typ })
+		s["conditions"] = append(list, condition(typ, status, reason, message))
+	}
+}
+
+// objects returns the objects of the cluster.
+func (c *cloud) objects() []unstructured.Unstructured {
+	c.refresh(c.cluster)
+	bound, err := preview.Bound(examples.Claim, c.cluster.XR)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	claim := bound[0].AsMap()
+	claim["status"] = c.cluster.XR.AsMap()["status"]
+	for k, v := range c.claim {
+		if k == "status" || k == "metadata" {
+			claim[k] = v
+		}
+	}
+	all := append(c.extra, claim)
+	all = append(all, c.objectsOf(c.cluster, "resourceRefs")...)
+	var out []unstructured.Unstructured
+	for _, o := range all {
+		if changed, ok := c.changed[id(o)]; ok {
+			o = changed
+		}
+		if !c.removed[id(o)] {
+			out = append(out, unstructured.Unstructured{Object: o})
+		}
+	}
+	return out
+}
+
+func (c *cloud) objectsOf(w *simulate.Cluster, path ...string) []map[string]any {
+	var refs []any
+	var out []map[string]any
+	for _, resource := range slices.Sorted(maps.Keys(w.Observed)) {
+		if nested := w.NestedCluster(resource); nested != nil {
+			xr := w.Observed[resource]
+			nested.XR = xr.Tree()
+			out = append(out, c.objectsOf(nested, "crossplane", "resourceRefs")...)
+			refs = append(refs, reference(xr))
+			continue
+		}
+		o := w.Observed[resource].Map()
+		refs = append(refs, reference(w.Observed[resource]))
+		out = append(out, o)
+		if inner, ok := inside(o); ok {
+			out = append(out, inner)
+		}
+	}
+	xr := w.XR.AsMap()
+	if err := unstructured.SetNestedSlice(xr, refs, append([]string{"spec"}, path...)...); err != nil {
+		c.t.Fatal(err)
+	}
+	return append(out, xr)
+}
+
+func reference(o encoded.Struct) map[string]any {
+	out := map[string]any{"apiVersion": o.At("apiVersion").Text(), "kind": o.At("kind").Text(), "name": o.At("metadata", "name").Text()}
+	if namespace := o.At("metadata", "namespace").Text(); namespace != "" {
+		out["namespace"] = namespace
+	}
+	return out
+}
+
+// parse returns an object in YAML.
+func parse(t *testing.T, text string) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// namespace of the example's workloads.
+func (c *cloud) namespace() string {
+	text, _, _ := unstructured.NestedString(c.cluster.XR.AsMap(), "status", "instance")
+	return text
+}
+
+// down makes a workload unavailable, with a pod that has a status.
+func (c *cloud) down(kind, name, status string) {
+	c.edit(kind, name, func(o map[string]any) {
+		s := o["status"].(map[string]any)
+		for _, field := range []string{"availableReplicas", "readyReplicas", "numberAvailable", "numberReady"} {
+			if _, ok := s[field]; ok {
+				s[field] = int64(0)
+			}
+		}
+		labels, _, _ := unstructured.NestedMap(o, "spec", "selector", "matchLabels")
+		c.pod(name+"-0", labels, nil, status)
+	})
+}
+
+func (c *cloud) pod(name string, labels map[string]any, owner map[string]any, status string) {
+	p := parse(c.t, "{apiVersion: v1, kind: Pod, spec: {containers: [{name: api, resources: {limits: {memory: 512Mi}}}]}, status: "+status+"}")
+	p["metadata"] = map[string]any{"name": name, "namespace": c.namespace(), "labels": labels}
+	if owner != nil {
+		p["metadata"].(map[string]any)["ownerReferences"] = []any{owner}
+	}
+	c.extra = append(c.extra, p)
+}
+
+func (c *cloud) event(kind, name, reason, message string) {
+	c.extra = append(c.extra, map[string]any{
+		"apiVersion": "v1", "kind": "Event", "metadata": map[string]any{"name": name + "." + reason, "namespace": c.namespace()},
+		"involvedObject": map[string]any{"kind": kind, "name": name}, "reason": reason, "message": message, "type": "Warning",
+		"lastTimestamp": now.Format(time.RFC3339),
+	})
+}
+
+// waiting is the status of a pod whose container waits.
+func waiting(reason, message string) string {
+	return fmt.Sprintf(`{phase: Pending, containerStatuses: [{name: api, ready: false, image: registry.example.com/api:1, restartCount: 7,
+  state: {waiting: {reason: %s, message: %q}}, lastState: {terminated: {exitCode: 1, reason: Error}}}]}`, reason, message)
+}
+
+const unscheduled = `{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: %q}]}`
+
+// TestDoctorFaults breaks one object of a composed cloud each, and expects its cause as the first one, with the next command.
+func TestDoctorFaults(t *testing.T) {
+	const workload, kind = "keystone", "Deployment"
+	tests := map[string]struct {
+		reason string
+		fault  func(c *cloud)
+		// object and cause are expected of the first cause, message and next as parts.
+		object, cause, message, next string
+	}{
+		"crashing container": {
+			"The log of the previous container has the error.", func(c *cloud) {
+				c.down(kind, workload, waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container"))
+			}, "Pod/keystone-0", "CrashLoopBackOff", "exits with code 1", "kubectl logs keystone-0 -c api -n NS --previous",
+		},
+		"image not found": {
+			"The message names the image.", func(c *cloud) {
+				c.down(kind, workload, waiting("ImagePullBackOff", `Back-off pulling image "registry.example.com/api:1"`))
+			}, "Pod/keystone-0", "ImagePullBackOff", "registry.example.com/api:1", "kubectl describe pod keystone-0 -n NS",
+		},
+		"out of memory": {
+			"The limit is in the pod.", func(c *cloud) {
+				c.down(kind, workload, `{phase: Running, containerStatuses: [{name: api, ready: false, restartCount: 3, state: {running: {}},
+  lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`)
+			}, "Pod/keystone-0", "OOMKilled", "memory limit 512Mi", "kubectl logs keystone-0 -c api -n NS --previous",
+		},
+		"failing probe": {
+			"The event has the response of the probe.", func(c *cloud) {
+				c.down(kind, workload, `{phase: Running, containerStatuses: [{name: api, ready: false, state: {running: {}}}]}`)
+				c.event("Pod", "keystone-0", "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503")
+			}, "Pod/keystone-0", "ProbeFailing", "statuscode: 503", "kubectl logs keystone-0 -c api -n NS",
+		},
+		"missing Secret": {
+			"The kubelet names the Secret.", func(c *cloud) {
+				c.down(kind, workload, waiting("CreateContainerConfigError", `secret "keystone-db" not found`))
+			}, "Pod/keystone-0", "MissingObject", "keystone-db", "kubectl describe secret keystone-db -n NS",
+		},
+		"missing key": {
+			"The kubelet names the key.", func(c *cloud) {
+				c.down(kind, workload, waiting("CreateContainerConfigError", "couldn't find key password in Secret cloud/keystone-db"))
+			}, "Pod/keystone-0", "MissingObject", "key password", "kubectl describe secret keystone-db -n NS",
+		},
+		"missing ConfigMap of a volume": {
+			"The event names the ConfigMap.", func(c *cloud) {
+				c.down(kind, workload, `{phase: Pending, containerStatuses: [{name: api, state: {waiting: {reason: ContainerCreating}}}]}`)
+				c.event("Pod", "keystone-0", "FailedMount", `MountVolume.SetUp failed for volume "config" : configmap "keystone-1" not found`)
+			}, "Pod/keystone-0", "MissingObject", "keystone-1", "kubectl describe configmap keystone-1 -n NS",
+		},
+		"unschedulable pod": {
+			"The scheduler counts the nodes.", func(c *cloud) {
+				c.down(kind, workload, fmt.Sprintf(unscheduled, "0/3 nodes are available: 3 Insufficient memory."))
+			}, "Pod/keystone-0", "Unschedulable", "Insufficient memory", "kubectl get nodes",
+		},
+		"pending volume": {
+			"The volume is the cause, not the pod.", func(c *cloud) {
+				c.edit("MariaDB", "mariadb", set("Ready", "False", "StatefulSetNotReady", "Not ready"))
+				c.extra = append(c.extra, parse(c.t, `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: mariadb, namespace: `+c.namespace()+`,
+  generation: 1, ownerReferences: [{apiVersion: k8s.mariadb.com/v1alpha1, kind: MariaDB, name: mariadb}]},
+  spec: {replicas: 1, selector: {matchLabels: {app: mariadb}}}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1}}`))
+				c.pod("mariadb-0", map[string]any{"app": "mariadb"}, nil, fmt.Sprintf(unscheduled, "pod has unbound immediate PersistentVolumeClaims"))
+				c.extra[len(c.extra)-1]["spec"] = parse(c.t, "{volumes: [{name: s, persistentVolumeClaim: {claimName: storage-mariadb-0}}]}")
+				c.extra = append(c.extra, parse(c.t, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: storage-mariadb-0,
+  namespace: `+c.namespace()+`}, spec: {storageClassName: fast}, status: {phase: Pending}}`))
+				c.event("PersistentVolumeClaim", "storage-mariadb-0", "ProvisioningFailed", `storageclass.storage.k8s.io "fast" not found`)
+			}, "PersistentVolumeClaim/storage-mariadb-0", "VolumePending", `"fast" not found`,
+			"kubectl describe persistentvolumeclaim storage-mariadb-0 -n NS",
+		},
+		"exceeded quota": {
+			"The event of the ReplicaSet has the quota.", func(c *cloud) {
+				c.down(kind, workload, "{}")
+				c.extra = nil
+				c.event("ReplicaSet", "keystone-6d4", "FailedCreate", `pods "keystone-6d4-x" is forbidden: exceeded quota: compute, `+
+					"requested: limits.memory=1Gi, used: limits.memory=64Gi, limited: limits.memory=64Gi")
+			}, "Deployment/keystone", "QuotaExceeded", "exceeded quota: compute", "kubectl describe resourcequota compute -n NS",
+		},
+		"pod refused by a webhook": {
+			"The condition of the Deployment has the webhook.", func(c *cloud) {
+				c.down(kind, workload, "{}")
+				c.extra = nil
+				c.edit(kind, workload, set("ReplicaFailure", "True", "FailedCreate",
+					`admission webhook "validate.kyverno.svc-fail" denied the request: labels are missing`))
+			}, "Deployment/keystone", "WebhookRefuses", "labels are missing", "grep kyverno.svc-fail",
+		},
+		"node down": {
+			"All pods of the node have the same cause.", func(c *cloud) {
+				c.down(kind, workload, `{phase: Running, conditions: [{type: Ready, status: "False"}]}`)
+				c.extra[0]["spec"] = map[string]any{"nodeName": "node-1"}
+				c.extra = append(c.extra, parse(c.t, `{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {conditions: [{type: Ready,
+  status: Unknown, message: Kubelet stopped posting node status.}]}}`))
+			}, "Node/node-1", "NodeNotReady", "Kubelet stopped", "kubectl describe node node-1",
+		},
+		"failed Job": {
+			"A failed Job does not run again.", func(c *cloud) {
+				c.edit("Job", c.first("Job"), func(o map[string]any) {
+					o["status"] = map[string]any{"conditions": []any{condition("Failed", "True", "BackoffLimitExceeded", "Job has reached the specified backoff limit")}}
+				})
+			}, "Job/*", "JobFailed", "backoff limit", "kubectl describe job.batch",
+		},
+		"database not ready": {
+			"The operator reports the reason.", func(c *cloud) {
+				c.edit("MariaDB", "mariadb", set("Ready", "False", "PodNotReady", "Galera cluster is not healthy"))
+			}, "MariaDB/mariadb", "PodNotReady", "Galera cluster is not healthy", "kubectl describe mariadb.k8s.mariadb.com mariadb -n NS",
+		},
+		"operator not running": {
+			"Without an operator, an object has no status.", func(c *cloud) {
+				c.edit("MariaDB", "mariadb", func(o map[string]any) { delete(o, "status") })
+			}, "MariaDB/mariadb", "NoStatus", "mariadb-operator", "kubectl get deployments -A | grep mariadb-operator",
+		},
+		"queue not available": {
+			"RabbitMQ has no condition Ready.", func(c *cloud) {
+				c.edit("RabbitmqCluster", "rabbitmq", set("ClusterAvailable", "False", "NoEndpointsAvailable", "The service has no endpoints available"))
+			}, "RabbitmqCluster/rabbitmq", "NoEndpointsAvailable", "no endpoints", "kubectl describe rabbitmqcluster.rabbitmq.com rabbitmq -n NS",
+		},
+		"secret not synced": {
+			"External Secrets reports the error of the store.", func(c *cloud) {
+				c.edit("ExternalSecret", c.first("ExternalSecret"), set("Ready", "False", "SecretSyncedError", "could not get secret data from provider"))
+			}, "ExternalSecret/*", "SecretSyncedError", "could not get secret data", "kubectl describe externalsecret.external-secrets.io",
+		},
+		"certificate not issued": {
+			"cert-manager reports the issuer.", func(c *cloud) {
+				c.edit("Certificate", c.first("Certificate"), set("Ready", "False", "DoesNotExist", `Issuing certificate as Secret does not exist`))
+			}, "Certificate/*", "DoesNotExist", "Issuing certificate", "kubectl describe certificate.cert-manager.io",
+		},
+		"Keystone refuses": {
+			"K-ORC reports the response of Keystone.", func(c *cloud) {
+				c.edit("User.openstack.k-orc.cloud", c.firstOf("openstack.k-orc.cloud", "User"), set("Available", "False", "UnrecoverableError", "error creating resource: 403"))
+			}, "User/*", "UnrecoverableError", "403", "kubectl describe user.openstack.k-orc.cloud",
+		},
+		"companion object not ready": {
+			"The companion reports the state of keys.", func(c *cloud) {
+				c.edit("KeyRepository", c.first("KeyRepository"), set("Ready", "False", "NoKeys", "there are no keys yet"))
+			}, "KeyRepository/*", "NoKeys", "there are no keys", "kubectl logs deployment/companion -n NS",
+		},
+		"companion not running": {
+			"The pod of the companion is the cause of the missing status.", func(c *cloud) {
+				c.edit("KeyRepository", c.first("KeyRepository"), set("Ready", "False", "NoKeys", "there are no keys yet"))
+				c.down(kind, "companion", waiting("ImagePullBackOff", "Back-off pulling image"))
+			}, "Pod/companion-0", "ImagePullBackOff", "Back-off", "kubectl describe pod companion-0 -n NS",
+		},
+		"old status": {
+			"A companion without progress does not renew statuses.", func(c *cloud) {
+				old := now.Add(-3 * time.Hour).Format(time.RFC3339)
+				name := c.first("KeyRepository")
+				c.edit("KeyRepository", name, func(o map[string]any) { o["status"].(map[string]any)[freshness.Field] = old })
+			}, "KeyRepository/*", "StatusOld", "3 hours ago", "kubectl logs deployment/companion -n NS",
+		},
+		"object refused by a webhook": {
+			"Crossplane reports why it cannot apply an object.", func(c *cloud) {
+				c.edit("Keystone", "keystone", set("Synced", "False", "ReconcileError",
+					`cannot compose resources: cannot apply composed resource "api": admission webhook "vmariadb.example.com" denied the request: no`))
+			}, "Keystone/keystone", "WebhookRefuses", "denied the request", "grep example.com",
+		},
+		"Crossplane has no right": {
+			"The message names the right.", func(c *cloud) {
+				c.edit("Keystone", "keystone", set("Synced", "False", "ReconcileError",
+					`jobs.batch "x" is forbidden: User "system:serviceaccount:crossplane-system:crossplane" cannot patch resource "jobs" in API group`))
+			}, "Keystone/keystone", "Forbidden", "cannot patch", "kubectl auth can-i patch jobs -n NS --as system:serviceaccount:crossplane-system:crossplane",
+		},
+		"paused claim": {
+			"An edit of a paused claim has no effect.", func(c *cloud) {
+				c.claim["metadata"].(map[string]any)["annotations"] = map[string]any{"crossplane.io/paused": "true"}
+				c.claim["metadata"].(map[string]any)["generation"] = int64(2)
+				c.claim["status"] = map[string]any{"conditions": []any{condition("Synced", "False", "ReconcilePaused", "")}}
+			}, "ControlPlaneCluster/*", "Paused", "crossplane.io/paused", "kubectl annotate controlplanecluster.crossplane.c5c3.io",
+		},
+		"paused object": {
+			"A nested resource can be paused alone.", func(c *cloud) {
+				c.edit("Keystone", "keystone", func(o map[string]any) {
+					o["metadata"].(map[string]any)["annotations"] = map[string]any{"crossplane.io/paused": "true"}
+					set("Synced", "False", "ReconcilePaused", "")(o)
+				})
+			}, "Keystone/keystone", "Paused", "crossplane.io/paused", "kubectl annotate keystone.keystone.openstack.c5c3.io keystone -n NS crossplane.io/paused-",
+		},
+		"invalid spec": {
+			"The message names the field.", func(c *cloud) {
+				c.claim["status"] = map[string]any{"conditions": []any{
+					condition("SpecValid", "False", "InvalidSpec", "spec.size: must be one of small, medium"), condition("Current", "False", "InvalidSpec", ""),
+				}}
+			}, "ControlPlaneCluster/*", "InvalidSpec", "spec.size", "kubectl edit controlplanecluster.crossplane.c5c3.io",
+		},
+		"unhealthy function": {
+			"Without its function, a claim is not composed.", func(c *cloud) {
+				c.claim["status"] = map[string]any{"conditions": []any{condition("Current", "Unknown", "FatalError", "")}}
+				c.extra = append(c.extra, parse(c.t, `{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: function-cobaltcore},
+  spec: {package: "ghcr.io/c5c3/function-cobaltcore:v1"}, status: {conditions: [{type: Installed, status: "True"},
+  {type: Healthy, status: "False", reason: UnhealthyPackageRevision, message: cannot unpack package}]}}`))
+			}, "Function/function-cobaltcore", "UnhealthyPackageRevision", "cannot unpack", "kubectl describe function.pkg.crossplane.io function-cobaltcore",
+		},
+		"deleted object": {
+			"Crossplane creates it again, unless it cannot.", func(c *cloud) {
+				c.removed["MariaDB/mariadb"] = true
+				c.edit("MariaDB", "mariadb", set("Ready", "False", "x", "x"))
+			}, "MariaDB/mariadb", "Missing", "does not exist", "kubectl get mariadb.k8s.mariadb.com mariadb -n NS",
+		},
+		"object that is being deleted": {
+			"The finalizer shows who has to act.", func(c *cloud) {
+				c.edit("MariaDB", "mariadb", func(o map[string]any) {
+					o["metadata"].(map[string]any)["deletionTimestamp"] = now.Format(time.RFC3339)
+					o["metadata"].(map[string]any)["finalizers"] = []any{"mariadb.example.com/wait"}
+				})
+			}, "MariaDB/mariadb", "Deleting", "mariadb.example.com/wait", "kubectl describe mariadb.k8s.mariadb.com mariadb -n NS",
+		},
+		"claim without composite resource": {
+			"Crossplane does not run.", func(c *cloud) {
+				c.claim["status"] = map[string]any{}
+				c.removed["XControlPlaneCluster/"+c.cluster.XR.AsMap()["metadata"].(map[string]any)["name"].(string)] = true
+			}, "XControlPlaneCluster/*", "Missing", "does not exist", "kubectl describe controlplanecluster",
+		},
+	}
+	if len(tests) < 20 {
+		t.Fatalf("%d faults", len(tests))
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCloud(t)
+			tc.fault(c)
+			report := c.diagnose()
+			if report.Ready || len(report.Causes) == 0 {
+				t.Fatalf("%s\nready: %t, %d causes", tc.reason, report.Ready, len(report.Causes))
+			}
+			first := report.Causes[0]
+			next := strings.ReplaceAll(tc.next, "NS", c.namespace())
+			is := objectID(first.Object.Kind, first.Object.Name)
+			if kind, prefix := strings.CutSuffix(tc.object, "*"); prefix && !strings.HasPrefix(is, kind) || !prefix && is != tc.object ||
+				first.Reason != tc.cause || !strings.Contains(first.Message, tc.message) ||
+				!slices.ContainsFunc(first.Next, func(s string) bool { return strings.Contains(s, next) }) {
+				var text bytes.Buffer
+				if err := report.Print(&text, "text"); err != nil {
+					t.Fatal(err)
+				}
+				t.Errorf("%s\nwant %s, %s: …%s…, next: %s\ngot:\n%s", tc.reason, tc.object, tc.cause, tc.message, next, text.String())
+			}
+			if first.Runbook == "" {
+				t.Errorf("%s has no runbook", first.Object)
+			}
+		})
+	}
+}
+
+// first returns the name of a composed object of a kind.
+func (c *cloud) first(kind string) string { return c.firstOf("", kind) }
+
+func (c *cloud) firstOf(group, kind string) string {
+	c.t.Helper()
+	for _, o := range c.objects() {
+		if o.GetKind() == kind && (group == "" || o.GroupVersionKind().Group == group) {
+			return o.GetName()
+		}
+	}
+	c.t.Fatalf("the cloud has no %s", kind)
+	return ""
+}
+
+// diagnose diagnoses the claim.
+func (c *cloud) diagnose() *doctor.Report {
+	c.t.Helper()
+	objects := c.objects()
+	r := dump.New(now, objects...)
+	claim, ok := r.Claim()
+	if !ok {
+		c.t.Fatal("the objects contain no claim")
+	}
+	report, _, err := doctor.Diagnose(c.t.Context(), r, schema.FromAPIVersionAndKind(claim.APIVersion, claim.Kind), claim.Namespace, claim.Name)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return report
+}
+
+// TestDoctorReady tests that a composed cloud has no cause: the rules of the functions and of the doctor are the same.
+func TestDoctorReady(t *testing.T) {
+	if report := newCloud(t).diagnose(); !report.Ready || len(report.Causes) > 0 {
+		t.Errorf("ready: %t, causes: %v", report.Ready, report.Causes)
+	}
+}
+
+// TestDoctorCapture tests that the command writes an archive of a folder's objects without secrets, and that the archive has the same
+// diagnosis.
+func TestDoctorCapture(t *testing.T) {
+	const secret = "S3CR3T"
+	c := newCloud(t)
+	c.down("Deployment", "keystone", waiting("CrashLoopBackOff", "cannot connect to mysql://nova:"+secret+"@mariadb/nova"))
+	c.event("Pod", "keystone-0", "Unhealthy", "password="+secret+" is wrong")
+	objects := c.objects()
+	planted := 0
+	for _, o := range objects {
+		planted += plantSecret(o.Object, secret)
+	}
+	if planted < 500 {
+		t.Fatalf("%d values are planted", planted)
+	}
+	dir := t.TempDir()
+	list := map[string]any{"apiVersion": "v1", "kind": "List", "items": []any{}}
+	for _, o := range objects {
+		list["items"] = append(list["items"].([]any), o.Object)
+	}
+	list["items"] = append(list["items"].([]any), map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "keystone-db", "namespace": c.namespace()},
+		"data": map[string]any{"password": secret},
+	})
+	data, err := yaml.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "all.yaml"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	archive := filepath.Join(dir, "dump.tar.gz")
+	var out, errOut bytes.Buffer
+	if code := run([]string{"doctor", "--from", dir, "--capture", archive}, strings.NewReader(""), &out, &errOut); code != exitInvalid {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	if strings.Contains(out.String()+errOut.String(), secret) {
+		t.Errorf("the output contains a secret: %s%s", out.String(), errOut.String())
+	}
+	if !strings.Contains(errOut.String(), "report.txt") || !strings.Contains(out.String(), "CrashLoopBackOff") {
+		t.Errorf("output: %s%s", out.String(), errOut.String())
+	}
+	files := unpacked(t, archive)
+	for name, content := range files {
+		if strings.Contains(content, secret) {
+			at := strings.Index(content, secret)
+			t.Errorf("%s contains a secret: …%s…", name, content[max(0, at-100):min(len(content), at+20)])
+		}
+	}
+	if len(files) < 20 {
+		t.Errorf("the archive has %d files", len(files))
+	}
+	var again bytes.Buffer
+	if code := run([]string{"doctor", "--from", archive}, strings.NewReader(""), &again, &errOut); code != exitInvalid || again.String() != out.String() {
+		t.Errorf("exit code %d, the archive has another diagnosis:\n%s\nthan the folder:\n%s", code, again.String(), out.String())
+	}
+}

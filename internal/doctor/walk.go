@@ -1,0 +1,479 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
+)
+
+// Ranks of causes: a smaller rank is shown first.
+const (
+	rankPaused    = iota // Nothing else can change before it is resumed.
+	rankInvalid          // The spec is rejected, or Crossplane cannot reconcile.
+	rankSpecific         // A pod, a volume or an error of an API server.
+	rankFailed           // An object that cannot become ready without intervention.
+	rankMissing          // An object that does not exist.
+	rankNotReady         // An object that is not ready yet.
+	rankComponent        // A component whose objects cannot be read, or that waits.
+)
+
+// top returns the causes for a claim or a composite resource.
+func (w *walk) top(ctx context.Context, o object) []Cause {
+	if form(o.ref().groupKind()) == claimForm {
+		return w.claim(ctx, nil, o)
+	}
+	return slices.Concat(w.composite(ctx, nil, o), w.packages(ctx, nil))
+}
+
+// claim returns the causes for a claim.
+func (w *walk) claim(ctx context.Context, chain []Ref, o object) []Cause {
+	self := o.ref()
+	if o.paused() {
+		return []Cause{pausedCause(chain, self)}
+	}
+	name := o.String("spec", "resourceRef", "name")
+	if cause, rejected := rejectedCause(chain, self, o); rejected && cause.Reason == reasonInvalidSpec {
+		return []Cause{cause}
+	}
+	if name == "" {
+		reason := "Crossplane has not created the composite resource"
+		if c, ok := o.Condition("Synced"); ok && c.Status == "False" {
+			reason = c.Message
+		}
+		return append(w.packages(ctx, appended(chain, self)), Cause{
+			Object: self, Chain: chain, Reason: "NotReconciled", Message: reason, rank: rankInvalid, Runbook: "Composed",
+			Next: []string{describe(self), "kubectl get compositeresourcedefinitions.apiextensions.crossplane.io",
+				"kubectl logs deployment/crossplane -n crossplane-system"},
+		})
+	}
+	kind := schema.FromAPIVersionAndKind(o.String("spec", "resourceRef", "apiVersion"), o.String("spec", "resourceRef", "kind"))
+	xr := Ref{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: name}
+	live, err := w.get(ctx, kind, "", name)
+	if err != nil {
+		out := w.components(appended(chain, self), o, nil, true)
+		if apierrors.IsNotFound(err) {
+			out = append([]Cause{missingCause(appended(chain, self), xr)}, out...)
+		}
+		return slices.Concat(out, w.packages(ctx, appended(chain, self)))
+	}
+	composite, err := observed(live.Object)
+	if err != nil {
+		return nil
+	}
+	causes := w.composite(ctx, appended(chain, self), composite)
+	if len(causes) == 0 && o.outdated() || !hasSpecific(causes) {
+		causes = append(causes, w.packages(ctx, appended(chain, self))...)
+	}
+	if cause, rejected := rejectedCause(chain, self, o); rejected && len(causes) == 0 {
+		causes = append(causes, cause)
+	}
+	if len(causes) == 0 && o.outdated() {
+		causes = append(causes, outdatedCause(chain, self))
+	}
+	return causes
+}
+
+func hasSpecific(causes []Cause) bool {
+	return slices.ContainsFunc(causes, func(c Cause) bool { return c.rank <= rankFailed })
+}
+
+// composite returns the causes for a composite resource.
+func (w *walk) composite(ctx context.Context, chain []Ref, o object) []Cause {
+	self := o.ref()
+	if w.visited[self] {
+		return nil
+	}
+	w.visited[self] = true
+	if o.paused() {
+		return []Cause{pausedCause(chain, self)}
+	}
+	var causes []Cause
+	if cause, rejected := rejectedCause(chain, self, o); rejected {
+		causes = append(causes, cause)
+	}
+	refs := composedRefs(o)
+	w.prefetch(ctx, refs)
+	for _, r := range refs {
+		causes = append(causes, w.composed(ctx, appended(chain, self), r)...)
+	}
+	if o.Deleting() && len(causes) == 0 {
+		return []Cause{notReadyCause(chain, self, o.check())}
+	}
+	slices.SortStableFunc(causes, func(a, b Cause) int {
+		return cmp.Or(a.rank-b.rank, componentOf(o, a, len(chain))-componentOf(o, b, len(chain)))
+	})
+	return append(causes, w.components(appended(chain, self), o, causes, len(causes) == 0)...)
+}
+
+// composedRefs returns the composed objects of a composite resource, in the forms of both scopes.
+// https://docs.crossplane.io/latest/composition/composite-resources/
+func composedRefs(o object) []Ref {
+	list := o.List("spec", "crossplane", "resourceRefs")
+	if list == nil {
+		list = o.List("spec", "resourceRefs")
+	}
+	var out []Ref
+	for _, e := range list {
+		u := unstructured.Unstructured{Object: map[string]any{}}
+		if m, ok := e.(map[string]any); ok {
+			u.Object = m
+		}
+		name, _, _ := unstructured.NestedString(u.Object, "name")
+		namespace, _, _ := unstructured.NestedString(u.Object, "namespace")
+		r := Ref{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: name, Namespace: cmp.Or(namespace, o.Namespace())}
+		if r.Name == "" {
+			continue // Crossplane has not created it yet.
+		}
+		if rule, ok := readiness.Rules.For(r.groupKind()); ok && rule.ClusterScoped {
+			r.Namespace = ""
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// prefetch reads objects in parallel.
+func (w *walk) prefetch(ctx context.Context, refs []Ref) {
+	var all sync.WaitGroup
+	for _, r := range refs {
+		all.Go(func() { _, _ = w.get(ctx, r.groupVersionKind(), r.Namespace, r.Name) })
+	}
+	all.Wait()
+}
+
+// composed returns the causes for a composed object.
+func (w *walk) composed(ctx context.Context, chain []Ref, r Ref) []Cause {
+	live, err := w.get(ctx, r.groupVersionKind(), r.Namespace, r.Name)
+	switch {
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		return []Cause{missingCause(chain, r)}
+	case err != nil:
+		return nil // The report has a note, and the component's message.
+	}
+	o, err := observed(live.Object)
+	if err != nil {
+		return nil
+	}
+	if o.Wrapped() {
+		return w.wrapped(ctx, chain, r, o)
+	}
+	return w.evaluate(ctx, chain, r, o)
+}
+
+// wrapped returns the causes for an Object of provider-kubernetes, whose object is in this or in another cluster.
+func (w *walk) wrapped(ctx context.Context, chain []Ref, self Ref, o object) []Cause {
+	outer := o.Wrapper()
+	if outer.Annotation(pausedAnnotation) == "true" {
+		return []Cause{pausedCause(chain, self)}
+	}
+	if c, ok := outer.Condition("Synced"); ok && c.Status == "False" {
+		return []Cause{refusedCause(chain, self, c)}
+	}
+	inner := o.ref()
+	if !o.Exists() {
+		return []Cause{{
+			Object: inner, Chain: appended(chain, self), Reason: "NotCreated", Message: "provider-kubernetes has not observed the object yet",
+			rank: rankMissing, Next: []string{describe(self), "kubectl get providers.pkg.crossplane.io"},
+		}}
+	}
+	if config := outer.String("spec", "providerConfigRef", "name"); !w.isLocal(ctx, outer, config) {
+		inner.Cluster = config
+		if result := o.check(); !result.Ready {
+			return []Cause{notReadyCause(appended(chain, self), inner, result)}
+		}
+		return nil
+	}
+	if live, err := w.get(ctx, inner.groupVersionKind(), inner.Namespace, inner.Name); err == nil {
+		if current, err := observed(live.Object); err == nil {
+			o = current
+		}
+	} else if apierrors.IsNotFound(err) {
+		return []Cause{missingCause(appended(chain, self), inner)}
+	}
+	return w.evaluate(ctx, appended(chain, self), inner, o)
+}
+
+// localConfig is the default provider config of the management cluster.
+const localConfig = "in-cluster"
+
+// isLocal reports whether a provider config is of the management cluster: it has the identity of the provider's own pod.
+// https://github.com/crossplane-contrib/provider-kubernetes/tree/main/apis
+func (w *walk) isLocal(ctx context.Context, outer *observe.Object, config string) bool {
+	kind := schema.FromAPIVersionAndKind(outer.APIVersion(), "ProviderConfig")
+	if outer.Namespace() != "" {
+		kind.Kind = "ClusterProviderConfig"
+	} else {
+		kind.Version = "v1alpha1"
+	}
+	c, err := w.get(ctx, kind, "", config)
+	if err != nil {
+		return config == localConfig
+	}
+	source, _, _ := unstructured.NestedString(c.Object, "spec", "credentials", "source")
+	return source == "InjectedIdentity"
+}
+
+// evaluate returns the causes for an object of the management cluster.
+func (w *walk) evaluate(ctx context.Context, chain []Ref, self Ref, o object) []Cause {
+	result := o.check()
+	kind := form(self.groupKind())
+	if cause, old := w.oldStatus(chain, self, o); old {
+		causes := w.companion(ctx, appended(chain, self), self.Namespace)
+		if kind == compositeForm {
+			causes = w.composite(ctx, chain, o) // The old status is one of its objects.
+		}
+		if kind == companionForm || len(causes) == 0 {
+			causes = append(causes, cause)
+		}
+		return causes
+	}
+	if result.Ready {
+		return nil
+	}
+	if kind == compositeForm {
+		return w.composite(ctx, chain, o)
+	}
+	if kind == claimForm {
+		return w.claim(ctx, chain, o)
+	}
+	var causes []Cause
+	if isWorkload(self.groupKind()) {
+		causes = w.workload(ctx, chain, self, o.raw)
+	} else {
+		causes = w.owned(ctx, appended(chain, self), o)
+	}
+	own := notReadyCause(chain, self, result)
+	if len(causes) > 0 {
+		if isWorkload(self.groupKind()) {
+			return causes // The number of pods adds nothing.
+		}
+		own.rank = rankNotReady
+		return append(causes, own)
+	}
+	if kind == companionForm {
+		causes = w.companion(ctx, appended(chain, self), self.Namespace)
+		own.Next = append(own.Next, companionLogs(self.Namespace))
+	} else if operator := operators[self.groupKind().Group]; operator != "" && o.Map("status") == nil {
+		own.Reason, own.Message = "NoStatus", "its operator has not written a status: check that "+operator+" runs"
+		own.rank = rankFailed
+		own.Next = append(own.Next, "kubectl get deployments -A | grep "+operator)
+	}
+	return append(causes, own)
+}
+
+// oldStatus returns the cause for an object whose status the companion has not renewed.
+func (w *walk) oldStatus(chain []Ref, self Ref, o object) (Cause, bool) {
+	subject := freshness.Subject{Kind: self.Kind, Namespace: self.Namespace, Name: self.Name}
+	reason := w.clock.StaleReason(subject, o.LastObservation(), freshness.ComponentLimit)
+	return Cause{
+		Object: self, Chain: chain, Reason: "StatusOld", Message: message(reason), Runbook: "CompanionStatusOld", rank: rankFailed,
+		Next: []string{describe(self), companionLogs(self.Namespace)},
+	}, reason != ""
+}
+
+// operators contains the operators that write the status of objects, by API group.
+var operators = map[string]string{
+	"k8s.mariadb.com":       "mariadb-operator",
+	"rabbitmq.com":          "rabbitmq",
+	"cache.cs.sap.com":      "valkey-operator",
+	"external-secrets.io":   "external-secrets",
+	"ceph.rook.io":          "rook-ceph-operator",
+	"cert-manager.io":       "cert-manager",
+	"openstack.k-orc.cloud": "orc",
+}
+
+// components returns the causes that only the status of a composite resource or of its claim shows. With all, it returns the first failed
+// component, or else the first one that is not ready. Without, it returns failed components whose objects are not among the causes.
+func (w *walk) components(chain []Ref, o object, causes []Cause, all bool) []Cause {
+	var first *Cause
+	var failed []Cause
+	for _, e := range o.List("status", "components") {
+		m, _ := e.(map[string]any)
+		name, _ := m["name"].(string)
+		phase, _ := m["phase"].(string)
+		text, _ := m["message"].(string)
+		reason, _ := m["reason"].(string)
+		if phase == common.ComponentReady || text == "" {
+			continue
+		}
+		c := Cause{
+			Object: o.ref(), Chain: chain[:len(chain)-1], Reason: cmp.Or(reason, "NotReady"), Message: message(name + ": " + text),
+			Runbook: conditionName(name), rank: rankComponent, Next: o.componentSteps(),
+		}
+		if phase == common.ComponentFailed {
+			if !slices.ContainsFunc(causes, func(c Cause) bool { return names(text, c) }) {
+				failed = append(failed, c)
+			}
+			continue
+		}
+		if first == nil {
+			first = &c
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		return failed
+	case all && first != nil:
+		return []Cause{*first}
+	case all && len(o.List("status", "components")) == 0:
+		return w.withoutComponents(chain, o)
+	}
+	return nil
+}
+
+// withoutComponents returns the cause for a composite resource or a claim that has not been composed.
+func (w *walk) withoutComponents(chain []Ref, o object) []Cause {
+	if _, rejected := rejectedCause(nil, o.ref(), o); rejected {
+		return nil
+	}
+	result := o.check()
+	if result.Ready {
+		return nil
+	}
+	c := notReadyCause(chain[:len(chain)-1], o.ref(), result)
+	c.rank = rankComponent
+	return []Cause{c}
+}
+
+// componentSteps returns the next steps for a component whose objects cannot be read.
+func (o object) componentSteps() []string {
+	self := o.ref()
+	if form(self.groupKind()) != claimForm {
+		return []string{describe(self)}
+	}
+	return []string{
+		"kubectl get " + resourceName(self.groupVersionKind()) + " " + self.Name + " -n " + self.Namespace + " -o yaml",
+		"ask the platform team to run: cobaltcore doctor " + strings.ToLower(self.Kind) + "/" + self.Name + " -n " + self.Namespace,
+	}
+}
+
+// names reports whether the message of a component names an object of a cause's chain, or has the cause's message.
+func names(text string, c Cause) bool {
+	return slices.ContainsFunc(append(c.Chain[:len(c.Chain):len(c.Chain)], c.Object), func(r Ref) bool {
+		return strings.Contains(text, r.Kind+" "+r.Name)
+	})
+}
+
+// componentOf returns the position of a cause's component in the order in which components need each other. at is the position of the
+// composed object in the chain of the cause.
+func componentOf(o object, c Cause, at int) int {
+	path := append(c.Chain[:len(c.Chain):len(c.Chain)], c.Object)
+	components := o.List("status", "components")
+	if len(path) <= at+1 {
+		return -1
+	}
+	for i, e := range components {
+		m, _ := e.(map[string]any)
+		text, _ := m["message"].(string)
+		name, _ := m["name"].(string)
+		for _, r := range path[at+1 : min(at+3, len(path))] {
+			if strings.Contains(text, r.Kind+" "+r.Name) || name == r.Name && strings.EqualFold(r.Kind, name) {
+				return i
+			}
+		}
+	}
+	return len(components)
+}
+
+// conditionName returns the condition of a component, such as DatabaseReady of database.
+func conditionName(component string) string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(component, "-") {
+		if word != "" {
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return b.String() + "Ready"
+}
+
+const reasonInvalidSpec = "InvalidSpec"
+
+// rejectedCause returns the cause of a composite resource or a claim that its function or Crossplane does not reconcile.
+func rejectedCause(chain []Ref, self Ref, o object) (Cause, bool) {
+	for _, typ := range []string{"SpecValid", "Composed", "Synced"} {
+		c, ok := o.Condition(typ)
+		if !ok || c.Status != "False" {
+			continue
+		}
+		switch typ {
+		case "SpecValid":
+			return Cause{
+				Object: self, Chain: chain, Reason: cmp.Or(c.Reason, reasonInvalidSpec), Message: message(c.Message), Runbook: typ, rank: rankInvalid,
+				Next: []string{edit(self), "cobaltcore explain SpecValid"},
+			}, true
+		case "Composed":
+			return Cause{
+				Object: self, Chain: chain, Reason: cmp.Or(c.Reason, "NotComposed"), Message: message(c.Message), Runbook: typ, rank: rankInvalid,
+				Next: []string{"kubectl get platformconfigs.platform.crossplane.c5c3.io default -o yaml", describe(self)},
+			}, true
+		}
+		return refusedCause(chain, self, c), true
+	}
+	return Cause{}, false
+}
+
+// refusedCause returns the cause for a condition Synced that is False.
+func refusedCause(chain []Ref, self Ref, c observe.Condition) Cause {
+	if c.Reason == "ReconcilePaused" {
+		return pausedCause(chain, self)
+	}
+	reason, next := classify(c.Message, self)
+	return Cause{
+		Object: self, Chain: chain, Reason: cmp.Or(reason, c.Reason, "NotSynced"), Message: message(c.Message), rank: rankInvalid,
+		Next: append([]string{describe(self)}, next...),
+	}
+}
+
+func pausedCause(chain []Ref, self Ref) Cause {
+	return Cause{
+		Object: self, Chain: chain, Reason: "Paused", Message: "it is paused by its annotation " + pausedAnnotation, rank: rankPaused,
+		Next: []string{"kubectl annotate " + target(self) + " " + pausedAnnotation + "-"},
+	}
+}
+
+func outdatedCause(chain []Ref, self Ref) Cause {
+	return Cause{
+		Object: self, Chain: chain, Reason: "NotReconciled", Message: "Crossplane has not reconciled the last edit", rank: rankNotReady,
+		Next: []string{describe(self), "kubectl logs deployment/crossplane -n crossplane-system"},
+	}
+}
+
+func missingCause(chain []Ref, r Ref) Cause {
+	next := []string{get(r)}
+	if len(chain) > 0 {
+		next = append(next, describe(chain[len(chain)-1]))
+	}
+	return Cause{
+		Object: r, Chain: chain, Reason: "Missing", Message: "it does not exist: Crossplane has not created it yet, or it was deleted",
+		rank: rankMissing, Next: next,
+	}
+}
+
+func notReadyCause(chain []Ref, r Ref, result ready.Result) Cause {
+	c := Cause{
+		Object: r, Chain: chain, Reason: result.Reason, Message: message(result.Message), rank: rankNotReady, Next: []string{describe(r)},
+	}
+	if result.Failed {
+		c.rank = rankFailed
+	}
+	if reason, next := classify(result.Message, r); reason != "" {
+		c.Reason, c.rank, c.Next = reason, rankSpecific, append(c.Next, next...)
+	}
+	return c
+}
+
+// appended returns a chain with another object.
+func appended(chain []Ref, r Ref) []Ref { return append(chain[:len(chain):len(chain)], r) }
