@@ -14,8 +14,8 @@ import (
 const (
 	// pools is the number of pools.
 	pools = 4
-	// poolLabel is the label of nodes by which a pool selects them.
-	poolLabel = "fleet.example.com/pool"
+	// poolLabel is the label of nodes by which a pool selects them. The platform of the examples allows it with any value.
+	poolLabel = "node-role.kubernetes.io/hypervisor"
 	// daemonSet is the name of nova-compute's DaemonSet.
 	daemonSet = "nova-compute"
 )
@@ -33,7 +33,7 @@ spec:
     bridgeMappings: [{physicalNetwork: external, bridge: br-ex, interface: bond1}]
     encapsulation: {type: geneve, interface: bond0}
   virtualization: {evictOnCordon: true, libvirt: {mode: Managed}}
-  agents: {novaCompute: {config: {DEFAULT: {max_concurrent_live_migrations: %[2]d}}}}
+  agents: {novaCompute: {config: {DEFAULT: {reserved_host_disk_mb: %[2]d}}}}
 `
 
 // pool is a pool of hypervisors.
