@@ -195,13 +195,13 @@ var scenes = func() map[string][]scene {
 			},
 			{
 				reason: "It advances every ten minutes.", start: "1h",
-				series: []string{`kube_cronjob_status_last_schedule_time{cronjob="cobaltcore-clock"} 3600x9 4200x9 4800x9 5400x9 6000x9`},
+				series: []string{`kube_cronjob_status_last_schedule_time{cronjob="cobaltcore-clock"} 3600x9 4200x9 4800x9 5400x9 6000x9 6600x9 7200x9 7800x9`},
 			},
 			{
 				reason: "One schedule was missed.", start: "1h",
-				series: []string{`kube_cronjob_status_last_schedule_time{cronjob="cobaltcore-clock"} 3600x19 4800x9 5400x9`},
+				series: []string{`kube_cronjob_status_last_schedule_time{cronjob="cobaltcore-clock"} 3600x19 4800x9 5400x9 6000x9 6600x9 7200x9 7800x9`},
 			},
-			raised("It does not exist.", ""),
+			raised("It does not exist.", "cobaltcore-clock"),
 			raised("Another CronJob advances.", "cobaltcore-clock", `kube_cronjob_status_last_schedule_time{cronjob="other"} 0+60x100`),
 		},
 		"KeysNotReady":       condition("companion_key_repository_condition", "Ready"),
