@@ -26,6 +26,9 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 )
 
@@ -54,6 +57,7 @@ type cli struct {
 func main() {
 	var c cli
 	kong.Parse(&c, kong.Description("Measure the passes of a companion over all hypervisors of a control plane."))
+	ctrl.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := c.run(ctx); err != nil {

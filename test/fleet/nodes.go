@@ -154,7 +154,7 @@ func (n *nodes) end(ctx context.Context, p *corev1.Pod) error {
 // report writes the status of a running pod.
 func (n *nodes) report(ctx context.Context, p *corev1.Pod, ready corev1.ConditionStatus) error {
 	p = p.DeepCopy()
-	// The version is that of the binding. Only the kubelet writes the status.
+	// The object has the version before the binding. Only the kubelet writes the status.
 	p.ResourceVersion = ""
 	now := metav1.Now()
 	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &now, HostIP: "10.0.0.1", PodIP: "10.0.0.1"}
@@ -180,7 +180,7 @@ func (n *nodes) fail(ctx context.Context, count int) error {
 	n.mutex.Lock()
 	n.down = true
 	n.mutex.Unlock()
-	pods, err := n.pods.List(labels.Everything())
+	pods, err := n.pods.List(labels.NewSelector())
 	if err != nil {
 		return err
 	}

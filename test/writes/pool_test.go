@@ -29,7 +29,7 @@ const (
 	etcdLimit, grpcLimit, requestLimit = 1536 << 10, 4 << 20, 64 << 20
 )
 
-// largePool returns the claim of a large pool. Each slice has settings of its own, and therefore a configuration of its own.
+// largePool returns the claim of a large pool. Each slice has its own settings, and therefore its own configuration.
 func largePool() []byte {
 	var slices strings.Builder
 	for i := range largePoolSlices {
