@@ -146,9 +146,9 @@ test-chainsaw: ## Run the Chainsaw suite on the same platform
 bench-platform: ## Measure the cost of control planes for a real Crossplane: [PLANES="1 10 50"]
 	go run ./test/platform/bench $(PLANES)
 
-bench-fleet: ## Measure the companion's passes over a fleet of hypervisors, with a simulated OpenStack: [NODES="500 1000 2000 5000"]
+bench-fleet: ## Measure the companion's passes over a fleet of hypervisors, with a simulated OpenStack, and a rollout of nova-compute: [NODES="500 1000 2000 5000"]
 	@hack/compile.sh -o "$(CACHE)/bin/companion" ./companion
-	go run ./test/fleet --companion="$(CACHE)/bin/companion" $(NODES)
+	go run ./test/fleet --companion="$(CACHE)/bin/companion" --kubernetes="$$(hack/tools/build.sh kubernetes)" $(NODES)
 
 # suites are the packages with tests of real services. They share ports and control groups: one runs at a time.
 suites = $(patsubst %/main_test.go,./%,$(wildcard test/openstack/*/main_test.go))

@@ -24,16 +24,10 @@ var (
 
 // The Secret is retained when a CredentialRotation is deleted: pods continue to use their credentials.
 var kind = controller.Kind[*c5c3v1.CredentialRotation, *observation]{
-	Name:   "CredentialRotation",
-	Object: &c5c3v1.CredentialRotation{},
-	List:   &c5c3v1.CredentialRotationList{},
-	Secrets: func(r *c5c3v1.CredentialRotation) []string {
-		secrets := []string{string(r.Spec.SecretName)}
-		if cloud := r.Spec.CloudCredentialsRef; cloud != nil {
-			secrets = append(secrets, string(cloud.SecretName))
-		}
-		return secrets
-	},
+	Name:      "CredentialRotation",
+	Object:    &c5c3v1.CredentialRotation{},
+	List:      &c5c3v1.CredentialRotationList{},
+	Secrets:   WatchedSecrets,
 	Annotated: true,
 	Consumers: []client.Object{
 		&c5c3v1.RemoteConsumer{}, &c5c3v1.SecretAggregate{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{},
@@ -53,6 +47,15 @@ var kind = controller.Kind[*c5c3v1.CredentialRotation, *observation]{
 		lastRotation.WithLabelValues(r.Namespace, r.Name).Set(controller.Unix(r.Status.LastRotation))
 		nextRotation.WithLabelValues(r.Namespace, r.Name).Set(controller.Unix(r.Status.NextRotation))
 	},
+}
+
+// WatchedSecrets returns the names of the Secrets whose changes trigger a pass: the credential, and the login that creates it.
+func WatchedSecrets(r *c5c3v1.CredentialRotation) []string {
+	secrets := []string{string(r.Spec.SecretName)}
+	if cloud := r.Spec.CloudCredentialsRef; cloud != nil {
+		secrets = append(secrets, string(cloud.SecretName))
+	}
+	return secrets
 }
 
 // Reconciler reconciles CredentialRotations.

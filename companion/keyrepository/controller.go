@@ -31,7 +31,7 @@ var kind = controller.Kind[*openstackv1.KeyRepository, *observation]{
 	Name:      "KeyRepository",
 	Object:    &openstackv1.KeyRepository{},
 	List:      &openstackv1.KeyRepositoryList{},
-	Secrets:   func(r *openstackv1.KeyRepository) []string { return []string{string(r.Spec.SecretName)} },
+	Secrets:   WatchedSecrets,
 	Annotated: true,
 	Owns:      []client.Object{&batchv1.Job{}},
 	Consumers: []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}},
@@ -52,6 +52,11 @@ var kind = controller.Kind[*openstackv1.KeyRepository, *observation]{
 		activeKeys.WithLabelValues(r.Namespace, r.Name).Set(float64(len(s.Keys)))
 		neededKeys.WithLabelValues(r.Namespace, r.Name).Set(float64(s.NeededKeys))
 	},
+}
+
+// WatchedSecrets returns the name of the Secret with the keys, whose changes trigger a pass.
+func WatchedSecrets(r *openstackv1.KeyRepository) []string {
+	return []string{string(r.Spec.SecretName)}
 }
 
 // Reconciler reconciles KeyRepositories.

@@ -24,7 +24,7 @@ var (
 var kind = controller.Kind[*c5c3v1.SecretAggregate, *observation]{
 	Name:       "SecretAggregate",
 	Object:     &c5c3v1.SecretAggregate{},
-	Secrets:    secrets,
+	Secrets:    WatchedSecrets,
 	Observe:    observe,
 	Next:       next,
 	Conditions: func(a *c5c3v1.SecretAggregate) *[]metav1.Condition { return &a.Status.Conditions },
@@ -50,8 +50,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 func Add(mgr ctrl.Manager) error { return kind.Add(mgr) }
 
-// secrets returns the names of the Secrets that a SecretAggregate reads, and of the one that it writes.
-func secrets(a *c5c3v1.SecretAggregate) []string {
+// WatchedSecrets returns the names of the Secrets that a SecretAggregate reads, and of the one that it writes.
+func WatchedSecrets(a *c5c3v1.SecretAggregate) []string {
 	out := []string{string(a.Spec.TargetSecretName)}
 	for _, s := range a.Spec.Sources {
 		out = append(out, string(s.SecretKeyRef.Name))

@@ -35,7 +35,8 @@ func TestGuardAge(t *testing.T) {
 			"conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}, " +
 			"{type: Counted, status: 'True', reason: Complete, message: all}, {type: Cleared, status: 'True', reason: NoRecordsLeft, message: all}, " +
 			"{type: Evicted, status: 'True', reason: NodesEmpty, message: all}]\nnodes: [{name: node-1}]\n"
-		remedy = "check the Deployment and the log of the companion"
+		remedy  = "check the Deployment and the log of the companion"
+		upgrade = "does not exist: upgrade the Helm chart to the version of the functions; deletion guards are closed until then"
 	)
 	for name, tc := range map[string]struct {
 		reason string
@@ -50,7 +51,7 @@ func TestGuardAge(t *testing.T) {
 		"a year old": {"The companion is dead.", noon, noon.AddDate(-1, 0, 0), "from 2025-01-02T12:00:00Z, more than 365 days ago: " + remedy},
 		"slow clock": {"The clock advances every ten minutes.", noon, noon.Add(10 * time.Minute), ""},
 		"future":     {"A clock is wrong.", noon, noon.Add(time.Hour), "in the future: synchronize the clocks"},
-		"no clock":   {"The chart is older, or this is a preview.", time.Time{}, noon, "the age of the status of ServiceCheck"},
+		"no clock":   {"The chart is older, or this is a preview.", time.Time{}, noon, upgrade},
 		"no time":    {"The companion is older.", noon, time.Time{}, "has no time: wait for the companion"},
 	} {
 		t.Run(name, func(t *testing.T) {

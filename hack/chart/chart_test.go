@@ -88,7 +88,8 @@ func template(t *testing.T, values string) ([]byte, error) {
 	if helm == "" {
 		t.Skip("run by `make test-package`, which builds helm first")
 	}
-	cmd := exec.Command(helm, "template", "cobaltcore", chart, "--namespace", "crossplane-system", "--values", "-")
+	cmd := exec.Command(helm, "template", "cobaltcore", chart, "--namespace", "crossplane-system", "--values", "-",
+		"--api-versions", "monitoring.coreos.com/v1/PrometheusRule")
 	// It does not connect to a cluster or read a user's settings.
 	cmd.Env = []string{"HOME=" + t.TempDir(), "KUBECONFIG=" + os.DevNull}
 	cmd.Stdin = strings.NewReader(values)
@@ -149,7 +150,7 @@ function: {replicas: 3, debug: true, maxRecvMessageSize: 128, resources: {}}
 provider: {serviceAccount: pk, args: [--enable-watches, --debug], configName: here}
 rbac: {aggregate: false}
 admission: {exemptGroups: [platform], deleters: [me]}
-`, replace(management, "in-cluster", "here"),
+`, append(replace(management, "in-cluster", "here"), "PrometheusRule/cobaltcore"),
 		},
 		"Small": {
 			"All optional values are removed.", `

@@ -1,4 +1,4 @@
-// Command chart generates the parts of the management cluster's Helm chart that follow from the code: permissions, kinds and CRDs.
+// Command chart generates the parts of the management cluster's Helm chart that follow from the code: permissions, kinds, alerts and CRDs.
 //
 //	chart package/chart
 //
@@ -64,6 +64,10 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	files["generated/admission.yaml"] = append([]byte(header), data...)
+	if data, err = yaml.Marshal(alertGroups()); err != nil {
+		return nil, err
+	}
+	files["generated/alerts.yaml"] = append([]byte(header), data...)
 	for _, k := range kindregistry.WithForm(kindregistry.CustomResource) {
 		if files["crds/"+k.Folder+".yaml"], err = apis.Definition(k.Folder); err != nil {
 			return nil, err

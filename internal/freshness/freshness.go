@@ -41,8 +41,15 @@ const tolerance = 15 * time.Minute
 // Requirement is the name of the required resource with the time, as in the Compositions.
 const Requirement = "clock"
 
+// Name and namespace of the CronJob with the time, and the interval at which Kubernetes renews it.
+const (
+	ClockName      = "cobaltcore-clock"
+	ClockNamespace = "kube-system"
+	ClockInterval  = 10 * time.Minute
+)
+
 // clockObject names the object with the time in messages.
-const clockObject = "CronJob cobaltcore-clock in namespace kube-system of the management cluster"
+const clockObject = "CronJob " + ClockName + " in namespace " + ClockNamespace + " of the management cluster"
 
 // Clock is a time of the management cluster that was read before a call. The zero Clock is unknown.
 type Clock struct{ now time.Time }
@@ -97,8 +104,8 @@ func (c Clock) StaleReason(of Subject, observed time.Time, limit time.Duration) 
 func (c Clock) UnverifiedReason(of Subject, observed time.Time, limit time.Duration) string {
 	switch {
 	case c.now.IsZero():
-		return fmt.Sprintf("the age of the status of %s is unknown, because %s does not exist: install the chart of this version", of,
-			clockObject)
+		return fmt.Sprintf("the age of the status of %s is unknown, because %s does not exist: upgrade the Helm chart "+
+			"to the version of the functions; deletion guards are closed until then", of, clockObject)
 	case observed.IsZero():
 		return fmt.Sprintf("the status of %s has no time: wait for the companion to write it, or check the Deployment and the log of the "+
 			"companion in that namespace", of)

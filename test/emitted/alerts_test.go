@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
@@ -186,6 +187,22 @@ var scenes = func() map[string][]scene {
 				reason: "There was none: a condition has the reason.", start: "2h",
 				series: []string{`companion_last_observation_timestamp_seconds{kind="CellMapping",name="n",pod="a"} 0x100`},
 			},
+		},
+		"PlatformClockStopped": {
+			{
+				reason: "The CronJob is suspended, or its controller has stopped.", start: "1h", fires: []string{"cobaltcore-clock"},
+				series: []string{`kube_cronjob_status_last_schedule_time{cronjob="cobaltcore-clock"} 3600x100`},
+			},
+			{
+				reason: "It advances every ten minutes.", start: "1h",
+				series: []string{`kube_cronjob_status_last_schedule_time{cronjob="cobaltcore-clock"} 3600x9 4200x9 4800x9 5400x9 6000x9 6600x9 7200x9 7800x9`},
+			},
+			{
+				reason: "One schedule was missed.", start: "1h",
+				series: []string{`kube_cronjob_status_last_schedule_time{cronjob="cobaltcore-clock"} 3600x19 4800x9 5400x9 6000x9 6600x9 7200x9 7800x9`},
+			},
+			raised("It does not exist.", "cobaltcore-clock"),
+			raised("Another CronJob advances.", "cobaltcore-clock", `kube_cronjob_status_last_schedule_time{cronjob="other"} 0+60x100`),
 		},
 		"KeysNotReady":       condition("companion_key_repository_condition", "Ready"),
 		"KeysNotDistributed": condition("companion_key_repository_condition", "Distributed"),
@@ -473,7 +490,7 @@ func nodeScenes(label, pod string) map[string][]scene {
 }
 
 // absences are the alerts on missing series: they are also raised for series of other control planes.
-var absences = []string{"CompanionWithoutLeader", "DatabaseBackupMissing", "CephUnknown"}
+var absences = []string{"CompanionWithoutLeader", "DatabaseBackupMissing", "CephUnknown", "PlatformClockStopped"}
 
 // rule is an alert in the namespace cloud.
 type rule struct{ Expr, For, Severity, Runbook string }
@@ -536,7 +553,26 @@ func rulesOf(v any) map[string][]rule {
 	return out
 }
 
-// watched returns all cases, and a pool of hypervisors.
+// ofChart returns the alerts of the Helm chart, on objects that belong to no claim.
+func ofChart(t *testing.T) testCase {
+	t.Helper()
+	text, err := os.ReadFile("../../package/chart/generated/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := map[string]any{}
+	if err := yaml.Unmarshal(text, &spec); err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := structpb.NewStruct(map[string]any{"spec": spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := preview.Object{Kind: "PrometheusRule", Name: "cobaltcore", Namespace: "kube-system", Manifest: manifest}
+	return testCase{name: "the chart", Result: &preview.Result{Objects: []preview.Object{rules}}}
+}
+
+// watched returns all cases, a pool of hypervisors, and the chart.
 func watched(t *testing.T) []testCase {
 	t.Helper()
 	var existing []*structpb.Struct
@@ -551,7 +587,7 @@ func watched(t *testing.T) []testCase {
 		}
 		existing = append(existing, pool.Existing...)
 	}
-	return append(slices.Clone(cases(t)), testCase{name: "a pool", Result: pool})
+	return append(slices.Clone(cases(t)), testCase{name: "a pool", Result: pool}, ofChart(t))
 }
 
 // scenesOf returns the scenes of an expression.

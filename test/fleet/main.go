@@ -1,11 +1,11 @@
-// Command fleet measures the passes of a companion over all hypervisors of a control plane:
+// Command fleet measures the passes of a companion over all hypervisors of a control plane, and a rollout of nova-compute:
 //
 //	make bench-fleet                       # 500, 1,000, 2,000 and 5,000 nodes
 //	make bench-fleet NODES=2000
 //
-// The companion is the real program. OpenStack is simulated, with TLS and a delay of each response, and so is the API server, which
-// returns pods in the encoding of a real one. The nodes are in four pools and four cells, and one of a hundred is down. The exit code is 1
-// if a pass over 2,000 nodes exceeds a limit.
+// The companion, the API server and the controller of DaemonSets are the real programs. Simulated are the scheduler and the kubelets, and
+// OpenStack, with TLS and a delay of each response. The nodes are in four pools and four cells, and one of a hundred is down. The exit code
+// is 1 if a pass over 2,000 nodes exceeds a limit, or if a rollout does not reach all nodes that respond.
 package main
 
 import (
@@ -26,14 +26,17 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 )
 
 const (
-	// pools is the number of pools, and interval the default time between two passes of each, in seconds.
-	pools, interval = 4, 60
+	// interval is the default time between two passes of a pool, in seconds.
+	interval = 60
+	// limitRollout is the time after which a rollout is considered blocked.
+	limitRollout = time.Hour
 	// The limits of a pass over limitNodes.
 	limitNodes    = 2000
 	limitTime     = 20 * time.Second
@@ -45,13 +48,16 @@ const (
 type cli struct {
 	Nodes     []int  `arg:"" optional:"" help:"Numbers of nodes. Default: 500 1000 2000 5000."`
 	Companion string `required:"" type:"existingfile" help:"Path of the companion."`
-	Passes    int    `default:"1" help:"How many passes of each pool are measured after the first one."`
-	Details   bool   `help:"Print the requests by path."`
+	// Kubernetes has several programs in one.
+	Kubernetes string `required:"" type:"existingfile" help:"Path of the tool kubernetes, with etcd, the API server and its controllers."`
+	Passes     int    `default:"1" help:"How many passes of each pool are measured after the first one."`
+	Details    bool   `help:"Print the requests by path."`
 }
 
 func main() {
 	var c cli
 	kong.Parse(&c, kong.Description("Measure the passes of a companion over all hypervisors of a control plane."))
+	ctrl.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := c.run(ctx); err != nil {
@@ -66,6 +72,7 @@ func (c *cli) run(ctx context.Context) error {
 	}
 	fmt.Println("| Nodes, servers | First pass, later passes | Requests of a pass to OpenStack (connections), to Kubernetes | Memory, peak |")
 	fmt.Println("|---|---|---|---|")
+	rollouts := "\n| Nodes, down | A rollout reaches all others after | Of these without a pod at a time, at most |\n|---|---|---|\n"
 	var all []result
 	var exceeded error
 	for _, n := range c.Nodes {
@@ -75,6 +82,7 @@ func (c *cli) run(ctx context.Context) error {
 		}
 		fmt.Printf("| %d, %d | %.1f s, %.1f s | %d (%d), %d | %.0f MiB |\n",
 			n, r.servers, r.first.Seconds(), r.later.Seconds(), r.requests, r.connections, r.reads, r.memory)
+		rollouts += fmt.Sprintf("| %d, %d | %.0f s | %d |\n", r.nodes, r.rollout.down, r.rollout.duration.Seconds(), r.rollout.unavailable)
 		if c.Details {
 			for _, path := range slices.Sorted(maps.Keys(r.byPath)) {
 				fmt.Printf("  %s: %d in %d passes\n", path, r.byPath[path], c.Passes+1)
@@ -90,6 +98,7 @@ func (c *cli) run(ctx context.Context) error {
 		fmt.Printf("\nFor each 1,000 nodes: %.2f s, %.1f requests, %.1f MiB\n", (last.later-first.later).Seconds()/thousands,
 			float64(last.requests-first.requests)/thousands, (last.memory-first.memory)/thousands)
 	}
+	fmt.Print(rollouts)
 	return exceeded
 }
 
@@ -103,28 +112,44 @@ type result struct {
 	requests, connections, reads int
 	byPath                       map[string]int
 	// memory is the peak of the resident memory in MiB.
-	memory float64
+	memory  float64
+	rollout rollout
 }
 
-// measure starts a companion for a number of nodes.
-func (c *cli) measure(ctx context.Context, nodes int) (result, error) { //nolint:funlen // one step after the other
-	r := result{nodes: nodes}
+// measure measures a number of nodes.
+func (c *cli) measure(ctx context.Context, nodes int) (r result, err error) {
 	o, err := startOpenStack(nodes)
 	if err != nil {
 		return r, err
 	}
 	defer o.stop()
-	k := startAPI(nodes, pools, o.clouds(), o.ca.Certificate)
-	defer k.CloseClientConnections()
 	dir, err := os.MkdirTemp("", "fleet-")
 	if err != nil {
 		return r, err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // The folder is temporary.
-	config := filepath.Join(dir, "kubeconfig")
-	if err := kubernetes.Kubeconfig(config, k.URL, nil, &clientcmdapi.AuthInfo{}); err != nil {
+	k, err := startCluster(ctx, c.Kubernetes, dir, nodes)
+	defer k.stop()
+	if err != nil {
 		return r, err
 	}
+	if err := k.check(ctx, o.clouds(), o.ca.Certificate); err != nil {
+		return r, err
+	}
+	if r, err = c.measurePasses(ctx, o, k, dir, nodes); err != nil {
+		return r, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limitRollout)
+	defer cancel()
+	r.rollout, err = k.roll(ctx, nodes)
+	return r, err
+}
+
+// measurePasses measures the passes of a companion.
+func (c *cli) measurePasses( //nolint:funlen // one step after the other
+	ctx context.Context, o *openStack, k *cluster, dir string, nodes int,
+) (result, error) {
+	r := result{nodes: nodes}
 	ports, err := kubernetes.FreePorts(1)
 	if err != nil {
 		return r, err
@@ -136,12 +161,12 @@ func (c *cli) measure(ctx context.Context, nodes int) (result, error) { //nolint
 	defer log.Close() //nolint:errcheck // It is read below.
 	metrics := kubernetes.Address(ports[0])
 	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	companion := exec.CommandContext(ctx, c.Companion,
 		"--namespace="+namespace, "--controllers=servicecheck", "--metrics-address="+metrics, "--health-address=0")
-	companion.Env = append(os.Environ(), "KUBECONFIG="+config)
+	companion.Env = append(os.Environ(), "KUBECONFIG="+k.Kubeconfig)
 	companion.Stdout, companion.Stderr = log, log
 	if err := companion.Start(); err != nil {
-		cancel()
 		return r, err
 	}
 	ended := make(chan error, 1)
@@ -156,12 +181,14 @@ func (c *cli) measure(ctx context.Context, nodes int) (result, error) { //nolint
 	if err != nil {
 		return r, err
 	}
-	checks, servers := k.counted()
+	checks, servers, err := k.counted(ctx)
+	if err != nil {
+		return r, err
+	}
 	if checks != pools || servers != int64(nodes)*serversPerNode {
 		return r, fmt.Errorf("%d of %d pools are counted, with %d servers; the end of the log:\n%s", checks, pools, servers, m.tail())
 	}
 	_, requests, connections := o.counts()
-	reads := k.count()
 	last, err := m.wait(ctx, first.passes+pools*c.Passes)
 	if err != nil {
 		return r, err
@@ -169,7 +196,7 @@ func (c *cli) measure(ctx context.Context, nodes int) (result, error) { //nolint
 	r.servers, r.first, r.later = servers, first.time, (last.time-first.time)/time.Duration(c.Passes)
 	byPath, total, opened := o.counts()
 	r.byPath, r.requests, r.connections = byPath, (total-requests)/c.Passes, (opened-connections)/c.Passes
-	r.reads = (k.count() - reads) / c.Passes
+	r.reads = (last.requests - first.requests) / c.Passes
 	r.memory, err = peakMemory(companion.Process.Pid)
 	return r, err
 }
@@ -180,10 +207,10 @@ type meter struct {
 	ended        chan error
 }
 
-// passes is a number of passes and the sum of their times.
+// passes is a number of passes, the sum of their times, and the number of requests to Kubernetes.
 type passes struct {
-	passes int
-	time   time.Duration
+	passes, requests int
+	time             time.Duration
 }
 
 // wait waits for a number of passes.
@@ -217,12 +244,13 @@ func (m *meter) read(ctx context.Context) (p passes, err error) {
 	lines := bufio.NewScanner(response.Body)
 	for lines.Scan() {
 		name, value, _ := strings.Cut(lines.Text(), " ")
-		if !strings.Contains(name, `controller="servicecheck"`) {
-			continue
-		}
+		ofController := strings.Contains(name, `controller="servicecheck"`)
 		number, err := strconv.ParseFloat(value, 64)
 		switch {
 		case err != nil:
+		case strings.HasPrefix(name, "rest_client_requests_total{"):
+			p.requests += int(number)
+		case !ofController:
 		case strings.HasPrefix(name, "controller_runtime_reconcile_time_seconds_sum"):
 			p.time = time.Duration(number * float64(time.Second))
 		case strings.HasPrefix(name, "controller_runtime_reconcile_time_seconds_count"):
