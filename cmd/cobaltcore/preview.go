@@ -75,7 +75,7 @@ func (c *previewCommand) check() error {
 		return errUsage(fmt.Sprintf("-o requires a directory; use --format %[1]s to print %[1]s, or -o ./%[1]s for a directory of that "+
 			"name", c.Out))
 	}
-	return c.claimFlags.check(fileFlag{"--old", c.Old})
+	return c.claimFlags.check(fileFlag{"--old", c.Old, false})
 }
 
 // report prints validation errors as JSON with --format json.

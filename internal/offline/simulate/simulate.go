@@ -100,7 +100,7 @@ type Composed struct {
 	Desired         encoded.Struct
 }
 
-// Composed returns all composed resources, also those of nested composite resources, by the names of their owners and resources.
+// Composed returns all composed resources, also of nested composite resources, by the names of their owners and resources.
 func (w *Cluster) Composed() []Composed {
 	var out []Composed
 	for _, name := range slices.Sorted(maps.Keys(w.applied)) {
@@ -112,7 +112,7 @@ func (w *Cluster) Composed() []Composed {
 	return out
 }
 
-// Replace replaces the existing resources that functions can require, except those that owners of composed objects have created.
+// Replace replaces the existing resources that functions can require, except objects that owners of composed objects have created.
 func (w *Cluster) Replace(resources []*structpb.Struct) {
 	w.RequiredResources = append(slices.Clone(resources), w.owned...)
 	for _, child := range w.children {
