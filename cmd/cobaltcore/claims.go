@@ -30,10 +30,11 @@ type claimFlags struct {
 	Platform []string `help:"PlatformConfig file. Default: the one among the claims, or an example." placeholder:"FILE" sep:"none" short:"e"`
 }
 
-// fileFlag is a flag with one file.
+// fileFlag is a flag with one file, or with many.
 type fileFlag struct {
 	flag  string
 	files []string
+	many  bool
 }
 
 // claimDocument is a claim of the command line.
@@ -51,9 +52,9 @@ var referencedKinds = []string{
 // check returns an error for mistakes of the caller, before anything is read. others are flags of the command.
 func (c *claimFlags) check(others ...fileFlag) error {
 	standard := 0
-	for _, f := range append([]fileFlag{{"-f", c.File}, {"-e", c.Platform}}, others...) {
+	for _, f := range append([]fileFlag{{"-f", c.File, true}, {"-e", c.Platform, false}}, others...) {
 		switch {
-		case len(f.files) > 1 && f.flag != "-f":
+		case len(f.files) > 1 && !f.many:
 			return errUsage(fmt.Sprintf("%s is given %d times; give one file, and call once for each claim", f.flag, len(f.files)))
 		case slices.Contains(f.files, ""):
 			return errUsage(f.flag + " names no file; is a variable empty?")
@@ -84,7 +85,20 @@ func (c *claimFlags) read(in io.Reader, errOut io.Writer) ([]claimDocument, inpu
 	if err != nil {
 		return nil, input.Document{}, err
 	}
-	var claims []claimDocument
+	claims, more := sortDocuments(docs, errOut)
+	platforms = append(platforms, more...)
+	if len(claims) == 0 && len(platforms) <= 1 {
+		return nil, input.Document{}, errUsage("the input contains no claim; use one of the kinds " + strings.Join(referencedKinds, ", "))
+	}
+	platform, err := onePlatform(platforms, errOut)
+	if err != nil {
+		return nil, input.Document{}, err
+	}
+	return claims, platform, duplicate(claims)
+}
+
+// sortDocuments returns the claims in the order of references, and the PlatformConfigs of files with several objects.
+func sortDocuments(docs []input.Document, errOut io.Writer) (claims []claimDocument, platforms []input.Document) {
 	for _, d := range docs {
 		requested := struct{ APIVersion, Kind string }{}
 		_ = yaml.Unmarshal(d.Data, &requested) // Invalid YAML is rejected by the preview.
@@ -100,19 +114,22 @@ func (c *claimFlags) read(in io.Reader, errOut io.Writer) ([]claimDocument, inpu
 			claims = append(claims, claim)
 		}
 	}
-	switch {
-	case len(platforms) > 1:
-		return nil, input.Document{}, errUsage("several PlatformConfigs are given, and a platform has one; remove all but one")
-	case len(claims) == 0:
-		return nil, input.Document{}, errUsage("the input contains no claim; use one of the kinds " + strings.Join(referencedKinds, ", "))
-	case len(platforms) == 0:
-		fmt.Fprintln(errOut, "note: no PlatformConfig given (-e); using an example platform")
-		platforms = []input.Document{{Data: examples.Platform}}
-	}
 	slices.SortStableFunc(claims, func(a, b claimDocument) int {
 		return cmp.Compare(slices.Index(referencedKinds, a.Kind), slices.Index(referencedKinds, b.Kind))
 	})
-	return claims, platforms[0], duplicate(claims)
+	return claims, platforms
+}
+
+// onePlatform returns the PlatformConfig, or an example.
+func onePlatform(platforms []input.Document, errOut io.Writer) (input.Document, error) {
+	switch len(platforms) {
+	case 0:
+		fmt.Fprintln(errOut, "note: no PlatformConfig given (-e); using an example platform")
+		return input.Document{Data: examples.Platform}, nil
+	case 1:
+		return platforms[0], nil
+	}
+	return input.Document{}, errUsage("several PlatformConfigs are given, and a platform has one; remove all but one")
 }
 
 // platform returns the PlatformConfig of the flag, if it is set.

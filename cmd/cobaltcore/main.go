@@ -1,7 +1,7 @@
 // Command cobaltcore validates claims, shows the objects and images that they are composed into, and finds the objects that block a claim.
 //
 // Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid, or the claim of doctor is not ready; 2 the command line is invalid;
-// 3 the command failed, for example because the disk is full.
+// 3 the command failed, for example because the disk is full. With plan --detailed-exitcode: 0 no changes; 1 any error; 2 changes.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -23,15 +24,18 @@ const (
 	exitInvalid = 1
 	exitUsage   = 2
 	exitFailed  = 3
+
+	exitChanged = 2 // with --detailed-exitcode
 )
 
 const description = `OpenStack, ordered with one claim.
 
 Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid, or the claim of doctor is not ready; 2 the command line is
-invalid; 3 the command failed.
+invalid; 3 the command failed. With plan --detailed-exitcode: 0 no changes; 1 any error; 2 changes.
 
   cobaltcore preview -f claim.yaml -e platformconfig.yaml
   cobaltcore preview -f storage.yaml -f control-plane.yaml -f hypervisors.yaml
+  cobaltcore plan --old merged/ -f claims/ -e platformconfig.yaml
   cobaltcore validate -f claims/ -e platformconfig.yaml --format sarif
   cobaltcore images -f claims/
   cobaltcore explain spec.services.nova.cells
@@ -40,6 +44,7 @@ invalid; 3 the command failed.
 
 type cli struct {
 	Preview     previewCommand    `cmd:"" help:"Show all objects that a claim is composed into; no cluster is required."`
+	Plan        planCommand       `cmd:"" help:"Predict the effect of edited claims on a running cloud; no cluster is required."`
 	Validate    validateCommand   `cmd:"" help:"Report all errors in claims; no cluster is required."`
 	Explain     explainCommand    `cmd:"" help:"Describe a field of a claim, a condition or an alert."`
 	Doctor      doctorCommand     `cmd:"" help:"Find the objects that block a claim of a cluster."`
@@ -77,6 +82,18 @@ func (e errUsage) Error() string { return string(e) }
 
 // run is main with everything handed in. It returns the exit code.
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
+	code, err := execute(args, in, out, errOut)
+	switch {
+	case errors.As(err, new(errChanged)):
+		return exitChanged
+	case code != 0 && slices.Contains(args, "--detailed-exitcode"):
+		return exitInvalid // 2 means changes, and must not be an error of the command line.
+	}
+	return code
+}
+
+// execute parses the command line and runs a command. It returns the exit code, and the error that it has written.
+func execute(args []string, in io.Reader, out, errOut io.Writer) (int, error) {
 	code := -1
 	c := cli{}
 	parser, err := kong.New(&c,
@@ -86,25 +103,25 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	)
 	if err != nil {
 		fmt.Fprintln(errOut, err)
-		return exitFailed
+		return exitFailed, err
 	}
 	if len(args) == 1 && args[0] == "help" {
 		args = []string{"--help"}
 	}
 	if isCompletion(args) {
-		return handleCompletion(parser, args, out, errOut)
+		return handleCompletion(parser, args, out, errOut), nil
 	}
 	ctx, err := parser.Parse(args)
 	if code >= 0 {
-		return code // --help
+		return code, nil // --help
 	}
 	if err != nil {
 		fmt.Fprintf(errOut, "%s; see %s --help\n", err, parser.Model.Name)
-		return exitUsage
+		return exitUsage, err
 	}
 	err = ctx.Run()
-	if err == nil {
-		return 0
+	if err == nil || errors.As(err, new(errChanged)) {
+		return 0, err
 	}
 	rejected, usage := &preview.ValidationErrors{}, errUsage("")
 	if !errors.Is(err, errReported) {
@@ -112,11 +129,11 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	}
 	switch {
 	case errors.As(err, &rejected) || errors.Is(err, errReported):
-		return exitInvalid
+		return exitInvalid, err
 	case errors.As(err, &usage):
-		return exitUsage
+		return exitUsage, err
 	}
-	return exitFailed
+	return exitFailed, err
 }
 
 // programName returns the name of the program in messages: as a plugin of kubectl, its file is named kubectl-cobaltcore.

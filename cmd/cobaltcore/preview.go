@@ -74,7 +74,7 @@ func (c *previewCommand) check() error {
 	if c.Stage < 0 {
 		return errUsage("--stage has to be 1 or more")
 	}
-	return c.claimFlags.check(fileFlag{"--old", c.Old})
+	return c.claimFlags.check(fileFlag{"--old", c.Old, false})
 }
 
 // report prints validation errors as JSON with --format json.

@@ -62,7 +62,7 @@ func Images(results []*Result) ([]Image, error) {
 
 // images returns the images of an object.
 func (o Object) images() ([]string, error) {
-	tree := o.tree()
+	tree := o.Tree()
 	var out []string
 	walkText("", tree, func(at, text string) {
 		if namesImage(at, text) {

@@ -3,6 +3,7 @@
 package preview
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,9 +16,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // Object is a composed object.
@@ -35,6 +36,8 @@ type Object struct {
 	Wrapped, Retained bool
 	// Manifest is the final manifest when everything is ready: later stages may change objects of earlier ones.
 	Manifest *structpb.Struct
+
+	desired encoded.Struct // Manifest in its encoded form
 }
 
 // Component is a component of one composite resource.
@@ -61,54 +64,94 @@ type Result struct {
 	Status map[string]any
 	// Existing contains the claim and its composite resource when everything is ready, for claims that refer to it.
 	Existing []*structpb.Struct
+
+	cluster *simulate.Cluster
+	claim   map[string]any // with defaults
+	kinds   map[string]function.Runner
 }
 
 // Run previews a claim (YAML or JSON) on a platform (a PlatformConfig), with the functions of composite resources by "<Kind>.<group>".
 // It returns ValidationErrors if the claim or the platform is invalid; any other error is a bug.
 func Run(claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
-	return RunEdit(nil, claim, platform, kinds)
-}
-
-// RunEdit previews a change of an existing, ready claim, old: it also rejects changes of immutable fields. A nil old means a new claim.
-func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
-	return run(nil, old, claim, platform, kinds)
+	return RunWithClaims(nil, claim, platform, kinds)
 }
 
 // RunWithClaims previews a claim together with existing claims, to which it may refer.
 func RunWithClaims(existing []*structpb.Struct, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
-	return run(existing, nil, claim, platform, kinds)
-}
-
-func run(existing []*structpb.Struct, old, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
 	w, c, err := clusterFor(claim, platform, kinds)
 	if err != nil {
 		return nil, err
 	}
 	w.RequiredResources = existing
 	meta, _ := c["metadata"].(map[string]any)
-	r := &Result{Kind: str(c["kind"]), Name: str(meta["name"]), Namespace: str(meta["namespace"])}
-	if old != nil {
-		if w, err = r.edit(old, claim, c, platform, kinds); err != nil {
-			return nil, err
-		}
+	r := &Result{Kind: str(c["kind"]), Name: str(meta["name"]), Namespace: str(meta["namespace"]), cluster: w, claim: c, kinds: kinds}
+	if err := r.compose(claim, r.add); err != nil {
+		return nil, err
 	}
-	switch err := w.Run(r.add); {
+	return r, nil
+}
+
+// compose calls the functions until everything is ready, and reads the result.
+func (r *Result) compose(claim []byte, visit func(simulate.Step)) error {
+	switch err := r.cluster.Run(visit); {
 	case invalid.Is(err):
-		return nil, newFieldErrors(claim, input(c), sentences(err)...)
+		return newFieldErrors(claim, input(r.claim), sentences(err)...)
 	case err != nil:
-		return nil, fmt.Errorf("cannot preview %s: %w", input(c), err)
+		return fmt.Errorf("cannot preview %s: %w", input(r.claim), err)
 	}
-	for i, o := range r.Objects {
-		if last, ok := w.Desired(o.Owner, o.Resource); ok {
-			r.Objects[i].Manifest, r.Objects[i].Retained = last.Tree(), wrapper.OrphansOnDelete(last)
-		}
-	}
-	r.Status = w.XR.GetFields()["status"].GetStructValue().AsMap()
+	r.refresh()
+	r.Status = r.cluster.XR.GetFields()["status"].GetStructValue().AsMap()
 	delete(r.Status, "lastValidSpec") // the claim itself
 	r.Instance = str(r.Status["instance"])
 	r.Secrets = r.secrets()
-	r.Existing, err = bound(c, w.XR)
-	return r, err
+	var err error
+	r.Existing, err = bound(r.claim, r.cluster.XR)
+	return err
+}
+
+// refresh reads the final state of all objects: later stages may have changed or removed objects of earlier ones.
+func (r *Result) refresh() {
+	type key struct{ owner, resource string }
+	last := map[key]encoded.Struct{}
+	for _, c := range r.cluster.Composed() {
+		last[key{c.Owner, c.Resource}] = c.Desired
+	}
+	var objects []Object
+	for _, o := range r.Objects {
+		desired, ok := last[key{o.Owner, o.Resource}]
+		if !ok {
+			continue
+		}
+		delete(last, key{o.Owner, o.Resource}) // An object that was removed and added again has two entries.
+		objects = append(objects, o.with(desired))
+	}
+	r.Objects = objects
+}
+
+// with returns an object with another desired state.
+func (o Object) with(desired encoded.Struct) Object {
+	if bytes.Equal(o.desired, desired) {
+		return o
+	}
+	o.desired = desired
+	o.Manifest, o.Cluster = desired.Tree(), wrapper.ProviderConfig(desired)
+	o.Wrapped, o.Retained = wrapper.IsObject(desired), wrapper.OrphansOnDelete(desired)
+	inner := o.inner()
+	o.APIVersion, o.Kind = inner.At("apiVersion").Text(), inner.At("kind").Text()
+	o.Name, o.Namespace = inner.At("metadata", "name").Text(), inner.At("metadata", "namespace").Text()
+	return o
+}
+
+// inner returns the object without its wrapper.
+func (o Object) inner() encoded.Struct {
+	desired := o.desired
+	if desired == nil {
+		desired = encoded.Of(o.Manifest)
+	}
+	if inner, ok := wrapper.Desired(desired); ok {
+		return inner
+	}
+	return desired
 }
 
 // Bound returns a claim, which NewCluster has accepted, and its composite resource, bound as by Crossplane, for the cluster of another
@@ -141,40 +184,6 @@ func bound(claim map[string]any, xr *structpb.Struct) ([]*structpb.Struct, error
 	}})
 	c.Fields["spec"] = structpb.NewStructValue(spec)
 	return []*structpb.Struct{c, xr}, nil
-}
-
-// edit returns a cluster in which the old claim is ready and the composite resource has the spec of the new one.
-func (r *Result) edit(
-	old, doc []byte, claim map[string]any, platform []byte, kinds map[string]function.Runner,
-) (*simulate.Cluster, error) {
-	w, previous, err := clusterFor(old, platform, kinds)
-	if err != nil {
-		return nil, from(SourceOldClaim, err)
-	}
-	if a, b := input(previous), input(claim); a != b || str(metadata(previous)["namespace"]) != r.Namespace {
-		return nil, from(SourceOldClaim, newError("the old claim",
-			"metadata: is %s in namespace %s, but the new claim is %s in %s; pass two versions of one claim",
-			a, str(metadata(previous)["namespace"]), b, r.Namespace))
-	}
-	v, err := definition.Validator(str(claim["apiVersion"]), str(claim["kind"]))
-	if err != nil {
-		return nil, fmt.Errorf("cannot check %s: %w", input(claim), err)
-	}
-	if errs := v.ValidateUpdate(claim, previous); len(errs) > 0 {
-		return nil, newSchemaErrors(v, doc, input(claim), errs)
-	}
-	switch err := w.Run(func(simulate.Step) {}); {
-	case invalid.Is(err):
-		return nil, from(SourceOldClaim, newFieldErrors(old, input(previous), sentences(err)...))
-	case err != nil:
-		return nil, fmt.Errorf("cannot preview the old %s: %w", input(previous), err)
-	}
-	xr, err := composite(claim)
-	if err != nil {
-		return nil, err
-	}
-	w.XR.Fields["spec"] = xr.GetFields()["spec"]
-	return w, nil
 }
 
 // NewCluster returns a simulated cluster with the composite resource of a claim on a platform, before anything is composed. It returns the
@@ -235,6 +244,9 @@ func composite(claim map[string]any) (*structpb.Struct, error) {
 
 // add adds the result of one call of a function: its new objects are one stage.
 func (r *Result) add(s simulate.Step) {
+	if len(s.New) == 0 {
+		return
+	}
 	r.Stages++
 	for _, part := range s.Plan.Parts {
 		c := Component{Owner: s.Owner, Name: part.Name, After: slices.DeleteFunc(slices.Clone(part.After), func(name string) bool {
@@ -248,14 +260,7 @@ func (r *Result) add(s simulate.Step) {
 			if !slices.Contains(s.New, i.Name) {
 				continue
 			}
-			manifest := s.Response.Composed[i.Name].Object
-			r.Objects = append(r.Objects, Object{
-				Stage: r.Stages, Component: componentName(s, part), Owner: s.Owner, Resource: i.Name,
-				APIVersion: i.Kind.GroupVersion().String(), Kind: i.Kind.Kind,
-				Name: i.Body.At("metadata", "name").Text(), Namespace: i.Body.At("metadata", "namespace").Text(),
-				Cluster: wrapper.ProviderConfig(manifest),
-				Wrapped: wrapper.IsObject(manifest), Retained: wrapper.OrphansOnDelete(manifest), Manifest: manifest.Tree(),
-			})
+			r.Objects = append(r.Objects, Object{Stage: r.Stages, Component: componentName(s, part), Owner: s.Owner, Resource: i.Name})
 		}
 	}
 }

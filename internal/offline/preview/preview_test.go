@@ -87,7 +87,8 @@ func TestRun(t *testing.T) {
 		},
 	}
 	conditions := cmpopts.IgnoreMapEntries(func(field string, _ any) bool { return field == "conditions" })
-	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(Object{}, "Manifest"), cmpopts.IgnoreFields(Result{}, "Existing"), conditions); diff != "" {
+	internal := cmpopts.IgnoreUnexported(Result{}, Object{})
+	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(Object{}, "Manifest"), cmpopts.IgnoreFields(Result{}, "Existing"), internal, conditions); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if claim, xr := r.Existing[0].AsMap(), r.Existing[1].AsMap(); claim["spec"].(map[string]any)["resourceRef"].(map[string]any)["name"] != "b" ||

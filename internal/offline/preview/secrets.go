@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
-	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // Secret is a required Secret that no composed object creates.
@@ -22,14 +20,14 @@ type Secret struct {
 func (r *Result) secrets() []Secret {
 	stores := map[string]string{} // the namespace that a store reads, by its namespace and name
 	for _, o := range r.Objects {
-		if from := manifestOf(o).At("spec", "provider", "kubernetes", "remoteNamespace").Text(); o.Kind == "SecretStore" && from != "" {
+		if from := o.inner().At("spec", "provider", "kubernetes", "remoteNamespace").Text(); o.Kind == "SecretStore" && from != "" {
 			stores[o.Namespace+"/"+o.Name] = from
 		}
 	}
 	created := r.createdSecrets()
 	var out []Secret
 	for _, o := range r.Objects {
-		spec, _ := manifestOf(o).Map()["spec"].(map[string]any)
+		spec, _ := o.inner().Map()["spec"].(map[string]any)
 		store, _ := spec["secretStoreRef"].(map[string]any)
 		from, ok := stores[o.Namespace+"/"+str(store["name"])]
 		if o.Kind != "ExternalSecret" || str(store["kind"]) != "SecretStore" || !ok {
@@ -63,24 +61,15 @@ func (s Secret) String() string {
 	return fmt.Sprintf("needs Secret %s with %s %s in namespace %s", s.Name, noun, strings.Join(s.Keys, ", "), s.Namespace)
 }
 
-// manifestOf returns the object itself, without its wrapper.
-func manifestOf(o Object) encoded.Struct {
-	m := encoded.Of(o.Manifest)
-	if inner, ok := wrapper.Desired(m); ok {
-		return inner
-	}
-	return m
-}
-
 // createdSecrets returns the Secrets of Certificates, SecretAggregates and KeystoneServices, by namespace and name.
 func (r *Result) createdSecrets() map[string]bool {
 	out := map[string]bool{}
 	for _, o := range r.Objects {
 		switch o.Kind {
 		case "Certificate":
-			out[o.Namespace+"/"+manifestOf(o).At("spec", "secretName").Text()] = true
+			out[o.Namespace+"/"+o.inner().At("spec", "secretName").Text()] = true
 		case "SecretAggregate":
-			out[o.Namespace+"/"+manifestOf(o).At("spec", "targetSecretName").Text()] = true
+			out[o.Namespace+"/"+o.inner().At("spec", "targetSecretName").Text()] = true
 		case keystoneservicev1.GroupVersionKind.Kind:
 			out[o.Namespace+"/"+keystoneservicev1.SecretName(o.Name)] = true
 		}

@@ -10,10 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
-	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // Shared returns an error for a claim, whose document is doc, if it uses a resource that another claim of the same preview uses already and
@@ -32,8 +30,8 @@ func Shared(others []*Result, r *Result, doc []byte) error {
 	return newFieldErrors(doc, r.Kind+" "+r.Name, sentences(err)...)
 }
 
-// spec returns the spec of the composed claim, with defaults.
-func (r *Result) spec() map[string]any {
+// Spec returns the spec of the composed claim, with defaults.
+func (r *Result) Spec() map[string]any {
 	for _, existing := range r.Existing {
 		if existing.GetFields()["kind"].GetStringValue() == "X"+r.Kind {
 			return existing.GetFields()["spec"].GetStructValue().AsMap()
@@ -70,7 +68,7 @@ func (r *Result) daemons() []daemon {
 		if o.Kind != "DaemonSet" {
 			continue
 		}
-		template := child(o.tree(), "spec", "template")
+		template := child(o.Tree(), "spec", "template")
 		agent, _ := child(template, "metadata", "labels")[nodeAgent].(string)
 		selector := corev1.NodeSelector{}
 		required := child(template, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
@@ -82,13 +80,8 @@ func (r *Result) daemons() []daemon {
 	return out
 }
 
-// tree returns the object without its wrapper.
-func (o Object) tree() map[string]any {
-	if inside, ok := wrapper.Desired(encoded.Of(o.Manifest)); ok {
-		return inside.Tree().AsMap()
-	}
-	return o.Manifest.AsMap()
-}
+// Tree returns the object without its wrapper.
+func (o Object) Tree() map[string]any { return o.inner().Map() }
 
 func child(tree map[string]any, fields ...string) map[string]any {
 	for _, f := range fields {
@@ -145,7 +138,7 @@ func (r *Result) devices() map[string]string {
 	if r.Kind != storagev1.GroupVersionKind.Kind {
 		return out
 	}
-	spec := r.spec()
+	spec := r.Spec()
 	in, _ := child(spec, "cluster", "ref")["name"].(string)
 	if in != "" {
 		in = " of cluster " + in
@@ -171,7 +164,7 @@ func sharedHosts(o, r *Result, user string) error {
 			continue
 		}
 		field := "spec.global.domain"
-		walkText("spec", r.spec(), func(at, text string) {
+		walkText("spec", r.Spec(), func(at, text string) {
 			if text == host {
 				field = at
 			}
@@ -185,7 +178,7 @@ func sharedHosts(o, r *Result, user string) error {
 func (r *Result) hosts() []string {
 	var out []string
 	for _, o := range r.Objects {
-		spec := child(o.tree(), "spec")
+		spec := child(o.Tree(), "spec")
 		switch o.Kind {
 		case "HTTPRoute":
 			names, _ := spec["hostnames"].([]any)
@@ -220,7 +213,7 @@ func sharedLocations(o, r *Result, user string) error {
 // locations returns the field of each share and prefix of a bucket that a claim writes to, by the name of the location.
 func (r *Result) locations() map[string]string {
 	out := map[string]string{}
-	walkMaps("spec", r.spec(), func(at string, m map[string]any) {
+	walkMaps("spec", r.Spec(), func(at string, m map[string]any) {
 		if strings.HasSuffix(at, ".restoreFrom.s3") {
 			return
 		}

@@ -38,7 +38,7 @@ func (r *Result) Totals() (Totals, error) {
 	var t Totals
 	agents := map[string]bool{} // Slices of a pool run the same agent on different nodes.
 	for _, o := range r.Objects {
-		tree := o.tree()
+		tree := o.Tree()
 		var err error
 		switch o.Kind {
 		case "Deployment", "StatefulSet":

@@ -36,7 +36,7 @@ func (w *Cluster) apply(desired map[string]wire.Resource, visit func(Step), dept
 	}
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
 		body := desired[name].Object
-		if w.isApplied(name, body) && !ofKind(body, w.Reports) {
+		if w.isApplied(name, body) && !ofKind(body, w.Reports) && !wrapper.IsObserveOnly(body) {
 			continue
 		}
 		o := Exist(body)
@@ -84,6 +84,7 @@ func (w *Cluster) addOwned(object map[string]any) error {
 				metadataOf(other, "namespace") == metadataOf(created, "namespace")
 		}
 		w.RequiredResources = append(slices.DeleteFunc(slices.Clone(w.RequiredResources), same), created)
+		w.owned = append(slices.DeleteFunc(slices.Clone(w.owned), same), created)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,11 +40,17 @@ type Cluster struct {
 	// Remove is called in the same way with the last desired state of removed objects, except retained ones. Nil: no owners.
 	Remove func(removed []map[string]any) error
 
+	// Edit means that the composite resource was ready before its spec changed: steps that only change objects are visited, too, and nested
+	// composite resources keep their status.
+	Edit bool
+
 	// Reports returns additional status fields of an object that are not in package fake and may change at any time (Refresh). Nil: none.
 	Reports func(kind, name string) map[string]any
 
 	children map[string]*Cluster      // nested composite resources, by resource name
 	applied  map[string]appliedObject // by resource name
+
+	owned []*structpb.Struct // created by owners of objects
 
 	requirements map[string]wire.Selector // the last ones of the function, by requirement name
 }
@@ -62,6 +69,8 @@ type Step struct {
 	Plan compose.Plan
 	// New contains the names of added resources, in the order of the plan.
 	New []string
+	// Changed contains the names of existing resources whose desired state has changed, in the order of the plan.
+	Changed []string
 	// Response of the function.
 	Response *wire.Response
 }
@@ -86,6 +95,33 @@ func (w *Cluster) Desired(owner, resource string) (encoded.Struct, bool) {
 
 // NestedCluster returns the cluster of a nested composite resource by its resource name, or nil.
 func (w *Cluster) NestedCluster(resource string) *Cluster { return w.children[resource] }
+
+// Composed is the last desired state of a composed resource.
+type Composed struct {
+	// Owner is the name of the composite resource, and Resource the name of the resource in it.
+	Owner, Resource string
+	Desired         encoded.Struct
+}
+
+// Composed returns all composed resources, also of nested composite resources, by the names of their owners and resources.
+func (w *Cluster) Composed() []Composed {
+	var out []Composed
+	for _, name := range slices.Sorted(maps.Keys(w.applied)) {
+		out = append(out, Composed{nameOf(w.XR), name, w.applied[name].desired})
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.children)) {
+		out = append(out, w.children[name].Composed()...)
+	}
+	return out
+}
+
+// Replace replaces the existing resources that functions can require, except objects that owners of composed objects have created.
+func (w *Cluster) Replace(resources []*structpb.Struct) {
+	w.RequiredResources = append(slices.Clone(resources), w.owned...)
+	for _, child := range w.children {
+		child.Replace(w.RequiredResources)
+	}
+}
 
 // Clone returns an independent copy of the cluster and of its nested composite resources, with other owners of objects.
 func (w *Cluster) Clone(reconcile func(desired []map[string]any) error) *Cluster {
@@ -134,11 +170,14 @@ func (w *Cluster) call(visit func(Step), depth int) (bool, error) {
 	}
 	step := Step{Owner: nameOf(w.XR), Depth: depth, Plan: plan, Response: rsp}
 	for _, i := range plan.Items() {
+		applied, exists := w.applied[i.Name]
 		if _, observed := w.Observed[i.Name]; !observed {
 			step.New = append(step.New, i.Name)
+		} else if exists && !bytes.Equal(applied.desired, rsp.Composed[i.Name].Object) {
+			step.Changed = append(step.Changed, i.Name)
 		}
 	}
-	if len(step.New) > 0 {
+	if len(step.New) > 0 || w.Edit && len(step.Changed) > 0 {
 		visit(step)
 	}
 	if rsp.Composite.Ready {
@@ -181,6 +220,10 @@ func (w *Cluster) child(name string, xr *structpb.Struct) *Cluster {
 			Reconcile: w.Reconcile, Remove: w.Remove, Reports: w.Reports,
 		}
 		w.children[name] = c
+	}
+	c.Edit = w.Edit
+	if status, ok := c.XR.GetFields()["status"]; ok && w.Edit {
+		xr.Fields["status"] = status
 	}
 	c.XR = xr
 	return c

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/input"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/plan"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+)
+
+type planCommand struct {
+	claimFlags `embed:""`
+
+	Old    []string `help:"File or folder with the existing claims, or -. Repeat it for more." placeholder:"CLAIM" required:"" sep:"none"`
+	Format string   `default:"text" enum:"text,json,markdown" help:"Output format: text, json, or markdown (for pull requests)." short:"o"`
+	// Main reads the flag itself, because errors of the command line have exit code 1 with it, too.
+	DetailedExitcode bool `help:"Exit codes: 0 no changes, 1 error, 2 changes." name:"detailed-exitcode"`
+}
+
+// errChanged means that a plan with --detailed-exitcode has changes.
+type errChanged struct{}
+
+func (errChanged) Error() string { return "the plan has changes" }
+
+// Run predicts the effect of edited claims.
+func (c *planCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
+	if len(c.File) == 0 {
+		return errUsage("-f is required: it names the claims after the edit")
+	}
+	if err := c.check(fileFlag{"--old", c.Old, true}); err != nil {
+		return err
+	}
+	oldClaims, oldPlatforms, err := c.side(c.Old, in, errOut)
+	if err != nil {
+		return c.report(err, out)
+	}
+	claims, platforms, err := c.side(c.File, in, errOut)
+	if err != nil {
+		return c.report(err, out)
+	}
+	given, err := c.platform(in)
+	if err != nil {
+		return err
+	}
+	platforms = append(platforms, given...)
+	if len(oldPlatforms) == 0 {
+		oldPlatforms = platforms
+	}
+	if len(platforms) == 0 {
+		platforms = oldPlatforms
+	}
+	platform, err := onePlatform(platforms, errOut)
+	if err != nil {
+		return err
+	}
+	oldPlatform, err := onePlatform(oldPlatforms, io.Discard)
+	if err != nil {
+		return err
+	}
+	p, err := plan.Run(planInput(oldClaims, oldPlatform), planInput(claims, platform), kinds.Runners())
+	if err != nil {
+		return c.report(err, out)
+	}
+	if err := p.Print(out, c.Format, isTerminal(out)); err != nil {
+		return err
+	}
+	if c.DetailedExitcode && p.Changed() {
+		return errChanged{}
+	}
+	return nil
+}
+
+// side returns the claims and PlatformConfigs of one side. Files without objects are ignored: a claim that exists on one side only is
+// created or deleted.
+func (c *planCommand) side(paths []string, in io.Reader, errOut io.Writer) ([]claimDocument, []input.Document, error) {
+	docs, err := input.Read(paths, in)
+	if err != nil {
+		return nil, nil, errUsage(err.Error())
+	}
+	docs = slices.DeleteFunc(docs, func(d input.Document) bool { return len(bytes.TrimSpace(d.Data)) == 0 })
+	claims, platforms := sortDocuments(docs, errOut)
+	return claims, platforms, duplicate(claims)
+}
+
+// planInput returns the claims of one side.
+func planInput(claims []claimDocument, platform input.Document) plan.Input {
+	out := plan.Input{Platform: plan.Document{File: platform.File, Data: platform.Data}}
+	for _, c := range claims {
+		out.Claims = append(out.Claims, plan.Document{Identity: c.Identity, File: c.File, Data: c.Data})
+	}
+	return out
+}
+
+// report prints validation errors as JSON with --format json.
+func (c *planCommand) report(err error, out io.Writer) error {
+	if errs := validationErrors(err); len(errs) > 0 && c.Format == "json" {
+		if err := preview.PrintErrors(out, errs); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// isTerminal reports whether an output is a terminal that shows colors (https://no-color.org).
+func isTerminal(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
