@@ -38,8 +38,8 @@ type Workload struct {
 	template *corev1.PodTemplateSpec
 	// observed is set if the workload's controller has observed the last change.
 	observed bool
-	// replicas is the desired number of pods; total, updated and available are the numbers of all pods, of those with the
-	// current template, and of available ones.
+	// replicas is the desired number of pods; total, updated and available are the numbers of all pods, of pods with the
+	// current template, and of available pods.
 	replicas, total, updated, available int32
 	pods                                []corev1.Pod
 }
