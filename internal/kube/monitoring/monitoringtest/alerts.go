@@ -21,7 +21,7 @@ type Alert struct {
 
 var (
 	duration = regexp.MustCompile(`^[1-9][0-9]*[smhd]$`)
-	name     = regexp.MustCompile(`^([A-Z][a-z]+)+$`)
+	name     = regexp.MustCompile(`^([A-Z]+[a-z]+)+$`)
 	selector = regexp.MustCompile(`([a-z_]+)\{namespace="([^"]*)"((?:,[a-z_]+(?:=~?|!~)"[^"]*")*)\}`)
 	// nodes matches metrics of nodes, which have no namespace.
 	nodes = regexp.MustCompile(`\b(?:kube_)?node_[a-z_]+(?:\{(?:[a-z_]+=~?"[^"]*",?)*\})?`)
