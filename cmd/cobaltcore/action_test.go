@@ -42,7 +42,7 @@ func TestAction(t *testing.T) {
 	}
 	dir := t.TempDir()
 	stub := "#!/bin/sh\nfor a in \"$@\"; do echo \"$a\"; done > " + dir + "/arguments\n"
-	if err := os.WriteFile(filepath.Join(dir, "cobaltcore"), []byte(stub), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(dir, "cobaltcore"), []byte(stub), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for assume, want := range map[string]int{"true": 0, "false": exitInvalid} {

@@ -193,8 +193,7 @@ func (c *cloud) objects() []unstructured.Unstructured {
 			claim[k] = v
 		}
 	}
-	all := append(c.extra, claim)
-	all = append(all, c.objectsOf(c.cluster, "resourceRefs")...)
+	all := slices.Concat(c.extra, []map[string]any{claim}, c.objectsOf(c.cluster, "resourceRefs"))
 	var out []unstructured.Unstructured
 	for _, o := range all {
 		if changed, ok := c.changed[id(o)]; ok {

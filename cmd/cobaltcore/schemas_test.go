@@ -106,7 +106,7 @@ func TestJUnit(t *testing.T) {
 
 // xmlNode is an element of XML.
 type xmlNode struct {
-	XMLName  xml.Name
+	XMLName  xml.Name   `xml:""`
 	Attrs    []xml.Attr `xml:",any,attr"`
 	Text     string     `xml:",chardata"`
 	Children []xmlNode  `xml:",any"`

@@ -11,7 +11,7 @@ import (
 type validateCommand struct {
 	claimFlags `embed:""`
 
-	Format string `default:"text" enum:"text,json,junit,sarif,github" help:"Output: text, json, junit, sarif, or github (annotations)." short:"o"`
+	Format string `default:"text" enum:"text,json,junit,sarif,github" help:"Output: text, json, junit, sarif, or github." short:"o"`
 
 	AssumeReferences bool `help:"Assume that claims to which others refer exist, if they are not among the inputs."`
 }

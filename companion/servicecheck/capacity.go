@@ -54,7 +54,7 @@ func (obs *observation) fetchCapacity(ctx context.Context) error {
 	return nil
 }
 
-// fetchAllocations changes the condition if servers can still arrive on nodes without servers: a server that is being created or migrated has
+// fetchAllocations changes the condition if servers can still arrive on nodes without servers: a server that is created or migrated has
 // allocations in Placement before Nova lists it on the node, a server whose resize can be reverted still has them on its former node, and a
 // server that moved between two nodes while the hypervisors were listed may be on neither of the pages. The list of all providers shows one
 // moment. A provider that it does not contain, because it had no free memory, must still have none.

@@ -15,7 +15,7 @@ import (
 const missingNodeLimit = 5
 
 // missingNodes returns the nodes with a pod of this check from which nova-compute does not report. The node that has been missing longest is
-// the first, so that the list in the status changes rarely. The time of a node in the status is retained while it is missing: the time in
+// the first, so that the list in the status changes rarely. The time of a node in the status is kept while it is missing: the time in
 // Nova changes when the service is disabled, too.
 func (obs *observation) missingNodes() []openstackv1.MissingNode {
 	since := map[string]time.Time{}

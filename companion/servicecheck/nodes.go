@@ -42,7 +42,8 @@ func (n nodes) isRemoved(node string) bool {
 // look finds the nodes by their pods. Other checks are included, because a node can move from one pool to another.
 func (obs *observation) look(ctx context.Context, reader client.Reader) (nodes, error) {
 	out := nodes{
-		ownHosts: map[string]bool{}, otherHosts: map[string]bool{}, pods: map[string]daemonset.Node{}, evicted: map[string]bool{}, allReported: true,
+		ownHosts: map[string]bool{}, otherHosts: map[string]bool{}, pods: map[string]daemonset.Node{}, evicted: map[string]bool{},
+		allReported: true,
 	}
 	if err := obs.readChecks(ctx, reader, obs.check.Namespace); err != nil {
 		return out, err
@@ -50,10 +51,7 @@ func (obs *observation) look(ctx context.Context, reader client.Reader) (nodes, 
 	checks := maps.Clone(obs.checks)
 	checks[obs.check.Name] = obs.check.Spec.Nodes
 	for _, name := range slices.Sorted(maps.Keys(checks)) {
-		into, own := out.otherHosts, name == obs.check.Name
-		if own {
-			into = out.ownHosts
-		}
+		own := name == obs.check.Name
 		for _, s := range checks[name] {
 			found := obs.nodesOf(ctx, reader, client.ObjectKey{Namespace: string(s.Namespace), Name: string(s.DaemonSet)})
 			if found.err != nil && (own || !apierrors.IsForbidden(found.err)) { // The permission for a pool is created and deleted with it.
@@ -62,15 +60,22 @@ func (obs *observation) look(ctx context.Context, reader client.Reader) (nodes, 
 			out.allReported = out.allReported && found.complete
 			out.evictsOthers = out.evictsOthers || own && s.EvictOnCordon
 			for _, node := range found.nodes {
-				into[node.Name] = true
-				out.evicted[node.Name] = out.evicted[node.Name] || own && s.EvictOnCordon
-				if own {
-					out.pods[node.Name] = node
-				}
+				out.add(node, own, own && s.EvictOnCordon)
 			}
 		}
 	}
 	return out, nil
+}
+
+// add adds a node with a pod of this check (own) or of another one.
+func (n nodes) add(node daemonset.Node, own, evicted bool) {
+	n.evicted[node.Name] = n.evicted[node.Name] || evicted
+	if !own {
+		n.otherHosts[node.Name] = true
+		return
+	}
+	n.ownHosts[node.Name] = true
+	n.pods[node.Name] = node
 }
 
 // leftovers are the records of a node that has been removed.

@@ -24,7 +24,7 @@ const (
 	checkComponent     = "service-check"
 )
 
-// Conditions from the companion's report: whether the data of removed nodes has been cleaned up, whether cordoned nodes are empty, and whether
+// Conditions from the companion's report: whether data of removed nodes has been cleaned up, whether cordoned nodes are empty, and whether
 // nova-compute reports from the nodes.
 const (
 	nodesCleared   = "NodesCleared"
@@ -98,7 +98,7 @@ func nodesCondition(condition string) func(*model) ready.Result {
 	}
 }
 
-// reporting reports whether nova-compute reports from the nodes, except as many as may be unavailable. The message names the nodes that have
+// reporting reports whether nova-compute reports from nodes, except as many as may be unavailable. The message names nodes that have
 // been missing longest: the status of a DaemonSet has only numbers. It is unset before the companion's first check.
 func (m *model) reporting() ready.Result {
 	o, ok := m.observed.Get(checkComponent)

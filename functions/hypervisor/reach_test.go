@@ -12,14 +12,14 @@ import (
 
 // limited are text fields that a limit has to allow, with a value that a platform without limits rejects, and the field of the error.
 var limited = map[string]limittest.Text{
-	"HypervisorClusterSpec.NodeSelector": {"nodeSelector: {a: b}", "spec.nodeSelector"},
-	"Toleration.Key":                     {"tolerations: [{key: a, operator: Exists}]", "spec.tolerations"},
-	"Toleration.Operator":                {"tolerations: [{operator: Exists}]", "spec.tolerations"},
-	"Toleration.Value":                   {"tolerations: [{key: a, value: b}]", "spec.tolerations"},
-	"Toleration.Effect":                  {"tolerations: [{operator: Exists, effect: NoExecute}]", "spec.tolerations"},
-	"Image.Repository":                   {"agents: {novaCompute: {image: {repository: a.b/c}}}", "spec.agents.novaCompute.image.repository"},
-	"InfrastructureImage.Repository":     {"agents: {openvswitch: {image: {repository: a.b/c}}}", "spec.agents.openvswitch.image.repository"},
-	"Images.Registry":                    {"images: {registry: a.b}", "spec.images.registry"},
+	"HypervisorClusterSpec.NodeSelector": {Spec: "nodeSelector: {a: b}", Field: "spec.nodeSelector"},
+	"Toleration.Key":                     {Spec: "tolerations: [{key: a, operator: Exists}]", Field: "spec.tolerations"},
+	"Toleration.Operator":                {Spec: "tolerations: [{operator: Exists}]", Field: "spec.tolerations"},
+	"Toleration.Value":                   {Spec: "tolerations: [{key: a, value: b}]", Field: "spec.tolerations"},
+	"Toleration.Effect":                  {Spec: "tolerations: [{operator: Exists, effect: NoExecute}]", Field: "spec.tolerations"},
+	"Image.Repository":                   {Spec: "agents: {novaCompute: {image: {repository: a.b/c}}}", Field: "spec.agents.novaCompute.image.repository"},
+	"InfrastructureImage.Repository":     {Spec: "agents: {openvswitch: {image: {repository: a.b/c}}}", Field: "spec.agents.openvswitch.image.repository"},
+	"Images.Registry":                    {Spec: "images: {registry: a.b}", Field: "spec.images.registry"},
 }
 
 // internal lists the text fields that need no limit, by the reason.

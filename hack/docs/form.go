@@ -57,7 +57,7 @@ func form(k kind, spec reflect.Type) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// crossplaneFields returns a pattern for the fields that Crossplane adds to the spec of each claim. A form does not show them, and an editor
+// crossplaneFields returns a pattern for the fields that Crossplane adds to the spec of a claim. A form does not show them, and an editor
 // accepts them in claims of a cluster.
 func crossplaneFields() string {
 	return "^(" + strings.Join(slices.Sorted(maps.Keys(xcrd.CompositeResourceClaimSpecProps(nil))), "|") + ")$"

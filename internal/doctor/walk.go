@@ -370,7 +370,7 @@ func names(text string, c Cause) bool {
 // componentOf returns the position of a cause's component in the order in which components need each other. at is the position of the
 // composed object in the chain of the cause.
 func componentOf(o object, c Cause, at int) int {
-	path := append(c.Chain[:len(c.Chain):len(c.Chain)], c.Object)
+	path := slices.Concat(c.Chain, []Ref{c.Object})
 	components := o.List("status", "components")
 	if len(path) <= at+1 {
 		return -1

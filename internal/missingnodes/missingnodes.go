@@ -1,4 +1,4 @@
-// Package missingnodes describes the nodes of a pool from which nova-compute does not report, for the companion and for the claim. A message
+// Package missingnodes describes the nodes of a pool from which nova-compute does not report, for companion and claim. A message
 // has the length of a few nodes, in a pool of any size.
 package missingnodes
 

@@ -72,7 +72,8 @@ func (c *cli) run(ctx context.Context) error {
 	}
 	fmt.Println("| Nodes, servers | First pass, later passes | Requests of a pass to OpenStack (connections), to Kubernetes | Memory, peak |")
 	fmt.Println("|---|---|---|---|")
-	rollouts := "\n| Nodes, down | A rollout reaches all others after | Of these without a pod at a time, at most |\n|---|---|---|\n"
+	var rollouts strings.Builder
+	rollouts.WriteString("\n| Nodes, down | A rollout reaches all others after | Of these without a pod at a time, at most |\n|---|---|---|\n")
 	var all []result
 	var exceeded error
 	for _, n := range c.Nodes {
@@ -82,7 +83,7 @@ func (c *cli) run(ctx context.Context) error {
 		}
 		fmt.Printf("| %d, %d | %.1f s, %.1f s | %d (%d), %d | %.0f MiB |\n",
 			n, r.servers, r.first.Seconds(), r.later.Seconds(), r.requests, r.connections, r.reads, r.memory)
-		rollouts += fmt.Sprintf("| %d, %d | %.0f s | %d |\n", r.nodes, r.rollout.down, r.rollout.duration.Seconds(), r.rollout.unavailable)
+		fmt.Fprintf(&rollouts, "| %d, %d | %.0f s | %d |\n", r.nodes, r.rollout.down, r.rollout.duration.Seconds(), r.rollout.unavailable)
 		if c.Details {
 			for _, path := range slices.Sorted(maps.Keys(r.byPath)) {
 				fmt.Printf("  %s: %d in %d passes\n", path, r.byPath[path], c.Passes+1)
@@ -98,7 +99,7 @@ func (c *cli) run(ctx context.Context) error {
 		fmt.Printf("\nFor each 1,000 nodes: %.2f s, %.1f requests, %.1f MiB\n", (last.later-first.later).Seconds()/thousands,
 			float64(last.requests-first.requests)/thousands, (last.memory-first.memory)/thousands)
 	}
-	fmt.Print(rollouts)
+	fmt.Print(rollouts.String())
 	return exceeded
 }
 
@@ -146,7 +147,7 @@ func (c *cli) measure(ctx context.Context, nodes int) (r result, err error) {
 }
 
 // measurePasses measures the passes of a companion.
-func (c *cli) measurePasses( //nolint:funlen // one step after the other
+func (c *cli) measurePasses(
 	ctx context.Context, o *openStack, k *cluster, dir string, nodes int,
 ) (result, error) {
 	r := result{nodes: nodes}

@@ -181,8 +181,9 @@ func (p *companion) call(do func()) error {
 }
 
 // RoundTrip sends a request to OpenStack.
-func (p *companion) RoundTrip(r *http.Request) (out *http.Response, err error) {
-	err = p.call(func() {
+func (p *companion) RoundTrip(r *http.Request) (*http.Response, error) {
+	var out *http.Response
+	err := p.call(func() {
 		c := p.scenario.cloud
 		if r.Method != http.MethodGet { // A change is later than all earlier ones.
 			p.scenario.now = p.scenario.now.Add(time.Second)

@@ -107,20 +107,9 @@ type Reader struct {
 
 // Open reads an archive, or files and folders with manifests, such as the output of kubectl get -o yaml. Secrets are ignored.
 func Open(path string, standard io.Reader) (*Reader, error) {
-	if path != input.Standard {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() {
-			data, err := os.ReadFile(path) //nolint:gosec // the user names the file
-			if err != nil {
-				return nil, err
-			}
-			if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-				return unpack(path, data)
-			}
-		}
+	archive, err := readArchive(path)
+	if err != nil || archive != nil {
+		return archive, err
 	}
 	docs, err := input.Read([]string{path}, standard)
 	if err != nil {
@@ -136,6 +125,25 @@ func Open(path string, standard io.Reader) (*Reader, error) {
 		return nil, fmt.Errorf("%s contains no object of Kubernetes", path)
 	}
 	return r, nil
+}
+
+// readArchive reads a file, or returns nil if it is not an archive.
+func readArchive(path string) (*Reader, error) {
+	if path == input.Standard {
+		return nil, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return nil, err
+	}
+	data, err := os.ReadFile(path) //nolint:gosec // the user names the file
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return nil, nil
+	}
+	return unpack(path, data)
 }
 
 // unpack reads an archive.

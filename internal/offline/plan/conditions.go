@@ -26,8 +26,8 @@ func agentOf(workload map[string]any) string {
 }
 
 func (f fact) restartsKind(kind string) bool { return f.restart != nil && f.restart.Kind == kind }
-func (f fact) restartsNamed(kind, name string) bool {
-	return f.restartsKind(kind) && f.restart.Name == name
+func (f fact) restartsStatefulSet(name string) bool {
+	return f.restartsKind(statefulSet) && f.restart.Name == name
 }
 
 // deletesClaim reports whether an object is deleted with its claim, which has a kind.

@@ -77,12 +77,12 @@ var restartRules = []rule{
 		},
 	},
 	{
-		"single-image-api", func(f fact) bool { return f.restartsNamed(statefulSet, "glance") && f.restart.Pods == 1 },
+		"single-image-api", func(f fact) bool { return f.restartsStatefulSet("glance") && f.restart.Pods == 1 },
 		[]effect{{who: fact.owner, level: Interrupted, source: pageFailure + "#upgrades",
 			text: "its only pod is replaced in place", lasts: graceful}},
 	},
 	{
-		"image-api", func(f fact) bool { return f.restartsNamed(statefulSet, "glance") },
+		"image-api", func(f fact) bool { return f.restartsStatefulSet("glance") },
 		[]effect{{who: fact.owner, level: NoInterruption, source: pageEvidence + "#placement-and-glance",
 			text: "pods are replaced one after another, and the others serve requests"}},
 	},
@@ -97,13 +97,13 @@ var restartRules = []rule{
 			text: "pods are replaced one after another, and the others process calls"}},
 	},
 	{
-		"single-northbound", func(f fact) bool { return f.restartsNamed(statefulSet, "ovn-northbound") && f.restart.Pods == 1 },
+		"single-northbound", func(f fact) bool { return f.restartsStatefulSet("ovn-northbound") && f.restart.Pods == 1 },
 		[]effect{{who: fact.owner, level: Interrupted, source: pageFailure + "#ovns-databases",
 			text:     "requests that write networks wait for its only member, and keep their worker",
 			duration: "requests to Neutron, until the member is ready"}},
 	},
 	{
-		"single-southbound", func(f fact) bool { return f.restartsNamed(statefulSet, "ovn-southbound") && f.restart.Pods == 1 },
+		"single-southbound", func(f fact) bool { return f.restartsStatefulSet("ovn-southbound") && f.restart.Pods == 1 },
 		[]effect{
 			{who: fact.owner, level: Degraded, source: pageEvidence + "#live-migration",
 				text:     "only nodes query it: changes of networks reach them when its only member is ready",

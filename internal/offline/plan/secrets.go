@@ -24,8 +24,7 @@ func isSensitive(path string) bool {
 	if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, "Ref") || strings.HasSuffix(n, "Refs") }) {
 		return false // the name of a Secret, and of a key in it
 	}
-	for i := len(names) - 1; i >= 0; i-- {
-		name := names[i]
+	for _, name := range slices.Backward(names) {
 		if name == "value" || name == "values" {
 			continue // The value of an environment variable has the name of the variable.
 		}

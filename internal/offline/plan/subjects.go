@@ -60,7 +60,7 @@ func queueUsers(f fact) []subject    { return f.users("Vhost", "rabbitmqClusterR
 
 // users returns the services of the objects of a kind that refer to the object.
 func (f fact) users(kind, reference string) []subject {
-	name := ""
+	var name string
 	if f.restart != nil {
 		name = f.restart.Name
 	} else {

@@ -169,7 +169,7 @@ func facts(s *scene, p *pair, c *Claim) []fact {
 	return out
 }
 
-// reasonsFor returns the reasons of the first matching rule, by subject. Without a rule, the level is Unknown for the service of the object,
+// reasonsFor returns the reasons of the first matching rule by subject. Without a rule, the level is Unknown for the service of the object,
 // or for all services of the claim if the object belongs to none.
 func reasonsFor(f fact) map[subject][]Reason {
 	out := map[subject][]Reason{}
@@ -210,7 +210,7 @@ func (f fact) object() string {
 
 // owner returns the subjects that an object belongs to: its service, or all services of the claim.
 func (f fact) owner() []subject {
-	owner := ""
+	var owner string
 	if f.restart != nil {
 		owner = f.restart.Owner
 	} else {
