@@ -14,7 +14,7 @@ import (
 // missingNodeLimit is the maximum number of missing nodes in the status.
 const missingNodeLimit = 5
 
-// missingNodes returns the nodes with a pod of this check from which nova-compute does not report. The node that has been missing longest is
+// missingNodes returns the nodes with a pod of this check from which nova-compute does not report. The node that is missing longest is
 // the first, so that the list in the status changes rarely. The time of a node in the status is kept while it is missing: the time in
 // Nova changes when the service is disabled, too.
 func (obs *observation) missingNodes() []openstackv1.MissingNode {

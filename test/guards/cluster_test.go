@@ -192,7 +192,7 @@ func (p *companion) RoundTrip(r *http.Request) (*http.Response, error) {
 			n := p.scenario.cluster.nodes[host]
 			return n == nil || !n.cordoned || !n.cordonedAt.Before(p.passStart)
 		}
-		out = c.serve(r)
+		out = c.serve(r) //nolint:bodyclose // the client closes it
 	})
 	if err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import "regexp"
 // notChecked matches the message of WithoutReferences about a claim that is not checked, because of another one.
 var notChecked = regexp.MustCompile(`^not checked, because (\S+ \S+), to which it refers, is invalid`)
 
-// AssumeReferences returns the errors without those about references to claims that do not exist, and without claims that are unchecked only
+// AssumeReferences returns the errors without those about references to claims that do not exist, without claims that are unchecked only
 // for such a reference. Other checks of references require the claim.
 func AssumeReferences(errs []*ValidationErrors) []*ValidationErrors {
 	out := without(errs, missingClaim.MatchString)

@@ -97,7 +97,7 @@ func (h *history) spent(at time.Time) time.Duration {
 }
 
 // slowdown returns the factor by which a machine is slower than one that runs nothing else: the number of processes that run, await a
-// processor or wait for a disk, for each processor. The kernel's average over a minute does not follow a sudden load, and the current number
+// processor or wait for a disk, for each processor. The kernel's average over a minute does not follow sudden load, and the current number
 // varies: the larger of both decides. A text in an unexpected format is no load.
 func slowdown(loadavg string, processors int) float64 {
 	fields := strings.Fields(loadavg)
