@@ -16,6 +16,8 @@ import (
 const (
 	conditionReady       = "Ready"
 	conditionSameCluster = "SameCluster"
+	// conditionChassisCounted is True if the count of the registered nodes is current.
+	conditionChassisCounted = "ChassisCounted"
 )
 
 var (
@@ -34,7 +36,7 @@ var kind = controller.Kind[*c5c3v1.RaftCluster, *observation]{
 	Conditions:    func(c *c5c3v1.RaftCluster) *[]metav1.Condition { return &c.Status.Conditions },
 	ObservedAt:    func(c *c5c3v1.RaftCluster) **metav1.Time { return &c.Status.LastObservationTime },
 	Incomplete:    func(w *observation) bool { return w.limited > 0 || w.errorMessage != "" || len(w.pods) == 0 },
-	Warns:         []string{conditionReady, conditionSameCluster},
+	Warns:         []string{conditionReady, conditionSameCluster, conditionChassisCounted},
 	Metrics:       metrics,
 	ExportMetrics: measure,
 }

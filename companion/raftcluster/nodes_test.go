@@ -98,6 +98,13 @@ func TestNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.expectShown("Without a response, the nodes are retained.", a+" True Active 420")
+	if got := meta.FindStatusCondition(c.status().Conditions, conditionChassisCounted); got == nil || got.Status != metav1.ConditionFalse {
+		t.Errorf("a failed count must not look current: ChassisCounted is %+v, want False", got)
+	}
+	c.have(9, node{name: "a", done: 9})
+	if !meta.IsStatusConditionTrue(c.status().Conditions, conditionChassisCounted) {
+		t.Errorf("a successful count must be current again: %+v", c.status().Conditions)
+	}
 }
 
 // TestNodeNames: nodes with any name are shown, and objects of others are not changed.

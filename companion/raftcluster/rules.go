@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
@@ -79,9 +81,7 @@ func (obs *observation) report() {
 			s.Leader = p.name
 		}
 	}
-	if obs.chassis != nil || !obs.cluster.Spec.CountChassis {
-		s.Chassis = obs.chassis
-	}
+	obs.reportChassis()
 	if foreign := obs.foreign(); len(foreign) > 0 {
 		obs.set(conditionSameCluster, condition.False("OtherCluster", fmt.Sprintf(
 			"%s, which differs from %s: back up its data, then delete its volume and its pod so that it rejoins",
@@ -94,6 +94,22 @@ func (obs *observation) report() {
 		return
 	}
 	obs.ready(condition.True("InQuorum", fmt.Sprintf("all %d pods are members, and %s is the leader", len(obs.pods), s.Leader)))
+}
+
+// reportChassis sets the count of the nodes, and whether it is current.
+func (obs *observation) reportChassis() {
+	s := &obs.cluster.Status
+	switch {
+	case !obs.cluster.Spec.CountChassis:
+		s.Chassis = nil
+		meta.RemoveStatusCondition(&s.Conditions, conditionChassisCounted)
+	case obs.chassisErr != nil:
+		obs.set(conditionChassisCounted, condition.False("CountFailed", fmt.Sprintf(
+			"cannot count the chassis: %v; the status shows the last count", obs.chassisErr)))
+	default:
+		s.Chassis = obs.chassis
+		obs.set(conditionChassisCounted, condition.True("Counted", fmt.Sprintf("%d chassis are registered", s.Chassis.Registered)))
+	}
 }
 
 func describeID(id string) string {

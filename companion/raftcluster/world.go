@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -31,8 +32,9 @@ type observation struct {
 	errorMessage string
 	// pods of the StatefulSet, each with its response; empty if the StatefulSet does not exist.
 	pods []pod
-	// chassis are the registered nodes; nil if they are not counted or could not be read.
-	chassis *c5c3v1.RaftChassis
+	// chassis are the registered nodes; nil if they are not counted or could not be read. chassisErr is the reason.
+	chassis    *c5c3v1.RaftChassis
+	chassisErr error
 	// nodes are the registrations of the nodes, and objects their OVNChassis; nil if the OVNChassis cannot be listed.
 	nodes   []host
 	objects map[string]*ovnchassisv1.OVNChassis
@@ -71,13 +73,26 @@ func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster) (*
 		all.Go(func() { p.database, p.err = query(ctx, env, c, p.name, config.Clone()) })
 	}
 	all.Wait()
-	if at := w.reader(); at != "" && c.Spec.CountChassis {
-		// The last count is retained in the status while no member can be queried.
-		if w.chassis, w.nodes, _ = registered(ctx, env, c, at, config.Clone(), w.now); w.chassis != nil {
-			w.objects = w.known(ctx, env.Reader)
-		}
+	if c.Spec.CountChassis {
+		w.readChassis(ctx, env, config)
 	}
 	return w, nil
+}
+
+// readChassis counts the registered nodes. Without a response, the status keeps the last count, and a condition says so: a count that
+// fails for hours would otherwise look like a fleet without changes.
+func (obs *observation) readChassis(ctx context.Context, env *controller.Env, config *tls.Config) {
+	from := obs.reader()
+	if from == "" {
+		obs.chassisErr = errors.New("no member responds")
+		return
+	}
+	chassis, nodes, err := registered(ctx, env, obs.cluster, from, config.Clone(), obs.now)
+	if err != nil {
+		obs.chassisErr = fmt.Errorf("%s: %s", from, steady.StableMessage(err))
+		return
+	}
+	obs.chassis, obs.nodes, obs.objects = chassis, nodes, obs.known(ctx, env.Reader)
 }
 
 // reader returns the pod from which the database is read: the leader, otherwise a connected member.

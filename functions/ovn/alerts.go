@@ -42,6 +42,12 @@ func (m *model) alerts() ([]compose.Stage, error) {
 				"no longer exists from the southbound database.",
 		},
 		{
+			Name: "OVNChassisUncounted", Severity: monitoring.Warning, For: "15m",
+			Expr:    fmt.Sprintf(`companion_raft_cluster_condition{%s,condition="ChassisCounted"} == 0`, both),
+			Summary: "The companion cannot read the chassis from {{ $labels.name }}: nodes that fail are not noticed.",
+			Action:  "The condition ChassisCounted of the RaftCluster has the reason. Check the load and the log of the pod that it names.",
+		},
+		{
 			Name: "OVNMemoryHigh", Severity: monitoring.Warning, For: "15m",
 			Expr:    m.memoryUsed() + " > 0.9",
 			Summary: "Pod {{ $labels.pod }} uses 90 % of its memory limit. Above the limit it is killed, and reads its file again.",

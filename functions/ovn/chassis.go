@@ -21,7 +21,10 @@ func (m *model) chassis() (registered, active int32, known bool) {
 // controllers reports the state of the chassis.
 func (m *model) controllers() ready.Result {
 	registered, active, known := m.chassis()
+	counted, _ := m.south.cluster.Condition("ChassisCounted")
 	switch {
+	case counted.Status == "False":
+		return ready.Wait("ChassisCountUnknown", "the number of chassis is unknown: %s", counted.Message)
 	case !known:
 		return ready.Wait("ChassisCountUnknown", "waiting for the companion to count the chassis")
 	case registered == 0:

@@ -17,24 +17,34 @@ import (
 func TestControllers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		chassis map[string]any
+		failure string
 		want    ready.Result
 	}{
-		"Not counted": {nil, ready.Wait("ChassisCountUnknown", "waiting for the companion to count the chassis")},
-		"None":        {map[string]any{"registered": 0, "active": 0}, ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}},
+		"Not counted": {nil, "", ready.Wait("ChassisCountUnknown", "waiting for the companion to count the chassis")},
+		"None":        {map[string]any{"registered": 0, "active": 0}, "", ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}},
 		"All": {
-			map[string]any{"registered": 3, "active": 3},
+			map[string]any{"registered": 3, "active": 3}, "",
 			ready.Result{Ready: true, Reason: "UpToDate", Message: "all 3 chassis are up to date"},
 		},
 		"Some": {
-			map[string]any{"registered": 3, "active": 1, "behind": []any{"a", "b"}},
+			map[string]any{"registered": 3, "active": 1, "behind": []any{"a", "b"}}, "",
 			ready.Wait("NodesOutOfDate", "2 of 3 chassis are out of date: a, b"),
+		},
+		"The last count was complete, the current one fails": {
+			map[string]any{"registered": 3, "active": 3}, "cannot count the chassis: timeout",
+			ready.Wait("ChassisCountUnknown", "the number of chassis is unknown: cannot count the chassis: timeout"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := map[string]any{"apiVersion": "c5c3.io/v1alpha1", "kind": "RaftCluster", "status": map[string]any{}}
+			state := map[string]any{}
 			if tc.chassis != nil {
-				o["status"] = map[string]any{"chassis": tc.chassis}
+				state["chassis"] = tc.chassis
 			}
+			if tc.failure != "" {
+				state["conditions"] = []any{map[string]any{"type": "ChassisCounted", "status": "False", "reason": "CountFailed", "message": tc.failure}}
+			}
+			o["status"] = state
 			e, err := encode.Struct(o)
 			if err != nil {
 				t.Fatal(err)

@@ -393,7 +393,7 @@ var scenes = func() map[string][]scene {
 	scenes["OVNWithoutLeader"] = []scene{
 		raised("No member leads.", "ovn-southbound", raft("leaders", "")+"0x100"), quiet("One does.", raft("leaders", "")+"1x100"),
 	}
-	for name, condition := range map[string]string{"OVNClusterMismatch": "SameCluster", "OVNMembersMissing": "Ready"} {
+	for name, condition := range map[string]string{"OVNClusterMismatch": "SameCluster", "OVNMembersMissing": "Ready", "OVNChassisUncounted": "ChassisCounted"} {
 		at := raft("condition", `,condition="`+condition+`"`)
 		scenes[name] = []scene{
 			raised("It is not so.", "ovn-southbound", at+"0x100"), quiet("It is.", at+"1x100"),

@@ -70,7 +70,7 @@ type RaftClusterStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Conditions: Ready (a majority agrees, and every pod of the StatefulSet is a member that keeps up), SameCluster (no pod is a member of
-	// another cluster).
+	// another cluster), ChassisCounted (the count of the registered nodes is current; only with countChassis).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type

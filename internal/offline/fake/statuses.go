@@ -462,14 +462,13 @@ func raftCluster(v view) status {
 		id = fmt.Sprintf("00000000-0000-4000-8000-%012x", sha256.Sum256([]byte(v.text("spec", "database"))))[:36]
 	}
 	leader := v.text("spec", "statefulSetName") + "-0"
-	out := status{
-		"observedGeneration": v.generation(), "clusterID": id, "leader": leader,
-		"conditions": []any{
-			v.current("Ready", "InQuorum", "all pods are members, and "+leader+" is the leader"),
-			v.current("SameCluster", "SameCluster", "no pod is a member of another cluster"),
-		},
+	conditions := []any{
+		v.current("Ready", "InQuorum", "all pods are members, and "+leader+" is the leader"),
+		v.current("SameCluster", "SameCluster", "no pod is a member of another cluster"),
 	}
+	out := status{"observedGeneration": v.generation(), "clusterID": id, "leader": leader, "conditions": conditions}
 	if v.get("spec", "countChassis") == true {
+		out["conditions"] = append(conditions, v.current("ChassisCounted", "Counted", "2 chassis are registered"))
 		out["chassis"] = map[string]any{"registered": int64(2), "active": int64(2)}
 	}
 	return out
