@@ -36,6 +36,14 @@ type Workload struct {
 	// Containers: the long-running ones, or in a pod that runs to completion, the main ones.
 	Containers []corev1.Container
 	Ports      []Port
+	// Secrets are the Secrets of which the pods read a secret value, in order.
+	Secrets []string
+	// Account is the service account whose token of Kubernetes the pods mount; empty if they mount none.
+	Account string
+	// HostNetwork reports whether the pods use the network of the node, to which network policies do not apply.
+	HostNetwork bool
+	// HostPaths are the paths of the node that the pods can write, in order.
+	HostPaths []string
 }
 
 // A Port is a port at which pods listen. Issuer is the issuer of the certificate that they serve there; empty if they
@@ -151,13 +159,63 @@ func (s secretName) id() ID {
 
 func (w *inventory) workload(p *pod) Workload {
 	out := Workload{Of: p.of.id(), Part: p.part, Operated: p.spec == nil, Ends: p.replicas == nil}
-	if p.spec != nil {
-		out.Containers = p.spec.Containers
-	}
 	for _, q := range p.ports {
 		out.Ports = append(out.Ports, Port{q.name, q.number, p.tls[q.number].issuer})
 	}
+	if p.spec == nil {
+		return out
+	}
+	out.Containers, out.Secrets, out.HostPaths = p.spec.Containers, w.secretsOf(p), writableHostPaths(p.spec)
+	out.HostNetwork = p.spec.HostNetwork
+	if p.spec.AutomountServiceAccountToken == nil || *p.spec.AutomountServiceAccountToken {
+		out.Account = first(p.spec.ServiceAccountName, "default")
+	}
 	return out
+}
+
+// secretsOf returns the Secrets of which a pod reads a secret value. Certificates of authorities and names of users are public, and logins
+// of registries are the kubelet's.
+func (w *inventory) secretsOf(p *pod) []string {
+	var out []string
+	for _, r := range podReads(p) {
+		if strings.HasPrefix(r.name, "configmap/") || r.key == "" && w.readsKeys(p, r.secretName) {
+			continue
+		}
+		keys := []string{r.key}
+		if created := w.secrets[r.secretName]; r.key == "" && created != nil && created.keys != nil { // A volume with all keys.
+			keys = slices.Collect(maps.Keys(created.keys))
+		}
+		if slices.ContainsFunc(keys, func(key string) bool {
+			v, _ := w.value(r.secretName, key)
+			is := valueKind(first(string(v.is), string(means(first(r.as, key)))))
+			return is.isSecret() && is != dockerConfig
+		}) {
+			out = append(out, r.name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// readsKeys reports whether a pod reads named keys of a Secret, and so not all keys.
+func (w *inventory) readsKeys(p *pod, s secretName) bool {
+	return slices.ContainsFunc(podReads(p), func(r configRead) bool { return r.secretName == s && r.key != "" })
+}
+
+// writableHostPaths returns the paths of the node that a container can write.
+func writableHostPaths(spec *corev1.PodSpec) []string {
+	var out []string
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		for _, m := range c.VolumeMounts {
+			for _, v := range spec.Volumes {
+				if v.Name == m.Name && v.HostPath != nil && !m.ReadOnly {
+					out = append(out, v.HostPath.Path)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // end returns the pods at an end of a flow.
