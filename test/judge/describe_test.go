@@ -52,6 +52,19 @@ func TestDescribe(t *testing.T) {
 				})
 			}, deleted("StatefulSet", "nova-cell1-conductor"),
 		},
+		"SecretOfPod": {
+			"Pods have a secret value, and the certificate of an authority is none.", func(d judge.Description) bool {
+				return slices.ContainsFunc(d.Workloads, func(w judge.Workload) bool {
+					return w.Of.Name == "placement" && w.Of.Kind == "Deployment" && slices.Contains(w.Secrets, "placement-cache") &&
+						!slices.Contains(w.Secrets, "keystone-tls")
+				})
+			}, deleted("Deployment", "placement"),
+		},
+		"Account": {
+			"The companion has a token of Kubernetes.", func(d judge.Description) bool {
+				return slices.ContainsFunc(d.Workloads, func(w judge.Workload) bool { return w.Of.Name == "companion" && w.Account == "companion" })
+			}, with("Deployment", "companion", false, "spec", "template", "spec", "automountServiceAccountToken"),
+		},
 		"MadeOf": {
 			"A clouds.yaml is made of the values in it, and not of the objects that it only waits for.", func(d judge.Description) bool {
 				return slices.ContainsFunc(d.Secrets, func(s judge.Secret) bool {
