@@ -2,8 +2,8 @@
 // definitions; a JSON Schema of each claim, for portals and editors, docs/reference/schema/<kind>.json; the resources of each size of a
 // control plane, docs/reference/sizes.md; versions of other projects' programs, docs/reference/versions.md; images of each release,
 // docs/reference/images.md; workloads, ports, Secrets and connections in and between claims, docs/reference/services.md, ports.md and
-// docs/clusters.md, from the composed objects; accounts, docs/reference/accounts.md, from the composed objects and the chart; the reach of
-// each kind of pod, docs/reference/reach.md; the picture of a preview, docs/images/preview.svg; and the marked blocks of README.md and
+// docs/clusters.md, from the composed objects; accounts, docs/reference/accounts.md, from the composed objects and the chart; the access of
+// each kind of pod, docs/reference/pod-access.md; the picture of a preview, docs/images/preview.svg; and the marked blocks of README.md and
 // docs/graph.md.
 //
 //	docs [<root>]
@@ -41,9 +41,9 @@ func generate(sources fs.FS, root string) error {
 	}
 	for name, page := range map[string]func() ([]byte, error){
 		"reference/services.md": services, "reference/ports.md": ports, "reference/images.md": imagesPage, "clusters.md": clusters,
-		"reference/reach.md":    reachPage,
-		"reference/versions.md": func() ([]byte, error) { return versionsPage(sources) },
-		"reference/accounts.md": func() ([]byte, error) { return accountsPage(sources) },
+		"reference/pod-access.md": podAccessPage,
+		"reference/versions.md":   func() ([]byte, error) { return versionsPage(sources) },
+		"reference/accounts.md":   func() ([]byte, error) { return accountsPage(sources) },
 	} {
 		data, err := page()
 		if err != nil {
@@ -143,7 +143,7 @@ func reference(sources fs.FS, to string) error { //nolint:gocognit // one step a
 	fmt.Fprintf(&index, "\n[Resources of each size of a control plane](sizes.md).\n\n"+
 		"[Versions of other projects' programs, deployed and tested](versions.md).\n\n"+
 		"[Services: processes, connections, Secrets](services.md), [ports](ports.md), [images](images.md), [accounts](accounts.md), "+
-		"[reach of a pod](reach.md).\n\n"+
+		"[access of pods](pod-access.md).\n\n"+
 		"[Options of MariaDB and RabbitMQ that a claim can set](server-options.md).\n\n"+
 		"[Messages: errors, conditions, events, alerts](messages/README.md).\n\n%s", forms)
 	table, err := sizes()

@@ -73,7 +73,7 @@ var restartRules = []rule{
 			{who: cacheUsers, level: NoInterruption, source: pageEvidence + "#faults",
 				text: "the cache is empty after its restart, and each token is validated again"},
 			{who: cacheSessions, level: Degraded, text: "sessions are in the cache", duration: "users of the dashboard log in again",
-				source: "security.md#memcached"},
+				source: "explanation/shared-stores.md#memcached"},
 		},
 	},
 	{

@@ -11,27 +11,28 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// reachText introduces the tables.
-const reachText = `The resources that an attacker with control of one pod reaches, by kind of pod: derived from the network policies, the environment, the
+// podAccessText introduces the tables.
+const podAccessText = `The resources that an attacker with control of one pod reaches, by kind of pod: derived from the network policies, the environment, the
 mounts and the service accounts of composed pods. [Security](../security.md) describes the consequences.
 
 - **Connects to:** the pods and ports that network policies allow, and not more. Every pod also reaches port 53 of any address, for DNS.
   *anywhere*: any address at that port, because policies cannot select names.
-- **Secrets:** those of which a file or a variable of the pod has a secret value. Certificates of authorities are not secret.
+- **Secrets:** each Secret of which a file or a variable of the pod has a secret value. Certificates of authorities are not secret.
 - **Kubernetes:** the service account whose token the pod has; [accounts](accounts.md#kubernetes-accounts) lists its rights. *–*: no token.
 - **its operator's**: an operator creates the pods, and no composed object has their mounts.
 
 The tables are of a control plane with all services, and of pools with OVN, with Neutron's agents and with network cards. Names do not
 contain the name of the claim; ` + "`POOL`" + ` stands for the pool, and ` + "`…`" + ` for a hash of the content.
+Optional agents of CobaltCore, Tempest and the pods of Ceph are not included.
 `
 
-// nodeReachText introduces the table of pools.
-const nodeReachText = `Pods with the network of the node reach all addresses that the node reaches, because network policies do not apply to them. All pods of a
+// nodeAccessText introduces the table of pools.
+const nodeAccessText = `Pods with the network of the node reach all addresses that the node reaches, because network policies do not apply to them. All pods of a
 node also share its kernel. *Writable paths* are paths of the node.
 `
 
-// poolsWithReach are lists of claims, of which the last one is a pool, which together have all kinds of pods of pools.
-var poolsWithReach = [][]string{
+// poolExamples are lists of claims, of which the last is a pool, which together have each kind of pod.
+var poolExamples = [][]string{
 	complete,
 	{"hypervisor/agents-control-plane.yaml", "hypervisor/agents.yaml"},
 	{"hypervisor/sriov-control-plane.yaml", "hypervisor/sriov.yaml"},
@@ -50,8 +51,8 @@ func emitExamples(files []string) (*emitted, error) {
 	return emit(claims...)
 }
 
-// reachPage describes what each kind of pod reaches.
-func reachPage() ([]byte, error) {
+// podAccessPage describes the access of each kind of pod.
+func podAccessPage() ([]byte, error) {
 	full, err := fullClaim()
 	if err != nil {
 		return nil, err
@@ -60,18 +61,18 @@ func reachPage() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	pools, err := reachOfPools()
+	pools, err := accessOfPools()
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s\n# Reach of a pod\n\n%s\n## Control planes\n\n%s\n## Pools of hypervisors\n\n%s\n%s", emittedNotice, reachText,
-		controlPlane.reach(), nodeReachText, pools)
+	fmt.Fprintf(&out, "%s\n# Access of pods\n\n%s\n## Control planes\n\n%s\n## Pools of hypervisors\n\n%s\n%s", emittedNotice, podAccessText,
+		controlPlane.podAccess(), nodeAccessText, pools)
 	return out.Bytes(), nil
 }
 
-// reach returns a table of the connections, Secrets and accounts of each kind of pod. Kinds with the same reach are one row.
-func (e *emitted) reach() *table {
+// podAccess returns a table of the connections, Secrets and accounts of each kind of pod. Kinds with the same access are one row.
+func (e *emitted) podAccess() *table {
 	t := &table{head: []string{"Pods", "Connects to", "Secrets", "Kubernetes"}}
 	type key struct{ to, secrets, account string }
 	names, order := map[key][]string{}, []key{}
@@ -113,8 +114,8 @@ func (e *emitted) servers(w judge.Workload) []string {
 	return out
 }
 
-// nodeReach is the reach of one kind of pod of pools.
-type nodeReach struct {
+// nodeAccess is the access of one kind of pod of pools.
+type nodeAccess struct {
 	name           string
 	secrets, paths []string
 	account        string
@@ -123,10 +124,10 @@ type nodeReach struct {
 // slicePods matches the end of the name of a workload of a slice.
 var slicePods = regexp.MustCompile(`-slice-[a-z0-9-]+$`)
 
-// reachOfPools returns a table of the Secrets, paths and accounts of each kind of pod, in any pool.
-func reachOfPools() (*table, error) {
-	var kinds []*nodeReach
-	for _, files := range poolsWithReach {
+// accessOfPools returns a table of the Secrets, paths and accounts of each kind of pod, in any pool.
+func accessOfPools() (*table, error) {
+	var kinds []*nodeAccess
+	for _, files := range poolExamples {
 		e, err := emitExamples(files)
 		if err != nil {
 			return nil, err
@@ -136,11 +137,11 @@ func reachOfPools() (*table, error) {
 			if w.Of.Namespace != pool.Instance {
 				continue
 			}
-			r := &nodeReach{name: code(slicePods.ReplaceAllString(w.Of.Name, "")), account: e.account(w)}
+			r := &nodeAccess{name: code(slicePods.ReplaceAllString(w.Of.Name, "")), account: e.account(w)}
 			if w.HostNetwork {
 				r.name += " (network of the node)"
 			}
-			if i := slices.IndexFunc(kinds, func(k *nodeReach) bool { return k.name == r.name && k.account == r.account }); i >= 0 {
+			if i := slices.IndexFunc(kinds, func(k *nodeAccess) bool { return k.name == r.name && k.account == r.account }); i >= 0 {
 				r = kinds[i]
 			} else {
 				kinds = append(kinds, r)
