@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +41,7 @@ metadata:
 spec:
   suspend: true
   template:
+    metadata: {labels: {app.kubernetes.io/name: nova, app.kubernetes.io/component: schema, app.kubernetes.io/managed-by: crossplane-cobaltcore}}
     spec:
       automountServiceAccountToken: false
       containers:
@@ -76,6 +78,7 @@ func TestCompanionObjectsPolicy(t *testing.T) {
 		opaque     = "a Secret of a companion must be Opaque"
 		spec       = "a companion changes only annotations of the pod template"
 		annotation = "a companion sets only annotations of keys.openstack.c5c3.io"
+		labels     = "spec.template.metadata.labels: a Job of a companion has the component"
 	)
 	container := func(fields string) string {
 		return "spec: {template: {spec: {containers: [{name: nova, " + fields + "}]}}}"
@@ -99,6 +102,11 @@ func TestCompanionObjectsPolicy(t *testing.T) {
 		"JobAlone":      {"A Job that no object of the companion controls.", job, "metadata: {ownerReferences: null}", false, owner},
 		"JobOfOther":    {"A Job that another object controls.", job, "metadata: {ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: x, controller: true}]}", false, owner},
 		"JobOwned":      {"An owner that is not the controller.", job, "metadata: {ownerReferences: [{apiVersion: openstack.c5c3.io/v1alpha1, kind: DatabaseSync, name: x}]}", false, owner},
+		"JobComponent":  {"Clients of Keystone.", job, "spec: {template: {metadata: {labels: {app.kubernetes.io/name: keystone, app.kubernetes.io/component: api}}}}", false, labels},
+		"JobUnlabeled":  {"Selectors by another label.", job, "spec: {template: {metadata: {labels: null}}}", false, labels},
+		"JobOperated":   {"Pods of operators have no component.", job, "spec: {template: {metadata: {labels: {app.kubernetes.io/name: mariadb}}}}", false, labels},
+		"JobBackup":     {"Backups of MariaDB's operator.", job, "spec: {template: {metadata: {labels: {app.kubernetes.io/managed-by: null}}}}", false, labels},
+		"JobMigration":  {"The migration of keys is allowed.", job, "spec: {template: {metadata: {labels: {app.kubernetes.io/name: key-migration, app.kubernetes.io/component: migration, app.kubernetes.io/managed-by: cobaltcore-companion}}}}", false, ""},
 		"JobAccount":    {"Rights of another account.", job, "spec: {template: {spec: {serviceAccountName: control-plane-secrets}}}", false, pod},
 		"JobDefault":    {"The account without rights.", job, "spec: {template: {spec: {serviceAccountName: default}}}", false, ""},
 		"JobToken":      {"The token of the default account.", job, "spec: {template: {spec: {automountServiceAccountToken: true}}}", false, pod},
@@ -224,6 +232,59 @@ func TestCompanionJobsAllowed(t *testing.T) {
 		t.Errorf("only %d Jobs", jobs)
 	}
 }
+
+// TestCompanionJobsAreNoOtherPods checks that a companion cannot create a Job whose pods a Service or the network policy of another pod
+// selects. Policies of all pods of a namespace, and those of Jobs, are not restricted.
+func TestCompanionJobsAreNoOtherPods(t *testing.T) {
+	const component = "app.kubernetes.io/component"
+	p := policy(t, domain, "cobaltcore-companion-objects")
+	rights := []string{"get secrets. nova-database", "get secrets. mariadb-ca-bundle"}
+	selectors := 0
+	for _, file := range []string{"controlplane/full.yaml", "controlplane/services.yaml"} {
+		claim, err := examples.Files.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := preview.Run(claim, examples.Platform, kinds.Runners())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range r.Objects {
+			m := o.Manifest.AsMap()
+			if inner, ok := at(m, "spec", "forProvider", "manifest").(map[string]any); ok {
+				m = inner
+			}
+			var selected map[string]any
+			switch o.Kind {
+			case "Service":
+				selected, _ = at(m, "spec", "selector").(map[string]any)
+			case "NetworkPolicy":
+				selected, _ = at(m, "spec", "podSelector", "matchLabels").(map[string]any)
+			}
+			if of, _ := selected[component].(string); selected["app.kubernetes.io/name"] == nil || slices.Contains(jobComponents, of) {
+				continue
+			}
+			selectors++
+			labels := maps.Clone(selected)
+			labels["app.kubernetes.io/managed-by"] = "crossplane-cobaltcore"
+			if labels[component] == nil {
+				labels[component] = jobComponents[0]
+			}
+			j := parse(t, job, "{}")
+			if err := unstructured.SetNestedMap(j.Object, labels, "spec", "template", "metadata", "labels"); err != nil {
+				t.Fatal(err)
+			}
+			got := p.validationError(t, request{operation: admission.Create, user: companion, namespace: instance, rights: rights, object: j})
+			check(t, o.Kind+" "+o.Name, got, "a Job of a companion has the component")
+		}
+	}
+	if selectors < 40 {
+		t.Errorf("only %d selectors", selectors)
+	}
+}
+
+// jobComponents are the components of the Jobs of a companion.
+var jobComponents = []string{"schema", "schema-check", "migration"}
 
 // TestPodLabelsPolicy checks that programs of others change only labels of pods.
 func TestPodLabelsPolicy(t *testing.T) {

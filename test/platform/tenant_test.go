@@ -347,12 +347,16 @@ func jobOf(t *testing.T, namespace, secret string) func(client.Client) error {
 	u.SetOwnerReferences([]metav1.OwnerReference{{
 		APIVersion: "openstack.c5c3.io/v1alpha1", Kind: "DatabaseSync", Name: "keystone", UID: "x", Controller: new(true),
 	}})
-	u.Object["spec"] = map[string]any{"suspend": true, "template": map[string]any{"spec": map[string]any{
+	pod := map[string]any{
 		"restartPolicy": "Never", "automountServiceAccountToken": false,
 		"containers": []any{map[string]any{"name": "x", "image": "x", "env": []any{map[string]any{
 			"name": "X", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": secret, "key": "password"}},
 		}}}},
-	}}}
+	}
+	labels := map[string]any{
+		"app.kubernetes.io/name": "keystone", "app.kubernetes.io/component": "schema", "app.kubernetes.io/managed-by": "crossplane-cobaltcore",
+	}
+	u.Object["spec"] = map[string]any{"suspend": true, "template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod}}
 	return func(c client.Client) error { return c.Create(t.Context(), u.DeepCopy(), client.DryRunAll) }
 }
 
