@@ -12,8 +12,8 @@ import (
 )
 
 // podAccessText introduces the tables.
-const podAccessText = `The resources that an attacker with control of one pod reaches, by kind of pod: derived from the network policies, the environment, the
-mounts and the service accounts of composed pods. [Security](../security.md) describes the consequences.
+const podAccessText = `The resources that an attacker with control of one pod reaches, by kind of pod: derived from the network policies,
+the environment, the mounts and the service accounts of composed pods. [Security](../security.md) describes the consequences.
 
 - **Connects to:** the pods and ports that network policies allow, and not more. Every pod also reaches port 53 of any address, for DNS.
   *anywhere*: any address at that port, because policies cannot select names.
@@ -27,8 +27,8 @@ Optional agents of CobaltCore, Tempest and the pods of Ceph are not included.
 `
 
 // nodeAccessText introduces the table of pools.
-const nodeAccessText = `Pods with the network of the node reach all addresses that the node reaches, because network policies do not apply to them. All pods of a
-node also share its kernel. *Writable paths* are paths of the node.
+const nodeAccessText = `Pods with the network of the node reach all addresses that the node reaches, because network policies do not
+apply to them. All pods of a node also share its kernel. *Writable paths* are paths of the node.
 `
 
 // poolExamples are lists of claims, of which the last is a pool, which together have each kind of pod.
@@ -134,23 +134,8 @@ func accessOfPools() (*table, error) {
 		}
 		pool := e.results[len(e.results)-1]
 		for _, w := range e.Workloads {
-			if w.Of.Namespace != pool.Instance {
-				continue
-			}
-			r := &nodeAccess{name: code(slicePods.ReplaceAllString(w.Of.Name, "")), account: e.account(w)}
-			if w.HostNetwork {
-				r.name += " (network of the node)"
-			}
-			if i := slices.IndexFunc(kinds, func(k *nodeAccess) bool { return k.name == r.name && k.account == r.account }); i >= 0 {
-				r = kinds[i]
-			} else {
-				kinds = append(kinds, r)
-			}
-			for _, s := range w.Secrets {
-				r.secrets = append(r.secrets, code(strings.ReplaceAll(s, pool.Instance, "POOL")))
-			}
-			for _, path := range w.HostPaths {
-				r.paths = append(r.paths, code(path))
+			if w.Of.Namespace == pool.Instance {
+				kinds = e.addNodeAccess(kinds, w, pool.Instance)
 			}
 		}
 	}
@@ -160,6 +145,26 @@ func accessOfPools() (*table, error) {
 		t.add(k.name, strings.Join(unique(k.secrets), ", "), strings.Join(unique(k.paths), ", "), k.account)
 	}
 	return t, nil
+}
+
+// addNodeAccess adds the access of pods of an instance to the one of the same kind of pod.
+func (e *emitted) addNodeAccess(kinds []*nodeAccess, w judge.Workload, instance string) []*nodeAccess {
+	r := &nodeAccess{name: code(slicePods.ReplaceAllString(w.Of.Name, "")), account: e.account(w)}
+	if w.HostNetwork {
+		r.name += " (network of the node)"
+	}
+	if i := slices.IndexFunc(kinds, func(k *nodeAccess) bool { return k.name == r.name && k.account == r.account }); i >= 0 {
+		r = kinds[i]
+	} else {
+		kinds = append(kinds, r)
+	}
+	for _, s := range w.Secrets {
+		r.secrets = append(r.secrets, code(strings.ReplaceAll(s, instance, "POOL")))
+	}
+	for _, path := range w.HostPaths {
+		r.paths = append(r.paths, code(path))
+	}
+	return kinds
 }
 
 // podName returns the name of pods, with their kind if they run to completion, and their role if an operator creates several kinds.

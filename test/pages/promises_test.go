@@ -91,7 +91,7 @@ func (s testSource) missing(page string) []string {
 func readTests(t *testing.T) testSource {
 	t.Helper()
 	texts := map[string]string{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
