@@ -22,13 +22,7 @@ import (
 
 // Annotation returns the annotation for pods that read a Secret: prefix, which ends with a slash, and the Secret's name,
 // which is hashed if it exceeds 63 characters.
-func Annotation(prefix, secretName string) string {
-	const limit, digits = 63, 10
-	if len(secretName) > limit {
-		secretName = secretName[:limit-digits-1] + "-" + names.Hash(digits, secretName)
-	}
-	return prefix + secretName
-}
+func Annotation(prefix, secretName string) string { return prefix + names.Bounded(secretName) }
 
 // Workload is the observed state of a Deployment, StatefulSet or DaemonSet.
 type Workload struct {

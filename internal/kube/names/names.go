@@ -40,6 +40,16 @@ func instance(digits int, namespace, name string) string {
 // os_<the 20 hex at the end of Instance>.
 func Shared(namespace, name string) string { return "os_" + Hash(hashDigits, namespace, name) }
 
+// Bounded returns a name with at most 63 characters, the limit of a label's value and of an annotation's name: the given name, or its
+// beginning and a hash.
+func Bounded(name string) string {
+	const limit, digits = 63, 10
+	if len(name) <= limit {
+		return name
+	}
+	return name[:limit-digits-1] + "-" + Hash(digits, name)
+}
+
 // HashOf returns the hash of a value that consists of maps, lists and scalars.
 func HashOf(n int, v any) string {
 	// Maps of strings are written in the order of their keys, and never fail.

@@ -134,8 +134,8 @@ func (b *Base) lookupRegion() string {
 	return b.Spec.Region
 }
 
-// Clouds builds the clouds.yaml of a user, with the CA of the internal endpoint. K-ORC reads the CA from key cacert.
-func (b *Base) Clouds(l Login) runtime.Object {
+// Template returns the clouds.yaml of the user, in which {{ .password }} is the password.
+func (l Login) Template() c5c3v1.SecretTemplate {
 	yaml := fmt.Sprintf(`clouds:
   %[1]s:
     auth_type: password
@@ -152,6 +152,11 @@ func (b *Base) Clouds(l Login) runtime.Object {
 	if l.Region != "" {
 		yaml += fmt.Sprintf("    region_name: %q\n", l.Region)
 	}
+	return c5c3v1.SecretTemplate(yaml)
+}
+
+// Clouds builds the clouds.yaml of a user, with the CA of the internal endpoint. K-ORC reads the CA from key cacert.
+func (b *Base) Clouds(l Login) runtime.Object {
 	return c5c3.SecretAggregate(b.Meta(string(l.Cloud.SecretName)), c5c3v1.SecretAggregateSpec{
 		TargetSecretName: l.Cloud.SecretName,
 		Sources: []c5c3v1.SecretSource{
@@ -161,7 +166,7 @@ func (b *Base) Clouds(l Login) runtime.Object {
 			// running pods already have it.
 			Source("database", b.Sub("database"), secret.PasswordKey),
 		},
-		Template: map[string]c5c3v1.SecretTemplate{"clouds.yaml": c5c3v1.SecretTemplate(yaml), "cacert": "{{ .ca }}"},
+		Template: map[string]c5c3v1.SecretTemplate{"clouds.yaml": l.Template(), "cacert": "{{ .ca }}"},
 	})
 }
 
