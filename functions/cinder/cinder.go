@@ -189,8 +189,13 @@ func (m *model) extension(observed observe.State) (service.Extension, error) {
 		return service.Extension{}, err
 	}
 	x := service.Extension{
-		Config: service.Configuration{Options: m.options()},
-		Pods:   service.Pods{Content: compose.Stage{m.programs()}},
+		Config: service.Configuration{Options: m.options(), Rules: map[string]string{
+			// Without a user's token, a hypervisor completes the interrupted deletion of a server, and deletes attachments of its volumes. Cinder
+			// finds an attachment of another project, but by default only its project or an administrator may delete it. Nova ignores an error,
+			// and the volume would stay attached to a server that is gone.
+			"volume:attachment_delete": "rule:xena_system_admin_or_project_member or rule:admin_or_owner or role:service",
+		}},
+		Pods: service.Pods{Content: compose.Stage{m.programs()}},
 		// The image has the file at another path than Cinder's default.
 		API: service.APIPods{Env: append(m.coordinationEnv(), corev1.EnvVar{
 			Name: oslo.MustEnvName("DEFAULT", "api_paste_config"), Value: data + "api-paste.ini",

@@ -136,7 +136,7 @@ func (m *model) extension() service.Extension {
 	// With it, a worker distinguishes its own database records from before its last start from the records of others.
 	server.StartTime = true
 	x := service.Extension{
-		Config:    service.Configuration{Options: m.options()},
+		Config:    service.Configuration{Options: m.options(), Rules: hypervisorRules()},
 		API:       service.APIPods{Server: &server, Env: append(m.env(), m.workers()...)},
 		Network:   service.Network{APIEgress: serviceEgress},
 		Keystone:  service.Keystone{Logins: logins},
@@ -149,6 +149,21 @@ func (m *model) extension() service.Extension {
 		x.Network.Egress = []workload.Flow{m.databases()}
 	}
 	return x
+}
+
+// hypervisorRules permits services to read what Nova reads on hypervisors without a user's token: floating IPs, which it shows with a
+// server, segments and physical networks of networks, and bandwidth of ports. By default, Neutron shows them to administrators only, and
+// everything else that Nova reads and writes there also to services. The account of a pool of hypervisors therefore needs no more than the
+// role of services (https://docs.openstack.org/neutron/latest/configuration/policy.html).
+func hypervisorRules() map[string]string {
+	const administratorOrService = "rule:admin_only or rule:service_api"
+	return map[string]string{
+		"get_floatingip":                        "rule:admin_only or (role:reader and project_id:%(project_id)s) or rule:service_api",
+		"get_network:provider:network_type":     administratorOrService,
+		"get_network:provider:physical_network": administratorOrService,
+		"get_network:segments":                  administratorOrService,
+		"get_port:resource_request":             administratorOrService,
+	}
 }
 
 // serviceEgress allows the calls of all processes to other services.
