@@ -162,7 +162,7 @@ func TestHypervisorAccess(t *testing.T) {
 				Region: "RegionOne", IdentityURL: common.URL("https://keystone." + instance + ".svc:5000/v3"),
 				CASecretRef:         common.SecretKeyReference{Name: "keystone-tls", Key: "ca.crt"},
 				CredentialSecretRef: claim.LocalReference("nova-credential"), MetadataSecretRef: claim.LocalReference("nova-metadata-secret"),
-				Cells: tc.cells, Networks: tc.networks, Volumes: tc.volumes, PublicIdentityURL: tc.public,
+				Identity: new(m.IdentitySpec()), Cells: tc.cells, Networks: tc.networks, Volumes: tc.volumes, PublicIdentityURL: tc.public,
 			}
 			if diff := cmp.Diff(want, m.hypervisorAccess()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)

@@ -70,7 +70,7 @@ func (m *model) hypervisorAccess() *controlplanev1.HypervisorAccess {
 	identity := m.IdentitySpec()
 	out := &controlplanev1.HypervisorAccess{
 		Region: m.Spec.Global.Region, IdentityURL: identity.InternalURL, CASecretRef: identity.CASecretRef,
-		KeyManager: m.KeyManager(),
+		KeyManager: m.KeyManager(), Identity: &identity,
 	}
 	if m.Identity.Exposure != nil {
 		out.PublicIdentityURL = identity.PublicURL

@@ -216,7 +216,7 @@ func number(ratio *intstr.IntOrString) float64 {
 }
 
 func (m *model) computeDaemon(g *group, config files) daemon {
-	a, cell, live := m.plane.access, m.plane.cell, ""
+	cell, live := m.plane.cell, ""
 	if m.libvirtManaged() {
 		live = "yes"
 	}
@@ -239,7 +239,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			corev1.EnvVar{Name: "INSTANCES", Value: instances + "/instances"},
 			corev1.EnvVar{Name: "LOGINS", Value: loginsFolder}, corev1.EnvVar{Name: "STARTED", Value: "/tmp/logins"},
 			corev1.EnvVar{Name: "QUEUE_USER", Value: m.targetCredential(cell.QueueSecretRef.Name)},
-			corev1.EnvVar{Name: "CREDENTIAL", Value: m.targetCredential(a.CredentialSecretRef.Name)},
+			corev1.EnvVar{Name: "CREDENTIAL", Value: m.targetCredential(m.mountedCredential())},
 			corev1.EnvVar{Name: "TAKEN", Value: "/tmp/taken"}, corev1.EnvVar{Name: "AGENT", Value: "/tmp/agent"},
 			corev1.EnvVar{Name: "RPC", Value: "/tmp/rpc"},
 			corev1.EnvVar{Name: "HUGE_PAGES", Value: m.pages(g)}, corev1.EnvVar{Name: "CELLS", Value: "/sys/devices/system/node"},
@@ -273,12 +273,12 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 		app: "nova", component: computeComponent,
 		pod: workload.Pod{
 			UserID: agentUser, Containers: []corev1.Container{c}, GraceSeconds: workload.Grace(compute.TerminationGracePeriod),
-			Annotations: m.credentialAnnotations(m.computeCredentials()...),
+			Annotations: m.credentialAnnotations(cell.QueueSecretRef.Name, m.mountedCredential()),
 			Volumes: slices.Insert([]corev1.Volume{
 				workload.ConfigVolume("config", config.revision()),
 				m.secretVolume("queue", cell.QueueSecretRef.Name, secret.UsernameKey, secret.PasswordKey),
 				m.secretVolume("queue-authority", cell.Queue.CASecretRef.Name, string(cell.Queue.CASecretRef.Key)),
-				m.secretVolume("credential", a.CredentialSecretRef.Name, credentialID, credentialSecret),
+				m.secretVolume("credential", m.mountedCredential(), credentialID, credentialSecret),
 				diskTransferVolume(),
 			}, 1, authority...),
 		},

@@ -9,6 +9,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
@@ -16,9 +17,11 @@ import (
 // ones. It is created before the pods, because a credential rotation waits for the consumers that exist.
 const consumerResource = "remote-consumer"
 
-// credentialAnnotation and the name of a Secret of the control plane form an annotation of pods. Its value is the ID of a credential: the
-// pods have had that credential, or a later one, since they became ready.
-const credentialAnnotation = "credentials.c5c3.io/"
+// credentialAnnotation returns the annotation of pods for a Secret of the control plane. Its value is the ID of a credential: the pods have
+// had that credential, or a later one, since they became ready.
+func credentialAnnotation(secret common.ObjectName) string {
+	return "credentials.c5c3.io/" + names.Bounded(string(secret))
+}
 
 // daemonSet is the kind of workloads on nodes.
 var daemonSet = schema.GroupKind{Group: "apps", Kind: "DaemonSet"}
@@ -33,17 +36,40 @@ func (m *model) credentials() []common.ObjectName {
 }
 
 func (m *model) computeCredentials() []common.ObjectName {
-	return []common.ObjectName{m.plane.cell.QueueSecretRef.Name, m.plane.access.CredentialSecretRef.Name}
+	return append([]common.ObjectName{m.plane.cell.QueueSecretRef.Name}, m.applicationCredentials()...)
+}
+
+// applicationCredentials returns the Secrets with application credentials of nova-compute: the account's and, until every node has it, the
+// former one. Nova's credential was on nodes before pools had accounts; the control plane does not revoke it while the pool consumes it.
+func (m *model) applicationCredentials() []common.ObjectName {
+	own, former := m.credentialSecret(), m.plane.access.CredentialSecretRef.Name
+	reported := m.credentialIn(former, "observedID", "spec", "credentials") != "" && m.distributedIn(own, m.computeSets()) == ""
+	if reported || m.mounts(former) {
+		return []common.ObjectName{own, former}
+	}
+	return []common.ObjectName{own}
+}
+
+// mountedCredential returns the application credential in the pod templates: the former one stays until the account has a credential,
+// because pods without it could not start.
+func (m *model) mountedCredential() common.ObjectName {
+	own, former := m.credentialSecret(), m.plane.access.CredentialSecretRef.Name
+	if m.mounts(former) && m.credentialIn(own, "currentID", "status", "credentials") == "" {
+		return former
+	}
+	return own
+}
+
+// mounts reports whether pod templates of nova-compute have a credential.
+func (m *model) mounts(secret common.ObjectName) bool {
+	return slices.ContainsFunc(m.computeSets(), func(set string) bool { return m.currentCredential(set, secret) != "" })
 }
 
 // usersOf returns the composed resource names of the DaemonSets whose pods read a Secret.
 func (m *model) usersOf(secret common.ObjectName) []string {
 	var out []string
 	if slices.Contains(m.computeCredentials(), secret) {
-		for i := range m.groups {
-			out = append(out, m.groups[i].name(computeComponent))
-		}
-		return out
+		return m.computeSets()
 	}
 	for component, groups := range m.queueUsers() {
 		for i := range groups {
@@ -81,9 +107,14 @@ func (m *model) targetCredential(secret common.ObjectName) string {
 // distributedCredential returns the last credential that all pods of all DaemonSets had while each node had a pod of the current revision.
 // It stays until a later one is distributed in the same way. Empty: no previous one.
 func (m *model) distributedCredential(secret common.ObjectName) string {
+	return m.distributedIn(secret, m.usersOf(secret))
+}
+
+// distributedIn is distributedCredential for the given DaemonSets.
+func (m *model) distributedIn(secret common.ObjectName, sets []string) string {
 	rule, _ := readiness.Rules.For(daemonSet)
 	id, complete := "", true
-	for _, set := range m.usersOf(secret) {
+	for _, set := range sets {
 		o, existing := m.observed.Get(set)
 		reported := m.currentCredential(set, secret)
 		complete = complete && existing && reported != "" && (id == "" || reported == id) && rule.Check(o).Ready
@@ -117,7 +148,7 @@ func (m *model) currentCredential(set string, secret common.ObjectName) string {
 	if !ok {
 		return ""
 	}
-	return o.String("spec", "template", "metadata", "annotations", credentialAnnotation+string(secret))
+	return o.String("spec", "template", "metadata", "annotations", credentialAnnotation(secret))
 }
 
 // credentialAnnotations returns pod annotations that change, and thereby replace the pods, after a credential rotation.
@@ -125,7 +156,7 @@ func (m *model) credentialAnnotations(secrets ...common.ObjectName) map[string]s
 	out := map[string]string{}
 	for _, secret := range secrets {
 		if id := m.targetCredential(secret); id != "" {
-			out[credentialAnnotation+string(secret)] = id
+			out[credentialAnnotation(secret)] = id
 		}
 	}
 	return out

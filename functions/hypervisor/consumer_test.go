@@ -33,8 +33,8 @@ func inside(t *testing.T, w *simulate.Cluster, name string) (map[string]any, fun
 // TestCredentials verifies that pods use the current credentials, and that a credential is reported once every node has a pod with it, in
 // all slices and clusters. A reported credential stays reported while such pods are replaced.
 func TestCredentials(t *testing.T) {
-	const queue, credential = "nova-cell1-queue", "nova-credential"
-	usual := map[string]string{queue: "id-of-nova-cell1-queue", credential: "id-of-nova-credential"}
+	const queue, credential = "nova-cell1-queue", "tenant-a-hypervisors-ed08c74e4294644ac141-credential"
+	usual := map[string]string{queue: "id-of-" + queue, credential: "id-of-" + credential}
 	rolling := map[string]any{"desiredNumberScheduled": 3.0, "updatedNumberScheduled": 1.0, "numberAvailable": 3.0}
 	down := map[string]any{"desiredNumberScheduled": 3.0, "updatedNumberScheduled": 2.0, "numberAvailable": 2.0}
 	mostDown := map[string]any{"desiredNumberScheduled": 3.0, "updatedNumberScheduled": 3.0, "numberAvailable": 1.0}
@@ -98,10 +98,10 @@ func TestCredentials(t *testing.T) {
 					t.Fatalf("at first the pool has %v", observedIDs(got))
 				}
 				consumer, put := inside(t, w, "remote-consumer")
-				consumer["spec"] = parsed(`{credentials: [{secretName: nova-credential, observedID: id-of-nova-credential}, {secretName: nova-cell1-queue, ` +
+				consumer["spec"] = parsed(`{credentials: [{secretName: ` + credential + `, observedID: id-of-` + credential + `}, {secretName: nova-cell1-queue, ` +
 					`observedID: "` + tc.reported + `"}]}`).AsMap()
 				status := consumer["status"].(map[string]any)
-				status["credentials"] = parsed(`{l: [{secretName: nova-credential, currentID: id-of-nova-credential}, {secretName: nova-cell1-queue, ` +
+				status["credentials"] = parsed(`{l: [{secretName: ` + credential + `, currentID: id-of-` + credential + `}, {secretName: nova-cell1-queue, ` +
 					`currentID: "` + tc.inUse + `"}]}`).AsMap()["l"]
 				if tc.inUse == "" {
 					delete(status, "credentials")

@@ -46,12 +46,16 @@ const (
 	pullComponent         = "pull-secrets"
 	controlPlaneComponent = controlplane.Component
 	loginsComponent       = "logins"
-	switchComponent       = "openvswitch"
-	controllerComponent   = "ovn-controller"
-	metadataComponent     = "metadata"
-	libvirtComponent      = "libvirt"
-	volumeKeysComponent   = "volume-keys"
-	computeComponent      = "nova-compute"
+
+	accountAccessComponent = "account-access"
+	accountComponent       = "account"
+
+	switchComponent     = "openvswitch"
+	controllerComponent = "ovn-controller"
+	metadataComponent   = "metadata"
+	libvirtComponent    = "libvirt"
+	volumeKeysComponent = "volume-keys"
+	computeComponent    = "nova-compute"
 )
 
 // graph lists the components of a pool and their dependencies. On a node, each process waits for the processes that it connects to.
@@ -68,7 +72,15 @@ var graph = compose.Graph[*model]{
 		Enabled: func(m *model) bool { return len(m.networks()) > 0 }, Build: network,
 	},
 	{
-		Name: loginsComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent},
+		Name: accountAccessComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent},
+		Enabled: (*model).known, Build: accountAccess,
+	},
+	{
+		Name: accountComponent, Phase: common.PhaseInfrastructure, Needs: []string{accountAccessComponent},
+		Enabled: (*model).known, Build: account,
+	},
+	{
+		Name: loginsComponent, Phase: common.PhaseInfrastructure, Needs: []string{accountComponent},
 		Enabled: (*model).known, Build: logins,
 	},
 	{

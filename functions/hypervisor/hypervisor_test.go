@@ -64,6 +64,13 @@ status:
     publicIdentityURL: https://keystone.cloud.example.com/v3
     caSecretRef: {name: keystone-tls, key: ca.crt}
     credentialSecretRef: {name: nova-credential}
+    identity:
+      internalURL: https://keystone.` + cloud + `.svc:5000/v3
+      publicURL: https://keystone.cloud.example.com/v3
+      caSecretRef: {name: keystone-tls, key: ca.crt}
+      adminCloudRef: {secretName: keystone-clouds, cloudName: admin}
+      korcCloudRef: {secretName: keystone-korc-clouds, cloudName: korc}
+      credentialRotation: {intervalDays: 30, preRotationDays: 3, gracePeriodDays: 2}
     metadataSecretRef: {name: nova-metadata-secret}
     cells:
     - name: cell1

@@ -89,6 +89,8 @@ func (m *model) readControlPlane(at controlPlaneInfo, owner string,
 	}
 	n := access.Networks
 	switch {
+	case access.Identity == nil:
+		return m.lastKnownControlPlane(fmt.Sprintf("waiting for %s to publish its Keystone, in which the pool has an account", owner)), nil
 	case n == nil:
 		return m.lastKnownControlPlane(fmt.Sprintf("%s has no Neutron; set services.neutron.enabled to true there", owner)), nil
 	case n.Mechanism == string(neutronv1.ByOVS):
@@ -143,7 +145,8 @@ func unready(owner, cell string, status *controlplanev1.ControlPlaneClusterStatu
 func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
 	out := controlPlaneInfo{waits: waiting}
 	previous := m.previous.ControlPlane
-	if previous == nil || len(previous.Access.Cells) != 1 || previous.Access.Cells[0].Name != m.spec.Cell || previous.Access.Networks == nil {
+	if previous == nil || len(previous.Access.Cells) != 1 || previous.Access.Cells[0].Name != m.spec.Cell || previous.Access.Networks == nil ||
+		previous.Access.Identity == nil {
 		return out
 	}
 	r, err := release.Parse(previous.Release)

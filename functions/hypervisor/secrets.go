@@ -67,8 +67,10 @@ func (m *model) loginSet() tenantsecret.Set {
 	a, cell, set := m.plane.access, m.plane.cell, m.controlPlaneSecrets(loginsName, copyPrefix)
 	desired := []tenantsecret.Request{
 		{Name: string(cell.QueueSecretRef.Name), Keys: []string{secret.UsernameKey, secret.PasswordKey}},
-		{Name: string(a.CredentialSecretRef.Name), Keys: []string{credentialID, credentialSecret}},
 		{Name: string(cell.Queue.CASecretRef.Name), Keys: []string{string(cell.Queue.CASecretRef.Key)}},
+	}
+	for _, credential := range m.applicationCredentials() {
+		desired = append(desired, tenantsecret.Request{Name: string(credential), Keys: []string{credentialID, credentialSecret}})
 	}
 	if m.usesOVN() {
 		desired = append(desired, tenantsecret.Request{

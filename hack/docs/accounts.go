@@ -11,6 +11,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/hack/chart/reviewed"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
@@ -171,7 +172,7 @@ func (e *emitted) accounts() []account { //nolint:gocognit // one step after the
 		case "CredentialRotation.c5c3.io":
 			secret := text(m, "spec", "secretName")
 			if text(m, "spec", "target") == "ApplicationCredential" {
-				add(applicationCredentials, secret, secret, credentialRights(m))
+				add(applicationCredentials, secret, secret, e.credentialRights(m))
 			} else if text(m, "spec", "target") == "QueueUser" {
 				add(queueUsers, secret, secret, virtualHosts(m))
 			}
@@ -251,9 +252,20 @@ func rolesOf(objects []judge.Object, namespace, user string) string {
 		} else if domain := text(r, "domainRef"); domain != "" {
 			scope = "domain " + code(domain)
 		}
-		out = append(out, code(text(r, "roleRef"))+" in "+scope)
+		out = append(out, code(roleName(objects, namespace, text(r, "roleRef")))+" in "+scope)
 	}
 	return strings.Join(out, ", ")
+}
+
+// roleName returns the name in Keystone of a role, by the name of its object.
+func roleName(objects []judge.Object, namespace, name string) string {
+	for _, o := range objects {
+		if text(o.Manifest, "kind")+"/"+text(o.Manifest, "apiVersion") == "Role/"+korc.APIVersion &&
+			text(o.Manifest, "metadata", "namespace") == namespace && text(o.Manifest, "metadata", "name") == name {
+			return cmp.Or(text(o.Manifest, "spec", "import", "filter", "name"), name)
+		}
+	}
+	return name
 }
 
 func grantsOf(objects []judge.Object, namespace, user string) string {
@@ -269,12 +281,12 @@ func grantsOf(objects []judge.Object, namespace, user string) string {
 }
 
 // credentialRights returns the user and the roles of an application credential.
-func credentialRights(m map[string]any) string {
+func (e *emitted) credentialRights(m map[string]any) string {
 	granted := "all roles"
 	if names := stringList(at(m, "spec", "roles")); len(names) > 0 {
 		granted = code(strings.Join(names, "`, `"))
 	}
-	return granted + " of " + code(text(m, "spec", "userName"))
+	return granted + " of " + code(e.stableName(text(m, "spec", "userName")))
 }
 
 func virtualHosts(m map[string]any) string {

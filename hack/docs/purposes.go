@@ -15,20 +15,23 @@ var purposes = map[string]map[string]string{
 		"heat_domain_admin": "Creates users of stacks. Role admin: in the domain of stacks only, in all releases.",
 		"neutron": "Neutron validates tokens, and reports ports to Nova and bandwidth to Placement. Role admin: Nova 2025.1 accepts events " +
 			"from administrators only, and all releases accept aggregates of routed networks from administrators only.",
-		"nova": "Nova validates tokens, and uses ports, volumes, images and allocations. Role admin: without a user's token, such as after the " +
-			"restart of a node, Cinder shows attachments of other projects to administrators only, in all releases; the companion manages " +
-			"flavors and aggregates, and reads services and servers.",
+		"nova": "Nova validates tokens, and uses ports, volumes, images and allocations. Role admin: without a user's token, Cinder shows " +
+			"volumes of other projects to administrators only, in all releases; the companion manages flavors and aggregates, and reads services " +
+			"and servers.",
 		"placement": "Placement validates tokens.",
+		"HYPERVISORS": "nova-compute of the pool uses allocations, ports and attachments, and identifies itself as a service. With TPMs in 2026.1 and " +
+			"later, role member: it stores passphrases in the project.",
 	},
 	applicationCredentials: { //nolint:gosec // names, not secrets
-		"barbican-credential":  "Login of the API.",
-		"cinder-credential":    "Login of all processes.",
-		"glance-credential":    "Login of the API.",
-		"heat-credential":      "Login of the APIs. Engines log in with the password: a credential cannot use trusts.",
-		"keystone-korc":        "K-ORC manages users, projects, domains and the catalog.",
-		"neutron-credential":   "Login of all processes.",
-		"nova-credential":      "Login of all processes, cells and nodes. A node has the rights of Nova: docs/security.md.",
-		"placement-credential": "Login of the API.",
+		"barbican-credential":    "Login of the API.",
+		"cinder-credential":      "Login of all processes.",
+		"glance-credential":      "Login of the API.",
+		"heat-credential":        "Login of the APIs. Engines log in with the password: a credential cannot use trusts.",
+		"keystone-korc":          "K-ORC manages users, projects, domains and the catalog.",
+		"neutron-credential":     "Login of all processes.",
+		"nova-credential":        "Login of all processes and cells.",
+		"HYPERVISORS-credential": "Login of nova-compute on the nodes of the pool.",
+		"placement-credential":   "Login of the API.",
 	},
 	databaseUsers: {
 		"barbican":   "Data of Barbican.",

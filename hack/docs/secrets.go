@@ -130,7 +130,11 @@ func (e *emitted) renewed(s judge.Secret) string {
 		}
 		return "after 60 days" // cert-manager's defaults: 90 days, and another one when a third of that is left.
 	case "CredentialRotation":
-		return fmt.Sprintf("every %v days, new before old", at(spec, "intervalDays"))
+		days := at(spec, "intervalDays")
+		if days == nil {
+			days = 90 // The default of the kind: a pool copies what its control plane publishes, and that can be nothing.
+		}
+		return fmt.Sprintf("every %v days, new before old", days)
 	case "KeyRepository":
 		return "by schedule " + code(fmt.Sprint(at(spec, "rotationSchedule")))
 	case "SecretAggregate":

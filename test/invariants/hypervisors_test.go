@@ -178,6 +178,12 @@ status:
     publicIdentityURL: https://keystone.example.com/v3
     caSecretRef: {name: keystone-tls, key: ca.crt}
     credentialSecretRef: {name: nova-credential}
+    identity:
+      internalURL: https://keystone.cloud.svc:5000/v3
+      publicURL: https://keystone.example.com/v3
+      caSecretRef: {name: keystone-tls, key: ca.crt}
+      adminCloudRef: {secretName: keystone-clouds, cloudName: admin}
+      korcCloudRef: {secretName: keystone-korc-clouds, cloudName: korc}
     metadataSecretRef: {name: nova-metadata-secret}
     cells:
     - name: cell1
@@ -436,7 +442,13 @@ var hypervisorOrders = []order{
 	{first: `Namespace .*`, then: `(ConfigMap control-plane|NetworkPolicy\.networking.* default-deny)`, why: "they are in it"},
 	{first: `ConfigMap control-plane`, then: `(Certificate\.cert-manager\.io|(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*)) .*(-ovn|control-plane-secrets)`, why: "it has the issuer, and the source of the Secrets"},
 	{first: `ConfigMap control-plane`, then: `PushSecret\.external-secrets\.io .*-(control-plane|volume-key)-.*`, why: "it has their location"},
-	{first: `PushSecret\.external-secrets\.io .*-control-plane-nova-credential`, then: `ExternalSecret\.external-secrets\.io control-plane-nova-credential`, why: "it is read where it was pushed to"},
+	{first: `PushSecret\.external-secrets\.io .*-control-plane-.*-credential`, then: `ExternalSecret\.external-secrets\.io control-plane-.*-credential`, why: "it is read where it was pushed to"},
+	{first: `ConfigMap control-plane`, then: `(Password\.generators.*|ExternalSecret\.external-secrets\.io) .*-user`, why: "it has the location of the account"},
+	{first: `ExternalSecret\.external-secrets\.io .*-user`, then: `(User\.openstack.*|SecretAggregate\.c5c3\.io) .*`, why: "it has the account's password"},
+	{first: `(User|Role)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment\.openstack.* .*`, why: "the role is assigned to the user"},
+	{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `RoleAssignment\.openstack.* .*`, why: "the companion assigns it"},
+	{first: `RoleAssignment\.openstack.* .*`, then: `CredentialRotation\.c5c3\.io .*-credential`, why: "the credential has the roles"},
+	{first: `CredentialRotation\.c5c3\.io .*-credential`, then: `(PushSecret|ExternalSecret)\.external-secrets\.io .*control-plane-.*-credential`, why: "it writes the Secret"},
 	{first: `PushSecret\.external-secrets\.io .*-volume-key-.*`, then: `ExternalSecret\.external-secrets\.io volume-key-.*`, why: "it is read where it was pushed to"},
 	{first: `ConfigMap control-plane`, then: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, why: "it has the networks"},
 	{first: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, then: `ConfigMap ovn-controller-config-.*`, exists: true, why: "it connects through them"},
@@ -516,7 +528,7 @@ var hypervisorOrders = []order{
 	{first: `Issuer\.cert-manager\.io labels-injector`, then: `Certificate\.cert-manager\.io labels-injector-tls`, why: "it signs it"},
 	{first: `Certificate\.cert-manager\.io labels-injector-tls`, then: `Deployment\.apps labels-injector`, why: "its pod mounts it"},
 	{first: `Deployment\.apps labels-injector`, then: `ValidatingWebhookConfiguration.*`, why: "calls of a webhook without a server time out"},
-	{first: `ConfigMap control-plane`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, why: "it names the companion that looks up the nodes of pods"},
-	{first: `DaemonSet\.apps nova-compute.*`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, exists: true, why: "Nova knows a node by its pod"},
-	{first: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, then: `(ComputeCatalog|ServiceCheck)\.openstack.*`, why: "the companion finds the nodes with these rights"},
+	{first: `ConfigMap control-plane`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* (companion|.*-companion-nodes)`, why: "it names the companion that looks up the nodes of pods"},
+	{first: `DaemonSet\.apps nova-compute.*`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* (companion|.*-companion-nodes)`, exists: true, why: "Nova knows a node by its pod"},
+	{first: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* (companion|.*-companion-nodes)`, then: `(ComputeCatalog|ServiceCheck)\.openstack.*`, why: "the companion finds the nodes with these rights"},
 }

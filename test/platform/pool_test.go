@@ -23,6 +23,7 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
@@ -71,6 +72,11 @@ const standInStatus = `{"status": {
   "hypervisors": {
     "region": "RegionOne", "identityURL": "https://keystone.tenant-pool-cloud.svc:5000/v3", "publicIdentityURL": "https://keystone.example.com/v3",
     "caSecretRef": {"name": "keystone-tls", "key": "ca.crt"}, "credentialSecretRef": {"name": "nova-credential"},
+    "identity": {
+      "internalURL": "https://keystone.tenant-pool-cloud.svc:5000/v3", "publicURL": "https://keystone.example.com/v3",
+      "caSecretRef": {"name": "keystone-tls", "key": "ca.crt"}, "adminCloudRef": {"secretName": "keystone-clouds", "cloudName": "admin"},
+      "korcCloudRef": {"secretName": "keystone-korc-clouds", "cloudName": "korc"}
+    },
     "metadataSecretRef": {"name": "nova-metadata-secret"},
     "cells": [{
       "name": "cell1", "virtualHost": "nova_cell1", "queueSecretRef": {"name": "nova-cell1-queue"}, "metadataHost": "nova-metadata.tenant-pool-cloud.svc",
@@ -85,10 +91,13 @@ const standInStatus = `{"status": {
   }
 }}`
 
+// poolCredential is the credential of the pool's account, whose rotation the pool itself composes.
+var poolCredential = names.Instance("tenant-pool", "pool") + "-credential"
+
 // planeSecrets are the Secrets of the control plane; nodes get all but the last.
 var planeSecrets = map[string]map[string]string{
 	"nova-cell1-queue":     {"username": "nova-cell1-queue-0123456789abcdef", "password": "of-the-queue-x7k2p"},
-	"nova-credential":      {"application_credential_id": "0123456789abcdef0123456789abcdef", "application_credential_secret": "of-the-credential-x7k2p"},
+	poolCredential:         {"application_credential_id": "0123456789abcdef0123456789abcdef", "application_credential_secret": "of-the-credential-x7k2p"},
 	"rabbitmq-tls":         {"ca.crt": "authority-of-the-queue-x7k2p", "tls.key": "key-of-the-queue-x7k2p"},
 	"cinder-volume-ceph":   {"ceph.client.cinder.keyring": "key-of-volumes-x7k2p"},
 	"nova-metadata-secret": {"password": "of-metadata-x7k2p"},
@@ -131,10 +140,8 @@ func TestPoolApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"nova-cell1-queue", "nova-credential"} {
-		if err := admin.Create(t.Context(), rotation(name, name)); err != nil {
-			t.Fatal(err)
-		}
+	if err := admin.Create(t.Context(), rotation("nova-cell1-queue", "nova-cell1-queue")); err != nil {
+		t.Fatal(err)
 	}
 	standInCompanion(t)
 	config := get(t, cloud.Cluster, schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "PlatformConfig"}, "", "default")
@@ -216,10 +223,10 @@ func checkPool(t *testing.T, pool string) {
 		name string
 		keys []string
 	}{
-		"control-plane-nova-cell1-queue": {"nova-cell1-queue", []string{"username", "password"}},
-		"control-plane-nova-credential":  {"nova-credential", []string{"application_credential_id", "application_credential_secret"}},
-		"control-plane-rabbitmq-tls":     {"rabbitmq-tls", []string{"ca.crt"}},
-		"volume-key-cinder-volume-ceph":  {"cinder-volume-ceph", []string{"ceph.client.cinder.keyring"}},
+		"control-plane-nova-cell1-queue":  {"nova-cell1-queue", []string{"username", "password"}},
+		"control-plane-" + poolCredential: {poolCredential, []string{"application_credential_id", "application_credential_secret"}},
+		"control-plane-rabbitmq-tls":      {"rabbitmq-tls", []string{"ca.crt"}},
+		"volume-key-cinder-volume-ceph":   {"cinder-volume-ceph", []string{"ceph.client.cinder.keyring"}},
 	} {
 		want := map[string]any{}
 		for _, key := range of.keys {
@@ -286,7 +293,7 @@ func checkRotation(t *testing.T, pool string) {
 			reported, _, _ := unstructured.NestedSlice(get(t, cloud.Cluster, consumerKind, plane, pool).Object, "spec", "credentials")
 			want := []any{
 				map[string]any{"secretName": secret, "observedID": id},
-				map[string]any{"secretName": "nova-credential", "observedID": "id-of-nova-credential"},
+				map[string]any{"secretName": poolCredential, "observedID": "id-of-" + poolCredential},
 			}
 			if annotations["credentials.c5c3.io/"+secret] != id || !cmp.Equal(want, reported) {
 				return fmt.Errorf("pods have %v, and the pool reports %v, want %s", annotations, reported, id)

@@ -19,8 +19,11 @@ type HypervisorAccess struct {
 	PublicIdentityURL common.URL `json:"publicIdentityURL,omitempty"`
 	// Secret key with the authority of the certificates of all services.
 	CASecretRef common.SecretKeyReference `json:"caSecretRef"`
-	// Secret with Nova's application credential.
+	// Secret with Nova's application credential, which pools of earlier versions have until they have an account of their own.
 	CredentialSecretRef common.LocalReference `json:"credentialSecretRef"`
+	// Keystone, in which each pool has a separate account. Unset: the control plane has not been composed since the upgrade.
+	// +optional
+	Identity *common.Identity `json:"identity,omitempty"`
 	// Secret with the key that signs metadata requests of virtual machines.
 	MetadataSecretRef common.LocalReference `json:"metadataSecretRef"`
 	// Key manager of encrypted volumes. Unset: volumes are not encrypted.

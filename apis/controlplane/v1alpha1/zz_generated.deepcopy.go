@@ -578,6 +578,11 @@ func (in *HypervisorAccess) DeepCopyInto(out *HypervisorAccess) {
 	*out = *in
 	out.CASecretRef = in.CASecretRef
 	out.CredentialSecretRef = in.CredentialSecretRef
+	if in.Identity != nil {
+		in, out := &in.Identity, &out.Identity
+		*out = new(commonv1alpha1.Identity)
+		(*in).DeepCopyInto(*out)
+	}
 	out.MetadataSecretRef = in.MetadataSecretRef
 	if in.KeyManager != nil {
 		in, out := &in.KeyManager, &out.KeyManager

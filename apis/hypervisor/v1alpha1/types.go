@@ -102,6 +102,11 @@ type HypervisorClusterSpec struct {
 	// Registry and pull secrets of images. Defaults to the platform's. For images on nodes, the list hypervisorRegistries of limits applies.
 	// +optional
 	Images *common.Images `json:"images,omitempty"`
+	// Disable the pool's account in Keystone: its nodes cannot log in any more, and their tokens are revoked. Other pools are not affected.
+	// Virtual machines keep running.
+	// +kubebuilder:default=false
+	// +optional
+	DisableAccount bool `json:"disableAccount,omitempty"`
 	// Allow deletion of the claim while virtual machines are on its nodes, or while their number is unknown. They keep running without
 	// management and, with a userspace datapath, without a network.
 	// +kubebuilder:default=false

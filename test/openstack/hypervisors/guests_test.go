@@ -24,6 +24,7 @@ func TestHypervisors(t *testing.T) {
 			t.Run("Screen", func(t *testing.T) {
 				nova.CheckScreen(t, m.Nova, g.Server, "QEMU ("+g.InstanceName+")")
 			})
+			t.Run("Account", func(t *testing.T) { testAccount(t, m, g) })
 			t.Run("Status", func(t *testing.T) { testPoolStatus(t, m) })
 			t.Run("Capacity", func(t *testing.T) { testCapacity(t, m, 1) })
 			t.Run("Shapes", func(t *testing.T) { testShapes(t, m) })

@@ -183,7 +183,7 @@ func (n Nova) testRejected(t *testing.T) {
 	}
 	before := n.offer(t).Spec.Aggregates[1].Hosts
 	edit()
-	if got := message("RejectedByNova"); !strings.HasPrefix(got, "cannot remove host compute-cell2 from aggregate west: Nova answers 409: ") {
+	if got := message("RejectedByNova"); !strings.HasPrefix(got, "cannot remove host compute-cell2 from aggregate west: Nova returned HTTP 409: ") {
 		t.Error(got)
 	} else {
 		t.Log(got)
