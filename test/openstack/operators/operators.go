@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 )
@@ -247,11 +248,30 @@ func (o *Operators) Apply(ctx context.Context, u *unstructured.Unstructured) err
 }
 
 func (o *Operators) apply(ctx context.Context, u *unstructured.Unstructured) error {
-	object, err := o.typed(u)
+	defaulted, err := withDefaults(u)
+	if err != nil {
+		return err
+	}
+	object, err := o.typed(defaulted)
 	if err != nil {
 		return err
 	}
 	return o.Cluster.Apply(ctx, object)
+}
+
+// withDefaults returns an object of a kind of this project with the defaults of its schema, which the API server sets: without them, a
+// rotation has no interval, and every credential is due. Objects of other kinds are returned unchanged.
+func withDefaults(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if _, _, err := definition.For(u.GetAPIVersion(), u.GetKind()); err != nil {
+		return u, nil //nolint:nilerr // a kind of Kubernetes or of an operator
+	}
+	v, err := definition.Validator(u.GetAPIVersion(), u.GetKind())
+	if err != nil {
+		return nil, err
+	}
+	out := u.DeepCopy()
+	v.Default(out.Object)
+	return out, nil
 }
 
 // Secret returns the entries of a Secret.
