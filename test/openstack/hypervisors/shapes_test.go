@@ -152,7 +152,7 @@ func testPinned(t *testing.T, m *Machines) {
 		}
 	}
 	edit(nil)
-	if got := message("RejectedByNova"); !strings.HasPrefix(got, "cannot remove host node-0 from aggregate north: Nova answers 409: ") {
+	if got := message("RejectedByNova"); !strings.HasPrefix(got, "cannot remove host node-0 from aggregate north: Nova returned HTTP 409: ") {
 		t.Error(got)
 	} else {
 		t.Log(got)
