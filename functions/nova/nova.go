@@ -153,7 +153,7 @@ func (m *model) extension() (service.Extension, error) {
 	x := service.Extension{
 		Config:  service.Configuration{Options: m.options()},
 		Pods:    service.Pods{Volumes: m.authorities()},
-		API:     service.APIPods{Env: compute.WSGIEnv(m.Base, m.Name)},
+		API:     service.APIPods{Env: append(compute.WSGIEnv(m.Base, m.Name), compute.APIDatabaseEnv())},
 		Jobs:    service.Jobs{Names: []string{service.ArchiveJob}},
 		Network: service.Network{APIEgress: append([]workload.Flow{compute.EndpointFlow(compute.APIEndpoints())}, reached...)},
 		Keystone: service.Keystone{
@@ -218,7 +218,7 @@ func (m *model) processes() []service.Process {
 	if p := m.spec.Metadata; p != nil {
 		api := compute.Metadata(m.Name, *p, m.hypervisors())
 		api.Server = m.Serve(m.observed, api, compute.MetadataModule)
-		api.Env = append(api.Env, compute.WSGIEnv(m.Base, m.Sub(metadata))...)
+		api.Env = append(append(api.Env, compute.WSGIEnv(m.Base, m.Sub(metadata))...), compute.APIDatabaseEnv())
 		out = append(out, api)
 	}
 	return out

@@ -192,6 +192,7 @@ func Daemon(s *service.Base, p service.Process, queried []string) service.Proces
 	p.Env = append(workload.Self(),
 		corev1.EnvVar{Name: hostEnv, Value: "$(" + workload.NameEnv + ")"},
 		corev1.EnvVar{Name: gracefulEnv, Value: strconv.Itoa(int(TerminationGracePeriod.Seconds()))},
+		databaseEnv(daemonReadTimeout),
 	)
 	if s.HasOption("DEFAULT", managerTimeout) {
 		p.Env = append(p.Env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", managerTimeout), Value: strconv.Itoa(managerSeconds(s.Effective))})
