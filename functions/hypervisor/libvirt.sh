@@ -25,14 +25,17 @@ publish() {
   done
 }
 
-# logged reports whether virtlogd answers.
-logged() { timeout 5 virt-admin --connect virtlogd:///system server-list >/dev/null; }
+# Each call of a daemon has a timeout. Together they are shorter than the timeout of a probe (10 s), so that the log names the daemon that
+# does not respond.
+logged() { timeout 3 virt-admin --connect virtlogd:///system server-list >/dev/null || { echo "virtlogd does not respond" >&2; return 1; }; }
+responds() { timeout 3 virsh --quiet --connect "$URI" version || { echo "libvirtd does not respond" >&2; return 1; }; }
 
 case ${1:-run} in
 alive)
   # Without virtlogd no server starts. When the container is restarted, virtlogd is started again.
   [ ! -e "$logger" ] || logged
-  exec virsh --quiet --connect "$URI" version
+  responds
+  exit
   ;;
 ready)
   [ ! -e "$logger" ] || logged
@@ -40,10 +43,11 @@ ready)
   now=$(certificates)
   if [ "$now" != "$(cat "$known")" ]; then
     publish
-    virt-admin --connect libvirtd:///system server-update-tls libvirtd
+    timeout 3 virt-admin --connect libvirtd:///system server-update-tls libvirtd
     echo "$now" >"$known"
   fi
-  exec virsh --quiet --connect "$URI" version
+  responds
+  exit
   ;;
 esac
 

@@ -1,6 +1,7 @@
 package hypervisor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -363,6 +365,30 @@ func TestLibvirt_Logger(t *testing.T) {
 				if err := cmd.Run(); (err == nil) != (tc.admin == responses || tc.fails) {
 					t.Errorf("%s\nit is %s: %v", tc.reason, probe, err)
 				}
+			}
+		})
+	}
+}
+
+// TestLibvirt_Silent verifies that a probe fails before its timeout if a daemon accepts a connection and does not respond, and names the
+// daemon.
+func TestLibvirt_Silent(t *testing.T) {
+	const silent = "exec tail -f /dev/null"
+	for name, tc := range map[string]struct{ admin, client, want string }{
+		"virtlogd": {silent, "", "virtlogd does not respond"},
+		"libvirtd": {"", silent, "libvirtd does not respond"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := stubs(t, map[string]string{"virt-admin": tc.admin, "virsh": tc.client})
+			nodeOf(t, dir)
+			write(t, filepath.Join(dir, "tmp/logger"), "")
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // The timeout of the probe.
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "sh", filepath.Join(dir, "libvirt.sh"), "alive")
+			cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "URI=qemu:///system"}
+			if out, err := cmd.CombinedOutput(); err == nil || ctx.Err() != nil || !strings.Contains(string(out), tc.want) {
+				t.Errorf("%v: %s", err, out)
 			}
 		})
 	}

@@ -3,6 +3,7 @@
 package timeouts
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,43 +23,96 @@ var clients = []struct {
 }{
 	{"a connection, a transfer without progress, and all of it", `curl`, []string{`--connect-timeout \d+`, `--speed-time \d+`, `--max-time \d+`, `--retry-max-time \d+`}},
 	{"a call of Open vSwitch or OVN", `(?:ovsdb-client|ovs-vsctl|ovs-appctl|ovs-ofctl|ovn-appctl|ovn-nbctl|ovn-sbctl)`, []string{`--timeout=\d+`}},
-	{"a program without an option for it", `(?:virsh|virt-admin|ceph|rbd|rados)`, []string{`\btimeout (?:-k \d+ )?\d+ `}},
+	{
+		"a program without an option for it",
+		`(?:virsh|virt-admin|ceph|rbd|rados|radosgw-admin|mariadb|mysql|mysqladmin|valkey-cli|redis-cli|rabbitmqctl|rabbitmq-diagnostics|nc|` +
+			`openssl s_client|wget|openstack|kubectl)`,
+		[]string{`\btimeout (?:-k \d+ )?\d+ `},
+	},
 	{"a connection of the shell", `bash -c '</dev/tcp/`, []string{`\btimeout \d+ `}},
 	{"a program of ours that calls a service", `python3 -I \S*rpc-ping\.py`, []string{`TIMEOUT=\d+`, `\btimeout -k \d+ \d+ `}},
 }
 
-// probes are calls that the kubelet ends: they run only in a probe.
-var probes = map[string]string{
-	"functions/hypervisor/libvirt.sh": `virsh --quiet --connect "\$URI" version|virt-admin --connect libvirtd:///system server-update-tls`,
-}
-
-// TestScripts verifies that each call of a client in a script has limits.
+// TestScripts verifies that each call of a client in a script has limits, also if it runs only in a probe: the kubelet ends the probe, and
+// not always its processes, and the log does not show which call hangs.
 func TestScripts(t *testing.T) {
 	calls := map[string]int{}
 	for name, text := range scripts(t) {
-		for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
-			if strings.HasPrefix(strings.TrimSpace(line), "#") {
-				continue
-			}
-			if in := probes[name]; in != "" && regexp.MustCompile(in).MatchString(line) {
-				continue
-			}
-			for _, c := range clients {
-				if !regexp.MustCompile(`(?:^|[\s(|])` + c.program + `(?:\s|$|[^-\w])`).MatchString(line) {
-					continue
-				}
-				calls[c.program]++
-				for _, limit := range c.limits {
-					if !regexp.MustCompile(limit).MatchString(line) {
-						t.Errorf("%s: no %s (%s): %s", name, limit, c.reason, strings.TrimSpace(line))
-					}
-				}
-			}
+		found, problems := unbounded(text)
+		for program, n := range found {
+			calls[program] += n
+		}
+		for _, p := range problems {
+			t.Errorf("%s: %s", name, p)
 		}
 	}
 	for _, c := range clients[:3] {
 		if calls[c.program] == 0 {
 			t.Errorf("no script calls %s: this tests nothing", c.program)
+		}
+	}
+}
+
+// unbounded returns how many commands of a script call each client, and a problem for each call without a limit.
+func unbounded(text string) (calls map[string]int, problems []string) {
+	calls = map[string]int{}
+	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		for command := range strings.SplitSeq(separators.ReplaceAllString(line, "\x00"), "\x00") {
+			for _, c := range clients {
+				if !regexp.MustCompile(start + c.program + `(?:\s|$|[^-\w.])`).MatchString(command) {
+					continue
+				}
+				calls[c.program]++
+				for _, limit := range c.limits {
+					if !regexp.MustCompile(limit).MatchString(command) {
+						problems = append(problems, fmt.Sprintf("no %s (%s): %s", limit, c.reason, strings.TrimSpace(command)))
+					}
+				}
+			}
+		}
+	}
+	return calls, problems
+}
+
+// separators are the operators between commands of a line. start matches what may precede the program of a command: words of the shell,
+// assignments, and the programs that run another one.
+var separators = regexp.MustCompile(`&&|\|\||[;|&]\s|\$\(|\x60`)
+
+const start = `^[\s({!]*(?:[\w|*-]+\)\s+)?(?:\w+\(\) \{ )?` +
+	`(?:(?:if|until|while|then|do|else|exec|setsid|env|!|-k|\d+|timeout|\w+=\S*|case|sh|"\S*/outlive.sh")\s+)*`
+
+// TestUnbounded verifies that a call without a limit is found wherever a command can be in a script.
+func TestUnbounded(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text string
+		want int
+	}{
+		"alone":                         {`virsh version`, 1},
+		"with a limit":                  {`timeout 3 virsh version`, 0},
+		"with a limit and a kill":       {`timeout -k 5 3 virsh version`, 0},
+		"in place of the shell":         {`exec virsh version`, 1},
+		"a limit of another command":    {`timeout 3 true && virsh version`, 1},
+		"after a limited one":           {`timeout 3 virsh version; virsh list`, 1},
+		"in a substitution":             {`now="$(virsh version)"`, 1},
+		"in a condition":                {`if ! virsh version; then`, 1},
+		"in a loop":                     {`until ovs-vsctl --no-wait show >/dev/null; do sleep 1; done`, 1},
+		"in a function":                 {`libvirt() { virsh "$@"; }`, 1},
+		"behind an assignment":          {`LANG=C virsh version`, 1},
+		"over two lines":                {"virsh \\\n  version", 1},
+		"behind a pipe":                 {`printf x | virsh secret-set-value`, 1},
+		"an option of its own":          {`ovs-vsctl --timeout=10 show`, 0},
+		"an option of its own, missing": {`ovs-vsctl show`, 1},
+		"a comment":                     {`# virsh version`, 0},
+		"a text":                        {`echo "use virsh version"`, 0},
+		"a file":                        {`cat /etc/ceph/ceph.conf`, 0},
+		"in a batch of a case":          {`  alive) virsh version ;;`, 1},
+		"in the background":             {`sleep 1 & virsh version`, 1},
+	} {
+		if _, got := unbounded(tc.text); len(got) != tc.want {
+			t.Errorf("%s: %q has the problems %q, want %d", name, tc.text, got, tc.want)
 		}
 	}
 }
@@ -138,6 +192,16 @@ func TestLayers(t *testing.T) {
 		},
 		"the answer of nova-compute, and the program that waits for it": {
 			limit{compute, []string{`TIMEOUT=(\d+)`}, time.Second}, limit{compute, []string{`timeout -k \d+ (\d+) python3`}, time.Second},
+		},
+		"the calls of libvirt's probe, and the probe": {
+			limit{"functions/hypervisor/libvirt.sh", []string{`timeout (\d+) virt-admin --connect virtlogd`, `timeout (\d+) virsh`,
+				`timeout (\d+) virt-admin --connect libvirtd`}, time.Second},
+			limit{probe, []string{`commands = .*readiness: pace\{\d+, (\d+)`}, time.Second},
+		},
+		"two waits of Nova for a database, and its wait for a cell (60 s)": {
+			limit{"internal/openstack/compute/timeouts.go", []string{`apiReadTimeout = (\d+) `, `apiReadTimeout = (\d+) `,
+				`databaseConnectTimeout = (\d+) `}, time.Second},
+			limit{"companion/internal/identity/identity.go", []string{`CELL_TIMEOUT, (\d+) s`}, time.Second},
 		},
 		"a query of libvirt, and the probe of its keys": {
 			limit{"functions/hypervisor/volume-keys.sh", []string{`timeout (\d+) virsh`}, time.Second},
