@@ -61,12 +61,14 @@ func (s Secret) String() string {
 	return fmt.Sprintf("needs Secret %s with %s %s in namespace %s", s.Name, noun, strings.Join(s.Keys, ", "), s.Namespace)
 }
 
-// createdSecrets returns the Secrets of Certificates, SecretAggregates and KeystoneServices, by namespace and name.
+// createdSecrets returns the Secrets of Certificates, CredentialRotations, SecretAggregates and KeystoneServices, by namespace and name.
 func (r *Result) createdSecrets() map[string]bool {
 	out := map[string]bool{}
 	for _, o := range r.Objects {
 		switch o.Kind {
 		case "Certificate":
+			out[o.Namespace+"/"+o.inner().At("spec", "secretName").Text()] = true
+		case "CredentialRotation":
 			out[o.Namespace+"/"+o.inner().At("spec", "secretName").Text()] = true
 		case "SecretAggregate":
 			out[o.Namespace+"/"+o.inner().At("spec", "targetSecretName").Text()] = true
