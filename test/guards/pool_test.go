@@ -49,6 +49,12 @@ status:
     publicIdentityURL: https://keystone.cloud.example.com/v3
     caSecretRef: {name: keystone-tls, key: ca.crt}
     credentialSecretRef: {name: nova-credential}
+    identity:
+      internalURL: https://keystone.tenant-a-cloud.svc:5000/v3
+      publicURL: https://keystone.cloud.example.com/v3
+      caSecretRef: {name: keystone-tls, key: ca.crt}
+      adminCloudRef: {secretName: keystone-clouds, cloudName: admin}
+      korcCloudRef: {secretName: keystone-korc-clouds, cloudName: korc}
     metadataSecretRef: {name: nova-metadata-secret}
     cells:
     - name: cell1

@@ -104,7 +104,6 @@ type HypervisorClusterSpec struct {
 	Images *common.Images `json:"images,omitempty"`
 	// Disable the pool's account in Keystone: its nodes cannot log in any more, and their tokens are revoked. Other pools are not affected.
 	// Virtual machines keep running.
-	// +kubebuilder:default=false
 	// +optional
 	DisableAccount bool `json:"disableAccount,omitempty"`
 	// Allow deletion of the claim while virtual machines are on its nodes, or while their number is unknown. They keep running without
