@@ -370,13 +370,13 @@ func TestLibvirt_Logger(t *testing.T) {
 	}
 }
 
-// TestLibvirt_Silent verifies that a probe fails before its timeout if a daemon accepts a connection and does not respond, and names the
+// TestLibvirt_Unresponsive verifies that a probe fails before its timeout if a daemon accepts a connection and does not respond, and names the
 // daemon.
-func TestLibvirt_Silent(t *testing.T) {
-	const silent = "exec tail -f /dev/null"
+func TestLibvirt_Unresponsive(t *testing.T) {
+	const unresponsive = "exec tail -f /dev/null"
 	for name, tc := range map[string]struct{ admin, client, want string }{
-		"virtlogd": {silent, "", "virtlogd does not respond"},
-		"libvirtd": {"", silent, "libvirtd does not respond"},
+		"virtlogd": {unresponsive, "", "virtlogd does not respond"},
+		"libvirtd": {"", unresponsive, "libvirtd does not respond"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
