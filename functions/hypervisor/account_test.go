@@ -153,7 +153,7 @@ func TestAccount_Upgrade(t *testing.T) {
 	}
 }
 
-// TestAccount_Region verifies that the account logs in in the region of its control plane if other clouds have the same Keystone.
+// TestAccount_Region verifies that the account uses the region of its control plane if other clouds have the same Keystone.
 func TestAccount_Region(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, identity string

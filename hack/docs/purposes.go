@@ -19,8 +19,8 @@ var purposes = map[string]map[string]string{
 			"volumes of other projects to administrators only, in all releases; the companion manages flavors and aggregates, and reads services " +
 			"and servers.",
 		"placement": "Placement validates tokens.",
-		"HYPERVISORS": "nova-compute of the pool uses allocations, ports and attachments, and identifies itself as a service. With TPMs in 2026.1 and " +
-			"later, role member: it stores passphrases in the project.",
+		"HYPERVISORS": "nova-compute of the pool uses allocations, ports and attachments, and identifies itself as a service. With TPMs in " +
+			"2026.1 and later, role member: it stores passphrases in the project.",
 	},
 	applicationCredentials: { //nolint:gosec // names, not secrets
 		"barbican-credential":    "Login of the API.",

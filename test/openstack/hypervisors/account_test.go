@@ -78,18 +78,18 @@ func testAccount(t *testing.T, m *Machines, g Guest) {
 		"delete a network":             {http.MethodDelete, network + "networks/" + g.Port.NetworkID, nil},
 		"create a network":             {http.MethodPost, network + "networks", map[string]any{"network": map[string]any{"name": "intruder"}}},
 	} {
-		for with, headers := range map[string]map[string]string{"": nil, " as a service": {"X-Service-Token": p.Token()}} {
+		for with, headers := range map[string]map[string]string{"as a user": nil, "as a service": {"X-Service-Token": p.Token()}} {
 			response, err := p.Request(ctx, tc.method, tc.url, &gophercloud.RequestOpts{
 				JSONBody: tc.body, MoreHeaders: headers, KeepResponseBody: true,
 				OkCodes: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound},
 			})
 			if err != nil {
-				t.Errorf("a node can %s%s: %v", name, with, err)
+				t.Errorf("a node can %s %s: %v", name, with, err)
 				continue
 			}
 			_ = response.Body.Close()
 			if !slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, response.StatusCode) {
-				t.Errorf("a node can %s%s: HTTP %d", name, with, response.StatusCode)
+				t.Errorf("a node can %s %s: HTTP %d", name, with, response.StatusCode)
 			}
 		}
 	}
