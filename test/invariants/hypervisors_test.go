@@ -446,6 +446,7 @@ var hypervisorOrders = []order{
 	{first: `ConfigMap control-plane`, then: `(Password\.generators.*|ExternalSecret\.external-secrets\.io) .*-user`, why: "it has the location of the account"},
 	{first: `ExternalSecret\.external-secrets\.io .*-user`, then: `(User\.openstack.*|SecretAggregate\.c5c3\.io) .*`, why: "it has the account's password"},
 	{first: `(User|Role)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment\.openstack.* .*`, why: "the role is assigned to the user"},
+	{first: `ConfigMap control-plane`, then: `(Role|RoleBinding)\.rbac.* .*-companion`, why: "it names the companion"},
 	{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `RoleAssignment\.openstack.* .*`, why: "the companion assigns it"},
 	{first: `RoleAssignment\.openstack.* .*`, then: `CredentialRotation\.c5c3\.io .*-credential`, why: "the credential has the roles"},
 	{first: `CredentialRotation\.c5c3\.io .*-credential`, then: `(PushSecret|ExternalSecret)\.external-secrets\.io .*control-plane-.*-credential`, why: "it writes the Secret"},
