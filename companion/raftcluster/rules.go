@@ -26,11 +26,15 @@ func next(w *observation) controller.Decision {
 	case w.limited > 0:
 		return controller.Decision{RequeueAfter: w.limited}
 	case w.errorMessage != "":
-		return controller.Decision{RequeueAfter: controller.Poll, Status: func() { w.ready(condition.False("NoCredentials", w.errorMessage)) }}
+		return controller.Decision{RequeueAfter: controller.Poll, Status: func() {
+			w.ready(condition.False("NoCredentials", w.errorMessage))
+			w.reportUncounted(w.errorMessage)
+		}}
 	case len(w.pods) == 0:
 		return controller.Decision{RequeueAfter: shortRequeueInterval, Status: func() {
 			w.cluster.Status.Members, w.cluster.Status.Leader = nil, ""
 			w.ready(condition.False("NoMembers", "StatefulSet "+string(w.cluster.Spec.StatefulSetName)+" has no pods yet"))
+			w.reportUncounted("no pod exists")
 		}}
 	}
 	s := controller.Decision{RequeueAfter: shortRequeueInterval, Status: w.report}
@@ -104,11 +108,18 @@ func (obs *observation) reportChassis() {
 		s.Chassis = nil
 		meta.RemoveStatusCondition(&s.Conditions, conditionChassisCounted)
 	case obs.chassisErr != nil:
-		obs.set(conditionChassisCounted, condition.False("CountFailed", fmt.Sprintf(
-			"cannot count the chassis: %v; the status shows the last count", obs.chassisErr)))
+		obs.reportUncounted(obs.chassisErr.Error())
 	default:
 		s.Chassis = obs.chassis
 		obs.set(conditionChassisCounted, condition.True("Counted", fmt.Sprintf("%d chassis are registered", s.Chassis.Registered)))
+	}
+}
+
+// reportUncounted sets the reason why the count of the nodes is not current.
+func (obs *observation) reportUncounted(reason string) {
+	if obs.cluster.Spec.CountChassis {
+		obs.set(conditionChassisCounted, condition.False("CountFailed", fmt.Sprintf(
+			"cannot count the chassis: %s; the status shows the last count", reason)))
 	}
 }
 

@@ -1,7 +1,6 @@
 package hypervisor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -370,7 +368,7 @@ func TestLibvirt_Logger(t *testing.T) {
 	}
 }
 
-// TestLibvirt_Unresponsive verifies that a probe fails before its timeout if a daemon accepts a connection and does not respond, and names the
+// TestLibvirt_Unresponsive verifies that a probe ends by itself if a daemon accepts a connection and does not respond, and names the
 // daemon.
 func TestLibvirt_Unresponsive(t *testing.T) {
 	const unresponsive = "exec tail -f /dev/null"
@@ -383,11 +381,9 @@ func TestLibvirt_Unresponsive(t *testing.T) {
 			dir := stubs(t, map[string]string{"virt-admin": tc.admin, "virsh": tc.client})
 			nodeOf(t, dir)
 			write(t, filepath.Join(dir, "tmp/logger"), "")
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // The timeout of the probe.
-			defer cancel()
-			cmd := exec.CommandContext(ctx, "sh", filepath.Join(dir, "libvirt.sh"), "alive")
+			cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "libvirt.sh"), "alive")
 			cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "URI=qemu:///system"}
-			if out, err := cmd.CombinedOutput(); err == nil || ctx.Err() != nil || !strings.Contains(string(out), tc.want) {
+			if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), tc.want) {
 				t.Errorf("%v: %s", err, out)
 			}
 		})

@@ -28,7 +28,7 @@ const (
 	daemonReadTimeout = 60 * time.Second
 )
 
-// APIDatabaseEnv returns the environment variables with the timeouts of the database connections of an API that serves all cells.
+// APIDatabaseEnv returns the environment variable with the timeouts of the database connections of an API that serves all cells.
 func APIDatabaseEnv() corev1.EnvVar { return databaseEnv(apiReadTimeout) }
 
 func databaseEnv(read time.Duration) corev1.EnvVar {
