@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
@@ -58,10 +60,27 @@ func run(args []string, out io.Writer) error {
 		if err := os.WriteFile(path, f.data, 0o644); err != nil {
 			return err
 		}
-		fmt.Fprintln(out, "wrote", f.path)
+		verb := "wrote"
+		if f.existing {
+			verb = "changed"
+		}
+		fmt.Fprintln(out, verb, f.path)
 	}
-	fmt.Fprintf(out, manual, s.name, s.title())
-	return nil
+	return s.printManual(out)
+}
+
+// printManual prints the files to edit, and the commands to run.
+func (s service) printManual(out io.Writer) error {
+	fmt.Fprintln(out, "\nComplete each TODO, in this order. Values without TODO are Placement's, with another name: check them, too.")
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range manual {
+		fmt.Fprintf(w, "  %s\t%s\n", strings.ReplaceAll(row[0], placement.name, s.name), strings.ReplaceAll(row[1], placement.name, s.name))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, commands, s.name)
+	return err
 }
 
 // service describes the new service.
@@ -93,16 +112,22 @@ func (s service) check() error {
 	return nil
 }
 
-// manual names the files outside the service's folders. docs/adding-a-service.md has the complete list.
-const manual = `
-Complete each TODO, in this order:
-  hack/registry/services.toml                   versions and modules with options; then make registry SERVICE=%[1]s
-  internal/openstack/override/%[1]s.go          owners of options
-  images/images.yaml                            the image
-  apis/controlplane/v1alpha1/%[1]s.go           the section of the claim, and its field in types.go
-  functions/controlplane/table.go               move the line to the place in the order of upgrades
-Then complete the files in apis/%[1]s, functions/%[1]s and functions/controlplane/%[1]s, and run:
+// manual lists the files to complete, with Placement's paths. docs/adding-a-service.md has the complete list.
+var manual = [][2]string{
+	{"hack/registry/services.toml", "versions and modules with options; then run make registry SERVICE=placement"},
+	{"functions/placement/expected.yaml", "the numbers of the registry, revisions and reserved options"},
+	{"internal/openstack/override/placement.go", "owners of options"},
+	{"images/images.yaml", "the image"},
+	{"apis/placement", "the complete spec of the service"},
+	{"apis/controlplane/v1alpha1/placement.go", "the section of the claim, and its field in types.go"},
+	{"functions/placement", "the definition: database group, schema commands, health check; the components, and fields.txt"},
+	{"functions/controlplane/placement", "the derivation from the claim"},
+	{"functions/controlplane/table.go", "move the line to the place in the order of upgrades"},
+}
+
+// commands are the commands to run after the files are complete.
+const commands = `Then run:
   make generate
   go test ./functions/%[1]s -update
-%[2]s then follows docs/adding-a-service.md.
+docs/adding-a-service.md explains each step.
 `

@@ -185,8 +185,23 @@ func TestRun(t *testing.T) {
 	if err := run(args, &out); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(out.String(), "wrote "); n != len(templates) || !strings.Contains(out.String(), "go test ./functions/designate -update") {
-		t.Errorf("%d files are reported, want %d:\n%s", n, len(templates), out.String())
+	changed := 0
+	for _, tmpl := range templates {
+		if len(tmpl.rows) > 0 {
+			changed++
+		}
+	}
+	if n := strings.Count(out.String(), "wrote "); n != len(templates)-changed {
+		t.Errorf("%d files are reported as new, want %d:\n%s", n, len(templates)-changed, out.String())
+	}
+	if n := strings.Count(out.String(), "changed "); n != changed {
+		t.Errorf("%d files are reported as changed, want %d:\n%s", n, changed, out.String())
+	}
+	_, next, _ := strings.Cut(out.String(), "Complete each TODO")
+	for _, words := range []string{"  functions/designate/expected.yaml  ", "go test ./functions/designate -update"} {
+		if !strings.Contains(next, words) {
+			t.Errorf("the next steps do not contain %q:\n%s", words, next)
+		}
 	}
 	data, err := os.ReadFile(filepath.Join(to, "functions/designate/designate.go"))
 	if err != nil || !strings.Contains(string(data), `"designate.wsgi.api:application"`) {
