@@ -32,6 +32,9 @@ type Options struct {
 	Now func() time.Time
 }
 
+// kubeconfigRemedy is the remedy if no cluster is configured.
+const kubeconfigRemedy = "set KUBECONFIG or --kubeconfig, or read files with --from"
+
 // Connect returns a reader for a cluster, and the namespace of the options or of the kubeconfig's context.
 func Connect(o Options) (doctor.Reader, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -41,11 +44,11 @@ func Connect(o Options) (doctor.Reader, string, error) {
 	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	namespace, _, err := config.Namespace()
 	if err != nil {
-		return nil, "", fmt.Errorf("cannot read the kubeconfig: %w", err)
+		return nil, "", fmt.Errorf("cannot read the kubeconfig: %w; "+kubeconfigRemedy, err)
 	}
 	rest, err := config.ClientConfig()
 	if err != nil {
-		return nil, "", fmt.Errorf("cannot read the kubeconfig: %w; set KUBECONFIG or --kubeconfig", err)
+		return nil, "", fmt.Errorf("cannot read the kubeconfig: %w; "+kubeconfigRemedy, err)
 	}
 	rest.QPS, rest.Burst = 50, 100
 	rest.Timeout = doctor.RequestTimeout // The discovery of kinds has no context.
