@@ -56,7 +56,7 @@ func TestTable(t *testing.T) {
 		}
 		check := func(at token.Pos, text string) {
 			if word.MatchString(text) && !pods.MatchString(text) {
-				t.Errorf("%s names a service: %s", set.Position(at), text)
+				t.Errorf("%s names a service: %s; move it to the package of the service in functions/controlplane", set.Position(at), text)
 			}
 		}
 		ast.Inspect(tree, func(n ast.Node) bool {

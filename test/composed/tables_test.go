@@ -169,6 +169,9 @@ func TestTables(t *testing.T) {
 				}
 				t.Errorf("testdata/%s.txt: %s", name, d)
 			}
+			if len(found) > 0 {
+				t.Errorf("if this is intended, change the rows of testdata/%s.txt by hand; -propose DIR writes a table to copy from", name)
+			}
 		})
 	}
 }
