@@ -13,6 +13,7 @@ import (
 )
 
 var (
+	yamlCode    = regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```$")
 	fencedCode  = regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```$")
 	previewLine = regexp.MustCompile(`(?m)^\s*(?:cobaltcore|go run \./cmd/cobaltcore) (preview\b[^#|>&\n]*)`)
 	makePreview = regexp.MustCompile(`(?m)^\s*(?:time )?make preview CLAIM="?(examples/[^"#|>&\n]*\.yaml)"?`)
@@ -90,7 +91,6 @@ func TestExamplesOfPages(t *testing.T) {
 // TestClaimsOfTutorials checks that the claims on each tutorial, and on the guide for tenants, can be previewed together, with limits as on
 // the tutorials. A tutorial with a rejected claim has its error message.
 func TestClaimsOfTutorials(t *testing.T) {
-	yamlCode := regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```$")
 	pages, err := filepath.Glob("../../docs/tutorials/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -102,16 +102,7 @@ func TestClaimsOfTutorials(t *testing.T) {
 			t.Fatal(err)
 		}
 		args := []string{"preview", "-e", "testdata/tutorials.yaml"}
-		for _, block := range yamlCode.FindAllStringSubmatch(string(data), -1) {
-			indent := block[1][:len(block[1])-len(strings.TrimLeft(block[1], " "))]
-			claim := strings.ReplaceAll("\n"+block[1], "\n"+indent, "\n")[1:]
-			if !claimKind.MatchString(claim) {
-				continue
-			}
-			file := filepath.Join(t.TempDir(), "claim.yaml")
-			if err := os.WriteFile(file, []byte(claim), 0o600); err != nil {
-				t.Fatal(err)
-			}
+		for _, file := range claimsOn(t, string(data)) {
 			args = append(args, "-f", file)
 		}
 		if len(args) == 3 {
