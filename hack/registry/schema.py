@@ -26,7 +26,11 @@ def main(config, *branches):
     config_of = importlib.import_module(module)
     for name in function.split("."):
         config_of = getattr(config_of() if isinstance(config_of, type) else config_of, name)
-    script = ScriptDirectory.from_config(config_of(*arguments))
+    try:
+        configuration = config_of(*arguments)
+    except Exception as e:
+        sys.exit(f"{config} returns no Alembic configuration: {e}; correct schemas in services.toml, with an argument such as :sqlite:// for a URL")
+    script = ScriptDirectory.from_config(configuration)
     heads = [h for h in script.get_heads() if not branches or script.get_revision(h).branch_labels & set(branches)]
     if len(heads) != max(len(branches), 1):
         sys.exit(f"{config} has {len(heads)} heads of branches {branches}: {heads}")
