@@ -29,7 +29,8 @@ def main(config, *branches):
     try:
         configuration = config_of(*arguments)
     except Exception as e:
-        sys.exit(f"{config} returns no Alembic configuration: {e}; correct schemas in services.toml, with an argument such as :sqlite:// for a URL")
+        remedy = "correct schemas in services.toml, with an argument such as :sqlite:// for a URL"
+        sys.exit(f"{config} returns no Alembic configuration: {e}; {remedy}")
     script = ScriptDirectory.from_config(configuration)
     heads = [h for h in script.get_heads() if not branches or script.get_revision(h).branch_labels & set(branches)]
     if len(heads) != max(len(branches), 1):
