@@ -49,6 +49,7 @@ type cli struct {
 	Explain     explainCommand    `cmd:"" help:"Describe a field of a claim, a condition or an alert."`
 	Doctor      doctorCommand     `cmd:"" help:"Find the objects that block a claim of a cluster."`
 	Images      imagesCommand     `cmd:"" help:"List the images that claims are composed into."`
+	State       stateCommand      `cmd:"" help:"Write the state of a cloud, for plan --function-version." hidden:""`
 	Completion  completionCommand `cmd:"" help:"Print the completion script of a shell."`
 	Version     versionCommand    `cmd:"" help:"Show the version."`
 	VersionFlag kong.VersionFlag  `help:"Show the version." name:"version"`
@@ -97,7 +98,8 @@ func execute(args []string, in io.Reader, out, errOut io.Writer) (int, error) {
 	code := -1
 	c := cli{}
 	parser, err := kong.New(&c,
-		kong.Name(programName(os.Args[0])), kong.Description(description), kong.Vars{"version": version()},
+		kong.Name(programName(os.Args[0])), kong.Description(description),
+		kong.Vars{"version": version(), "functionVersionHelp": functionVersionHelp},
 		kong.Writers(out, errOut), kong.Exit(func(n int) { code = n }),
 		kong.BindTo(in, (*io.Reader)(nil)), kong.BindTo(out, (*io.Writer)(nil)), kong.BindTo(errOut, (*notes)(nil)),
 	)

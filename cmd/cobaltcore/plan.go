@@ -15,11 +15,18 @@ import (
 type planCommand struct {
 	claimFlags `embed:""`
 
-	Old    []string `help:"File or folder with the existing claims, or -. Repeat it for more." placeholder:"CLAIM" required:"" sep:"none"`
-	Format string   `default:"text" enum:"text,json,markdown" help:"Output format: text, json, or markdown (for pull requests)." short:"o"`
+	Old []string `help:"File or folder with the existing claims, or -. Repeat it for more." placeholder:"CLAIM" required:"" sep:"none"`
+	// FunctionVersion selects a program, because the functions of a version are part of its program.
+	FunctionVersion string `help:"${functionVersionHelp}" name:"function-version" placeholder:"VERSION|FILE"`
+	Format          string `default:"text" enum:"text,json,markdown" help:"Output format: text, json, or markdown (pull requests)." short:"o"`
 	// Main reads the flag itself, because errors of the command line have exit code 1 with it, too.
 	DetailedExitcode bool `help:"Exit codes: 0 no changes, 1 error, 2 changes." name:"detailed-exitcode"`
 }
+
+// functionVersionHelp describes --function-version.
+const functionVersionHelp = "Version of the functions in the cluster: the file of its cobaltcore, or v0.1.0 for a program cobaltcore-v0.1.0 " +
+	"in PATH. " +
+	"The plan includes the upgrade to this version. Without -f, claims stay as they are."
 
 // errChanged means that a plan with --detailed-exitcode has changes.
 type errChanged struct{}
@@ -28,7 +35,7 @@ func (errChanged) Error() string { return "the plan has changes" }
 
 // Run predicts the effect of edited claims.
 func (c *planCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
-	if len(c.File) == 0 {
+	if len(c.File) == 0 && c.FunctionVersion == "" {
 		return errUsage("-f is required: it names the claims after the edit")
 	}
 	if err := c.check(fileFlag{"--old", c.Old, true}); err != nil {
@@ -38,9 +45,11 @@ func (c *planCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	if err != nil {
 		return c.report(err, out)
 	}
-	claims, platforms, err := c.side(c.File, in, errOut)
-	if err != nil {
-		return c.report(err, out)
+	claims, platforms := oldClaims, oldPlatforms
+	if len(c.File) > 0 {
+		if claims, platforms, err = c.side(c.File, in, errOut); err != nil {
+			return c.report(err, out)
+		}
 	}
 	given, err := c.platform(in)
 	if err != nil {
@@ -61,7 +70,11 @@ func (c *planCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	if err != nil {
 		return err
 	}
-	p, err := plan.Run(planInput(oldClaims, oldPlatform), planInput(claims, platform), kinds.Runners())
+	cloud, err := c.cloud(planInput(oldClaims, oldPlatform), errOut)
+	if err != nil {
+		return c.report(err, out)
+	}
+	p, err := cloud.Plan(planInput(claims, platform))
 	if err != nil {
 		return c.report(err, out)
 	}
@@ -72,6 +85,18 @@ func (c *planCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 		return errChanged{}
 	}
 	return nil
+}
+
+// cloud returns the cloud before the edit, composed by the functions in the cluster.
+func (c *planCommand) cloud(old plan.Input, errOut io.Writer) (*plan.Cloud, error) {
+	if c.FunctionVersion == "" {
+		return plan.Compose(old, kinds.Runners())
+	}
+	program, err := findProgram(c.FunctionVersion)
+	if err != nil {
+		return nil, err
+	}
+	return composeWith(program, old, errOut)
 }
 
 // side returns the claims and PlatformConfigs of one side. Files without objects are ignored: a claim that exists on one side only is

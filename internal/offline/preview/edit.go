@@ -56,9 +56,15 @@ func (r *Result) Edit(existing []*structpb.Struct, claim, platform []byte) (*Res
 		Objects: append([]Object(nil), r.Objects...), Components: append([]Component(nil), r.Components...), Stages: r.Stages,
 	}
 	t := newTracker(r.Objects)
-	err = out.compose(claim, func(s simulate.Step) {
-		out.add(s)
-		t.add(s)
+	call := edited.Run
+	if r.otherVersion {
+		call = edited.Refresh // Run calls only functions of composite resources that change.
+	}
+	err = out.compose(claim, func() error {
+		return call(func(s simulate.Step) {
+			out.add(s)
+			t.add(s)
+		})
 	})
 	if err != nil {
 		return nil, nil, err

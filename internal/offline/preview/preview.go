@@ -43,9 +43,10 @@ type Object struct {
 // Component is a component of one composite resource.
 type Component struct {
 	// Owner is the name of the composite resource.
-	Owner, Name string
+	Owner string `json:"owner"`
+	Name  string `json:"name"`
 	// After lists its enabled predecessors.
-	After []string
+	After []string `json:"after,omitempty"`
 }
 
 // Result is the preview of a claim.
@@ -68,6 +69,8 @@ type Result struct {
 	cluster *simulate.Cluster
 	claim   map[string]any // with defaults
 	kinds   map[string]function.Runner
+	// otherVersion means that another version of the functions composed the objects.
+	otherVersion bool
 }
 
 // Run previews a claim (YAML or JSON) on a platform (a PlatformConfig), with the functions of composite resources by "<Kind>.<group>".
@@ -85,20 +88,25 @@ func RunWithClaims(existing []*structpb.Struct, claim, platform []byte, kinds ma
 	w.RequiredResources = existing
 	meta, _ := c["metadata"].(map[string]any)
 	r := &Result{Kind: str(c["kind"]), Name: str(meta["name"]), Namespace: str(meta["namespace"]), cluster: w, claim: c, kinds: kinds}
-	if err := r.compose(claim, r.add); err != nil {
+	if err := r.compose(claim, func() error { return w.Run(r.add) }); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
 // compose calls the functions until everything is ready, and reads the result.
-func (r *Result) compose(claim []byte, visit func(simulate.Step)) error {
-	switch err := r.cluster.Run(visit); {
+func (r *Result) compose(claim []byte, call func() error) error {
+	switch err := call(); {
 	case invalid.Is(err):
 		return newFieldErrors(claim, input(r.claim), sentences(err)...)
 	case err != nil:
 		return fmt.Errorf("cannot preview %s: %w", input(r.claim), err)
 	}
+	return r.read()
+}
+
+// read reads the result from the cluster.
+func (r *Result) read() error {
 	r.refresh()
 	r.Status = r.cluster.XR.GetFields()["status"].GetStructValue().AsMap()
 	delete(r.Status, "lastValidSpec") // the claim itself

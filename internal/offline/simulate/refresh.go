@@ -15,6 +15,7 @@ func (w *Cluster) Refresh(visit func(Step)) error {
 	for _, name := range slices.Sorted(maps.Keys(w.applied)) {
 		existing := Exist(w.applied[name].desired)
 		if child := w.children[name]; child != nil {
+			child.Edit = w.Edit
 			if err := child.Refresh(visit); err != nil {
 				return err
 			}
