@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
 const (
@@ -38,7 +36,7 @@ func TestAccount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plane := strings.ReplaceAll(controlPlaneYAML, `"2025.2"`, `"`+tc.release+`"`)
 			w := newCluster(tc.spec, "tenant-a", objects(strings.ReplaceAll(planeClaim, `"2025.2"`, `"`+tc.release+`"`), plane, storageClaim, storageXR)...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			user := composed(t, w, "account-user")["spec"].(map[string]any)["resource"].(map[string]any)
@@ -108,7 +106,7 @@ func TestAccount_Upgrade(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(more(`slices: [{name: edge, nodeSelector: {tier: edge}}]`), "tenant-a",
 				objects(planeClaim, controlPlaneYAML, storageClaim, storageXR)...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			consumer, put := inside(t, w, consumerResource)
@@ -165,7 +163,7 @@ func TestAccount_Region(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plane := strings.Replace(controlPlaneYAML, "    identity:\n", tc.identity, 1)
 			w := newCluster(mine, "tenant-a", objects(planeClaim, plane, storageClaim, storageXR)...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Contains(text(t, composed(t, w, "account-clouds")), "region_name"); got != tc.want {

@@ -56,7 +56,7 @@ func TestGuardAge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			if !tc.clock.IsZero() {
@@ -88,7 +88,7 @@ func TestGuardAge(t *testing.T) {
 // TestComponentAge verifies that a component with an old status is not ready, and that the pool's status contains the age of its numbers.
 func TestComponentAge(t *testing.T) {
 	w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	status := w.Observed[checkComponent].At("status").Map()

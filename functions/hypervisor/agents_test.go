@@ -35,7 +35,7 @@ const served = `networks: {gateway: {nodeSelector: {network-gateway: "true"}}}`
 func withAgents(t *testing.T, spec string) *simulate.Cluster {
 	t.Helper()
 	w := newCluster(spec, "tenant-a", objects(planeClaim, byAgents)...)
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -94,7 +94,7 @@ func TestAgentsOpened(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(mine, "tenant-a", objects(planeClaim, tc.plane)...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			got := slices.Sorted(maps.Keys(kind.Desired(t, w)))
@@ -186,7 +186,7 @@ func TestAgentsValidation(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.other)...).Run(func(simulate.Step) {})
+			err := makeReady(newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.other)...))
 			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
@@ -241,7 +241,7 @@ func TestCapabilities(t *testing.T) {
 // TestRemovedAgents verifies that the input of agents is retained until all resources are ready when a pool has no gateways any more.
 func TestRemovedAgents(t *testing.T) {
 	w := withAgents(t, more(served))
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	before := kind.Desired(t, w)

@@ -8,7 +8,6 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
 // TestAggregates verifies the aggregates of nodes, and that an entry is removed in Nova after it is removed from the claim.
@@ -17,7 +16,7 @@ func TestAggregates(t *testing.T) {
 		"{name: t, nodeSelector: {rack: t}, aggregates: [south-west, north]}]"), "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	get := func() (c openstackv1.ComputeCatalog) {
 		t.Helper()
-		if err := w.Run(func(simulate.Step) {}); err != nil {
+		if err := makeReady(w); err != nil {
 			t.Fatal(err)
 		}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(kind.Desired(t, w)[aggregatesComponent], &c); err != nil {
@@ -54,7 +53,7 @@ func TestAggregates(t *testing.T) {
 // TestNoAggregates verifies that a pool without aggregates has no such object.
 func TestNoAggregates(t *testing.T) {
 	w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := w.Observed[aggregatesComponent]; ok {

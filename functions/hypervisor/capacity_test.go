@@ -103,7 +103,7 @@ func TestCapacity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 			setClock(w, noon)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			if tc.check != "" {
@@ -158,7 +158,7 @@ func TestDeletionGuardSeparateCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(inCluster(mine, "east"), "tenant-a", objects(planeClaim, controlPlaneIn(""), storageClaim, storageXR)...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			if _, ok := w.Observed[checkComponent]; ok {

@@ -36,8 +36,8 @@ func controlPlaneIn(cluster string) string {
 // providerConfigs maps the clusters' names in claims to their provider configs.
 var providerConfigs = map[string]string{"": "in-cluster", "here": "in-cluster", "east": "east-config", "west": "west-config"}
 
-// clusterPairs are pairs of the nodes' cluster and the control plane's: in make test one of each relation between them, including the management
-// cluster, and in make test-long all.
+// clusterPairs are pairs of the nodes' cluster and another one, of the control plane or of Ceph: in make test one of each relation between
+// them, including the management cluster, and in make test-long all.
 func clusterPairs() (out [][2]string) {
 	if !effort.Long() {
 		return [][2]string{{"", ""}, {"here", "east"}, {"west", ""}, {"east", "west"}, {"west", "west"}}
@@ -58,7 +58,7 @@ func everywhere(t *testing.T, spec string, check func(t *testing.T, nodes, plane
 		nodes, plane := place[0], place[1]
 		t.Run(fmt.Sprintf("nodes in %q, control plane in %q", nodes, plane), func(t *testing.T) {
 			w := newCluster(inCluster(spec, nodes), "tenant-a", objects(planeClaim, controlPlaneIn(plane), storageClaim, storageXR)...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			all := map[string]encoded.Struct{}
@@ -335,7 +335,7 @@ func TestWaitsForExposure(t *testing.T) {
 				t.Errorf("message %q, want %q", got, tc.want)
 			}
 			w.RequiredResources = objects(planeClaim, controlPlaneYAML)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			before := kind.Desired(t, w)
@@ -407,7 +407,7 @@ func TestClusterValidation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.other, storageClaim, tc.storage)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + tc.platform + `}`)
-			wantError(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.message)
+			wantError(t, tc.reason, makeReady(w), tc.field, tc.message)
 		})
 	}
 }
@@ -415,7 +415,7 @@ func TestClusterValidation(t *testing.T) {
 // TestClusterIDMissing verifies that a pool is unchanged if the platform removes its cluster, and that the message names the cause.
 func TestClusterIDMissing(t *testing.T) {
 	w := newCluster(inCluster(mine, "east"), "tenant-a", objects(planeClaim, controlPlaneIn("west"))...)
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	without := strings.Replace(open, "{name: west, providerConfig: west-config, allowedNamespaces: [tenant-a]}, ", "", 1)

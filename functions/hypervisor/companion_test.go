@@ -9,7 +9,6 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
@@ -24,7 +23,7 @@ func TestNodesCleared(t *testing.T) {
 		}
 		return ""
 	}
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	if got := message(); got != "" {
@@ -68,7 +67,7 @@ func TestNodesReporting(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			setClock(w, tc.clock)

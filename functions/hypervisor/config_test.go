@@ -70,7 +70,7 @@ func TestOptions(t *testing.T) {
 // checkOptions counts the options in files of a pool, of which the release has all.
 func checkOptions(t *testing.T, w *simulate.Cluster, r release.Release) (checked int) {
 	t.Helper()
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	for name, o := range kind.Desired(t, w) {

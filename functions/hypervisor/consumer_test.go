@@ -91,7 +91,7 @@ func TestCredentials(t *testing.T) {
 			t.Run(name+" "+cluster, func(t *testing.T) {
 				spec := inCluster(more(`slices: [{name: edge, nodeSelector: {tier: edge}}]`), cluster)
 				w := newCluster(spec, "tenant-a", objects(planeClaim, controlPlaneYAML, storageClaim, storageXR)...)
-				if err := w.Run(func(simulate.Step) {}); err != nil {
+				if err := makeReady(w); err != nil {
 					t.Fatal(err)
 				}
 				if got := composed(t, w, "remote-consumer"); !cmp.Equal(observedIDs(got), usual) {

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost/costtest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
@@ -55,7 +54,7 @@ func TestEveryCostlyFieldIsLimited(t *testing.T) {
 		}
 		c := newCluster(string(data), "tenant-a", objects(planeClaim, withCards)...)
 		c.Required["platform"] = objects("{metadata: {name: default}, spec: " + strings.Replace(open, limittest.Everything, limittest.DefaultMaxima, 1) + "}")
-		err = c.Run(func(simulate.Step) {})
+		err = makeReady(c)
 		switch limited := err != nil && strings.Contains(err.Error(), "quota"); {
 		case f.Path == "" && limited:
 			t.Errorf("the claim without a costly field: %v", err)
@@ -80,7 +79,7 @@ func TestNodesStayInPool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := "nodeSelector: {pool: team-a}, " + spec
 			c := newCluster(more(spec), "tenant-a", objects(planeClaim, withCards)...)
-			if err := c.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(c); err != nil {
 				if !strings.Contains(err.Error(), "odeSelector: ") {
 					t.Error(err)
 				}

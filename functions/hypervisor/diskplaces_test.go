@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
 // storageIn is the StorageCluster in a cluster.
@@ -29,49 +27,48 @@ func TestDisksInOtherCluster(t *testing.T) {
 		entry = "clouds/hypervisors/tenant-a-hypervisors-ed08c74e4294644ac141/" + key
 	)
 	public := strings.Replace(open, "pullSecrets: [registry]", "pullSecrets: []", 1)
-	for _, nodes := range []string{"", "here", "east", "west"} {
-		for _, ceph := range []string{"", "here", "east", "west"} {
-			t.Run(fmt.Sprintf("nodes in %q, Ceph in %q", nodes, ceph), func(t *testing.T) {
-				w := newCluster(inCluster(inPool, nodes), "tenant-a", objects(planeClaim, controlPlaneIn(nodes), storageClaim, storageIn(ceph))...)
-				w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + public + `}`)
-				if err := w.Run(func(simulate.Step) {}); err != nil {
-					t.Fatal(err)
-				}
-				from, to := providerConfigs[ceph], providerConfigs[nodes]
-				got, opened := map[string]string{}, false
-				for name, r := range New().Run(w.Request()).Composed {
-					at, object := lives(r.Object)
-					meta := object["metadata"].(map[string]any)
-					if strings.HasPrefix(name, "storage-secrets") {
-						got[strings.TrimPrefix(name, "storage-secrets-")] = at
-						if text := fmt.Sprint(object["spec"]); strings.Contains(text, "openbao") != strings.Contains(text, entry) {
-							t.Errorf("%s goes to or comes from another entry: %s", name, text)
-						}
-					}
-					if object["kind"] == "Namespace" && meta["labels"].(map[string]any)["app.kubernetes.io/managed-by"] != nil {
-						opened = true
+	for _, place := range clusterPairs() {
+		nodes, ceph := place[0], place[1]
+		t.Run(fmt.Sprintf("nodes in %q, Ceph in %q", nodes, ceph), func(t *testing.T) {
+			w := newCluster(inCluster(inPool, nodes), "tenant-a", objects(planeClaim, controlPlaneIn(nodes), storageClaim, storageIn(ceph))...)
+			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + public + `}`)
+			if err := makeReady(w); err != nil {
+				t.Fatal(err)
+			}
+			from, to := providerConfigs[ceph], providerConfigs[nodes]
+			got, opened := map[string]string{}, false
+			for name, r := range New().Run(w.Request()).Composed {
+				at, object := lives(r.Object)
+				meta := object["metadata"].(map[string]any)
+				if strings.HasPrefix(name, "storage-secrets") {
+					got[strings.TrimPrefix(name, "storage-secrets-")] = at
+					if text := fmt.Sprint(object["spec"]); strings.Contains(text, "openbao") != strings.Contains(text, entry) {
+						t.Errorf("%s goes to or comes from another entry: %s", name, text)
 					}
 				}
-				want := map[string]string{"account": from, "role": from, "role-binding": from, "store": from, key: from}
-				switch from {
-				case to:
-				case "in-cluster":
-					want["push-"+key], want["workload-"+key] = from, to
-				default:
-					want = map[string]string{"push-" + key: from, "workload-" + key: to}
+				if object["kind"] == "Namespace" && meta["labels"].(map[string]any)["app.kubernetes.io/managed-by"] != nil {
+					opened = true
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("how the key comes, and where each object is (-want +got):\n%s", diff)
-				}
-				if away := from != to || to != "in-cluster"; opened != away {
-					t.Errorf("the store is open to the pool: %t, want %t", opened, away)
-				}
-				volumes := fmt.Sprint(kind.Desired(t, w)["nova-compute"]["spec"])
-				if !strings.Contains(volumes, key) {
-					t.Errorf("nova-compute does not read %s", key)
-				}
-			})
-		}
+			}
+			want := map[string]string{"account": from, "role": from, "role-binding": from, "store": from, key: from}
+			switch from {
+			case to:
+			case "in-cluster":
+				want["push-"+key], want["workload-"+key] = from, to
+			default:
+				want = map[string]string{"push-" + key: from, "workload-" + key: to}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("how the key comes, and where each object is (-want +got):\n%s", diff)
+			}
+			if away := from != to || to != "in-cluster"; opened != away {
+				t.Errorf("the store is open to the pool: %t, want %t", opened, away)
+			}
+			volumes := fmt.Sprint(kind.Desired(t, w)["nova-compute"]["spec"])
+			if !strings.Contains(volumes, key) {
+				t.Errorf("nova-compute does not read %s", key)
+			}
+		})
 	}
 }
 
@@ -92,7 +89,7 @@ func TestDisksInOtherClusterValidation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(inCluster(inPool, tc.nodes), "tenant-a", objects(planeClaim, controlPlaneIn(tc.nodes), storageClaim, tc.storage)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + tc.platform + `}`)
-			err := w.Run(func(simulate.Step) {})
+			err := makeReady(w)
 			if tc.field != "" {
 				wantError(t, tc.reason, err, tc.field, tc.message)
 			} else if err != nil {
@@ -101,7 +98,7 @@ func TestDisksInOtherClusterValidation(t *testing.T) {
 		})
 	}
 	w := newCluster(inCluster(inPool, ""), "tenant-a", objects(planeClaim, controlPlaneYAML, storageClaim, storageIn("west"))...)
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	before := slices.Sorted(maps.Keys(w.Observed))

@@ -16,7 +16,7 @@ import (
 // composedOf runs a reconciliation, and returns the composed resources.
 func composedOf(t *testing.T, w *simulate.Cluster) map[string]encoded.Struct {
 	t.Helper()
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]encoded.Struct{}
@@ -155,7 +155,7 @@ func TestImages_RejectsImages(t *testing.T) {
 			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: {domain: example.com, images: {registry: registry.example.com}, ` +
 				`limits: [` + tc.limits + `]}}`)
-			err := w.Run(func(simulate.Step) {})
+			err := makeReady(w)
 			if tc.field == "" {
 				if err != nil {
 					t.Errorf("%s\n%v", tc.reason, err)

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring/monitoringtest"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
 // TestAlerts verifies that a pool has alerts if the platform has a Prometheus, with the labels that it selects.
@@ -45,7 +44,7 @@ func TestAlerts(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newCluster(more("traits: [CUSTOM_A]"), "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects("{metadata: {name: default}, spec: " + strings.Replace(open, "{", "{"+tc.platform, 1) + "}")
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			o, ok := kind.Desired(t, w)["alerts"]

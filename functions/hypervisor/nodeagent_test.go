@@ -10,7 +10,6 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
@@ -191,7 +190,7 @@ func TestNodeAgent_RejectsSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + tc.platform + `}`)
-			wantError(t, tc.reason, w.Run(func(simulate.Step) {}), nodeAgentField, tc.message)
+			wantError(t, tc.reason, makeReady(w), nodeAgentField, tc.message)
 		})
 	}
 }
@@ -211,7 +210,7 @@ func TestNoAgentsRequired(t *testing.T) {
 func TestAgentThatDoesNotRun(t *testing.T) {
 	for _, agent := range []string{nodeAgentComponent, ovsAgentComponent} {
 		w := newCluster(withNodeAgent(", ovsAgent: {enabled: true, image: {tag: '1'}}"), "tenant-a", objects(planeClaim, controlPlaneYAML)...)
-		if err := w.Run(func(simulate.Step) {}); err != nil {
+		if err := makeReady(w); err != nil {
 			t.Fatal(err)
 		}
 		w.Observed[agent] = w.Observed[agent].With(encoded.Number(3), "status", "desiredNumberScheduled").

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	selectors "k8s.io/apimachinery/pkg/labels"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
@@ -166,7 +165,7 @@ func TestLifecycle_RejectsSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.plane)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + tc.platform + `}`)
-			wantError(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.message)
+			wantError(t, tc.reason, makeReady(w), tc.field, tc.message)
 		})
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
 // TestSwitchAgent verifies that the agent runs as documented, with minimal rights on nodes of the pool and of each slice, and with
@@ -68,7 +67,7 @@ func TestSwitchAgent_RejectsImages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(more("agents: {ovsAgent: {enabled: true"+tc.image+"}}"), "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + closed + `}`)
-			wantError(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.message)
+			wantError(t, tc.reason, makeReady(w), tc.field, tc.message)
 		})
 	}
 }

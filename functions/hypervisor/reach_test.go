@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
@@ -52,7 +51,7 @@ func TestEveryTextIsLimited(t *testing.T) {
 	apply := func(_, spec string) error {
 		c := newCluster(more(spec), "tenant-a", objects(planeClaim, withCards)...)
 		c.Required["platform"] = objects("{metadata: {name: default}, spec: " + withoutLimits + "}")
-		return c.Run(func(simulate.Step) {})
+		return makeReady(c)
 	}
 	limittest.CheckTexts(t, reflect.TypeFor[hypervisorv1.HypervisorClusterSpec](), limited, internal, apply)
 }

@@ -55,7 +55,7 @@ func TestConsent(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := newCluster(mine, tc.namespace, tc.others...).Run(func(simulate.Step) {})
+			err := makeReady(newCluster(mine, tc.namespace, tc.others...))
 			if tc.ok {
 				if err != nil {
 					t.Errorf("%s\n%v", tc.reason, err)
@@ -74,7 +74,7 @@ func TestConsent(t *testing.T) {
 // TestRequirementsStable verifies that the composite resource of a control plane without consent is not requested.
 func TestRequirementsStable(t *testing.T) {
 	w := newCluster(mine, "tenant-b", objects(planeClaim, controlPlaneYAML)...)
-	if err := w.Run(func(simulate.Step) {}); err == nil {
+	if err := makeReady(w); err == nil {
 		t.Fatal("it is not refused")
 	}
 	if got := w.Request().Required; got[controlplane.Component] != nil || len(got["control-plane-claim"]) != 1 {
@@ -183,7 +183,7 @@ func TestValidation(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.other)...).Run(func(simulate.Step) {})
+			err := makeReady(newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.other)...))
 			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
@@ -193,7 +193,7 @@ func TestValidation(t *testing.T) {
 // if even the last known state is missing.
 func TestForgetsRemovedObjects(t *testing.T) {
 	w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	before := kind.Desired(t, w)
@@ -234,7 +234,7 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: {domain: example.com, limits: [` + tc.limits + `]}}`)
-			err := w.Run(func(simulate.Step) {})
+			err := makeReady(w)
 			if tc.field == "" {
 				if err != nil {
 					t.Errorf("%s\n%v", tc.reason, err)
@@ -253,7 +253,7 @@ func TestExternalQueue_Keystone(t *testing.T) {
 		"{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: "+cloud+", host: queue.example.com, port: 443,",
 		"virtualHost: nova_cell1", "virtualHost: nova_cell1-"+cloud).Replace(controlPlaneYAML)
 	w := newCluster(mine, "tenant-a", objects(planeClaim, existing)...)
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	if _, opened := w.Observed["queue-network-policy"]; opened {
@@ -283,7 +283,7 @@ func TestQueueByName(t *testing.T) {
 			"{rabbitMQRef: {name: rabbitmq}": false, "{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: " + cloud: true,
 		} {
 			w := newCluster(more(served), "tenant-a", objects(planeClaim, strings.ReplaceAll(plane, "{rabbitMQRef: {name: rabbitmq}", queue))...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			for name, o := range kind.Desired(t, w) {
@@ -302,7 +302,7 @@ func TestQueueByName(t *testing.T) {
 // TestClosed verifies that a control plane without hypervisor networks allows no ingress, and that the pool is composed nevertheless.
 func TestClosed(t *testing.T) {
 	w := newCluster(mine, "tenant-a", objects(planeClaim, strings.Replace(controlPlaneYAML, "      hypervisorNetworks: [10.20.0.0/16]\n", "", 1))...)
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	for resource := range w.Observed {

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
@@ -233,7 +232,7 @@ func TestReservedMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.plane, storageClaim, storageXR)...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, memoryOf(t, kind.Desired(t, w))); diff != "" {
@@ -332,7 +331,7 @@ func TestReservedDiskSetting(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(tc.spec, "tenant-a", objects(planeClaim, controlPlaneYAML, storageClaim, storageXR)...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			all := kind.Desired(t, w)

@@ -41,7 +41,7 @@ const (
 func ran(t *testing.T, spec, plane string) *simulate.Cluster {
 	t.Helper()
 	w := newCluster(spec, "tenant-a", objects(planeClaim, plane)...)
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -156,7 +156,7 @@ func TestSRIOVRemoved(t *testing.T) {
 	if len(got) != 2 || got[0] != "control-plane-secrets-control-plane-neutron-queue" || !strings.HasPrefix(got[1], "sriov-agent-config-") {
 		t.Errorf("while nova-compute is replaced, there are %v", got)
 	}
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	if got := remaining(); len(got) != 0 {
@@ -206,7 +206,7 @@ func TestSRIOVValidation(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.plane)...).Run(func(simulate.Step) {})
+			err := makeReady(newCluster(tc.spec, "tenant-a", objects(planeClaim, tc.plane)...))
 			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}

@@ -44,7 +44,7 @@ func TestDisksConsent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := withStorage(tc.spec, tc.namespace, tc.claim, tc.xr)
-			err := w.Run(func(simulate.Step) {})
+			err := makeReady(w)
 			if tc.wantError != "" {
 				if err == nil || err.Error() != tc.wantError {
 					t.Errorf("%s\n got %v\nwant %s", tc.reason, err, tc.wantError)
@@ -81,7 +81,7 @@ func TestDisksUnknown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := withStorage(inPool, "tenant-a", storageClaim, storageXR)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			before := kind.Desired(t, w)
@@ -131,7 +131,7 @@ func TestDisksStay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := withStorage(tc.before, "tenant-a", storageClaim, fast)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			before := kind.Desired(t, w)

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
 // TestValues verifies settings of nodes for each group: settings of a slice override the pool's.
@@ -75,7 +73,7 @@ func TestValues(t *testing.T) {
 				"correct the name, or ask its owner to add it to services.neutron.ml2.physicalNetworks"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := "", newCluster(more(tc.spec), "tenant-a", objects(planeClaim, withCards)...).Run(func(simulate.Step) {})
+			got, err := "", makeReady(newCluster(more(tc.spec), "tenant-a", objects(planeClaim, withCards)...))
 			if err != nil {
 				got = err.Error()
 			}
@@ -101,7 +99,7 @@ func TestZones(t *testing.T) {
 		"zone of slice": {"It has the aggregates of its pool.", `aggregates: [fast], slices: [{name: a, nodeSelector: {a: "1"}, availabilityZone: z2}]`, "spec.aggregates[0]: aggregate fast " + ofPlane + "z1, and availabilityZone puts these nodes into z2; a node is in one zone: remove one of them"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := "", newCluster(more(tc.spec), "tenant-a", objects(planeClaim, plane)...).Run(func(simulate.Step) {})
+			got, err := "", makeReady(newCluster(more(tc.spec), "tenant-a", objects(planeClaim, plane)...))
 			if err != nil {
 				got = err.Error()
 			}

@@ -47,7 +47,7 @@ func TestAttachable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(mine, "tenant-a", objects(planeClaim, tc.others)...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			if tc.change != nil {

@@ -167,7 +167,7 @@ func TestVTPM(t *testing.T) {
 				plane = strings.Replace(plane, "\n    cells:\n    - name: cell1\n      queue:", withKeys, 1)
 			}
 			w := newCluster(more(tc.spec), "tenant-a", objects(strings.ReplaceAll(planeClaim, `"2025.2"`, `"`+string(tc.release)+`"`), plane)...)
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			var security any

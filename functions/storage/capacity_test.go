@@ -41,13 +41,13 @@ func TestCapacityLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := func(target string) error {
-				return newCluster("{"+tc.spec+", targetCapacity: "+target+"}", open).Run(func(simulate.Step) {})
+				return makeReady(newCluster("{"+tc.spec+", targetCapacity: "+target+"}", open))
 			}
 			wantError(t, tc.reason, of(tc.exceeded), "spec.targetCapacity", tc.exceeded+" do not fit: devices of ")
 			wantError(t, tc.reason, of(tc.accepted), "", "")
 		})
 	}
-	wantError(t, "It cannot be compared.", newCluster("{"+nodes("1Ti")+", targetCapacity: 10TB}", open).Run(func(simulate.Step) {}),
+	wantError(t, "It cannot be compared.", makeReady(newCluster("{"+nodes("1Ti")+", targetCapacity: 10TB}", open)),
 		"spec.targetCapacity", `"10TB" is not a quantity; set one such as 10Gi`)
 	for name, spec := range map[string]string{
 		"SizeUnknown":  `nodes: [{name: a, devices: [{name: sda, size: 1Ti}]}, {name: b, devices: [{name: sda}]}, {name: c, devices: [{name: sda}]}]`,
@@ -55,7 +55,7 @@ func TestCapacityLimit(t *testing.T) {
 		"Pattern":      `deviceSelector: {all: true}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantError(t, "The capacity is unknown.", newCluster("{"+spec+", targetCapacity: 900Ti}", open).Run(func(simulate.Step) {}), "", "")
+			wantError(t, "The capacity is unknown.", makeReady(newCluster("{"+spec+", targetCapacity: 900Ti}", open)), "", "")
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost/costtest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
@@ -38,7 +37,7 @@ func TestEveryCostlyFieldIsLimited(t *testing.T) {
 			t.Fatal(err)
 		}
 		platform := strings.Replace(open, limittest.Everything, limittest.DefaultMaxima, 1)
-		err = newCluster(string(data), platform).Run(func(simulate.Step) {})
+		err = makeReady(newCluster(string(data), platform))
 		switch limited := err != nil && strings.Contains(err.Error(), "quota"); {
 		case f.Path == "" && limited:
 			t.Errorf("the claim without a costly field: %v", err)

@@ -46,7 +46,7 @@ func TestClusterPerClaim(t *testing.T) {
 		for _, policy := range []string{"Retain", "Delete"} {
 			t.Run(fmt.Sprintf("%q %s", cluster, policy), func(t *testing.T) {
 				w := newCluster(in(cluster, ", deletionPolicy: "+policy), clusters)
-				if err := w.Run(func(simulate.Step) {}); err != nil {
+				if err := makeReady(w); err != nil {
 					t.Fatal(err)
 				}
 				away := config != "in-cluster"
@@ -96,7 +96,7 @@ func TestMonitorsInOtherCluster(t *testing.T) {
 	w := newCluster(in("east", ""), clusters)
 	// Rook's ConfigMap in the management cluster, if it exists, belongs to another Ceph cluster.
 	w.Required[monitorsRequirement] = []*structpb.Struct{parsed(`{data: {data: "a=10.9.9.9:6789"}}`)}
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	monitors := []any{"[v2:192.0.2.1:3300,v1:192.0.2.1:6789]", "[v2:192.0.2.2:3300,v1:192.0.2.2:6789]", "[v2:192.0.2.3:3300,v1:192.0.2.3:6789]"}
@@ -173,7 +173,7 @@ func TestExternalValidation(t *testing.T) {
 // and stay as long as its workloads.
 func TestPullSecretsInOtherCluster(t *testing.T) {
 	w := newCluster(in("east", ""), clusters)
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	all := kind.Desired(t, w)

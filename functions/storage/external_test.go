@@ -45,7 +45,7 @@ func TestExternalKeystoneValidation(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := newCluster(tc.spec, open).Run(func(simulate.Step) {})
+			err := makeReady(newCluster(tc.spec, open))
 			wantError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
@@ -66,7 +66,7 @@ func TestExternalLimits(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantError(t, tc.reason, newCluster(tc.spec, some).Run(func(simulate.Step) {}), tc.field, tc.message)
+			wantError(t, tc.reason, makeReady(newCluster(tc.spec, some)), tc.field, tc.message)
 		})
 	}
 }

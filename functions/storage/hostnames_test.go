@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
@@ -31,11 +30,11 @@ func TestHostnames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(with("objectStores: [{name: objects, hostname: "+tc.host+"}]"), "{domain: example.com"+tc.platform+"}")
-			wantError(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.message)
+			wantError(t, tc.reason, makeReady(w), tc.field, tc.message)
 		})
 	}
 	duplicate := newCluster(with("objectStores: [{name: a, hostname: s.example.com}, {name: b, hostname: s.example.com}]"), open)
-	wantError(t, "A request goes to one of them.", duplicate.Run(func(simulate.Step) {}), "spec.objectStores[1].hostname", "object store a has this host name already")
+	wantError(t, "A request goes to one of them.", makeReady(duplicate), "spec.objectStores[1].hostname", "object store a has this host name already")
 }
 
 // TestExposed verifies the external route to an object store, and the published address.
@@ -59,7 +58,7 @@ func TestExposed(t *testing.T) {
 				host = ", hostname: " + tc.host
 			}
 			w := newCluster(with("objectStores: [{name: objects"+host+"}]"), "{domain: example.com, "+tc.platform+", limits: ["+limittest.Everything+"]}")
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			var got []string

@@ -100,7 +100,7 @@ func TestKeystoneRemoved(t *testing.T) {
 	if diff := cmp.Diff(removed, requested(w)); diff != "" {
 		t.Errorf("Keystone is still enabled (-want +got):\n%s", diff)
 	}
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(removed, requested(w)); diff != "" {
@@ -186,9 +186,9 @@ func TestStores(t *testing.T) {
 func TestLogin_RequiresNamespace(t *testing.T) {
 	w := newCluster(with(letIn), open)
 	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "claimRef")
-	wantError(t, "It has no namespace.", w.Run(func(simulate.Step) {}), "spec.objectStores[0].keystone", "create a claim (StorageCluster)")
+	wantError(t, "It has no namespace.", makeReady(w), "spec.objectStores[0].keystone", "create a claim (StorageCluster)")
 	w = newCluster(with(letIn), open)
 	long := strings.Repeat("y", 56)
 	w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed(`{namespace: tenant-a, name: ` + long + `}`))
-	wantError(t, "Its name would be too long.", w.Run(func(simulate.Step) {}), "spec.objectStores[0].name", long+"-objects, which has 64 characters of 63")
+	wantError(t, "Its name would be too long.", makeReady(w), "spec.objectStores[0].name", long+"-objects, which has 64 characters of 63")
 }

@@ -48,7 +48,7 @@ func TestMirroringValidation(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantError(t, tc.reason, newCluster(tc.spec, tc.platform).Run(func(simulate.Step) {}), tc.field, tc.message)
+			wantError(t, tc.reason, makeReady(newCluster(tc.spec, tc.platform)), tc.field, tc.message)
 		})
 	}
 }
@@ -102,7 +102,7 @@ func TestPeerAddedLater(t *testing.T) {
 		t.Errorf("nothing is mirrored, and the condition is %s", got)
 	}
 	missing = false
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	want["peers"] = map[string]any{"secretNames": []any{rook.PeerSecret}}
@@ -121,7 +121,7 @@ func TestPeerAddedLater(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"enabled": false}, mirroringSpec(t, w, "volumes")); diff != "" {
 		t.Errorf("when it is not to be copied any more (-want +got):\n%s", diff)
 	}
-	if err := w.Run(func(simulate.Step) {}); err != nil {
+	if err := makeReady(w); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]any{"enabled": false}, mirroringSpec(t, w, "volumes")); diff != "" {

@@ -123,7 +123,7 @@ func TestMonitored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster("{"+three+tc.spec+"}", "{domain: example.com"+tc.platform+", limits: ["+limittest.Everything+"]}")
-			if err := w.Run(func(simulate.Step) {}); err != nil {
+			if err := makeReady(w); err != nil {
 				t.Fatal(err)
 			}
 			created := kind.Desired(t, w)
@@ -178,7 +178,7 @@ func TestMonitoringLabels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(with("monitoring: {enabled: true, labels: "+tc.labels+"}"),
 				"{domain: example.com, monitoring: {labels: {prometheus: platform}}, limits: ["+permissive+"]}")
-			wantError(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.message)
+			wantError(t, tc.reason, makeReady(w), tc.field, tc.message)
 		})
 	}
 }

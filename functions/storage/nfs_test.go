@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
 // TestNFSValidation verifies that servers which could never run are rejected.
@@ -34,7 +32,7 @@ func TestNFSValidation(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantError(t, tc.reason, newCluster(tc.spec, open).Run(func(simulate.Step) {}), tc.field, tc.message)
+			wantError(t, tc.reason, makeReady(newCluster(tc.spec, open)), tc.field, tc.message)
 		})
 	}
 }

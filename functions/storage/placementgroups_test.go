@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
 // TestPlacementGroups verifies that pools have the properties in the claim, and that metadata pools have none of them.
@@ -42,7 +40,7 @@ func TestPlacementGroups_RejectsSettings(t *testing.T) {
 		"devices unknown":       {"Others choose them.", `{deviceSelector: {pathFilter: "^/dev/disk"}, pools: [{name: a, minPlacementGroups: 32768}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantError(t, tc.reason, newCluster(tc.spec, open).Run(func(simulate.Step) {}), map[bool]string{true: "spec.pools"}[tc.message != ""], tc.message)
+			wantError(t, tc.reason, makeReady(newCluster(tc.spec, open)), map[bool]string{true: "spec.pools"}[tc.message != ""], tc.message)
 		})
 	}
 }

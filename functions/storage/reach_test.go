@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
@@ -62,7 +61,7 @@ func TestEveryTextIsLimited(t *testing.T) {
 			platform = strings.Replace(open, limittest.Everything,
 				`{name: nodes, namespaces: ["*"], storageNodes: ["*"], storageDevices: ["*"], storageNetworks: ["*"]}`, 1)
 		}
-		return newCluster(spec, platform).Run(func(simulate.Step) {})
+		return makeReady(newCluster(spec, platform))
 	}
 	limittest.CheckTexts(t, reflect.TypeFor[storagev1.StorageClusterSpec](), limited, internal, apply)
 }

@@ -26,7 +26,7 @@ func TestStorageClassesValidation(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantError(t, tc.reason, newCluster(tc.spec, tc.platform).Run(func(simulate.Step) {}), tc.field, tc.message)
+			wantError(t, tc.reason, makeReady(newCluster(tc.spec, tc.platform)), tc.field, tc.message)
 		})
 	}
 }
@@ -55,7 +55,7 @@ func TestClasses(t *testing.T) {
 	}
 	if got := kind.Desired(t, func() *simulate.Cluster {
 		w := newCluster(with(pools), strings.Replace(open, "csi: {}", "csi: {driverNamePrefix: other}", 1))
-		if err := w.Run(func(simulate.Step) {}); err != nil {
+		if err := makeReady(w); err != nil {
 			t.Fatal(err)
 		}
 		return w

@@ -94,7 +94,7 @@ func TestStretchedValidation(t *testing.T) {
 		"NotStretched": {"Zones require stretched.", strings.Replace(stretched(""), arbiter, "replicationFactor: 3", 1), "spec.nodes[0].zone", "requires stretched"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantError(t, tc.reason, newCluster(tc.spec, open).Run(func(simulate.Step) {}), tc.field, tc.message)
+			wantError(t, tc.reason, makeReady(newCluster(tc.spec, open)), tc.field, tc.message)
 		})
 	}
 }
@@ -108,7 +108,7 @@ func TestArbiterLimits(t *testing.T) {
 		"None":  {"Its data's are.", `"kubernetes.io/hostname=n*"`, "spec.stretched.arbiter.zone"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := newCluster(stretched(""), fmt.Sprintf(platform, tc.nodes)).Run(func(simulate.Step) {})
+			err := makeReady(newCluster(stretched(""), fmt.Sprintf(platform, tc.nodes)))
 			wantError(t, tc.reason, err, tc.field, "storageNodes")
 		})
 	}

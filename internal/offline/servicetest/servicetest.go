@@ -31,6 +31,8 @@ type Kind struct {
 	KeepsNoData bool
 	// Cluster completes the simulated cluster, with required resources and owners. Nil: no additions.
 	Cluster func(*simulate.Cluster)
+	// Cache contains the clusters that are ready. Nil: each test composes its clusters.
+	Cache *simulate.Cache
 }
 
 func (k Kind) name() string { return k.GroupKind().String() }
@@ -50,12 +52,8 @@ func (k Kind) Ready(t *testing.T, file string) (*simulate.Cluster, [][]string) {
 	if k.Cluster != nil {
 		k.Cluster(w)
 	}
-	var steps [][]string
-	err = w.Run(func(s simulate.Step) {
-		if len(s.New) > 0 {
-			steps = append(steps, s.New)
-		}
-	})
+	cache := stdcmp.Or(k.Cache, &simulate.Cache{})
+	steps, err := cache.Run(w)
 	if err != nil {
 		t.Fatal(err)
 	}
