@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"hash/crc32"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,8 +32,14 @@ type Owners[M service.Instance] struct {
 	Tunable []string
 }
 
+// batch is the number of settings that share a spec of CheckEachOption.
+const batch = 16
+
 // CheckEachOption tests that no option of any release, by any of its names and with unknown options allowed, overrides a computed value.
 // The specs are files in testdata. make test tries each setting in one of the releases, and make test-long in all of them.
+//
+// Second values of accepted options share specs, because a model is expensive. A rejected spec is divided, so that each setting is accepted
+// or rejected alone.
 func (o Owners[M]) CheckEachOption(t *testing.T, app string, files ...string) {
 	t.Helper()
 	accepted, tried := 0, 0
@@ -41,24 +48,76 @@ func (o Owners[M]) CheckEachOption(t *testing.T, app string, files ...string) {
 		file := files[i%len(files)]
 		spec := Spec(t, file)
 		spec["openStackRelease"], spec["allowUnknown"] = known.Release, true
-		for name, value := range settings(o.options(t, known)) {
-			if !effort.Long() && chosen[name] != known.Release {
-				continue
+		// Each round has one value of one name of each option, because a spec cannot have two.
+		rounds, rejected := map[[2]int][]setting{}, map[registry.Name]bool{}
+		for _, option := range o.options(t, known) {
+			for n, name := range Names(option) {
+				if !effort.Long() && chosen[name] != known.Release {
+					continue
+				}
+				for v, value := range Values(option) {
+					rounds[[2]int{n, v}] = append(rounds[[2]int{n, v}], setting{name, value})
+					tried++
+				}
 			}
-			tried++
-			spec["config"] = map[string]any{name.Group: map[string]any{name.Option: value}}
-			if m, ok := o.derive(t, spec); ok {
-				accepted++
-				CheckOwners(t, m, o.Tunable...)
+		}
+		for _, round := range slices.SortedFunc(maps.Keys(rounds), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
+			// Most first values are rejected or accepted for the name alone: options whose first value is accepted share specs afterwards.
+			var shared, alone []setting
+			for _, s := range rounds[round] {
+				if round[1] == 0 || rejected[s.name] {
+					alone = append(alone, s)
+				} else {
+					shared = append(shared, s)
+				}
 			}
-			if t.Failed() {
-				t.Fatalf("%s: after %s = %v", file, name, value)
+			for part := range slices.Chunk(shared, batch) {
+				accepted += o.check(t, file, spec, part, rejected)
+			}
+			for part := range slices.Chunk(alone, 1) {
+				accepted += o.check(t, file, spec, part, rejected)
 			}
 		}
 	}
 	if accepted*10 < tried {
 		t.Errorf("only %d of %d specs were accepted", accepted, tried)
 	}
+}
+
+// setting is a value of an option.
+type setting struct {
+	name  registry.Name
+	value any
+}
+
+// check tests a spec with all of the settings, or parts of them if it is rejected. It returns the number of accepted settings, and adds the
+// names of the others to rejected.
+func (o Owners[M]) check(t *testing.T, file string, spec map[string]any, all []setting, rejected map[registry.Name]bool) int {
+	t.Helper()
+	config := map[string]any{}
+	for _, s := range all {
+		group, ok := config[s.name.Group].(map[string]any)
+		if !ok {
+			group = map[string]any{}
+			config[s.name.Group] = group
+		}
+		group[s.name.Option] = s.value
+	}
+	spec["config"] = config
+	m, ok := o.derive(t, spec)
+	switch {
+	case ok:
+		CheckOwners(t, m, o.Tunable...)
+		if t.Failed() {
+			t.Fatalf("%s: after one of %v", file, all)
+		}
+		return len(all)
+	case len(all) == 1:
+		rejected[all[0].name] = true
+		return 0
+	}
+	half := len(all) / 2
+	return o.check(t, file, spec, all[:half], rejected) + o.check(t, file, spec, all[half:], rejected)
 }
 
 // releases selects one of the releases that support a setting, for each setting. Checksums distribute names over releases.
