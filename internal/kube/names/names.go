@@ -3,9 +3,11 @@
 package names
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"hash"
 	"strings"
 )
 
@@ -52,17 +54,32 @@ func Bounded(name string) string {
 
 // HashOf returns the hash of a value that consists of maps, lists and scalars.
 func HashOf(n int, v any) string {
-	// Maps of strings are written in the order of their keys, and never fail.
-	text, _ := json.Marshal(v) //nolint:errchkjson // See above.
-	return Hash(n, string(text))
+	h := sha256.New()
+	// An encoder writes its buffer without a copy: the scripts of a pool have 100 kB. Maps of strings are written in the order of their keys,
+	// and never fail.
+	_ = json.NewEncoder(lines{h}).Encode(v) //nolint:errchkjson // See above.
+	return digits(h, n)
+}
+
+// lines ends parts with a zero byte, as Hash does, instead of the new line of an encoder.
+type lines struct{ hash.Hash }
+
+func (l lines) Write(p []byte) (int, error) {
+	l.Hash.Write(bytes.TrimSuffix(p, []byte("\n")))
+	l.Hash.Write([]byte{0})
+	return len(p), nil
 }
 
 // Hash returns the first n hex digits (64 at most) of the SHA-256 of the parts, in which ("a", "bc") and ("ab", "c") differ.
 func Hash(n int, parts ...string) string {
 	h := sha256.New()
+	var buffer []byte
 	for _, p := range parts {
-		h.Write([]byte(p))
-		h.Write([]byte{0})
+		buffer = append(append(buffer[:0], p...), 0)
+		h.Write(buffer)
 	}
-	return hex.EncodeToString(h.Sum(nil))[:n]
+	return digits(h, n)
 }
+
+// digits returns the first n hex digits of a hash.
+func digits(h hash.Hash, n int) string { return hex.EncodeToString(h.Sum(nil))[:n] }

@@ -151,3 +151,19 @@ func TestShared(t *testing.T) {
 		t.Errorf("%s has %d characters, want %d at most", got, len(got), most)
 	}
 }
+
+// TestHashOf verifies that the hash of a value is the hash of its JSON: names of existing objects end with it.
+func TestHashOf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		value any
+		text  string
+	}{
+		"Map":      {map[string]string{"b": "<&>\u2028", "a": "line\n"}, `{"a":"line\n","b":"\u003c\u0026\u003e\u2028"}`},
+		"New line": {"\n", `"\n"`},
+		"List":     {[]int{1, 2}, "[1,2]"},
+	} {
+		if got, want := names.HashOf(10, tc.value), names.Hash(10, tc.text); got != want {
+			t.Errorf("%s: HashOf() = %s, want %s", name, got, want)
+		}
+	}
+}
