@@ -2,10 +2,11 @@ package limit
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 )
 
 // Walk calls visit for each value in an API object with its path, outer values first: structs, fields by their JSON names,
@@ -27,23 +28,45 @@ func walk(path string, v reflect.Value, visit func(path string, value any)) {
 	visit(path, v.Interface())
 	switch v.Kind() {
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() {
-				walk(FieldPath(path, f), v.Field(i), visit)
-			}
+		for _, f := range fieldsOf(v.Type()) {
+			walk(path+f.suffix, v.Field(f.index), visit)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			walk(fmt.Sprintf("%s[%d]", path, i), v.Index(i), visit)
+			walk(path+"["+strconv.Itoa(i)+"]", v.Index(i), visit)
 		}
 	case reflect.Map:
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
 		for _, k := range keys {
-			walk(fmt.Sprintf("%s[%s]", path, k), v.MapIndex(k), visit)
+			walk(path+"["+k.String()+"]", v.MapIndex(k), visit)
 		}
 	default:
 	}
+}
+
+// structField is an exported field of a struct, by its index, and the suffix of its path.
+type structField struct {
+	index  int
+	suffix string
+}
+
+// structFields are the results of fieldsOf. A function walks each claim several times.
+var structFields sync.Map
+
+// fieldsOf returns the exported fields of a type of structs.
+func fieldsOf(t reflect.Type) []structField {
+	if known, ok := structFields.Load(t); ok {
+		return known.([]structField) //nolint:errcheck // it contains nothing else
+	}
+	var out []structField
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() {
+			out = append(out, structField{i, FieldPath("", f)})
+		}
+	}
+	structFields.Store(t, out)
+	return out
 }
 
 // FieldPath returns the path of a struct's field. For an inlined field, it is the path of the struct.
