@@ -80,9 +80,16 @@ func brokenLinks(path string, pages map[string]string, exists func(string) bool)
 	return out
 }
 
+// knownHeadings are the results of headings by page: hundreds of links lead to the longest pages.
+var knownHeadings = map[string]map[string]bool{}
+
 // headings are the fragments that GitHub gives to the headings of a page.
 func headings(page string) map[string]bool {
+	if known, ok := knownHeadings[page]; ok {
+		return known
+	}
 	out := map[string]bool{}
+	knownHeadings[page] = out
 	for _, match := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
 		slug := strings.Map(func(r rune) rune {
 			switch {

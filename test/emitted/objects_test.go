@@ -1,10 +1,11 @@
 package emitted
 
 import (
+	"crypto/sha256"
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
@@ -21,14 +22,21 @@ func TestObjects(t *testing.T) {
 	for _, crd := range own {
 		set.Add(crd)
 	}
-	observed := map[string]bool{}
+	observed, validated := map[string]bool{}, map[[sha256.Size]byte]bool{}
 	for _, c := range cases(t) {
 		t.Run(c.name, func(t *testing.T) {
 			names := map[string]bool{}
 			for _, o := range c.Objects {
-				m := o.Manifest.AsMap()
-				for _, e := range set.Validate(m) {
-					t.Errorf("%s %s: %s", o.Kind, o.Name, e)
+				data, err := proto.MarshalOptions{Deterministic: true}.Marshal(o.Manifest)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Many claims have equal objects.
+				if key := sha256.Sum256(data); !validated[key] {
+					validated[key] = true
+					for _, e := range set.Validate(o.Manifest.AsMap()) {
+						t.Errorf("%s %s: %s", o.Kind, o.Name, e)
+					}
 				}
 				if o.Wrapped {
 					observed["wrapped "+o.Kind] = true
@@ -36,7 +44,7 @@ func TestObjects(t *testing.T) {
 				observed[o.Kind] = true
 
 				// Names of composed resources and of objects are unique, or one would be the other.
-				cluster, _, _ := unstructured.NestedString(m, "spec", "providerConfigRef", "name")
+				cluster := o.Manifest.GetFields()["spec"].GetStructValue().GetFields()["providerConfigRef"].GetStructValue().GetFields()["name"].GetStringValue()
 				for _, key := range []string{
 					o.Owner + "/" + o.Resource,
 					strings.Join([]string{cluster, strings.Split(o.APIVersion, "/")[0], o.Kind, o.Namespace, o.Name}, "/"),
