@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -143,7 +145,7 @@ func TestRejectedPlatform(t *testing.T) {
 func TestHugeClaimError(t *testing.T) {
 	const head = "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nmetadata: {namespace: tenant-a, name: cloud}\n" +
 		"spec:\n  openStackRelease: \"2025.2\"\n"
-	large := strings.Repeat("x", 1<<20)
+	large := strings.Repeat("x", effort.Of(1<<18, 1<<20))
 	groups := ""
 	for i := range 65 {
 		groups += fmt.Sprintf("g%d: {}, ", i)

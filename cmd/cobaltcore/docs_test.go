@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
 var (
@@ -72,7 +74,9 @@ func TestExamplesOfPages(t *testing.T) {
 	if len(commands) < 5 {
 		t.Fatalf("found %d previews only: %v", len(commands), commands)
 	}
-	for file, from := range claims {
+	// hack/chart composes every example, too. make test previews half of those that no command names here, and make test-long all.
+	for _, file := range effort.Sample(slices.Sorted(maps.Keys(claims)), 2) {
+		from := claims[file]
 		covered := func(command string) bool { return strings.Contains(command, file) }
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(commands)), covered) {
 			commands["preview -f "+strings.Join(append([]string{file}, withOthers[file]...), " -f ")] = from

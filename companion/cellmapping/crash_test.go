@@ -20,7 +20,7 @@ import (
 )
 
 // stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them.
-var stride = flag.Int("crash.every", effort.Of(397, 97), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(797, 97), "make every n-th run of TestCrash")
 
 const second = "?second=1"
 

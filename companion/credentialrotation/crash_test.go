@@ -15,7 +15,7 @@ import (
 
 // stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them. The most
 // important ones are writes to Keystone, and to objects of a queue, whose response is lost.
-var stride = flag.Int("crash.every", effort.Of(797, 97), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(1597, 97), "make every n-th run of TestCrash")
 
 // life creates a first credential, starts pods and rotates twice, the second time with other roles. A rotation by another
 // leader counts, too.

@@ -21,7 +21,7 @@ import (
 )
 
 // stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them.
-var stride = flag.Int("crash.every", effort.Of(397, 29), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(797, 29), "make every n-th run of TestCrash")
 
 // lifecycleCase is a life cycle that is repeated with a fault at each call.
 type lifecycleCase struct {

@@ -71,6 +71,9 @@ func previewAll(t *testing.T) map[string]*preview.Result {
 	var existing []*structpb.Struct // by the claims before, to which those of the same folder refer
 	folder := ""
 	for i, file := range files {
+		if file == "nova/sixteen.yaml" && !effort.Long() {
+			continue // Its cells have the kinds of the other examples, and take longer than all of them.
+		}
 		if path.Dir(file) != folder {
 			folder, existing = path.Dir(file), nil
 		}

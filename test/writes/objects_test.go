@@ -26,7 +26,7 @@ func TestObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range effort.Sample(slices.Sorted(maps.Keys(claims)), 3) {
+	for _, name := range effort.Sample(slices.Sorted(maps.Keys(claims)), 6) {
 		claim := claims[name]
 		t.Run(name, func(t *testing.T) {
 			for name, n := range converge(t, claim, atOnce).root.sizes() {

@@ -213,7 +213,7 @@ func (a *API) snapshot(o client.Object) {
 }
 
 // Sample returns every stride-th point, and of the others the points selected by most: all of them in make test-long, and
-// every seventh in make test. No others are returned if most is nil.
+// every thirteenth in make test. No others are returned if most is nil.
 func Sample(points []Point, stride int, most func(Point) bool) []Point {
 	var out, others []Point
 	for i, p := range points {
@@ -223,7 +223,7 @@ func Sample(points []Point, stride int, most func(Point) bool) []Point {
 			others = append(others, p)
 		}
 	}
-	return append(out, effort.Sample(others, 7)...)
+	return append(out, effort.Sample(others, 13)...)
 }
 
 // Run executes a run for each point, two at a time.
