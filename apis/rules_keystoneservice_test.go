@@ -46,6 +46,11 @@ var keystoneServiceCases = kindCases{
 			reason: "Only the project may be a variable.", spec: `catalog: ` + strings.Replace(inCatalog, "/v1", "/v1/%(user_id)s", 1),
 			field: "spec.catalog.endpoints.internal", message: "should match",
 		},
+		"FormatInAddress": {
+			reason: "Keystone formats addresses: this one would take gigabytes for each token.",
+			spec:   `catalog: ` + strings.Replace(inCatalog, "/v1", "/v1/%9999999999s", 1),
+			field:  "spec.catalog.endpoints.internal", message: "should match",
+		},
 		"AdditionalAlone": {
 			reason: "It adds to nothing.", spec: `additionalCatalog: [` + alsoInCatalog + `]`,
 			field: "spec", message: "additionalCatalog requires catalog",

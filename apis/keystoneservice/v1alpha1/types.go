@@ -84,10 +84,10 @@ type Endpoints struct {
 }
 
 // EndpointURL is an http or https address without user, query and fragment. Keystone replaces %(project_id)s in its path by the project of
-// the user.
+// the user, and would interpret any other % as a format: %9999999999s takes all its memory.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=512
-// +kubebuilder:validation:Pattern=`^https?://[A-Za-z0-9.\[\]:-]+(/([A-Za-z0-9._~%+/-]|%\(project_id\)s)*)?$`
+// +kubebuilder:validation:Pattern=`^https?://[A-Za-z0-9.\[\]:-]+(/([A-Za-z0-9._~+/-]|%\(project_id\)s)*)?$`
 type EndpointURL string
 
 // ServiceType is the type of a service in a catalog.
