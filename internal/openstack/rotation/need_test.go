@@ -27,7 +27,8 @@ func TestNeed(t *testing.T) {
 
 // TestScheduleValidation checks errors for schedules without five fields, and without times.
 func TestScheduleValidation(t *testing.T) {
-	for _, text := range []string{"@daily", "CRON_TZ=UTC 0 0 * * *", "TZ=UTC 0 0 * * *", "0 0 * *", "0 0 * * * *", "0 0 30 2 *", "0 0,1 30 2 *", "", "0 24 * * *"} {
+	for _, text := range []string{"@daily", "CRON_TZ=UTC 0 0 * * *", "TZ=UTC 0 0 * * *", "0 0 * *", "0 0 * * * *", "0 0 30 2 *", "0 0,1 30 2 *", "", "0 24 * * *",
+		", * * * *", "0 ,, * * *", "0 0 , * *", "0 0 * , *", "0 0 * * ,"} {
 		if err := CheckSchedule(text); err == nil {
 			t.Errorf("CheckSchedule(%q) takes it", text)
 		}

@@ -66,6 +66,14 @@ func parse(text string) (*cron.SpecSchedule, error) {
 	if !ok {
 		return nil, fmt.Errorf("cannot read schedule %q: it has no fields", text)
 	}
+	for _, field := range []struct {
+		name   string
+		values uint64
+	}{{"minute", spec.Minute}, {"hour", spec.Hour}, {"day of month", spec.Dom}, {"month", spec.Month}, {"day of week", spec.Dow}} {
+		if field.values == 0 { // The parser accepts a list of commas alone.
+			return nil, fmt.Errorf("cannot read schedule %q: its field %s has no value", text, field.name)
+		}
+	}
 	return spec, nil
 }
 
