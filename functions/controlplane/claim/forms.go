@@ -82,8 +82,16 @@ func checkResolver(field, text string) error {
 // versions lists the versions of NFS that Linux can mount.
 var versions = []string{"3", "4", "4.0", "4.1", "4.2"}
 
-// checkMountOptions returns an error for options by which a node does not mount a share, or mounts it so that no volume can be created
-// (https://man7.org/linux/man-pages/man5/nfs.5.html).
+// mountOptions are the options of NFS mounts that a claim can set (https://man7.org/linux/man-pages/man5/nfs.5.html). They change how a node
+// uses a share, and neither which server or port it connects to, nor which mounts it has.
+var mountOptions = strings.Fields(`vers nfsvers minorversion proto nconnect max_connect trunkdiscovery notrunkdiscovery
+	rsize wsize timeo retrans retry hard soft softerr softreval nosoftreval intr nointr
+	ac noac actimeo acregmin acregmax acdirmin acdirmax lookupcache cto nocto sharecache nosharecache rdirplus nordirplus
+	lock nolock local_lock resvport noresvport sec xprtsec
+	rw nosuid nodev noexec atime noatime diratime nodiratime relatime norelatime`)
+
+// checkMountOptions returns an error for options by which a node does not mount a share, mounts another one, or mounts it so that no volume
+// can be created.
 func checkMountOptions(field, options string) error {
 	for o := range strings.SplitSeq(options, ",") {
 		name, value, _ := strings.Cut(o, "=")
@@ -92,6 +100,9 @@ func checkMountOptions(field, options string) error {
 			return invalid.Field(field, "%q has an empty option; write options with one comma between them, such as vers=4.1,hard", options)
 		case o == "ro":
 			return invalid.Field(field, "ro mounts shares read-only, and volumes are created in them; remove it")
+		case !slices.Contains(mountOptions, name):
+			return invalid.Field(field, "option %s cannot be set, because it is not in the list of options that only change how a node uses a "+
+				"share: %s; remove it", name, strings.Join(mountOptions, ", "))
 		case (name == "vers" || name == "nfsvers") && !slices.Contains(versions, value):
 			return invalid.Field(field, "NFS version %s does not exist; set one of %s", value, strings.Join(versions, ", "))
 		}

@@ -44,3 +44,15 @@ func TestForms(t *testing.T) {
 		})
 	}
 }
+
+// TestMountOptionsReachNoOtherServer checks that a node connects to no host and port except for those of the share, which a limit allows.
+func TestMountOptionsReachNoOtherServer(t *testing.T) {
+	for _, option := range []string{
+		"addr=192.0.2.4", "ADDR=192.0.2.4", "mountaddr=192.0.2.4", "mounthost=192.0.2.4", "clientaddr=192.0.2.4", "port=22", "mountport=80",
+		"mountproto=udp", "bind", "rbind", "remount", "move", "suid", "dev", "exec", "fsc", "context=x", "x-systemd.requires=a.mount", "_netdev",
+	} {
+		if checkMountOptions("f", "vers=4.2,"+option) == nil {
+			t.Errorf("%s is accepted", option)
+		}
+	}
+}
