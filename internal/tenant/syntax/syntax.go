@@ -137,6 +137,9 @@ func HostPort(text string) error {
 		if strings.ContainsAny(host, ":[]") {
 			return fmt.Errorf("%q must have brackets around the IPv6 address", text)
 		}
+		if _, ok := limit.ReadAddress(text); !ok {
+			return fmt.Errorf("%q is not a host that all programs parse in the same way", host)
+		}
 		return nil
 	}
 	inner, closed := strings.CutSuffix(inner, "]")

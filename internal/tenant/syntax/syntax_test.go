@@ -52,6 +52,10 @@ func TestHostPort(t *testing.T) {
 		"fd00::1:6641":  `"fd00::1:6641" must have brackets around the IPv6 address`,
 		"[10.0.0.1]:1":  `"[10.0.0.1]:1" has no IPv6 address in the brackets`,
 		"[fd00::1:6641": `"[fd00::1:6641" has no IPv6 address in the brackets`,
+		"a\n:1":         `"a\n" is not a host that all programs parse in the same way`,
+		"a b:1":         `"a b" is not a host that all programs parse in the same way`,
+		`a"$(id):1`:     `"a\"$(id)" is not a host that all programs parse in the same way`,
+		"010.0.0.1:1":   `"010.0.0.1" is not a host that all programs parse in the same way`,
 	} {
 		got := ""
 		if err := syntax.HostPort(text); err != nil {
