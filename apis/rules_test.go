@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -165,6 +166,34 @@ func TestEveryRuleHasACase(t *testing.T) {
 		if !tried[message] {
 			t.Errorf("no case in apis/<folder>/testdata/rules.yaml for %q (%s)", message, rules[message])
 		}
+	}
+}
+
+// exponent is the condition of a rule for amounts that the API server must not parse: it would compute all digits of 1e999999999.
+const exponent = `.matches('[eE][-+]?[0-9.]')`
+
+// TestAmountsWithExponentsAreNotParsed requires that each amount in a claim is rejected if it has an exponent, and that no rule parses
+// such an amount, because the API server evaluates all rules of a value.
+func TestAmountsWithExponentsAreNotParsed(t *testing.T) {
+	parsed := regexp.MustCompile(`isQuantity\((string\([a-zA-Z.]+\))\)`)
+	for kind, crd := range crds(t) {
+		claim := slices.ContainsFunc(kindregistry.WithForm(kindregistry.Claimed), func(k kindregistry.Kind) bool { return k.Kind == kind })
+		walk(kind, *crd.Spec.Versions[0].Schema.OpenAPIV3Schema, func(path string, p apiextensionsv1.JSONSchemaProps, _ bool) bool {
+			rejected := false
+			for _, r := range p.XValidations {
+				rejected = rejected || r.Rule == "!string(self)"+exponent
+				for _, m := range parsed.FindAllStringSubmatchIndex(r.Rule, -1) {
+					if guard := strings.Index(r.Rule, r.Rule[m[2]:m[3]]+exponent+" ||"); guard < 0 || guard > m[0] {
+						t.Errorf("%s: rule %s parses an amount with an exponent; put %s%s || before it", path, r.Rule, r.Rule[m[2]:m[3]], exponent)
+					}
+				}
+			}
+			isAmount := p.XIntOrString && strings.Contains(p.Pattern, "numkMGTPE")
+			if claim && isAmount && !rejected && !strings.HasPrefix(path, kind+".status") {
+				t.Errorf("%s accepts an amount with an exponent, which functions would parse; add the rule !string(self)%s", path, exponent)
+			}
+			return true
+		})
 	}
 }
 

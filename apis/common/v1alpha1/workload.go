@@ -9,30 +9,33 @@ type ResourceAmounts struct {
 	// CPU time, in cores: 500m is half a core.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than 0 cores: 500m is half a core"
-	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || string(self).matches('^[0-9]*[.]?[0-9]*m?$')",message="must be cores, without a unit of bytes: 500m is half a core, 2 are two"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][-+]?[0-9.]')",message="must not have an exponent, such as 1e3; write a unit instead, such as 1k or 1Gi"
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self)) || quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than 0 cores: 500m is half a core"
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self)) || string(self).matches('^[0-9]*[.]?[0-9]*m?$')",message="must be cores, without a unit of bytes: 500m is half a core, 2 are two"
 	// +kubebuilder:example="500m"
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 	// Memory, in bytes: 512Mi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][-+]?[0-9.]')",message="must not have an exponent, such as 1e3; write a unit instead, such as 1k or 1Gi"
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"
 	// +kubebuilder:example="1Gi"
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 	// Scratch space on the node, in bytes: 2Gi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][-+]?[0-9.]')",message="must not have an exponent, such as 1e3; write a unit instead, such as 1k or 1Gi"
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"
 	// +kubebuilder:example="2Gi"
 	// +optional
 	EphemeralStorage *resource.Quantity `json:"ephemeral-storage,omitempty"`
 }
 
 // Resources are the guaranteed (requests) and the maximum (limits) resources of a container.
-// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || !has(self.requests.cpu) || !has(self.limits.cpu) || !isQuantity(string(self.requests.cpu)) || !isQuantity(string(self.limits.cpu)) || !quantity(string(self.requests.cpu)).isGreaterThan(quantity(string(self.limits.cpu)))",message="requests.cpu must not exceed limits.cpu"
-// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || !has(self.requests.memory) || !has(self.limits.memory) || !isQuantity(string(self.requests.memory)) || !isQuantity(string(self.limits.memory)) || !quantity(string(self.requests.memory)).isGreaterThan(quantity(string(self.limits.memory)))",message="requests.memory must not exceed limits.memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || !has(self.requests.cpu) || !has(self.limits.cpu) || string(self.requests.cpu).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self.requests.cpu)) || string(self.limits.cpu).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self.limits.cpu)) || !quantity(string(self.requests.cpu)).isGreaterThan(quantity(string(self.limits.cpu)))",message="requests.cpu must not exceed limits.cpu"
+// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || !has(self.requests.memory) || !has(self.limits.memory) || string(self.requests.memory).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self.requests.memory)) || string(self.limits.memory).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self.limits.memory)) || !quantity(string(self.requests.memory)).isGreaterThan(quantity(string(self.limits.memory)))",message="requests.memory must not exceed limits.memory"
 type Resources struct {
 	// Resources that the scheduler reserves for the container.
 	// +optional
