@@ -39,6 +39,9 @@ func generate(sources fs.FS, root string) error {
 	if err := reference(sources, filepath.Join(root, "docs", "reference")); err != nil {
 		return err
 	}
+	if err := claimForms(root); err != nil {
+		return err
+	}
 	for name, page := range map[string]func() ([]byte, error){
 		"reference/services.md": services, "reference/ports.md": ports, "reference/images.md": imagesPage, "clusters.md": clusters,
 		"reference/pod-access.md": podAccessPage,

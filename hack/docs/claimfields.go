@@ -1,0 +1,183 @@
+package main
+
+import (
+	"reflect"
+
+	cinder "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplane "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	glance "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	hypervisor "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	storage "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+)
+
+// basicFields are the fields that a form shows first, by kind. Required fields of a listed field are basic, too; with ".*", all of its fields.
+var basicFields = map[string][]string{
+	"ControlPlaneCluster": {
+		"openStackRelease", "size", "cluster.*", "deletionPolicy",
+		"global.region", "global.domain", "global.exposure.type", "global.exposure.gateway", "global.exposure.ingressClassName",
+		"global.tls.issuerRef.*",
+		"services.keystone.external",
+		"services.glance.enabled", "services.glance.stores.file", "services.glance.stores.ceph", "services.glance.stores.rbd",
+		"services.glance.stores.s3", "services.glance.stores.swift",
+		"services.placement.enabled", "services.nova.enabled", "services.neutron.enabled",
+		"services.cinder.enabled", "services.cinder.backends.ceph", "services.cinder.backends.rbd", "services.cinder.backends.nfs",
+		"services.heat.enabled", "services.horizon.enabled", "services.barbican.enabled",
+		"infrastructure.mariadb.external.*", "infrastructure.mariadb.replicas", "infrastructure.mariadb.storageSize",
+		"infrastructure.rabbitmq.enabled", "infrastructure.rabbitmq.external", "infrastructure.valkey.enabled",
+	},
+	"HypervisorCluster": {
+		"controlPlaneRef", "cell", "cluster.*", "availabilityZone", "nodeSelector", "cpu.mode", "cpu.models", "cpu.allocationRatio",
+		"memory.*", "maxUnavailable", "virtualization.driver", "networks.bridgeMappings.*", "storage.*",
+	},
+	"KeystoneService": {"controlPlaneRef", "catalog.*"},
+	"StorageCluster": {
+		"cluster.*", "nodes.zone", "deviceSelector.*", "external", "targetCapacity", "replicationFactor", "failureDomain",
+		"pools.application", "pools.purpose", "pools.replicated", "pools.erasureCoded", "filesystems.name", "objectStores.name", "deletionPolicy",
+	},
+}
+
+// choice is a choice between fields of an object.
+type choice struct {
+	// by is the field whose value is the choice. It is empty if the choice is the presence of a field.
+	by      string
+	options []option
+}
+
+// option is one option of a choice.
+type option struct {
+	title string
+	// by are the values of the field of choice.by.
+	by []string
+	// fields that can be set with this option only.
+	fields []string
+	// required are the fields that the option requires.
+	required []string
+	// values are the values that fields must have.
+	values map[string]any
+}
+
+// one returns an option that is the presence of a field.
+func one(title, field string) option {
+	return option{title: title, fields: []string{field}, required: []string{field}}
+}
+
+var redundancy = choice{options: []option{
+	{title: "Replicated", fields: []string{"replicated"}}, one("Erasure-coded", "erasureCoded"),
+}}
+
+// choices are the types with alternatives. Their definitions express them as CEL rules, which a form cannot read.
+var choices = map[reflect.Type]choice{
+	reflect.TypeFor[common.Exposure](): {by: "type", options: []option{
+		{title: "Inside the cluster only", by: []string{"None"}},
+		{
+			title: "Gateway API", by: []string{"GatewayAPI"}, required: []string{"gateway"},
+			fields: []string{"gateway", "routing", "annotations", "allowedNamespaces"},
+		},
+		{
+			title: "Ingress", by: []string{"Ingress"},
+			fields: []string{"ingressClassName", "ingressController", "annotations", "allowedNamespaces"},
+		},
+	}},
+	reflect.TypeFor[common.MemberExposure](): {by: "type", options: []option{
+		{title: "Inside the cluster only", by: []string{"None"}},
+		{title: "Load balancer", by: []string{"LoadBalancer"}},
+		{title: "Ports of nodes", by: []string{"NodePort"}, fields: []string{"nodes"}, required: []string{"nodes"}},
+	}},
+	reflect.TypeFor[controlplane.MariaDB](): {options: []option{
+		{title: "Database of the control plane", fields: []string{
+			"replicas", "storageSize", "storageClass", "resources", "nodeSelector", "tolerations", "maxScale", "backup", "restoreFrom", "metrics",
+		}},
+		one("External database", "external"),
+	}},
+	reflect.TypeFor[controlplane.RabbitMQ](): {options: []option{
+		{title: "Queue of the control plane", fields: []string{
+			"enabled", "replicas", "storageSize", "storageClass", "resources", "nodeSelector", "tolerations", "exposure",
+		}},
+		one("External queue", "external"),
+	}},
+	reflect.TypeFor[controlplane.Keystone](): {options: []option{
+		{title: "Keystone of the control plane", fields: []string{
+			"replicas", "resources", "nodeSelector", "tolerations", "uwsgi", "image", "hostname", "policy", "allowUnknown", "fernet",
+			"credentialKeys", "trustFlush", "identityBackends", "federation", "bootstrap",
+		}},
+		one("External Keystone", "external"),
+	}},
+	reflect.TypeFor[controlplane.OVN](): {options: []option{
+		{title: "Databases of the control plane", fields: []string{
+			"northbound", "southbound", "northd", "relay", "ovnImage", "electionTimerSeconds", "inactivityProbeSeconds", "backup", "restoreFrom",
+		}},
+		one("External databases", "external"),
+	}},
+	reflect.TypeFor[glance.Store](): {options: []option{
+		one("Volume", "file"), one("Pool of a StorageCluster", "ceph"), one("Pool of a Ceph cluster", "rbd"), one("Bucket of an S3 server", "s3"),
+		one("Swift container", "swift"),
+	}},
+	reflect.TypeFor[cinder.Backend](): {options: []option{
+		one("Pool of a StorageCluster", "ceph"), one("Pool of a Ceph cluster", "rbd"), one("NFS shares", "nfs"),
+	}},
+	reflect.TypeFor[cinder.Backup](): {options: []option{
+		one("Pool of a StorageCluster", "ceph"), one("Pool of a Ceph cluster", "rbd"), one("Bucket of an S3 server", "s3"),
+		one("Swift container", "swift"), one("NFS share", "nfs"), one("Volume", "file"),
+	}},
+	reflect.TypeFor[hypervisor.CPU](): {by: "mode", options: []option{
+		{title: "Models of the host", by: []string{"host-model", "host-passthrough", "maximum"}},
+		{title: "Custom models", by: []string{"custom"}, fields: []string{"models"}, required: []string{"models"}},
+	}},
+	reflect.TypeFor[hypervisor.Libvirt](): {by: "mode", options: []option{
+		{title: "Pods", by: []string{"Managed"}, fields: []string{"image", "resources"}},
+		{title: "Operating system of the node", by: []string{"Host"}},
+	}},
+	reflect.TypeFor[storage.StorageClusterSpec](): {options: []option{
+		{title: "Devices by pattern", required: []string{"deviceSelector"}, fields: append([]string{"deviceSelector"}, ownCeph...)},
+		{title: "Nodes and devices by name", required: []string{"nodes"}, fields: append([]string{"nodes"}, ownCeph...)},
+		one("External Ceph cluster", "external"),
+	}},
+	reflect.TypeFor[storage.DeviceSelector](): {options: []option{
+		one("Regular expression for names", "filter"), one("Regular expression for paths", "pathFilter"),
+		{title: "Every empty device", fields: []string{"all"}, required: []string{"all"}, values: map[string]any{"all": true}},
+	}},
+	reflect.TypeFor[storage.Pool]():     redundancy,
+	reflect.TypeFor[storage.DataPool](): redundancy,
+}
+
+// ownCeph are the fields of a StorageCluster that an external Ceph cluster does not have.
+var ownCeph = []string{
+	"cluster", "stretched", "monitors", "managers", "network", "dashboard", "image", "osds", "objectStores", "filesystems", "consumers",
+	"targetCapacity", "mirroring", "nfs",
+}
+
+// Patterns of numbers that have CEL rules.
+const (
+	memoryPattern = `^[0-9]+(\.[0-9]+)?(Mi|Gi|Ti|Pi|M|G|T|P)$`
+	coresPattern  = `^([1-9][0-9]*m|[1-9][0-9]*(\.[0-9]+)?|0?\.[0-9]*[1-9][0-9]*)$`
+	ratioPattern  = `^([1-9][0-9]{0,2}|0\.[0-9]?[1-9])(\.[0-9]{1,2})?$`
+)
+
+// formats are the messages for values that do not match a pattern, by pattern.
+var formats = map[string]string{
+	memoryPattern:             "must be an amount with a unit of bytes: 512Mi",
+	coresPattern:              "must be a number of cores: 500m is half a core",
+	ratioPattern:              "must be more than 0 and at most 128: 1.5",
+	`^[1-9][0-9]*(Mi|Gi|Ti)$`: "must be an integer with the unit Mi, Gi or Ti: 100Gi",
+	`^[1-9][0-9]*(Gi|Ti|Pi)$`: "must be an integer with the unit Gi, Ti or Pi: 10Ti",
+	`^[1-9][0-9]*[mhd]$`:      "must be an integer with the unit m, h or d: 24h",
+	`^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](Z|[+-][01][0-9]:[0-5][0-9])?$`:                         "must be a time of day: 14:00:00Z",
+	`^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$`: "must be a time in UTC: 2026-01-31T14:00:00Z",
+	`^([1-9]|[1-4][0-9]|50)%$`:                                                        "must be a percentage from 1% to 50%",
+	`^[0-9*,/-]+( +[0-9A-Za-z*,/-]+){4}$`:                                             "must be a cron schedule of five fields: 0 2 * * *",
+	`^[0-9a-fA-F.:]+/[0-9]{1,3}$`:                                                     "must be a range of addresses: 10.0.1.0/24",
+	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:                                                 "must consist of lower case letters, digits and hyphens",
+	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`:               "must consist of lower case letters, digits, hyphens and dots",
+	`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)+[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`:        "must be a fully qualified host name: cloud.example.com",
+	`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$`:     "must be a host name or an IPv4 address: nodes.example.com",
+	`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`:               "must be a host name: db.example.com",
+	`^https://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`:                            "must be an https address: https://example.com/path",
+	`^https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`:                           "must be an http or https address: https://example.com/path",
+	`^https?://[A-Za-z0-9.\[\]:-]+(/([A-Za-z0-9._~%+/-]|%\(project_id\)s)*)?$`:        "must be an http or https address: https://example.com/path",
+	`^https?://([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?$`:          "must be an http or https address without a path: https://s3.example.com",
+	`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+$`: "must be an image without a tag: registry.example.com/nova",
+	`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`: "must be a registry, with an optional path: registry.example.com/openstack",
+	`^sha256:[0-9a-f]{64}$`:                                                           "must be sha256: and 64 hexadecimal digits",
+	`^\^?[0-9]{1,4}(-[0-9]{1,4})?(,\^?[0-9]{1,4}(-[0-9]{1,4})?)*$`:                    "must be a list of processors: 2-10,^5",
+}
