@@ -17,6 +17,9 @@ const Form = withTheme(Theme);
 // Messages of patterns are in the keyword errorMessage.
 const validator = customizeValidator({}, undefined, undefined, ajvErrors);
 
+// withoutOptions removes the errors of options that are not selected: an error of the selected one is reported at its field, too.
+const withoutOptions = (errors) => errors.filter(({ name, schemaPath }) => name !== "oneOf" && !schemaPath?.includes("propertyNames"));
+
 function Portal() {
   const [kind, setKind] = useState("ControlPlaneCluster");
   const [expert, setExpert] = useState(false);
@@ -51,7 +54,8 @@ function Portal() {
           {...forms[kind]}
           formData={claim}
           validator={validator}
-          experimental_defaultFormStateBehavior={{ emptyObjectFields: "populateRequiredDefaults" }}
+          transformErrors={withoutOptions}
+          experimental_defaultFormStateBehavior={{ emptyObjectFields: "skipEmptyDefaults" }}
           noHtml5Validate
           focusOnFirstError
           onChange={change}

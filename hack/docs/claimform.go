@@ -293,7 +293,13 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 		allowed := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 			return !slices.Contains(common, name) && !slices.Contains(o.fields, name)
 		})
-		options = append(options, append(option, entry{"properties", selected}, entry{"propertyNames", ordered{{"enum", allowed}}}))
+		option = append(option, entry{"properties", selected})
+		if len(allowed) == 0 { // An enum cannot be empty.
+			option = append(option, entry{"maxProperties", 0})
+		} else {
+			option = append(option, entry{"propertyNames", ordered{{"enum", allowed}}})
+		}
+		options = append(options, option)
 	}
 	if c.by != "" {
 		return append(schema, entry{"dependencies", ordered{{c.by, ordered{{"oneOf", options}}}}}), ui
