@@ -35,7 +35,7 @@ tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git
 pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
 
 .DEFAULT_GOAL := help
-.PHONY: help generate scaffold verify-generated docs lint test test-long fuzz crash bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
+.PHONY: help generate scaffold verify-generated docs lint test test-long fuzz crash bench preview demo demo-down render package push test-package test-webhooks test-portal test-platform test-chainsaw \
   bench-platform bench-fleet images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
   node-up node-down test-e2e mutation mutation-literals mutation-conditions
 
@@ -134,6 +134,9 @@ test-webhooks: ## Check every edit of a claim with the webhooks of MariaDB's rel
 	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && \
 	  COBALTCORE_TEST_LONG=$(LONG) go test -count=1 -timeout 2h -v ./test/webhooks
 
+test-portal: ## Test examples/portal in Chromium, from an empty form to a valid claim, with screenshots in out/portal (Node.js, Chromium)
+	hack/portal.sh out/portal
+
 test-platform: platform = -tags platform -run '$(RUN)' ./test/platform ./test/companion ./test/store
 test-platform: ## Test the packages and the chart on a real Crossplane, without Docker: [RUN=TestName]
 	@$(budget) -check $(platform)
@@ -198,4 +201,4 @@ tools: ## Build all developer tools into the cache
 	hack/tools/build.sh $(notdir $(patsubst %/go.mod,%,$(wildcard hack/tools/*/go.mod)))
 
 clean: ## Remove build results: tools and caches outside the tree, and out/
-	rm -rf "$(CACHE)"/{bin,crds,images,node,registry,openstack,site} out
+	rm -rf "$(CACHE)"/{bin,crds,images,node,portal,registry,openstack,site} out

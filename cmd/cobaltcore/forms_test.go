@@ -163,8 +163,8 @@ func TestForms(t *testing.T) {
 // TestFormsHaveNoDefaults tests that rjsf fills in required fields only: a default of an optional field would add its parents.
 func TestFormsHaveNoDefaults(t *testing.T) {
 	want := map[string][]string{
-		"ControlPlaneCluster": {"apiVersion", "kind", "openStackRelease"}, "HypervisorCluster": {"apiVersion", "kind"},
-		"KeystoneService": {"apiVersion", "kind"}, "StorageCluster": {"all", "apiVersion", "kind"},
+		"ControlPlaneCluster": {"apiVersion", "kind", "namespace", "openStackRelease"}, "HypervisorCluster": {"apiVersion", "kind", "namespace"},
+		"KeystoneService": {"apiVersion", "kind", "namespace"}, "StorageCluster": {"all", "apiVersion", "kind", "namespace"},
 	}
 	for kind, names := range want {
 		for _, folder := range []string{"../../docs/reference/form", "../../examples/portal/backstage"} {

@@ -52,10 +52,9 @@ function Portal() {
         <Form
           key={kind}
           {...forms[kind]}
-          formData={claim}
           validator={validator}
           transformErrors={withoutOptions}
-          experimental_defaultFormStateBehavior={{ emptyObjectFields: "skipEmptyDefaults" }}
+          experimental_defaultFormStateBehavior={{ emptyObjectFields: "populateRequiredDefaults" }}
           noHtml5Validate
           focusOnFirstError
           onChange={change}

@@ -12,9 +12,9 @@ import { parse } from "yaml";
 
 // An empty form in Backstage, with rjsf's default settings, is valid.
 const template = JSON.parse(readFileSync("backstage/controlplanecluster.json"));
-const empty = getDefaultFormState(validator, template, { metadata: { name: "cloud" } });
-assert.deepEqual(validator.validateFormData(empty, template).errors, []);
-assert.deepEqual(Object.keys(empty.spec), ["openStackRelease"]);
+const initial = getDefaultFormState(validator, template, { metadata: { name: "cloud" } });
+assert.deepEqual(validator.validateFormData(initial, template).errors, []);
+assert.deepEqual(Object.keys(initial.spec), ["openStackRelease"]);
 
 const [portal, results] = process.argv.slice(2);
 const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };

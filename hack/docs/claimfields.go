@@ -69,15 +69,9 @@ var redundancy = choice{options: []option{
 // choices are the types with alternatives. Their definitions express them as CEL rules, which a form cannot read.
 var choices = map[reflect.Type]choice{
 	reflect.TypeFor[common.Exposure](): {by: "type", options: []option{
-		{title: "Inside the cluster only", by: []string{"None"}},
-		{
-			title: "Gateway API", by: []string{"GatewayAPI"}, required: []string{"gateway"},
-			fields: []string{"gateway", "routing", "annotations", "allowedNamespaces"},
-		},
-		{
-			title: "Ingress", by: []string{"Ingress"},
-			fields: []string{"ingressClassName", "ingressController", "annotations", "allowedNamespaces"},
-		},
+		{by: []string{"None"}},
+		{by: []string{"GatewayAPI"}, required: []string{"gateway"}, fields: []string{"gateway", "routing", "annotations", "allowedNamespaces"}},
+		{by: []string{"Ingress"}, fields: []string{"ingressClassName", "ingressController", "annotations", "allowedNamespaces"}},
 	}},
 	reflect.TypeFor[common.MemberExposure](): {by: "type", options: []option{
 		{title: "Inside the cluster only", by: []string{"None"}},

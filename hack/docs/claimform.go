@@ -88,6 +88,7 @@ func (f claimForm) root(spec reflect.Type) (schema, ui ordered) {
 	namespace.Title, namespace.Description = "Namespace", "Namespace of the tenant."
 	nameSchema, nameUI := f.value(name, "", true)
 	namespaceSchema, namespaceUI := f.value(namespace, "", true)
+	namespaceSchema = append(namespaceSchema, entry{"default", "default"}) // Portals replace it with the namespace of the tenant.
 	metadata := ordered{{"namespace", namespaceSchema}, {"name", nameSchema}}
 	if !f.basic {
 		metadata = append(metadata,
@@ -107,7 +108,7 @@ func (f claimForm) root(spec reflect.Type) (schema, ui ordered) {
 		{"properties", ordered{
 			{"apiVersion", fixed(f.kind.apiVersion)},
 			{"kind", fixed(f.kind.name)},
-			{"metadata", ordered{{"title", "Metadata"}, {"type", "object"}, {"required", []string{"name"}}, {"properties", metadata}}},
+			{"metadata", ordered{{"title", "Metadata"}, {"type", "object"}, {"required", []string{"namespace", "name"}}, {"properties", metadata}}},
 			{"spec", append(ordered{{"title", "Spec"}}, specSchema...)},
 		}},
 	}
@@ -253,7 +254,7 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 		return out
 	}
 	c := choices[typ]
-	common := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(c.fields(), name) })
+	common := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return c.by == "" && slices.Contains(c.fields(), name) })
 	mandatory = slices.DeleteFunc(mandatory, func(name string) bool { return !slices.Contains(common, name) })
 	switch {
 	case len(mandatory) > 0 && f.inline && !required:
@@ -270,7 +271,10 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 		schema = append(schema, order)
 	}
 	schema = append(schema, entry{"properties", of(common)})
-	if len(c.options) == 0 {
+	if c.by != "" {
+		schema = append(schema, entry{"not", ordered{{"anyOf", c.conflicts(names)}}})
+	}
+	if c.by != "" || len(c.options) == 0 {
 		return append(schema, entry{"additionalProperties", false}), ui
 	}
 	schema = append(schema, entry{"propertyNames", ordered{{"enum", names}}})
@@ -283,9 +287,6 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 			if at >= 0 {
 				selected[at].value = append(slices.Clone(properties[name]), entry{"const", value}, entry{"default", value})
 			}
-		}
-		if c.by != "" {
-			selected = append(ordered{{c.by, ordered{{"enum", o.by}}}}, selected...)
 		}
 		if len(o.required) > 0 {
 			option = append(option, entry{"required", o.required})
@@ -300,9 +301,6 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 			option = append(option, entry{"propertyNames", ordered{{"enum", allowed}}})
 		}
 		options = append(options, option)
-	}
-	if c.by != "" {
-		return append(schema, entry{"dependencies", ordered{{c.by, ordered{{"oneOf", options}}}}}), ui
 	}
 	return append(schema, entry{"oneOf", options}), ui
 }
@@ -376,4 +374,25 @@ func (c choice) fields() []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(out))
+}
+
+// conflicts returns the schemas of objects that set fields of another option, or do not set required fields. They are part of not, because
+// rjsf adds empty objects to the data of a form with conditional schemas.
+func (c choice) conflicts(names []string) []ordered {
+	var out []ordered
+	for _, o := range c.options {
+		var conflicts []ordered
+		for _, name := range names {
+			if name != c.by && slices.Contains(c.fields(), name) && !slices.Contains(o.fields, name) {
+				conflicts = append(conflicts, ordered{{"required", []string{name}}})
+			}
+		}
+		for _, name := range o.required {
+			conflicts = append(conflicts, ordered{{"not", ordered{{"required", []string{name}}}}})
+		}
+		if len(conflicts) > 0 {
+			out = append(out, ordered{{"properties", ordered{{c.by, ordered{{"enum", o.by}}}}}, {"required", []string{c.by}}, {"anyOf", conflicts}})
+		}
+	}
+	return out
 }
