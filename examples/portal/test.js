@@ -66,8 +66,6 @@ try {
     await add(page, "spec.korc");
     await add(page, "spec.korc.credentialRotation");
     await field(page, "spec.korc.credentialRotation.intervalDays").fill("30");
-    await add(page, "spec.infrastructure");
-    await add(page, "spec.infrastructure.mariadb");
     await field(page, "spec.infrastructure.mariadb__oneof_select").selectOption({ label: "External database" });
     await field(page, "spec.infrastructure.mariadb.external.host").fill("DB");
     await field(page, "spec.infrastructure.mariadb.external.user").fill("root");

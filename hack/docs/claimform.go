@@ -255,6 +255,10 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 	}
 	c := choices[typ]
 	common := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return c.by == "" && slices.Contains(c.fields(), name) })
+	if !slices.ContainsFunc(common, func(name string) bool { return p.Properties[name].Type != "object" }) {
+		// rjsf cannot add an object without values: show it always.
+		ui = append(ui, entry{"ui:enableOptionalDataFieldForType", []string{}})
+	}
 	mandatory = slices.DeleteFunc(mandatory, func(name string) bool { return !slices.Contains(common, name) })
 	switch {
 	case len(mandatory) > 0 && f.inline && !required:
