@@ -32,7 +32,8 @@ var basicFields = map[string][]string{
 	},
 	"KeystoneService": {"controlPlaneRef", "catalog.*"},
 	"StorageCluster": {
-		"cluster.*", "nodes.zone", "deviceSelector.*", "external", "targetCapacity", "replicationFactor", "failureDomain",
+		"cluster.*", "nodes.zone", "deviceSelector.*", "external", "network.publicCIDRs", "targetCapacity", "replicationFactor",
+		"failureDomain",
 		"pools.application", "pools.purpose", "pools.replicated", "pools.erasureCoded", "filesystems.name", "objectStores.name", "deletionPolicy",
 	},
 }
@@ -147,31 +148,3 @@ const (
 	coresPattern  = `^([1-9][0-9]*m|[1-9][0-9]*(\.[0-9]+)?|0?\.[0-9]*[1-9][0-9]*)$`
 	ratioPattern  = `^([1-9][0-9]{0,2}|0\.[0-9]?[1-9])(\.[0-9]{1,2})?$`
 )
-
-// formats are the messages for values that do not match a pattern, by pattern.
-var formats = map[string]string{
-	memoryPattern:             "must be an amount with a unit of bytes: 512Mi",
-	coresPattern:              "must be a number of cores: 500m is half a core",
-	ratioPattern:              "must be more than 0 and at most 128: 1.5",
-	`^[1-9][0-9]*(Mi|Gi|Ti)$`: "must be an integer with the unit Mi, Gi or Ti: 100Gi",
-	`^[1-9][0-9]*(Gi|Ti|Pi)$`: "must be an integer with the unit Gi, Ti or Pi: 10Ti",
-	`^[1-9][0-9]*[mhd]$`:      "must be an integer with the unit m, h or d: 24h",
-	`^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](Z|[+-][01][0-9]:[0-5][0-9])?$`:                         "must be a time of day: 14:00:00Z",
-	`^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$`: "must be a time in UTC: 2026-01-31T14:00:00Z",
-	`^([1-9]|[1-4][0-9]|50)%$`:                                                        "must be a percentage from 1% to 50%",
-	`^[0-9*,/-]+( +[0-9A-Za-z*,/-]+){4}$`:                                             "must be a cron schedule of five fields: 0 2 * * *",
-	`^[0-9a-fA-F.:]+/[0-9]{1,3}$`:                                                     "must be a range of addresses: 10.0.1.0/24",
-	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:                                                 "must consist of lower case letters, digits and hyphens",
-	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`:               "must consist of lower case letters, digits, hyphens and dots",
-	`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)+[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`:        "must be a fully qualified host name: cloud.example.com",
-	`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$`:     "must be a host name or an IPv4 address: nodes.example.com",
-	`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`:               "must be a host name: db.example.com",
-	`^https://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`:                            "must be an https address: https://example.com/path",
-	`^https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`:                           "must be an http or https address: https://example.com/path",
-	`^https?://[A-Za-z0-9.\[\]:-]+(/([A-Za-z0-9._~%+/-]|%\(project_id\)s)*)?$`:        "must be an http or https address: https://example.com/path",
-	`^https?://([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?$`:          "must be an http or https address without a path: https://s3.example.com",
-	`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+$`: "must be an image without a tag: registry.example.com/nova",
-	`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`: "must be a registry, with an optional path: registry.example.com/openstack",
-	`^sha256:[0-9a-f]{64}$`:                                                           "must be sha256: and 64 hexadecimal digits",
-	`^\^?[0-9]{1,4}(-[0-9]{1,4})?(,\^?[0-9]{1,4}(-[0-9]{1,4})?)*$`:                    "must be a list of processors: 2-10,^5",
-}

@@ -47,7 +47,7 @@ func claimForms(root string) error {
 }
 
 // writeClaimForm writes the forms of a claimed kind: docs/reference/form/<kind>.json for portals, with all fields, and
-// examples/portal/backstage/<kind>.json for Backstage, with the basic fields.
+// examples/portal/backstage/<kind>.json for Backstage, with the basic fields, and its template.
 func writeClaimForm(root string, k kind) error {
 	spec, ok := claimTypes[k.name]
 	if !ok {
@@ -75,7 +75,7 @@ func writeClaimForm(root string, k kind) error {
 			return err
 		}
 	}
-	return nil
+	return writeTemplate(root, k)
 }
 
 // root returns the schema and the uiSchema of a claim. The data of the form is the claim.
@@ -102,8 +102,10 @@ func (f claimForm) root(spec reflect.Type) (schema, ui ordered) {
 		return out
 	}
 	specSchema, specUI := f.node(f.kind.schema.Properties["spec"], spec, "", true)
+	description, _, _ := strings.Cut(oneLine(f.kind.schema.Description), " The type describes") // Users of a portal know claims only.
+	unlabeled := entry{"ui:label", false}
 	schema = ordered{
-		{"title", f.kind.name}, {"description", oneLine(f.kind.schema.Description)}, {"type", "object"},
+		{"title", f.kind.name}, {"description", description}, {"type", "object"},
 		{"required", []string{"apiVersion", "kind", "metadata", "spec"}},
 		{"properties", ordered{
 			{"apiVersion", fixed(f.kind.apiVersion)},
@@ -115,15 +117,18 @@ func (f claimForm) root(spec reflect.Type) (schema, ui ordered) {
 	if !f.inline {
 		schema = append(ordered{{"$schema", "http://json-schema.org/draft-07/schema#"}}, schema...)
 	}
-	expert := ordered{{"ui:classNames", "expert"}}
+	expert := ordered{{"ui:classNames", "expert"}, alwaysShown}
 	ui = ordered{
-		{"ui:globalOptions", ordered{{"enableOptionalDataFieldForType", []string{"object", "array"}}}},
+		{"ui:globalOptions", ordered{{"enableOptionalDataFieldForType", []string{"object"}}}},
 		{"apiVersion", hidden}, {"kind", hidden},
-		{"metadata", ordered{{"namespace", namespaceUI}, {"name", nameUI}, {"labels", expert}, {"annotations", expert}}},
-		{"spec", specUI},
+		{"metadata", ordered{unlabeled, {"namespace", namespaceUI}, {"name", nameUI}, {"labels", expert}, {"annotations", expert}}},
+		{"spec", append(ordered{unlabeled}, specUI...)},
 	}
 	return schema, ui
 }
+
+// alwaysShown shows an optional object without a button that adds it.
+var alwaysShown = entry{"ui:enableOptionalDataFieldForType", []string{}}
 
 // node returns the schema and the uiSchema of a field at a path of the spec.
 func (f claimForm) node(p props, typ reflect.Type, path string, required bool) (schema, ui ordered) {
@@ -134,7 +139,7 @@ func (f claimForm) node(p props, typ reflect.Type, path string, required bool) (
 		schema, ui = append(schema, entry{"items", below}), append(ui, entry{"items", belowUI})
 	case ok:
 		below, belowUI := f.node(inner, elem(typ), path, true)
-		schema, ui = append(schema, entry{"additionalProperties", below}), append(ui, entry{"additionalProperties", belowUI})
+		schema, ui = append(schema, entry{"additionalProperties", below}), append(ui, entry{"additionalProperties", belowUI}, alwaysShown)
 	case len(p.Properties) > 0:
 		fields, fieldsUI := f.fields(p, typ, path, required)
 		schema, ui = append(schema, fields...), append(ui, fieldsUI...)
@@ -169,7 +174,9 @@ func (f claimForm) value(p props, path string, required bool) (schema, ui ordere
 	add("maxLength", p.MaxLength)
 	add("minimum", p.Minimum)
 	add("maximum", p.Maximum)
-	add("minItems", p.MinItems)
+	if !f.inline { // By default, rjsf adds this number of empty items to optional lists.
+		add("minItems", p.MinItems)
+	}
 	add("maxItems", p.MaxItems)
 	add("uniqueItems", p.XListType != nil && *p.XListType == "set")
 	add("minProperties", p.MinProperties)
@@ -227,6 +234,7 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 	var (
 		names      []string
 		properties = map[string]ordered{}
+		inputs     = map[string]ordered{}
 		mandatory  = withoutDefaults(p)
 	)
 	for _, field := range goFields(typ) {
@@ -240,14 +248,12 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 		}
 		below, belowUI := f.node(child, field.typ, at, slices.Contains(mandatory, field.name))
 		names = append(names, field.name)
-		properties[field.name], ui = below, append(ui, entry{field.name, belowUI})
+		properties[field.name], inputs[field.name] = below, belowUI
 	}
-	order := entry{"ui:order", append(slices.Clone(names), "*")}
-	ui = append(ui, order)
-	of := func(selected []string) ordered {
+	of := func(from map[string]ordered, selected []string) ordered {
 		out := ordered{}
 		for _, name := range selected {
-			if s, ok := properties[name]; ok {
+			if s, ok := from[name]; ok {
 				out = append(out, entry{name, s})
 			}
 		}
@@ -255,10 +261,13 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 	}
 	c := choices[typ]
 	common := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return c.by == "" && slices.Contains(c.fields(), name) })
+	order := entry{"ui:order", append(slices.Clone(names), "*")}
+	ui = append(of(inputs, common), order)
+	var visible ordered
 	if !slices.ContainsFunc(common, func(name string) bool { return p.Properties[name].Type != "object" }) {
-		// rjsf cannot add an object without values: show it always.
-		ui = append(ui, entry{"ui:enableOptionalDataFieldForType", []string{}})
+		visible = ordered{alwaysShown} // rjsf cannot add an object without values.
 	}
+	ui = append(ui, visible...)
 	mandatory = slices.DeleteFunc(mandatory, func(name string) bool { return !slices.Contains(common, name) })
 	switch {
 	case len(mandatory) > 0 && f.inline && !required:
@@ -274,22 +283,22 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 	if f.inline {
 		schema = append(schema, order)
 	}
-	schema = append(schema, entry{"properties", of(common)})
+	schema = append(schema, entry{"properties", of(properties, common)})
 	if c.by != "" {
-		schema = append(schema, entry{"not", ordered{{"anyOf", c.conflicts(names)}}})
+		schema = append(schema, entry{"not", ordered{{"anyOf", c.conflicts(names)}}}, entry{"errorMessage", ordered{{"not", c.message(p)}}})
 	}
 	if c.by != "" || len(c.options) == 0 {
 		return append(schema, entry{"additionalProperties", false}), ui
 	}
 	schema = append(schema, entry{"propertyNames", ordered{{"enum", names}}})
-	var options []ordered
+	var options, optionsUI []ordered
 	for _, o := range c.options {
 		option := ordered{{"title", o.title}, {"type", "object"}}
-		selected := of(o.fields)
+		selected := of(properties, o.fields)
 		for name, value := range o.values {
 			at := slices.IndexFunc(selected, func(e entry) bool { return e.key == name })
 			if at >= 0 {
-				selected[at].value = append(slices.Clone(properties[name]), entry{"const", value}, entry{"default", value})
+				selected[at].value = append(slices.Clone(properties[name]), entry{"enum", []any{value}}, entry{"default", value})
 			}
 		}
 		if len(o.required) > 0 {
@@ -305,8 +314,10 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 			option = append(option, entry{"propertyNames", ordered{{"enum", allowed}}})
 		}
 		options = append(options, option)
+		optionUI := append(ordered{{"ui:label", false}}, of(inputs, o.fields)...) // The select shows the title of the option.
+		optionsUI = append(optionsUI, append(append(optionUI, order), visible...))
 	}
-	return append(schema, entry{"oneOf", options}), ui
+	return append(schema, entry{"oneOf", options}), append(ui, entry{"oneOf", optionsUI})
 }
 
 // isBasic reports whether a form shows a field without the expert fields: a field of the list, its parents, and required fields below it.
@@ -378,6 +389,28 @@ func (c choice) fields() []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(out))
+}
+
+// message returns the error of an object with fields of another option, or without required fields.
+func (c choice) message(p props) string {
+	titles := func(names []string) string {
+		var out []string
+		for _, name := range names {
+			out = append(out, p.Properties[name].Title)
+		}
+		return strings.Join(out, ", ")
+	}
+	var rules []string
+	for _, o := range c.options {
+		by := strings.Join(o.by, ", ")
+		if len(o.required) > 0 {
+			rules = append(rules, by+" requires "+titles(o.required))
+		}
+		if optional := slices.DeleteFunc(slices.Clone(o.fields), func(name string) bool { return slices.Contains(o.required, name) }); len(optional) > 0 {
+			rules = append(rules, by+" permits "+titles(optional))
+		}
+	}
+	return "must match " + p.Properties[c.by].Title + ": " + strings.Join(rules, "; ")
 }
 
 // conflicts returns the schemas of objects that set fields of another option, or do not set required fields. They are part of not, because

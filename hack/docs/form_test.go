@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -84,6 +85,56 @@ func TestForms(t *testing.T) {
 		}
 		if strings.Contains(string(data), "anyOf") {
 			t.Errorf("%s: a choice of types is left", k.name)
+		}
+	}
+}
+
+// TestPatternsHaveMessages checks that a form has a readable message for each pattern, and no other messages.
+func TestPatternsHaveMessages(t *testing.T) {
+	unused := maps.Clone(formats)
+	for _, k := range everyKind(t) {
+		spec, claimed := claimTypes[k.name]
+		if !claimed {
+			continue
+		}
+		schema, _ := claimForm{kind: k}.root(spec)
+		data, err := schema.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var root any
+		if err := json.Unmarshal(data, &root); err != nil {
+			t.Fatal(err)
+		}
+		missing := map[string]bool{}
+		walkPatterns(root, func(pattern string, hasMessage bool) {
+			delete(unused, pattern)
+			if !hasMessage {
+				missing[pattern] = true
+			}
+		})
+		for pattern := range missing {
+			t.Errorf("%s: the pattern %s has no message; add it to formats", k.name, pattern)
+		}
+	}
+	for pattern := range unused {
+		t.Errorf("no field has the pattern %s; remove it from formats", pattern)
+	}
+}
+
+// walkPatterns calls f for each pattern of a schema.
+func walkPatterns(node any, f func(pattern string, hasMessage bool)) {
+	switch v := node.(type) {
+	case map[string]any:
+		if pattern, ok := v["pattern"].(string); ok && v["type"] != nil {
+			f(pattern, v["errorMessage"] != nil)
+		}
+		for _, below := range v {
+			walkPatterns(below, f)
+		}
+	case []any:
+		for _, below := range v {
+			walkPatterns(below, f)
 		}
 	}
 }

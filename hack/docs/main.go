@@ -165,17 +165,16 @@ func reference(sources fs.FS, to string) error { //nolint:gocognit // one step a
 // forms describes the use of the schemas.
 const forms = `## Forms and editors
 
-The definitions have titles, descriptions, defaults and examples, and no order: the schema of a custom resource has none, and the API
-server sorts it. A portal that generates a form of a claim uses a JSON Schema with the fields in the order of the form instead:
-[ControlPlaneCluster](schema/controlplanecluster.json), [HypervisorCluster](schema/hypervisorcluster.json),
-[StorageCluster](schema/storagecluster.json) and [KeystoneService](schema/keystoneservice.json). [Build a
-portal](../how-to/build-a-portal.md) has the steps. Backstage's forms (react-jsonschema-form) read that order from
-` + "`ui:order`" + `, which every object has, also if the file has been sorted in transit; ` + "`properties.spec`" + `
-is the form of the spec. An editor completes and checks a claim whose first line is
-` + "`# yaml-language-server: $schema=<address of the file>`" + `.
+A portal shows a form of a claim with react-jsonschema-form: [ControlPlaneCluster](form/controlplanecluster.json),
+[HypervisorCluster](form/hypervisorcluster.json), [StorageCluster](form/storagecluster.json) and
+[KeystoneService](form/keystoneservice.json). [Build a portal](../how-to/build-a-portal.md) has the steps.
 
-Amounts that may be a number or a string are strings in the schema: ` + "`cpu: \"2\"`" + `. Rules for several fields are only in the
-definition, and the API server and ` + "`cobaltcore preview`" + ` check them.
+An editor completes and checks a claim with a JSON Schema of all fields: [ControlPlaneCluster](schema/controlplanecluster.json),
+[HypervisorCluster](schema/hypervisorcluster.json), [StorageCluster](schema/storagecluster.json) and
+[KeystoneService](schema/keystoneservice.json). The first line of the claim is ` + "`# yaml-language-server: $schema=<address of the file>`" + `.
+
+Forms and schemas have the fields in the order of the types, also in ` + "`ui:order`" + `: the API server sorts the fields of a definition. Most
+rules for several fields are only in the definition. The API server and ` + "`cobaltcore validate`" + ` check them.
 `
 
 // writeForm writes the JSON Schema of a kind that is claimed.
