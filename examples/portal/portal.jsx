@@ -1,11 +1,12 @@
 // A portal that shows the form of a claim and the resulting YAML. It sends nothing: take the YAML, or replace submit.
 import { withTheme } from "@rjsf/core";
 import { Theme } from "@rjsf/react-bootstrap";
-import { customizeValidator } from "@rjsf/validator-ajv8";
-import ajvErrors from "ajv-errors";
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
 import { stringify } from "yaml";
+
+import { transformErrors, validator } from "./errors.js";
+import { templates } from "./templates.jsx";
 
 import controlPlane from "../../docs/reference/form/controlplanecluster.json";
 import hypervisors from "../../docs/reference/form/hypervisorcluster.json";
@@ -13,12 +14,19 @@ import service from "../../docs/reference/form/keystoneservice.json";
 import storage from "../../docs/reference/form/storagecluster.json";
 
 const forms = Object.fromEntries([controlPlane, hypervisors, storage, service].map((form) => [form.schema.title, form]));
-const Form = withTheme(Theme);
-// Messages of patterns are in the keyword errorMessage.
-const validator = customizeValidator({}, undefined, undefined, ajvErrors);
+const Form = withTheme({ ...Theme, templates: { ...Theme.templates, ...templates } });
 
-// withoutOptions removes the errors of options that are not selected: an error of the selected one is reported at its field, too.
-const withoutOptions = (errors) => errors.filter(({ name, schemaPath }) => name !== "oneOf" && !schemaPath?.includes("propertyNames"));
+// compact removes the empty objects that rjsf adds for required fields; a checked claim has none.
+function compact(value) {
+  if (typeof value !== "object" || value === null) {
+    return value;
+  }
+  if (Array.isArray(value)) {
+    return value.length > 0 ? value.map(compact) : undefined;
+  }
+  const entries = Object.entries(value).map(([key, below]) => [key, compact(below)]).filter(([, below]) => below !== undefined);
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}
 
 function Portal() {
   const [kind, setKind] = useState("ControlPlaneCluster");
@@ -53,8 +61,9 @@ function Portal() {
           key={kind}
           {...forms[kind]}
           validator={validator}
-          transformErrors={withoutOptions}
-          experimental_defaultFormStateBehavior={{ emptyObjectFields: "populateRequiredDefaults" }}
+          transformErrors={transformErrors}
+          omitExtraData
+          experimental_defaultFormStateBehavior={{ emptyObjectFields: "populateRequiredDefaults", arrayMinItems: { populate: "requiredOnly" } }}
           noHtml5Validate
           focusOnFirstError
           onChange={change}
@@ -66,7 +75,7 @@ function Portal() {
         <aside>
           <h2 className="h5">Claim</h2>
           {valid && <p id="valid" className="alert alert-success">The claim matches the form. Check it with cobaltcore validate.</p>}
-          <pre id="yaml">{stringify(claim, { keepUndefined: false })}</pre>
+          <pre id="yaml">{stringify(compact(claim) ?? {}, { keepUndefined: false })}</pre>
         </aside>
       </main>
     </div>
