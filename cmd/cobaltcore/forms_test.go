@@ -9,23 +9,51 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/input"
 )
 
-// claimForm returns the schema of a kind's form, or nil if the kind has none.
-func claimForm(t *testing.T, kind string) *jsonschema.Schema {
+const formFolder = "../../docs/reference/form"
+
+// readForm returns a file with a form.
+func readForm(t *testing.T, file string) map[string]any {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("../../docs/reference/form", strings.ToLower(kind)+".json"))
+	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil
+		t.Fatal(err)
 	}
 	form := map[string]any{}
 	if err := yaml.Unmarshal(data, &form); err != nil {
 		t.Fatal(err)
 	}
+	return form
+}
+
+// formKinds returns the kinds with a form.
+func formKinds(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(formFolder, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, file := range files {
+		kind, _, _ := unstructured.NestedString(readForm(t, file), "schema", "title")
+		kinds = append(kinds, kind)
+	}
+	if len(kinds) < 4 {
+		t.Fatalf("forms of %v only", kinds)
+	}
+	return kinds
+}
+
+// claimForm returns the schema of a kind's form.
+func claimForm(t *testing.T, kind string) *jsonschema.Schema {
+	t.Helper()
+	form := readForm(t, filepath.Join(formFolder, strings.ToLower(kind)+".json"))
 	compiler := jsonschema.NewCompiler()
 	if err := compiler.AddResource("form.json", decoded(t, form["schema"])); err != nil {
 		t.Fatal(err)
@@ -41,7 +69,7 @@ func claimForm(t *testing.T, kind string) *jsonschema.Schema {
 func TestFormsAcceptExamples(t *testing.T) {
 	accepted := map[string]int{}
 	forms := map[string]*jsonschema.Schema{}
-	for _, kind := range []string{"ControlPlaneCluster", "HypervisorCluster", "KeystoneService", "StorageCluster"} {
+	for _, kind := range formKinds(t) {
 		forms[kind] = claimForm(t, kind)
 	}
 	for _, file := range yamlFiles(t, "../../examples") {
@@ -166,19 +194,11 @@ func TestFormsHaveNoDefaults(t *testing.T) {
 		"ControlPlaneCluster": {"apiVersion", "kind", "namespace", "openStackRelease"}, "HypervisorCluster": {"apiVersion", "kind", "namespace"},
 		"KeystoneService": {"apiVersion", "kind", "namespace"}, "StorageCluster": {"all", "apiVersion", "kind", "namespace"},
 	}
-	for kind, names := range want {
-		for _, folder := range []string{"../../docs/reference/form", "../../examples/portal/backstage"} {
-			data, err := os.ReadFile(filepath.Join(folder, strings.ToLower(kind)+".json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			form := map[string]any{}
-			if err := yaml.Unmarshal(data, &form); err != nil {
-				t.Fatal(err)
-			}
+	for _, kind := range formKinds(t) {
+		for _, folder := range []string{formFolder, "../../examples/portal/backstage"} {
 			got := map[string]bool{}
-			defaults(form, "", got)
-			for _, name := range names {
+			defaults(readForm(t, filepath.Join(folder, strings.ToLower(kind)+".json")), "", got)
+			for _, name := range want[kind] {
 				if !got[name] {
 					t.Errorf("%s/%s: %s has no default", folder, kind, name)
 				}
