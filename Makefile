@@ -35,7 +35,7 @@ tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git
 pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
 
 .DEFAULT_GOAL := help
-.PHONY: help generate scaffold verify-generated docs lint test test-long fuzz crash bench preview demo demo-down render package push test-package test-webhooks test-portal test-platform test-chainsaw \
+.PHONY: help generate scaffold verify-generated docs lint test test-long fuzz crash bench preview demo demo-down render package push test-package test-webhooks portal test-portal test-platform test-chainsaw \
   bench-platform bench-fleet images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
   node-up node-down test-e2e mutation mutation-literals mutation-conditions
 
@@ -133,6 +133,9 @@ test-package: ## Test packages and chart with the real helm and crossplane CLI, 
 test-webhooks: ## Check every edit of a claim with the webhooks of MariaDB's released operator: [LONG=1], for each field in all sizes
 	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && \
 	  COBALTCORE_TEST_LONG=$(LONG) go test -count=1 -timeout 2h -v ./test/webhooks
+
+portal: ## Compile examples/portal to out/portal/site (Node.js, npm)
+	hack/portal.sh -build out/portal
 
 test-portal: ## Test examples/portal in Chromium, from an empty form to a valid claim, with screenshots in out/portal (Node.js, Chromium)
 	hack/portal.sh out/portal
