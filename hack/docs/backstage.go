@@ -64,6 +64,7 @@ spec:
       input:
         url: ./skeleton
         values:
+          file: FILE-${{ parameters.metadata.name }}
           claim:
             apiVersion: ${{ parameters.apiVersion }}
             kind: ${{ parameters.kind }}
