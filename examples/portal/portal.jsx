@@ -16,7 +16,7 @@ import storage from "../../docs/reference/form/storagecluster.json";
 const forms = Object.fromEntries([controlPlane, hypervisors, storage, service].map((form) => [form.schema.title, form]));
 const Form = withTheme({ ...Theme, templates: { ...Theme.templates, ...templates } });
 
-// compact removes the empty objects that rjsf adds for required fields; a checked claim has none.
+// compact removes the empty objects that rjsf adds for required fields. A checked claim has only those that the user has added.
 function compact(value) {
   if (typeof value !== "object" || value === null) {
     return value;
@@ -75,7 +75,7 @@ function Portal() {
         <aside>
           <h2 className="h5">Claim</h2>
           {valid && <p id="valid" className="alert alert-success">The claim matches the form. Check it with cobaltcore validate.</p>}
-          <pre id="yaml">{stringify(compact(claim) ?? {}, { keepUndefined: false })}</pre>
+          <pre id="yaml">{stringify(valid ? claim : compact(claim) ?? {}, { keepUndefined: false })}</pre>
         </aside>
       </main>
     </div>

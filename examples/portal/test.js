@@ -63,6 +63,7 @@ function render(value, context) {
   }
   return Object.fromEntries(Object.entries(value).map(([key, below]) => [key, render(below, context)]));
 }
+const [skeleton] = readdirSync("backstage/skeleton");
 for (const kind of kinds) {
   const schema = JSON.parse(readFileSync(`backstage/${kind.toLowerCase()}.json`));
   const parameters = getDefaultFormState(validator, schema, { metadata: { name: "cloud", namespace: "tenant-a" }, spec: required[kind] });
@@ -70,11 +71,17 @@ for (const kind of kinds) {
   const template = parse(readFileSync(`backstage/${kind.toLowerCase()}-template.yaml`, "utf8"));
   assert.equal(template.spec.parameters[0].$json, `./${kind.toLowerCase()}.json`);
   const { values } = render(template.spec.steps[0].input, { parameters: { ...parameters, owner: "group:default/team-a" } });
-  const [file] = readdirSync("backstage/skeleton");
-  const claim = accept(environment.render(join("backstage/skeleton", file), { values }), `backstage-${kind}`);
-  assert.equal(environment.renderString(file, { values }), `${kind.toLowerCase()}-cloud.yml`);
+  const claim = accept(environment.render(join("backstage/skeleton", skeleton), { values }), `backstage-${kind}`);
+  assert.equal(environment.renderString(skeleton, { values }), `${kind.toLowerCase()}-cloud.yml`);
+  delete claim.spec.openStackRelease;
+  assert.deepEqual(claim.spec, required[kind], `Backstage's claim of ${kind} has the required fields only`);
   assert.equal(claim.metadata.annotations["terasky.backstage.io/owner"], "group:default/team-a");
 }
+
+// The skeleton keeps all values, except empty objects and lists.
+const values = { yes: true, no: false, "a:b": "x: 'y'", zero: 0, text: "true", list: [{ a: 1, b: ["1", "2"] }, "c"], map: { "x.y/z": "" } };
+const claim = { ...values, empty: { list: [], map: { below: {} } } };
+assert.deepEqual(parse(environment.render(join("backstage/skeleton", skeleton), { values: { claim } })), values);
 
 const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
 const server = createServer(({ url }, response) => {
