@@ -11,7 +11,8 @@ import (
 	storage "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 )
 
-// basicFields are the fields that a form shows first, by kind. Required fields of a listed field are basic, too; with ".*", all of its fields.
+// basicFields are the fields that a form shows first, by kind. Required fields of a listed field are basic, too; with ".*", all of its
+// fields.
 var basicFields = map[string][]string{
 	"ControlPlaneCluster": {
 		"openStackRelease", "size", "cluster.*", "deletionPolicy",

@@ -83,7 +83,9 @@ func (f claimForm) root(spec reflect.Type) (schema, ui ordered) {
 	hidden := ordered{{"ui:widget", "hidden"}}
 	text := ordered{{"type", "string"}}
 	labels := ordered{{"type", "object"}, {"additionalProperties", text}}
-	name := props{Type: "string", Title: "Name", Description: "Name of the claim.", Pattern: `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`, MaxLength: new(int64(63))}
+	name := props{
+		Type: "string", Title: "Name", Description: "Name of the claim.", Pattern: `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`, MaxLength: new(int64(63)),
+	}
 	namespace := name
 	namespace.Title, namespace.Description = "Namespace", "Namespace of the tenant."
 	nameSchema, nameUI := f.value(name, "", true)
@@ -92,7 +94,8 @@ func (f claimForm) root(spec reflect.Type) (schema, ui ordered) {
 	metadata := ordered{{"namespace", namespaceSchema}, {"name", nameSchema}}
 	if !f.basic {
 		metadata = append(metadata,
-			entry{"labels", append(ordered{{"title", "Labels"}}, labels...)}, entry{"annotations", append(ordered{{"title", "Annotations"}}, labels...)})
+			entry{"labels", append(ordered{{"title", "Labels"}}, labels...)},
+			entry{"annotations", append(ordered{{"title", "Annotations"}}, labels...)})
 	}
 	fixed := func(value string) ordered {
 		out := ordered{{"type", "string"}, {"const", value}, {"default", value}}
@@ -272,11 +275,11 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 	switch {
 	case len(mandatory) > 0 && f.inline && !required:
 		// A browser does not submit a form with an empty required input, also if its object is optional.
-		var any []ordered
+		var set []ordered
 		for _, name := range names {
-			any = append(any, ordered{{"required", []string{name}}})
+			set = append(set, ordered{{"required", []string{name}}})
 		}
-		schema = append(schema, entry{"if", ordered{{"anyOf", any}}}, entry{"then", ordered{{"required", mandatory}}})
+		schema = append(schema, entry{"if", ordered{{"anyOf", set}}}, entry{"then", ordered{{"required", mandatory}}})
 	case len(mandatory) > 0:
 		schema = append(schema, entry{"required", mandatory})
 	}
@@ -406,7 +409,8 @@ func (c choice) message(p props) string {
 		if len(o.required) > 0 {
 			rules = append(rules, by+" requires "+titles(o.required))
 		}
-		if optional := slices.DeleteFunc(slices.Clone(o.fields), func(name string) bool { return slices.Contains(o.required, name) }); len(optional) > 0 {
+		optional := slices.DeleteFunc(slices.Clone(o.fields), func(name string) bool { return slices.Contains(o.required, name) })
+		if len(optional) > 0 {
 			rules = append(rules, by+" permits "+titles(optional))
 		}
 	}

@@ -171,9 +171,11 @@ A portal shows a form of a claim with react-jsonschema-form: [ControlPlaneCluste
 
 An editor completes and checks a claim with a JSON Schema of all fields: [ControlPlaneCluster](schema/controlplanecluster.json),
 [HypervisorCluster](schema/hypervisorcluster.json), [StorageCluster](schema/storagecluster.json) and
-[KeystoneService](schema/keystoneservice.json). The first line of the claim is ` + "`# yaml-language-server: $schema=<address of the file>`" + `.
+[KeystoneService](schema/keystoneservice.json). The first line of the claim is ` +
+	"`# yaml-language-server: $schema=<address of the file>`" + `.
 
-Forms and schemas have the fields in the order of the types, also in ` + "`ui:order`" + `: the API server sorts the fields of a definition. Most
+Forms and schemas have the fields in the order of the types, also in ` +
+	"`ui:order`" + `: the API server sorts the fields of a definition. Most
 rules for several fields are only in the definition. The API server and ` + "`cobaltcore validate`" + ` check them.
 `
 
