@@ -253,19 +253,10 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 		names = append(names, field.name)
 		properties[field.name], inputs[field.name] = below, belowUI
 	}
-	of := func(from map[string]ordered, selected []string) ordered {
-		out := ordered{}
-		for _, name := range selected {
-			if s, ok := from[name]; ok {
-				out = append(out, entry{name, s})
-			}
-		}
-		return out
-	}
 	c := choices[typ]
 	common := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return c.by == "" && slices.Contains(c.fields(), name) })
 	order := entry{"ui:order", append(slices.Clone(names), "*")}
-	ui = append(of(inputs, common), order)
+	ui = append(pick(inputs, common), order)
 	var visible ordered
 	if !slices.ContainsFunc(common, func(name string) bool { return p.Properties[name].Type != "object" }) {
 		visible = ordered{alwaysShown} // rjsf cannot add an object without values.
@@ -286,7 +277,7 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 	if f.inline {
 		schema = append(schema, order)
 	}
-	schema = append(schema, entry{"properties", of(properties, common)})
+	schema = append(schema, entry{"properties", pick(properties, common)})
 	if c.by != "" {
 		schema = append(schema, entry{"not", ordered{{"anyOf", c.conflicts(names)}}}, entry{"errorMessage", ordered{{"not", c.message(p)}}})
 	}
@@ -294,10 +285,16 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 		return append(schema, entry{"additionalProperties", false}), ui
 	}
 	schema = append(schema, entry{"propertyNames", ordered{{"enum", names}}})
-	var options, optionsUI []ordered
+	options, optionsUI := c.schemas(names, common, properties, inputs, append(ordered{order}, visible...))
+	return append(schema, entry{"oneOf", options}), append(ui, entry{"oneOf", optionsUI})
+}
+
+// schemas returns the schema and the uiSchema of each option, for the properties with names. Common properties belong to all options, and
+// settings to the uiSchema of each.
+func (c choice) schemas(names, common []string, properties, inputs map[string]ordered, settings ordered) (options, optionsUI []ordered) {
 	for _, o := range c.options {
 		option := ordered{{"title", o.title}, {"type", "object"}}
-		selected := of(properties, o.fields)
+		selected := pick(properties, o.fields)
 		for name, value := range o.values {
 			at := slices.IndexFunc(selected, func(e entry) bool { return e.key == name })
 			if at >= 0 {
@@ -317,10 +314,21 @@ func (f claimForm) fields(p props, typ reflect.Type, path string, required bool)
 			option = append(option, entry{"propertyNames", ordered{{"enum", allowed}}})
 		}
 		options = append(options, option)
-		optionUI := append(ordered{{"ui:label", false}}, of(inputs, o.fields)...) // The select shows the title of the option.
-		optionsUI = append(optionsUI, append(append(optionUI, order), visible...))
+		optionUI := append(ordered{{"ui:label", false}}, pick(inputs, o.fields)...) // The select shows the title of the option.
+		optionsUI = append(optionsUI, append(optionUI, settings...))
 	}
-	return append(schema, entry{"oneOf", options}), append(ui, entry{"oneOf", optionsUI})
+	return options, optionsUI
+}
+
+// pick returns the selected properties, in order.
+func pick(from map[string]ordered, selected []string) ordered {
+	out := ordered{}
+	for _, name := range selected {
+		if s, ok := from[name]; ok {
+			out = append(out, entry{name, s})
+		}
+	}
+	return out
 }
 
 // isBasic reports whether a form shows a field without the expert fields: a field of the list, its parents, and required fields below it.
