@@ -27,7 +27,11 @@ func rulesOf(p *networkingv1.NetworkPolicy) []string {
 		}
 		from = strings.NewReplacer("<none>", "", "app.kubernetes.io/", "").Replace(from)
 		for _, port := range ports {
-			out = append(out, fmt.Sprintf("%s %s %d", direction, from, port.Port.IntVal))
+			text := fmt.Sprintf("%s %s %d", direction, from, port.Port.IntVal)
+			if port.EndPort != nil {
+				text += fmt.Sprintf("-%d", *port.EndPort)
+			}
+			out = append(out, text)
 		}
 	}
 	for _, r := range p.Spec.Ingress {
@@ -84,8 +88,9 @@ func TestPolicies(t *testing.T) {
 		},
 		"Queue": {
 			"Operators are in the default namespace of their manifests.", "{}", bare, "rabbitmq", []string{
-				"in " + managed + " 5671", "in " + queue + " 25672", "in " + queue + " 4369", "in rabbitmq-system/ 15671",
-				"out " + queue + " 25672", "out " + queue + " 4369", "out anywhere 443", "out anywhere 6443",
+				"in " + managed + " 5671", "in " + queue + " 25672", "in " + queue + " 4369", "in " + queue + " 6000-6500",
+				"in rabbitmq-system/ 15671", "out " + queue + " 25672", "out " + queue + " 4369", "out " + queue + " 6000-6500",
+				"out anywhere 443", "out anywhere 6443",
 			},
 		},
 		"QueueAlone": {

@@ -125,7 +125,9 @@ func rabbitMQ(w *inventory, o object) {
 		amqp, management = 5671, 15671
 	}
 	members := []port{{"epmd", 4369}, {"cluster-rpc", 25672}}
-	p := w.operated(o, "", l, &n, append(slices.Clone(clients), members...)...)
+	// Services publish to streams, which a majority of members has to write.
+	streams := []port{{"first-stream", 6000}, {"last-stream", 6500}}
+	p := w.operated(o, "", l, &n, slices.Concat(clients, members, streams)...)
 	w.operatedService(o, p, o.name, false, l, clients...)
 	w.operatedService(o, p, o.name+"-nodes", true, l, members...)
 	for _, c := range w.objects {
@@ -141,7 +143,7 @@ func rabbitMQ(w *inventory, o object) {
 		}
 	}
 	if n > 1 {
-		for _, q := range members {
+		for _, q := range slices.Concat(members, streams) {
 			w.need(p.String(), p.String(), q.number, "members of a cluster replicate")
 		}
 	}

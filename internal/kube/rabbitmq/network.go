@@ -9,12 +9,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// Ports of a member (https://www.rabbitmq.com/docs/networking#ports). Tools in a pod connect only to their own node.
+// Ports of a member (https://www.rabbitmq.com/docs/networking#ports). Tools in a pod connect only to their own node. Each replica of a stream
+// listens at a random port of streamPorts until the leader has connected to it.
 var (
 	amqpPort       = []int32{common.QueuePort}
 	memberPorts    = []int32{4369, 25672}
 	managementPort = []int32{15671}
 	metricsPort    = []int32{15691}
+	streamPorts    = []workload.Range{{First: 6000, Last: 6500}}
 )
 
 // NetworkPolicy builds the policy of the members. clients lists the labels of client pods, one entry for each kind of pod.
@@ -31,7 +33,7 @@ func (c Cluster) flows(clients []map[string]string, monitored bool, n common.Nei
 		in = append(in, workload.Flow{Namespaces: workload.Names(n.Monitoring), Ports: metricsPort})
 	}
 	if c.Replicas > 1 {
-		members := workload.Flow{Pods: Pods(c.Name), Ports: memberPorts}
+		members := workload.Flow{Pods: Pods(c.Name), Ports: memberPorts, Ranges: streamPorts}
 		in, out = append(in, members), append(out, members)
 	}
 	return in, append(out, workload.Flow{Anywhere: true, Ports: n.APIServerPorts})
