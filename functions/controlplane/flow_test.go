@@ -79,7 +79,7 @@ func TestDeletionPolicy(t *testing.T) {
 				}
 			}
 			slices.Sort(wrapped)
-			data := []string{"authority", "database", "database-root-secret", "locks", "messaging", "namespace"}
+			data := []string{"authority", "database", "database-root-secret", "locks", "messaging", "messaging-members-ca", "namespace"}
 			if diff := cmp.Diff(data, wrapped); diff != "" {
 				t.Errorf("retained objects (-want +got):\n%s", diff)
 			}

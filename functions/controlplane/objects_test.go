@@ -83,8 +83,21 @@ override:
     spec:
       template:
         spec:
-          containers: []
+          containers:
+          - name: rabbitmq
+            volumeMounts:
+            - mountPath: /etc/rabbitmq-members
+              name: members-tls
+              readOnly: true
+          dnsConfig:
+            searches:
+            - rabbitmq-nodes.` + instance + `.svc.cluster.local
           priorityClassName: cobaltcore-infrastructure
+          volumes:
+          - name: members-tls
+            secret:
+              defaultMode: 288
+              secretName: rabbitmq-members-tls
 persistence:
   storage: 50Gi
   storageClassName: fast
@@ -95,6 +108,9 @@ rabbitmq:
     ssl_options.verify = verify_none
     ssl_options.fail_if_no_peer_cert = false
     disk_free_limit.absolute = 4294967296
+  envConfig: |
+    SERVER_ADDITIONAL_ERL_ARGS="-proto_dist inet_tls -ssl_dist_opt server_certfile /etc/rabbitmq-members/tls.crt -ssl_dist_opt server_keyfile /etc/rabbitmq-members/tls.key -ssl_dist_opt server_cacertfile /etc/rabbitmq-members/ca.crt -ssl_dist_opt server_verify verify_peer -ssl_dist_opt client_certfile /etc/rabbitmq-members/tls.crt -ssl_dist_opt client_keyfile /etc/rabbitmq-members/tls.key -ssl_dist_opt client_cacertfile /etc/rabbitmq-members/ca.crt -ssl_dist_opt client_verify verify_peer -ssl_dist_opt server_fail_if_no_peer_cert true"
+    RABBITMQ_CTL_ERL_ARGS="$SERVER_ADDITIONAL_ERL_ARGS"
 replicas: 3
 resources:
   limits:

@@ -157,16 +157,7 @@ func (m *model) backupTimeout() time.Duration {
 func queueServer(m *model) ([]compose.Stage, error) {
 	c := m.cluster()
 	policy := c.NetworkPolicy(m.databaseClients(), m.Monitored(), m.spec.Infrastructure.Neighbours)
-	return []compose.Stage{
-		{
-			{Name: queueComponent + "-certificate", Object: c.Certificate()},
-			{Name: queueComponent + "-network-policy", Object: policy},
-		},
-		{
-			{Name: queueComponent, Object: c.Object(), Retain: true},
-			{Name: queueComponent + "-disruption-budget", Object: c.DisruptionBudget()},
-		},
-	}, nil
+	return service.QueueServer(queueComponent, c, compose.Resource{Name: queueComponent + "-network-policy", Object: policy}), nil
 }
 
 func (m *model) cluster() rabbitmq.Cluster {

@@ -333,7 +333,8 @@ var scenes = func() map[string][]scene {
 		"QueuePartitioned": {
 			raised("One has no link.", "", links("1", "3")...), raised("None has a link.", "", links("1", "1")...), quiet("All see all.", links("3", "3")...),
 		},
-		"QueueCertificateExpiring": expiring("rabbitmq-tls"),
+		"QueueCertificateExpiring":        expiring("rabbitmq-tls"),
+		"QueueMembersCertificateExpiring": expiring("rabbitmq-members-tls"),
 	}
 	space := func(volume string, free int) []string {
 		in := `{persistentvolumeclaim="` + volume + `"}`

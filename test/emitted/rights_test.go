@@ -46,15 +46,17 @@ func pods(v any) []corev1.PodSpec {
 	var out []corev1.PodSpec
 	switch v := v.(type) {
 	case map[string]any:
-		if containers, _ := v["containers"].([]any); len(containers) > 0 { // A patch of a pod may have no containers.
+		if containers, _ := v["containers"].([]any); len(containers) > 0 {
 			data, err := json.Marshal(v)
 			p := corev1.PodSpec{}
 			if err == nil && json.Unmarshal(data, &p) == nil {
 				return []corev1.PodSpec{p}
 			}
 		}
-		for _, member := range v {
-			out = append(out, pods(member)...)
+		for field, member := range v {
+			if field != "override" { // A patch of an operator's pods.
+				out = append(out, pods(member)...)
+			}
 		}
 	case []any:
 		for _, item := range v {

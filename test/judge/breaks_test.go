@@ -300,7 +300,15 @@ func TestFaults(t *testing.T) {
 		"TLSOff": {
 			"Connections to the database are plain.", with("MariaDB", "mariadb", false, "spec", "tls", "enabled"), "MariaDB mariadb has TLS switched off in spec.tls",
 		},
-		"TLSNotRequired":  {"Connections may be without TLS.", with("MariaDB", "mariadb", false, "spec", "tls", "required"), "does not request connections with TLS only"},
+		"TLSNotRequired": {"Connections may be without TLS.", with("MariaDB", "mariadb", false, "spec", "tls", "required"), "does not request connections with TLS only"},
+		"MembersWithoutName": {
+			"Replicas of streams connect to it.", with("Certificate", "rabbitmq-members-tls", "another", "spec", "dnsNames", 0),
+			"Certificate rabbitmq-members-tls is for members of RabbitmqCluster rabbitmq, and does not have the name rabbitmq-server-0",
+		},
+		"MembersWithoutTLS": {
+			"Its certificate is unused.", without("RabbitmqCluster", "rabbitmq", "spec", "rabbitmq", "envConfig"),
+			`RabbitmqCluster rabbitmq has TLS between members (false), and the Secret "rabbitmq-members-tls" for it`,
+		},
 		"QueueWithoutTLS": {"It also listens without TLS.", without("RabbitmqCluster", "rabbitmq", "spec", "tls", "disableNonTLSListeners"), "RabbitmqCluster rabbitmq does not request connections with TLS only"},
 		"CertificateOfNobody": {
 			"Its issuer does not exist.", with("Certificate", "keystone-tls", "ca", "spec", "issuerRef", "name"), "Certificate keystone-tls is to be issued by Issuer ca, which does not exist",

@@ -112,6 +112,51 @@ func app(name, instance string) labels.Set {
 // issuerOf returns the issuer in a field of spec.tls.
 func issuerOf(o object, field string) string { return text(o.manifest, "spec", "tls", field, "name") }
 
+// memberSecret returns the Secret with the certificate of a queue's members, which is a volume in the override of its pods, or "".
+func memberSecret(o object) string {
+	for _, v := range list(o.manifest, "spec", "override", "statefulSet", "spec", "template", "spec", "volumes") {
+		return text(v, "secret", "secretName")
+	}
+	return ""
+}
+
+func memberReads(o object) []configRead {
+	name := memberSecret(o)
+	if name == "" {
+		return nil
+	}
+	of := secretName{o.namespaceRef, name}
+	return []configRead{
+		{secretName: of, key: "tls.crt", as: "tls.crt", means: certificate}, {secretName: of, key: "tls.key", as: "tls.key", means: privateKey},
+		{secretName: of, key: "ca.crt", as: "ca.crt", means: authority},
+	}
+}
+
+// checkMembers checks the certificate of members that connect with TLS. They connect to the host in the name of an Erlang node, and
+// replicas of streams to the short name (https://www.rabbitmq.com/docs/clustering-ssl, github.com/rabbitmq/osiris v1.8.5,
+// src/osiris_replica.erl).
+func (w *inventory) checkMembers(o object, members int) {
+	secret, enabled := memberSecret(o), strings.Contains(text(o.manifest, "spec", "rabbitmq", "envConfig"), "inet_tls")
+	if enabled != (secret != "") {
+		w.foundf("%s has TLS between members (%t), and the Secret %q for it.", o, enabled, secret)
+	}
+	for _, c := range w.objects {
+		if secret == "" || c.namespaceRef != o.namespaceRef || !c.is("Certificate.cert-manager.io") ||
+			text(c.manifest, "spec", "secretName") != secret {
+			continue
+		}
+		names := texts(c.manifest, "spec", "dnsNames")
+		for i := range members {
+			short := fmt.Sprintf("%s-server-%d", o.name, i)
+			for _, name := range []string{short, short + "." + o.name + "-nodes." + o.namespace} {
+				if !slices.Contains(names, name) {
+					w.foundf("%s is for members of %s, and does not have the name %s.", c, o, name)
+				}
+			}
+		}
+	}
+}
+
 // rabbitMQ: github.com/rabbitmq/cluster-operator v2.20.0, internal/resource/{service,headless_service,default_user_secret}.go,
 // internal/metadata/label.go; ports: https://www.rabbitmq.com/docs/networking#ports.
 func rabbitMQ(w *inventory, o object) {
@@ -142,6 +187,7 @@ func rabbitMQ(w *inventory, o object) {
 			}
 		}
 	}
+	w.checkMembers(o, n)
 	if n > 1 {
 		for _, q := range slices.Concat(members, streams) {
 			w.need(p.String(), p.String(), q.number, "members of a cluster replicate")

@@ -14,8 +14,8 @@ import (
 
 // addPods records the pods of every template in an object, at any depth.
 func (w *inventory) addPods(o object) {
-	each(o.spec(), nil, func(_ []string, m fields) {
-		if containers, _ := at(m, "template", "spec", "containers").([]any); len(containers) == 0 { // A patch of pods has no containers.
+	each(o.spec(), nil, func(path []string, m fields) {
+		if len(list(m, "template", "spec", "containers")) == 0 || slices.Contains(path, "override") { // A patch of an operator's pods.
 			return
 		}
 		p := &pod{namespaceRef: o.namespaceRef, of: o, labels: labels.Set(stringMap(m, "template", "metadata", "labels")),

@@ -110,6 +110,8 @@ func (w *inventory) fieldReads(o object) []configRead {
 		out = storeReads(o)
 	case o.is("CephBlockPool.ceph.rook.io"):
 		out = poolReads(o)
+	case o.is("RabbitmqCluster.rabbitmq.com"):
+		out = memberReads(o)
 	}
 	target := o.namespaceRef
 	if at(o.manifest, "spec", "target", "providerConfig") != nil {

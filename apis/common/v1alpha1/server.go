@@ -99,6 +99,9 @@ type QueueServer struct {
 	IssuerRef IssuerReference `json:"issuerRef"`
 	// DNS domain of its cluster.
 	ClusterDomain Hostname `json:"clusterDomain"`
+	// TLS between members. It can be changed only while all members are stopped.
+	// +optional
+	MemberTLS bool `json:"memberTLS,omitempty"`
 }
 
 // Neighbours are the namespaces that connect to servers, and the API server to which servers connect.

@@ -203,9 +203,9 @@ type S3 struct {
 }
 
 // RabbitMQ is the message queue.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.replicas) || has(self.storageSize) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.exposure))",message="fields of a disabled message queue have no effect; set only enabled, or set enabled: true"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.replicas) || has(self.storageSize) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.exposure) || has(self.memberTLS))",message="fields of a disabled message queue have no effect; set only enabled, or set enabled: true"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: quorum queues need a majority"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.enabled) && !self.enabled || has(self.replicas) || has(self.storageSize) || has(self.storageClass) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.exposure))",message="only external can be set for an external message queue",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.enabled) && !self.enabled || has(self.replicas) || has(self.storageSize) || has(self.storageClass) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.exposure) || has(self.memberTLS))",message="only external can be set for an external message queue",fieldPath=".external"
 // +kubebuilder:validation:XValidation:rule="has(self.external) == has(oldSelf.external) && (!has(self.external) || self.external.host == oldSelf.external.host)",message="external cannot be added or removed, and its host is immutable: virtual hosts and users cannot be moved to another queue; create another control plane"
 type RabbitMQ struct {
 	// Run the queue. It can be disabled if Keystone is the only service.
@@ -231,7 +231,24 @@ type RabbitMQ struct {
 	// External access for hypervisors of other clusters: one Service for all members, with the AMQP port only.
 	// +optional
 	Exposure *common.MemberExposure `json:"exposure,omitempty"`
+	// TLS between members, with an authority of their own. The queues of cells have it, too. Members with and without TLS cannot connect: a
+	// change of an existing queue requires a restart of all its members at the same time. Defaults to Required for a new queue, and to the
+	// current mode of an existing queue.
+	// +optional
+	MemberTLS MemberTLS `json:"memberTLS,omitempty"`
 }
+
+// MemberTLS is the use of TLS between members.
+// +kubebuilder:validation:Enum=Required;Disabled
+type MemberTLS string
+
+// The modes.
+const (
+	// MemberTLSRequired rejects connections without a certificate of the members' authority.
+	MemberTLSRequired MemberTLS = "Required"
+	// MemberTLSDisabled connects members without TLS.
+	MemberTLSDisabled MemberTLS = "Disabled"
+)
 
 // Valkey is the key-value store.
 // +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.replicas) || has(self.storageSize) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.sentinel) && has(self.sentinel.enabled))",message="fields of a disabled key-value store have no effect; set only enabled, or set enabled: true"

@@ -10,12 +10,24 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 )
 
 // queueMembers are the members of RabbitMQ.
 type queueMembers struct {
 	replicas       int32
 	storage, class string
+	// tls is used between members.
+	tls bool
+}
+
+// memberTLS returns whether members use TLS, by the claim's mode and by the mode of an existing queue. Members with and without TLS cannot
+// connect, so only the claim changes the mode of an existing queue.
+func memberTLS(requested controlplanev1.MemberTLS, exists, previous bool) bool {
+	if requested == "" && exists {
+		return previous
+	}
+	return requested != controlplanev1.MemberTLSDisabled
 }
 
 // deriveQueueMembers derives the members of RabbitMQ.
@@ -27,6 +39,7 @@ func deriveQueueMembers(c *claim.Claim) (queueMembers, error) {
 		class:    string(cmp.Or(r.StorageClass, c.Platform.StorageClass)),
 	}
 	observedState, _ := c.Observed.Get(MessagingResource)
+	desired.tls = memberTLS(r.MemberTLS, observedState.Exists(), rabbitmq.HasMemberTLS(observedState.String("spec", "rabbitmq", "envConfig")))
 	if !c.RunsQueue() || !observedState.Exists() {
 		return desired, nil
 	}

@@ -16,16 +16,16 @@ func TestQueueMembers(t *testing.T) {
 		want                             queueMembers
 		field, message                   string
 	}{
-		"New":     {reason: "Size and platform set the defaults.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", want: queueMembers{3, "10Gi", "fast"}},
-		"Larger":  {reason: "Members and volumes can grow.", spec: "{size: large}", observed: three, want: queueMembers{3, "50Gi", "slow"}},
-		"Smaller": {reason: "Defaults do not shrink members and volumes.", spec: "{size: development}", observed: three, want: queueMembers{3, "10Gi", "slow"}},
+		"New":     {reason: "Size and platform set the defaults.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", want: queueMembers{3, "10Gi", "fast", true}},
+		"Larger":  {reason: "Members and volumes can grow.", spec: "{size: large}", observed: three, want: queueMembers{3, "50Gi", "slow", false}},
+		"Smaller": {reason: "Defaults do not shrink members and volumes.", spec: "{size: development}", observed: three, want: queueMembers{3, "10Gi", "slow", false}},
 		"NewClass": {
 			reason: "The platform's new class applies to new volumes.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", observed: three,
-			want: queueMembers{3, "10Gi", "slow"},
+			want: queueMembers{3, "10Gi", "slow", false},
 		},
 		"DefaultClass": {
 			reason: "The same for volumes with the cluster's default class.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", observed: "{replicas: 3, persistence: {storage: 10Gi}}",
-			want: queueMembers{3, "10Gi", ""},
+			want: queueMembers{3, "10Gi", "", false},
 		},
 		"FewerMembers": {
 			reason: "The claim sets fewer members.", spec: "{infrastructure: {rabbitmq: {replicas: 1}}}", observed: three,
@@ -39,7 +39,18 @@ func TestQueueMembers(t *testing.T) {
 			reason: "The claim sets another class.", spec: "{infrastructure: {rabbitmq: {storageClass: fast}}}", observed: three,
 			field: "spec.infrastructure.rabbitmq.storageClass", message: "class slow",
 		},
-		"Off": {reason: "A disabled queue has no members.", spec: "{size: development, infrastructure: {rabbitmq: {enabled: false}}}", observed: three, want: queueMembers{1, "5Gi", ""}},
+		"TLS": {
+			reason: "An existing queue keeps TLS between its members.", spec: "{}", want: queueMembers{3, "10Gi", "slow", true},
+			observed: `{replicas: 3, persistence: {storage: 10Gi, storageClassName: slow}, rabbitmq: {envConfig: -proto_dist inet_tls}}`,
+		},
+		"AddedTLS": {
+			reason: "Only the claim adds it.", spec: "{infrastructure: {rabbitmq: {memberTLS: Required}}}", observed: three,
+			want: queueMembers{3, "10Gi", "slow", true},
+		},
+		"WithoutTLS": {
+			reason: "Only the claim disables it.", spec: "{infrastructure: {rabbitmq: {memberTLS: Disabled}}}", want: queueMembers{3, "10Gi", "", false},
+		},
+		"Off": {reason: "A disabled queue has no members.", spec: "{size: development, infrastructure: {rabbitmq: {enabled: false}}}", observed: three, want: queueMembers{1, "5Gi", "", false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(t, tc.spec, open(stdcmp.Or(tc.platform, bare)), observedAs(t, MessagingResource, tc.observed))

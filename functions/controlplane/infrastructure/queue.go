@@ -18,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
@@ -84,14 +85,7 @@ func (inf *Infrastructure) ComposeMessaging() ([]compose.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := inf.Cluster(image)
-	return []compose.Stage{
-		{{Name: "messaging-certificate", Object: c.Certificate()}},
-		{
-			{Name: MessagingResource, Object: c.Object(), Retain: true},
-			{Name: "messaging-disruption-budget", Object: c.DisruptionBudget()},
-		},
-	}, nil
+	return openstack.QueueServer(MessagingResource, inf.Cluster(image)), nil
 }
 
 // Cluster returns the RabbitMQ settings with an image.
@@ -105,6 +99,7 @@ func (inf *Infrastructure) Cluster(image string) rabbitmq.Cluster {
 				Resources: inf.queueResources(), Placement: r.Placement, Image: image,
 			},
 			Config: inf.serverOptions.queue, IssuerRef: inf.queueIssuer(), ClusterDomain: common.Hostname(inf.ClusterDomain()),
+			MemberTLS: inf.queue.tls,
 		},
 	}
 }

@@ -71,12 +71,15 @@ func (inf *Infrastructure) CellQueue(
 	out := &common.QueueServer{
 		Members: members,
 		Config:  inf.serverOptions.queue, IssuerRef: inf.queueIssuer(), ClusterDomain: common.Hostname(inf.ClusterDomain()),
+		MemberTLS: memberTLS(r.MemberTLS, previous != nil, previous != nil && previous.MemberTLS),
 	}
 	if previous == nil {
 		return out, imageErr
 	}
-	q, err := queueMembers{out.Replicas, out.StorageSize, string(out.StorageClass)}.keep(field, requested.Replicas, requested.Storage,
-		queueMembers{previous.Replicas, previous.StorageSize, string(previous.StorageClass)})
+	q, err := queueMembers{replicas: out.Replicas, storage: out.StorageSize, class: string(out.StorageClass)}.keep(
+		field, requested.Replicas, requested.Storage,
+		queueMembers{replicas: previous.Replicas, storage: previous.StorageSize, class: string(previous.StorageClass)},
+	)
 	out.Replicas, out.StorageSize, out.StorageClass = q.replicas, q.storage, common.ObjectName(q.class)
 	return out, errors.Join(imageErr, err)
 }

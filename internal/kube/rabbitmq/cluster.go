@@ -71,13 +71,13 @@ func (c Cluster) Object() *unstructured.Unstructured {
 		"terminationGracePeriodSeconds": int64(600),
 		"persistence": object.WithOptional(object.Map{"storage": c.StorageSize},
 			object.Map{"storageClassName": string(c.StorageClass)}),
-		"rabbitmq": object.Map{"additionalConfig": config + diskLimit(res, c.StorageSize) + walLimit(res, c.StorageSize) + c.options()},
+		"rabbitmq": object.WithOptional(
+			object.Map{"additionalConfig": config + diskLimit(res, c.StorageSize) + walLimit(res, c.StorageSize) + c.options()},
+			object.Map{"envConfig": c.envConfig()},
+		),
 		"tls":      object.Map{"secretName": tls, "caSecretName": tls, "disableNonTLSListeners": true},
 		"affinity": c.affinity(),
-		// The operator has no field for a PriorityClass. The override requires a list of containers; an empty list changes none.
-		"override": object.Map{"statefulSet": object.Map{"spec": object.Map{"template": object.Map{"spec": object.Map{
-			"containers": object.List{}, "priorityClassName": workload.PriorityInfrastructure,
-		}}}}},
+		"override": object.Map{"statefulSet": object.Map{"spec": object.Map{"template": object.Map{"spec": c.podOverride()}}}},
 	}, object.Map{
 		"resources":        object.Resources(res),
 		"tolerations":      object.Tolerations(c.Tolerations),

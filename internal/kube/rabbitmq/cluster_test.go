@@ -101,7 +101,10 @@ func TestAlerts(t *testing.T) {
 		return monitoringtest.Alert{Severity: severity, For: wait, Asks: selectors}
 	}
 	ready := []string{"kube_statefulset_status_replicas_ready" + set, "kube_statefulset_replicas" + set}
-	c := Cluster{Name: "queue", Meta: func(name string) object.Meta { return object.Meta{Name: name, Namespace: "cloud"} }}
+	c := Cluster{
+		Name: "queue", Meta: func(name string) object.Meta { return object.Meta{Name: name, Namespace: "cloud"} },
+		QueueServer: common.QueueServer{MemberTLS: true},
+	}
 	want := map[string]monitoringtest.Alert{
 		"QueueBacklog":             alert(warning, "15m", "rabbitmq_detailed_queue_messages_ready"+queues),
 		"QueueUnacknowledged":      alert(warning, "15m", "rabbitmq_detailed_queue_messages_unacked"+queues),
@@ -111,6 +114,8 @@ func TestAlerts(t *testing.T) {
 		"QueueDiskFull":            alert(critical, "2m", "rabbitmq_alarms_free_disk_space_watermark"+pods),
 		"QueuePartitioned":         alert(critical, "5m", "erlang_vm_dist_node_state"+pods, "rabbitmq_build_info"+pods),
 		"QueueCertificateExpiring": alert(warning, "1h", `certmanager_certificate_expiration_timestamp_seconds{name="queue-tls"}`),
+		"QueueMembersCertificateExpiring": alert(warning, "1h",
+			`certmanager_certificate_expiration_timestamp_seconds{name="queue-members-tls"}`),
 	}
 	if diff := cmp.Diff(want, monitoringtest.Alerts(t, c.Alerts(common.Monitoring{}, "queues"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -41,7 +41,12 @@ func (c Cluster) Alerts(conf common.Monitoring, field string) *unstructured.Unst
 	in := fmt.Sprintf(`namespace=%q,pod=~"%s-server-[0-9]+"`, meta.Namespace, c.Name)
 	// A stream keeps messages after they are read, so they are no backlog.
 	queues := in + `,queue!~".*_fanout(_.*)?"`
-	return monitoring.Rules(meta, conf,
+	var members []monitoring.Alert
+	if c.MemberTLS {
+		members = append(members, monitoring.CertificateExpiring("QueueMembersCertificateExpiring", "The certificate of the queue's members",
+			meta.Namespace, c.memberObject("-tls").Name))
+	}
+	return monitoring.Rules(meta, conf, append(members,
 		monitoring.Alert{
 			Name: "QueueBacklog", Severity: monitoring.Warning, For: "15m",
 			Expr:    fmt.Sprintf(`max by (namespace, vhost, queue) (rabbitmq_detailed_queue_messages_ready{%s}) > %d`, queues, backlog),
@@ -87,5 +92,5 @@ func (c Cluster) Alerts(conf common.Monitoring, field string) *unstructured.Unst
 			Action:  "Check the network between the nodes of the members.",
 		},
 		monitoring.CertificateExpiring("QueueCertificateExpiring", "The queue's certificate", meta.Namespace, TLSSecret(c.Name)),
-	)
+	)...)
 }

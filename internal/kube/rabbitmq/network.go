@@ -9,8 +9,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// Ports of a member (https://www.rabbitmq.com/docs/networking#ports). Tools in a pod connect only to their own node. Each replica of a stream
-// listens at a random port of streamPorts until the leader has connected to it.
+// Ports of a member (https://www.rabbitmq.com/docs/networking#ports). Tools in a pod connect only to their own node. Each replica of a
+// stream listens at a random port of streamPorts until the leader has connected to it.
 var (
 	amqpPort       = []int32{common.QueuePort}
 	memberPorts    = []int32{4369, 25672}

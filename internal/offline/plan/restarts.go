@@ -88,7 +88,7 @@ var operatorPods = map[string]managedPods{
 	"RabbitmqCluster": {
 		replicas: []string{"spec", "replicas"},
 		restarting: []string{
-			"spec.image", "spec.imagePullSecrets", "spec.resources", "spec.rabbitmq.additionalConfig", "spec.override", "spec.affinity",
+			"spec.image", "spec.imagePullSecrets", "spec.resources", "spec.rabbitmq", "spec.override", "spec.affinity",
 			"spec.tolerations", "spec.tls", "spec.terminationGracePeriodSeconds", "spec.delayStartSeconds",
 		},
 		online: []string{"metadata", "spec.replicas", "spec.persistence.storage"},

@@ -76,6 +76,26 @@ func (b *Base) processName(process string) corev1.EnvVar {
 	return corev1.EnvVar{Name: oslo.MustEnvName("oslo_messaging_rabbit", "processname"), Value: b.Sub(process)}
 }
 
+// QueueServer returns the stages of a queue: its certificates and the other given objects, and then the queue. The authority of members
+// that connect with TLS is retained with the queue. The names of resources start with the prefix.
+func QueueServer(prefix string, c rabbitmq.Cluster, others ...compose.Resource) []compose.Stage {
+	var stages []compose.Stage
+	before := append(compose.Stage{{Name: prefix + "-certificate", Object: c.Certificate()}}, others...)
+	if c.MemberTLS {
+		members := prefix + "-members"
+		stages = append(stages,
+			compose.Stage{{Name: members + "-self-signed", Object: c.MembersSelfSigned()}},
+			compose.Stage{{Name: members + "-ca", Object: c.MembersAuthority(), Retain: true}},
+			compose.Stage{{Name: members + "-issuer", Object: c.MembersIssuer()}},
+		)
+		before = append(before, compose.Resource{Name: members + "-certificate", Object: c.MembersCertificate()})
+	}
+	return append(stages, before, compose.Stage{
+		{Name: prefix, Object: c.Object(), Retain: true},
+		{Name: prefix + "-disruption-budget", Object: c.DisruptionBudget()},
+	})
+}
+
 // buildQueueAccount builds the virtual host on the message queue and its user, which is replaced regularly. Messages are data
 // while their receiving pods are stopped, so the virtual host is retained. The user is not data, but it is retained as
 // well: external clients that are connected continue to use it until the service is created again.

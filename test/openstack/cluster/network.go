@@ -322,5 +322,10 @@ func namesOf(p *corev1.Pod) []string {
 	if owner == nil || owner.Kind != "StatefulSet" || p.Spec.Subdomain == "" {
 		return nil
 	}
-	return domains(p.Name+"."+p.Spec.Subdomain, p.Namespace)
+	names := domains(p.Name+"."+p.Spec.Subdomain, p.Namespace)
+	// Pods with a search domain of their own know each other by their host names.
+	if p.Spec.DNSConfig != nil && len(p.Spec.DNSConfig.Searches) > 0 {
+		names = append(names, p.Name)
+	}
+	return names
 }

@@ -12,12 +12,14 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -54,14 +56,23 @@ management.ssl.port = 15671
 `
 )
 
-// rabbitMQ runs one broker of a RabbitmqCluster, with TLS only, with its configuration. A cluster of several brokers is
-// a single one here: services see no difference.
+// rabbitCookie creates the cookie that members share. A member does not start with a cookie that others can read.
+const rabbitCookie = `umask 077; cd /var/lib/rabbitmq; rm -f .erlang.cookie; printf %s >.erlang.cookie`
+
+// rabbitMQ runs the brokers of a RabbitmqCluster, with TLS only, with its configuration. There is no API server for peer
+// discovery: the configuration lists the members.
 func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) error {
 	if only, _, _ := unstructured.NestedBool(u.Object, "spec", "tls", "disableNonTLSListeners"); !only {
 		return errors.New("a broker that listens without TLS is not supported by this fake")
 	}
 	namespace, name := u.GetNamespace(), u.GetName()
 	conf := rabbitTLSDefaults
+	members, _, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
+	var nodes strings.Builder
+	for i := range members {
+		fmt.Fprintf(&nodes, "cluster_formation.classic_config.nodes.%d = rabbit@%s-server-%d.%[2]s-nodes.%[4]s\n", i+1, name, i, namespace)
+	}
+	conf += nodes.String()
 	if limit := text(u, "spec", "resources", "limits", "memory"); limit != "" {
 		memory, err := resource.ParseQuantity(limit)
 		if err != nil {
@@ -81,7 +92,13 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 		// The operator merges it into the file above. Later settings override earlier ones.
 		"91-additionalConfig.conf": []byte(text(u, "spec", "rabbitmq", "additionalConfig")),
 		"enabled_plugins":          []byte("[rabbitmq_management]."),
+		"environment":              []byte(text(u, "spec", "rabbitmq", "envConfig")),
 	}); err != nil {
+		return err
+	}
+	override := corev1.PodSpec{}
+	fields, _, _ := unstructured.NestedMap(u.Object, "spec", "override", "statefulSet", "spec", "template", "spec")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &override); err != nil {
 		return err
 	}
 	s := server{
@@ -97,6 +114,7 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 			Name: "rabbitmq", Image: RabbitMQImage,
 			Env: []corev1.EnvVar{
 				{Name: "HOME", Value: "/var/lib/rabbitmq"}, {Name: "RABBITMQ_LOGS", Value: "-"},
+				{Name: "RABBITMQ_CONF_ENV_FILE", Value: "/etc/rabbitmq/conf.d/environment"},
 				{Name: "RABBITMQ_ENABLED_PLUGINS_FILE", Value: "/etc/rabbitmq/conf.d/enabled_plugins"},
 				{Name: "RABBITMQ_LOG_BASE", Value: "/tmp"}, {Name: "RABBITMQ_MNESIA_BASE", Value: "/var/lib/rabbitmq/mnesia"},
 				{Name: "MY_POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
@@ -105,6 +123,19 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 			},
 			Ports: []corev1.ContainerPort{{Name: "amqps", ContainerPort: amqpsPort}, {Name: "management-tls", ContainerPort: rabbitManagement}},
 		},
+	}
+	for _, c := range override.Containers {
+		for _, m := range c.VolumeMounts {
+			at := slices.IndexFunc(override.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name })
+			if at < 0 || override.Volumes[at].Secret == nil {
+				return fmt.Errorf("the override of %s mounts %s, which is no Secret", name, m.Name)
+			}
+			s.secrets[m.MountPath] = override.Volumes[at].Secret.SecretName
+		}
+	}
+	if members > 1 {
+		s.members, s.dns = int32(members), override.DNSConfig //nolint:gosec // a handful
+		s.prepare = []string{"sh", "-c", fmt.Sprintf(rabbitCookie, namespace)}
 	}
 	return o.run(ctx, s, name)
 }

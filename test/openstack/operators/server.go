@@ -37,6 +37,7 @@ type server struct {
 	secrets map[string]string
 	// capabilities are additional ones.
 	capabilities []corev1.Capability
+	dns          *corev1.PodDNSConfig
 }
 
 // dataVolume names a server's volume: the volume of the first member is dataClaim.
@@ -80,7 +81,7 @@ func (s server) set() *appsv1.StatefulSet {
 				ObjectMeta: metav1.ObjectMeta{Labels: s.labels},
 				Spec: corev1.PodSpec{
 					SecurityContext: &corev1.PodSecurityContext{RunAsUser: &s.user, RunAsGroup: &s.user, FSGroup: &s.user},
-					InitContainers:  first, Containers: []corev1.Container{c}, Volumes: volumes,
+					InitContainers:  first, Containers: []corev1.Container{c}, Volumes: volumes, DNSConfig: s.dns,
 				},
 			},
 			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: dataVolume}}},
