@@ -11,6 +11,32 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 )
 
+// fetchHypervisors reads the hypervisors of the check's nodes one by one while Nova cannot list those of all cells. Nodes in a cell whose
+// database does not respond are skipped, and nodes whose resource provider is not recorded yet.
+func (obs *observation) fetchHypervisors(ctx context.Context) error {
+	if obs.areListed {
+		return nil
+	}
+	var known []openstackv1.NodeRecord
+	for _, r := range obs.records {
+		s := obs.compute(r.Name)
+		if _, read := obs.hypervisors[r.Name]; !read && s != nil && !s.Unknown && r.Provider != "" {
+			known = append(known, r)
+		}
+	}
+	servers := make([]int, len(known))
+	if err := inParallel(obs.parallel, len(known), func(i int) (err error) {
+		servers[i], err = obs.nova.CountServers(ctx, known[i].Name, known[i].Provider)
+		return err
+	}); err != nil {
+		return err
+	}
+	for i, r := range known {
+		obs.hypervisors[r.Name] = compute.Hypervisor{Provider: r.Provider, Servers: servers[i]}
+	}
+	return nil
+}
+
 // fetchCapacity counts the servers on the check's nodes, including nodes that are down or removed, and reads the capacity of
 // the nodes that accept servers. Without a complete count, the previous numbers stay.
 func (obs *observation) fetchCapacity(ctx context.Context) error {
@@ -118,7 +144,7 @@ func (obs *observation) countedCondition(nodes []string) condition.State {
 	}
 	switch {
 	case len(silent) > 0:
-		return condition.False("CellUnavailable", "the database of the cell of "+condition.JoinNames(silent)+" does not respond")
+		return condition.False("CellUnavailable", obs.silentCells(silent))
 	case len(obs.unrecorded) > 0:
 		return condition.False("TooManyNodes", fmt.Sprintf("at most %d nodes can be recorded, and servers on %s would not be counted after "+
 			"their pods are deleted; use more pools", nodeLimit, condition.JoinNames(obs.unrecorded)))

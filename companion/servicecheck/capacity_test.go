@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
@@ -98,17 +99,17 @@ func TestCounted(t *testing.T) {
 		"nodes down": {"Their servers are listed.", func(c *cluster) { c.stopReporting("node-1"); c.stopReporting("node-2") },
 			"True Complete: the servers on all nodes are counted"},
 		"cell down": {
-			"Nova serves the request without the rows of the cell.", func(c *cluster) { c.nova.SetCellDown("node-1"); c.on("node-2") },
-			"False CellUnavailable: the database of the cell of node-1 does not respond",
+			"Nova serves requests without the rows of the cell.", func(c *cluster) { c.nova.SetCellDown("node-1"); c.on("node-2") },
+			"False CellUnavailable: the database of the cell of node-1 does not respond: the state of node-1 is unknown",
 		},
 		"cell of a removed node down": {
 			"Its servers are not listed.", func(c *cluster) { c.pods(pool, 1, "node-2"); c.nova.SetCellDown("node-1"); c.on("node-2") },
-			"False CellUnavailable: the database of the cell of node-1 does not respond",
+			"False CellUnavailable: the database of the cell of node-1 does not respond: the state of node-1 is unknown",
 		},
 		"cell of another pool down": {"Its nodes do not count.", func(c *cluster) { c.nova.SetCellDown("theirs") },
 			"True Complete: the servers on all nodes are counted"},
 		"hypervisor missing": {
-			"The cell stopped to respond between two requests.", func(c *cluster) { c.nova.SetHypervisors(c.nova.Hypervisors()[1:]...); c.on("node-2") },
+			"Nova has lost its record.", func(c *cluster) { c.nova.SetHypervisors(c.nova.Hypervisors()[1:]...); c.on("node-2") },
 			"False HypervisorMissing: Nova has a compute service and no hypervisor for node-1",
 		},
 		"nova down": {"It does not respond.", func(c *cluster) { c.nova.SetDown(true) },
@@ -131,6 +132,89 @@ func TestCounted(t *testing.T) {
 				t.Errorf("%s %d servers are reported", tc.reason, s.Capacity.VirtualMachines)
 			}
 		})
+	}
+}
+
+// TestOtherCellDown: while the database of another cell does not respond, servers and capacity of a pool are current, although Nova cannot
+// list hypervisors. The number is 0 only if neither Nova nor Placement has a server.
+func TestOtherCellDown(t *testing.T) {
+	servers := func(n int) (out []compute.Server) {
+		for i := range n {
+			out = append(out, compute.Server{ID: fmt.Sprint(i)})
+		}
+		return out
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		nodes  []computetest.Hypervisor
+		want   int64
+	}{
+		"servers":     {"They have allocations.", []computetest.Hypervisor{{Servers: servers(2)}, {Servers: servers(1)}}, 3},
+		"none":        {"The guard opens.", make([]computetest.Hypervisor, 2), 0},
+		"scheduled":   {"A server is being created.", []computetest.Hypervisor{{Consumers: []string{"x"}}, {}}, 1},
+		"unallocated": {"The allocation was lost.", []computetest.Hypervisor{{}, {Servers: servers(1), Unallocated: true}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := hypervisors(t)
+			r := c.reconciler(c.api, c.nova)
+			c.on("node-1", "a", "b", "c", "d")
+			c.on("node-2")
+			c.runPasses(r)
+			for i, n := range tc.nodes {
+				allocated := n.Consumers
+				for _, s := range n.Servers {
+					if !n.Unallocated {
+						allocated = append(allocated, s.ID)
+					}
+				}
+				c.on(fmt.Sprintf("node-%d", i+1), allocated...)
+				all := c.nova.Hypervisors()
+				all[i].Servers, all[i].Consumers, all[i].Unallocated = n.Servers, n.Consumers, n.Unallocated
+				c.nova.SetHypervisors(all...)
+			}
+			c.nova.SetCellDown("theirs")
+			c.runPasses(r)
+			s := c.check().Status
+			counted := meta.FindStatusCondition(s.Conditions, conditionCounted)
+			ready := meta.FindStatusCondition(s.Conditions, conditionReady)
+			if counted.Status != "True" || ready.Status != "True" || s.Capacity.VirtualMachines != tc.want || s.Capacity.TotalVCPU != 32 {
+				t.Errorf("%s %+v, %+v, %+v; want %d servers", tc.reason, counted, ready, s.Capacity, tc.want)
+			}
+		})
+	}
+}
+
+// TestCellNamed: the state of nodes in a cell whose database does not respond is unknown, and the message names the cell. They count neither
+// as up nor as down.
+func TestCellNamed(t *testing.T) {
+	c := hypervisors(t)
+	cell := &openstackv1.CellMapping{
+		ObjectMeta: metav1.ObjectMeta{Name: "nova-cell2", Namespace: namespace}, Spec: openstackv1.CellMappingSpec{Cell: "cell2"},
+		Status: openstackv1.CellMappingStatus{Hosts: []string{"node-1"}},
+	}
+	if err := c.api.Create(t.Context(), cell); err != nil {
+		t.Fatal(err)
+	}
+	r := c.reconciler(c.api, c.nova)
+	c.runPasses(r)
+	c.nova.SetCellDown("node-1")
+	c.runPasses(r)
+	s := c.check().Status
+	const want = "the database of cell cell2 does not respond: the state of node-1 is unknown"
+	ready := meta.FindStatusCondition(s.Conditions, conditionReady)
+	if ready.Status != "Unknown" || ready.Reason != "CellUnavailable" || ready.Message != want {
+		t.Errorf("%+v", ready)
+	}
+	if got := meta.FindStatusCondition(s.Conditions, conditionCounted); got.Status != "False" || got.Message != want {
+		t.Errorf("%+v", got)
+	}
+	if s.Up != 1 || s.Down != 0 {
+		t.Errorf("%d up, %d down", s.Up, s.Down)
+	}
+	c.nova.SetCellDown()
+	c.runPasses(r)
+	if got := meta.FindStatusCondition(c.check().Status.Conditions, conditionReady); got.Status != "True" {
+		t.Errorf("after the outage: %+v", got)
 	}
 }
 

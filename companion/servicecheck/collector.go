@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/blockstorage"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/daemonset"
 )
@@ -53,9 +55,11 @@ type collection struct {
 
 	nova *compute.API
 	// services are all records of processes, and computes the records of nova-compute by host.
-	services    []compute.Service
-	computes    map[string]*compute.Service
+	services []compute.Service
+	computes map[string]*compute.Service
+	// hypervisors are those that Nova listed, by host. Without areListed, they are read one by one when a check needs them.
 	hypervisors map[string]compute.Hypervisor
+	areListed   bool
 	// agents are all agents of Neutron, and agentIDs their sorted IDs by host.
 	agents   []compute.Agent
 	agentIDs map[string][]string
@@ -65,6 +69,8 @@ type collection struct {
 	volumeServices []blockstorage.Service
 	volumePools    []blockstorage.Pool
 
+	// cells are the names of cells by host. They are read only if the database of one does not respond.
+	cells map[string]string
 	// checks are the nodes of all checks of the namespace, and daemonSets the nodes that have a pod. They are read after the records.
 	checks     map[string][]openstackv1.CheckedNodes
 	daemonSets map[client.ObjectKey]daemonSetNodes
@@ -117,16 +123,25 @@ func (c *collection) readCompute(ctx context.Context, env *controller.Env, check
 	if err != nil || c.problem != "" {
 		return err
 	}
-	lists := []func() error{func() (err error) { c.services, err = c.nova.Services(ctx, ""); return err }}
-	if c.isDetailed {
-		lists = append(lists,
-			func() (err error) { c.hypervisors, err = c.nova.ListHypervisors(ctx); return err },
-			func() (err error) { c.agents, err = c.nova.ListAgents(ctx); return err },
-			func() (err error) { c.capacities, err = c.nova.ListCapacities(ctx); return err })
+	if c.services, err = c.nova.Services(ctx, ""); err != nil {
+		c.fail(err)
+		return nil
 	}
-	if err := inParallel(parallel, len(lists), func(i int) error { return lists[i]() }); err != nil {
-		*c = collection{startedAt: c.startedAt, isDetailed: c.isDetailed, problem: err.Error()}
-		return nil //nolint:nilerr // Returned as problem.
+	if c.isDetailed {
+		lists := []func() error{
+			func() (err error) { c.agents, err = c.nova.ListAgents(ctx); return err },
+			func() (err error) { c.capacities, err = c.nova.ListCapacities(ctx); return err },
+			func() error { return c.listHypervisors(ctx) },
+		}
+		if err := inParallel(parallel, len(lists), func(i int) error { return lists[i]() }); err != nil {
+			c.fail(err)
+			return nil //nolint:nilerr // Returned as problem.
+		}
+	}
+	if c.isPartial() {
+		if err := c.readCells(ctx, env.Reader, check.Namespace); err != nil {
+			return err
+		}
 	}
 	c.computes, c.agentIDs = map[string]*compute.Service{}, map[string][]string{}
 	for i := range c.services {
@@ -141,6 +156,68 @@ func (c *collection) readCompute(ctx context.Context, env *controller.Env, check
 		slices.Sort(ids)
 	}
 	return nil
+}
+
+// fail replaces all records by the reason why they cannot be read.
+func (c *collection) fail(err error) {
+	*c = collection{startedAt: c.startedAt, isDetailed: c.isDetailed, problem: err.Error()}
+}
+
+// isPartial reports whether the database of a cell with hypervisors does not respond.
+func (c *collection) isPartial() bool {
+	return slices.ContainsFunc(c.services, func(s compute.Service) bool { return s.Unknown })
+}
+
+// listHypervisors lists all hypervisors. It sends no request if Nova has just reported that the database of a cell does not respond: the
+// request would occupy a worker of Nova's API until the timeout of the database, and fail. It also fails for a cell without hypervisors,
+// which Nova does not report.
+func (c *collection) listHypervisors(ctx context.Context) error {
+	c.hypervisors = map[string]compute.Hypervisor{}
+	if c.isPartial() {
+		return nil
+	}
+	all, err := c.nova.ListHypervisors(ctx)
+	if err == nil {
+		c.hypervisors, c.areListed = all, true
+	} else if compute.Rejected(err) {
+		return err
+	}
+	return nil
+}
+
+// readCells reads the cells of hosts.
+func (c *collection) readCells(ctx context.Context, reader client.Reader, namespace string) error {
+	all := &openstackv1.CellMappingList{}
+	if err := reader.List(ctx, all, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("cannot list the CellMappings: %w", err)
+	}
+	c.cells = map[string]string{}
+	for i := range all.Items {
+		for _, host := range all.Items[i].Status.Hosts {
+			c.cells[host] = all.Items[i].Spec.Cell
+		}
+	}
+	return nil
+}
+
+// silentCells returns why the state of hosts is unknown, whose cells have a database that does not respond.
+func (c *collection) silentCells(hosts []string) string {
+	var cells, others []string
+	for _, host := range hosts {
+		if cell := c.cells[host]; cell == "" {
+			others = append(others, host)
+		} else if !slices.Contains(cells, cell) {
+			cells = append(cells, cell)
+		}
+	}
+	slices.Sort(cells)
+	for i, cell := range cells {
+		cells[i] = "the database of cell " + cell + " does not respond"
+	}
+	if len(others) > 0 {
+		cells = append(cells, "the database of the cell of "+condition.JoinNames(others)+" does not respond")
+	}
+	return strings.Join(cells, ", and ") + ": the state of " + condition.JoinNames(hosts) + " is unknown"
 }
 
 // readVolumes reads the records of Cinder. Its API cannot remove them.

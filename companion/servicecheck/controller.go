@@ -77,6 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // Add adds the controller to a manager.
 //
 // +kubebuilder:rbac:groups=openstack.c5c3.io,resources=servicechecks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=openstack.c5c3.io,resources=cellmappings,verbs=list
 // +kubebuilder:rbac:groups=openstack.c5c3.io,resources=servicechecks/status,verbs=get;update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list

@@ -97,7 +97,7 @@ func (obs *observation) cordoned(ctx context.Context, reader client.Reader, node
 }
 
 // fetchEviction reads the servers of a cordoned node, and whether it can get more. Nova's lists of servers and migrations lack
-// the rows of a cell that stopped to respond during the pass; its list of hypervisors and Placement do not.
+// the rows of a cell that stopped to respond during the pass; its hypervisors and Placement do not.
 func (obs *observation) fetchEviction(ctx context.Context, node string) (eviction, error) {
 	e := eviction{node: node, service: obs.compute(node), failed: map[string]int{}}
 	h, listed := obs.hypervisors[node]
@@ -105,7 +105,7 @@ func (obs *observation) fetchEviction(ctx context.Context, node string) (evictio
 	case e.service == nil:
 		e.notEmptyReason = "Nova has no record of its nova-compute"
 	case e.service.Unknown:
-		e.notEmptyReason = "the database of its cell does not respond"
+		e.notEmptyReason = obs.silentCells([]string{node})
 	case !listed:
 		e.notEmptyReason = "Nova lists no hypervisor for it"
 	}

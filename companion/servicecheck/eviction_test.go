@@ -177,7 +177,8 @@ func TestEviction(t *testing.T) {
 			"Nova does not list its servers.", []compute.Server{runs("a")}, func(c *cluster) {
 				c.nova.SetCellDown("node-1")
 				c.cordon("node-1", true)
-			}, "", 3, "", "False Evicting: node-1 may have servers: the database of its cell does not respond", "",
+			}, "", 3, "", "False Evicting: node-1 may have servers: the database of the cell of node-1 does not respond: the " +
+				"state of node-1 is unknown", "",
 		},
 		"HypervisorMissing": {
 			"Nova does not list it.", nil, func(c *cluster) {

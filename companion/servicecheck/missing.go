@@ -14,9 +14,9 @@ import (
 // missingNodeLimit is the maximum number of missing nodes in the status.
 const missingNodeLimit = 5
 
-// missingNodes returns the nodes with a pod of this check from which nova-compute does not report. The node that is missing longest is
-// the first, so that the list in the status changes rarely. The time of a node in the status is kept while it is missing: the time in
-// Nova changes when the service is disabled, too.
+// missingNodes returns the nodes with a pod of this check from which nova-compute does not report, without the nodes of a cell whose
+// database does not respond. The node that is missing longest is the first, so that the list in the status changes rarely. The time of a
+// node in the status is kept while it is missing: the time in Nova changes when the service is disabled, too.
 func (obs *observation) missingNodes() []openstackv1.MissingNode {
 	since := map[string]time.Time{}
 	for _, m := range obs.check.Status.MissingNodes {
@@ -25,7 +25,7 @@ func (obs *observation) missingNodes() []openstackv1.MissingNode {
 	var out []openstackv1.MissingNode
 	for name, pod := range obs.nodes.pods {
 		s := obs.compute(name)
-		if s != nil && s.Up {
+		if s != nil && (s.Up || s.Unknown) {
 			continue
 		}
 		at := pod.CreatedAt

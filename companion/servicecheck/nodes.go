@@ -116,6 +116,9 @@ func (obs *observation) fetchNodes(ctx context.Context, env *controller.Env) (er
 		}
 	}
 	obs.records = slices.DeleteFunc(obs.records, func(r openstackv1.NodeRecord) bool { return cleared[r.Name] })
+	if err := obs.fetchHypervisors(ctx); err != nil {
+		return obs.failed(err)
+	}
 	if err := obs.fetchEvictions(ctx, env); err != nil || obs.errorMessage != "" {
 		return err
 	}

@@ -143,6 +143,9 @@ func (obs *observation) report() {
 		if slices.Contains(stale, service) || !obs.isRelevant(service) {
 			continue
 		}
+		if service.Unknown {
+			continue
+		}
 		b := obs.binary(service.Binary)
 		if service.Up {
 			s.Up++
@@ -165,7 +168,8 @@ func (obs *observation) report() {
 	} else {
 		meta.RemoveStatusCondition(&s.Conditions, conditionEvicted)
 	}
-	missing, backends, nodes := obs.missing(), obs.backendsNotReporting(), obs.missingNodes()
+	missing, unknown := obs.missing()
+	backends, nodes := obs.backendsNotReporting(), obs.missingNodes()
 	s.MissingNodeCount, s.MissingNodes = int32(len(nodes)), nodes[:min(len(nodes), missingNodeLimit)] //nolint:gosec // A count of nodes.
 	some := missingnodes.Message(s.MissingNodes, len(nodes), len(obs.nodes.ownHosts))
 	if some != "" && len(nodes) == len(obs.nodes.ownHosts) { // A part of the nodes is down in any large pool. The others run servers.
@@ -176,6 +180,11 @@ func (obs *observation) report() {
 		obs.set(condition.False("ProcessesDown", strings.Join(append(missing, backends...), "; ")))
 	case len(backends) > 0:
 		obs.set(condition.False("BackendsNotReporting", strings.Join(backends, "; ")))
+	case len(unknown) > 0:
+		if some != "" {
+			unknown = append(unknown, some)
+		}
+		obs.set(condition.Unknown("CellUnavailable", strings.Join(unknown, "; ")))
 	case some != "":
 		obs.set(condition.True("ProcessesUp", some))
 	default:
@@ -200,27 +209,50 @@ func (obs *observation) binary(name string) *openstackv1.BinaryState {
 	return &(*all)[i]
 }
 
-// missing returns a message for each process of the spec that does not report.
-func (obs *observation) missing() []string {
-	var out []string
+// missing returns a message for each process of the spec that does not report, and messages for the processes and nodes whose state is
+// unknown: Nova has no records of them while the database of their cell does not respond.
+func (obs *observation) missing() (out, unknown []string) {
+	var silent []string
+	for _, s := range obs.services {
+		if s.Unknown && obs.isRelevant(s) {
+			silent = append(silent, s.Host)
+		}
+	}
+	if len(silent) > 0 {
+		slices.Sort(silent)
+		unknown = append(unknown, obs.silentCells(silent))
+	}
 	for _, p := range obs.check.Spec.Processes {
 		of, exists := obs.sets[string(p.StatefulSetName)]
 		if !exists {
 			out = append(out, fmt.Sprintf("StatefulSet %s does not exist", p.StatefulSetName))
 			continue
 		}
-		var notReporting []string
+		var notReporting, unrecorded []string
 		for i := of.first; i < of.first+of.replicas; i++ {
 			host := fmt.Sprintf("%s-%d", p.StatefulSetName, i)
-			if !slices.ContainsFunc(obs.services, func(s compute.Service) bool { return s.Binary == p.Binary && s.Host == host && s.Up }) {
+			recorded, up := false, false
+			for _, s := range obs.services {
+				if s.Binary == p.Binary && s.Host == host {
+					recorded, up = true, up || s.Up
+				}
+			}
+			switch {
+			case up:
+			case !recorded && len(silent) > 0:
+				unrecorded = append(unrecorded, host)
+			default:
 				notReporting = append(notReporting, host)
 			}
 		}
 		if len(notReporting) > 0 {
 			out = append(out, fmt.Sprintf("%s does not report from %s", p.Binary, strings.Join(notReporting, ", ")))
 		}
+		if len(unrecorded) > 0 {
+			unknown = append(unknown, fmt.Sprintf("Nova has no record of %s on %s", p.Binary, strings.Join(unrecorded, ", ")))
+		}
 	}
-	return out
+	return out, unknown
 }
 
 func (obs *observation) set(s condition.State) {

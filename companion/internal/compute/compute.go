@@ -5,6 +5,7 @@ package compute
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -26,6 +27,10 @@ const partialMicroversion = "2.69"
 
 // timeLayout is the layout of times in Nova's responses, in UTC. Fractional seconds are accepted, too.
 const timeLayout = "2006-01-02T15:04:05"
+
+// hostMicroversion is the last that addresses a compute service by its host. Nova then reads only the cell of that host. With later ones it
+// searches one cell after the other for the UUID, and fails if the database of an earlier one does not respond.
+const hostMicroversion = "2.42"
 
 // Compute is the name of the program of a hypervisor.
 const Compute = "nova-compute"
@@ -107,15 +112,31 @@ func (a *API) Delete(ctx context.Context, id string) error {
 }
 
 // Disable prevents new servers on a hypervisor.
+// https://docs.openstack.org/api-ref/compute/#log-disabled-compute-service-information
 func (a *API) Disable(ctx context.Context, s Service, reason string) error {
-	o := services.UpdateOpts{Status: services.ServiceDisabled, DisabledReason: reason}
-	return failure("disable nova-compute on "+s.Host, services.Update(ctx, a.client, s.ID, o).Err)
+	return failure("disable nova-compute on "+s.Host, a.update(ctx, "disable-log-reason", map[string]string{
+		"host": s.Host, "binary": Compute, "disabled_reason": reason,
+	}))
 }
 
 // Enable allows servers on a hypervisor again.
 func (a *API) Enable(ctx context.Context, s Service) error {
-	o := services.UpdateOpts{Status: services.ServiceEnabled}
-	return failure("enable nova-compute on "+s.Host, services.Update(ctx, a.client, s.ID, o).Err)
+	return failure("enable nova-compute on "+s.Host, a.update(ctx, "enable", map[string]string{"host": s.Host, "binary": Compute}))
+}
+
+// update changes the compute service of a host, without access to other cells.
+func (a *API) update(ctx context.Context, operation string, body map[string]string) error {
+	client := a.ofHost()
+	_, err := client.Put(ctx, client.ServiceURL("os-services", operation), body, nil, //nolint:bodyclose // the client does
+		&gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
+	return err
+}
+
+// ofHost returns the API client with the microversion for requests about one host.
+func (a *API) ofHost() *gophercloud.ServiceClient {
+	out := *a.client
+	out.Microversion = hostMicroversion
+	return &out
 }
 
 // Rejected reports whether Nova rejected a request, so that it had no effect. After a missing response or a server error, the

@@ -2,12 +2,15 @@ package compute
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
 )
@@ -24,7 +27,8 @@ type Hypervisor struct {
 // page of 1,000, Nova's maximum, can take longer than the timeout of a request.
 const hypervisorsPerPage = "200"
 
-// ListHypervisors returns all hypervisors by host. Their capacity is not used: Nova ignores dedicated and overcommitted CPUs,
+// ListHypervisors returns all hypervisors by host. Nova reads the databases of all cells, one after the other, and the request fails if one
+// of them does not respond. Their capacity is not used: Nova ignores dedicated and overcommitted CPUs,
 // and returns no numbers from microversion 2.88 on.
 // https://docs.openstack.org/api-ref/compute/#hypervisors-os-hypervisors
 func (a *API) ListHypervisors(ctx context.Context) (map[string]Hypervisor, error) {
@@ -45,6 +49,43 @@ func (a *API) ListHypervisors(ctx context.Context) (map[string]Hypervisor, error
 		return nil, err
 	}
 	return out, nil
+}
+
+// CountServers returns the number of servers on a hypervisor, without access to other cells. Nova's list of hypervisors fails while the
+// database of any cell does not respond. It is the number of consumers in Placement, including migrations, but at least the number of
+// projects with servers in the cell of the host: 0 means that both have none.
+// https://docs.openstack.org/api-ref/compute/#show-host-details
+func (a *API) CountServers(ctx context.Context, host, provider string) (int, error) {
+	var body struct {
+		Host []struct {
+			Resource struct {
+				Project string `json:"project"`
+			} `json:"resource"`
+		} `json:"host"`
+	}
+	client := a.ofHost()
+	_, err := client.Get(ctx, client.ServiceURL("os-hosts", host), &body, nil) //nolint:bodyclose // the client does
+	if err != nil {
+		return 0, describeError("count the servers of "+host, err)
+	}
+	if len(body.Host) == 0 {
+		return 0, fmt.Errorf("cannot count the servers of %s: Nova returned an invalid response", host)
+	}
+	projects := 0
+	for _, h := range body.Host {
+		if !strings.HasPrefix(h.Resource.Project, "(") { // (total), (used_now) and (used_max) are sums.
+			projects++
+		}
+	}
+	placement, err := a.placement()
+	if err != nil {
+		return 0, err
+	}
+	has, err := resourceproviders.GetAllocations(ctx, placement, provider).Extract()
+	if err != nil {
+		return 0, describeErrorFrom("Placement", "list allocations of resource provider "+provider, err)
+	}
+	return max(projects, len(has.Allocations)), nil
 }
 
 // Server is a server: its status is ACTIVE while it runs, and Task is the operation in progress, if any.

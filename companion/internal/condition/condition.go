@@ -18,15 +18,21 @@ const limit = 32768
 
 // State is the content of a condition.
 type State struct {
-	True            bool
+	// True is the status. Unknown is set if it is neither true nor false.
+	True, Unknown   bool
 	Reason, Message string
 }
 
 // True returns the state of a condition that is true.
-func True(reason, message string) State { return State{true, reason, message} }
+func True(reason, message string) State { return State{True: true, Reason: reason, Message: message} }
 
 // False returns the state of a condition that is false.
-func False(reason, message string) State { return State{false, reason, message} }
+func False(reason, message string) State { return State{Reason: reason, Message: message} }
+
+// Unknown returns the state of a condition that cannot be determined.
+func Unknown(reason, message string) State {
+	return State{Unknown: true, Reason: reason, Message: message}
+}
 
 // Set sets a condition.
 func Set(conditions *[]metav1.Condition, name string, generation int64, now time.Time, s State) {
@@ -34,8 +40,11 @@ func Set(conditions *[]metav1.Condition, name string, generation int64, now time
 		Type: name, Status: metav1.ConditionFalse, Reason: s.Reason, Message: Truncate(s.Message, limit),
 		ObservedGeneration: generation, LastTransitionTime: metav1.Time{Time: now},
 	}
-	if s.True {
+	switch {
+	case s.True:
 		c.Status = metav1.ConditionTrue
+	case s.Unknown:
+		c.Status = metav1.ConditionUnknown
 	}
 	meta.SetStatusCondition(conditions, c)
 }

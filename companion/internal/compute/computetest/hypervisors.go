@@ -28,6 +28,8 @@ type Hypervisor struct {
 	Provider  string
 	Below     []string
 	Consumers []string
+	// Unallocated is set if its servers have no allocations, because they were lost.
+	Unallocated bool
 	// Inventories of the provider, by resource class.
 	Inventories map[string]Inventory
 	// Unreachable is set if Nova cannot delete the provider.
@@ -133,6 +135,10 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 	}
 	switch strings.Join(path, "/") {
 	case "os-hypervisors/detail":
+		if len(n.silentHosts) > 0 {
+			identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "Unexpected API Error.")
+			return true
+		}
 		n.listHypervisors(w, r)
 	case "servers/detail":
 		for _, h := range n.on(host) {
@@ -147,8 +153,32 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 		}
 		identitytest.Write(w, http.StatusOK, map[string]any{"migrations": all})
 	default:
-		return false
+		return path[0] == "os-hosts" && len(path) == 2 && n.serveHost(w, r, path[1])
 	}
+	return true
+}
+
+// hostMicroversion is the microversion of requests about one host, for which Nova reads only its cell.
+const hostMicroversion = "2.42"
+
+// serveHost returns the resources of a host, and those of each project with servers on it. All servers are in one project.
+func (n *Nova) serveHost(w http.ResponseWriter, r *http.Request, host string) bool {
+	i := slices.IndexFunc(n.hypervisors, func(h Hypervisor) bool { return h.Host == host && !h.isRemoved })
+	switch {
+	case i < 0 || r.Header.Get("X-Openstack-Nova-Api-Version") != hostMicroversion:
+		return false
+	case slices.Contains(n.silentHosts, host):
+		identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "Unexpected API Error.")
+		return true
+	}
+	resource := func(project string) any {
+		return map[string]any{"resource": map[string]any{"host": host, "project": project, "cpu": 1, "memory_mb": 1, "disk_gb": 1}}
+	}
+	all := []any{resource("(total)"), resource("(used_now)"), resource("(used_max)")}
+	if len(n.hypervisors[i].Servers) > 0 {
+		all = append(all, resource("4f1a"))
+	}
+	identitytest.Write(w, http.StatusOK, map[string]any{"host": all})
 	return true
 }
 
@@ -309,7 +339,9 @@ func (h *Hypervisor) allocations(provider string) map[string]any {
 		return out
 	}
 	for _, s := range h.Servers {
-		out[s.ID] = map[string]any{"resources": map[string]any{"VCPU": 1}}
+		if !h.Unallocated {
+			out[s.ID] = map[string]any{"resources": map[string]any{"VCPU": 1}}
+		}
 	}
 	for _, c := range h.Consumers {
 		out[c] = map[string]any{"resources": map[string]any{"VCPU": 1}}

@@ -78,19 +78,23 @@ func (n *Nova) move(w http.ResponseWriter, r *http.Request, id string) {
 }
 
 // disable enables or disables a host for servers.
-func (n *Nova) disable(w http.ResponseWriter, r *http.Request, id string) {
+func (n *Nova) disable(w http.ResponseWriter, r *http.Request, operation string) {
 	var body struct {
-		Status string `json:"status"`
+		Host   string `json:"host"`
+		Binary string `json:"binary"`
 		Reason string `json:"disabled_reason"`
 	}
-	i := slices.IndexFunc(n.services, func(s compute.Service) bool { return s.ID == id })
-	if json.NewDecoder(r.Body).Decode(&body) != nil || i < 0 {
-		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Service "+id+" not found.")
+	err := json.NewDecoder(r.Body).Decode(&body)
+	i := slices.IndexFunc(n.services, func(s compute.Service) bool { return s.Host == body.Host && s.Binary == body.Binary })
+	switch {
+	case err != nil || i < 0 || operation != "enable" && operation != "disable-log-reason":
+		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Host "+body.Host+" not found.")
+		return
+	case slices.Contains(n.silentHosts, body.Host):
+		identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "Unexpected API Error.")
 		return
 	}
 	n.services = slices.Clone(n.services)
-	n.services[i].Disabled, n.services[i].Reason = body.Status == "disabled", body.Reason
-	identitytest.Write(w, http.StatusOK, map[string]any{
-		"service": map[string]any{"id": id, "status": body.Status, "disabled_reason": body.Reason},
-	})
+	n.services[i].Disabled, n.services[i].Reason = operation != "enable", body.Reason
+	identitytest.Write(w, http.StatusOK, map[string]any{"service": map[string]any{"host": body.Host, "binary": body.Binary}})
 }

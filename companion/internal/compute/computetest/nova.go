@@ -78,7 +78,8 @@ func (n *Nova) SetDown(down bool) {
 	n.down = down
 }
 
-// SetCellDown makes the database of a cell with the given hosts unavailable. Nova serves requests with the rest of the records.
+// SetCellDown makes the database of a cell with the given hosts unavailable. Nova serves most requests with the rest of the records, but not
+// the list of hypervisors.
 func (n *Nova) SetCellDown(hosts ...string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -141,12 +142,12 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	case r.Method == http.MethodGet && len(path) == 1:
 		n.list(w, r.URL.Query().Get("binary"), r.Header.Get("X-Openstack-Nova-Api-Version") == "2.69")
+	case r.Method == http.MethodPut && len(path) == 2 && r.Header.Get("X-Openstack-Nova-Api-Version") == hostMicroversion:
+		n.disable(w, r, path[1])
 	case r.Header.Get("X-Openstack-Nova-Api-Version") != "2.53":
 		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	case r.Method == http.MethodDelete && len(path) == 2:
 		n.remove(w, path[1])
-	case r.Method == http.MethodPut && len(path) == 2:
-		n.disable(w, r, path[1])
 	default:
 		identitytest.Fail(w, http.StatusMethodNotAllowed, "badMethod", "")
 	}
