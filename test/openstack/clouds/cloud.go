@@ -160,7 +160,7 @@ func (c *Cloud) Change(claim []byte) error {
 func (c *Cloud) Follow() error {
 	err := c.Simulation.Refresh(func(simulate.Step) {})
 	if c.pool != nil {
-		c.setClock()
+		c.setClock(c.pool)
 		err = errors.Join(err, c.pool.simulation.Refresh(func(simulate.Step) {}))
 	}
 	return err

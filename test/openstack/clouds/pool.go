@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/hypervisors"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -94,6 +95,57 @@ func (c *Cloud) addPool(ctx context.Context) error {
 		c.logStep("the hypervisors are ready")
 	}
 	return err
+}
+
+// ComposePool composes the claim of a pool whose pods do not run. Of its objects, only those of the control plane's companion are created,
+// so that tests can replace the DaemonSet of nova-compute. Every other object counts as ready. The claim of the control plane, with all
+// services that a pool needs, may differ from the running one: it is simulated.
+func (c *Cloud) ComposePool(ctx context.Context, controlPlane, claim []byte) (*Pool, error) {
+	plane, err := preview.NewCluster(controlPlane, c.Options.Platform, kinds.Runners())
+	if err != nil {
+		return nil, err
+	}
+	if err := plane.Run(func(simulate.Step) {}); err != nil {
+		return nil, err
+	}
+	w, err := preview.NewCluster(claim, c.Options.Platform, kinds.Runners())
+	if err != nil {
+		return nil, err
+	}
+	if w.RequiredResources, err = preview.Bound(controlPlane, plane.XR); err != nil {
+		return nil, err
+	}
+	p := &Pool{simulation: w}
+	w.Reconcile = func(desired []map[string]any) error {
+		for _, o := range desired {
+			if o["kind"] != "ServiceCheck" {
+				continue
+			}
+			check := &openstackv1.ServiceCheck{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, check); err != nil {
+				return err
+			}
+			if err := c.Cluster.Apply(ctx, check); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w.Reports = func(kind, name string) map[string]any {
+		if kind != "ServiceCheck" {
+			return nil
+		}
+		return c.counted(ctx, name)
+	}
+	err = w.Run(func(simulate.Step) {})
+	p.Namespace = w.XR.GetFields()["status"].GetStructValue().GetFields()["instance"].GetStringValue()
+	return p, err
+}
+
+// FollowPool calls the functions of a composed pool with the companion's latest report.
+func (c *Cloud) FollowPool(p *Pool) error {
+	c.setClock(p)
+	return p.simulation.Refresh(func(simulate.Step) {})
 }
 
 // ChangePool changes the pool to another version of its claim.
@@ -228,8 +280,8 @@ func (c *Cloud) counted(ctx context.Context, name string) map[string]any {
 }
 
 // setClock sets the time that the function of the pool reads to the companion's.
-func (c *Cloud) setClock() {
-	c.pool.simulation.Required[freshness.Requirement] = []*structpb.Struct{{Fields: map[string]*structpb.Value{
+func (c *Cloud) setClock(p *Pool) {
+	p.simulation.Required[freshness.Requirement] = []*structpb.Struct{{Fields: map[string]*structpb.Value{
 		"status": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
 			"lastScheduleTime": structpb.NewStringValue(c.Operators.Now().UTC().Format(time.RFC3339)),
 		}}),
@@ -270,10 +322,24 @@ func (c *Cloud) ConditionMessage(condition string) string {
 }
 
 func conditionMessage(w *simulate.Cluster, kind, condition string) string {
-	for _, c := range kinds.Runners()[kind].Run(w.Request()).Conditions {
-		if c.GetType() == condition {
-			return c.GetStatus().String() + " " + c.GetReason()
-		}
+	if c := conditionOf(w, kind, condition); c != nil {
+		return c.GetStatus().String() + " " + c.GetReason()
 	}
 	return ""
+}
+
+// Condition reports whether a condition of the pool's claim is true, with its reason and message.
+func (p *Pool) Condition(condition string) (isTrue bool, text string) {
+	c := conditionOf(p.simulation, hypervisorv1.CompositeGroupVersionKind.GroupKind().String(), condition)
+	return c.GetStatus() == fnv1.Status_STATUS_CONDITION_TRUE, c.GetReason() + ": " + c.GetMessage()
+}
+
+// conditionOf returns a condition of a claim; nil if it has none.
+func conditionOf(w *simulate.Cluster, kind, condition string) *fnv1.Condition {
+	for _, c := range kinds.Runners()[kind].Run(w.Request()).Conditions {
+		if c.GetType() == condition {
+			return c
+		}
+	}
+	return nil
 }

@@ -33,11 +33,12 @@ type network struct {
 	addresses map[string]string     // by name
 	listeners map[string]io.Closer  // by protocol and address
 	selectors map[string]labels.Set // of Services, by namespace and name
+	silences  map[string]silence    // of Services, by the same name
 	closed    bool
 }
 
 func newNetwork() *network {
-	return &network{addresses: map[string]string{}, listeners: map[string]io.Closer{}, selectors: map[string]labels.Set{}}
+	return &network{addresses: map[string]string{}, listeners: map[string]io.Closer{}, selectors: map[string]labels.Set{}, silences: map[string]silence{}}
 }
 
 // newAddress returns an address for a pod or a Service.
@@ -248,13 +249,19 @@ func (c *Cluster) forward(l net.Listener, s *corev1.Service, target intstr.IntOr
 		if err != nil {
 			return
 		}
+		name := domains(s.Name, s.Namespace)[0]
+		before := c.network.silence(name)
+		if before.active {
+			go discard(conn)
+			continue
+		}
 		ends := c.endpoints(s, target)
 		if len(ends) == 0 {
 			fmt.Fprintf(c.Progress, "cluster: Service %s has no pod that is ready\n", s.Name)
 			_ = conn.Close()
 			continue
 		}
-		go c.splice(conn, ends[round%len(ends)])
+		go c.splice(conn, ends[round%len(ends)], name, before.count)
 	}
 }
 
@@ -293,7 +300,8 @@ func portOf(p *corev1.Pod, target intstr.IntOrString) int {
 	return 0
 }
 
-func (c *Cluster) splice(from net.Conn, address string) {
+// splice forwards a connection to a pod. Service and count are the Service, and how often it was silent before.
+func (c *Cluster) splice(from net.Conn, address, service string, count int) {
 	defer from.Close()                  //nolint:errcheck // the other end knows
 	to, err := net.Dial("tcp", address) //nolint:noctx // on this machine
 	if err != nil {
@@ -304,13 +312,13 @@ func (c *Cluster) splice(from net.Conn, address string) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(to, from)
+		c.network.transmit(to, from, service, count)
 		if t, ok := to.(*net.TCPConn); ok {
 			_ = t.CloseWrite()
 		}
 	}()
-	_, _ = io.Copy(from, to)
-	if t, ok := from.(*net.TCPConn); ok {
+	c.network.transmit(from, to, service, count)
+	if t, ok := from.(*net.TCPConn); ok && c.network.silence(service).count == count {
 		_ = t.CloseWrite()
 	}
 	<-done

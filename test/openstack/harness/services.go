@@ -38,7 +38,7 @@ const (
 func Claim(t *testing.T, file string, r release.Release, end string) []byte {
 	t.Helper()
 	text := strings.Replace(string(Read(t, file)), `openStackRelease: "2025.1"`, fmt.Sprintf(`openStackRelease: %q`, r), 1)
-	for _, name := range []string{"inventory", "images", "machines", "networks", "dashboard", "stacks", "volumes", "compute", "secrets", "tests", "identity", "region"} {
+	for _, name := range []string{"inventory", "images", "machines", "networks", "dashboard", "stacks", "volumes", "compute", "secrets", "tests", "identity", "region", "fleet"} {
 		text = strings.ReplaceAll(text, name+".tenant-a", name+end+".tenant-a")
 		text = strings.ReplaceAll(text, "  name: "+name+"\n", "  name: "+name+end+"\n")
 	}

@@ -54,6 +54,27 @@ type Nova struct {
 // StartIn adds hypervisors to a cloud, with a given queue: a queue with another name only in the second cell.
 func StartIn(t *testing.T, cloud *clouds.Cloud, r release.Release, consoles novav1.Consoles, like Hypervisor) Nova {
 	t.Helper()
+	n := clientOf(t, cloud)
+	for _, cell := range []string{"cell1", "cell2"} {
+		h := Hypervisor{cell: cell, consoles: consoles, Domain: like.Domain, Broker: like.Broker}
+		h.listen(t, cloud)
+		if cell == "cell2" {
+			h.queue = like.queue
+		}
+		n.Hypervisors = append(n.Hypervisors, h)
+		h.run(t, cloud, r)
+	}
+	n.up(t)
+	cloud.Operators.Forward(2 * time.Minute) // the companion calls Nova once a minute
+	for _, h := range n.Hypervisors {
+		n.mapped(t, h, r)
+	}
+	return n
+}
+
+// clientOf returns a client of a cloud's Nova, with a flavor and an image, and without hypervisors.
+func clientOf(t *testing.T, cloud *clouds.Cloud) Nova {
+	t.Helper()
 	ctx := context.Background()
 	networks(t, cloud)
 	provider, ends := harness.Administrator(t, cloud)
@@ -69,20 +90,6 @@ func StartIn(t *testing.T, cloud *clouds.Cloud, r release.Release, consoles nova
 		t.Fatal(err)
 	}
 	n.Flavor = flavor.ID
-	for _, cell := range []string{"cell1", "cell2"} {
-		h := Hypervisor{cell: cell, consoles: consoles, Domain: like.Domain, Broker: like.Broker}
-		h.listen(t, cloud)
-		if cell == "cell2" {
-			h.queue = like.queue
-		}
-		n.Hypervisors = append(n.Hypervisors, h)
-		h.run(t, cloud, r)
-	}
-	n.up(t)
-	cloud.Operators.Forward(2 * time.Minute) // the companion calls Nova once a minute
-	for _, h := range n.Hypervisors {
-		n.mapped(t, h, r)
-	}
 	return n
 }
 
@@ -201,8 +208,13 @@ func CheckServers(t *testing.T, n Nova) {
 
 // CreateServer creates a server without a network, on a hypervisor.
 func (n Nova) CreateServer(ctx context.Context, h Hypervisor, name string) (id string, err error) {
+	return n.createServerOn(ctx, h.host(), name)
+}
+
+// createServerOn creates a server without a network, on a host.
+func (n Nova) createServerOn(ctx context.Context, host, name string) (id string, err error) {
 	s, err := servers.Create(ctx, n.ServiceClient, servers.CreateOpts{
-		Name: name, FlavorRef: n.Flavor, ImageRef: n.Image, Networks: "none", HypervisorHostname: h.host(),
+		Name: name, FlavorRef: n.Flavor, ImageRef: n.Image, Networks: "none", HypervisorHostname: host,
 	}, nil).Extract()
 	if err != nil {
 		return "", err
