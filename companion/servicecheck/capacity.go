@@ -131,20 +131,20 @@ func (obs *observation) fetchCapacities(ctx context.Context, providers []string)
 // countedCondition reports whether Nova lists each of the nodes that it has registered. It serves requests with the other rows
 // while the database of a cell does not respond.
 func (obs *observation) countedCondition(nodes []string) condition.State {
-	var silent, missing []string
+	var unresponsive, missing []string
 	for _, node := range nodes {
 		_, listed := obs.hypervisors[node]
 		switch s := obs.compute(node); {
 		case s == nil: // It has never been able to run a server, or its records were deleted, which requires that it has none.
 		case s.Unknown:
-			silent = append(silent, node)
+			unresponsive = append(unresponsive, node)
 		case !listed:
 			missing = append(missing, node)
 		}
 	}
 	switch {
-	case len(silent) > 0:
-		return condition.False("CellUnavailable", obs.silentCells(silent))
+	case len(unresponsive) > 0:
+		return condition.False("CellUnavailable", obs.unresponsiveCells(unresponsive))
 	case len(obs.unrecorded) > 0:
 		return condition.False("TooManyNodes", fmt.Sprintf("at most %d nodes can be recorded, and servers on %s would not be counted after "+
 			"their pods are deleted; use more pools", nodeLimit, condition.JoinNames(obs.unrecorded)))

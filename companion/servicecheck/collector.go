@@ -57,7 +57,7 @@ type collection struct {
 	// services are all records of processes, and computes the records of nova-compute by host.
 	services []compute.Service
 	computes map[string]*compute.Service
-	// hypervisors are those that Nova listed, by host. Without areListed, they are read one by one when a check needs them.
+	// hypervisors is the list of Nova, by host. Without areListed, they are read one by one when a check needs them.
 	hypervisors map[string]compute.Hypervisor
 	areListed   bool
 	// agents are all agents of Neutron, and agentIDs their sorted IDs by host.
@@ -200,8 +200,8 @@ func (c *collection) readCells(ctx context.Context, reader client.Reader, namesp
 	return nil
 }
 
-// silentCells returns why the state of hosts is unknown, whose cells have a database that does not respond.
-func (c *collection) silentCells(hosts []string) string {
+// unresponsiveCells returns why the state of hosts is unknown, whose cells have a database that does not respond.
+func (c *collection) unresponsiveCells(hosts []string) string {
 	var cells, others []string
 	for _, host := range hosts {
 		if cell := c.cells[host]; cell == "" {

@@ -105,7 +105,7 @@ func (obs *observation) fetchEviction(ctx context.Context, node string) (evictio
 	case e.service == nil:
 		e.notEmptyReason = "Nova has no record of its nova-compute"
 	case e.service.Unknown:
-		e.notEmptyReason = obs.silentCells([]string{node})
+		e.notEmptyReason = obs.unresponsiveCells([]string{node})
 	case !listed:
 		e.notEmptyReason = "Nova lists no hypervisor for it"
 	}

@@ -212,15 +212,15 @@ func (obs *observation) binary(name string) *openstackv1.BinaryState {
 // missing returns a message for each process of the spec that does not report, and messages for the processes and nodes whose state is
 // unknown: Nova has no records of them while the database of their cell does not respond.
 func (obs *observation) missing() (out, unknown []string) {
-	var silent []string
+	var unresponsive []string
 	for _, s := range obs.services {
 		if s.Unknown && obs.isRelevant(s) {
-			silent = append(silent, s.Host)
+			unresponsive = append(unresponsive, s.Host)
 		}
 	}
-	if len(silent) > 0 {
-		slices.Sort(silent)
-		unknown = append(unknown, obs.silentCells(silent))
+	if len(unresponsive) > 0 {
+		slices.Sort(unresponsive)
+		unknown = append(unknown, obs.unresponsiveCells(unresponsive))
 	}
 	for _, p := range obs.check.Spec.Processes {
 		of, exists := obs.sets[string(p.StatefulSetName)]
@@ -239,7 +239,7 @@ func (obs *observation) missing() (out, unknown []string) {
 			}
 			switch {
 			case up:
-			case !recorded && len(silent) > 0:
+			case !recorded && len(unresponsive) > 0:
 				unrecorded = append(unrecorded, host)
 			default:
 				notReporting = append(notReporting, host)

@@ -97,8 +97,8 @@ func (c *Cloud) addPool(ctx context.Context) error {
 	return err
 }
 
-// ComposePool composes the claim of a pool whose pods do not run. Of its objects, only those of the control plane's companion are created,
-// so that tests can replace the DaemonSet of nova-compute. Every other object counts as ready. The claim of the control plane, with all
+// ComposePool composes the claim of a pool whose pods do not run. It creates only the objects of the control plane's companion, so that
+// tests can replace the DaemonSet of nova-compute. Every other object counts as ready. The claim of the control plane, with all
 // services that a pool needs, may differ from the running one: it is simulated.
 func (c *Cloud) ComposePool(ctx context.Context, controlPlane, claim []byte) (*Pool, error) {
 	plane, err := preview.NewCluster(controlPlane, c.Options.Platform, kinds.Runners())

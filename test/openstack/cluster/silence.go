@@ -43,7 +43,7 @@ func (n *network) silence(service string) silence {
 
 // transmit copies data until its source ends. Data of a connection that has become silent is discarded.
 func (n *network) transmit(to, from net.Conn, service string, count int) {
-	_, _ = io.Copy(unlessSilent{to, func() bool { return n.silence(service).count != count }}, from)
+	_, _ = io.Copy(unlessUnresponsive{to, func() bool { return n.silence(service).count != count }}, from)
 }
 
 // discard reads a connection until its client closes it.
@@ -52,15 +52,15 @@ func discard(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// unlessSilent discards what is written while the server is silent.
-type unlessSilent struct {
+// unlessUnresponsive discards what is written while the server is silent.
+type unlessUnresponsive struct {
 	io.Writer
 
-	silent func() bool
+	unresponsive func() bool
 }
 
-func (u unlessSilent) Write(data []byte) (int, error) {
-	if u.silent() {
+func (u unlessUnresponsive) Write(data []byte) (int, error) {
+	if u.unresponsive() {
 		return len(data), nil
 	}
 	return u.Writer.Write(data)

@@ -33,10 +33,10 @@ import (
 )
 
 const (
-	// silentCell is the cell whose database becomes silent. Nova reads it first, because it is the oldest.
-	silentCell = "cell1"
-	// silentDatabase is the Service of its database.
-	silentDatabase = "mariadb-cell-" + silentCell
+	// unresponsiveCell is the cell whose database becomes silent. Nova reads it first, because it is the oldest.
+	unresponsiveCell = "cell1"
+	// unresponsiveDatabase is the Service of its database.
+	unresponsiveDatabase = "mariadb-cell-" + unresponsiveCell
 	// statusDelay is the maximum time until a status is current: some passes of the companion while a database is silent, on a busy machine.
 	statusDelay = 10 * time.Minute
 	// requestLimit is the maximum duration of a request about one server of another cell.
@@ -64,7 +64,7 @@ type fleet struct {
 func TestNovaFleet(t *testing.T) {
 	for _, r := range []release.Release{"2025.2", "2026.2"} {
 		t.Run(string(r), func(t *testing.T) {
-			f := startFleet(t, r, map[string]int{silentCell: 17, "cell2": 17, "cell3": 16})
+			f := startFleet(t, r, map[string]int{unresponsiveCell: 17, "cell2": 17, "cell3": 16})
 			ctx := context.Background()
 			retained, err := f.createServerOn(ctx, f.pools["cell2"].nodes[0], "retained")
 			if err == nil {
@@ -73,19 +73,19 @@ func TestNovaFleet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.cordon(t, f.pools[silentCell].nodes[0])
+			f.cordon(t, f.pools[unresponsiveCell].nodes[0])
 			f.cordon(t, f.pools["cell3"].nodes[0])
 			f.until(t, "the state before", true, f.healthy)
 			pods := f.podIDs(t)
-			if err := f.Cloud.Cluster.Silence(f.Cloud.Namespace, silentDatabase, true); err != nil {
+			if err := f.Cloud.Cluster.Silence(f.Cloud.Namespace, unresponsiveDatabase, true); err != nil {
 				t.Fatal(err)
 			}
-			silentSince := f.Cloud.Operators.Now()
+			unresponsiveSince := f.Cloud.Operators.Now()
 			finish := f.probe(retained)
 			f.until(t, "the status of the pool in the silent cell", false, f.unknown)
-			f.until(t, "the status of the other pools", false, func() error { return f.current(silentSince, 0) })
-			t.Run("Guards", func(t *testing.T) { testGuardsWhileSilent(t, f) })
-			t.Run("Requests", func(t *testing.T) { testRequestsWhileSilent(t, f, retained) })
+			f.until(t, "the status of the other pools", false, func() error { return f.current(unresponsiveSince, 0) })
+			t.Run("Guards", func(t *testing.T) { testGuardsDuringOutage(t, f) })
+			t.Run("Requests", func(t *testing.T) { testRequestsDuringOutage(t, f, retained) })
 			f.until(t, "the same status later", false, func() error {
 				return errors.Join(f.unknown(), f.current(f.Cloud.Operators.Now().Add(-statusDelay), 0))
 			})
@@ -94,14 +94,14 @@ func TestNovaFleet(t *testing.T) {
 			if count < 10 || longest > requestLimit || len(errs) > 0 {
 				t.Errorf("%d requests took at most %.1f s, limit %.0f s; errors: %v", count, longest.Seconds(), requestLimit.Seconds(), errs)
 			}
-			if err := f.Cloud.Cluster.Silence(f.Cloud.Namespace, silentDatabase, false); err != nil {
+			if err := f.Cloud.Cluster.Silence(f.Cloud.Namespace, unresponsiveDatabase, false); err != nil {
 				t.Fatal(err)
 			}
 			back := time.Now()
-			f.until(t, "the recovery", false, f.healthyAgain)
+			f.until(t, "the recovery", false, f.recovered)
 			t.Logf("the status is complete %.0f s after the database responds", time.Since(back).Seconds())
 			f.until(t, "a server in the cell", false, func() error {
-				id, err := f.createServerOn(ctx, f.pools[silentCell].nodes[1], "again")
+				id, err := f.createServerOn(ctx, f.pools[unresponsiveCell].nodes[1], "again")
 				if err == nil {
 					err = f.WaitForServer(ctx, id)
 				}
@@ -118,9 +118,9 @@ func TestNovaFleet(t *testing.T) {
 	}
 }
 
-// testGuardsWhileSilent checks that the guards of the other pools close and open: for a server that is created and deleted, and for a node
+// testGuardsDuringOutage checks that the guards of the other pools close and open: for a server that is created and deleted, and for a node
 // that is cordoned.
-func testGuardsWhileSilent(t *testing.T, f fleet) {
+func testGuardsDuringOutage(t *testing.T, f fleet) {
 	ctx, p := context.Background(), f.pools["cell3"]
 	began := time.Now()
 	id, err := f.createServerOn(ctx, p.nodes[1], "meanwhile")
@@ -141,8 +141,8 @@ func testGuardsWhileSilent(t *testing.T, f fleet) {
 	f.until(t, "that the node is evicted", false, func() error { return f.condition("cell2", "NodesEvicted", true, node) })
 }
 
-// testRequestsWhileSilent checks that lists have the records of the other cells.
-func testRequestsWhileSilent(t *testing.T, f fleet, retained string) {
+// testRequestsDuringOutage checks that lists have the records of the other cells.
+func testRequestsDuringOutage(t *testing.T, f fleet, retained string) {
 	began := time.Now()
 	if got := f.statuses(t); got[retained] != "ACTIVE" {
 		t.Errorf("the list of servers has %v, and not %s", got, retained)
@@ -150,8 +150,8 @@ func testRequestsWhileSilent(t *testing.T, f fleet, retained string) {
 	t.Logf("a list of servers takes %.0f s", time.Since(began).Seconds())
 	began = time.Now()
 	up, unknown, err := f.computeStates()
-	want, silent := len(f.pools["cell2"].nodes)+len(f.pools["cell3"].nodes), len(f.pools[silentCell].nodes)
-	if err != nil || up != want || unknown != silent {
+	want, unresponsive := len(f.pools["cell2"].nodes)+len(f.pools["cell3"].nodes), len(f.pools[unresponsiveCell].nodes)
+	if err != nil || up != want || unknown != unresponsive {
 		t.Errorf("%d nova-computes are up and %d unknown, want %d up and all of the cell unknown: %v", up, unknown, want, err)
 	}
 	t.Logf("a list of services takes %.0f s", time.Since(began).Seconds())
@@ -380,15 +380,15 @@ func (f fleet) ready(cell string, want metav1.ConditionStatus, text string) erro
 
 // healthy returns an error unless each pool has the state with which the test begins.
 func (f fleet) healthy() error {
-	return errors.Join(f.healthyAgain(), f.condition("cell2", "NodesEvicted", true, "NoneCordoned"))
+	return errors.Join(f.recovered(), f.condition("cell2", "NodesEvicted", true, "NoneCordoned"))
 }
 
-// healthyAgain is the same for nodes that are cordoned by now.
-func (f fleet) healthyAgain() error {
+// recovered is the same for nodes that are cordoned by now.
+func (f fleet) recovered() error {
 	return errors.Join(
-		f.ready(silentCell, metav1.ConditionTrue, "all known processes"), f.counts(silentCell, 0),
-		f.condition(silentCell, "NoVirtualMachines", true, "Counted"),
-		f.condition(silentCell, "NodesEvicted", true, f.pools[silentCell].nodes[0]),
+		f.ready(unresponsiveCell, metav1.ConditionTrue, "all known processes"), f.counts(unresponsiveCell, 0),
+		f.condition(unresponsiveCell, "NoVirtualMachines", true, "Counted"),
+		f.condition(unresponsiveCell, "NodesEvicted", true, f.pools[unresponsiveCell].nodes[0]),
 		f.current(time.Time{}, 0),
 	)
 }
@@ -430,13 +430,13 @@ func (f fleet) current(after time.Time, inCell3 int64) error {
 
 // unknown returns an error unless the state of the pool in the silent cell is unknown, with a message that names the cell.
 func (f fleet) unknown() error {
-	const text = "the database of cell " + silentCell + " does not respond"
-	c, err := f.checkOf(silentCell)
+	const text = "the database of cell " + unresponsiveCell + " does not respond"
+	c, err := f.checkOf(unresponsiveCell)
 	if err == nil && c.Status.Down > 0 {
 		err = fmt.Errorf("%d nova-computes of the silent cell count as down", c.Status.Down)
 	}
-	return errors.Join(err, f.ready(silentCell, metav1.ConditionUnknown, text), f.condition(silentCell, "NoVirtualMachines", false, text),
-		f.condition(silentCell, "NodesEvicted", false, text))
+	return errors.Join(err, f.ready(unresponsiveCell, metav1.ConditionUnknown, text), f.condition(unresponsiveCell, "NoVirtualMachines", false, text),
+		f.condition(unresponsiveCell, "NodesEvicted", false, text))
 }
 
 // podIDs returns the UIDs of the pods of the control plane and the pools, by name.

@@ -130,12 +130,12 @@ func (n *Nova) leave(w http.ResponseWriter, host string) bool {
 // serveHypervisors serves requests for hypervisors, servers and migrations, and reports whether the request was one.
 func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []string) bool {
 	all, host := []any{}, r.URL.Query().Get("host")
-	if slices.Contains(n.silentHosts, host) {
+	if slices.Contains(n.unresponsiveHosts, host) {
 		host = ""
 	}
 	switch strings.Join(path, "/") {
 	case "os-hypervisors/detail":
-		if len(n.silentHosts) > 0 {
+		if len(n.unresponsiveHosts) > 0 {
 			identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "Unexpected API Error.")
 			return true
 		}
@@ -167,7 +167,7 @@ func (n *Nova) serveHost(w http.ResponseWriter, r *http.Request, host string) bo
 	switch {
 	case i < 0 || r.Header.Get("X-Openstack-Nova-Api-Version") != hostMicroversion:
 		return false
-	case slices.Contains(n.silentHosts, host):
+	case slices.Contains(n.unresponsiveHosts, host):
 		identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "Unexpected API Error.")
 		return true
 	}
@@ -186,7 +186,7 @@ func (n *Nova) serveHost(w http.ResponseWriter, r *http.Request, host string) bo
 func (n *Nova) listHypervisors(w http.ResponseWriter, r *http.Request) {
 	query, found := r.URL.Query(), []Hypervisor{}
 	for _, h := range n.hypervisors {
-		if !h.isRemoved && !slices.Contains(n.silentHosts, h.Host) {
+		if !h.isRemoved && !slices.Contains(n.unresponsiveHosts, h.Host) {
 			found = append(found, h)
 		}
 	}

@@ -90,7 +90,7 @@ func (n *Nova) disable(w http.ResponseWriter, r *http.Request, operation string)
 	case err != nil || i < 0 || operation != "enable" && operation != "disable-log-reason":
 		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Host "+body.Host+" not found.")
 		return
-	case slices.Contains(n.silentHosts, body.Host):
+	case slices.Contains(n.unresponsiveHosts, body.Host):
 		identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "Unexpected API Error.")
 		return
 	}

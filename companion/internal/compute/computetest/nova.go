@@ -24,8 +24,8 @@ type Nova struct {
 	services []compute.Service
 	deleted  []compute.Service
 	down     bool
-	// silentHosts are the hosts of a cell whose database does not respond.
-	silentHosts []string
+	// unresponsiveHosts are the hosts of a cell whose database does not respond.
+	unresponsiveHosts []string
 	// placementDown makes all requests to Placement fail.
 	placementDown bool
 	// requestError is returned for all requests, and createError for the creation of flavors and aggregates.
@@ -83,7 +83,7 @@ func (n *Nova) SetDown(down bool) {
 func (n *Nova) SetCellDown(hosts ...string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	n.silentHosts = hosts
+	n.unresponsiveHosts = hosts
 }
 
 // SetPlacementDown makes every request to Placement fail.
@@ -159,7 +159,7 @@ func (n *Nova) list(w http.ResponseWriter, binary string, partial bool) {
 	for _, s := range n.services {
 		switch {
 		case binary != "" && s.Binary != binary:
-		case slices.Contains(n.silentHosts, s.Host):
+		case slices.Contains(n.unresponsiveHosts, s.Host):
 			if partial && s.Binary == compute.Compute {
 				all = append(all, map[string]any{"binary": s.Binary, "host": s.Host, "status": "UNKNOWN"})
 			}
