@@ -156,6 +156,15 @@ func TestReconcile(t *testing.T) {
 			up: 3, down: 1,
 			ready: metav1.Condition{Status: "False", Reason: "ProcessesDown", Message: "StatefulSet nova-cell1-conductor does not exist"},
 		},
+		"CellDown": {
+			reason: "Nova searches a record in one cell after the other, and cannot delete it.", objects: both,
+			services: with(record("nova-conductor-2", false), compute.Service{ID: "u", Binary: "nova-compute", Host: "compute-1", Up: true}),
+			prepare:  func(n *computetest.Nova) { n.SetCellDown("compute-1") }, up: 3,
+			ready: metav1.Condition{
+				Status: "Unknown", Reason: "CellUnavailable",
+				Message: "the database of the cell of compute-1 does not respond: the state of compute-1 is unknown",
+			},
+		},
 		"Refused": {
 			reason: "The user may only list, or not even that.", objects: both,
 			prepare: func(n *computetest.Nova) { n.FailRequests("Policy doesn't allow it.") },

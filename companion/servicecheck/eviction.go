@@ -98,6 +98,20 @@ func (obs *observation) cordoned(ctx context.Context, reader client.Reader, node
 
 // fetchEviction reads the servers of a cordoned node, and whether it can get more. Nova's lists of servers and migrations lack
 // the rows of a cell that stopped to respond during the pass; its hypervisors and Placement do not.
+//
+// Nova's lists wait for a database that does not respond, so that a pass with many cordoned nodes would not end. They are then read only
+// for nodes with servers. The other nodes have no servers in the database of their cell, and allocationsReason proves from Placement that
+// none can arrive: Nova allocates resources on a node before it decides that a server moves there, and until the server has left it.
+//
+//   - Create, unshelve, evacuate: the scheduler allocates for the server before nova-compute gets the request
+//     (_schedule of nova/scheduler/manager.py). Shelving and deletion release it after the guest is destroyed
+//     (_shelve_offload_instance of nova/compute/manager.py). A node from which servers were evacuated has their allocations until its
+//     nova-compute has deleted their data (_destroy_evacuated_instances).
+//   - Live migration, cold migration, resize: the allocations on the source become those of the migration
+//     (replace_allocation_with_migration of nova/conductor/tasks/migrate.py) before the server gets allocations on the target; a migration
+//     records its target after that (_execute of live_migrate.py). The source keeps them until the migration has ended or the resize is
+//     confirmed (_delete_allocation_after_move). After a failure or for a revert, one request to Placement gives them to the server, and
+//     releases the target (_revert_allocation): the server is on the source then.
 func (obs *observation) fetchEviction(ctx context.Context, node string) (eviction, error) {
 	e := eviction{node: node, service: obs.compute(node), failed: map[string]int{}}
 	h, listed := obs.hypervisors[node]
@@ -112,24 +126,14 @@ func (obs *observation) fetchEviction(ctx context.Context, node string) (evictio
 	if e.notEmptyReason != "" {
 		return e, nil
 	}
-	var err error
-	if e.servers, err = obs.nova.ListServers(ctx, node); err != nil {
-		return e, err
-	}
-	all, err := obs.nova.ListMigrations(ctx, node)
-	if err != nil {
-		return e, err
-	}
 	incoming := 0
-	began, did := disabledSince(e.service)
-	for _, m := range all {
-		switch {
-		case m.Source != node && !m.IsFinished():
-			incoming++
-		case m.Source == node && did && m.FailedAfter(began):
-			e.failed[m.Server]++
+	if obs.areListed || h.Servers > 0 {
+		var err error
+		if incoming, err = obs.fetchServers(ctx, &e); err != nil {
+			return e, err
 		}
 	}
+	var err error
 	switch {
 	case len(e.servers) > 0:
 	case !e.service.Disabled:
@@ -142,6 +146,27 @@ func (obs *observation) fetchEviction(ctx context.Context, node string) (evictio
 		e.notEmptyReason, err = obs.allocationsReason(ctx, h.Provider)
 	}
 	return e, err
+}
+
+// fetchServers reads the servers on a node with their failed migrations, and returns the number of migrations to it.
+func (obs *observation) fetchServers(ctx context.Context, e *eviction) (incoming int, err error) {
+	if e.servers, err = obs.nova.ListServers(ctx, e.node); err != nil {
+		return 0, err
+	}
+	all, err := obs.nova.ListMigrations(ctx, e.node)
+	if err != nil {
+		return 0, err
+	}
+	began, did := disabledSince(e.service)
+	for _, m := range all {
+		switch {
+		case m.Source != e.node && !m.IsFinished():
+			incoming++
+		case m.Source == e.node && did && m.FailedAfter(began):
+			e.failed[m.Server]++
+		}
+	}
+	return incoming, nil
 }
 
 // allocationsReason returns whether Placement has allocations on a node. They include servers that are being created on it:

@@ -180,6 +180,38 @@ func TestEviction(t *testing.T) {
 			}, "", 3, "", "False Evicting: node-1 may have servers: the database of the cell of node-1 does not respond: the " +
 				"state of node-1 is unknown", "",
 		},
+		"OtherCellDown": {
+			"Nova lists the servers and migrations of its cell.", []compute.Server{runs("a"), runs("b")}, func(c *cluster) {
+				c.otherCellDown()
+				c.cordon("node-1", true)
+			}, "node-2", 5, "a b", "True NodesEmpty: no servers are on node-1", disabledReasonPrefix,
+		},
+		"OtherCellDownNoRoom": {
+			"Failed migrations are listed, too.", []compute.Server{runs("a")}, func(c *cluster) {
+				c.otherCellDown()
+				c.cordon("node-1", true)
+			}, "", 12, strings.TrimSpace(strings.Repeat("a ", attempts)), "False Stuck: node-1 has 1 servers that cannot be migrated: name of a " +
+				"(a): 3 migrations failed; see openstack server event list --long a", disabledReasonPrefix,
+		},
+		"OtherCellDownIncoming": {
+			"A server that migrates to it has allocations on it.", nil, func(c *cluster) {
+				c.otherCellDown()
+				c.cordon("node-1", true)
+				all := c.nova.Hypervisors()
+				all[0].Consumers = []string{"a"}
+				all[0].Migrations = []compute.Migration{{Server: "a", Status: "running", Source: "node-2"}}
+				c.nova.SetHypervisors(all...)
+			}, "", 3, "", "False Evicting: node-1 may have servers: 1 servers are migrating to it", disabledReasonPrefix,
+		},
+		"OtherCellDownScheduled": {
+			"A server is being created on it.", nil, func(c *cluster) {
+				c.otherCellDown()
+				c.cordon("node-1", true)
+				all := c.nova.Hypervisors()
+				all[0].Consumers = []string{"a"}
+				c.nova.SetHypervisors(all...)
+			}, "", 3, "", "False Evicting: node-1 may have servers: its hypervisor has 1 servers", disabledReasonPrefix,
+		},
 		"HypervisorMissing": {
 			"Nova does not list it.", nil, func(c *cluster) {
 				c.nova.SetHypervisors(c.nova.Hypervisors()[1:]...)
@@ -235,6 +267,69 @@ func TestEviction(t *testing.T) {
 				if c.service(other).Disabled {
 					t.Errorf("%s %s is disabled", tc.reason, other)
 				}
+			}
+		})
+	}
+}
+
+// otherCellDown makes the database of the cell of another pool unavailable, after a pass that has recorded the resource providers.
+func (c *cluster) otherCellDown() {
+	c.runPasses(c.reconciler(c.api, c.nova))
+	c.nova.SetCellDown("theirs")
+}
+
+// slowNova is Nova whose lists of servers and migrations wait for the database of a cell.
+type slowNova struct {
+	*computetest.Nova
+
+	lists []string
+	// counted is called after each read of the allocations on a node.
+	counted func()
+}
+
+// RoundTrip serves a request.
+func (s *slowNova) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/servers/detail") || strings.HasSuffix(r.URL.Path, "/os-migrations") {
+		s.lists = append(s.lists, r.URL.Path)
+	}
+	out, err := s.Nova.RoundTrip(r)
+	if strings.HasSuffix(r.URL.Path, "/allocations") {
+		s.counted()
+	}
+	return out, err
+}
+
+// TestEviction_OtherCellDown verifies that Placement shows that a node is empty while Nova's lists wait for the database of another cell.
+// A server that arrives after the servers of the node were counted has allocations on it.
+func TestEviction_OtherCellDown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason    string
+		consumers []string
+		want      string
+	}{
+		"empty": {"Nothing is on the node.", nil, "True NodesEmpty: no servers are on node-1"},
+		"arrives": {
+			"A server migrates to the node.", []string{"a"}, "False Evicting: node-1 may have servers: Placement has allocations of 1 servers on " +
+				"it, such as servers that are being created or resized: see openstack resource provider show --allocations rp-of-node-1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := evicting(t)
+			c.otherCellDown()
+			c.cordon("node-1", true)
+			slow := &slowNova{Nova: c.nova, counted: func() {}}
+			r := c.reconciler(c.api, slow)
+			c.evicts(r, "", 1)
+			slow.counted = func() {
+				all := c.nova.Hypervisors()
+				all[0].Consumers = tc.consumers
+				c.nova.SetHypervisors(all...)
+			}
+			if got := c.evicts(r, "", 1); got != tc.want {
+				t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
+			}
+			if len(slow.lists) > 0 {
+				t.Errorf("%s Nova's lists were read: %v", tc.reason, slow.lists)
 			}
 		})
 	}

@@ -88,6 +88,8 @@ type leftovers struct {
 	// servers on the node, and the number of unfinished migrations from or to it.
 	servers    []compute.Server
 	migrations int
+	// isPartial is set if Nova cannot list the records of all cells. It then cannot delete the service.
+	isPartial bool
 }
 
 // fetchNodes reads the location of pods, after the records of nodes: a node that returns later registers again.
@@ -133,7 +135,7 @@ func (obs *observation) failed(err error) error {
 
 // fetchRemovedNode reads the records of a removed node.
 func (obs *observation) fetchRemovedNode(ctx context.Context, r openstackv1.NodeRecord) (leftovers, error) {
-	out := leftovers{node: r.Name, service: obs.compute(r.Name)}
+	out := leftovers{node: r.Name, service: obs.compute(r.Name), isPartial: !obs.areListed}
 	if out.service != nil && out.service.Unknown {
 		return out, nil
 	}

@@ -223,6 +223,21 @@ func TestNodes(t *testing.T) {
 				c.nova.SetCellDown("node-1")
 			}, allRecords("node-1"), "True NodeLeaving: node-1 was removed, and the database of its cell does not respond", "node-1 node-2",
 		},
+		"OtherCellDown": {
+			"Nova searches a service in one cell after the other, and cannot delete it.", func(c *cluster) {
+				c.pods(pool, 1, "node-2")
+				c.stopReporting("node-1")
+				c.nova.SetCellDown("theirs")
+			}, allRecords("node-1"), "True NodeLeaving: node-1 was removed, and Nova can delete its records when the databases of all cells respond",
+			"node-1 node-2",
+		},
+		"OtherCellDownInUse": {
+			"The servers on it are still reported.", func(c *cluster) {
+				hypervisor(func(h *computetest.Hypervisor) { h.Servers = []compute.Server{{ID: "a"}} })(c)
+				c.nova.SetCellDown("theirs")
+			}, allRecords("node-1"), "False NodeInUse: node-1 was removed, and it has 1 server: bring the node back, or evacuate them " +
+				"(openstack server evacuate), or delete them", "node-1 node-2",
+		},
 		"Unsettled": {
 			"It may be moving to the other pool, whose DaemonSet has one more node.",
 			func(c *cluster) { c.pods(pool, 1, "node-2"); c.pods(otherPool, 2, "theirs"); c.stopReporting("node-1") }, allRecords("node-1"),

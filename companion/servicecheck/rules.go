@@ -42,7 +42,8 @@ func next(w *observation) controller.Decision {
 	}
 	// The checks of a control plane pass together, so that they share records.
 	s := controller.Decision{RequeueAfter: max(interval(w.check)-w.now.Sub(w.startedAt), shortRequeueInterval), Status: w.report}
-	if stale := w.stale(); len(stale) > 0 {
+	// Nova searches a record in one cell after the other, so that it can delete none while the database of a cell does not respond.
+	if stale := w.stale(); len(stale) > 0 && !w.isPartial() {
 		s.Name, s.Note = "Removed", "removed the records of stopped processes: "+summary(stale)
 		s.Action = w.outdate(w.remove(stale))
 		return s

@@ -130,17 +130,20 @@ func (m Migration) FailedAfter(t time.Time) bool {
 	return slices.Contains([]string{"cancelled", "error", "failed"}, m.Status) && err == nil && !created.Before(t.Truncate(time.Second))
 }
 
-// ListMigrations returns all recorded migrations from or to a host.
+// ListMigrations returns all recorded migrations from or to a host, except for those in a cell whose database does not respond.
 // https://docs.openstack.org/api-ref/compute/#list-migrations
 func (a *API) ListMigrations(ctx context.Context, host string) ([]Migration, error) {
-	var body struct {
-		Migrations []Migration `json:"migrations"`
+	client := *a.client
+	client.Microversion = migrationsMicroversion
+	out := []Migration{}
+	list := answer.Pages{
+		Client: &client, First: client.ServiceURL("os-migrations") + "?" + url.Values{"host": {host}}.Encode(), Key: "migrations",
 	}
-	address := a.client.ServiceURL("os-migrations") + "?" + url.Values{"host": {host}}.Encode()
-	if _, err := a.client.Get(ctx, address, &body, nil); err != nil { //nolint:bodyclose // the client does
-		return nil, describeError("list the migrations of "+host, err)
+	err := answer.Each(ctx, "Nova", "list the migrations of "+host, list, func(_ string, m Migration) { out = append(out, m) })
+	if err != nil {
+		return nil, err
 	}
-	return body.Migrations, nil
+	return out, nil
 }
 
 // Move starts the live migration of a server, with its local disks if there are any. Nova's scheduler selects the target.

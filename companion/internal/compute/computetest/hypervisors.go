@@ -146,6 +146,10 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 		}
 		identitytest.Write(w, http.StatusOK, map[string]any{"servers": all})
 	case "os-migrations":
+		if len(n.unresponsiveHosts) > 0 && r.Header.Get("X-Openstack-Nova-Api-Version") != migrationsMicroversion {
+			identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "Unexpected API Error.")
+			return true
+		}
 		for _, h := range n.on(host) {
 			for _, m := range h.Migrations {
 				all = append(all, m)
@@ -158,8 +162,12 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 	return true
 }
 
-// hostMicroversion is the microversion of requests about one host, for which Nova reads only its cell.
-const hostMicroversion = "2.42"
+const (
+	// hostMicroversion is the microversion of requests about one host, for which Nova reads only its cell.
+	hostMicroversion = "2.42"
+	// migrationsMicroversion is the microversion with which Nova lists migrations while the database of a cell does not respond.
+	migrationsMicroversion = "2.59"
+)
 
 // serveHost returns the resources of a host, and those of each project with servers on it. All servers are in one project.
 func (n *Nova) serveHost(w http.ResponseWriter, r *http.Request, host string) bool {

@@ -178,7 +178,12 @@ func (n *Nova) list(w http.ResponseWriter, binary string, partial bool) {
 	identitytest.Write(w, http.StatusOK, map[string]any{"services": all})
 }
 
+// remove deletes a record. Nova searches it in one cell after the other.
 func (n *Nova) remove(w http.ResponseWriter, id string) {
+	if len(n.unresponsiveHosts) > 0 {
+		identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "Unexpected API Error.")
+		return
+	}
 	i := slices.IndexFunc(n.services, func(s compute.Service) bool { return s.ID == id })
 	if i < 0 {
 		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Service "+id+" not found.")
