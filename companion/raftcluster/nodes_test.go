@@ -8,6 +8,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,6 +106,76 @@ func TestNodes(t *testing.T) {
 	if !meta.IsStatusConditionTrue(c.status().Conditions, conditionChassisCounted) {
 		t.Errorf("a successful count must be current again: %+v", c.status().Conditions)
 	}
+}
+
+// TestChassisCounted verifies that a count does not look current while the members cannot be queried, and that the last one stays.
+func TestChassisCounted(t *testing.T) {
+	for title, tc := range map[string]struct {
+		reason  string
+		change  func(*testing.T, *cluster)
+		message string
+	}{
+		"no pods": {
+			"The StatefulSet was scaled to zero.", func(t *testing.T, c *cluster) {
+				t.Helper()
+				set := &appsv1.StatefulSet{}
+				if err := c.api.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, set); err != nil {
+					t.Fatal(err)
+				}
+				set.Spec.Replicas = new(int32)
+				if err := c.api.Update(t.Context(), set); err != nil {
+					t.Fatal(err)
+				}
+			}, "cannot count the chassis: no pod exists; the status shows the last count",
+		},
+		"no StatefulSet": {
+			"It is being re-created.", func(t *testing.T, c *cluster) {
+				t.Helper()
+				if err := c.api.Delete(t.Context(), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}); err != nil {
+					t.Fatal(err)
+				}
+			}, "cannot count the chassis: no pod exists; the status shows the last count",
+		},
+		"no credentials": {
+			"cert-manager issues the certificate again.", func(t *testing.T, c *cluster) {
+				t.Helper()
+				if err := c.api.Delete(t.Context(), c.members.secret()); err != nil {
+					t.Fatal(err)
+				}
+			}, "cannot count the chassis: Secret client does not exist; the status shows the last count",
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			c := southbound(t)
+			c.have(7, node{name: "a", done: 7}, node{name: "b", done: 7})
+			before := c.status()
+			if !meta.IsStatusConditionTrue(before.Conditions, conditionChassisCounted) || before.Chassis == nil || before.Chassis.Registered != 2 {
+				t.Fatalf("before: %+v", before)
+			}
+			tc.change(t, c)
+			c.have(7, node{name: "a", done: 7})
+			s := c.status()
+			got := meta.FindStatusCondition(s.Conditions, conditionChassisCounted)
+			if got == nil || got.Status != metav1.ConditionFalse || got.Reason != "CountFailed" || got.Message != tc.message {
+				t.Errorf("%s ChassisCounted is %+v, want False, CountFailed: %s", tc.reason, got, tc.message)
+			}
+			if diff := gocmp.Diff(before.Chassis, s.Chassis); diff != "" {
+				t.Errorf("%s the last count (-want +got):\n%s", tc.reason, diff)
+			}
+			if !s.LastObservationTime.Equal(before.LastObservationTime) {
+				t.Errorf("%s the status has the time %v, want that of the last count, %v", tc.reason, s.LastObservationTime, before.LastObservationTime)
+			}
+		})
+	}
+	t.Run("not requested", func(t *testing.T) {
+		c := newCluster(t, 0, ownCluster)
+		if _, err := c.pass(c.api); err != nil {
+			t.Fatal(err)
+		}
+		if got := meta.FindStatusCondition(c.status().Conditions, conditionChassisCounted); got != nil {
+			t.Errorf("a cluster that counts no chassis has the condition %+v", got)
+		}
+	})
 }
 
 // TestNodeNames: nodes with any name are shown, and objects of others are not changed.
