@@ -22,6 +22,12 @@ const (
 // Sizes of pages. They are smaller than in reality, so that lists have several of them.
 const hypervisorsPerPage, serversPerPage = 2, 1
 
+// Microversions of requests that Nova serves while the database of a cell does not respond.
+const hostMicroversion, migrationsMicroversion = "2.42", "2.59"
+
+// cells is the number of cells.
+const cells = 2
+
 // memoryPerServer and memoryPerNode allow three servers on a node.
 const memoryPerServer, memoryPerNode = 1024, 3 * memoryPerServer
 
@@ -35,9 +41,12 @@ type cloud struct {
 	servers   map[string]*server
 	history   []migration
 	created   int
-	// Components that do not respond. A request for records of a cell that is down succeeds without them.
+	// Components that do not respond. While a cell is down, lists of services, servers and migrations succeed without its records. Requests
+	// for which Nova reads one cell after the other fail.
 	novaDown, placementDown bool
 	cellDown                map[int]bool
+	// cellDownAt is the time at which the database of a cell last stopped or started to respond.
+	cellDownAt time.Time
 	// pick selects one of n candidates.
 	pick func(n int) int
 	// isStaleEnable reports whether the node of a host may not have been cordoned when a companion decided to enable its service. Nova has
@@ -227,10 +236,16 @@ func login(w http.ResponseWriter) {
 // serveNova serves a request to Nova.
 func (c *cloud) serveNova(w http.ResponseWriter, r *http.Request) {
 	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/v2.1/"), "/")
-	query := r.URL.Query()
+	query, version := r.URL.Query(), r.Header.Get("X-Openstack-Nova-Api-Version")
 	switch operation := r.Method + " " + path[0]; {
 	case c.novaDown:
 		w.WriteHeader(http.StatusServiceUnavailable)
+	case operation == "GET os-hosts" && version == hostMicroversion:
+		c.serveHost(w, path[1])
+	case operation == "PUT os-services" && version == hostMicroversion:
+		c.changeService(w, r, path[1])
+	case operation == "GET os-hypervisors" && c.isAnyCellDown(), operation == "GET os-migrations" && c.isAnyCellDown() && version != migrationsMicroversion:
+		w.WriteHeader(http.StatusInternalServerError)
 	case operation == "GET os-services":
 		write(w, map[string]any{"services": c.listServices()})
 	case operation == "GET os-hypervisors":
@@ -247,18 +262,71 @@ func (c *cloud) serveNova(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.WriteHeader(http.StatusAccepted)
+	case operation == "DELETE os-services":
+		c.deleteService(w, path[1])
 	default:
-		c.changeService(w, r, path)
+		w.WriteHeader(http.StatusNotFound)
 	}
 }
 
-// changeService enables, disables or deletes a service.
-func (c *cloud) changeService(w http.ResponseWriter, r *http.Request, path []string) {
-	for host, s := range c.computes {
-		if path[0] != "os-services" || len(path) != 2 || s.id != path[1] || c.cellDown[s.cell] {
-			continue
+// isAnyCellDown reports whether the database of a cell does not respond.
+func (c *cloud) isAnyCellDown() bool {
+	return slices.Contains(slices.Collect(maps.Values(c.cellDown)), true)
+}
+
+// serveHost writes the resources of a host, and those of each project with servers on it.
+func (c *cloud) serveHost(w http.ResponseWriter, host string) {
+	switch s := c.computes[host]; {
+	case s == nil:
+		w.WriteHeader(http.StatusNotFound)
+		return
+	case c.cellDown[s.cell]:
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	all := []any{}
+	for _, project := range []string{"(total)", "(used_now)", "(used_max)", "project"} {
+		isUsed := func(s *server) bool { return s.host == host }
+		if project != "project" || slices.ContainsFunc(slices.Collect(maps.Values(c.servers)), isUsed) {
+			all = append(all, map[string]any{"resource": map[string]any{"host": host, "project": project}})
 		}
-		if r.Method == http.MethodDelete {
+	}
+	write(w, map[string]any{"host": all})
+}
+
+// changeService enables or disables the service of a host. Nova reads only its cell.
+func (c *cloud) changeService(w http.ResponseWriter, r *http.Request, operation string) {
+	var body struct {
+		Host   string `json:"host"`
+		Reason string `json:"disabled_reason"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		panic(err)
+	}
+	switch s := c.computes[body.Host]; {
+	case s == nil:
+		w.WriteHeader(http.StatusNotFound)
+	case c.cellDown[s.cell]:
+		w.WriteHeader(http.StatusInternalServerError)
+	default:
+		if s.disabled, s.reason = operation == "disable-log-reason", body.Reason; !s.disabled && c.isStaleEnable(s.host) {
+			s.enabledAt = c.now()
+		}
+		write(w, map[string]any{"service": map[string]any{"host": s.host}})
+	}
+}
+
+// deleteService deletes a service. Nova searches it in one cell after the other.
+func (c *cloud) deleteService(w http.ResponseWriter, id string) {
+	for cell := range cells {
+		if c.cellDown[cell] {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		for host, s := range c.computes {
+			if s.id != id || s.cell != cell {
+				continue
+			}
 			for _, o := range c.servers {
 				if slices.Contains(o.hosts(), host) && (o.host != "" || o.origin != "") {
 					w.WriteHeader(http.StatusConflict)
@@ -273,18 +341,6 @@ func (c *cloud) changeService(w http.ResponseWriter, r *http.Request, path []str
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		var body struct {
-			Status string `json:"status"`
-			Reason string `json:"disabled_reason"`
-		}
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-			panic(err)
-		}
-		if s.disabled, s.reason = body.Status == "disabled", body.Reason; !s.disabled && c.isStaleEnable(host) {
-			s.enabledAt = c.now()
-		}
-		write(w, map[string]any{"service": map[string]any{"id": s.id, "status": body.Status, "disabled_reason": body.Reason}})
-		return
 	}
 	w.WriteHeader(http.StatusNotFound)
 }
@@ -319,9 +375,6 @@ func (c *cloud) listServices() []any {
 
 func (c *cloud) listHypervisors() (out []map[string]any) {
 	for _, s := range c.sorted() {
-		if c.cellDown[s.cell] {
-			continue
-		}
 		on := []any{}
 		for _, id := range slices.Sorted(maps.Keys(c.servers)) {
 			if c.servers[id].host == s.host {

@@ -253,6 +253,7 @@ func (k *kubeClient) List(_ context.Context, into client.ObjectList, options ...
 	return k.process.call(func() {
 		c := k.process.scenario.cluster
 		switch list := into.(type) {
+		case *openstackv1.CellMappingList: // They give cells a name in messages.
 		case *openstackv1.ServiceCheckList:
 			for _, versions := range c.checks {
 				list.Items = append(list.Items, *versions[len(versions)-1].DeepCopy())
