@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -93,11 +94,19 @@ func testCalls(t *testing.T, c *clouds.Cloud, r release.Release, ca string) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+	lines := bufio.NewReader(out)
+	if line, err := lines.ReadString('\n'); err != nil {
 		t.Fatalf("nova-compute did not start: %v, %q", err, line)
 	}
 	ping(broker, "nova-compute receives calls", answers)
 	ping(broker, "it receives a second call", answers)
+	if _, err := io.WriteString(in, "\n"); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := lines.ReadString('\n'); err != nil {
+		t.Fatalf("nova-compute did not stop to receive: %v, %q", err, line)
+	}
+	ping(broker, "it is connected, and does not receive calls", deaf)
 	_ = in.Close()
 	_ = server.Wait()
 	ping(broker, "its queue has no consumer", deaf)

@@ -1,4 +1,7 @@
-"""Receives calls over RabbitMQ as nova-compute does, until its input ends: receiver.py CONFIGURATION NODE"""
+"""Receives calls over RabbitMQ as nova-compute does, until its input ends: receiver.py CONFIGURATION NODE
+
+After a line of input it stays connected, and does not receive calls any more.
+"""
 import sys
 
 import oslo_messaging
@@ -15,6 +18,11 @@ server = oslo_messaging.get_rpc_server(
     access_policy=dispatcher.DefaultRPCAccessPolicy)
 server.start()
 print("started", flush=True)
-sys.stdin.read()
-server.stop()
+stopped = False
+for _ in sys.stdin:
+    server.stop()
+    stopped = True
+    print("stopped", flush=True)
+if not stopped:
+    server.stop()
 server.wait()
