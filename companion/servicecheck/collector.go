@@ -135,7 +135,7 @@ func (c *collection) readCompute(ctx context.Context, env *controller.Env, check
 		}
 		if err := inParallel(parallel, len(lists), func(i int) error { return lists[i]() }); err != nil {
 			c.fail(err)
-			return nil //nolint:nilerr // Returned as problem.
+			return nil
 		}
 	}
 	if c.isPartial() {

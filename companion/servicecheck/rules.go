@@ -229,23 +229,7 @@ func (obs *observation) missing() (out, unknown []string) {
 			out = append(out, fmt.Sprintf("StatefulSet %s does not exist", p.StatefulSetName))
 			continue
 		}
-		var notReporting, unrecorded []string
-		for i := of.first; i < of.first+of.replicas; i++ {
-			host := fmt.Sprintf("%s-%d", p.StatefulSetName, i)
-			recorded, up := false, false
-			for _, s := range obs.services {
-				if s.Binary == p.Binary && s.Host == host {
-					recorded, up = true, up || s.Up
-				}
-			}
-			switch {
-			case up:
-			case !recorded && len(unresponsive) > 0:
-				unrecorded = append(unrecorded, host)
-			default:
-				notReporting = append(notReporting, host)
-			}
-		}
+		notReporting, unrecorded := obs.notReporting(p, of, len(unresponsive) > 0)
 		if len(notReporting) > 0 {
 			out = append(out, fmt.Sprintf("%s does not report from %s", p.Binary, strings.Join(notReporting, ", ")))
 		}
@@ -254,6 +238,28 @@ func (obs *observation) missing() (out, unknown []string) {
 		}
 	}
 	return out, unknown
+}
+
+// notReporting returns the pods of a process that do not report. If the database of a cell does not respond (partial), those without a
+// record are separate.
+func (obs *observation) notReporting(p openstackv1.CheckedProcess, of set, partial bool) (notReporting, unrecorded []string) {
+	for i := of.first; i < of.first+of.replicas; i++ {
+		host := fmt.Sprintf("%s-%d", p.StatefulSetName, i)
+		recorded, up := false, false
+		for _, s := range obs.services {
+			if s.Binary == p.Binary && s.Host == host {
+				recorded, up = true, up || s.Up
+			}
+		}
+		switch {
+		case up:
+		case !recorded && partial:
+			unrecorded = append(unrecorded, host)
+		default:
+			notReporting = append(notReporting, host)
+		}
+	}
+	return notReporting, unrecorded
 }
 
 func (obs *observation) set(s condition.State) {

@@ -244,7 +244,8 @@ func (c *cloud) serveNova(w http.ResponseWriter, r *http.Request) {
 		c.serveHost(w, path[1])
 	case operation == "PUT os-services" && version == hostMicroversion:
 		c.changeService(w, r, path[1])
-	case operation == "GET os-hypervisors" && c.isAnyCellDown(), operation == "GET os-migrations" && c.isAnyCellDown() && version != migrationsMicroversion:
+	case operation == "GET os-hypervisors" && c.isAnyCellDown(),
+		operation == "GET os-migrations" && version != migrationsMicroversion && c.isAnyCellDown():
 		w.WriteHeader(http.StatusInternalServerError)
 	case operation == "GET os-services":
 		write(w, map[string]any{"services": c.listServices()})

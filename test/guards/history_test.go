@@ -60,7 +60,8 @@ func (w *scenario) Now() time.Time { return w.now }
 // Since returns the time that has passed.
 func (w *scenario) Since(t time.Time) time.Duration { return w.now.Sub(t) }
 
-// counts are of all histories. openPartial are the open guards with a status that was observed while the database of a cell did not respond.
+// counts are of all histories. openPartial are the open guards with a status that was observed while the database of a cell did not
+// respond.
 var counts struct{ histories, passes, calls, openEmpty, openEvicted, openPartial atomic.Int64 }
 
 func newScenario(t *rapid.T) *scenario {

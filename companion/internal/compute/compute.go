@@ -33,7 +33,7 @@ const timeLayout = "2006-01-02T15:04:05"
 const hostMicroversion = "2.42"
 
 // migrationsMicroversion is the first with pages of migrations. Nova then reads all cells at once, and skips those whose database does not
-// respond. With earlier ones it reads one cell after the other, and fails (get_migrations and get_migrations_sorted of nova/compute/api.py).
+// respond (get_migrations_sorted of nova/compute/api.py). With earlier ones it reads one cell after the other, and fails (get_migrations).
 const migrationsMicroversion = "2.59"
 
 // Compute is the name of the program of a hypervisor.

@@ -38,7 +38,9 @@ type network struct {
 }
 
 func newNetwork() *network {
-	return &network{addresses: map[string]string{}, listeners: map[string]io.Closer{}, selectors: map[string]labels.Set{}, silences: map[string]silence{}}
+	return &network{
+		addresses: map[string]string{}, listeners: map[string]io.Closer{}, selectors: map[string]labels.Set{}, silences: map[string]silence{},
+	}
 }
 
 // newAddress returns an address for a pod or a Service.

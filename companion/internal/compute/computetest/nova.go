@@ -78,8 +78,8 @@ func (n *Nova) SetDown(down bool) {
 	n.down = down
 }
 
-// SetCellDown makes the database of a cell with the given hosts unavailable. Nova serves most requests with the rest of the records, but not
-// the list of hypervisors.
+// SetCellDown makes the database of a cell with the given hosts unavailable. Nova serves most requests with the rest of the records, and
+// rejects those for which it reads one cell after the other.
 func (n *Nova) SetCellDown(hosts ...string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
