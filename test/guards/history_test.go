@@ -122,7 +122,9 @@ func TestGuards(t *testing.T) {
 	t.Logf("%d histories, %d passes, %d calls of the function; the guard of a pool was open in %d, that of a node in %d calls; %d of these "+
 		"guards were observed while the database of a cell did not respond", counts.histories.Load(), counts.passes.Load(), counts.calls.Load(),
 		counts.openEmpty.Load(), counts.openEvicted.Load(), counts.openPartial.Load())
-	if counts.openEmpty.Load() == 0 || counts.openEvicted.Load() == 0 || counts.openPartial.Load() == 0 {
+	const many = 1000 // A guard is open during an outage of a cell in one of twenty histories.
+	isOpen := counts.openPartial.Load() > 0 || counts.histories.Load() < many
+	if counts.openEmpty.Load() == 0 || counts.openEvicted.Load() == 0 || !isOpen {
 		t.Error("no guard was ever open")
 	}
 }
