@@ -474,13 +474,13 @@ infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}
 			reason:  "A parser would compute all digits of the number, for hours.",
 			spec:    `services: {keystone: {resources: {limits: {memory: 1.5e999999999}}}}`,
 			field:   "spec.services.keystone.resources.limits.memory",
-			message: "must not have an exponent, such as 1e3; write a unit instead, such as 1k or 1Gi",
+			message: "should match",
 		},
 		"CPUExponents": {
 			reason:  "The comparison of request and limit must not parse them, either.",
 			spec:    `services: {keystone: {resources: {requests: {cpu: 1e999999999}, limits: {cpu: 1}}}}`,
 			field:   "spec.services.keystone.resources.requests.cpu",
-			message: "must not have an exponent",
+			message: "should match",
 		},
 		"RequestAboveLimitCPU": {
 			reason:  "A Deployment with it would be refused later, where the tenant does not look.",

@@ -72,8 +72,19 @@ func TestCommandsOfPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	files := map[string][]byte{"platformconfig.yaml": platform, "platformconfig.json": platform, "new-platform.yaml": platform}
-	for _, name := range []string{"claim", "old", "new", "now", "restored", "storage", "claims/prod", "old-claims/prod", "old/claims/prod"} {
+	if err := os.WriteFile("platformconfig.yaml", platform, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var state, errOut bytes.Buffer
+	if code := run([]string{"state", "-f", "-", "-e", "platformconfig.yaml"}, bytes.NewReader(examples.Claim), &state, &errOut); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	program := []byte("#!/bin/sh\ncat state.json\n") // It has the same functions as this program.
+	if err := os.WriteFile("cobaltcore-v0.1.0", program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{"state.json": state.Bytes(), "platformconfig.json": platform, "new-platform.yaml": platform}
+	for _, name := range []string{"claim", "old", "new", "now", "restored", "storage", "claims", "claims/prod", "old-claims/prod", "old/claims/prod"} {
 		files[name+".yaml"] = examples.Claim
 	}
 	for name, data := range files {

@@ -84,7 +84,7 @@ var patternMessages = [][2]string{
 		"must be an http or https address: https://example.com/path",
 	},
 	{
-		`^https?://[A-Za-z0-9.\[\]:-]+(/([A-Za-z0-9._~%+/-]|%\(project_id\)s)*)?$`,
+		`^https?://[A-Za-z0-9.\[\]:-]+(/([A-Za-z0-9._~+/-]|%\(project_id\)s)*)?$`,
 		"must be an http or https address: https://example.com/path",
 	},
 	{

@@ -10,7 +10,7 @@ import (
 )
 
 // quantity is the pattern that controller-gen gives to every Kubernetes quantity.
-const quantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
+const quantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE])?$`
 
 // typeOf names the type of a field.
 func typeOf(p apiextensionsv1.JSONSchemaProps) string {

@@ -82,7 +82,7 @@ func namespaced(name string, crd *apiextensionsv1.CustomResourceDefinition) (any
 	return newObject("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", spec.Names.Plural+"."+spec.Group, spec), nil
 }
 
-// crdDocument returns a CustomResourceDefinition unchanged except for titles.
+// crdDocument returns a CustomResourceDefinition unchanged except for titles and patterns.
 func crdDocument(_ string, crd *apiextensionsv1.CustomResourceDefinition) (any, error) {
 	for i := range crd.Spec.Versions {
 		addTitlesToParts(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)

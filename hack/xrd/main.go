@@ -161,6 +161,9 @@ func (f folder) document(from string) ([]byte, error) {
 		if err := yaml.UnmarshalStrict(raw, crd); err != nil {
 			return nil, fmt.Errorf("cannot read %s: %w", name, err)
 		}
+		for _, v := range crd.Spec.Versions {
+			rejectExponents(v.Schema.OpenAPIV3Schema)
+		}
 		definition, err := f.render(f.name, crd)
 		if err != nil {
 			return nil, fmt.Errorf("cannot define %s: %w", crd.GetName(), err)

@@ -9,7 +9,6 @@ type ResourceAmounts struct {
 	// CPU time, in cores: 500m is half a core.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][-+]?[0-9.]')",message="must not have an exponent, such as 1e3; write a unit instead, such as 1k or 1Gi"
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self)) || quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than 0 cores: 500m is half a core"
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self)) || string(self).matches('^[0-9]*[.]?[0-9]*m?$')",message="must be cores, without a unit of bytes: 500m is half a core, 2 are two"
 	// +kubebuilder:example="500m"
@@ -18,7 +17,6 @@ type ResourceAmounts struct {
 	// Memory, in bytes: 512Mi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][-+]?[0-9.]')",message="must not have an exponent, such as 1e3; write a unit instead, such as 1k or 1Gi"
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"
 	// +kubebuilder:example="1Gi"
 	// +optional
@@ -26,7 +24,6 @@ type ResourceAmounts struct {
 	// Scratch space on the node, in bytes: 2Gi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][-+]?[0-9.]')",message="must not have an exponent, such as 1e3; write a unit instead, such as 1k or 1Gi"
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"
 	// +kubebuilder:example="2Gi"
 	// +optional

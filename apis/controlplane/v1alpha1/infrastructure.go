@@ -291,7 +291,6 @@ type Memcached struct {
 	// Memory for cached items in each member: 1Gi. Members of the cache of Keystone have half of it, and at least 32Mi. Defaults by the size.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][-+]?[0-9.]')",message="must not have an exponent, such as 1e3; write a unit instead, such as 1k or 1Gi"
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"
 	// +kubebuilder:example="1Gi"
 	// +optional
@@ -299,7 +298,6 @@ type Memcached struct {
 	// Guaranteed CPU time of each member, in cores. Defaults to 50m.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][-+]?[0-9.]')",message="must not have an exponent, such as 1e3; write a unit instead, such as 1k or 1Gi"
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self)) || quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than 0 cores: 500m is half a core"
 	// +kubebuilder:example="50m"
 	// +optional

@@ -95,7 +95,6 @@ type Memory struct {
 	// Memory of each node that is reserved for the host: 16Gi. Defaults to the memory that pods of the pool request on the node, plus 2Gi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][-+]?[0-9.]')",message="must not have an exponent, such as 1e3; write a unit instead, such as 1k or 1Gi"
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"
 	// +optional
 	Reserved *resource.Quantity `json:"reserved,omitempty"`
@@ -203,7 +202,6 @@ type LiveMigration struct {
 	// Maximum bandwidth of one migration, in bytes per second: 125Mi. Defaults to unlimited.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][-+]?[0-9.]')",message="must not have an exponent, such as 1e3; write a unit instead, such as 1k or 1Gi"
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE][-+]?[0-9.]') || !isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"
 	// +optional
 	BandwidthPerMigration *resource.Quantity `json:"bandwidthPerMigration,omitempty"`

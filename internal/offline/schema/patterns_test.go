@@ -46,7 +46,7 @@ func TestPatterns(t *testing.T) {
 		"host name or domain in lower case, without a dot at its end":                             {"example.com", "example.com."},
 		"host name in lower case, or IP address":                                                  {"fd00::1", "a_b"},
 		"CUSTOM_ and upper-case letters, digits and '_'":                                          {"CUSTOM_GPU", "HW_GPU"},
-		"amount such as 500m, 2 or 32Gi":                                                          {"500m", "lots"},
+		"amount such as 500m, 2 or 32Gi, without an exponent":                                     {"500m", "1e3"},
 		"share of an NFS server, such as nfs.example.com:/volumes":                                {"nfs.example.com:/volumes", "/volumes"},
 		"https address without a path, such as https://vault.example.com:8200":                    {"https://vault.example.com:8200", "https://vault.example.com/v1"},
 		"http or https address without a path, such as https://s3.example.com":                    {"http://s3.example.com", "s3.example.com"},
