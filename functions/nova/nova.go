@@ -210,7 +210,7 @@ func (m *model) processes() []service.Process {
 			Process: m.spec.Conductor, Name: conductor, Title: "Nova's conductor above the cells", Command: []string{"nova-conductor"},
 			Outage: "servers cannot be created or migrated",
 		}, compute.APIEndpoints()),
-		compute.Daemon(m.Base, service.Process{
+		compute.Scheduler(m.Base, service.Process{
 			Process: m.spec.Scheduler, Name: scheduler, Title: "Nova's scheduler", Command: []string{"nova-scheduler"},
 			Outage: "servers cannot be scheduled",
 		}, compute.SchedulerEndpoints()),

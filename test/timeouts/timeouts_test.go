@@ -203,6 +203,11 @@ func TestLayers(t *testing.T) {
 				`databaseConnectTimeout = (\d+) `}, time.Second},
 			limit{"companion/internal/identity/identity.go", []string{`CELL_TIMEOUT, (\d+) s`}, time.Second},
 		},
+		"two waits of Nova's scheduler for a database after a report, and the limit of its age (service_down_time, 60 s)": {
+			limit{"internal/openstack/compute/timeouts.go", []string{`schedulerReadTimeout = (\d+) `, `schedulerReadTimeout = (\d+) `,
+				`databaseConnectTimeout = (\d+) `, `reports, which come every (\d+) s`}, time.Second},
+			limit{"internal/openstack/compute/timeouts.go", []string{`service_down_time \((\d+) s\)`}, time.Second},
+		},
 		"a query of libvirt, and the probe of its keys": {
 			limit{"functions/hypervisor/volume-keys.sh", []string{`timeout (\d+) virsh`}, time.Second},
 			limit{probe, []string{`commands = .*readiness: pace\{\d+, (\d+)`}, time.Second},

@@ -186,13 +186,22 @@ func MetadataOptions(ofCell bool) oslo.Config {
 // which stays the same after a rollout: the record of a name that is no longer used would count as an old version and block
 // upgrades.
 func Daemon(s *service.Base, p service.Process, queried []string) service.Process {
+	return daemon(s, p, queried, daemonReadTimeout)
+}
+
+// Scheduler completes a scheduler in the same way. It waits less long for the database of a cell.
+func Scheduler(s *service.Base, p service.Process, queried []string) service.Process {
+	return daemon(s, p, queried, schedulerReadTimeout)
+}
+
+func daemon(s *service.Base, p service.Process, queried []string, databaseRead time.Duration) service.Process {
 	p.Stateful, p.TerminationGracePeriod = true, TerminationGracePeriod
 	p.Ready, p.Alive = workload.Connected(s.Spec.Queue.Port), workload.Attached(s.Spec.Queue.Host, s.Spec.Queue.Port)
 	p.Logins, p.Egress = Logins(queried), append(p.Egress, EndpointFlow(queried))
 	p.Env = append(workload.Self(),
 		corev1.EnvVar{Name: hostEnv, Value: "$(" + workload.NameEnv + ")"},
 		corev1.EnvVar{Name: gracefulEnv, Value: strconv.Itoa(int(TerminationGracePeriod.Seconds()))},
-		databaseEnv(daemonReadTimeout),
+		databaseEnv(databaseRead),
 	)
 	if s.HasOption("DEFAULT", managerTimeout) {
 		p.Env = append(p.Env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", managerTimeout), Value: strconv.Itoa(managerSeconds(s.Effective))})

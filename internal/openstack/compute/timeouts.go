@@ -21,7 +21,11 @@ const (
 	// write that waits longer for a lock or for a change of the schema fails, and is rolled back. The limit is longer than Galera needs to
 	// expel a member (evs.inactive_timeout, 15 s).
 	apiReadTimeout = 25 * time.Second
-	// daemonReadTimeout limits each wait of a conductor or scheduler. Those above the cells serve all cells with the same workers, and nothing
+	// schedulerReadTimeout limits each wait of a scheduler, which reads the services of all cells at once. It waits twice, too, and then
+	// compares the report of each nova-compute with the current time: if the reports, which come every 10 s, were older than
+	// service_down_time (60 s) by then, no server of any cell would be scheduled during the outage of one.
+	schedulerReadTimeout = 20 * time.Second
+	// daemonReadTimeout limits each wait of a conductor. Those above the cells serve all cells with the same workers, and nothing
 	// else frees a worker that waits: the kubelet does not restart these pods, and their connections would stay dead after the database
 	// responds again. It is longer than MariaDB's own limit for a lock (innodb_lock_wait_timeout, 50 s), whose error Nova retries. After it,
 	// the caller has given up (rpc_response_timeout, 60 s).
