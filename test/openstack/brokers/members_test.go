@@ -77,7 +77,9 @@ func testMembers(t *testing.T, c *clouds.Cloud) {
 	ctl := func(member int, command ...string) string {
 		t.Helper()
 		pod := fmt.Sprintf("rabbitmq-server-%d", member)
-		out, err := c.Cluster.Exec(context.Background(), c.Namespace, pod, append([]string{"rabbitmqctl", "--quiet"}, command...)...)
+		// Debian's program in /usr/sbin requires a user named rabbitmq.
+		program := []string{"/usr/lib/rabbitmq/bin/rabbitmqctl", "--quiet"}
+		out, err := c.Cluster.Exec(context.Background(), c.Namespace, pod, append(program, command...)...)
 		if err != nil {
 			t.Fatalf("%s in %s: %v\n%s", command, pod, err, out)
 		}
