@@ -1,28 +1,29 @@
-//go:build openstack && linux
+//go:build linux
 
 package cluster
 
 import (
+	"io"
 	"net"
 	"testing"
-	"time"
 )
 
 // TestTransmit: a connection that was open while its server was silent transmits nothing, also afterwards. Other connections do.
 func TestTransmit(t *testing.T) {
 	n := newNetwork()
 	receive := func(count int) bool {
-		t.Helper()
 		client, in := net.Pipe()
 		out, server := net.Pipe()
-		go n.transmit(out, in, "db", count)
-		go func() { _, _ = client.Write([]byte("query")) }()
-		if err := server.SetReadDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
-			t.Fatal(err)
-		}
-		_, err := server.Read(make([]byte, 5))
-		_ = client.Close()
-		return err == nil
+		go func() {
+			_, _ = client.Write([]byte("query"))
+			_ = client.Close()
+		}()
+		go func() {
+			n.transmit(out, in, "db", count)
+			_ = out.Close()
+		}()
+		data, _ := io.ReadAll(server)
+		return len(data) > 0
 	}
 	if !receive(0) {
 		t.Error("a server that was never silent receives nothing")

@@ -39,8 +39,9 @@ const (
 	unresponsiveDatabase = "mariadb-cell-" + unresponsiveCell
 	// statusDelay is the maximum time until a status is current: some passes of the companion while a database is silent, on a busy machine.
 	statusDelay = 10 * time.Minute
-	// requestLimit is the maximum duration of a request about one server of another cell.
-	requestLimit = 30 * time.Second
+	// requestLimit is the maximum duration of a request about one server of another cell: it can wait for a worker that waits twice for the
+	// silent database (25 s each).
+	requestLimit = time.Minute
 )
 
 // A fleetPool is a pool of fake hypervisors in one cell, with the objects and conditions of its claim.

@@ -13,8 +13,8 @@ import (
 // maxima.
 const (
 	Everything = lists + `,
-  maxima: {replicas: 100, processes: 100, storage: "1e30", cpu: "1e30", memory: "1e30",
-    ephemeralStorage: "1e30", runsPerHour: 60, nodeCPU: "1e30", nodeMemory: "1e30"}}`
+  maxima: {replicas: 100, processes: 100, storage: "1E", cpu: "1E", memory: "1E",
+    ephemeralStorage: "1E", runsPerHour: 60, nodeCPU: "1E", nodeMemory: "1E"}}`
 	DefaultMaxima = lists + "}"
 )
 
