@@ -79,7 +79,7 @@ func TestCommandsOfPages(t *testing.T) {
 	if code := run([]string{"state", "-f", "-", "-e", "platformconfig.yaml"}, bytes.NewReader(examples.Claim), &state, &errOut); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
-	program := []byte("#!/bin/sh\ncat state.json\n") // It has the same functions as this program.
+	program := []byte("#!/bin/sh\ncat state.json\n") // The functions of both programs are equal.
 	if err := os.WriteFile("cobaltcore-v0.1.0", program, 0o700); err != nil {
 		t.Fatal(err)
 	}
