@@ -67,7 +67,11 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 	}
 	namespace, name := u.GetNamespace(), u.GetName()
 	conf := rabbitTLSDefaults
-	members, _, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
+	replicas, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "replicas")
+	members, err := strconv.Atoi(fmt.Sprint(replicas)) // Composed objects have floating-point numbers.
+	if err != nil {
+		return fmt.Errorf("spec.replicas of %s: %w", name, err)
+	}
 	var nodes strings.Builder
 	for i := range members {
 		fmt.Fprintf(&nodes, "cluster_formation.classic_config.nodes.%d = rabbit@%s-server-%d.%[2]s-nodes.%[4]s\n", i+1, name, i, namespace)
