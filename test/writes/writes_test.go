@@ -30,12 +30,12 @@ func TestWrites(t *testing.T) {
 		duration pace
 		most     int
 	}{
-		"smallest at once": {claim: examples.Claim, duration: atOnce, most: 1820},
-		"smallest":         {claim: examples.Claim, duration: measured, most: 4540},
-		"full at once":     {claim: full, duration: atOnce, most: 2610},
-		"full":             {claim: full, duration: measured, most: 6235},
-		"services at once": {claim: everyService(t), duration: atOnce, most: 4110},
-		"services":         {claim: everyService(t), duration: measured, most: 10170},
+		"smallest at once": {claim: examples.Claim, duration: atOnce, most: 1850},
+		"smallest":         {claim: examples.Claim, duration: measured, most: 4780},
+		"full at once":     {claim: full, duration: atOnce, most: 2630},
+		"full":             {claim: full, duration: measured, most: 6630},
+		"services at once": {claim: everyService(t), duration: atOnce, most: 4130},
+		"services":         {claim: everyService(t), duration: measured, most: 10490},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := converge(t, tc.claim, tc.duration)
@@ -57,7 +57,7 @@ func TestComplete(t *testing.T) {
 		duration pace
 		most     int
 	}{
-		"at once": {atOnce, 12050}, "as on a node": {measured, 29050},
+		"at once": {atOnce, 12050}, "as on a node": {measured, 29500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var existing []*structpb.Struct
