@@ -24,9 +24,8 @@ type planCommand struct {
 }
 
 // functionVersionHelp describes --function-version.
-const functionVersionHelp = "Version of the functions in the cluster: the file of its cobaltcore, or v0.1.0 for a program cobaltcore-v0.1.0 " +
-	"in PATH. " +
-	"The plan includes the upgrade to this version. Without -f, claims stay as they are."
+const functionVersionHelp = "Version of the functions in the cluster: the file of its cobaltcore, or v0.1.0 for a program " +
+	"cobaltcore-v0.1.0 in PATH. The plan includes the upgrade to this version. Without -f, claims stay as they are."
 
 // errChanged means that a plan with --detailed-exitcode has changes.
 type errChanged struct{}

@@ -82,8 +82,8 @@ func checkResolver(field, text string) error {
 // versions lists the versions of NFS that Linux can mount.
 var versions = []string{"3", "4", "4.0", "4.1", "4.2"}
 
-// mountOptions are the options of NFS mounts that a claim can set (https://man7.org/linux/man-pages/man5/nfs.5.html). They change how a node
-// uses a share, and neither which server or port it connects to, nor which mounts it has.
+// mountOptions are the options of NFS mounts that a claim can set (https://man7.org/linux/man-pages/man5/nfs.5.html). They change how a
+// node uses a share, and neither which server or port it connects to, nor which mounts it has.
 var mountOptions = strings.Fields(`vers nfsvers minorversion proto nconnect max_connect trunkdiscovery notrunkdiscovery
 	rsize wsize timeo retrans retry hard soft softerr softreval nosoftreval intr nointr
 	ac noac actimeo acregmin acregmax acdirmin acdirmax lookupcache cto nocto sharecache nosharecache rdirplus nordirplus

@@ -48,29 +48,16 @@ func (o Owners[M]) CheckEachOption(t *testing.T, app string, files ...string) {
 		file := files[i%len(files)]
 		spec := Spec(t, file)
 		spec["openStackRelease"], spec["allowUnknown"] = known.Release, true
-		// Each round has one value of one name of each option, because a spec cannot have two.
-		rounds, rejected := map[[2]int][]setting{}, map[registry.Name]bool{}
-		for _, option := range o.options(t, known) {
-			for n, name := range Names(option) {
-				if !effort.Long() && chosen[name] != known.Release {
-					continue
-				}
-				for v, value := range Values(option) {
-					rounds[[2]int{n, v}] = append(rounds[[2]int{n, v}], setting{name, value})
-					tried++
-				}
-			}
+		rejected := map[registry.Name]bool{}
+		rounds := roundsOf(o.options(t, known), func(name registry.Name) bool { return effort.Long() || chosen[name] == known.Release })
+		for _, settings := range rounds {
+			tried += len(settings)
 		}
 		for _, round := range slices.SortedFunc(maps.Keys(rounds), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
 			// Most first values are rejected or accepted for the name alone: options whose first value is accepted share specs afterwards.
-			var shared, alone []setting
-			for _, s := range rounds[round] {
-				if round[1] == 0 || rejected[s.name] {
-					alone = append(alone, s)
-				} else {
-					shared = append(shared, s)
-				}
-			}
+			isAlone := func(s setting) bool { return round[1] == 0 || rejected[s.name] }
+			alone := slices.DeleteFunc(slices.Clone(rounds[round]), func(s setting) bool { return !isAlone(s) })
+			shared := slices.DeleteFunc(slices.Clone(rounds[round]), isAlone)
 			for part := range slices.Chunk(shared, batch) {
 				accepted += o.check(t, file, spec, part, rejected)
 			}
@@ -82,6 +69,23 @@ func (o Owners[M]) CheckEachOption(t *testing.T, app string, files ...string) {
 	if accepted*10 < tried {
 		t.Errorf("only %d of %d specs were accepted", accepted, tried)
 	}
+}
+
+// roundsOf returns the settings of the chosen names of options, by the positions of name and value: each round has one value of one name of
+// each option, because a spec cannot have two.
+func roundsOf(options []*registry.Option, isChosen func(registry.Name) bool) map[[2]int][]setting {
+	out := map[[2]int][]setting{}
+	for _, option := range options {
+		for n, name := range Names(option) {
+			if !isChosen(name) {
+				continue
+			}
+			for v, value := range Values(option) {
+				out[[2]int{n, v}] = append(out[[2]int{n, v}], setting{name, value})
+			}
+		}
+	}
+	return out
 }
 
 // setting is a value of an option.

@@ -72,7 +72,8 @@ func (w *Cluster) added() ([][]string, error) {
 
 // start returns a hash of all resources before the first call, and whether they determine the run.
 func (w *Cluster) start() (key [sha256.Size]byte, ok bool, err error) {
-	if len(w.Observed) > 0 || w.applied != nil || w.requirements != nil || w.Edit || w.Reconcile != nil || w.Remove != nil || w.Reports != nil {
+	started := len(w.Observed) > 0 || w.applied != nil || w.requirements != nil || w.Edit
+	if started || w.Reconcile != nil || w.Remove != nil || w.Reports != nil {
 		return key, false, nil
 	}
 	h := sha256.New()

@@ -57,7 +57,7 @@ var structFields sync.Map
 // fieldsOf returns the exported fields of a type of structs.
 func fieldsOf(t reflect.Type) []structField {
 	if known, ok := structFields.Load(t); ok {
-		return known.([]structField) //nolint:errcheck // it contains nothing else
+		return known.([]structField) //nolint:forcetypeassert // it contains nothing else
 	}
 	var out []structField
 	for i := range t.NumField() {
