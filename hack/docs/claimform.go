@@ -29,13 +29,9 @@ type claimForm struct {
 // claimForms writes the forms of all claimed kinds.
 func claimForms(root string) error {
 	for _, folder := range apis.Folders() {
-		data, err := apis.Definition(folder)
+		kinds, err := kindsOf(folder)
 		if err != nil {
 			return err
-		}
-		kinds, err := parse(data)
-		if err != nil {
-			return fmt.Errorf("cannot read the definition of %s: %w", folder, err)
 		}
 		for _, k := range kinds {
 			if err := writeClaimForm(root, k); err != nil {

@@ -9,6 +9,8 @@ import (
 	xv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
 )
 
 // kind is the content of the page of one kind.
@@ -17,6 +19,19 @@ type kind struct {
 	// scope is the scope of objects of the kind, createdBy their creator.
 	scope, createdBy string
 	schema           apiextensionsv1.JSONSchemaProps
+}
+
+// kindsOf returns the kinds in the definition of a folder of apis.
+func kindsOf(folder string) ([]kind, error) {
+	data, err := apis.Definition(folder)
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the definition of %s: %w", folder, err)
+	}
+	return kinds, nil
 }
 
 // parse reads the documents of a definition: one kind each.

@@ -109,7 +109,7 @@ func blocks(root string, pages map[string]map[string]func() (string, error)) err
 
 // reference writes one page for each kind, and a list of them. A page is named by the kind's folder in apis/, or by the kind
 // if a folder has several kinds.
-func reference(sources fs.FS, to string) error { //nolint:gocognit // one step after the other
+func reference(sources fs.FS, to string) error {
 	docs, err := typeComments(sources)
 	if err != nil {
 		return err
@@ -121,13 +121,9 @@ func reference(sources fs.FS, to string) error { //nolint:gocognit // one step a
 	fmt.Fprintf(&index, "%s\n# Reference\n\nEvery kind, and every field of it.\n\n| Kind | Created by | Description "+
 		"|\n|---|---|---|\n", notice)
 	for _, folder := range apis.Folders() {
-		data, err := apis.Definition(folder)
+		kinds, err := kindsOf(folder)
 		if err != nil {
 			return err
-		}
-		kinds, err := parse(data)
-		if err != nil {
-			return fmt.Errorf("cannot read the definition of %s: %w", folder, err)
 		}
 		for _, k := range kinds {
 			file := strings.ToLower(k.name) + ".md"
