@@ -85,7 +85,7 @@ func namespaced(name string, crd *apiextensionsv1.CustomResourceDefinition) (any
 // crdDocument returns a CustomResourceDefinition unchanged except for titles and patterns.
 func crdDocument(_ string, crd *apiextensionsv1.CustomResourceDefinition) (any, error) {
 	for i := range crd.Spec.Versions {
-		addTitlesToParts(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)
+		completeParts(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)
 	}
 	return newObject("apiextensions.k8s.io/v1", "CustomResourceDefinition", crd.GetName(), crd.Spec), nil
 }
@@ -108,7 +108,7 @@ func newSpec(name string, crd *apiextensionsv1.CustomResourceDefinition, reserve
 		if err != nil {
 			return xrdSpec{}, err
 		}
-		addTitlesToParts(schema)
+		completeParts(schema)
 		spec.Versions = append(spec.Versions, xrdVersion{
 			Name:                     v.Name,
 			Referenceable:            v.Storage,

@@ -16,28 +16,28 @@ var spelling = map[string]string{
 	"refs": "references", "s3": "S3", "tls": "TLS", "url": "URL", "uwsgi": "uWSGI", "vcpu": "vCPU",
 }
 
-// addTitlesToParts gives every property below spec and status a title.
-func addTitlesToParts(schema *apiextensionsv1.JSONSchemaProps) {
+// completeParts gives every property below spec a title, for forms. Below spec and status it removes the descriptions of items.
+func completeParts(schema *apiextensionsv1.JSONSchemaProps) {
 	for _, part := range []string{"spec", "status"} {
 		if p, ok := schema.Properties[part]; ok {
-			addTitles(&p)
+			complete(&p, part == "spec")
 			schema.Properties[part] = p
 		}
 	}
 }
 
-// addTitles adds a title to every property below a schema that has none. It removes the descriptions of items, because the description of
-// the list covers them and nothing shows them, and because the annotation in which kubectl apply stores a copy of each definition has a
-// size limit.
-func addTitles(schema *apiextensionsv1.JSONSchemaProps) {
+// complete adds a title to every property below a schema that has none, if it is titled. It removes the descriptions of items, because the
+// description of the list covers them and nothing shows them, and because the annotation in which kubectl apply stores a copy of each
+// definition has a size limit.
+func complete(schema *apiextensionsv1.JSONSchemaProps, titled bool) {
 	if schema == nil {
 		return
 	}
 	for name, p := range schema.Properties {
-		if p.Title == "" {
+		if titled && p.Title == "" {
 			p.Title = title(name)
 		}
-		addTitles(&p)
+		complete(&p, titled)
 		schema.Properties[name] = p
 	}
 	var items []*apiextensionsv1.JSONSchemaProps
@@ -50,7 +50,7 @@ func addTitles(schema *apiextensionsv1.JSONSchemaProps) {
 	for _, i := range items {
 		if i != nil {
 			i.Description = ""
-			addTitles(i)
+			complete(i, titled)
 		}
 	}
 }

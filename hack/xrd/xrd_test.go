@@ -101,7 +101,7 @@ func TestClaimable(t *testing.T) {
 			},
 			"status": {
 				Type: "object", Required: []string{},
-				Properties: map[string]apiextensionsv1.JSONSchemaProps{"phase": {Type: "string", Title: "Phase"}},
+				Properties: map[string]apiextensionsv1.JSONSchemaProps{"phase": {Type: "string"}},
 			},
 		},
 	}
