@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -55,11 +56,12 @@ func cloud(t rapid.TB, target release.Release, observedState []running) *model {
 			NetworksResources: workload.Resources("1", "1Gi", "1Gi"),
 		},
 	}}
-	m.Spec.Services.Horizon = &controlplanev1.Horizon{}
-	m.Spec.Services.Glance, m.Spec.Services.Nova, m.Spec.Services.Neutron = &controlplanev1.Glance{}, &controlplanev1.Nova{}, &controlplanev1.Neutron{}
-	m.Spec.Services.Barbican = &controlplanev1.Barbican{}
-	m.Spec.Services.Heat = &controlplanev1.Heat{}
-	m.Spec.Services.Cinder = &controlplanev1.Cinder{}
+	sections := reflect.ValueOf(&m.Spec.Services).Elem()
+	for i := range sections.NumField() {
+		if f := sections.Field(i); f.Kind() == reflect.Pointer {
+			f.Set(reflect.New(f.Type().Elem()))
+		}
+	}
 	xr := controlplanev1.ControlPlaneCluster{Spec: m.Spec}
 	function.SetDefaults(&xr)
 	m.Spec = xr.Spec

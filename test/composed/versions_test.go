@@ -9,24 +9,13 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/expected"
 )
 
-// rolls lists, for each component, the components whose new version runs first.
-var rolls = []struct{ reason, kind, component, after string }{
-	{"A new API writes requests that only a new conductor reads.", "Nova.nova.openstack.c5c3.io", "api", "scheduler"},
-	{"The scheduler calls the conductor.", "Nova.nova.openstack.c5c3.io", "scheduler", "conductor"},
-	{"The metadata API reads what the new conductor and scheduler write.", "Nova.nova.openstack.c5c3.io", "metadata", "scheduler"},
-	{"Cells are upgraded when the schema above them is.", "Nova.nova.openstack.c5c3.io", "cells", "schema"},
-	{"Requests of a new API are processed by new workers.", "Barbican.barbican.openstack.c5c3.io", "api", "worker"},
-	{"The scheduler calls the managers of volumes last.", "Cinder.cinder.openstack.c5c3.io", "volume", "scheduler"},
-	{"A backup reads a volume by its manager.", "Cinder.cinder.openstack.c5c3.io", "backup", "volume"},
-	{"Requests of a new API are processed by new managers.", "Cinder.cinder.openstack.c5c3.io", "api", "volume"},
-	{"Requests of a new API are processed by new managers.", "Cinder.cinder.openstack.c5c3.io", "api", "backup"},
-	{"Requests of a new API are processed by new engines.", "Heat.heat.openstack.c5c3.io", "api", "engine"},
-	{"Requests of a new API are processed by new engines.", "Heat.heat.openstack.c5c3.io", "cfn", "engine"},
-	{"The API migrates what it reads when it starts.", "Neutron.neutron.openstack.c5c3.io", "maintenance", "api"},
-	{"The API migrates what it reads when it starts.", "Neutron.neutron.openstack.c5c3.io", "periodic", "api"},
-	{"The API migrates what it reads when it starts.", "Neutron.neutron.openstack.c5c3.io", "rpc", "api"},
+// rolls lists, for each component of a kind that is no service, the components whose new version runs first. Services have theirs in
+// functions/<service>/expected.yaml.
+var rolls = []roll{
 	{"The metadata API calls the conductor.", "NovaCell.nova.openstack.c5c3.io", "metadata", "conductor"},
 	{"A console proxy reads tokens that the conductor writes.", "NovaCell.nova.openstack.c5c3.io", "vnc", "conductor"},
 	{"A console proxy reads tokens that the conductor writes.", "NovaCell.nova.openstack.c5c3.io", "spice", "conductor"},
@@ -34,7 +23,22 @@ var rolls = []struct{ reason, kind, component, after string }{
 	{"northd writes only tables that the database has.", "OVNCluster.ovn.c5c3.io", "northd", "northbound"},
 	{"northd writes only tables that the database has.", "OVNCluster.ovn.c5c3.io", "northd", "southbound"},
 	{"A relay copies only tables that the database has.", "OVNCluster.ovn.c5c3.io", "relay", "southbound"},
-	{"The conductor above the cells calls conductors of cells.", "Nova.nova.openstack.c5c3.io", "conductor", "cells"},
+}
+
+// roll requires that the new version of one component runs before that of another one.
+type roll struct{ reason, kind, component, after string }
+
+// allRolls returns the rolls of all kinds.
+func allRolls(t *testing.T) []roll {
+	t.Helper()
+	out := slices.Clone(rolls)
+	facts := expected.Services(t)
+	for _, k := range kindregistry.Composites() {
+		for _, r := range facts[k.Folder].Rollouts {
+			out = append(out, roll{r.Reason, k.GroupKind().String(), r.Component, r.After})
+		}
+	}
+	return out
 }
 
 // graphOf returns RolloutAfter of each component of a kind that has any.
@@ -56,7 +60,7 @@ func different(t *testing.T, got map[string]map[string][]string) string {
 	for kind := range got {
 		want[kind] = map[string][]string{}
 	}
-	for _, r := range rolls {
+	for _, r := range allRolls(t) {
 		if want[r.kind] == nil {
 			t.Fatalf("there is no kind %s", r.kind)
 		}

@@ -28,6 +28,15 @@ type Service struct {
 	ManyPods map[string]any `json:"manyPods"`
 	// Processes are the workloads with several processes in a container.
 	Processes []Processes `json:"processes"`
+	// Rollouts are the components whose new version runs first.
+	Rollouts []Rollout `json:"rollouts"`
+}
+
+// Rollout requires that the new version of a component runs after that of another one.
+type Rollout struct {
+	Component string `json:"component"`
+	After     string `json:"after"`
+	Reason    string `json:"reason"`
 }
 
 // Alerts are the alerts that other services do not have.
