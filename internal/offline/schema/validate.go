@@ -57,7 +57,8 @@ func (v *Validator) create(obj map[string]any, dropStatus bool) field.ErrorList 
 	errs = append(errs, objectmeta.Validate(context.Background(), nil, o, v.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, o)...)
 	if !blocksRules(errs) {
-		broken, _ := v.rules.Validate(context.Background(), nil, v.structural, o, nil, celconfig.RuntimeCELCostBudget)
+		broken, _ := v.rules.validator(o).Validate(
+			context.Background(), nil, v.structural, o, nil, celconfig.RuntimeCELCostBudget)
 		errs = append(errs, broken...)
 	}
 	return sortErrors(errs)
@@ -88,7 +89,8 @@ func (v *Validator) ValidateUpdate(obj, old map[string]any) field.ErrorList {
 	}
 	if !blocksRules(errs) {
 		ratchet := cel.WithRatcheting(correlated)
-		broken, _ := v.rules.Validate(context.Background(), nil, v.structural, o, previous, celconfig.RuntimeCELCostBudget, ratchet)
+		broken, _ := v.rules.validator(o).Validate(
+			context.Background(), nil, v.structural, o, previous, celconfig.RuntimeCELCostBudget, ratchet)
 		errs = append(errs, broken...)
 	}
 	return sortErrors(errs)

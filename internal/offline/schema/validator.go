@@ -9,11 +9,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
 // Validator validates the objects of one kind in one version. It is safe for concurrent use.
@@ -27,12 +25,12 @@ type Validator struct {
 
 	structural *schema.Structural
 	openAPI    validation.SchemaValidator
-	rules      *cel.Validator
+	rules      *rules
 }
 
-// New compiles the validator of one version of a CRD: its structural schema and its CEL rules. It returns an error if the
+// New returns the validator of one version of a CRD: its structural schema and its CEL rules. It returns an error if the
 // CRD does not serve the version, or if its schema is not structural. A rule that does not compile is reported by
-// every Validate, as by an API server; CheckCRD finds it earlier.
+// every Validate of an object to which it applies, as by an API server; CheckCRD finds it earlier.
 func New(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Validator, error) {
 	served := servedVersion(crd, version)
 	if served == nil {
@@ -66,7 +64,7 @@ func New(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Valida
 		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		structural: structural,
 		openAPI:    openAPI,
-		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+		rules:      newRules(structural),
 	}
 	if sub := served.Subresources; sub != nil {
 		v.hasStatusSubresource, v.scale = sub.Status != nil, sub.Scale
