@@ -1,8 +1,13 @@
 package apis
 
 import (
+	"bytes"
 	"embed"
+	"encoding/json"
 	"fmt"
+	"sync"
+
+	"sigs.k8s.io/yaml"
 )
 
 //go:embed */*.yaml
@@ -17,6 +22,34 @@ func Definition(folder string) ([]byte, error) {
 		}
 	}
 	return nil, fmt.Errorf("cannot find a definition of %q", folder)
+}
+
+// JSON returns the documents of a definition in JSON. Each definition is converted once, which takes longer than to decode it, and then
+// shared: the result must not be changed.
+func JSON(folder string) ([]json.RawMessage, error) {
+	convert, _ := converted.LoadOrStore(folder, sync.OnceValues(func() ([]json.RawMessage, error) { return toJSON(folder) }))
+	return convert.(func() ([]json.RawMessage, error))() //nolint:forcetypeassert // Nothing else is stored.
+}
+
+// converted contains the documents by folder: string to func() ([]json.RawMessage, error).
+var converted sync.Map
+
+func toJSON(folder string) ([]json.RawMessage, error) {
+	data, err := Definition(folder)
+	if err != nil {
+		return nil, err
+	}
+	var out []json.RawMessage
+	for doc := range bytes.SplitSeq(data, []byte("\n---\n")) {
+		document, err := yaml.YAMLToJSONStrict(doc)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the definition of %s: %w", folder, err)
+		}
+		if string(document) != "null" { // the comment at the start of the file
+			out = append(out, document)
+		}
+	}
+	return out, nil
 }
 
 // Folders names the folders that have a definition, sorted.

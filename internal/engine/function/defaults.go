@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 )
 
@@ -122,7 +120,7 @@ func readDefaults(t reflect.Type) *fieldDefaults {
 		panic(fmt.Sprintf("%s has no spec", t))
 	}
 	folder, version, _ := strings.Cut(path, "/")
-	data, err := apis.Definition(folder)
+	documents, err := apis.JSON(folder)
 	if err != nil {
 		panic(err) // The definition is part of the program.
 	}
@@ -136,7 +134,7 @@ func readDefaults(t reflect.Type) *fieldDefaults {
 			} `json:"versions"`
 		} `json:"spec"`
 	}
-	if err := yaml.Unmarshal(data, &definition); err != nil {
+	if err := json.Unmarshal(documents[0], &definition); err != nil {
 		panic(fmt.Sprintf("cannot read the definition of %s: %v", folder, err))
 	}
 	for _, v := range definition.Spec.Versions {

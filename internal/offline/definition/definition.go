@@ -4,32 +4,40 @@ package definition
 
 import (
 	"bytes"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
 // For returns the CRD of a kind, and the name of its version. The error lists the existing kinds.
 func For(apiVersion, kind string) (*apiextensionsv1.CustomResourceDefinition, string, error) {
+	group, version, _ := strings.Cut(apiVersion, "/")
+	for _, k := range kindregistry.All() {
+		if k.Group != group || k.Kind != kind && k.Composite().Kind != kind {
+			continue
+		}
+		crds, err := in(k.Folder)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, c := range crds {
+			served := slices.ContainsFunc(c.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
+			if c.Spec.Group == group && c.Spec.Names.Kind == kind && served {
+				return c, version, nil
+			}
+		}
+	}
 	crds, err := All()
 	if err != nil {
 		return nil, "", err
-	}
-	group, version, _ := strings.Cut(apiVersion, "/")
-	for _, c := range crds {
-		served := slices.ContainsFunc(c.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
-		if c.Spec.Group == group && c.Spec.Names.Kind == kind && served {
-			return c, version, nil
-		}
 	}
 	var known []string
 	for _, c := range crds {
@@ -64,40 +72,55 @@ var validators = struct {
 }{by: map[string]func() (*schema.Validator, error){}}
 
 // All returns the CRDs of all kinds: claims, composite resources and plain ones.
-var All = sync.OnceValues(func() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+func All() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	var out []*apiextensionsv1.CustomResourceDefinition
 	for _, folder := range apis.Folders() {
-		doc, err := apis.Definition(folder)
+		crds, err := in(folder)
 		if err != nil {
 			return nil, err
-		}
-		crds, err := parse(doc)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the definition of %s: %w", folder, err)
 		}
 		out = append(out, crds...)
 	}
 	return out, nil
-})
+}
 
-func parse(doc []byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	if bytes.Contains(doc, []byte("kind: CompositeResourceDefinition")) {
-		return generated(doc)
-	}
-	var out []*apiextensionsv1.CustomResourceDefinition
-	d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(doc), 4096)
-	for {
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		switch err := d.Decode(crd); {
-		case errors.Is(err, io.EOF):
-			return out, nil
-		case err != nil:
+// folders contains the CRDs by folder of apis: string to func() ([]*apiextensionsv1.CustomResourceDefinition, error).
+var folders sync.Map
+
+// in returns the CRDs of a folder of apis, which is read on first use.
+func in(folder string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	read, _ := folders.LoadOrStore(folder, sync.OnceValues(func() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+		documents, err := apis.JSON(folder)
+		if err != nil {
 			return nil, err
 		}
-		if crd.Name != "" {
-			out = append(out, crd)
+		crds, err := parse(documents)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the definition of %s: %w", folder, err)
 		}
+		return crds, nil
+	}))
+	return read.(func() ([]*apiextensionsv1.CustomResourceDefinition, error))() //nolint:forcetypeassert // Nothing else is stored.
+}
+
+func parse(documents []json.RawMessage) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	var out []*apiextensionsv1.CustomResourceDefinition
+	for _, doc := range documents {
+		if bytes.Contains(doc, []byte(`"kind":"CompositeResourceDefinition"`)) {
+			crds, err := generated(doc)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, crds...)
+			continue
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := json.Unmarshal(doc, crd); err != nil {
+			return nil, err
+		}
+		out = append(out, crd)
 	}
+	return out, nil
 }
 
 // generated returns the CRDs that Crossplane generates from a definition: for the composite resource, and for the claim if it has one.

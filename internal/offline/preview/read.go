@@ -15,6 +15,7 @@ import (
 
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 	tenantplatform "github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
@@ -53,10 +54,7 @@ func readClaim(doc []byte, kinds map[string]function.Runner) (map[string]any, er
 	if err != nil {
 		return nil, err
 	}
-	claims, err := claimKinds(kinds)
-	if err != nil {
-		return nil, err
-	}
+	claims := claimKinds(kinds)
 	if apiVersion, kind := str(m["apiVersion"]), str(m["kind"]); !slices.Contains(claims, kind+" ("+apiVersion+")") {
 		return nil, newError(input(m), "kind: must be a claim, not %q with apiVersion %q; use one of %s",
 			kind, apiVersion, strings.Join(claims, ", "))
@@ -73,21 +71,15 @@ func readClaim(doc []byte, kinds map[string]function.Runner) (map[string]any, er
 }
 
 // claimKinds returns the kinds of claims whose composite resources have a function, as "Kind (apiVersion)".
-func claimKinds(kinds map[string]function.Runner) ([]string, error) {
-	crds, err := definition.All()
-	if err != nil {
-		return nil, err
-	}
+func claimKinds(kinds map[string]function.Runner) []string {
 	var out []string
-	for _, c := range crds {
-		if kinds["X"+c.Spec.Names.Kind+"."+c.Spec.Group] == nil {
-			continue
-		}
-		for _, v := range c.Spec.Versions {
-			out = append(out, fmt.Sprintf("%s (%s/%s)", c.Spec.Names.Kind, c.Spec.Group, v.Name))
+	for _, k := range kindregistry.WithForm(kindregistry.Claimed) {
+		if kinds[k.Composite().GroupKind().String()] != nil {
+			out = append(out, fmt.Sprintf("%s (%s)", k.Kind, k.GroupVersion()))
 		}
 	}
-	return out, nil
+	slices.Sort(out)
+	return out
 }
 
 // parse reads the object in a document.
