@@ -130,8 +130,9 @@ test-package: ## Test packages and chart with the real helm and crossplane CLI, 
 	HELM=$$(hack/tools/build.sh helm) && CROSSPLANE=$$(hack/tools/build.sh crossplane) && export HELM CROSSPLANE && \
 	  go test -count=1 ./hack/chart/... && go -C hack/package test -count=1 ./...
 
-test-webhooks: ## Check every edit of a claim with the webhooks of MariaDB's released operator: [LONG=1], for each field in all sizes
+test-webhooks: ## Check every edit of a claim with the webhooks of MariaDB's released operator, [LONG=1] for each field in all sizes; plan --cluster with an API server
 	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && \
+	  KUBERNETES=$$(hack/tools/build.sh kubernetes) && export KUBERNETES && \
 	  COBALTCORE_TEST_LONG=$(LONG) go test -count=1 -timeout 2h -v ./test/webhooks
 
 portal: ## Compile examples/portal to out/portal/site (Node.js, npm)

@@ -61,7 +61,9 @@ func (c *doctorCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 // reader returns the reader of a dump or of a cluster, and the namespace.
 func (c *doctorCommand) reader(in io.Reader) (doctor.Reader, string, error) {
 	if c.From == "" {
-		return live.Connect(live.Options{Kubeconfig: c.Kubeconfig, Context: c.Context, Namespace: c.Namespace, Now: time.Now})
+		return live.Connect(live.Options{
+			Kubeconfig: c.Kubeconfig, Context: c.Context, Namespace: c.Namespace, Alternative: "--from", Now: time.Now,
+		})
 	}
 	r, err := dump.Open(c.From, in)
 	if err != nil {

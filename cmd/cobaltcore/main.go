@@ -1,7 +1,8 @@
 // Command cobaltcore validates claims, shows the objects and images that they are composed into, and finds the objects that block a claim.
 //
-// Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid, or the claim of doctor is not ready; 2 the command line is invalid;
-// 3 the command failed, for example because the disk is full. With plan --detailed-exitcode: 0 no changes; 1 any error; 2 changes.
+// Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid, the claim of doctor is not ready, or the cluster of plan cannot be
+// read; 2 the command line is invalid; 3 the command failed, for example because the disk is full. With plan --detailed-exitcode: 0 no
+// changes; 1 any error; 2 changes.
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/livecloud"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
@@ -30,12 +32,13 @@ const (
 
 const description = `OpenStack, ordered with one claim.
 
-Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid, or the claim of doctor is not ready; 2 the command line is
-invalid; 3 the command failed. With plan --detailed-exitcode: 0 no changes; 1 any error; 2 changes.
+Exit codes: 0 success; 1 the claim or the PlatformConfig is invalid, the claim of doctor is not ready, or the cluster of plan cannot be
+read; 2 the command line is invalid; 3 the command failed. With plan --detailed-exitcode: 0 no changes; 1 any error; 2 changes.
 
   cobaltcore preview -f claim.yaml -e platformconfig.yaml
   cobaltcore preview -f storage.yaml -f control-plane.yaml -f hypervisors.yaml
   cobaltcore plan --old merged/ -f claims/ -e platformconfig.yaml
+  cobaltcore plan -f claims/ --cluster
   cobaltcore validate -f claims/ -e platformconfig.yaml --format sarif
   cobaltcore images -f claims/
   cobaltcore explain spec.services.nova.cells
@@ -44,7 +47,7 @@ invalid; 3 the command failed. With plan --detailed-exitcode: 0 no changes; 1 an
 
 type cli struct {
 	Preview     previewCommand    `cmd:"" help:"Show all objects that a claim is composed into; no cluster is required."`
-	Plan        planCommand       `cmd:"" help:"Predict the effect of edited claims on a running cloud; no cluster is required."`
+	Plan        planCommand       `cmd:"" help:"Predict the effect of edited claims on a running cloud, of files or of a cluster."`
 	Validate    validateCommand   `cmd:"" help:"Report all errors in claims; no cluster is required."`
 	Explain     explainCommand    `cmd:"" help:"Describe a field of a claim, a condition or an alert."`
 	Doctor      doctorCommand     `cmd:"" help:"Find the objects that block a claim of a cluster."`
@@ -125,12 +128,12 @@ func execute(args []string, in io.Reader, out, errOut io.Writer) (int, error) {
 	if err == nil || errors.As(err, new(errChanged)) {
 		return 0, err
 	}
-	rejected, usage := &preview.ValidationErrors{}, errUsage("")
+	rejected, usage, unread := &preview.ValidationErrors{}, errUsage(""), &livecloud.ReadError{}
 	if !errors.Is(err, errReported) {
 		fmt.Fprintln(errOut, err)
 	}
 	switch {
-	case errors.As(err, &rejected) || errors.Is(err, errReported):
+	case errors.As(err, &rejected) || errors.Is(err, errReported) || errors.As(err, &unread):
 		return exitInvalid, err
 	case errors.As(err, &usage):
 		return exitUsage, err

@@ -14,6 +14,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/plan"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
 var (
@@ -43,7 +46,7 @@ func documentPages(t *testing.T) map[string]string {
 	return out
 }
 
-// commandsOf returns the arguments of the commands of a page that need no cluster.
+// commandsOf returns the arguments of the commands of a page, without commands that diagnose a cluster.
 func commandsOf(page string) []string {
 	var out []string
 	for _, block := range anyCode.FindAllStringSubmatch(page, -1) {
@@ -54,7 +57,7 @@ func commandsOf(page string) []string {
 	return out
 }
 
-// TestCommandsOfPages runs the commands of all pages that need no cluster, with an example in place of the claims of the reader.
+// TestCommandsOfPages runs the commands of all pages, with an example in place of the claims of the reader, also as objects of a cluster.
 func TestCommandsOfPages(t *testing.T) {
 	commands := map[string][]string{} // Pages by command.
 	for path, page := range documentPages(t) {
@@ -71,6 +74,14 @@ func TestCommandsOfPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cloud, err := plan.Compose(plan.Input{
+		Platform: plan.Document{Data: examples.Platform},
+		Claims:   []plan.Document{{Identity: preview.IdentityOf(examples.Claim), Data: examples.Claim}},
+	}, kinds.Runners())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", newFakeCluster(t, cloud).serve(t))
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("platformconfig.yaml", platform, 0o600); err != nil {
 		t.Fatal(err)

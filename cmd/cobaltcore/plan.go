@@ -15,12 +15,18 @@ import (
 type planCommand struct {
 	claimFlags `embed:""`
 
-	Old []string `help:"File or folder with the existing claims, or -. Repeat it for more." placeholder:"CLAIM" required:"" sep:"none"`
+	Old []string `help:"File or folder with the existing claims, or -. Repeat it for more." placeholder:"CLAIM" sep:"none"`
 	// FunctionVersion selects a program, because the functions of a version are part of its program.
 	FunctionVersion string `help:"${functionVersionHelp}" name:"function-version" placeholder:"VERSION|FILE"`
 	Format          string `default:"text" enum:"text,json,markdown" help:"Output format: text, json, or markdown (pull requests)." short:"o"`
 	// Main reads the flag itself, because errors of the command line have exit code 1 with it, too.
 	DetailedExitcode bool `help:"Exit codes: 0 no changes, 1 error, 2 changes." name:"detailed-exitcode"`
+
+	Cluster    bool   `help:"Read the existing claims and objects from a cluster. Nothing is written, and no Secret is read."`
+	Namespace  string `help:"With --cluster: read the claims of a namespace. Default: of the whole cluster." placeholder:"NAMESPACE" short:"n"`
+	Drift      bool   `default:"true" help:"With --cluster: compare the existing objects with the composed ones." negatable:""`
+	Kubeconfig string `help:"Kubeconfig file. Default: as for kubectl." placeholder:"FILE"`
+	Context    string `help:"Context of the kubeconfig." placeholder:"NAME"`
 }
 
 // functionVersionHelp describes --function-version.
@@ -34,25 +40,73 @@ func (errChanged) Error() string { return "the plan has changes" }
 
 // Run predicts the effect of edited claims.
 func (c *planCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
-	if len(c.File) == 0 && c.FunctionVersion == "" {
+	if err := c.checkFlags(); err != nil {
+		return err
+	}
+	e, err := c.read(in, errOut)
+	if err != nil {
+		return c.report(err, out)
+	}
+	cloud, err := c.cloud(e.before, errOut)
+	if err != nil {
+		return c.report(err, out)
+	}
+	p, err := cloud.Plan(e.after)
+	if err != nil {
+		return c.report(err, out)
+	}
+	if p.Drift, err = e.drift(); err != nil {
+		return err
+	}
+	if err := p.Print(out, c.Format, isTerminal(out)); err != nil {
+		return err
+	}
+	if c.DetailedExitcode && p.Changed() {
+		return errChanged{}
+	}
+	return nil
+}
+
+// checkFlags returns an error for mistakes of the caller, before anything is read.
+func (c *planCommand) checkFlags() error {
+	switch {
+	case c.Cluster && len(c.Old) > 0:
+		return errUsage("--old and --cluster are both the existing claims; set one of them")
+	case !c.Cluster && len(c.Old) == 0:
+		return errUsage("the existing claims are required; set --old, or --cluster to read them from a cluster")
+	case !c.Cluster && (c.Namespace != "" || c.Kubeconfig != "" || c.Context != "" || !c.Drift):
+		return errUsage("-n, --kubeconfig, --context and --no-drift require --cluster")
+	case len(c.File) == 0 && c.FunctionVersion == "" && (!c.Cluster || len(c.Platform) == 0):
 		return errUsage("-f is required: it names the claims after the edit")
 	}
-	if err := c.check(fileFlag{"--old", c.Old, true}); err != nil {
-		return err
+	return c.check(fileFlag{"--old", c.Old, true})
+}
+
+// edition is the input of a plan.
+type edition struct {
+	before, after plan.Input
+	// drift returns the drift of the cluster; nil without a cluster.
+	drift func() ([]plan.Drift, error)
+}
+
+// read reads the claims and the PlatformConfigs of both sides.
+func (c *planCommand) read(in io.Reader, errOut io.Writer) (edition, error) {
+	if c.Cluster {
+		return c.readCluster(in, errOut)
 	}
 	oldClaims, oldPlatforms, err := c.side(c.Old, in, errOut)
 	if err != nil {
-		return c.report(err, out)
+		return edition{}, err
 	}
 	claims, platforms := oldClaims, oldPlatforms
 	if len(c.File) > 0 {
 		if claims, platforms, err = c.side(c.File, in, errOut); err != nil {
-			return c.report(err, out)
+			return edition{}, err
 		}
 	}
 	given, err := c.platform(in)
 	if err != nil {
-		return err
+		return edition{}, err
 	}
 	platforms = append(platforms, given...)
 	if len(oldPlatforms) == 0 {
@@ -63,27 +117,14 @@ func (c *planCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	}
 	platform, err := onePlatform(platforms, errOut)
 	if err != nil {
-		return err
+		return edition{}, err
 	}
 	oldPlatform, err := onePlatform(oldPlatforms, io.Discard)
 	if err != nil {
-		return err
+		return edition{}, err
 	}
-	cloud, err := c.cloud(planInput(oldClaims, oldPlatform), errOut)
-	if err != nil {
-		return c.report(err, out)
-	}
-	p, err := cloud.Plan(planInput(claims, platform))
-	if err != nil {
-		return c.report(err, out)
-	}
-	if err := p.Print(out, c.Format, isTerminal(out)); err != nil {
-		return err
-	}
-	if c.DetailedExitcode && p.Changed() {
-		return errChanged{}
-	}
-	return nil
+	none := func() ([]plan.Drift, error) { return nil, nil }
+	return edition{planInput(oldClaims, oldPlatform), planInput(claims, platform), none}, nil
 }
 
 // cloud returns the cloud before the edit, composed by the functions in the cluster.

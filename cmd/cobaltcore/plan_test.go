@@ -216,6 +216,127 @@ func TestPlanEqual(t *testing.T) {
 	}
 }
 
+// TestPlanDump checks that a dump of kubectl is the state before the edit, in each form that kubectl writes, and that the fields of API
+// servers and Crossplane are no differences: on either side.
+func TestPlanDump(t *testing.T) {
+	claim := string(completeInput(t, planEdit{}).Claims[0].Data)
+	object := map[string]any{}
+	if err := yaml.Unmarshal([]byte(claim), &object); err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range []string{"uid", "resourceVersion", "selfLink"} {
+		object["metadata"].(map[string]any)[field] = "0a"
+	}
+	live := patched(object, map[string]any{
+		"metadata": map[string]any{
+			"generation": 3.0, "creationTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"finalizer.apiextensions.crossplane.io"},
+			"annotations":   map[string]any{"kubectl.kubernetes.io/last-applied-configuration": claim},
+			"managedFields": []any{map[string]any{"manager": "kubectl", "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{}}},
+		},
+		"spec": map[string]any{
+			"compositeDeletePolicy": "Background", "compositionUpdatePolicy": "Automatic", "compositionRef": map[string]any{"name": "storage"},
+			"compositionRevisionRef": map[string]any{"name": "storage-1"},
+			"resourceRef":            map[string]any{"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": "XStorageCluster", "name": "x"},
+		},
+		"status": map[string]any{"phase": "Ready", "lastValidSpec": map[string]any{}, "conditions": []any{}},
+	})
+	list := func(kind string, items ...any) any {
+		return map[string]any{"apiVersion": "v1", "kind": kind, "items": items}
+	}
+	secret := map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "s"}, "data": map[string]any{"k": "c2VjcmV0"}}
+	cases := map[string]struct {
+		reason string
+		dump   any
+		json   bool
+	}{
+		"Object":    {"kubectl get storagecluster x -o yaml", live, false},
+		"List":      {"kubectl get storageclusters -o yaml", list("List", live), false},
+		"TypedList": {"kubectl get --raw", list("StorageClusterList", live), true},
+		"Mixed":     {"kubectl get storageclusters,secrets -o json", list("List", secret, live), true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			marshal := yaml.Marshal
+			if tc.json {
+				marshal = json.Marshal
+			}
+			data, err := marshal(tc.dump)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dump := filepath.Join(t.TempDir(), "dump.yaml")
+			if err := os.WriteFile(dump, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"--old", dump, "-f", complete + "storage.yaml"}, {"--old", complete + "storage.yaml", "-f", dump}} {
+				var out, errOut bytes.Buffer
+				code := run(append([]string{"plan", "--detailed-exitcode"}, args...), strings.NewReader(""), &out, &errOut)
+				if code != 0 || !strings.HasPrefix(out.String(), "No changes.") {
+					t.Errorf("%s: exit code %d:\n%s%s", tc.reason, code, &out, &errOut)
+				}
+				if strings.Contains(out.String()+errOut.String(), "c2VjcmV0") {
+					t.Errorf("%s: the output has the value of a Secret", tc.reason)
+				}
+			}
+		})
+	}
+}
+
+// TestPlanManyClaims checks that several claims have a plan each, in the order of their references, with a summary of all; and that an
+// error in one claim is an error of the whole plan.
+func TestPlanManyClaims(t *testing.T) {
+	write := func(dir, name string, e planEdit) {
+		for _, d := range completeInput(t, e).Claims {
+			if d.File == "storage.yaml" {
+				data := strings.ReplaceAll(string(d.Data), "storage-", "storage-"+name[:1]) // Claims have nodes of their own.
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	storage := func(name, memory string) planEdit {
+		amounts := map[string]any{"memory": memory}
+		return planEdit{Claim: "storage.yaml", Patch: map[string]any{
+			"metadata": map[string]any{"name": name},
+			"spec":     map[string]any{"osds": map[string]any{"resources": map[string]any{"requests": amounts, "limits": amounts}}},
+		}}
+	}
+	cases := map[string]struct {
+		reason string
+		b      planEdit
+		code   int
+		out    []string
+		errOut string
+	}{
+		"BothChange":   {"both claims are planned", storage("b", "3Gi"), exitChanged, []string{"~ StorageCluster tenant-a/a", "~ StorageCluster tenant-a/b", "\nStorageCluster tenant-a/a: 0 to create", "\nStorageCluster tenant-a/b: 0 to create", "\nPlan: 0 to create"}, ""},
+		"OneUnchanged": {"the worst exit code is of the changed claim", storage("b", "2Gi"), exitChanged, []string{"~ StorageCluster tenant-a/a", "  StorageCluster tenant-a/b\n  no changes"}, ""},
+		"OneInvalid":   {"an error is worse than a change", storage("b", "many"), exitInvalid, nil, "b.yaml:"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			before, after := t.TempDir(), t.TempDir()
+			write(before, "a.yaml", storage("a", "2Gi"))
+			write(before, "b.yaml", storage("b", "2Gi"))
+			write(after, "a.yaml", storage("a", "3Gi"))
+			write(after, "b.yaml", tc.b)
+			var out, errOut bytes.Buffer
+			code := run([]string{"plan", "--old", before, "-f", after, "--detailed-exitcode"}, strings.NewReader(""), &out, &errOut)
+			if code != tc.code || !strings.Contains(errOut.String(), tc.errOut) || tc.out == nil && out.Len() > 0 {
+				t.Errorf("%s: exit code %d, want %d with %q:\n%s%s", tc.reason, code, tc.code, tc.errOut, &out, &errOut)
+			}
+			at := 0
+			for _, want := range tc.out {
+				i := strings.Index(out.String()[at:], want)
+				if i < 0 {
+					t.Fatalf("%s: no %q in order:\n%s%s", tc.reason, want, &out, &errOut)
+				}
+				at += i
+			}
+		})
+	}
+}
+
 // planned runs the command on the StorageCluster of the complete example, and an edit of it, in a temporary folder.
 func planned(t testing.TB, e planEdit, args ...string) (code int, out, errOut string) {
 	t.Helper()
@@ -314,7 +435,11 @@ func TestPlanHidesSecrets(t *testing.T) {
 }
 
 // TestPlanSchema checks that the JSON output has the fields of docs/reference/schema/plan.json, and no others.
-func TestPlanSchema(t *testing.T) {
+func TestPlanSchema(t *testing.T) { checkPlanSchema(t, printedPlan(t, planEdits(t)[0], "json")) }
+
+// checkPlanSchema checks the JSON output of a plan.
+func checkPlanSchema(t *testing.T, out string) {
+	t.Helper()
 	schemaText, err := os.ReadFile("../../docs/reference/schema/plan.json")
 	if err != nil {
 		t.Fatal(err)
@@ -324,7 +449,7 @@ func TestPlanSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	var doc any
-	if err := json.Unmarshal([]byte(printedPlan(t, planEdits(t)[0], "json")), &doc); err != nil {
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		t.Fatal(err)
 	}
 	checkSchema(t, "", schema, schema, doc)

@@ -20,7 +20,7 @@ func resourceName(kind schema.GroupVersionKind) string {
 
 // target returns the arguments that select an object in a kubectl command.
 func target(r Ref) string {
-	out := resourceName(r.groupVersionKind()) + " " + r.Name
+	out := resourceName(r.GroupVersionKind()) + " " + r.Name
 	if r.Namespace != "" {
 		out += " -n " + r.Namespace
 	}

@@ -48,7 +48,7 @@ func (o object) ref() Ref {
 	return Ref{APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
 }
 
-func (r Ref) groupKind() schema.GroupKind { return r.groupVersionKind().GroupKind() }
+func (r Ref) groupKind() schema.GroupKind { return r.GroupVersionKind().GroupKind() }
 
 // check returns the state of an object by the readiness rules of the functions.
 func (o object) check() ready.Result {

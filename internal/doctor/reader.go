@@ -23,6 +23,9 @@ type Reader interface {
 	Now() time.Time
 }
 
+// MaxItems is the maximum number of objects of a list: a diagnosis of a very large namespace reads the first ones.
+const MaxItems = 2000
+
 // RequestTimeout is the maximum duration of a request.
 const RequestTimeout = 10 * time.Second
 

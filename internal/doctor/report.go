@@ -33,7 +33,8 @@ func (r Ref) String() string {
 	return text
 }
 
-func (r Ref) groupVersionKind() schema.GroupVersionKind {
+// GroupVersionKind returns the kind of the object.
+func (r Ref) GroupVersionKind() schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)
 }
 

@@ -58,7 +58,7 @@ func runbookOf(c Cause) string {
 		}
 	}
 	for _, r := range c.Chain {
-		if form(r.groupKind()) == compositeForm && !IsClusterScoped(r.groupVersionKind()) {
+		if form(r.groupKind()) == compositeForm && !IsClusterScoped(r.GroupVersionKind()) {
 			return r.Kind + "Ready" // The condition of the component.
 		}
 	}

@@ -104,7 +104,7 @@ func (w *walk) composite(ctx context.Context, chain []Ref, o object) []Cause {
 	if cause, rejected := rejectedCause(chain, self, o); rejected {
 		causes = append(causes, cause)
 	}
-	refs := composedRefs(o)
+	refs := ComposedRefs(o.raw)
 	w.prefetch(ctx, refs)
 	for _, r := range refs {
 		causes = append(causes, w.composed(ctx, appended(chain, self), r)...)
@@ -118,13 +118,14 @@ func (w *walk) composite(ctx context.Context, chain []Ref, o object) []Cause {
 	return append(causes, w.components(appended(chain, self), o, causes, len(causes) == 0)...)
 }
 
-// composedRefs returns the composed objects of a composite resource, in the forms of both scopes.
+// ComposedRefs returns the composed objects of a composite resource, in the forms of both scopes.
 // https://docs.crossplane.io/latest/composition/composite-resources/
-func composedRefs(o object) []Ref {
-	list := o.List("spec", "crossplane", "resourceRefs")
-	if list == nil {
-		list = o.List("spec", "resourceRefs")
+func ComposedRefs(composite map[string]any) []Ref {
+	list, found, _ := unstructured.NestedSlice(composite, "spec", "crossplane", "resourceRefs")
+	if !found {
+		list, _, _ = unstructured.NestedSlice(composite, "spec", "resourceRefs")
 	}
+	own, _, _ := unstructured.NestedString(composite, "metadata", "namespace")
 	var out []Ref
 	for _, e := range list {
 		u := unstructured.Unstructured{Object: map[string]any{}}
@@ -133,7 +134,7 @@ func composedRefs(o object) []Ref {
 		}
 		name, _, _ := unstructured.NestedString(u.Object, "name")
 		namespace, _, _ := unstructured.NestedString(u.Object, "namespace")
-		r := Ref{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: name, Namespace: cmp.Or(namespace, o.Namespace())}
+		r := Ref{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: name, Namespace: cmp.Or(namespace, own)}
 		if r.Name == "" {
 			continue // Crossplane has not created it yet.
 		}
@@ -149,14 +150,14 @@ func composedRefs(o object) []Ref {
 func (w *walk) prefetch(ctx context.Context, refs []Ref) {
 	var all sync.WaitGroup
 	for _, r := range refs {
-		all.Go(func() { _, _ = w.get(ctx, r.groupVersionKind(), r.Namespace, r.Name) })
+		all.Go(func() { _, _ = w.get(ctx, r.GroupVersionKind(), r.Namespace, r.Name) })
 	}
 	all.Wait()
 }
 
 // composed returns the causes for a composed object.
 func (w *walk) composed(ctx context.Context, chain []Ref, r Ref) []Cause {
-	live, err := w.get(ctx, r.groupVersionKind(), r.Namespace, r.Name)
+	live, err := w.get(ctx, r.GroupVersionKind(), r.Namespace, r.Name)
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return []Cause{missingCause(chain, r)}
@@ -196,7 +197,7 @@ func (w *walk) wrapped(ctx context.Context, chain []Ref, self Ref, o object) []C
 		}
 		return nil
 	}
-	if live, err := w.get(ctx, inner.groupVersionKind(), inner.Namespace, inner.Name); err == nil {
+	if live, err := w.get(ctx, inner.GroupVersionKind(), inner.Namespace, inner.Name); err == nil {
 		if current, err := observed(live.Object); err == nil {
 			o = current
 		}
@@ -355,7 +356,7 @@ func (o object) componentSteps() []string {
 		return []string{describe(self)}
 	}
 	return []string{
-		"kubectl get " + resourceName(self.groupVersionKind()) + " " + self.Name + " -n " + self.Namespace + " -o yaml",
+		"kubectl get " + resourceName(self.GroupVersionKind()) + " " + self.Name + " -n " + self.Namespace + " -o yaml",
 		"ask the platform team to run: cobaltcore doctor " + strings.ToLower(self.Kind) + "/" + self.Name + " -n " + self.Namespace,
 	}
 }

@@ -6,18 +6,17 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client" //nolint:depguard // the command line reads a cluster; functions do not import this package
+	"sigs.k8s.io/controller-runtime/pkg/log"    //nolint:depguard // see above
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/doctor"
 )
-
-// maxItems is the maximum number of objects of a list: a diagnosis of a very large namespace reads the first ones.
-const maxItems = 2000
 
 // Reader reads objects of a cluster.
 type Reader struct {
@@ -28,12 +27,14 @@ type Reader struct {
 // Options select the cluster like the flags of kubectl. Empty fields have kubectl's defaults.
 type Options struct {
 	Kubeconfig, Context, Namespace string
+	// Alternative is the flag that reads files in place of a cluster.
+	Alternative string
 	// Now returns the time.
 	Now func() time.Time
 }
 
 // kubeconfigRemedy is the remedy if no cluster is configured.
-const kubeconfigRemedy = "set KUBECONFIG or --kubeconfig, or read files with --from"
+const kubeconfigRemedy = "set KUBECONFIG or --kubeconfig, or read files with "
 
 // Connect returns a reader for a cluster, and the namespace of the options or of the kubeconfig's context.
 func Connect(o Options) (doctor.Reader, string, error) {
@@ -44,12 +45,13 @@ func Connect(o Options) (doctor.Reader, string, error) {
 	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	namespace, _, err := config.Namespace()
 	if err != nil {
-		return nil, "", fmt.Errorf("cannot read the kubeconfig: %w; "+kubeconfigRemedy, err)
+		return nil, "", fmt.Errorf("cannot read the kubeconfig: %w; "+kubeconfigRemedy+o.Alternative, err)
 	}
 	rest, err := config.ClientConfig()
 	if err != nil {
-		return nil, "", fmt.Errorf("cannot read the kubeconfig: %w; "+kubeconfigRemedy, err)
+		return nil, "", fmt.Errorf("cannot read the kubeconfig: %w; "+kubeconfigRemedy+o.Alternative, err)
 	}
+	log.SetLogger(logr.Discard()) // Without it, the client prints a warning after 30 s.
 	rest.QPS, rest.Burst = 50, 100
 	rest.Timeout = doctor.RequestTimeout // The discovery of kinds has no context.
 	c, err := client.New(rest, client.Options{Scheme: runtime.NewScheme()})
@@ -79,7 +81,7 @@ func (r *Reader) Get(ctx context.Context, kind schema.GroupVersionKind, namespac
 func (r *Reader) List(ctx context.Context, kind schema.GroupVersionKind, namespace string) ([]unstructured.Unstructured, error) {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	options := []client.ListOption{client.InNamespace(namespace), client.Limit(maxItems)}
+	options := []client.ListOption{client.InNamespace(namespace), client.Limit(doctor.MaxItems)}
 	if kind.Group == "" && kind.Kind == "Event" {
 		options = append(options, client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("type", "Warning")})
 	}

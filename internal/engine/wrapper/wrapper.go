@@ -7,6 +7,7 @@ package wrapper
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
@@ -104,6 +105,13 @@ func Desired(o encoded.Struct) (encoded.Struct, bool) {
 		return nil, false
 	}
 	return o.At(desiredPath...).Struct()
+}
+
+// WithoutDesired returns an Object without the manifest of the object inside.
+func WithoutDesired(o encoded.Struct) map[string]any {
+	out := o.Map()
+	unstructured.RemoveNestedField(out, desiredPath...)
+	return out
 }
 
 // Observed returns the object inside as last observed. It returns false if it was not observed yet.

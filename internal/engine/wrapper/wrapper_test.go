@@ -167,3 +167,13 @@ func TestObserved(t *testing.T) {
 		t.Errorf("Observed(...), %t: -want, +got:\n%s", ok, diff)
 	}
 }
+
+// TestWithoutDesired tests that only the manifest is removed.
+func TestWithoutDesired(t *testing.T) {
+	o := wrapper.Wrapper{Name: "o", ProviderConfig: "c", Desired: structOf(t, map[string]any{"kind": "A"})}.Struct()
+	got := wrapper.WithoutDesired(o)
+	spec, _ := got["spec"].(map[string]any)
+	if provider, _ := spec["forProvider"].(map[string]any); len(provider) > 0 || spec["watch"] != true {
+		t.Errorf("got %v", got)
+	}
+}

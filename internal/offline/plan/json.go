@@ -14,6 +14,29 @@ type jsonPlan struct {
 	Summary    jsonSummary   `json:"summary"`
 	Verdicts   []jsonVerdict `json:"verdicts"`
 	Claims     []jsonClaim   `json:"claims"`
+	Drift      *jsonDrift    `json:"drift,omitempty"`
+}
+
+// jsonDrift has at most maxDrift objects of the total number.
+type jsonDrift struct {
+	Total   int               `json:"total"`
+	Objects []jsonDriftObject `json:"objects"`
+}
+
+type jsonDriftObject struct {
+	Type     Action            `json:"type"`
+	Resource jsonDriftResource `json:"resource"`
+	Diff     []jsonField       `json:"diff"`
+	Reason   string            `json:"reason,omitempty"`
+}
+
+type jsonDriftResource struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	Cluster    string `json:"cluster,omitempty"`
+	Owner      string `json:"owner"`
 }
 
 type jsonSummary struct {
@@ -104,7 +127,7 @@ type jsonCapacity struct {
 
 // json writes the plan as JSON.
 func (p *Plan) json(w io.Writer) error {
-	n, rollouts := p.counts()
+	n, rollouts := counts(p.Claims)
 	out := jsonPlan{
 		APIVersion: JSONVersion, Changed: p.Changed(), Verdicts: []jsonVerdict{}, Claims: []jsonClaim{},
 		Summary: jsonSummary{n[ActionCreate], n[ActionChange], n[ActionReplace], n[ActionDelete], n[ActionRetain], rollouts},
@@ -122,6 +145,9 @@ func (p *Plan) json(w io.Writer) error {
 	}
 	for _, c := range p.Claims {
 		out.Claims = append(out.Claims, c.json())
+	}
+	if p.Drift != nil {
+		out.Drift = p.jsonDrift()
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -150,6 +176,22 @@ func (c Claim) json() jsonClaim {
 	}
 	for _, x := range c.Capacity {
 		out.Capacity = append(out.Capacity, jsonCapacity(x))
+	}
+	return out
+}
+
+// jsonDrift returns the drift; it is empty, and not nil, if a cluster without drift was compared.
+func (p *Plan) jsonDrift() *jsonDrift {
+	out := &jsonDrift{Total: len(p.Drift), Objects: []jsonDriftObject{}}
+	shown, _ := p.shownDrift()
+	for _, d := range shown {
+		j := jsonDriftObject{Type: d.Action, Reason: d.Reason, Diff: []jsonField{}, Resource: jsonDriftResource{
+			d.APIVersion, d.Kind, d.Namespace, d.Name, d.Cluster, d.Owner,
+		}}
+		for _, f := range d.Fields[:min(len(d.Fields), maxDriftFields)] {
+			j.Diff = append(j.Diff, jsonField(f))
+		}
+		out.Objects = append(out.Objects, j)
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 // markdown returns the plan for a comment of a pull request: verdicts and restarts first, and all changes in a section that is closed.
 func (p *Plan) markdown() string {
 	if !p.Changed() {
-		return unchanged
+		return unchanged + p.driftMarkdown()
 	}
 	var b strings.Builder
 	b.WriteString("| Service | Verdict | Reason |\n|---|---|---|\n")
@@ -35,7 +35,8 @@ func (p *Plan) markdown() string {
 		fmt.Fprintf(&b, "\n### %s `%s/%s`: %s\n", c.Kind, c.Namespace, c.Name, c.Action)
 		c.markdown(&b)
 	}
-	b.WriteString(p.summary())
+	b.WriteString("\n" + strings.Join(p.summary(), "<br>\n") + "\n")
+	b.WriteString(p.driftMarkdown())
 	return b.String()
 }
 

@@ -20,6 +20,11 @@ type Document struct {
 	// File is its file; empty for standard input.
 	File string
 	Data []byte
+
+	// Live means that the document was read from a cluster: its lines are not in a file of the user.
+	Live bool
+	// Instance is the name of the claim's instance in the cluster; empty: it follows from the name of the claim.
+	Instance string
 }
 
 // Input contains all claims of one side, in the order of their references, and the PlatformConfig.
@@ -42,6 +47,8 @@ type Plan struct {
 	Claims []Claim
 	// Verdicts of all services, and of servers.
 	Verdicts []Verdict
+	// Drift lists objects of a cluster that differ from the composed ones. Nil: no cluster was compared.
+	Drift []Drift
 }
 
 // Claim is the predicted effect on the objects of one claim.
@@ -83,7 +90,7 @@ func Run(before, after Input, kinds map[string]function.Runner) (*Plan, error) {
 func Compose(claims Input, kinds map[string]function.Runner) (*Cloud, error) {
 	c := &Cloud{claims: claims, before: map[preview.Identity]*preview.Result{}, kinds: kinds}
 	err := each(claims, preview.SourceOldClaim, func(d Document, existing []*structpb.Struct) (r *preview.Result, err error) {
-		r, err = preview.RunWithClaims(existing, d.Data, claims.Platform.Data, kinds)
+		r, err = preview.RunInstance(existing, d.Data, claims.Platform.Data, d.Instance, kinds)
 		c.before[d.Identity] = r
 		return r, err
 	})
@@ -172,6 +179,9 @@ func each(
 			return err // Every claim would have the same errors.
 		}
 		rejected.Source, rejected.File = source, d.File
+		if d.Live {
+			rejected.WithoutLines()
+		}
 		invalid = append(invalid, d.Identity)
 		errs = append(errs, preview.WithoutReferences(err, invalid))
 	}

@@ -56,7 +56,7 @@ const unchanged = "No changes. The cloud is as the claims describe it.\n"
 // text returns the plan for a terminal.
 func (p *Plan) text(paint palette) string {
 	if !p.Changed() {
-		return unchanged
+		return unchanged + p.driftText(paint)
 	}
 	var b strings.Builder
 	b.WriteString("Verdicts\n")
@@ -77,7 +77,8 @@ func (p *Plan) text(paint palette) string {
 	for _, c := range p.Claims {
 		c.text(&b, paint)
 	}
-	b.WriteString(p.summary())
+	b.WriteString("\n" + strings.Join(p.summary(), "\n") + "\n")
+	b.WriteString(p.driftText(paint))
 	return b.String()
 }
 
@@ -212,17 +213,30 @@ func show(value *string) string {
 	return cmp.Or(visible(*value), `""`)
 }
 
-// summary returns the number of objects for each action, and the number of rollouts.
-func (p *Plan) summary() string {
-	n, rollouts := p.counts()
-	return fmt.Sprintf("\nPlan: %d to create, %d to change, %d to replace, %d to delete, %d retained; %d rollouts.\n",
+// summary returns a line with the number of objects for each action, and of rollouts: for each changed claim, if there are several, and for
+// all.
+func (p *Plan) summary() []string {
+	changed := slices.DeleteFunc(slices.Clone(p.Claims), func(c Claim) bool { return c.Action == ActionNone })
+	var out []string
+	if len(changed) > 1 {
+		for _, c := range changed {
+			out = append(out, fmt.Sprintf("%s %s/%s: %s", c.Kind, c.Namespace, c.Name, amounts(c)))
+		}
+	}
+	return append(out, "Plan: "+amounts(p.Claims...))
+}
+
+// amounts returns the number of objects of claims for each action, and the number of rollouts.
+func amounts(claims ...Claim) string {
+	n, rollouts := counts(claims)
+	return fmt.Sprintf("%d to create, %d to change, %d to replace, %d to delete, %d retained; %d rollouts.",
 		n[ActionCreate], n[ActionChange], n[ActionReplace], n[ActionDelete], n[ActionRetain], rollouts)
 }
 
 // counts returns the number of objects, without composite resources, for each action, and the number of rollouts that start by themselves.
-func (p *Plan) counts() (map[Action]int, int) {
+func counts(claims []Claim) (map[Action]int, int) {
 	n, rollouts := map[Action]int{}, 0
-	for _, c := range p.Claims {
+	for _, c := range claims {
 		for _, change := range c.Changes {
 			if !change.Composite {
 				n[change.Action]++

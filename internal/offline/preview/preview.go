@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
@@ -81,9 +82,22 @@ func Run(claim, platform []byte, kinds map[string]function.Runner) (*Result, err
 
 // RunWithClaims previews a claim together with existing claims, to which it may refer.
 func RunWithClaims(existing []*structpb.Struct, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
+	return RunInstance(existing, claim, platform, "", kinds)
+}
+
+// RunInstance previews a claim that exists in a cluster with the name of an instance, which can be one of an earlier version. An empty name
+// means a new claim.
+func RunInstance(
+	existing []*structpb.Struct, claim, platform []byte, instance string, kinds map[string]function.Runner,
+) (*Result, error) {
 	w, c, err := clusterFor(claim, platform, kinds)
 	if err != nil {
 		return nil, err
+	}
+	if instance != "" {
+		if w.XR.Fields["status"], err = instanceStatus(instance); err != nil {
+			return nil, fmt.Errorf("cannot encode the status of %s: %w", input(c), err)
+		}
 	}
 	w.RequiredResources = existing
 	meta, _ := c["metadata"].(map[string]any)
@@ -92,6 +106,14 @@ func RunWithClaims(existing []*structpb.Struct, claim, platform []byte, kinds ma
 		return nil, err
 	}
 	return r, nil
+}
+
+// instanceStatus returns the part of a status from which the functions read the name of an instance.
+func instanceStatus(instance string) (*structpb.Value, error) {
+	return structpb.NewValue(map[string]any{
+		"instance":   instance,
+		"components": []any{map[string]any{"name": "namespace", "phase": common.ComponentReady}},
+	})
 }
 
 // compose calls the functions until everything is ready, and reads the result.

@@ -91,6 +91,9 @@ func (e *ValidationErrors) Error() string {
 	return strings.Join(out, "\n")
 }
 
+// WithoutLines removes the lines: the input is not in a file of the user.
+func (e *ValidationErrors) WithoutLines() { e.lines = nil }
+
 // from sets the source of ValidationErrors.
 func from(source Source, err error) error {
 	if r := (*ValidationErrors)(nil); errors.As(err, &r) {
