@@ -29,7 +29,7 @@ func TestPlanOfState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	edits := append([]planEdit{{Name: "nothing", Reason: "the functions are the same"}}, effort.Sample(planEdits(t), 3)...)
+	edits := append([]planEdit{{Name: "nothing", Reason: "the functions are the same"}}, effort.Sample(planEdits(t), 8)...)
 	for _, e := range edits {
 		if e.Refused != "" {
 			continue

@@ -18,19 +18,17 @@ type Secret struct {
 
 // secrets returns the Secrets that composed objects read from other namespaces of the management cluster, in the order of the objects.
 func (r *Result) secrets() []Secret {
-	stores := map[string]string{} // the namespace that a store reads, by its namespace and name
-	for _, o := range r.Objects {
-		if from := o.inner().At("spec", "provider", "kubernetes", "remoteNamespace").Text(); o.Kind == "SecretStore" && from != "" {
-			stores[o.Namespace+"/"+o.Name] = from
-		}
-	}
+	stores := r.remoteNamespaces()
 	created := r.createdSecrets()
 	var out []Secret
 	for _, o := range r.Objects {
+		if o.Kind != "ExternalSecret" {
+			continue
+		}
 		spec, _ := o.inner().Map()["spec"].(map[string]any)
 		store, _ := spec["secretStoreRef"].(map[string]any)
 		from, ok := stores[o.Namespace+"/"+str(store["name"])]
-		if o.Kind != "ExternalSecret" || str(store["kind"]) != "SecretStore" || !ok {
+		if str(store["kind"]) != "SecretStore" || !ok {
 			continue
 		}
 		data, _ := spec["data"].([]any)
@@ -47,6 +45,20 @@ func (r *Result) secrets() []Secret {
 			if key := str(ref["property"]); !slices.Contains(out[i].Keys, key) {
 				out[i].Keys = append(out[i].Keys, key)
 			}
+		}
+	}
+	return out
+}
+
+// remoteNamespaces returns the namespaces that SecretStores read, by the namespace and name of the store.
+func (r *Result) remoteNamespaces() map[string]string {
+	out := map[string]string{}
+	for _, o := range r.Objects {
+		if o.Kind != "SecretStore" {
+			continue
+		}
+		if from := o.inner().At("spec", "provider", "kubernetes", "remoteNamespace").Text(); from != "" {
+			out[o.Namespace+"/"+o.Name] = from
 		}
 	}
 	return out

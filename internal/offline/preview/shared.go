@@ -178,15 +178,14 @@ func sharedHosts(o, r *Result, user string) error {
 func (r *Result) hosts() []string {
 	var out []string
 	for _, o := range r.Objects {
-		spec := child(o.Tree(), "spec")
 		switch o.Kind {
 		case "HTTPRoute":
-			names, _ := spec["hostnames"].([]any)
+			names, _ := child(o.Tree(), "spec")["hostnames"].([]any)
 			for _, n := range names {
 				out = append(out, str(n))
 			}
 		case "Ingress":
-			rules, _ := spec["rules"].([]any)
+			rules, _ := child(o.Tree(), "spec")["rules"].([]any)
 			for _, rule := range rules {
 				if m, ok := rule.(map[string]any); ok {
 					out = append(out, str(m["host"]))

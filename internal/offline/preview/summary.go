@@ -38,20 +38,19 @@ func (r *Result) Totals() (Totals, error) {
 	var t Totals
 	agents := map[string]bool{} // Slices of a pool run the same agent on different nodes.
 	for _, o := range r.Objects {
-		tree := o.Tree()
 		var err error
 		switch o.Kind {
 		case "Deployment", "StatefulSet":
-			err = t.workload(tree)
+			err = t.workload(o.Tree())
 		case "DaemonSet":
-			agent := str(child(tree, "spec", "template", "metadata", "labels")[nodeAgent])
+			agent := str(child(o.Tree(), "spec", "template", "metadata", "labels")[nodeAgent])
 			if agent == "" || !agents[agent] {
 				t.NodePods++
 			}
 			agents[agent] = true
 		default:
 			if i := slices.IndexFunc(podSets, func(p podSet) bool { return p.kind == o.Kind }); i >= 0 {
-				err = t.operator(podSets[i], tree)
+				err = t.operator(podSets[i], o.Tree())
 			}
 		}
 		if err != nil {
