@@ -96,6 +96,18 @@ func (w *scenario) draw(label string, n int) int {
 	return rapid.IntRange(0, n-1).Draw(w.t, label)
 }
 
+// TestSeparateCluster verifies that the guard of a pool is closed if its nodes are in another cluster than the control plane, so that the
+// companion cannot count its servers.
+func TestSeparateCluster(t *testing.T) {
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	if separatePool.check != nil {
+		t.Error("the pool has a ServiceCheck")
+	}
+	if g := separatePool.run(nil, now, now)[noVirtualMachines]; g.open || g.reason != "CountUnknown" {
+		t.Errorf("the guard is %+v", g)
+	}
+}
+
 // TestGuards searches for a history in which a guard is open while a server is on a node, or can still arrive there. The companion and the
 // function of pools are the real ones.
 //
@@ -126,18 +138,6 @@ func TestGuards(t *testing.T) {
 	isOpen := counts.openPartial.Load() > 0 || counts.histories.Load() < many
 	if counts.openEmpty.Load() == 0 || counts.openEvicted.Load() == 0 || !isOpen {
 		t.Error("no guard was ever open")
-	}
-}
-
-// TestSeparateCluster verifies that the guard of a pool is closed if its nodes are in another cluster than the control plane, so that the
-// companion cannot count its servers.
-func TestSeparateCluster(t *testing.T) {
-	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	if separatePool.check != nil {
-		t.Error("the pool has a ServiceCheck")
-	}
-	if g := separatePool.run(nil, now, now)[noVirtualMachines]; g.open || g.reason != "CountUnknown" {
-		t.Errorf("the guard is %+v", g)
 	}
 }
 
