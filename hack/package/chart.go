@@ -53,8 +53,23 @@ func (b builder) chart(r *release) error {
 	if err != nil {
 		return err
 	}
+	contents := map[string][]byte{}
+	for _, f := range files {
+		contents[f.name] = f.data
+	}
+	installed, err := b.installedBy(*r)
+	if err != nil {
+		return err
+	}
+	repository := "charts/" + name
+	bill, err := filesBill(b.source, ociURL(b.registry, repository, b.source.version, ""), contents, installed)
+	if err != nil {
+		return err
+	}
 	r.files[name+"-"+b.source.version+".tgz"] = archive.Bytes()
-	r.artifacts = append(r.artifacts, artifact{repository: "charts/" + name, tag: b.source.version, image: image})
+	r.artifacts = append(r.artifacts, artifact{
+		repository: repository, tag: b.source.version, image: image, bills: []string{r.addBill(name+"-chart", bill)},
+	})
 	return nil
 }
 

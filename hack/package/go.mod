@@ -10,6 +10,7 @@ require (
 )
 
 require (
+	github.com/CycloneDX/cyclonedx-go v0.11.0 // indirect
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
 	github.com/docker/cli v29.6.2+incompatible // indirect
 	github.com/docker/docker-credential-helpers v0.9.5 // indirect

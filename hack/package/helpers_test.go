@@ -19,7 +19,7 @@ const repository = "../.."
 func checkout(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
-	for _, folder := range []string{"package", "compositions", "apis"} {
+	for _, folder := range []string{"package", "compositions", "apis", "examples"} {
 		if err := os.CopyFS(filepath.Join(root, folder), os.DirFS(filepath.Join(repository, folder))); err != nil {
 			t.Fatal(err)
 		}

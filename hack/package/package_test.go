@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	cyclonedx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -156,11 +157,11 @@ func checkProgram(t *testing.T, image v1.Image, arch string) {
 	if passwd := files["etc/passwd"]; !bytes.Contains(passwd.data, []byte("nonroot:x:65532:65532:")) {
 		t.Errorf("%s: the user has no entry:\n%s", arch, passwd.data)
 	}
-	b := bill{}
+	b := cyclonedx.BOM{}
 	if err := json.Unmarshal(files["usr/share/sbom/function-cobaltcore.cdx.json"].data, &b); err != nil {
 		t.Fatal(err)
 	}
-	if b.Format != "CycloneDX" || b.Metadata.Component.Version != "0.3.0" || !slices.ContainsFunc(b.Components, func(c component) bool { return c.Name == "stdlib" }) {
+	if b.BOMFormat != "CycloneDX" || b.Metadata.Component.Version != "0.3.0" || !slices.ContainsFunc(*b.Components, func(c cyclonedx.Component) bool { return c.Name == "stdlib" }) {
 		t.Errorf("%s: the bill of materials is incomplete: %+v", arch, b)
 	}
 }
@@ -288,7 +289,10 @@ func TestLint(t *testing.T) {
 		"function-cobaltcore":      {"--embed-runtime-image-tarball", filepath.Join(out, "function-cobaltcore-amd64.xpkg")},
 	} {
 		file := filepath.Join(t.TempDir(), "theirs.xpkg")
-		cmd := exec.Command(crossplane, append([]string{"xpkg", "build", "--package-root", filepath.Join(out, "roots", root), "-o", file}, args...)...)
+		folder := filepath.Join(out, "roots", root)
+		cmd := exec.Command(crossplane, append([]string{
+			"xpkg", "build", "--package-root", folder, "--examples-root", filepath.Join(folder, "examples"), "-o", file,
+		}, args...)...)
 		if text, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", root, err, text)
 		}
@@ -296,25 +300,28 @@ func TestLint(t *testing.T) {
 		if args != nil {
 			managed = root + "-amd64.xpkg"
 		}
-		want, got := objects(t, file), objects(t, filepath.Join(out, managed))
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-crossplane xpkg build, +ours):\n%s", root, diff)
-		}
-		if len(got) == 0 {
-			t.Errorf("%s is empty", root)
+		for _, stream := range []string{xpkgFile, xpkgExamplesFile} {
+			want, got := objects(t, file, stream), objects(t, filepath.Join(out, managed), stream)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s of %s (-crossplane xpkg build, +ours):\n%s", stream, root, diff)
+			}
+			if len(got) == 0 && (stream == xpkgFile || root == configurationName) {
+				t.Errorf("%s of %s is empty", stream, root)
+			}
 		}
 	}
 }
 
-// objects returns the objects in a package file, by kind and name. Fields that the CLI adds when it writes typed objects are dropped.
-func objects(t *testing.T, file string) map[string]any {
+// objects returns the objects in a stream of a package file, by kind and name. Fields that the CLI adds when it writes typed objects are
+// dropped.
+func objects(t *testing.T, file, stream string) map[string]any {
 	t.Helper()
 	image, err := tarball.ImageFromPath(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]any{}
-	for doc := range strings.SplitSeq("\n"+contents(t, image)[xpkgFile].text(), "\n---") {
+	for doc := range strings.SplitSeq("\n"+contents(t, image)[stream].text(), "\n---") {
 		o := map[string]any{}
 		if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
 			t.Fatal(err)

@@ -28,12 +28,13 @@ func (b builder) program(ctx context.Context, p program, scratch string, r *rele
 		}
 	}
 	var images []v1.Image
+	var bills []string
 	for _, arch := range architectures {
 		image, bill, err := b.built(ctx, p, arch, filepath.Join(scratch, arch))
 		if err != nil {
 			return err
 		}
-		r.files[fmt.Sprintf("%s-%s.cdx.json", p.name, arch)] = bill
+		bills = append(bills, r.addBill(p.name+"-"+arch, bill))
 		if stream != nil {
 			if image, err = withPackage(image, stream, b.source.time); err != nil {
 				return err
@@ -48,7 +49,7 @@ func (b builder) program(ctx context.Context, p program, scratch string, r *rele
 	if err != nil {
 		return err
 	}
-	r.artifacts = append(r.artifacts, artifact{repository: p.name, tag: tag, index: index})
+	r.artifacts = append(r.artifacts, artifact{repository: p.name, tag: tag, index: index, bills: bills})
 	return nil
 }
 

@@ -28,6 +28,15 @@ type artifact struct {
 	repository, tag string
 	index           v1.ImageIndex
 	image           v1.Image
+	// bills are the names of its bills of materials in the files of the release: one for each architecture of an index.
+	bills []string
+}
+
+// addBill adds a bill of materials to the files, and returns its name.
+func (r release) addBill(name string, data []byte) string {
+	name += ".cdx.json"
+	r.files[name] = data
+	return name
 }
 
 // appendable returns the index or the image of an artifact.

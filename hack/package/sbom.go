@@ -2,53 +2,26 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
+	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
+
+	cyclonedx "github.com/CycloneDX/cyclonedx-go"
 )
-
-// bill is a bill of materials in CycloneDX 1.6: https://cyclonedx.org/docs/1.6/json/.
-type bill struct {
-	Schema       string       `json:"$schema"`
-	Format       string       `json:"bomFormat"`
-	Spec         string       `json:"specVersion"`
-	Version      int          `json:"version"`
-	Metadata     billMetadata `json:"metadata"`
-	Components   []component  `json:"components"`
-	Dependencies []dependency `json:"dependencies"`
-}
-
-type billMetadata struct {
-	Timestamp string    `json:"timestamp"`
-	Component component `json:"component"`
-}
-
-type component struct {
-	Type       string     `json:"type"`
-	Ref        string     `json:"bom-ref"`
-	Name       string     `json:"name"`
-	Version    string     `json:"version"`
-	PURL       string     `json:"purl"`
-	Properties []property `json:"properties,omitempty"`
-}
-
-type property struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-type dependency struct {
-	Ref       string   `json:"ref"`
-	DependsOn []string `json:"dependsOn"`
-}
 
 // materials lists the Go modules that the linker put into a program, the standard library, and the certificates in its image.
 func materials(p program, src source, arch string, info *debug.BuildInfo) ([]byte, error) {
-	parts := []component{
-		{Type: "library", Name: "stdlib", Version: info.GoVersion, PURL: "pkg:golang/stdlib@" + strings.TrimPrefix(info.GoVersion, "go")},
+	parts := []cyclonedx.Component{
+		{
+			Type: cyclonedx.ComponentTypeLibrary, Name: "stdlib", Version: info.GoVersion,
+			PackageURL: "pkg:golang/stdlib@" + strings.TrimPrefix(info.GoVersion, "go"),
+		},
 		module(rootsModule()),
 	}
 	for _, m := range info.Deps {
@@ -57,47 +30,92 @@ func materials(p program, src source, arch string, info *debug.BuildInfo) ([]byt
 		}
 		parts = append(parts, module(m))
 	}
-	slices.SortFunc(parts, func(a, b component) int { return strings.Compare(a.PURL, b.PURL) })
-	refs := make([]string, len(parts))
 	for i := range parts {
-		parts[i].Ref = parts[i].PURL
-		refs[i] = parts[i].PURL
+		parts[i].BOMRef = parts[i].PackageURL
 	}
-	purl := fmt.Sprintf("pkg:golang/%s@v%s?goos=linux&goarch=%s", info.Main.Path, src.version, arch)
-	out, err := encode(bill{
-		Schema: "http://cyclonedx.org/schema/bom-1.6.schema.json", Format: "CycloneDX", Spec: "1.6", Version: 1,
-		Metadata: billMetadata{
-			Timestamp: src.time.Format(time.RFC3339),
-			Component: component{
-				Type: "application", Ref: purl, Name: p.name, Version: src.version, PURL: purl,
-				Properties: []property{{"cobaltcore:revision", src.revision}, {"cobaltcore:package", info.Path}},
-			},
+	return bill(src, cyclonedx.Component{
+		Type: cyclonedx.ComponentTypeApplication, Name: p.name,
+		PackageURL: fmt.Sprintf("pkg:golang/%s@v%s?goos=linux&goarch=%s", info.Main.Path, src.version, arch),
+		Properties: &[]cyclonedx.Property{
+			{Name: "cobaltcore:revision", Value: src.revision},
+			{Name: "cobaltcore:package", Value: info.Path},
 		},
-		Components:   parts,
-		Dependencies: []dependency{{purl, refs}},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("cannot write the bill of materials: %w", err)
+	}, parts)
+}
+
+// filesBill lists the files of an artifact that contains no program, with their hashes, and the artifacts that it installs.
+func filesBill(src source, url string, files map[string][]byte, installed []cyclonedx.Component) ([]byte, error) {
+	parts := installed
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		hash := sha256.Sum256(files[name])
+		parts = append(parts, cyclonedx.Component{
+			Type: cyclonedx.ComponentTypeFile, BOMRef: "file:" + name, Name: name,
+			Hashes: &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: hex.EncodeToString(hash[:])}},
+		})
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(url, "pkg:oci/"), "?")
+	return bill(src, cyclonedx.Component{
+		Type: cyclonedx.ComponentTypeApplication, Name: name, PackageURL: url,
+		Properties: &[]cyclonedx.Property{{Name: "cobaltcore:revision", Value: src.revision}},
+	}, parts)
+}
+
+// installedBy returns the components of all artifacts that are built already, which the Configuration and the chart install.
+func (b builder) installedBy(r release) ([]cyclonedx.Component, error) {
+	var out []cyclonedx.Component
+	for _, a := range r.artifacts {
+		digest, err := a.appendable().Digest()
+		if err != nil {
+			return nil, fmt.Errorf("cannot compute the digest of %s: %w", a.repository, err)
+		}
+		url := ociURL(b.registry, a.repository, a.tag, digest.String())
+		out = append(out, cyclonedx.Component{
+			Type: cyclonedx.ComponentTypeContainer, BOMRef: url, Name: a.repository, Version: b.source.version, PackageURL: url,
+			Hashes: &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: digest.Hex}},
+		})
 	}
 	return out, nil
 }
 
-// encode writes indented JSON that leaves & alone.
-func encode(v any) ([]byte, error) {
+// bill writes a bill of materials of a component, which depends on all of its parts, in CycloneDX.
+func bill(src source, main cyclonedx.Component, parts []cyclonedx.Component) ([]byte, error) {
+	main.BOMRef, main.Version = main.PackageURL, src.version
+	slices.SortFunc(parts, func(a, b cyclonedx.Component) int { return strings.Compare(a.BOMRef, b.BOMRef) })
+	refs := make([]string, len(parts))
+	for i, part := range parts {
+		refs[i] = part.BOMRef
+	}
+	bom := cyclonedx.NewBOM()
+	bom.Metadata = &cyclonedx.Metadata{Timestamp: src.time.Format(time.RFC3339), Component: &main}
+	bom.Components = &parts
+	bom.Dependencies = &[]cyclonedx.Dependency{{Ref: main.BOMRef, Dependencies: &refs}}
 	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(v)
-	return out.Bytes(), err
+	err := cyclonedx.NewBOMEncoder(&out, cyclonedx.BOMFileFormatJSON).SetPretty(true).SetEscapeHTML(false).
+		EncodeVersion(bom, cyclonedx.SpecVersion1_6)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the bill of materials: %w", err)
+	}
+	return out.Bytes(), nil
 }
 
 // module returns the component of a Go module. Its go.sum hash is a property, because it is not the hash of a file, as CycloneDX's hashes
 // are.
-func module(m *debug.Module) component {
-	c := component{Type: "library", Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + m.Path + "@" + m.Version}
+func module(m *debug.Module) cyclonedx.Component {
+	c := cyclonedx.Component{
+		Type: cyclonedx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, PackageURL: "pkg:golang/" + m.Path + "@" + m.Version,
+	}
 	if m.Sum != "" {
-		c.Properties = []property{{"cobaltcore:gosum", m.Sum}}
+		c.Properties = &[]cyclonedx.Property{{Name: "cobaltcore:gosum", Value: m.Sum}}
 	}
 	return c
+}
+
+// ociURL returns the package URL of an artifact in a registry with a path, with its digest if there is one:
+// https://github.com/package-url/purl-spec/blob/main/types-doc/oci-definition.md.
+func ociURL(registry, repository, tag, digest string) string {
+	url := "pkg:oci/" + path.Base(repository)
+	if digest != "" {
+		url += "@" + strings.ReplaceAll(digest, ":", "%3A")
+	}
+	return url + "?repository_url=" + registry + "/" + repository + "&tag=" + tag
 }

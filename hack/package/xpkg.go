@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,20 +18,43 @@ import (
 )
 
 // A Crossplane package is an image with a layer that contains one file, package.yaml, and has the annotation base:
-// https://github.com/crossplane/crossplane/blob/main/contributing/specifications/xpkg.md. In a tarball, layers have no annotations; the
-// label <annotation>:<digest of the layer> replaces them.
+// https://github.com/crossplane/crossplane/blob/main/contributing/specifications/xpkg.md. Marketplaces show examples from a second layer,
+// which Crossplane ignores. In a tarball, layers have no annotations; the label <annotation>:<digest of the layer> replaces them.
 const (
-	xpkgAnnotation = "io.crossplane.xpkg"
-	xpkgBase       = "base"
-	xpkgFile       = "package.yaml"
+	xpkgAnnotation     = "io.crossplane.xpkg"
+	xpkgBase           = "base"
+	xpkgFile           = "package.yaml"
+	xpkgExamples       = "upbound"
+	xpkgExamplesFolder = ".up/"
+	xpkgExamplesFile   = xpkgExamplesFolder + "examples.yaml"
 )
+
+// The annotations of a package that are files: a readme, and an icon as a data URI.
+const (
+	readmeAnnotation = "meta.crossplane.io/readme"
+	iconAnnotation   = "meta.crossplane.io/iconURI"
+	iconPath         = "package/icon.svg"
+)
+
+// examples are the claims in the Configuration, for marketplaces: a whole cloud, and the claims of a custom service.
+var examples = []string{
+	"examples/complete/storage.yaml",
+	"examples/complete/control-plane.yaml",
+	"examples/complete/hypervisors.yaml",
+	"examples/keystoneservice/control-plane.yaml",
+	"examples/keystoneservice/claim.yaml",
+}
 
 // configurationName is the name of the Configuration's package.
 const configurationName = "configuration-cobaltcore"
 
 // function returns the package.yaml of a function.
 func (b builder) function(p program, r *release) ([]byte, error) {
-	meta, err := os.ReadFile(filepath.Join(b.source.root, p.pkg, "crossplane.yaml"))
+	object, err := b.meta(p.pkg)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := yaml.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +91,23 @@ func (b builder) configuration(r *release) error {
 		}
 		docs = append(docs, r.files[root+kind+"/definition.yaml"], r.files[root+kind+"/composition.yaml"])
 	}
-	stream := streamOf(docs...)
+	claims := make([][]byte, len(examples))
+	for i, path := range examples {
+		if claims[i], err = os.ReadFile(filepath.Join(b.source.root, path)); err != nil {
+			return err
+		}
+		r.files[root+path] = claims[i]
+	}
 	// A Configuration contains no program, so one image serves all architectures. Crossplane requests its own architecture; registries and
 	// clients that check the platform accept the usual one.
-	image, err := withPackage(blank(), stream, b.source.time)
+	image, err := withPackage(blank(), streamOf(docs...), b.source.time)
 	if err != nil {
+		return err
+	}
+	if image, err = withLayer(image, xpkgExamples, b.source.time,
+		file{name: xpkgExamplesFolder, mode: 0o755},
+		file{name: xpkgExamplesFile, mode: 0o644, data: streamOf(claims...)},
+	); err != nil {
 		return err
 	}
 	config, err := image.ConfigFile()
@@ -87,13 +123,29 @@ func (b builder) configuration(r *release) error {
 	if r.files[configurationName+".xpkg"], err = tarballOf(image); err != nil {
 		return err
 	}
-	r.artifacts = append(r.artifacts, artifact{repository: configurationName, tag: b.source.tag(), image: image})
+	files := map[string][]byte{}
+	for path, data := range r.files {
+		if name, ok := strings.CutPrefix(path, root); ok {
+			files[name] = data
+		}
+	}
+	installed, err := b.installedBy(*r)
+	if err != nil {
+		return err
+	}
+	bill, err := filesBill(b.source, ociURL(b.registry, configurationName, b.source.tag(), ""), files, installed)
+	if err != nil {
+		return err
+	}
+	r.artifacts = append(r.artifacts, artifact{
+		repository: configurationName, tag: b.source.tag(), image: image, bills: []string{r.addBill(configurationName, bill)},
+	})
 	return nil
 }
 
-// configurationMeta is the Configuration's crossplane.yaml with our own packages at this registry, in at least this version.
-func (b builder) configurationMeta() ([]byte, error) {
-	const path = "package/configuration/crossplane.yaml"
+// meta reads the crossplane.yaml of a folder, and adds its README.md and the icon, which installed packages and marketplaces show.
+func (b builder) meta(folder string) (map[string]any, error) {
+	path := folder + "/crossplane.yaml"
 	data, err := os.ReadFile(filepath.Join(b.source.root, path))
 	if err != nil {
 		return nil, err
@@ -101,6 +153,31 @@ func (b builder) configurationMeta() ([]byte, error) {
 	meta := map[string]any{}
 	if err := yaml.UnmarshalStrict(data, &meta); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	readme, err := os.ReadFile(filepath.Join(b.source.root, folder, "README.md"))
+	if err != nil {
+		return nil, err
+	}
+	icon, err := os.ReadFile(filepath.Join(b.source.root, iconPath))
+	if err != nil {
+		return nil, err
+	}
+	object, _ := meta["metadata"].(map[string]any)
+	annotations, found := object["annotations"].(map[string]any)
+	if !found {
+		return nil, fmt.Errorf("%s: metadata.annotations is required; add the annotations of a Crossplane package", path)
+	}
+	annotations[readmeAnnotation] = string(readme)
+	annotations[iconAnnotation] = "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(icon)
+	return meta, nil
+}
+
+// configurationMeta is the Configuration's crossplane.yaml with our own packages at this registry, in at least this version.
+func (b builder) configurationMeta() ([]byte, error) {
+	const folder = "package/configuration"
+	meta, err := b.meta(folder)
+	if err != nil {
+		return nil, err
 	}
 	own := map[string]bool{}
 	for _, p := range b.programs {
@@ -119,7 +196,7 @@ func (b builder) configurationMeta() ([]byte, error) {
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("%s depends on no function of ours", path)
+		return nil, fmt.Errorf("%s depends on no function of ours", folder)
 	}
 	return yaml.Marshal(meta)
 }
@@ -137,7 +214,12 @@ func streamOf(files ...[]byte) []byte {
 
 // withPackage makes an image a package.
 func withPackage(image v1.Image, stream []byte, at time.Time) (v1.Image, error) {
-	layer, err := layerOf(at, file{name: xpkgFile, mode: 0o644, data: stream})
+	return withLayer(image, xpkgBase, at, file{name: xpkgFile, mode: 0o644, data: stream})
+}
+
+// withLayer adds a layer of a package, which clients find by its annotation.
+func withLayer(image v1.Image, annotation string, at time.Time, files ...file) (v1.Image, error) {
+	layer, err := layerOf(at, files...)
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +229,8 @@ func withPackage(image v1.Image, stream []byte, at time.Time) (v1.Image, error) 
 	}
 	image, err = mutate.Append(image, mutate.Addendum{
 		Layer:       layer,
-		History:     v1.History{Created: v1.Time{Time: at}, CreatedBy: xpkgFile},
-		Annotations: map[string]string{xpkgAnnotation: xpkgBase},
+		History:     v1.History{Created: v1.Time{Time: at}, CreatedBy: files[len(files)-1].name},
+		Annotations: map[string]string{xpkgAnnotation: annotation},
 	})
 	if err != nil {
 		return nil, err
@@ -161,7 +243,7 @@ func withPackage(image v1.Image, stream []byte, at time.Time) (v1.Image, error) 
 	if config.Config.Labels == nil {
 		config.Config.Labels = map[string]string{}
 	}
-	config.Config.Labels[xpkgAnnotation+":"+digest.String()] = xpkgBase
+	config.Config.Labels[xpkgAnnotation+":"+digest.String()] = annotation
 	return mutate.ConfigFile(image, config)
 }
 
