@@ -20,9 +20,9 @@ func TestExamples(t *testing.T) {
 	for _, file := range files {
 		others := strings.HasPrefix(file, "identity/") && file != "identity/claim.yaml" || strings.HasPrefix(file, "queues/") ||
 			strings.HasPrefix(file, "networks/") || strings.HasPrefix(file, "ownservice/") ||
-			strings.HasPrefix(file, "copies/") || file == "complete/stack.yaml"
+			strings.HasPrefix(file, "copies/") || strings.HasPrefix(file, "packages/") || file == "complete/stack.yaml"
 		if file == "platform/admission.yaml" || others {
-			continue // Kinds of other projects: see hack/chart (admission policies), test/emitted (K-ORC, cert-manager), TestCopies, make openstack-up (Heat).
+			continue // Kinds of other projects: see hack/chart (admission policies), test/emitted (K-ORC, cert-manager, Crossplane), TestCopies, make openstack-up (Heat).
 		}
 		t.Run(file, func(t *testing.T) {
 			data, err := examples.Files.ReadFile(file)
