@@ -193,7 +193,7 @@ func TestGenerateIdempotent(t *testing.T) {
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("two runs differ:\n%s", diff)
 	}
-	for _, file := range []string{"README.md", "docs/graph.md", "docs/images/preview.svg", "docs/reference/README.md", "docs/reference/sizes.md", "docs/reference/versions.md"} {
+	for _, file := range []string{"README.md", "docs/graph.md", notesPage, "docs/images/preview.svg", "docs/reference/README.md", "docs/reference/sizes.md", "docs/reference/versions.md"} {
 		if a[file] == "" {
 			t.Errorf("%s is missing or empty", file)
 		}
@@ -204,7 +204,7 @@ func TestGenerateIdempotent(t *testing.T) {
 func generated(t *testing.T) map[string]string {
 	t.Helper()
 	root := t.TempDir()
-	for _, page := range []string{"README.md", "docs/graph.md"} {
+	for _, page := range []string{"README.md", "docs/graph.md", notesPage} {
 		data, err := os.ReadFile(filepath.Join("../..", page))
 		if err != nil {
 			t.Fatal(err)

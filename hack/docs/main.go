@@ -3,8 +3,8 @@
 // control plane, docs/reference/sizes.md; versions of other projects' programs, docs/reference/versions.md; images of each release,
 // docs/reference/images.md; workloads, ports, Secrets and connections in and between claims, docs/reference/services.md, ports.md and
 // docs/clusters.md, from the composed objects; accounts, docs/reference/accounts.md, from the composed objects and the chart; the access of
-// each kind of pod, docs/reference/pod-access.md; the picture of a preview, docs/images/preview.svg; and the marked blocks of README.md and
-// docs/graph.md.
+// each kind of pod, docs/reference/pod-access.md; the picture of a preview, docs/images/preview.svg; and the marked blocks of README.md, of
+// the release notes and of docs/graph.md.
 //
 //	docs [<root>]
 //
@@ -64,6 +64,7 @@ func generate(sources fs.FS, root string) error {
 		return err
 	}
 	return blocks(root, map[string]map[string]func() (string, error){
+		notesPage:   {"versions": func() (string, error) { return supportedTable(sources) }},
 		"README.md": {"cloud": completeCloud, "versions": func() (string, error) { return supported(sources) }},
 		"docs/graph.md": {"graph": func() (string, error) { //nolint:unparam // The type of a block has an error.
 			return "```mermaid\n" + graph(r) + "```\n", nil

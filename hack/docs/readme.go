@@ -69,6 +69,26 @@ func supported(sources fs.FS) (string, error) {
 		openStackReleases(), strings.Join(platform, ", "), strings.Join(operators, ", ")), nil
 }
 
+// notesPage is the page of release notes of the version of the code. Pages of earlier versions stay as they are.
+const notesPage = "docs/release-notes/v" + release.Version + ".md"
+
+// supportedTable lists the supported programs with their tested versions, for release notes.
+func supportedTable(sources fs.FS) (string, error) {
+	rows := "| Program | Supported | Tested |\n|---|---|---|\n| OpenStack | " + openStackReleases() + " | all |\n"
+	for _, p := range versions.Supported() {
+		v, err := p.Versions(sources)
+		if err != nil {
+			return "", err
+		}
+		tested := strings.Join(unique(v.Tested), ", ")
+		if tested == "" {
+			tested = "–"
+		}
+		rows += fmt.Sprintf("| %s | %s | %s |\n", p.Name, p.Supported, tested)
+	}
+	return rows, nil
+}
+
 // openStackReleases lists the supported releases of OpenStack.
 func openStackReleases() string {
 	var names []string
