@@ -35,7 +35,7 @@ tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git
 pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
 
 .DEFAULT_GOAL := help
-.PHONY: help generate scaffold verify-generated docs lint test test-long fuzz crash bench preview demo demo-down render package push test-package test-webhooks portal test-portal test-platform test-chainsaw \
+.PHONY: help generate scaffold verify-generated docs lint test test-long fuzz crash bench preview demo demo-down render package push release-check test-package test-webhooks portal test-portal test-platform test-chainsaw \
   bench-platform bench-fleet images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
   node-up node-down test-e2e mutation mutation-literals mutation-conditions
 
@@ -118,16 +118,24 @@ render: ## Test the functions with the real crossplane CLI and Crossplane's own 
 package: ## Build packages, images and chart into out/packages, without Docker: [REGISTRY=host/path] [VERSION=v1.2.3]
 	$(pack)
 
-push: ## Build them for REGISTRY and push them there
-	$(pack) -push
+# SIGN=workflow signs as the identity of a GitHub workflow.
+push: sign = -sign "$$tool" $(if $(filter-out workflow,$(SIGN)),-key "$(abspath $(SIGN))") $(if $(SIGN_FLAGS),-cosign-flags "$(SIGN_FLAGS)")
+push: ## Build them for REGISTRY, push them there, and with a key of cosign sign them: [SIGN=cosign.key] [SIGN_FLAGS="--tlog-upload=false"]
+	$(if $(SIGN),tool=$$(hack/tools/build.sh cosign) && $(pack) -push $(sign),$(pack) -push)
+
+release-check: ## Rehearse a release without publishing: notes, packages, signatures and archives, in out/: [STRICT=1] if the tree must be ready
+	mkdir -p out/release && go run ./hack/release $(if $(STRICT),,-draft) >out/release/notes.md
+	tool=$$(hack/tools/build.sh cosign) && $(pack) -rehearse "$$tool"
+	hack/krew/build.sh out/packages
 
 images: ## Build container images, without Docker: SERVICE="keystone …" [RELEASE=2025.2] [SOURCE=folder] [BASE=image] [ENGINE=podman|buildah]
 	@go run ./hack/images $(if $(RELEASE),-release "$(RELEASE)") $(if $(SOURCE),-source "$(SOURCE)") $(if $(BASE),-base "$(BASE)") \
 	  $(if $(ENGINE),-engine "$(ENGINE)") $(if $(OUT),-out "$(OUT)") $(SERVICE)
 
-test-package: ## Test packages and chart with the real helm and crossplane CLI, and alerts with Prometheus's engine
+test-package: ## Test packages and chart with the real helm, crossplane CLI, cosign and Crossplane's verification, and alerts with Prometheus's engine
 	PROMQL=$$(hack/tools/build.sh promql) && export PROMQL && go test -count=1 -run 'TestExpressions|TestAlerts' ./test/emitted
 	HELM=$$(hack/tools/build.sh helm) && CROSSPLANE=$$(hack/tools/build.sh crossplane) && export HELM CROSSPLANE && \
+	  COSIGN=$$(hack/tools/build.sh cosign) && IMAGE_VERIFICATION=$$(hack/tools/build.sh image-verification) && export COSIGN IMAGE_VERIFICATION && \
 	  go test -count=1 ./hack/chart/... && go -C hack/package test -count=1 ./...
 
 test-webhooks: ## Check every edit of a claim with the webhooks of MariaDB's released operator, [LONG=1] for each field in all sizes; plan --cluster with an API server

@@ -2,6 +2,7 @@
 //
 //	go run . -root ../.. -out ../../out/packages                                 # build
 //	go run . -root ../.. -out ../../out/packages -registry ghcr.io/c5c3 -push    # build and push
+//	go run . -root ../.. -out ../../out/packages -push -sign $(../tools/build.sh cosign)    # build, push, sign and attest
 //
 // It builds an image for each program in programs (linux/amd64 and linux/arm64), which is also a Crossplane package if the program is a
 // function; the Configuration package of the API; and the Helm chart. The folder out gets
@@ -9,7 +10,8 @@
 //	oci/             all artifacts as one OCI image layout
 //	*.xpkg           the Crossplane packages in the format of `crossplane xpkg push`, a file for each architecture
 //	*.tgz            the chart in the format of `helm install`
-//	*.cdx.json       the components of each program (CycloneDX)
+//	*.cdx.json       the bills of materials (CycloneDX): Go modules of each program, files of the Configuration and the chart
+//	provenance.json  the commit and the builder (SLSA)
 //	roots/           the packages' sources in the format of `crossplane xpkg build`
 //	digests.txt      the digest of every artifact in oci/
 //
@@ -18,12 +20,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
@@ -67,8 +71,17 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	registry := flags.String("registry", "ghcr.io/c5c3", "registry, with a path, that the packages are for: they depend on each other there")
 	version := flags.String("version", "", "semantic version; empty: the version of internal/openstack/release")
 	push := flags.Bool("push", false, "push all of it to the registry, too")
+	s := signer{}
+	flags.StringVar(&s.program, "sign", "", "path of cosign, which signs all of it in the registry and attests provenance and bills of materials; requires -push")
+	flags.StringVar(&s.key, "key", "", "private key for -sign, with its password in COSIGN_PASSWORD; empty: the identity of the workflow")
+	cosignFlags := flags.String("cosign-flags", "", "more flags of cosign for -sign, separated by spaces")
+	rehearsal := flags.String("rehearse", "", "path of cosign: push, sign and verify in a registry in memory")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	s.flags = strings.Fields(*cosignFlags)
+	if s.program != "" && !*push {
+		return errors.New("-sign requires -push: signatures are stored in the registry")
 	}
 	src, err := findSource(ctx, *root, *version)
 	if err != nil {
@@ -87,10 +100,19 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	fmt.Fprint(stdout, digests)
+	if *rehearsal != "" {
+		return rehearse(ctx, *rehearsal, *out, built)
+	}
 	if !*push {
 		return nil
 	}
-	return built.push(*registry, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+	if err := built.push(*registry, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
+		return err
+	}
+	if s.program == "" {
+		return nil
+	}
+	return s.sign(ctx, *registry, *out, built)
 }
 
 // builder builds one version for one registry.
@@ -119,5 +141,6 @@ func (b builder) build(ctx context.Context) (release, error) {
 	if err := b.chart(&r); err != nil {
 		return r, fmt.Errorf("cannot build the chart: %w", err)
 	}
-	return r, nil
+	r.files[provenanceFile], err = b.provenance(os.Getenv)
+	return r, err
 }
