@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	version := flags.String("version", "", "semantic version; empty: the version of internal/openstack/release")
 	push := flags.Bool("push", false, "push all of it to the registry, too")
 	s := signer{}
-	flags.StringVar(&s.program, "sign", "", "path of cosign, which signs all of it in the registry and attests provenance and bills of materials; requires -push")
+	flags.StringVar(&s.program, "sign", "", "path of cosign, which signs and attests all of it in the registry; requires -push")
 	flags.StringVar(&s.key, "key", "", "private key for -sign, with its password in COSIGN_PASSWORD; empty: the identity of the workflow")
 	cosignFlags := flags.String("cosign-flags", "", "more flags of cosign for -sign, separated by spaces")
 	rehearsal := flags.String("rehearse", "", "path of cosign: push, sign and verify in a registry in memory")

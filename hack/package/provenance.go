@@ -59,9 +59,8 @@ func (b builder) provenance(getenv func(string) string) ([]byte, error) {
 	if workflow := getenv("GITHUB_WORKFLOW_REF"); workflow != "" {
 		server := getenv("GITHUB_SERVER_URL") + "/"
 		p.RunDetails.Builder.ID = server + workflow
-		p.RunDetails.Metadata = map[string]string{
-			"invocationId": server + getenv("GITHUB_REPOSITORY") + "/actions/runs/" + getenv("GITHUB_RUN_ID") + "/attempts/" + getenv("GITHUB_RUN_ATTEMPT"),
-		}
+		run := "/actions/runs/" + getenv("GITHUB_RUN_ID") + "/attempts/" + getenv("GITHUB_RUN_ATTEMPT")
+		p.RunDetails.Metadata = map[string]string{"invocationId": server + getenv("GITHUB_REPOSITORY") + run}
 		p.BuildDefinition.ResolvedDependencies[0].URI += "@" + getenv("GITHUB_REF")
 	}
 	return encode(p)

@@ -18,12 +18,12 @@ type signer struct {
 	key string
 	// flags are added to each command that signs.
 	flags []string
-	// env are variables of cosign besides those of this process.
+	// env are additional variables of cosign.
 	env []string
 }
 
-// formats are the flags of both formats of signatures. Crossplane reads only the first one, in tags beside the artifact; cosign prefers the
-// second one, Sigstore bundles that refer to the artifact.
+// formats are the flags of both formats of signatures. Crossplane reads only the first one, in tags of the same repository; cosign prefers
+// the second one, Sigstore bundles that refer to the artifact.
 var formats = [][]string{
 	{"--new-bundle-format=false", "--use-signing-config=false"},
 	{"--new-bundle-format=true", "--use-signing-config=false"},

@@ -151,7 +151,7 @@ func TestImages(t *testing.T) {
 }
 
 // developerTools build, check and render the project; none of them runs in a cloud or stands for a component of one.
-var developerTools = []string{"chainsaw", "controller-gen", "crossplane", "golangci-lint", "govulncheck", "gremlins", "helm"}
+var developerTools = []string{"chainsaw", "controller-gen", "cosign", "crossplane", "golangci-lint", "govulncheck", "gremlins", "helm", "image-verification"}
 
 // TestModules checks that every tool and every module with definitions belongs to a program.
 func TestModules(t *testing.T) {
