@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/xml"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -99,7 +100,7 @@ func checkIcon(t *testing.T, uri string) {
 	var names []string
 	for d := xml.NewDecoder(bytes.NewReader(icon)); ; {
 		token, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/go-containerregistry/pkg/registry"
 )
@@ -49,7 +50,7 @@ func rehearse(ctx context.Context, program, folder string, r release) error {
 			{"verify"}, {"verify-attestation", "--type=slsaprovenance1"}, {"verify-attestation", "--type=cyclonedx"},
 		} {
 			for _, format := range formats {
-				args := append(command[:len(command):len(command)], format[0], "--key="+prefix+".pub", "--insecure-ignore-tlog=true", ref)
+				args := slices.Concat(command, []string{format[0], "--key=" + prefix + ".pub", "--insecure-ignore-tlog=true", ref})
 				if err := s.cosign(ctx, args...); err != nil {
 					return fmt.Errorf("cannot verify %s:%s: %w", a.repository, a.tag, err)
 				}

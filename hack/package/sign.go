@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 )
 
 // signer signs the artifacts of a release in a registry with cosign, and attests their provenance and their bills of materials.
@@ -46,8 +47,7 @@ func (s signer) sign(ctx context.Context, registry, folder string, r release) er
 		}
 		for _, format := range formats {
 			for _, command := range commands {
-				args := append(command[:len(command):len(command)], format...)
-				if err := s.cosign(ctx, append(append(args, s.identity()...), s.flags...)...); err != nil {
+				if err := s.cosign(ctx, slices.Concat(command, format, s.identity(), s.flags)...); err != nil {
 					return fmt.Errorf("cannot %s %s: %w", command[0], ref, err)
 				}
 			}

@@ -292,7 +292,8 @@ func TestSignedByWorkflow(t *testing.T) {
 	// The authority of the test has no log of certificates.
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	text := strings.Replace(string(example), "        keyless:\n", "        keyless:\n          insecureIgnoreSCT: true\n", 1)
-	withKey := strings.Replace(text[:strings.Index(text, "        keyless:\n")], "name: release", "name: key", 1) +
+	before, _, _ := strings.Cut(text, "        keyless:\n")
+	withKey := strings.Replace(before, "name: release", "name: key", 1) +
 		"        key: {hashAlgorithm: sha256, secretRef: {name: key, key: cosign.pub}}\n"
 	for path, data := range map[string]string{config: text, config + ".key": withKey} {
 		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {

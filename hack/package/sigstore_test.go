@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -67,9 +68,9 @@ func newSigstore(t *testing.T) *sigstore {
 
 // flags are the flags of cosign that sign for an identity with this instance.
 func (s *sigstore) flags(identity string) []string {
-	claims, _ := json.Marshal(map[string]any{"iss": workflowIssuer, "sub": identity, "aud": "sigstore", "exp": time.Now().Add(time.Hour).Unix()})
-	encode := base64.RawURLEncoding.EncodeToString
-	token := encode([]byte(`{"alg":"RS256"}`)) + "." + encode(claims) + "." + encode([]byte("unsigned"))
+	encode := func(part string) string { return base64.RawURLEncoding.EncodeToString([]byte(part)) }
+	claims := fmt.Sprintf(`{"iss": %q, "sub": %q, "aud": "sigstore", "exp": %d}`, workflowIssuer, identity, time.Now().Add(time.Hour).Unix())
+	token := encode(`{"alg":"RS256"}`) + "." + encode(claims) + "." + encode("unsigned")
 	return []string{"--fulcio-url=" + s.url, "--rekor-url=" + s.url, "--identity-token=" + token, "--insecure-skip-verify"}
 }
 

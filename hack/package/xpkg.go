@@ -91,12 +91,9 @@ func (b builder) configuration(r *release) error {
 		}
 		docs = append(docs, r.files[root+kind+"/definition.yaml"], r.files[root+kind+"/composition.yaml"])
 	}
-	claims := make([][]byte, len(examples))
-	for i, path := range examples {
-		if claims[i], err = os.ReadFile(filepath.Join(b.source.root, path)); err != nil {
-			return err
-		}
-		r.files[root+path] = claims[i]
+	claims, err := b.examples(root, r)
+	if err != nil {
+		return err
 	}
 	// A Configuration contains no program, so one image serves all architectures. Crossplane requests its own architecture; registries and
 	// clients that check the platform accept the usual one.
@@ -106,7 +103,7 @@ func (b builder) configuration(r *release) error {
 	}
 	if image, err = withLayer(image, xpkgExamples, b.source.time,
 		file{name: xpkgExamplesFolder, mode: 0o755},
-		file{name: xpkgExamplesFile, mode: 0o644, data: streamOf(claims...)},
+		file{name: xpkgExamplesFile, mode: 0o644, data: claims},
 	); err != nil {
 		return err
 	}
@@ -123,17 +120,7 @@ func (b builder) configuration(r *release) error {
 	if r.files[configurationName+".xpkg"], err = tarballOf(image); err != nil {
 		return err
 	}
-	files := map[string][]byte{}
-	for path, data := range r.files {
-		if name, ok := strings.CutPrefix(path, root); ok {
-			files[name] = data
-		}
-	}
-	installed, err := b.installedBy(*r)
-	if err != nil {
-		return err
-	}
-	bill, err := filesBill(b.source, ociURL(b.registry, configurationName, b.source.tag(), ""), files, installed)
+	bill, err := b.configurationBill(root, *r)
 	if err != nil {
 		return err
 	}
@@ -141,6 +128,34 @@ func (b builder) configuration(r *release) error {
 		repository: configurationName, tag: b.source.tag(), image: image, bills: []string{r.addBill(configurationName, bill)},
 	})
 	return nil
+}
+
+// examples adds the examples to the files below a root, and returns them as one stream.
+func (b builder) examples(root string, r *release) ([]byte, error) {
+	claims := make([][]byte, len(examples))
+	for i, path := range examples {
+		data, err := os.ReadFile(filepath.Join(b.source.root, path))
+		if err != nil {
+			return nil, err
+		}
+		r.files[root+path], claims[i] = data, data
+	}
+	return streamOf(claims...), nil
+}
+
+// configurationBill returns the bill of materials of the Configuration, whose files are below a root.
+func (b builder) configurationBill(root string, r release) ([]byte, error) {
+	files := map[string][]byte{}
+	for path, data := range r.files {
+		if name, ok := strings.CutPrefix(path, root); ok {
+			files[name] = data
+		}
+	}
+	installed, err := b.installedBy(r)
+	if err != nil {
+		return nil, err
+	}
+	return filesBill(b.source, ociURL(b.registry, configurationName, b.source.tag(), ""), files, installed)
 }
 
 // meta reads the crossplane.yaml of a folder, and adds its README.md and the icon, which installed packages and marketplaces show.
