@@ -74,7 +74,8 @@ const notesPage = "docs/release-notes/v" + release.Version + ".md"
 
 // supportedTable lists the supported programs with their tested versions, for release notes.
 func supportedTable(sources fs.FS) (string, error) {
-	rows := "| Program | Supported | Tested |\n|---|---|---|\n| OpenStack | " + openStackReleases() + " | all |\n"
+	var rows strings.Builder
+	rows.WriteString("| Program | Supported | Tested |\n|---|---|---|\n| OpenStack | " + openStackReleases() + " | all |\n")
 	for _, p := range versions.Supported() {
 		v, err := p.Versions(sources)
 		if err != nil {
@@ -84,9 +85,9 @@ func supportedTable(sources fs.FS) (string, error) {
 		if tested == "" {
 			tested = "–"
 		}
-		rows += fmt.Sprintf("| %s | %s | %s |\n", p.Name, p.Supported, tested)
+		fmt.Fprintf(&rows, "| %s | %s | %s |\n", p.Name, p.Supported, tested)
 	}
-	return rows, nil
+	return rows.String(), nil
 }
 
 // openStackReleases lists the supported releases of OpenStack.

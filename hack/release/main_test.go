@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -22,9 +23,7 @@ func tree(changes map[string]string) fstest.MapFS {
 		"docs/install.md":                   "# Install\n",
 		"hack/notes.md":                     "No version is published.\n",
 	}
-	for name, text := range changes {
-		files[name] = text
-	}
+	maps.Copy(files, changes)
 	out := fstest.MapFS{}
 	for name, text := range files {
 		if text != "" {
