@@ -34,6 +34,8 @@ type Authority struct {
 type Subject struct {
 	User          string
 	Groups, Hosts []string
+	// Usages are the purposes of its key. Empty: client and server.
+	Usages []x509.ExtKeyUsage
 	// SignatureOnly: its key is for signatures, and not for the keys of others, as RSA's may be.
 	SignatureOnly bool
 }
@@ -63,11 +65,14 @@ func Load(p Pair) (*Authority, error) {
 	return &Authority{Pair: p, certificate: loaded.Leaf, key: key}, nil
 }
 
-// Issue creates a certificate for a client and server.
+// Issue creates a certificate, by default for a client and server.
 func (a *Authority) Issue(s Subject) (Pair, error) {
 	t := template(s.User)
 	t.Subject.Organization = s.Groups
-	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	t.ExtKeyUsage = s.Usages
+	if len(s.Usages) == 0 {
+		t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	}
 	if s.SignatureOnly {
 		t.KeyUsage = x509.KeyUsageDigitalSignature
 	}

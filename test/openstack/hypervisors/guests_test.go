@@ -10,7 +10,6 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
-	"github.com/c5c3/crossplane-cobaltcore/test/openstack/nova"
 )
 
 // TestHypervisors checks that two claims become a cloud of every release in which a server has an address and metadata,
@@ -21,9 +20,7 @@ func TestHypervisors(t *testing.T) {
 			m := Start(t, harness.Claim(t, "compute.yaml", r, harness.Suffix(r)), harness.Claim(t, "hypervisors.yaml", r, harness.Suffix(r)), i)
 			g := m.Boot(t)
 			t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
-			t.Run("Screen", func(t *testing.T) {
-				nova.CheckScreen(t, m.Nova, g.Server, "QEMU ("+g.InstanceName+")")
-			})
+			t.Run("VNC", func(t *testing.T) { testVNC(t, m, g) })
 			t.Run("Account", func(t *testing.T) { testAccount(t, m, g) })
 			t.Run("Status", func(t *testing.T) { testPoolStatus(t, m) })
 			t.Run("Capacity", func(t *testing.T) { testCapacity(t, m, 1) })

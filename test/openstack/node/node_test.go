@@ -248,6 +248,14 @@ func (n fakeNode) certify(t *testing.T) pki.Pair {
 	if err != nil {
 		t.Fatal(err)
 	}
+	vnc := n.peer(t, n.authority, n.namespace)
+	err = n.Apply(context.Background(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "control-plane-" + n.namespace + "-vnc", Namespace: n.namespace},
+		Data:       map[string][]byte{"tls.crt": vnc.Certificate, "tls.key": vnc.Key, "ca.crt": n.authority.Certificate},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return p
 }
 

@@ -266,8 +266,8 @@ func (n Nova) list(ctx context.Context, prefix string) ([]servers.Server, error)
 	return servers.ExtractServers(page)
 }
 
-// podLogs returns the last log lines of the pods of a component.
-func (n Nova) podLogs(t *testing.T, component string) string {
+// PodLogs returns the last log lines of the pods of a component.
+func (n Nova) PodLogs(t *testing.T, component string) string {
 	t.Helper()
 	const most = 4000
 	ctx, pods, out := context.Background(), &corev1.PodList{}, ""
@@ -325,7 +325,7 @@ func testMetadata(t *testing.T, n Nova, s servers.Server) {
 		return response.StatusCode, out.UUID
 	}
 	if status, uuid := read(secret["password"]); status != http.StatusOK || uuid != s.ID {
-		t.Errorf("%s gets status %d with UUID %s, want %s\n%s", s.Name, status, uuid, s.ID, n.podLogs(t, "metadata"))
+		t.Errorf("%s gets status %d with UUID %s, want %s\n%s", s.Name, status, uuid, s.ID, n.PodLogs(t, "metadata"))
 	}
 	if status, _ := read([]byte("guessed")); status != http.StatusForbidden {
 		t.Errorf("a signature with another secret: got %d, want 403", status)

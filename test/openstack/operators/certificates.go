@@ -4,6 +4,7 @@ package operators
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,6 +36,7 @@ func (o *Operators) certificate(ctx context.Context, u *unstructured.Unstructure
 	case issuer != nil && !isCA:
 		p, err := issuer.Issue(pki.Subject{
 			User: text(u, "spec", "commonName"), Hosts: append(texts(u, "spec", "dnsNames"), texts(u, "spec", "ipAddresses")...),
+			Usages:        usages(texts(u, "spec", "usages")),
 			SignatureOnly: !slices.Contains(texts(u, "spec", "usages"), "key encipherment"),
 		})
 		if err != nil {
@@ -45,6 +47,20 @@ func (o *Operators) certificate(ctx context.Context, u *unstructured.Unstructure
 		return errors.New("an authority that another one signs is not supported by this fake")
 	}
 	return o.SetSecret(ctx, u.GetNamespace(), text(u, "spec", "secretName"), data)
+}
+
+// usages returns the purposes of a key, of the usages of a Certificate.
+func usages(names []string) []x509.ExtKeyUsage {
+	var out []x509.ExtKeyUsage
+	for _, name := range names {
+		switch name {
+		case "server auth":
+			out = append(out, x509.ExtKeyUsageServerAuth)
+		case "client auth":
+			out = append(out, x509.ExtKeyUsageClientAuth)
+		}
+	}
+	return out
 }
 
 // existing returns the CA that a Certificate created earlier.
