@@ -152,6 +152,16 @@ infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}
 			field:   "spec.services.nova.cells[0].hypervisorNetworks[0]",
 			message: "must be a range of addresses, such as 10.0.1.0/24",
 		},
+		"VNCRequired": {
+			reason: "VNC is the default of graphical consoles.",
+			spec:   `services: {nova: {consoles: {serial: true, vnc: {tls: Required}}}}`,
+		},
+		"VNCOfSPICE": {
+			reason:  "Nova's proxy for SPICE has no TLS to hypervisors.",
+			spec:    `services: {nova: {consoles: {graphical: SPICE, vnc: {tls: Required}}}}`,
+			field:   "spec.services.nova.consoles.vnc",
+			message: "vnc requires graphical: VNC; set it, or remove vnc",
+		},
 		"CellZero": {
 			reason:  "The name is used by Nova.",
 			spec:    `services: {nova: {cells: [{name: cell0}]}}`,

@@ -45,6 +45,7 @@ func TestHypervisorAccess(t *testing.T) {
 			cells: []controlplanev1.CellAccess{{
 				Name: "cell1", Queue: queue("rabbitmq"), VirtualHost: "nova_cell1", QueueSecretRef: claim.LocalReference("nova-cell1-queue"),
 				MetadataHost: "nova-metadata." + instance + ".svc", VNCURL: "https://nova-cell1-vnc." + instance + ".svc:6080/vnc_lite.html",
+				VNCIssuerRef: &common.IssuerReference{Name: "nova-cell1-vnc-ca", Kind: "Issuer"},
 			}},
 		},
 		"Volumes": {

@@ -72,7 +72,8 @@ var graph = service.Graph(compose.Graph[*model]{
 	},
 	service.Daemon[*model](conductor, pods),
 	service.Daemon[*model](metadata, pods, conductor),
-	service.Daemon[*model](vnc.name, pods, conductor),
+	{Name: vncCertificates, Enabled: (*model).usesVNC, Build: (*model).vncAuthority},
+	service.Daemon[*model](vnc.name, append([]string{vncCertificates}, pods...), conductor),
 	service.Daemon[*model](spice.name, pods, conductor),
 	service.Daemon[*model](serial.name, pods, conductor),
 	{Name: mapping, Needs: []string{"schema", "queue"}, Build: cellMappingStage},
@@ -120,6 +121,7 @@ func (m *model) extension() service.Extension {
 		Keystone:  service.Keystone{Logins: compute.Logins(compute.APIEndpoints()), Credential: compute.Secret(m.nova, compute.CredentialSecret)},
 		Access:    service.Access{Grantees: []service.Grantee{m.grantee()}},
 		Processes: m.processes(),
+		Alerts:    m.vncAlerts(),
 	}
 	if m.databaseServer() != nil {
 		x.Network.DatabasePods = mariadb.Pods(m.databaseName())

@@ -65,6 +65,9 @@ func (m *model) proxy(c console) service.Process {
 		Outage: "consoles of the servers in this cell are unavailable", Command: []string{c.program},
 		Port: c.port, Exposure: m.exposure(c), Ready: c.ready, TerminationGracePeriod: compute.TerminationGracePeriod,
 	}
+	if c.name == vnc.name {
+		p.Mounts, p.Env = []service.Volume{m.vncCertificate()}, m.vncEnv()
+	}
 	if networks := service.Strings(m.spec.HypervisorNetworks); len(networks) > 0 {
 		p.Egress = []workload.Flow{{Blocks: networks, Ranges: []workload.Range{c.hypervisors}}}
 	}

@@ -201,7 +201,7 @@ const (
 var externalHolders = map[string][]string{defaultUser: {"RabbitMQ's operators"}}
 
 // clientIssuers are the authorities whose certificates identify clients. All other authorities only issue certificates of servers.
-var clientIssuers = []string{"ovn-ca", "live-migration-ca", "disk-transfer-ca"}
+var clientIssuers = []string{"ovn-ca", "live-migration-ca", "disk-transfer-ca", "nova-cell1-vnc-ca"}
 
 func isAuthority(m map[string]any) bool { is, _ := at(m, "spec", "isCA").(bool); return is }
 

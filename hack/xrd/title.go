@@ -13,7 +13,7 @@ var spelling = map[string]string{
 	"ha": "HA", "id": "ID", "ironcore": "IronCore", "korc": "K-ORC", "kvm": "KVM", "ldap": "LDAP", "mariadb": "MariaDB",
 	"maxscale": "MaxScale", "ml2": "ML2", "novncproxy": "noVNC proxy", "numa": "NUMA", "openstack": "OpenStack", "openvswitch": "Open vSwitch",
 	"osds": "OSDs", "ovn": "OVN", "ovs": "OVS", "pci": "PCI", "rabbitmq": "RabbitMQ", "ref": "reference",
-	"refs": "references", "s3": "S3", "tls": "TLS", "url": "URL", "uwsgi": "uWSGI", "vcpu": "vCPU",
+	"refs": "references", "s3": "S3", "tls": "TLS", "url": "URL", "uwsgi": "uWSGI", "vcpu": "vCPU", "vnc": "VNC",
 }
 
 // completeParts gives every property below spec a title, for forms. Below spec and status it removes the descriptions of items.

@@ -334,6 +334,7 @@ var scenes = func() map[string][]scene {
 			raised("One has no link.", "", links("1", "3")...), raised("None has a link.", "", links("1", "1")...), quiet("All see all.", links("3", "3")...),
 		},
 		"QueueCertificateExpiring":        expiring("rabbitmq-tls"),
+		"NovaCellVncCertificateExpiring":  expiring("nova-cell1-vnc-client"),
 		"QueueMembersCertificateExpiring": expiring("rabbitmq-members-tls"),
 	}
 	space := func(volume string, free int) []string {
@@ -500,7 +501,7 @@ type rule struct{ Expr, For, Severity, Runbook string }
 var instances = strings.NewReplacer("mariadb-cell-far", "mariadb", "rabbitmq-cell-far", "rabbitmq")
 
 // cellProcess matches the name of a process or a certificate of a cell.
-var cellProcess = regexp.MustCompile(`"nova-[a-z0-9]+-(conductor|metadata|vnc|spice|serial|tls)"`)
+var cellProcess = regexp.MustCompile(`"nova-[a-z0-9]+-(conductor|metadata|vnc|spice|serial|tls|vnc-client)"`)
 
 // alertsOf returns all alerts of cases: by name, each different expression.
 func alertsOf(all ...testCase) map[string][]rule {

@@ -341,6 +341,9 @@ func reachableServices(services object, exposed bool) {
 	}
 	nova, _ := services["nova"].(object)
 	requested, _ := nova["consoles"].(object)
+	if graphical, set := requested["graphical"]; set && graphical != "VNC" {
+		delete(requested, "vnc")
+	}
 	cells, _ := nova["cells"].(list)
 	for _, cell := range cells {
 		consoles, _ := cell.(object)["consoles"].(object)

@@ -21,6 +21,7 @@ type secretReader struct {
 var secretReaders = []secretReader{
 	{`/tls$`, `^(uwsgi |apache2 |sh /etc/barbican/keys\.sh )`, "certificate and key of an API, or of the proxy in front of it"},
 	{`/tls$`, `^nova-(novncproxy|spicehtml5proxy|serialproxy)`, "certificate and key of a console proxy"},
+	{`^/etc/nova/vnc-client$`, `^nova-novncproxy`, "certificate and key with which a proxy connects to VNC servers"},
 	{`^/etc/keystone/(fernet-keys|credential-keys)$`, `^uwsgi `, "keys of tokens and of stored credentials"},
 	{`^/etc/keystone/domains$`, `^uwsgi `, "passwords of directories"},
 	{`^/etc/keystone/(fernet-keys|credential-keys|domains)$`, `^DatabaseSync$`, "the upgrade check loads all back ends of Keystone"},
@@ -31,7 +32,7 @@ var secretReaders = []secretReader{
 	{`^/etc/glance/stores/`, `^uwsgi `, "logins of image stores"},
 	{`^/etc/(ceph|cinder/backup-target)$`, `^cinder-(volume|backup)`, "keys of users of Ceph"},
 	{`^/etc/ovn/tls$`, `^sh /etc/`, "certificate and key of a member or a client of OVN"},
-	{`^/etc/(pki|libvirt)`, `^sh /etc/cobaltcore/libvirt\.sh`, "certificates and keys of live migration"},
+	{`^/etc/(pki|libvirt)`, `^sh /etc/cobaltcore/libvirt\.sh`, "certificates and keys of live migration, and of VNC servers"},
 	{`^/etc/disk-transfer$`, `^sh /etc/`, "certificate and key of the transfer of disks"},
 	{`^/etc/nova/(credential|queue|storage)`, `^sh /etc/cobaltcore/nova-compute\.sh`, "logins of nova-compute"},
 	{`^/keys$`, `^sleep infinity$`, "keys of users of Ceph, with which the probes of the container log in"},

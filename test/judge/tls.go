@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,9 @@ var plaintextContainers = map[string]string{
 	"memcached": "clients encrypt each entry and its name; their TLS requires a library that loads pickles, and 2025.1 has none for tokens",
 	"companion": "metrics and health, which hold no secret",
 }
+
+// clientOnly matches the names of certificates that servers must not have.
+var clientOnly = regexp.MustCompile(`-vnc-client$`)
 
 // healthPorts returns the ports at which uWSGI and Apache serve probes in plain HTTP. uWSGI's port counts only if a
 // script of this project serves it, because uWSGI's statistics contain the headers of requests, which have tokens.
@@ -113,8 +117,12 @@ func (w *inventory) checkTLS() {
 			}
 		}
 		usages := texts(o.manifest, "spec", "usages")
-		if o.kind == "Certificate" && !truth(o.manifest, "spec", "isCA") && !slices.Contains(usages, "server auth") {
-			w.foundf("%s is not for servers: its usages are %v.", o, usages)
+		purpose := "server"
+		if clientOnly.MatchString(o.name) {
+			purpose = "client"
+		}
+		if o.kind == "Certificate" && !truth(o.manifest, "spec", "isCA") && !slices.Contains(usages, purpose+" auth") {
+			w.foundf("%s is not for %ss: its usages are %v.", o, purpose, usages)
 		}
 	}
 	w.checkTrust()

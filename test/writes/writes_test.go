@@ -57,7 +57,7 @@ func TestComplete(t *testing.T) {
 		duration pace
 		most     int
 	}{
-		"at once": {atOnce, 12050}, "as on a node": {measured, 29500},
+		"at once": {atOnce, 12450}, "as on a node": {measured, 30300},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var existing []*structpb.Struct

@@ -91,6 +91,10 @@ type CellAccess struct {
 	// Address of VNC consoles.
 	// +optional
 	VNCURL common.URL `json:"vncURL,omitempty"`
+	// Issuer, in the control plane's namespace, of the certificates of hypervisors for VNC. Unset: the cell has no VNC consoles, or has not
+	// been composed since the upgrade.
+	// +optional
+	VNCIssuerRef *common.IssuerReference `json:"vncIssuerRef,omitempty"`
 	// Address of SPICE consoles.
 	// +optional
 	SPICEURL common.URL `json:"spiceURL,omitempty"`

@@ -39,6 +39,12 @@ const (
 	None  = "None"
 )
 
+// TLS of connections between console proxies and VNC servers.
+const (
+	TLSPreferred = "Preferred"
+	TLSRequired  = "Required"
+)
+
 // InternalURL returns the address of the API inside the cluster, without its version. It contains the name of a Service, so it does not
 // depend on the cluster's DNS domain.
 func InternalURL(name, namespace string) string {

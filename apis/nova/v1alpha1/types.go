@@ -79,15 +79,29 @@ type NovaSpec struct {
 }
 
 // Consoles configures the consoles of virtual machines.
+// +kubebuilder:validation:XValidation:rule="!has(self.vnc) || !has(self.graphical) || self.graphical == 'VNC'",message="vnc requires graphical: VNC; set it, or remove vnc",fieldPath=".vnc"
 type Consoles struct {
 	// Protocol of graphical consoles, or None.
 	// +kubebuilder:validation:Enum=VNC;SPICE;None
 	// +kubebuilder:default=VNC
 	// +optional
 	Graphical string `json:"graphical,omitempty"`
+	// Connections to VNC servers of hypervisors.
+	// +optional
+	VNC *VNCConnections `json:"vnc,omitempty"`
 	// Also offer serial consoles.
 	// +optional
 	Serial bool `json:"serial,omitempty"`
+}
+
+// VNCConnections configures the connections of console proxies to the VNC servers of hypervisors.
+type VNCConnections struct {
+	// TLS with certificates of both sides (VeNCrypt). Preferred also allows connections without TLS, for virtual machines that were started
+	// without it, and does not protect against attackers that change packets. Required rejects these connections.
+	// +kubebuilder:validation:Enum=Preferred;Required
+	// +kubebuilder:default=Preferred
+	// +optional
+	TLS string `json:"tls,omitempty"`
 }
 
 // Cell is a group of hypervisors with a database, a message queue and a conductor.

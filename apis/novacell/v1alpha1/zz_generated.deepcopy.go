@@ -64,7 +64,7 @@ func (in *NovaCellSpec) DeepCopyInto(out *NovaCellSpec) {
 		(*in).DeepCopyInto(*out)
 	}
 	out.UWSGI = in.UWSGI
-	out.Consoles = in.Consoles
+	in.Consoles.DeepCopyInto(&out.Consoles)
 	in.Proxies.DeepCopyInto(&out.Proxies)
 }
 

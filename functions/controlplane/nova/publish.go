@@ -47,6 +47,7 @@ func (x model) Publish(to *controlplanev1.HypervisorAccess) {
 		switch spec.Consoles.Graphical {
 		case novav1.VNC:
 			cell.VNCURL = common.URL(m.ProxyURL(c.Consoles.Exposure, name+"-vnc", novav1.VNCPort) + novacompute.VNCPage)
+			cell.VNCIssuerRef = &common.IssuerReference{Name: common.ObjectName(novacellv1.VNCIssuer(name)), Kind: "Issuer"}
 		case novav1.SPICE:
 			cell.SPICEURL = common.URL(m.ProxyURL(c.Consoles.Exposure, name+"-spice", novav1.SPICEPort) + novacompute.SPICEPage)
 		}

@@ -64,14 +64,36 @@ func Server(meta object.Meta, issuer common.IssuerReference, hosts ...string) *u
 	}, object.Map{"ipAddresses": addresses}))
 }
 
+// Usages of keys in certificates for QEMU and libvirt.
+const (
+	serverAuth = "server auth"
+	clientAuth = "client auth"
+)
+
 // Peer builds a certificate like Server for processes that are servers and clients of one another. They authorize each other by name.
 func Peer(meta object.Meta, issuer common.IssuerReference, name string, hosts ...string) *unstructured.Unstructured {
+	return named(meta, issuer, name, hosts, serverAuth, clientAuth)
+}
+
+// VNCServer builds the certificate of QEMU's VNC servers. libvirt passes its subject to the target of a live migration, and requires one.
+func VNCServer(meta object.Meta, issuer common.IssuerReference, name, host string) *unstructured.Unstructured {
+	return named(meta, issuer, name, []string{host}, serverAuth)
+}
+
+// VNCClient builds the certificate of a client of QEMU's VNC servers, which reject a client without a subject. It is not accepted as the
+// certificate of a server.
+func VNCClient(meta object.Meta, issuer common.IssuerReference, name, host string) *unstructured.Unstructured {
+	return named(meta, issuer, name, []string{host}, clientAuth)
+}
+
+// named builds a certificate like Server, with a subject and other extended usages of its key.
+func named(meta object.Meta, issuer common.IssuerReference, name string, hosts []string, extended ...string) *unstructured.Unstructured {
 	out := Server(meta, issuer, hosts...)
 	spec, _ := out.Object["spec"].(object.Map)
 	spec["commonName"] = name
 	// libvirt and QEMU require key encipherment for every type of key (libvirt's virNetTLSContextCheckCertKeyUsage, QEMU's
 	// crypto/tlscredsx509.c).
-	spec["usages"] = object.Array("digital signature", "key encipherment", "server auth", "client auth")
+	spec["usages"] = object.Array(append([]string{"digital signature", "key encipherment"}, extended...)...)
 	return out
 }
 

@@ -124,6 +124,60 @@ spec:
   - client auth
 `,
 		},
+		"vnc": {
+			Reason: "A client cannot pose as a server. Both have a subject, which QEMU and libvirt require.",
+			Got: []runtime.Object{
+				certificate.VNCServer(object.Meta{Name: "pool-vnc", Namespace: "cloud"}, common.IssuerReference{Name: "ca", Kind: "Issuer"}, "pool", "vnc.pool.svc"),
+				certificate.VNCClient(object.Meta{Name: "client", Namespace: "cloud"}, common.IssuerReference{Name: "ca", Kind: "Issuer"}, "proxy", "proxy.svc"),
+			},
+			Want: `
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  name: pool-vnc
+  namespace: cloud
+spec:
+  commonName: pool
+  dnsNames:
+  - vnc.pool.svc
+  issuerRef:
+    group: cert-manager.io
+    kind: Issuer
+    name: ca
+  privateKey:
+    algorithm: ECDSA
+    rotationPolicy: Always
+    size: 256
+  secretName: pool-vnc
+  usages:
+  - digital signature
+  - key encipherment
+  - server auth
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  name: client
+  namespace: cloud
+spec:
+  commonName: proxy
+  dnsNames:
+  - proxy.svc
+  issuerRef:
+    group: cert-manager.io
+    kind: Issuer
+    name: ca
+  privateKey:
+    algorithm: ECDSA
+    rotationPolicy: Always
+    size: 256
+  secretName: client
+  usages:
+  - digital signature
+  - key encipherment
+  - client auth
+`,
+		},
 		"trusted": {
 			Reason: "Only the authority of the source is copied.",
 			Got: []runtime.Object{certificate.CABundleSecret(

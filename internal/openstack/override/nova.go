@@ -146,7 +146,7 @@ var _ = add("nova", table{
 	"vmware":                  {every: reserved(hypervisors)},
 	"vnc": {
 		"enabled":              use("consoles.graphical", "the proxies are derived from it"),
-		"auth_schemes":         reserved("the proxies have no certificate for hypervisors"),
+		"auth_schemes":         use("consoles.vnc.tls", "hypervisors without TLS are accepted or rejected by it"),
 		"novncproxy_base_url":  reserved(hypervisors),
 		"novncproxy_host":      reserved(proxied),
 		"novncproxy_port":      reserved(proxied),
