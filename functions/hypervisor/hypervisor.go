@@ -116,7 +116,8 @@ var graph = compose.Graph[*model]{
 		Enabled: (*model).libvirtManaged, Build: migration,
 	},
 	{
-		Name: libvirtComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent, migrationComponent},
+		Name: libvirtComponent, Phase: common.PhaseCompute,
+		Needs:   []string{controlPlaneComponent, pullComponent, loginsComponent, migrationComponent},
 		Enabled: (*model).libvirtManaged, Build: libvirt,
 	},
 	{

@@ -97,6 +97,7 @@ status:
       metadataHost: nova-metadata.` + cloud + `.svc
       hypervisorNetworks: [10.20.0.0/16]
       vncURL: https://console-cell1.cloud.example.com/vnc_lite.html
+      vncIssuerRef: {name: nova-cell1-vnc-ca, kind: Issuer}
     - name: other
       queue: {rabbitMQRef: {name: other}, host: other.` + cloud + `.svc, port: 5671, caSecretRef: {name: other-tls, key: ca.crt}}
       virtualHost: nova_other

@@ -80,6 +80,9 @@ func libvirt(m *model) ([]compose.Stage, error) {
 		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance),
 		"qemu.conf": fmt.Sprintf(qemuConf, agentUser), "virtlogd.conf": virtlogdConf,
 	}}
+	if m.vncTLS() {
+		config.data["qemu.conf"] += vncConf
+	}
 	first, second := compose.Stage{m.sharedConfigMap(config)}, compose.Stage{}
 	for i := range m.groups {
 		g := &m.groups[i]
@@ -133,17 +136,20 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 		// The userfaultfd system call is denied to unprivileged processes, and by container runtimes to all.
 		p.HostPaths = append(p.HostPaths, device("userfaultfd", "/dev/userfaultfd"))
 	}
-	return daemon{
-		app: "libvirt", component: libvirtComponent,
-		pod: workload.Pod{
-			UserID: agentUser, Containers: []corev1.Container{c}, Annotations: map[string]string{configAnnotation: config.hash()},
-			Volumes: []corev1.Volume{
-				workload.ConfigVolume("config", libvirtComponent+"-config"), migrationVolume(), empty("cache"),
-				// Secrets that libvirt does not itself hold in memory only, such as passphrases that Nova passes for encrypted volumes, are in memory,
-				// too.
-				workload.MemoryScratch("secrets", resource.MustParse("64Mi")),
-			},
+	pod := workload.Pod{
+		UserID: agentUser, Containers: []corev1.Container{c}, Annotations: map[string]string{configAnnotation: config.hash()},
+		Volumes: []corev1.Volume{
+			workload.ConfigVolume("config", libvirtComponent+"-config"), migrationVolume(), empty("cache"),
+			// Secrets that libvirt does not itself hold in memory only, such as passphrases that Nova passes for encrypted volumes, are in memory,
+			// too.
+			workload.MemoryScratch("secrets", resource.MustParse("64Mi")),
 		},
+	}
+	if m.vncTLS() {
+		m.mountVNC(&pod)
+	}
+	return daemon{
+		app: "libvirt", component: libvirtComponent, pod: pod,
 		privileges: []workload.Privilege{passThrough(p, g.node.PCIDevices)}, update: appsv1.OnDeleteDaemonSetStrategyType,
 	}
 }

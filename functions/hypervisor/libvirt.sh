@@ -8,16 +8,28 @@ set -eu
 
 run=/run/libvirt
 known=/tmp/certificates
+# The certificate of VNC servers. A pod of an earlier version has none, and neither has a pool whose servers have other consoles.
+vnc=/etc/pki-vnc
+# The hash of the published certificate of VNC servers, and the servers whose QEMU has not read it yet. "all" stands for all running servers.
+published=/tmp/vnc-certificate
+reloads=/tmp/reloads
 # This file exists if virtlogd was started before the daemon. A pod of an earlier version runs this script's probes, and has no virtlogd.
 logger=/tmp/logger
 
 certificates() { cat /etc/pki/CA/* /etc/pki/libvirt/*.pem /etc/pki/libvirt/private/* | sha256sum; }
+vnc_certificate() { [ ! -d "$vnc" ] || cat "$vnc"/* | sha256sum; }
 
 # publish lets QEMU have the certificates that are there now: in a folder of the node, since a virtual machine sees the mounts of the pod
 # that has started it, which may have gone. A link leads to those of one time.
 publish() {
   fresh=$(mktemp -d "$run/pki.XXXXXX")
   cp /etc/pki/qemu/* "$fresh"
+  if [ -d "$vnc" ]; then
+    mkdir "$fresh/vnc"
+    cp "$vnc"/* "$fresh/vnc"
+    vnc_certificate >"$published"
+    echo all >"$reloads"
+  fi
   ln -sfn "${fresh##*/}" "$run/pki-next"
   mv -T "$run/pki-next" "$run/pki"
   for old in "$run"/pki.*; do
@@ -29,6 +41,30 @@ publish() {
 # does not respond.
 logged() { timeout 3 virt-admin --connect virtlogd:///system server-list >/dev/null || { echo "virtlogd does not respond" >&2; return 1; }; }
 responds() { timeout 3 virsh --quiet --connect "$URI" version || { echo "libvirtd does not respond" >&2; return 1; }; }
+
+# reload lets QEMU of running servers read the renewed certificate for VNC, which it reads only once otherwise. Connections stay open. Each
+# call does a part within 3 s: the first one lists the servers. A server whose QEMU does not respond, for example because another operation
+# is in progress, goes to the end of the list. QEMU of a server without TLS returns an error, which changes nothing.
+reload() {
+  [ -s "$reloads" ] || return 0
+  if [ "$(cat "$reloads")" = all ]; then
+    servers=$(timeout 3 virsh --quiet --connect "$URI" list --uuid) || return 0
+    echo "$servers" >"$reloads"
+    return 0
+  fi
+  start=$(date +%s)
+  for server in $(cat "$reloads"); do
+    [ "$(date +%s)" = "$start" ] || break
+    code=0
+    timeout 2 virsh --quiet --connect "$URI" qemu-monitor-command "$server" \
+      '{"execute": "display-reload", "arguments": {"type": "vnc", "tls-certs": true}}' >/dev/null || code=$?
+    rest=$(grep -vxF "$server" "$reloads" || true)
+    # 124 is the status of a timeout. Other errors mean that the server has stopped.
+    [ "$code" != 124 ] || rest="$rest
+$server"
+    echo "$rest" >"$reloads"
+  done
+}
 
 case ${1:-run} in
 alive)
@@ -45,6 +81,10 @@ ready)
     publish
     timeout 3 virt-admin --connect libvirtd:///system server-update-tls libvirtd
     echo "$now" >"$known"
+  elif [ "$(vnc_certificate)" != "$(cat "$published" 2>/dev/null || true)" ]; then
+    publish
+  else
+    reload
   fi
   responds
   exit

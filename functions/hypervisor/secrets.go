@@ -77,6 +77,11 @@ func (m *model) loginSet() tenantsecret.Set {
 			Name: m.clientSecret(), Keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey},
 		})
 	}
+	if m.vncTLS() {
+		desired = append(desired, tenantsecret.Request{
+			Name: m.vncSecret(), Keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey},
+		})
+	}
 	if m.usesQueue() {
 		agents := a.Networks.Agents
 		desired = append(desired,
@@ -92,8 +97,8 @@ func (m *model) loginSet() tenantsecret.Set {
 	return set
 }
 
-// logins copies the Secrets, and records the ones that the pool has. It issues a certificate for OVN to each pool, so that pools are
-// distinguishable.
+// logins copies the Secrets, and records the ones that the pool has. It issues certificates for OVN and for VNC to each pool, so that pools
+// are distinguishable.
 func logins(m *model) ([]compose.Stage, error) {
 	stages := m.logins.Stages()
 	if m.usesOVN() {
@@ -101,6 +106,9 @@ func logins(m *model) ([]compose.Stage, error) {
 		stages[0] = append(stages[0], m.inPlaneCluster(compose.Resource{
 			Name: "ovn-certificate", Object: certificate.Server(meta, *m.plane.access.Networks.IssuerRef, "ovn-controller."+m.instance+".svc"),
 		}))
+	}
+	if m.vncTLS() {
+		stages[0] = append(stages[0], m.vncCertificate())
 	}
 	stages[0] = append(stages[0], m.remoteConsumer())
 	return stages, nil

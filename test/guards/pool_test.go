@@ -65,6 +65,7 @@ status:
       metadataHost: nova-metadata.tenant-a-cloud.svc
       hypervisorNetworks: [10.20.0.0/16]
       vncURL: https://console-cell1.cloud.example.com/vnc_lite.html
+      vncIssuerRef: {name: nova-cell1-vnc-ca, kind: Issuer}
     networks:
       mechanism: OVN
       southbound: ssl:ovn-southbound-0.tenant-a-cloud.svc:6642

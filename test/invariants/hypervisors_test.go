@@ -194,6 +194,7 @@ status:
       metadataHost: nova-metadata.cloud.svc
       hypervisorNetworks: [10.20.0.0/16]
       vncURL: https://console.example.com/vnc_lite.html
+      vncIssuerRef: {name: nova-cell1-vnc-ca, kind: Issuer}
     networks:
       mechanism: OVN
       southbound: "ssl:south.cloud.svc:6642"
