@@ -22,7 +22,7 @@ var inside = map[string][]string{
 	"the object that contains it is checked as a whole": {
 		"Toleration.Key", "Toleration.Operator", "Toleration.Value", "Toleration.Effect", "Exposure.Type", "MemberExposure.Type",
 	},
-	"it has two values, and reaches nothing":          {"RabbitMQ.MemberTLS"},
+	"it has two values, and reaches nothing":          {"RabbitMQ.MemberTLS", "VNCConnections.TLS"},
 	"the registry determines the publisher of images": {"Image.Tag", "Image.Digest", "InfrastructureImage.Tag", "InfrastructureImage.Digest"},
 	"its host or its networks are held, and this is the tenant's account there": {
 		"RBDStore.Pool", "RBDStore.User", "RBD.Pool", "RBD.User", "BackupRBD.Pool", "BackupRBD.User",

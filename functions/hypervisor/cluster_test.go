@@ -206,6 +206,8 @@ func TestSecretStoreTransfer(t *testing.T) {
 				"tenant-a-hypervisors-ed08c74e4294644ac141-credential#application_credential_secret",
 				"tenant-a-hypervisors-ed08c74e4294644ac141-ovn#ca.crt", "tenant-a-hypervisors-ed08c74e4294644ac141-ovn#tls.crt",
 				"tenant-a-hypervisors-ed08c74e4294644ac141-ovn#tls.key",
+				"tenant-a-hypervisors-ed08c74e4294644ac141-vnc#ca.crt", "tenant-a-hypervisors-ed08c74e4294644ac141-vnc#tls.crt",
+				"tenant-a-hypervisors-ed08c74e4294644ac141-vnc#tls.key",
 			} {
 				want = append(want, plane+"/"+cloud+"/"+s)
 			}

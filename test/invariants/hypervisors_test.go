@@ -473,6 +473,7 @@ var hypervisorOrders = []order{
 	{first: `DaemonSet\.apps disk-transfer.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "a server that is resized is copied through it"},
 	{first: `Certificate\.cert-manager\.io live-migration-tls`, then: `ConfigMap libvirt-config`, why: "its pods mount it"},
 	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ConfigMap (openvswitch|libvirt)-config`, why: "images are pulled with it"},
+	{first: `ExternalSecret\.external-secrets\.io control-plane-.*-vnc`, then: `ConfigMap libvirt-config`, why: "its pods mount it"},
 	{first: `ConfigMap openvswitch-config`, then: `DaemonSet\.apps openvswitch.*`, why: "its pods run it"},
 	{first: `ConfigMap libvirt-config`, then: `DaemonSet\.apps libvirt.*`, why: "its pods run it"},
 	{first: `ConfigMap ovn-controller-config-.*`, then: `DaemonSet\.apps ovn-.*`, why: "its pods run it"},

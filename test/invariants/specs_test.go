@@ -129,6 +129,11 @@ var constraints = map[string]constraint{
 		customServices(o)
 		reachableServices(services, exposure["type"] != nil && exposure["type"] != "None")
 	}},
+	"consoles": {fix: func(o object) {
+		if graphical, set := o["graphical"]; set && graphical != "VNC" {
+			delete(o, "vnc")
+		}
+	}},
 	"tls": {fix: func(o object) {
 		if o["enabled"] != true {
 			delete(o, "issuerRef")
@@ -341,9 +346,6 @@ func reachableServices(services object, exposed bool) {
 	}
 	nova, _ := services["nova"].(object)
 	requested, _ := nova["consoles"].(object)
-	if graphical, set := requested["graphical"]; set && graphical != "VNC" {
-		delete(requested, "vnc")
-	}
 	cells, _ := nova["cells"].(list)
 	for _, cell := range cells {
 		consoles, _ := cell.(object)["consoles"].(object)
