@@ -56,10 +56,9 @@ func cloud(t rapid.TB, target release.Release, observedState []running) *model {
 			NetworksResources: workload.Resources("1", "1Gi", "1Gi"),
 		},
 	}}
-	sections := reflect.ValueOf(&m.Spec.Services).Elem()
-	for i := range sections.NumField() {
-		if f := sections.Field(i); f.Kind() == reflect.Pointer {
-			f.Set(reflect.New(f.Type().Elem()))
+	for _, section := range reflect.ValueOf(&m.Spec.Services).Elem().Fields() {
+		if section.Kind() == reflect.Pointer {
+			section.Set(reflect.New(section.Type().Elem()))
 		}
 	}
 	xr := controlplanev1.ControlPlaneCluster{Spec: m.Spec}
