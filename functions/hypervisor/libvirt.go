@@ -78,11 +78,8 @@ max_age_days = 30
 func libvirt(m *model) ([]compose.Stage, error) {
 	config := files{libvirtComponent, map[string]string{
 		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance),
-		"qemu.conf": fmt.Sprintf(qemuConf, agentUser), "virtlogd.conf": virtlogdConf,
+		qemuFile: fmt.Sprintf(qemuConf, agentUser), qemuVNCFile: fmt.Sprintf(qemuConf, agentUser) + vncConf, "virtlogd.conf": virtlogdConf,
 	}}
-	if m.vncTLS() {
-		config.data["qemu.conf"] += vncConf
-	}
 	first, second := compose.Stage{m.sharedConfigMap(config)}, compose.Stage{}
 	for i := range m.groups {
 		g := &m.groups[i]
@@ -97,10 +94,14 @@ func libvirt(m *model) ([]compose.Stage, error) {
 }
 
 func (m *model) libvirtDaemon(g *group, config files) daemon {
+	file := qemuFile
+	if m.vncTLS() {
+		file = qemuVNCFile
+	}
 	c := corev1.Container{
 		Name: libvirtComponent, Image: m.images.libvirt, Command: []string{"sh", scripts + "/libvirt.sh"},
 		VolumeMounts: []corev1.VolumeMount{
-			workload.Mount("config", scripts), workload.MountFile("config", "/etc/libvirt/qemu.conf", "qemu.conf"),
+			workload.Mount("config", scripts), workload.MountFile("config", "/etc/libvirt/qemu.conf", file),
 			workload.Mount("certificate", "/etc/pki"), {Name: "cache", MountPath: "/var/cache/libvirt"},
 			{Name: "secrets", MountPath: "/etc/libvirt/secrets"},
 		},

@@ -8,7 +8,7 @@ set -eu
 
 run=/run/libvirt
 known=/tmp/certificates
-# The certificate of VNC servers. A pod of an earlier version has none, and neither has a pool whose servers have other consoles.
+# The certificate of VNC servers. A pod of an earlier version has no such folder, and it is empty if servers have other consoles now.
 vnc=/etc/pki-vnc
 # The hash of the published certificate of VNC servers, and the servers whose QEMU has not read it yet. "all" stands for all running servers.
 published=/tmp/vnc-certificate
@@ -17,17 +17,19 @@ reloads=/tmp/reloads
 logger=/tmp/logger
 
 certificates() { cat /etc/pki/CA/* /etc/pki/libvirt/*.pem /etc/pki/libvirt/private/* | sha256sum; }
-vnc_certificate() { [ ! -d "$vnc" ] || cat "$vnc"/* | sha256sum; }
+vnc_certificate() { [ ! -e "$vnc/server-cert.pem" ] || cat "$vnc"/* | sha256sum; }
 
 # publish lets QEMU have the certificates that are there now: in a folder of the node, since a virtual machine sees the mounts of the pod
 # that has started it, which may have gone. A link leads to those of one time.
 publish() {
   fresh=$(mktemp -d "$run/pki.XXXXXX")
   cp /etc/pki/qemu/* "$fresh"
-  if [ -d "$vnc" ]; then
-    mkdir "$fresh/vnc"
-    cp "$vnc"/* "$fresh/vnc"
+  # libvirtd does not start without this folder, if qemu.conf names it.
+  mkdir "$fresh/vnc"
+  if [ -e "$vnc/server-cert.pem" ]; then
+    # Before the copy: if the Secret changes meanwhile, the next probe copies it again.
     vnc_certificate >"$published"
+    cp "$vnc"/* "$fresh/vnc"
     echo all >"$reloads"
   fi
   ln -sfn "${fresh##*/}" "$run/pki-next"
@@ -44,7 +46,7 @@ responds() { timeout 3 virsh --quiet --connect "$URI" version || { echo "libvirt
 
 # reload lets QEMU of running servers read the renewed certificate for VNC, which it reads only once otherwise. Connections stay open. Each
 # call does a part within 3 s: the first one lists the servers. A server whose QEMU does not respond, for example because another operation
-# is in progress, goes to the end of the list. QEMU of a server without TLS returns an error, which changes nothing.
+# is in progress, goes to the end of the list. QEMU of a server without TLS returns an error, which changes nothing and is logged.
 reload() {
   [ -s "$reloads" ] || return 0
   if [ "$(cat "$reloads")" = all ]; then
@@ -56,8 +58,9 @@ reload() {
   for server in $(cat "$reloads"); do
     [ "$(date +%s)" = "$start" ] || break
     code=0
-    timeout 2 virsh --quiet --connect "$URI" qemu-monitor-command "$server" \
-      '{"execute": "display-reload", "arguments": {"type": "vnc", "tls-certs": true}}' >/dev/null || code=$?
+    answer=$(timeout 2 virsh --quiet --connect "$URI" qemu-monitor-command "$server" \
+      '{"execute": "display-reload", "arguments": {"type": "vnc", "tls-certs": true}}') || code=$?
+    case $answer in *'"error"'*) echo "QEMU of server $server keeps its certificate for VNC: $answer" >&2 ;; esac
     rest=$(grep -vxF "$server" "$reloads" || true)
     # 124 is the status of a timeout. Other errors mean that the server has stopped.
     [ "$code" != 124 ] || rest="$rest

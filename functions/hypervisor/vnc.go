@@ -2,6 +2,7 @@ package hypervisor
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -13,6 +14,13 @@ import (
 const (
 	vncVolume = "vnc-certificate"
 	vncFolder = "/etc/pki-vnc"
+)
+
+// The files of QEMU's configuration: without TLS for VNC, and with it. Both always exist, because a pod reads the current version of its
+// file whenever its container starts: a pod of an earlier version has no certificate, and must not get the options for it.
+const (
+	qemuFile    = "qemu.conf"
+	qemuVNCFile = "qemu-vnc.conf"
 )
 
 // vncConf lets VNC servers accept only clients with a certificate of the cell's authority, with TLS (VeNCrypt). libvirtd does not start
@@ -39,7 +47,8 @@ func (m *model) vncCertificate() compose.Resource {
 	})
 }
 
-// mountVNC adds the certificate to a pod of libvirt, with the file names that QEMU expects.
+// mountVNC adds the certificate to a pod of libvirt, with the file names that QEMU expects. It is optional: the Secret is deleted if the
+// cell gets other consoles, and a pod with the mount must still start after a restart of its node.
 // https://www.qemu.org/docs/master/system/tls.html
 func (m *model) mountVNC(pod *workload.Pod) {
 	v := workload.SecretVolume(vncVolume, m.logins.Target(m.vncSecret()))
@@ -48,6 +57,7 @@ func (m *model) mountVNC(pod *workload.Pod) {
 	} {
 		v.Secret.Items = append(v.Secret.Items, corev1.KeyToPath{Key: f[0], Path: f[1]})
 	}
+	v.Secret.Optional = ptr.To(true)
 	pod.Volumes = append(pod.Volumes, v)
 	c := &pod.Containers[0]
 	c.VolumeMounts = append(c.VolumeMounts, workload.Mount(vncVolume, vncFolder))

@@ -36,7 +36,13 @@ func TestVNC_TLS(t *testing.T) {
 				return
 			}
 			config, _ := inside(t, w, libvirtComponent+"-config")
-			text, _ := config["data"].(map[string]any)["qemu.conf"].(string)
+			set, _ := inside(t, w, libvirtComponent)
+			pod := set["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+			data := config["data"].(map[string]any)
+			text, _ := data[mountedFile(pod, "/etc/libvirt/qemu.conf")].(string)
+			if earlier, _ := data["qemu.conf"].(string); earlier == "" || strings.Contains(earlier, "vnc_tls") {
+				t.Errorf("%s\na pod of an earlier version, which has no certificate, starts with:\n%s", tc.reason, earlier)
+			}
 			for option, value := range map[string]string{
 				"vnc_tls": "1", "vnc_tls_x509_verify": "1", "vnc_tls_x509_cert_dir": `"/run/libvirt/pki/vnc"`,
 			} {
@@ -44,9 +50,12 @@ func TestVNC_TLS(t *testing.T) {
 					t.Errorf("%s\n%s = %s is set: %v", tc.reason, option, value, set)
 				}
 			}
-			set, _ := inside(t, w, libvirtComponent)
-			pod := set["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
-			mounted := slices.ContainsFunc(pod["volumes"].([]any), func(v any) bool { return v.(map[string]any)["name"] == vncVolume })
+			mounted := slices.ContainsFunc(pod["volumes"].([]any), func(v any) bool {
+				volume := v.(map[string]any)
+				secret, _ := volume["secret"].(map[string]any)
+				// With other consoles the Secret is deleted, and the pod must still start after a restart of its node.
+				return volume["name"] == vncVolume && secret["optional"] == true
+			})
 			if mounted != tc.want {
 				t.Errorf("%s\nthe certificate is mounted: %v", tc.reason, mounted)
 			}
@@ -69,6 +78,42 @@ func TestVNC_TLS(t *testing.T) {
 	}
 }
 
+// mountedFile returns the file of a ConfigMap that the first container of a pod has at a path.
+func mountedFile(pod map[string]any, path string) string {
+	for _, m := range pod["containers"].([]any)[0].(map[string]any)["volumeMounts"].([]any) {
+		if mount := m.(map[string]any); mount["mountPath"] == path {
+			file, _ := mount["subPath"].(string)
+			return file
+		}
+	}
+	return ""
+}
+
+// TestLibvirt_StartsWithoutVNCCertificate verifies that the folder that qemu.conf names exists in a pod whose certificate was deleted, and that
+// probes of such a pod and of a pod of an earlier version succeed.
+func TestLibvirt_StartsWithoutVNCCertificate(t *testing.T) {
+	for name, folder := range map[string]bool{"deleted": true, "earlier version": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := stubs(t, map[string]string{"virt-admin": "", "date": "echo 1", "virsh": ""})
+			nodeOf(t, dir)
+			if folder {
+				if err := os.Mkdir(filepath.Join(dir, "pki-vnc"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(t, filepath.Join(dir, "tmp/certificates"), "other certificates")
+			for range 2 {
+				if out, err := script(t, dir, []string{"URI=qemu:///system"}, filepath.Join(dir, "libvirt.sh"), "ready"); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+			}
+			if files, err := os.ReadDir(filepath.Join(dir, "run/pki/vnc")); err != nil || len(files) > 0 {
+				t.Errorf("the folder has %v, %v", files, err)
+			}
+		})
+	}
+}
+
 // TestLibvirt_ReloadsVNCCertificate verifies that QEMU of each running server reads a renewed certificate, also after the pod was replaced,
 // and that a server that does not respond delays no others.
 func TestLibvirt_ReloadsVNCCertificate(t *testing.T) {
@@ -85,6 +130,8 @@ func TestLibvirt_ReloadsVNCCertificate(t *testing.T) {
 		without bool
 		want    string
 		rest    string
+		// log is a part of the output.
+		log string
 	}{
 		"renewed": {reason: "All servers read it.", probes: 3, want: list + reload("a") + reload("b"), rest: ""},
 		"without": {reason: "Servers have other consoles, or the pod is of an earlier version.", probes: 3, without: true},
@@ -95,6 +142,11 @@ func TestLibvirt_ReloadsVNCCertificate(t *testing.T) {
 		"stopped": {
 			reason: "A server stops after it was listed.", probes: 3,
 			virsh: `case "$*" in *"qemu-monitor-command a"*) exit 1 ;; esac`, want: list + reload("a") + reload("b"), rest: "",
+		},
+		"rejected": {
+			reason: "QEMU cannot read the certificate; the log has its message.", probes: 3,
+			virsh: `case "$*" in *qemu-monitor-command*) echo '{"error": {"desc": "no certificate"}}' ;; esac`,
+			want:  list + reload("a") + reload("b"), rest: "", log: `keeps its certificate for VNC: {"error"`,
 		},
 		"unresponsive": {
 			reason: "libvirtd restarts.", probes: 2, virsh: `case "$*" in *list*) exit 1 ;; esac`, want: list, rest: "all\n",
@@ -117,10 +169,16 @@ func TestLibvirt_ReloadsVNCCertificate(t *testing.T) {
 					write(t, filepath.Join(dir, "pki-vnc", file), "new "+file)
 				}
 			}
+			var log strings.Builder
 			for range tc.probes {
-				if out, err := script(t, dir, []string{"URI=qemu:///system"}, filepath.Join(dir, "libvirt.sh"), "ready"); err != nil {
+				out, err := script(t, dir, []string{"URI=qemu:///system"}, filepath.Join(dir, "libvirt.sh"), "ready")
+				if err != nil {
 					t.Fatalf("%s\n%v: %s", tc.reason, err, out)
 				}
+				log.WriteString(out)
+			}
+			if !strings.Contains(log.String(), tc.log) {
+				t.Errorf("%s\nthe log is %q", tc.reason, log.String())
 			}
 			called, err := os.ReadFile(filepath.Join(dir, "called"))
 			if err != nil {

@@ -230,9 +230,9 @@ func podReads(p *pod) []configRead {
 	}
 	for _, v := range p.spec.Volumes {
 		for _, s := range sourcesOf(p, v.Name) {
-			out = append(out, configRead{secretName: at(s.name)})
+			out = append(out, configRead{secretName: at(s.name), optional: s.optional})
 			for key, path := range s.items {
-				out = append(out, configRead{secretName: at(s.name), key: key, as: path})
+				out = append(out, configRead{secretName: at(s.name), key: key, as: path, optional: s.optional})
 			}
 		}
 	}
@@ -244,17 +244,15 @@ func podReads(p *pod) []configRead {
 
 // A volumeSource is a Secret or ConfigMap in a volume: some keys with their paths, or all.
 type volumeSource struct {
-	name  string
-	items map[string]string
+	name     string
+	items    map[string]string
+	optional bool
 }
 
 func sourcesOf(p *pod, volume string) []volumeSource {
 	var out []volumeSource
 	add := func(name string, items []corev1.KeyToPath, optional *bool) {
-		if optional != nil && *optional {
-			return
-		}
-		s := volumeSource{name: name}
+		s := volumeSource{name: name, optional: optional != nil && *optional}
 		for _, i := range items {
 			if s.items == nil {
 				s.items = map[string]string{}
