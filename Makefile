@@ -119,7 +119,7 @@ package: ## Build packages, images and chart into out/packages, without Docker: 
 	$(pack)
 
 # SIGN=workflow signs as the identity of a GitHub workflow.
-push: sign = -sign "$$tool" $(if $(filter-out workflow,$(SIGN)),-key "$(abspath $(SIGN))") $(if $(SIGN_FLAGS),-cosign-flags "$(SIGN_FLAGS)")
+push: sign = -sign "$$tool" $(if $(filter-out workflow,$(SIGN)),-key "$(if $(findstring ://,$(SIGN)),$(SIGN),$(abspath $(SIGN)))") $(if $(SIGN_FLAGS),-cosign-flags "$(SIGN_FLAGS)")
 push: ## Build them for REGISTRY, push them there, and with a key of cosign sign them: [SIGN=cosign.key] [SIGN_FLAGS="--tlog-upload=false"]
 	$(if $(SIGN),tool=$$(hack/tools/build.sh cosign) && $(pack) -push $(sign),$(pack) -push)
 

@@ -101,13 +101,12 @@ func notesOf(tree fs.FS, tag string, draft bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	heading := tag
-	if draft {
-		heading = "Unreleased"
+	changes := section(string(changelog), tag)
+	if unreleased := section(string(changelog), "Unreleased"); draft && unreleased != "" {
+		changes = unreleased
 	}
-	changes := section(string(changelog), heading)
 	if changes == "" {
-		return "", fmt.Errorf("CHANGELOG.md: requires the section %q with changes; rename the section Unreleased", "## "+heading)
+		return "", fmt.Errorf("CHANGELOG.md: requires the section %q with changes; rename the section Unreleased", "## "+tag)
 	}
 	_, text, _ := strings.Cut(string(page), "\n") // GitHub shows the title.
 	notes := absolute(strings.TrimSpace(text), path.Dir(name), tag) + "\n\n## Changes\n\n" + absolute(changes, ".", tag) + "\n"
