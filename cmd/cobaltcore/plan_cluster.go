@@ -46,7 +46,7 @@ func (c *planCommand) readCluster(in io.Reader, errOut io.Writer) (edition, erro
 		return edition{}, err
 	}
 	for _, note := range cloud.Notes {
-		fmt.Fprintln(errOut, "note: "+note)
+		fmt.Fprintln(errOut, "note: "+plan.Visible(note)) // with texts of the cluster
 	}
 	e := edition{
 		before: plan.Input{Claims: cloud.Claims, Platform: cloud.Platform},

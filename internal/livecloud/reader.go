@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/doctor"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/plan"
 )
 
 // ReadError means that a cluster cannot be read, or is in a state without a plan.
@@ -22,13 +23,13 @@ type ReadError struct {
 	Subject, Problem, Remedy string
 }
 
-// Error returns the message on one line.
+// Error returns the message on one line. Texts of the cluster cannot change a terminal.
 func (e *ReadError) Error() string {
 	out := e.Subject + ": " + strings.Join(strings.Fields(e.Problem), " ")
 	if e.Remedy != "" {
 		out += "; " + e.Remedy
 	}
-	return out
+	return plan.Visible(out)
 }
 
 func newReadError(subject, problem, remedy string) error {

@@ -25,7 +25,7 @@ var rolls = []roll{
 	{"A relay copies only tables that the database has.", "OVNCluster.ovn.c5c3.io", "relay", "southbound"},
 }
 
-// roll requires that the new version of one component runs before that of another one.
+// roll requires that the new version of one component runs before the new version of another one.
 type roll struct{ reason, kind, component, after string }
 
 // allRolls returns the rolls of all kinds.

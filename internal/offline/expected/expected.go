@@ -32,7 +32,7 @@ type Service struct {
 	Rollouts []Rollout `json:"rollouts"`
 }
 
-// Rollout requires that the new version of a component runs after that of another one.
+// Rollout requires that the new version of a component runs after the new version of another one.
 type Rollout struct {
 	Component string `json:"component"`
 	After     string `json:"after"`

@@ -176,12 +176,12 @@ func sameAmount(a, b string) bool {
 
 // text returns the drift as lines: the object with the reason, and its fields.
 func (d Drift) text() (title string, fields []string) {
-	title = fmt.Sprintf("%s %s", d.Kind, visible(d.Name))
+	title = fmt.Sprintf("%s %s", Visible(d.Kind), Visible(d.Name))
 	if d.Namespace != "" {
-		title += " in namespace " + visible(d.Namespace)
+		title += " in namespace " + Visible(d.Namespace)
 	}
 	if d.Reason != "" {
-		title += ": " + visible(strings.Join(strings.Fields(d.Reason), " "))
+		title += ": " + Visible(strings.Join(strings.Fields(d.Reason), " "))
 	}
 	for i, f := range d.Fields {
 		if i == maxDriftFields {

@@ -68,14 +68,14 @@ func (c Claim) markdown(b *strings.Builder) {
 
 // cell returns a text for a cell of a table.
 func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;", "`", "'").Replace(visible(text))
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;", "`", "'").Replace(Visible(text))
 }
 
 // code returns a text as code. Values are text of tenants, which must not end the code.
 func code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") + "`" }
 
-// visible escapes control characters and invisible characters.
-func visible(text string) string {
+// Visible returns a text whose control characters and invisible characters are escaped, so that it cannot change a terminal.
+func Visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if r == ' ' || unicode.IsGraphic(r) {

@@ -10,11 +10,14 @@ import (
 // the name of a Secret, or of a key in it.
 var (
 	sensitive = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|private|apikey|api_key|access_?key|keyring|userkey|` +
-		`^key$|_key$|connection$|transport_url|userinfo|authorization|cookie|salt$`)
+		`^key$|_key$|_pass$|pwd|(^|_)auth$|connection$|transport_url|userinfo|authorization|cookie|salt$`)
 	reference = regexp.MustCompile(`(?i)(name|names|ref|refs|refname|template|expirationseconds|lifetime|expiration|provider|driver|backend|` +
 		`version|kind|property|remotekey|interval|path|rotation|size|seconds|ovn_[ns]b_connection)$`)
-	// userinfo matches a password in a URL, and keyBlock a private key.
-	userinfo = regexp.MustCompile(`(://[^:/@\s]*):[^@\s]+@`)
+	// userinfo matches a password in a URL, up to its last @.
+	userinfo = regexp.MustCompile(`(://[^:/@\s]*):[^\s]+@`)
+	// argument matches the value of an argument of a command.
+	argument = regexp.MustCompile(`(?i)(--?[\w-]*(?:passw|secret|token)[\w-]*[= ]+)\S+`)
+	// keyBlock matches a private key.
 	keyBlock = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)
 )
 
@@ -25,8 +28,8 @@ func isSensitive(path string) bool {
 		return false // the name of a Secret, and of a key in it
 	}
 	for _, name := range slices.Backward(names) {
-		if name == "value" || name == "values" {
-			continue // The value of an environment variable has the name of the variable.
+		if name == "value" || name == "values" || strings.Trim(name, "0123456789") == "" {
+			continue // The value of an environment variable has the name of the variable, and an item that of its list.
 		}
 		return sensitive.MatchString(name) && !reference.MatchString(name)
 	}
@@ -38,7 +41,7 @@ func redact(path, value string) string {
 	if isSensitive(path) || keyBlock.MatchString(value) {
 		return Hidden
 	}
-	return userinfo.ReplaceAllString(value, "$1:"+Hidden+"@")
+	return argument.ReplaceAllString(userinfo.ReplaceAllString(value, "$1:"+Hidden+"@"), "${1}"+Hidden)
 }
 
 // redactTree returns a value of any type without secrets.

@@ -203,14 +203,14 @@ func (c Claim) groups() []group {
 
 // String returns the old and the new value of a field. Control characters are escaped, because values are text of tenants.
 func (f Field) String() string {
-	return fmt.Sprintf("%s: %s → %s", visible(f.Path), show(f.Old), show(f.New))
+	return fmt.Sprintf("%s: %s → %s", Visible(f.Path), show(f.Old), show(f.New))
 }
 
 func show(value *string) string {
 	if value == nil {
 		return "–"
 	}
-	return cmp.Or(visible(*value), `""`)
+	return cmp.Or(Visible(*value), `""`)
 }
 
 // summary returns a line with the number of objects for each action, and of rollouts: for each changed claim, if there are several, and for
