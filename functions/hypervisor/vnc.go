@@ -2,7 +2,6 @@ package hypervisor
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -57,7 +56,7 @@ func (m *model) mountVNC(pod *workload.Pod) {
 	} {
 		v.Secret.Items = append(v.Secret.Items, corev1.KeyToPath{Key: f[0], Path: f[1]})
 	}
-	v.Secret.Optional = ptr.To(true)
+	v.Secret.Optional = new(true)
 	pod.Volumes = append(pod.Volumes, v)
 	c := &pod.Containers[0]
 	c.VolumeMounts = append(c.VolumeMounts, workload.Mount(vncVolume, vncFolder))
