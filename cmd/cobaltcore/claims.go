@@ -22,6 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/input"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
+	"github.com/c5c3/crossplane-cobaltcore/internal/terminal"
 )
 
 // claimFlags are the flags of commands that read claims.
@@ -109,7 +110,8 @@ func sortDocuments(docs []input.Document, errOut io.Writer) (claims []claimDocum
 		case len(docs) > 1 && requested.Kind == "" && requested.APIVersion == "" && readable(d.Data):
 			fmt.Fprintf(errOut, "note: %s has no object of Kubernetes and is ignored\n", file(d))
 		case len(docs) > 1 && requested.Kind != "" && !isClaim(requested.Kind):
-			fmt.Fprintf(errOut, "note: %s: %s %s is not a claim and is ignored\n", file(d), requested.Kind, claim.Name)
+			fmt.Fprintf(errOut, "note: %s: %s %s is not a claim and is ignored\n",
+				file(d), terminal.Escape(requested.Kind), terminal.Escape(claim.Name))
 		default:
 			claims = append(claims, claim)
 		}

@@ -322,7 +322,7 @@ func TestDoctorFaults(t *testing.T) {
 		"failing probe": {
 			"The event has the response of the probe.", func(c *cloud) {
 				c.down(kind, workload, `{phase: Running, containerStatuses: [{name: api, ready: false, state: {running: {}}}]}`)
-				c.event("Pod", "keystone-0", "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503")
+				c.event("Pod", "keystone-0", "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503\x1b[2J")
 			}, "Pod/keystone-0", "ProbeFailing", "statuscode: 503", "kubectl logs keystone-0 -c api -n NS",
 		},
 		"missing Secret": {
@@ -513,16 +513,19 @@ func TestDoctorFaults(t *testing.T) {
 			if report.Ready || len(report.Causes) == 0 {
 				t.Fatalf("%s\nready: %t, %d causes", tc.reason, report.Ready, len(report.Causes))
 			}
+			var text bytes.Buffer
+			if err := report.Print(&text, "text"); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(text.String(), "\x1b") {
+				t.Errorf("%s\na text of the cluster changes the terminal: %q", tc.reason, text.String())
+			}
 			first := report.Causes[0]
 			next := strings.ReplaceAll(tc.next, "NS", c.namespace())
 			is := objectID(first.Object.Kind, first.Object.Name)
 			if kind, prefix := strings.CutSuffix(tc.object, "*"); prefix && !strings.HasPrefix(is, kind) || !prefix && is != tc.object ||
 				first.Reason != tc.cause || !strings.Contains(first.Message, tc.message) ||
 				!slices.ContainsFunc(first.Next, func(s string) bool { return strings.Contains(s, next) }) {
-				var text bytes.Buffer
-				if err := report.Print(&text, "text"); err != nil {
-					t.Fatal(err)
-				}
 				t.Errorf("%s\nwant %s, %s: …%s…, next: %s\ngot:\n%s", tc.reason, tc.object, tc.cause, tc.message, next, text.String())
 			}
 			if first.Runbook == "" {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/livecloud"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/terminal"
 )
 
 // Exit codes.
@@ -130,7 +131,7 @@ func execute(args []string, in io.Reader, out, errOut io.Writer) (int, error) {
 	}
 	rejected, usage, unread := &preview.ValidationErrors{}, errUsage(""), &livecloud.ReadError{}
 	if !errors.Is(err, errReported) {
-		fmt.Fprintln(errOut, err)
+		fmt.Fprintln(errOut, terminal.EscapeLines(err.Error())) // with texts of claims and clusters
 	}
 	switch {
 	case errors.As(err, &rejected) || errors.Is(err, errReported) || errors.As(err, &unread):

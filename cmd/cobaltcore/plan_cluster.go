@@ -15,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/livecloud"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/input"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/plan"
+	"github.com/c5c3/crossplane-cobaltcore/internal/terminal"
 )
 
 // clusterTimeout is the maximum duration of all requests for the claims, and of all requests for their objects.
@@ -46,7 +47,7 @@ func (c *planCommand) readCluster(in io.Reader, errOut io.Writer) (edition, erro
 		return edition{}, err
 	}
 	for _, note := range cloud.Notes {
-		fmt.Fprintln(errOut, "note: "+plan.Visible(note)) // with texts of the cluster
+		fmt.Fprintln(errOut, "note: "+terminal.Escape(note))
 	}
 	e := edition{
 		before: plan.Input{Claims: cloud.Claims, Platform: cloud.Platform},

@@ -286,9 +286,9 @@ func TestPlanCluster(t *testing.T) {
 		"ClaimNotReady": {
 			reason: "verdicts assume a ready cloud", edit: none,
 			cluster: func(t *testing.T, c *fakeCluster) {
-				setField(t, c.find("StorageCluster", "*", ""), []any{map[string]any{"type": "Current", "status": "False", "message": "waits"}}, "status", "conditions")
+				setField(t, c.find("StorageCluster", "*", ""), []any{map[string]any{"type": "Current", "status": "False", "message": "waits \x1b[2J"}}, "status", "conditions")
 			},
-			out: []string{"No changes."}, errOut: []string{"is not ready; the plan assumes that it becomes ready before the edit: waits"},
+			out: []string{"No changes."}, errOut: []string{"is not ready; the plan assumes that it becomes ready before the edit: waits \\x1b[2J"},
 		},
 	}
 	cloud, err := plan.Compose(storageInput(t, nil), kinds.Runners())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/plan"
+	"github.com/c5c3/crossplane-cobaltcore/internal/terminal"
 )
 
 // stateCommand writes the state of a cloud, for plan --function-version of another version.
@@ -62,7 +63,7 @@ func composeWith(program string, claims plan.Input, errOut io.Writer) (*plan.Clo
 		exit := &exec.ExitError{}
 		switch {
 		case errors.As(err, &exit) && exit.ExitCode() == exitInvalid:
-			fmt.Fprintf(errOut, "%s rejects the existing claims: %s\n", program, reason)
+			fmt.Fprintf(errOut, "%s rejects the existing claims: %s\n", program, terminal.EscapeLines(reason))
 			return nil, errReported
 		case errors.As(err, &exit) && exit.ExitCode() == exitUsage:
 			return nil, errUsage(fmt.Sprintf("--function-version: %s has no command state (%s); give the file of cobaltcore 0.1 or later",

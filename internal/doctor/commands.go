@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// resourceName returns the name of a kind for kubectl: its singular, with the group.
-func resourceName(kind schema.GroupVersionKind) string {
+// ResourceName returns the name of a kind for kubectl: its singular, with the group.
+func ResourceName(kind schema.GroupVersionKind) string {
 	name := strings.ToLower(kind.Kind)
 	if kind.Group == "" {
 		return name
@@ -20,7 +20,7 @@ func resourceName(kind schema.GroupVersionKind) string {
 
 // target returns the arguments that select an object in a kubectl command.
 func target(r Ref) string {
-	out := resourceName(r.GroupVersionKind()) + " " + r.Name
+	out := ResourceName(r.GroupVersionKind()) + " " + r.Name
 	if r.Namespace != "" {
 		out += " -n " + r.Namespace
 	}

@@ -113,7 +113,7 @@ func unreadable(err error, kind schema.GroupVersionKind, namespace, name string)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s does not exist; list the claims of all namespaces with kubectl get cobaltcore -A", ref)
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		return fmt.Errorf("missing right: get %s in namespace %s; the ClusterRole view grants it", resourceName(kind), namespace)
+		return fmt.Errorf("missing right: get %s in namespace %s; the ClusterRole view grants it", ResourceName(kind), namespace)
 	case meta.IsNoMatchError(err):
 		return fmt.Errorf("the cluster has no kind %s; check the kubeconfig's context, and that the Configuration is installed: "+
 			"kubectl get configurations.pkg.crossplane.io", kind.Kind)

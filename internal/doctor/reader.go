@@ -138,9 +138,9 @@ func (r request) note(err error) string {
 	case err == nil, apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return ""
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		return fmt.Sprintf("missing right: %s %s %s", verb, resourceName(r.kind), in)
+		return fmt.Sprintf("missing right: %s %s %s", verb, ResourceName(r.kind), in)
 	}
-	return fmt.Sprintf("cannot %s %s %s: %s", verb, resourceName(r.kind), in, message(err.Error()))
+	return fmt.Sprintf("cannot %s %s %s: %s", verb, ResourceName(r.kind), in, message(err.Error()))
 }
 
 // Recorded is everything that a diagnosis has read.

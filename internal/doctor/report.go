@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/terminal"
 )
 
 // JSONVersion is the version of the JSON output. Fields can be added to a version.
@@ -87,7 +89,7 @@ func (r *Report) Print(w io.Writer, format string) error {
 		e.SetIndent("", "  ")
 		return e.Encode(r)
 	}
-	_, err := io.WriteString(w, r.text())
+	_, err := io.WriteString(w, terminal.EscapeLines(r.text())) // with texts of tenants
 	return err
 }
 

@@ -356,7 +356,7 @@ func (o object) componentSteps() []string {
 		return []string{describe(self)}
 	}
 	return []string{
-		"kubectl get " + resourceName(self.GroupVersionKind()) + " " + self.Name + " -n " + self.Namespace + " -o yaml",
+		"kubectl get " + ResourceName(self.GroupVersionKind()) + " " + self.Name + " -n " + self.Namespace + " -o yaml",
 		"ask the platform team to run: cobaltcore doctor " + strings.ToLower(self.Kind) + "/" + self.Name + " -n " + self.Namespace,
 	}
 }

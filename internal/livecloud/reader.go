@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/doctor"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/plan"
 )
 
 // ReadError means that a cluster cannot be read, or is in a state without a plan.
@@ -23,13 +22,13 @@ type ReadError struct {
 	Subject, Problem, Remedy string
 }
 
-// Error returns the message on one line. Texts of the cluster cannot change a terminal.
+// Error returns the message on one line.
 func (e *ReadError) Error() string {
 	out := e.Subject + ": " + strings.Join(strings.Fields(e.Problem), " ")
 	if e.Remedy != "" {
 		out += "; " + e.Remedy
 	}
-	return plan.Visible(out)
+	return out
 }
 
 func newReadError(subject, problem, remedy string) error {
@@ -62,18 +61,10 @@ type requestError struct {
 }
 
 func (e *requestError) Error() string {
-	return fmt.Sprintf("%s %s %s", e.verb, resourceName(e.kind), where(e.namespace))
+	return fmt.Sprintf("%s %s %s", e.verb, doctor.ResourceName(e.kind), where(e.namespace))
 }
 
 func (e *requestError) Unwrap() error { return e.err }
-
-// resourceName returns the name of a kind for kubectl.
-func resourceName(kind schema.GroupVersionKind) string {
-	if kind.Group == "" {
-		return strings.ToLower(kind.Kind)
-	}
-	return strings.ToLower(kind.Kind) + "." + kind.Group
-}
 
 func where(namespace string) string {
 	if namespace == "" {

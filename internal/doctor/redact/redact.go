@@ -11,12 +11,12 @@ const Removed = "[removed]"
 
 // sensitive matches the end of the name of a value that is a secret. In texts, the word secret is mostly the kind of an object.
 const (
-	sensitive = `(?:password|passwd|passphrase|token|[_-]secret|clientsecret|(?:secret|private|access|api|auth|encryption)[_-]?key)`
+	sensitive = `(?:password|passwd|passphrase|pwd|[_-]pass|sst_auth|token|[_-]secret|clientsecret|(?:secret|private|access|api|auth|encryption)[_-]?key)`
 	fields    = `(?:` + sensitive + `|secret|credentials?|kubeconfig)`
 )
 
 var (
-	userInfo  = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s@"']+@`)
+	userInfo  = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s"']+@`)
 	blocks    = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|\z)`)
 	header    = regexp.MustCompile(`(?i)\b(bearer|basic|x-auth-token:|x-subject-token:)\s+[A-Za-z0-9+/._~=-]{6,}`)
 	webTokens = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`)

@@ -13,6 +13,9 @@ func TestText(t *testing.T) {
 	const removed = redact.Removed
 	cases := map[string]struct{ reason, in, want string }{
 		"URL":        {"User information is removed.", "rabbit://nova:S3CR3T@queue:5671/", "rabbit://" + removed + "@queue:5671/"},
+		"At":         {"A password may contain @.", "amqp://nova:S3C@R3T@queue:5671/x", "amqp://" + removed + "@queue:5671/x"},
+		"RabbitMQ":   {"Options of RabbitMQ are removed.", "default_pass = S3CR3T", "default_pass = " + removed},
+		"Galera":     {"Options of Galera are removed.", "wsrep_sst_auth=root:S3CR3T", "wsrep_sst_auth=" + removed},
 		"Assigned":   {"A value of a password is removed.", "db_password=S3CR3T, x", "db_password=" + removed + ", x"},
 		"YAML":       {"It is removed in YAML, too.", "password: 'S3CR3T two'", "password: " + removed},
 		"JSON":       {"It is removed in JSON, too.", `{"adminToken": "S3CR3T"}`, `{"adminToken": ` + removed + `}`},

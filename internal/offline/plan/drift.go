@@ -11,6 +11,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/terminal"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
@@ -176,12 +177,12 @@ func sameAmount(a, b string) bool {
 
 // text returns the drift as lines: the object with the reason, and its fields.
 func (d Drift) text() (title string, fields []string) {
-	title = fmt.Sprintf("%s %s", Visible(d.Kind), Visible(d.Name))
+	title = fmt.Sprintf("%s %s", terminal.Escape(d.Kind), terminal.Escape(d.Name))
 	if d.Namespace != "" {
-		title += " in namespace " + Visible(d.Namespace)
+		title += " in namespace " + terminal.Escape(d.Namespace)
 	}
 	if d.Reason != "" {
-		title += ": " + Visible(strings.Join(strings.Fields(d.Reason), " "))
+		title += ": " + terminal.Escape(strings.Join(strings.Fields(d.Reason), " "))
 	}
 	for i, f := range d.Fields {
 		if i == maxDriftFields {

@@ -2,9 +2,9 @@ package plan
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/terminal"
 )
 
 // markdown returns the plan for a comment of a pull request: verdicts and restarts first, and all changes in a section that is closed.
@@ -68,21 +68,8 @@ func (c Claim) markdown(b *strings.Builder) {
 
 // cell returns a text for a cell of a table.
 func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;", "`", "'").Replace(Visible(text))
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;", "`", "'").Replace(terminal.Escape(text))
 }
 
 // code returns a text as code. Values are text of tenants, which must not end the code.
 func code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") + "`" }
-
-// Visible returns a text whose control characters and invisible characters are escaped, so that it cannot change a terminal.
-func Visible(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r == ' ' || unicode.IsGraphic(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		}
-	}
-	return b.String()
-}

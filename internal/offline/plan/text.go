@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/terminal"
 )
 
 // Formats lists the output formats of Print.
@@ -203,14 +205,14 @@ func (c Claim) groups() []group {
 
 // String returns the old and the new value of a field. Control characters are escaped, because values are text of tenants.
 func (f Field) String() string {
-	return fmt.Sprintf("%s: %s → %s", Visible(f.Path), show(f.Old), show(f.New))
+	return fmt.Sprintf("%s: %s → %s", terminal.Escape(f.Path), show(f.Old), show(f.New))
 }
 
 func show(value *string) string {
 	if value == nil {
 		return "–"
 	}
-	return cmp.Or(Visible(*value), `""`)
+	return cmp.Or(terminal.Escape(*value), `""`)
 }
 
 // summary returns a line with the number of objects for each action, and of rollouts: for each changed claim, if there are several, and for

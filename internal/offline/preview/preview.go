@@ -85,7 +85,7 @@ func RunWithClaims(existing []*structpb.Struct, claim, platform []byte, kinds ma
 	return RunInstance(existing, claim, platform, "", kinds)
 }
 
-// RunInstance previews a claim that exists in a cluster with the name of an instance, which can be one of an earlier version. An empty name
+// RunInstance previews a claim that exists in a cluster with the name of an instance, which an earlier version may have set. An empty name
 // means a new claim.
 func RunInstance(
 	existing []*structpb.Struct, claim, platform []byte, instance string, kinds map[string]function.Runner,

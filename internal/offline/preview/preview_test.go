@@ -175,19 +175,6 @@ func manifested(t *testing.T, kind, namespace, name string, spec map[string]any)
 	return Object{Kind: kind, Namespace: namespace, Name: name, Manifest: m}
 }
 
-// TestVisible tests that text of tenants cannot move a terminal's cursor, end a line or change its direction.
-func TestVisible(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain: \"a\" 'b' ä 日 🙂 \\n": "plain: \"a\" 'b' ä 日 🙂 \\n",
-		"a\nb\tc\rd\x1b[2J":          `a\nb\tc\rd\x1b[2J`,
-		"\x00\x7f\u0085\u200b\u202e": `\x00\x7f\u0085\u200b\u202e`,
-	} {
-		if got := visible(in); got != want {
-			t.Errorf("%q is shown as %q, want %q", in, got, want)
-		}
-	}
-}
-
 // TestUntil tests that the original result is not changed.
 func TestUntil(t *testing.T) {
 	r, err := Run([]byte(claim), []byte(platform), toy(nil))

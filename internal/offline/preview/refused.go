@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
+	"github.com/c5c3/crossplane-cobaltcore/internal/terminal"
 )
 
 // Source is the invalid input.
@@ -57,12 +57,12 @@ var fieldPath = regexp.MustCompile(`^[A-Za-z]\S*$`)
 func (e *ValidationErrors) List() []ValidationError {
 	out := make([]ValidationError, len(e.Sentences))
 	for i, s := range e.Sentences {
-		out[i].Message = visible(s)
+		out[i].Message = terminal.Escape(s)
 		if path, _, ok := strings.Cut(s, ": "); ok && fieldPath.MatchString(path) {
-			out[i].Field = visible(path)
+			out[i].Field = terminal.Escape(path)
 		}
 		if i < len(e.hints) {
-			out[i].Hint = visible(e.hints[i])
+			out[i].Hint = terminal.Escape(e.hints[i])
 		}
 		if i < len(e.lines) {
 			out[i].Line = e.lines[i]
@@ -76,15 +76,15 @@ func (e *ValidationErrors) List() []ValidationError {
 func (e *ValidationErrors) Error() string {
 	var out []string
 	for _, m := range e.List() {
-		text := visible(e.Input) + ": " + m.Message
+		text := terminal.Escape(e.Input) + ": " + m.Message
 		if m.Hint != "" {
 			text += "; " + m.Hint
 		}
 		switch {
 		case e.File != "" && m.Line > 0:
-			text = fmt.Sprintf("%s:%d: %s", visible(e.File), m.Line, text)
+			text = fmt.Sprintf("%s:%d: %s", terminal.Escape(e.File), m.Line, text)
 		case e.File != "":
-			text = visible(e.File) + ": " + text
+			text = terminal.Escape(e.File) + ": " + text
 		}
 		out = append(out, text)
 	}
@@ -214,21 +214,3 @@ func newYAMLError(subject string, doc []byte, message string) *ValidationErrors 
 	r.lines, r.hints = []int{line}, []string{yamlHint(doc, message)}
 	return r
 }
-
-// visible escapes control characters and invisible characters.
-func visible(s string) string {
-	if !strings.ContainsFunc(s, hidden) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if hidden(r) {
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func hidden(r rune) bool { return r != ' ' && !unicode.IsGraphic(r) }
