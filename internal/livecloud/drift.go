@@ -6,16 +6,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/doctor"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/plan"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
@@ -43,7 +45,8 @@ func (c *Cloud) Drift(ctx context.Context, kinds map[string]function.Runner, pla
 	if err := d.require("platform", platform); err != nil {
 		return nil, err
 	}
-	clock, err := d.get(ctx, schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}, clockNamespace, clockName)
+	cronJob := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
+	clock, err := d.get(ctx, cronJob, freshness.ClockNamespace, freshness.ClockName)
 	if err == nil {
 		err = d.require(freshness.Requirement, clock.Object)
 	}
@@ -55,9 +58,7 @@ func (c *Cloud) Drift(ctx context.Context, kinds map[string]function.Runner, pla
 		if name == "" {
 			continue // Crossplane has not created the composite resource.
 		}
-		kind := claim.GroupVersionKind()
-		kind.Kind = "X" + kind.Kind
-		xr, err := d.get(ctx, kind, "", name)
+		xr, err := d.get(ctx, common.CompositeOf(claim.GroupVersionKind()), "", name)
 		switch {
 		case isMissing(err):
 		case err != nil:
@@ -70,12 +71,6 @@ func (c *Cloud) Drift(ctx context.Context, kinds map[string]function.Runner, pla
 	}
 	return d.out, d.err()
 }
-
-// The CronJob that the Compositions of claims require as a clock.
-const (
-	clockNamespace = "kube-system"
-	clockName      = "cobaltcore-clock"
-)
 
 func (d *drift) require(name string, o map[string]any) error {
 	s, err := structpb.NewStruct(o)
@@ -142,7 +137,7 @@ func (d *drift) call(ctx context.Context, xr *structpb.Struct, observed map[stri
 		return nil, fmt.Errorf("no function composes %s", kind)
 	}
 	req := &wire.Request{Composite: xr, Observed: observed, Required: map[string][]*structpb.Struct{}}
-	if strings.HasPrefix(kind.Kind, "X") { // Only the Compositions of claims have requirements.
+	if isClaimed(kind) { // Only the Compositions of claims have requirements.
 		req.Required = maps.Clone(d.required)
 	}
 	var requirements map[string]wire.Selector
@@ -163,7 +158,14 @@ func (d *drift) call(ctx context.Context, xr *structpb.Struct, observed map[stri
 	return nil, fmt.Errorf("its requirements change in each of %d calls", maxCalls)
 }
 
-// find returns a required resource: one or none.
+// isClaimed reports whether a composite resource belongs to a claim.
+func isClaimed(composite schema.GroupKind) bool {
+	return slices.ContainsFunc(kindregistry.WithForm(kindregistry.Claimed), func(k kindregistry.Kind) bool {
+		return k.Composite().GroupKind() == composite
+	})
+}
+
+// find returns a list with the required resource, or an empty one if it does not exist.
 func (d *drift) find(ctx context.Context, s wire.Selector) ([]*structpb.Struct, error) {
 	o, err := d.get(ctx, schema.FromAPIVersionAndKind(s.APIVersion, s.Kind), s.Namespace, s.Name)
 	if isMissing(err) {
@@ -187,9 +189,6 @@ func (d *drift) failed() bool {
 	return d.other != nil
 }
 
-// resourceAnnotation is the annotation of a composed object with the name of its resource.
-const resourceAnnotation = "crossplane.io/composition-resource-name"
-
 // fewObjects is the number of objects of a kind and namespace up to which they are read one by one.
 const fewObjects = 2
 
@@ -207,7 +206,7 @@ func (d *drift) observe(ctx context.Context, refs []doctor.Ref) (map[string]enco
 			return nil, fmt.Errorf("cannot encode %s: %w", r, err)
 		}
 		u := unstructured.Unstructured{Object: o}
-		out[cmp.Or(u.GetAnnotations()[resourceAnnotation], r.String())] = body
+		out[cmp.Or(u.GetAnnotations()[xcrd.AnnotationKeyCompositionResourceName], r.String())] = body
 	}
 	return out, nil
 }

@@ -34,7 +34,7 @@ type Options struct {
 	Namespace string
 	// Edited are the claims after the edit: they are read with the claims that depend on each other. Nil: all claims are read.
 	Edited []plan.Document
-	// HasPlatform means that the caller has a PlatformConfig: a missing right to read the one of the cluster is no error.
+	// HasPlatform means that the caller has a PlatformConfig: a missing right to read the cluster's PlatformConfig is no error.
 	HasPlatform bool
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -40,9 +41,6 @@ func Objects(s *preview.State, nested []string) ([]*unstructured.Unstructured, e
 	return out.objects, nil
 }
 
-// resourceAnnotation is the annotation of a composed object with the name of its resource.
-const resourceAnnotation = "crossplane.io/composition-resource-name"
-
 // collector collects objects, each once.
 type collector struct {
 	nested  []string
@@ -58,7 +56,7 @@ func (c *collector) composite(s *simulate.State, xr *unstructured.Unstructured, 
 		if annotations == nil {
 			annotations = map[string]string{}
 		}
-		annotations[resourceAnnotation] = name
+		annotations[xcrd.AnnotationKeyCompositionResourceName] = name
 		u.SetAnnotations(annotations)
 		ref := map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "name": u.GetName()}
 		if u.GetNamespace() != "" && xr.GetNamespace() == "" { // Objects of a namespaced composite resource have its namespace.

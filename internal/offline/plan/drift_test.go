@@ -40,7 +40,7 @@ func TestCompare(t *testing.T) {
 		"OptionPass":      {"passwords of RabbitMQ are hidden", "{kind: A, data: {f: \"default_pass = 1\\nx = 1\\n\"}}", "{kind: A, data: {f: \"default_pass = 2\\nx = 1\\n\"}}", []string{"data.f.default_pass: (hidden) → (hidden)"}, ""},
 		"URL":             {"a password in a URL is hidden up to the last @", `{kind: A, u: "amqp://a:p@ss@host/x"}`, `{kind: A, u: "amqp://a:b@host/x"}`, []string{"u: amqp://a:(hidden)@host/x → amqp://a:(hidden)@host/x"}, ""},
 		"Secret":          {"a Secret is hidden", `{kind: Secret, data: {k: a}}`, `{kind: Secret, data: {k: b}}`, []string{"data.k: (hidden) → (hidden)"}, ""},
-		"Hash":            {"the hash shows what fields do not", `{kind: A, metadata: {annotations: {crossplane.c5c3.io/hash: "1"}}}`, `{kind: A, metadata: {annotations: {crossplane.c5c3.io/hash: "2"}}}`, nil, reasonComposed},
+		"Hash":            {"the hash shows differences that fields do not", `{kind: A, metadata: {annotations: {crossplane.c5c3.io/hash: "1"}}}`, `{kind: A, metadata: {annotations: {crossplane.c5c3.io/hash: "2"}}}`, nil, reasonComposed},
 		"HashWithoutDiff": {"the hash is no field", `{kind: A, x: 1, metadata: {annotations: {crossplane.c5c3.io/hash: "1"}}}`, `{kind: A, x: 2, metadata: {annotations: {crossplane.c5c3.io/hash: "2"}}}`, []string{"x: 1 → 2"}, ""},
 	}
 	for name, tc := range cases {

@@ -24,13 +24,14 @@ type jsonDrift struct {
 }
 
 type jsonDriftObject struct {
-	Type     Action            `json:"type"`
-	Resource jsonDriftResource `json:"resource"`
-	Diff     []jsonField       `json:"diff"`
-	Reason   string            `json:"reason,omitempty"`
+	Type     Action      `json:"type"`
+	Resource jsonObject  `json:"resource"`
+	Diff     []jsonField `json:"diff"`
+	Reason   string      `json:"reason,omitempty"`
 }
 
-type jsonDriftResource struct {
+// jsonObject is an object with the claim that owns it.
+type jsonObject struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
@@ -88,14 +89,10 @@ type jsonChange struct {
 }
 
 type jsonResource struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace,omitempty"`
-	Name       string `json:"name"`
-	Cluster    string `json:"cluster,omitempty"`
-	Owner      string `json:"owner"`
-	Component  string `json:"component"`
-	Composite  bool   `json:"composite"`
+	jsonObject
+
+	Component string `json:"component"`
+	Composite bool   `json:"composite"`
 }
 
 type jsonField struct {
@@ -162,7 +159,7 @@ func (c Claim) json() jsonClaim {
 	}
 	for _, x := range c.Changes {
 		j := jsonChange{Type: x.Action, Reason: x.Reason, Diff: []jsonField{}, Resource: jsonResource{
-			x.APIVersion, x.Kind, x.Namespace, x.Name, x.Cluster, x.Owner, x.Component, x.Composite,
+			jsonObject{x.APIVersion, x.Kind, x.Namespace, x.Name, x.Cluster, x.Owner}, x.Component, x.Composite,
 		}}
 		for _, f := range x.Fields {
 			j.Diff = append(j.Diff, jsonField(f))
@@ -185,7 +182,7 @@ func (p *Plan) jsonDrift() *jsonDrift {
 	out := &jsonDrift{Total: len(p.Drift), Objects: []jsonDriftObject{}}
 	shown, _ := p.shownDrift()
 	for _, d := range shown {
-		j := jsonDriftObject{Type: d.Action, Reason: d.Reason, Diff: []jsonField{}, Resource: jsonDriftResource{
+		j := jsonDriftObject{Type: d.Action, Reason: d.Reason, Diff: []jsonField{}, Resource: jsonObject{
 			d.APIVersion, d.Kind, d.Namespace, d.Name, d.Cluster, d.Owner,
 		}}
 		for _, f := range d.Fields[:min(len(d.Fields), maxDriftFields)] {

@@ -29,7 +29,7 @@ func isSensitive(path string) bool {
 	}
 	for _, name := range slices.Backward(names) {
 		if name == "value" || name == "values" || strings.Trim(name, "0123456789") == "" {
-			continue // The value of an environment variable has the name of the variable, and an item that of its list.
+			continue // The value of an environment variable has the name of the variable, and an item the name of its list.
 		}
 		return sensitive.MatchString(name) && !reference.MatchString(name)
 	}
