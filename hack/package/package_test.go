@@ -260,6 +260,7 @@ func TestValidation(t *testing.T) {
 		"Build":      {"A tag has no +.", []string{"-version", "1.0.0+x"}, "is not a semantic version"},
 		"NoVersion":  {"The version is in one place.", []string{"-root", empty}, "cannot find the version"},
 		"NoCommit":   {"Without a commit there is no time.", []string{"-root", empty, "-version", "1.0.0"}, "a clone with .git is required"},
+		"NoPassword": {"cosign cannot ask for it.", []string{"-push", "-sign", "cosign", "-key", "cosign.key"}, "COSIGN_PASSWORD: is required"},
 		"Unpushed":   {"Signatures are in a registry.", []string{"-sign", "cosign"}, "-sign requires -push"},
 		"NoRegistry": {"A registry is an address.", []string{"-root", checkout(t), "-out", t.TempDir(), "-push", "-registry", "NO/WHERE"}, "cannot push"},
 	}

@@ -43,7 +43,7 @@ type builderID struct {
 	ID string `json:"id"`
 }
 
-// provenance returns the predicate of a build. The environment is that of a GitHub workflow, or empty.
+// provenance returns the predicate of a build. getenv returns the variables of a GitHub workflow, or empty texts.
 func (b builder) provenance(getenv func(string) string) ([]byte, error) {
 	p := predicate{
 		BuildDefinition: buildDefinition{

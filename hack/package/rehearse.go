@@ -14,8 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 )
 
-// rehearse does with a release what the workflow does, in a registry in memory and with a temporary key, and verifies all signatures. It
-// publishes nothing.
+// rehearse pushes and signs a release like the workflow, but to a registry in memory and with a temporary key, and verifies all signatures.
 func rehearse(ctx context.Context, program, folder string, r release) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -110,7 +110,7 @@ func module(m *debug.Module) cyclonedx.Component {
 	return c
 }
 
-// ociURL returns the package URL of an artifact in a registry with a path, with its digest if there is one:
+// ociURL returns the package URL of an artifact in a registry with a path, with its digest unless that is empty:
 // https://github.com/package-url/purl-spec/blob/main/types-doc/oci-definition.md.
 func ociURL(registry, repository, tag, digest string) string {
 	url := "pkg:oci/" + path.Base(repository)

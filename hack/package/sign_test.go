@@ -340,7 +340,7 @@ func TestSignedByWorkflow(t *testing.T) {
 	}
 }
 
-// checkIdentity verifies the bundles of an artifact with cosign: those of the release workflow are accepted, and no others.
+// checkIdentity verifies the bundles of an artifact with cosign, which accepts only the identity of the release workflow.
 func checkIdentity(t *testing.T, s *sigstore, ref string) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "trusted-root.json")

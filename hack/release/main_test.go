@@ -59,6 +59,11 @@ func TestNotes(t *testing.T) {
 			changes: map[string]string{"CHANGELOG.md": "## Unreleased\n\n- New\n", "README.md": "No version has been released.\n", "docs/release-notes/" + tag + ".md": "# " + tag + "\n\nDraft\n"},
 			want:    "Draft\n\n## Changes\n\n- New\n",
 		},
+		"DraftOfRelease": {
+			reason: "The commit of a release has no other section.", tag: tag, draft: true,
+			changes: map[string]string{"CHANGELOG.md": "## Unreleased\n\n## " + tag + "\n\n- New\n", "docs/release-notes/" + tag + ".md": "# " + tag + "\n\nDraft\n"},
+			want:    "Draft\n\n## Changes\n\n- New\n",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

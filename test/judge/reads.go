@@ -46,8 +46,8 @@ type configRead struct {
 }
 
 func (w *inventory) checkRead(o object, r configRead) {
-	if r.optional {
-		return
+	if r.optional && w.secrets[r.secretName] == nil {
+		return // The pod starts without it.
 	}
 	if r.key == "" {
 		if w.secrets[r.secretName] == nil {

@@ -43,7 +43,7 @@ const kubernetesProgram = "KUBERNETES"
 func TestLiveCloud(t *testing.T) {
 	path := os.Getenv(kubernetesProgram)
 	if path == "" {
-		t.Skip("Kubernetes is not built")
+		t.Skip("run by `make test-webhooks`, which builds Kubernetes first")
 	}
 	api := startAPI(t, path)
 	admin, err := client.New(api.Config, client.Options{Scheme: runtime.NewScheme()})
