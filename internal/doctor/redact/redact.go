@@ -11,8 +11,9 @@ const Removed = "[removed]"
 
 // sensitive matches the end of the name of a value that is a secret. In texts, the word secret is mostly the kind of an object.
 const (
-	sensitive = `(?:password|passwd|passphrase|pwd|[_-]pass|sst_auth|token|[_-]secret|clientsecret|(?:secret|private|access|api|auth|encryption)[_-]?key)`
-	fields    = `(?:` + sensitive + `|secret|credentials?|kubeconfig)`
+	sensitive = `(?:password|passwd|passphrase|pwd|[_-]pass|sst_auth|token|[_-]secret|clientsecret|` +
+		`(?:secret|private|access|api|auth|encryption)[_-]?key)`
+	fields = `(?:` + sensitive + `|secret|credentials?|kubeconfig)`
 )
 
 var (
