@@ -84,7 +84,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return errors.New("-sign requires -push: signatures are stored in the registry")
 	}
 	if _, set := os.LookupEnv("COSIGN_PASSWORD"); !set && s.key != "" && !strings.Contains(s.key, "://") {
-		return errors.New("COSIGN_PASSWORD: is required for -key, because cosign cannot read the password from the terminal; set it, also if it is empty")
+		return errors.New("COSIGN_PASSWORD: is required for -key, because cosign cannot read the password from the terminal; " +
+			"set it, also if it is empty")
 	}
 	src, err := findSource(ctx, *root, *version)
 	if err != nil {
