@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 
 	"sigs.k8s.io/yaml"
@@ -13,7 +14,7 @@ import (
 //go:embed */*.yaml
 var files embed.FS
 
-// Definition returns the generated YAML of one folder: the CompositeResourceDefinition of controlplane, hypervisor, storage or a service,
+// Definition returns the generated YAML of one folder: the CompositeResourceDefinition of controlplane, controlplane-namespaced or a service,
 // or the CustomResourceDefinitions (several documents) of platform, openstack, ovnchassis or c5c3. Another name is an error.
 func Definition(folder string) ([]byte, error) {
 	for _, file := range []string{"definition.yaml", "crd.yaml"} {
@@ -52,7 +53,7 @@ func toJSON(folder string) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// Folders names the folders that have a definition, sorted.
+// Folders names the folders with a definition of their own, sorted: not the ones of claims' namespaced forms, whose specs are the claims'.
 func Folders() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -60,7 +61,9 @@ func Folders() []string {
 	}
 	names := make([]string, 0, len(entries))
 	for _, e := range entries {
-		names = append(names, e.Name())
+		if !strings.HasSuffix(e.Name(), "-namespaced") {
+			names = append(names, e.Name())
+		}
 	}
 	return names
 }

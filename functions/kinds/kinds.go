@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/hypervisor"
 	"github.com/c5c3/crossplane-cobaltcore/functions/keystone"
 	"github.com/c5c3/crossplane-cobaltcore/functions/keystoneservice"
+	"github.com/c5c3/crossplane-cobaltcore/functions/namespaced"
 	"github.com/c5c3/crossplane-cobaltcore/functions/neutron"
 	"github.com/c5c3/crossplane-cobaltcore/functions/nova"
 	"github.com/c5c3/crossplane-cobaltcore/functions/novacell"
@@ -50,6 +51,9 @@ func Runners() map[string]function.Runner {
 	out := make(map[string]function.Runner, len(constructors))
 	for _, k := range kindregistry.Composites() {
 		out[k.Composite().GroupKind().String()] = constructors[k.Folder]()
+	}
+	for _, k := range kindregistry.WithForm(kindregistry.Namespaced) {
+		out[k.GroupKind().String()] = namespaced.New(k.Claim().GroupVersionKind)
 	}
 	return out
 }

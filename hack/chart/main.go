@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
@@ -116,7 +117,7 @@ func policies() policiesFile {
 	}
 }
 
-// kindsFile are the kinds that have a Composition: claims and composite resources.
+// kindsFile are the kinds that have a Composition: claims with their namespaced forms, and composite resources.
 type kindsFile struct {
 	Claims     []resources `json:"claims"`
 	Composites []resources `json:"composites"`
@@ -145,6 +146,7 @@ func composable() (kindsFile, error) {
 		out.Composites = add(out.Composites, xrd.Spec.Group, xrd.Spec.Names)
 		if xrd.Spec.ClaimNames != nil {
 			out.Claims = add(out.Claims, xrd.Spec.Group, *xrd.Spec.ClaimNames)
+			out.Claims = add(out.Claims, common.NamespacedOf(k.GroupVersionKind).Group, *xrd.Spec.ClaimNames)
 		}
 	}
 	return out, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
@@ -35,7 +36,7 @@ func form(k kind, spec reflect.Type) ([]byte, error) {
 		{"type", "object"},
 		{"required", []string{"apiVersion", "kind", "metadata", "spec"}},
 		{"properties", ordered{
-			{"apiVersion", ordered{{"const", k.apiVersion}}},
+			{"apiVersion", apiVersions(k)},
 			{"kind", ordered{{"const", k.name}}},
 			{"metadata", ordered{
 				{"type", "object"},
@@ -55,6 +56,16 @@ func form(k kind, spec reflect.Type) ([]byte, error) {
 	}
 	out.WriteByte('\n')
 	return out.Bytes(), nil
+}
+
+// apiVersions returns the values of a kind's apiVersion: a claim has a namespaced form with the same fields.
+func apiVersions(k kind) ordered {
+	for _, claim := range kindregistry.WithForm(kindregistry.Claimed) {
+		if claim.Kind == k.name {
+			return ordered{{"enum", []string{k.apiVersion, common.NamespacedOf(claim.GroupVersionKind).GroupVersion().String()}}}
+		}
+	}
+	return ordered{{"const", k.apiVersion}}
 }
 
 // crossplaneFields returns a pattern for the fields that Crossplane adds to the spec of a claim. A form does not show them, and an editor

@@ -9,6 +9,8 @@ import (
 	xv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
 // object is a definition in the generated form, without a status and zero values.
@@ -80,6 +82,14 @@ func namespaced(name string, crd *apiextensionsv1.CustomResourceDefinition) (any
 	}
 	spec.Scope = string(xv1.CompositeResourceScopeNamespaced)
 	return newObject("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", spec.Names.Plural+"."+spec.Group, spec), nil
+}
+
+// namespacedFormOf returns the function that makes the definition of a claim's namespaced form. Only the group differs from the claim.
+func namespacedFormOf(k kindregistry.Kind) func(string, *apiextensionsv1.CustomResourceDefinition) (any, error) {
+	return func(name string, crd *apiextensionsv1.CustomResourceDefinition) (any, error) {
+		crd.Spec.Group = k.Group
+		return namespaced(name, crd)
+	}
 }
 
 // crdDocument returns a CustomResourceDefinition unchanged except for titles and patterns.

@@ -38,6 +38,8 @@ type Form int
 const (
 	// Claimed is the form of kinds whose claims tenants create. Crossplane creates a cluster-scoped composite resource for each claim.
 	Claimed Form = iota + 1
+	// Namespaced is the form of kinds that tenants create as namespaced composite resources. Each creates the claim of the same name.
+	Namespaced
 	// Composed is the form of kinds whose namespaced composite resources functions create.
 	Composed
 	// CustomResource is the form of kinds with a CustomResourceDefinition, which no function composes.
@@ -46,8 +48,8 @@ const (
 
 // Kind is a kind that this project defines.
 type Kind struct {
-	// Folder of the Go types below apis/. For a composite resource, it is also the folder of its function and of its examples, and the name
-	// of its Composition.
+	// Folder of the definition below apis/. For a composite resource, it is also the name of its Composition. For all forms but Namespaced,
+	// it is the folder of the Go types, of the function and of the examples, too.
 	Folder string
 	// GroupVersionKind that users and functions create: the claim of a claimed kind.
 	schema.GroupVersionKind
@@ -71,6 +73,11 @@ var all = []Kind{
 	of[hypervisorv1.HypervisorCluster]("hypervisor", hypervisorv1.GroupVersionKind, Claimed),
 	of[storagev1.StorageCluster]("storage", storagev1.GroupVersionKind, Claimed),
 	of[keystoneservicev1.KeystoneService]("keystoneservice", keystoneservicev1.GroupVersionKind, Claimed),
+
+	namespaced[controlplanev1.ControlPlaneCluster]("controlplane", controlplanev1.GroupVersionKind),
+	namespaced[hypervisorv1.HypervisorCluster]("hypervisor", hypervisorv1.GroupVersionKind),
+	namespaced[storagev1.StorageCluster]("storage", storagev1.GroupVersionKind),
+	namespaced[keystoneservicev1.KeystoneService]("keystoneservice", keystoneservicev1.GroupVersionKind),
 
 	of[keystonev1.Keystone]("keystone", keystonev1.GroupVersionKind, Composed),
 	of[catalogv1.IdentityCatalog]("catalog", catalogv1.GroupVersionKind, Composed),
@@ -104,6 +111,19 @@ var all = []Kind{
 	customResource[c5c3v1.SecretAggregate]("c5c3", c5c3v1.GroupVersion),
 }
 
+// namespacedSuffix follows the claim's folder in the folder of its namespaced form.
+const namespacedSuffix = "-namespaced"
+
+// Claim returns the kind of the claim that a kind of the form Namespaced creates.
+func (k Kind) Claim() Kind {
+	i := slices.IndexFunc(all, func(claim Kind) bool { return claim.Form == Claimed && claim.Type == k.Type })
+	return all[i]
+}
+
+func namespaced[T any](folder string, claim schema.GroupVersionKind) Kind {
+	return of[T](folder+namespacedSuffix, common.NamespacedOf(claim), Namespaced)
+}
+
 func of[T any](folder string, kind schema.GroupVersionKind, form Form) Kind {
 	return Kind{Folder: folder, GroupVersionKind: kind, Form: form, Type: reflect.TypeFor[T]()}
 }
@@ -121,5 +141,5 @@ func WithForm(forms ...Form) []Kind {
 	return slices.DeleteFunc(All(), func(k Kind) bool { return !slices.Contains(forms, k.Form) })
 }
 
-// Composites returns the kinds with a function.
+// Composites returns the kinds with a function of their own. A kind of the form Namespaced has none: it only creates a claim.
 func Composites() []Kind { return WithForm(Claimed, Composed) }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -21,7 +22,12 @@ import (
 func TestFolders(t *testing.T) {
 	var got []string
 	for _, k := range All() {
-		got = append(got, k.Folder)
+		if _, err := apis.Definition(k.Folder); err != nil {
+			t.Errorf("%s: %v", k.GroupKind(), err)
+		}
+		if k.Form != Namespaced {
+			got = append(got, k.Folder)
+		}
 	}
 	slices.Sort(got)
 	if diff := cmp.Diff(apis.Folders(), slices.Compact(got)); diff != "" {
@@ -29,10 +35,33 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+// TestEveryClaimHasNamespacedForm tests that the namespaced form of a claim has another group, and only that.
+func TestEveryClaimHasNamespacedForm(t *testing.T) {
+	var got, want []schema.GroupVersionKind
+	for _, k := range WithForm(Namespaced) {
+		got = append(got, k.GroupVersionKind)
+	}
+	for _, k := range WithForm(Claimed) {
+		want = append(want, schema.GroupVersionKind{Group: "m." + k.Group, Version: k.Version, Kind: k.Kind})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	for _, k := range WithForm(Namespaced) {
+		if claim := k.Claim(); claim.Form != Claimed || claim.Kind != k.Kind || k.Folder != claim.Folder+"-namespaced" {
+			t.Errorf("%s: the claim is %v", k.GroupKind(), claim)
+		}
+	}
+}
+
 // TestTypes tests that each kind has the name of its Go type, which is in its folder.
 func TestTypes(t *testing.T) {
 	for _, k := range All() {
-		if k.Type.Name() != k.Kind || !strings.HasSuffix(k.Type.PkgPath(), "/apis/"+k.Folder+"/"+k.Version) {
+		folder := k.Folder
+		if k.Form == Namespaced {
+			folder = k.Claim().Folder
+		}
+		if k.Type.Name() != k.Kind || !strings.HasSuffix(k.Type.PkgPath(), "/apis/"+folder+"/"+k.Version) {
 			t.Errorf("%s of folder %s has the type %s", k.GroupVersionKind, k.Folder, k.Type)
 		}
 	}
@@ -49,8 +78,9 @@ func TestComposite(t *testing.T) {
 			t.Errorf("%s: -want, +got:\n%s", k.Kind, diff)
 		}
 	}
-	if composites, others := len(Composites()), len(WithForm(CustomResource)); composites == 0 || others == 0 || composites+others != len(All()) {
-		t.Errorf("%d composites and %d custom resources of %d kinds", composites, others, len(All()))
+	composites, others := len(Composites()), len(WithForm(CustomResource, Namespaced))
+	if composites == 0 || others == 0 || composites+others != len(All()) {
+		t.Errorf("%d composites and %d other kinds of %d", composites, others, len(All()))
 	}
 }
 

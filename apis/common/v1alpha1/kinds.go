@@ -10,3 +10,12 @@ func CompositeOf(claim schema.GroupVersionKind) schema.GroupVersionKind {
 	claim.Kind = "X" + claim.Kind
 	return claim
 }
+
+// namespacedPrefix precedes a claim's group in the group of its namespaced form, as in Crossplane's groups of namespaced managed resources.
+const namespacedPrefix = "m."
+
+// NamespacedOf returns the namespaced form of a claim: a composite resource of Crossplane 2 with the same kind and spec.
+func NamespacedOf(claim schema.GroupVersionKind) schema.GroupVersionKind {
+	claim.Group = namespacedPrefix + claim.Group
+	return claim
+}

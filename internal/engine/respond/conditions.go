@@ -60,9 +60,12 @@ func observedStatus(req *wire.Request) map[string]*structpb.Value {
 }
 
 // observedConditions returns the fields of the composite resource's conditions.
-func observedConditions(req *wire.Request) []map[string]*structpb.Value {
+func observedConditions(req *wire.Request) []map[string]*structpb.Value { return conditionsOf(observedStatus(req)) }
+
+// conditionsOf returns the fields of the conditions in a status.
+func conditionsOf(status map[string]*structpb.Value) []map[string]*structpb.Value {
 	var out []map[string]*structpb.Value
-	for _, v := range observedStatus(req)["conditions"].GetListValue().GetValues() {
+	for _, v := range status["conditions"].GetListValue().GetValues() {
 		out = append(out, v.GetStructValue().GetFields())
 	}
 	return out

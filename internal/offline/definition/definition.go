@@ -71,7 +71,7 @@ var validators = struct {
 	by map[string]func() (*schema.Validator, error)
 }{by: map[string]func() (*schema.Validator, error){}}
 
-// All returns the CRDs of all kinds: claims, composite resources and plain ones.
+// All returns the CRDs of all kinds: claims, composite resources and plain ones, without claims' namespaced forms.
 func All() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	var out []*apiextensionsv1.CustomResourceDefinition
 	for _, folder := range apis.Folders() {

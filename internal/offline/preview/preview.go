@@ -191,6 +191,7 @@ func Bound(claim []byte, xr *structpb.Struct) ([]*structpb.Struct, error) {
 	if err := yaml.Unmarshal(claim, &c); err != nil {
 		return nil, fmt.Errorf("cannot read the claim: %w", err)
 	}
+	asClaim(c)
 	return bound(c, xr)
 }
 

@@ -54,6 +54,7 @@ func readClaim(doc []byte, kinds map[string]function.Runner) (map[string]any, er
 	if err != nil {
 		return nil, err
 	}
+	asClaim(m)
 	claims := claimKinds(kinds)
 	if apiVersion, kind := str(m["apiVersion"]), str(m["kind"]); !slices.Contains(claims, kind+" ("+apiVersion+")") {
 		return nil, newError(input(m), "kind: must be a claim, not %q with apiVersion %q; use one of %s",
@@ -68,6 +69,19 @@ func readClaim(doc []byte, kinds map[string]function.Runner) (map[string]any, er
 		}
 	}
 	return checked(doc, m)
+}
+
+// asClaim replaces the namespaced form of a claim by the claim that it creates.
+func asClaim(m map[string]any) {
+	for _, k := range kindregistry.WithForm(kindregistry.Namespaced) {
+		if str(m["apiVersion"]) != k.GroupVersion().String() || m["kind"] != k.Kind {
+			continue
+		}
+		m["apiVersion"] = k.Claim().GroupVersion().String()
+		if spec, ok := m["spec"].(map[string]any); ok {
+			delete(spec, "crossplane")
+		}
+	}
 }
 
 // claimKinds returns the kinds of claims whose composite resources have a function, as "Kind (apiVersion)".
