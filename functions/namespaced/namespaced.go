@@ -54,7 +54,8 @@ func (r runner) Explain(req *wire.Request) (*wire.Response, compose.Plan, error)
 		return respond.Mirrored(req, m), compose.Plan{}, nil
 	}
 	m.Observed = observed.Tree()
-	switch differences := r.differences(desired, m.Observed); {
+	m.Outdated = outdated(desired, m.Observed)
+	switch differences := differences(desired, m.Observed); {
 	case deleted(m.Observed):
 		m.Reason, m.Message = "ClaimDeleted", subject+" is being deleted; it is created again afterwards, because this resource still exists"
 	case len(differences) > 0:
@@ -74,10 +75,8 @@ func (r runner) desired(composite map[string]*structpb.Value) *structpb.Struct {
 			metadata[field] = structOf(own)
 		}
 	}
-	spec := maps.Clone(composite["spec"].GetStructValue().GetFields())
-	if spec == nil {
-		spec = map[string]*structpb.Value{}
-	}
+	// Crossplane creates the claim, and the admission policy trusts it. The definition has no field of Crossplane but one; nothing depends on it.
+	spec := ownSpec(composite["spec"]).GetFields()
 	delete(spec, crossplaneField)
 	// The platform team selects a channel of Compositions, which is meant for the claim.
 	crossplane := composite["spec"].GetStructValue().GetFields()[crossplaneField].GetStructValue().GetFields()
@@ -117,19 +116,28 @@ func ownKeys(all *structpb.Struct) map[string]*structpb.Value {
 const maxDifferences = 5
 
 // differences returns the paths of fields in which the spec of the claim differs, without those that Crossplane sets in a claim.
-func (r runner) differences(desired, observed *structpb.Struct) []string {
-	own := xcrd.CompositeResourceClaimSpecProps(nil)
-	spec := func(claim *structpb.Struct) *structpb.Struct {
-		fields := maps.Clone(claim.GetFields()["spec"].GetStructValue().GetFields())
-		maps.DeleteFunc(fields, func(name string, _ *structpb.Value) bool { _, ok := own[name]; return ok })
-		return &structpb.Struct{Fields: fields}
-	}
-	out := differ("spec", spec(desired), spec(observed))
+func differences(desired, observed *structpb.Struct) []string {
+	out := differ("spec", ownSpec(desired.GetFields()["spec"]), ownSpec(observed.GetFields()["spec"]))
 	slices.Sort(out)
 	if more := len(out) - maxDifferences; more > 0 {
 		out = append(out[:maxDifferences], fmt.Sprintf("%d more", more))
 	}
 	return out
+}
+
+// outdated reports whether the status of the claim describes another spec. Crossplane copies the condition Ready of the claim's composite
+// resource before this one has read an edit, so the claim alone does not tell.
+func outdated(desired, observed *structpb.Struct) bool {
+	composed := observed.GetFields()["status"].GetStructValue().GetFields()["lastValidSpec"]
+	return composed != nil && len(differ("spec", ownSpec(desired.GetFields()["spec"]), ownSpec(composed))) > 0
+}
+
+// ownSpec returns a claim's spec without the fields that Crossplane sets.
+func ownSpec(spec *structpb.Value) *structpb.Struct {
+	crossplane := xcrd.CompositeResourceClaimSpecProps(nil)
+	fields := union(spec.GetStructValue().GetFields(), nil)
+	maps.DeleteFunc(fields, func(name string, _ *structpb.Value) bool { _, ok := crossplane[name]; return ok })
+	return &structpb.Struct{Fields: fields}
 }
 
 // differ returns the paths below a path in which two objects differ. Lists are compared as a whole.

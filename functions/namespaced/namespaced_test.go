@@ -29,6 +29,8 @@ metadata:
 spec:
   openStackRelease: "2025.2"
   services: {keystone: {replicas: 2}}
+  compositionRevisionRef: {name: other-1}
+  writeConnectionSecretToRef: {name: s}
   crossplane:
     compositionRef: {name: controlplane-namespaced}
     compositionRevisionSelector: {matchLabels: {crossplane.c5c3.io/channel: preview}}
@@ -103,7 +105,7 @@ func TestRepeatsStatus(t *testing.T) {
 status:
   phase: Ready
   instance: tenant-a-cloud
-  lastValidSpec: {}
+  lastValidSpec: {openStackRelease: "2025.2", services: {keystone: {replicas: 2}}}
   connectionDetails: {lastPublishedTime: "2026-01-01T00:00:00Z"}
   conditions:
   - {type: Synced, status: "True", reason: ReconcileSuccess}
@@ -139,6 +141,28 @@ status:
 			reason:   "The claim was ready at an earlier spec.",
 			observed: bound("status: {conditions: [{type: Ready, status: 'True', observedGeneration: 2}]}"),
 			want:     map[string]condition{"Current": {"FALSE", "NotReported", "the claim has not reported the condition Current yet"}},
+		},
+		"Outdated": {
+			reason: "Crossplane sets Ready of a claim before the last edit is composed.",
+			observed: bound(`
+status:
+  lastValidSpec: {openStackRelease: "2025.2", services: {keystone: {replicas: 1}}}
+  conditions:
+  - {type: Ready, status: "True", reason: Available, observedGeneration: 3}
+  - {type: Current, status: "True", reason: Current}
+`),
+			want: map[string]condition{"Current": {"FALSE", "Outdated", "the last change of the claim is not composed yet"}},
+		},
+		"Invalid": {
+			reason: "The last valid spec is composed while the spec is invalid.",
+			observed: bound(`
+status:
+  lastValidSpec: {openStackRelease: "2025.2"}
+  conditions:
+  - {type: Ready, status: "True", reason: Available, observedGeneration: 3}
+  - {type: Current, status: "False", reason: InvalidSpec, message: "spec.size: unknown"}
+`),
+			want: map[string]condition{"Current": {"FALSE", "InvalidSpec", "spec.size: unknown"}},
 		},
 		"Different": {
 			reason: "Another client has set a field of the claim.",
@@ -200,7 +224,7 @@ func TestRejectsResourceWithoutName(t *testing.T) {
 
 func TestManyDifferencesAreCounted(t *testing.T) {
 	more := "spec: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1}"
-	got := runner{}.differences(parse(t, more), parse(t, "spec: {}"))
+	got := differences(parse(t, more), parse(t, "spec: {}"))
 	if diff := cmp.Diff([]string{"spec.a", "spec.b", "spec.c", "spec.d", "spec.e", "2 more"}, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}

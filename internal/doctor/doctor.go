@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
@@ -31,12 +32,16 @@ func Kinds() []schema.GroupVersionKind {
 	return out
 }
 
-// KindOf returns the kind with a name as for kubectl: in any case, as singular or plural, with or without the group.
+// KindOf returns the kind with a name as for kubectl: in any case, as singular or plural, with or without the group. For the namespaced form
+// of a claim, it is the claim, which has the same name.
 func KindOf(name string) (schema.GroupVersionKind, bool) {
 	name, group, hasGroup := strings.Cut(strings.ToLower(name), ".")
 	for _, k := range Kinds() {
 		kind := strings.ToLower(k.Kind)
-		if (name == kind || name == kind+"s" || name == plural(kind)) && (!hasGroup || group == k.Group) {
+		if name != kind && name != kind+"s" && name != plural(kind) {
+			continue
+		}
+		if !hasGroup || group == k.Group || IsClaim(k) && group == common.NamespacedOf(k).Group {
 			return k, true
 		}
 	}

@@ -60,7 +60,9 @@ func observedStatus(req *wire.Request) map[string]*structpb.Value {
 }
 
 // observedConditions returns the fields of the composite resource's conditions.
-func observedConditions(req *wire.Request) []map[string]*structpb.Value { return conditionsOf(observedStatus(req)) }
+func observedConditions(req *wire.Request) []map[string]*structpb.Value {
+	return conditionsOf(observedStatus(req))
+}
 
 // conditionsOf returns the fields of the conditions in a status.
 func conditionsOf(status map[string]*structpb.Value) []map[string]*structpb.Value {

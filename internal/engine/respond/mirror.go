@@ -20,6 +20,8 @@ type Mirror struct {
 	// Reason and Message say why the composite resource is not current although the observed resource may be; empty: it is as current as
 	// the observed resource.
 	Reason, Message string
+	// Outdated means that the status of the observed resource describes an earlier spec. Its conditions may still be True.
+	Outdated bool
 }
 
 // Mirrored returns the response of a composite resource that only creates one other resource, and repeats its status and conditions. It is
@@ -33,7 +35,7 @@ func Mirrored(req *wire.Request, m Mirror) *wire.Response {
 	for _, field := range []string{"conditions", "connectionDetails", "claimConditionTypes", "lastValidSpec"} {
 		delete(status, field) // Crossplane's fields, some of which the definition does not have, and a copy of the spec.
 	}
-	ready := m.Reason == "" && isReady(conditions, m.Observed.GetFields()["metadata"].GetStructValue().GetFields()["generation"].GetNumberValue())
+	ready := m.Reason == "" && !m.Outdated && isReady(conditions, m.Observed.GetFields()["metadata"].GetStructValue().GetFields()["generation"].GetNumberValue())
 	rsp := newResponse(req)
 	rsp.Desired, rsp.TTL = req.Desired, ttl(req, ready, waitingTTL)
 	rsp.Composed = map[string]wire.Resource{m.Resource: {Object: m.Desired, Ready: ready}}
@@ -57,7 +59,13 @@ func mirroredConditions(observed []map[string]*structpb.Value, m Mirror) []*fnv1
 		if !ok || ofCrossplane[typ] || typ == Current && current {
 			continue
 		}
-		current = current || typ == Current
+		if typ == Current {
+			current = true
+			if m.Outdated && value == fnv1.Status_STATUS_CONDITION_TRUE {
+				out = append(out, condition(Current, false, "Outdated", "the last change of the claim is not composed yet"))
+				continue
+			}
+		}
 		out = append(out, newCondition(typ, value, c["reason"].GetStringValue(), c["message"].GetStringValue()))
 	}
 	if !current {
