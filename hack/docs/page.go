@@ -56,8 +56,16 @@ func (s *section) write(out *bytes.Buffer) {
 	if len(s.rows) > 0 {
 		out.WriteString("| Field | Type | Default | Allowed | Description |\n|---|---|---|---|---|\n")
 	}
+	var notes []string
 	for _, r := range s.rows {
-		fmt.Fprintf(out, "| `%s` | %s | %s | %s | %s |\n", r.field, r.kind, r.preset, r.allowed, r.text)
+		text, rest := shorten(r.text)
+		fmt.Fprintf(out, "| `%s` | %s | %s | %s | %s |\n", r.field, r.kind, r.preset, r.allowed, text)
+		if rest != "" {
+			notes = append(notes, fmt.Sprintf("- `%s`: %s\n", r.field, rest))
+		}
+	}
+	if len(notes) > 0 {
+		fmt.Fprintf(out, "\nNotes:\n\n%s", strings.Join(notes, ""))
 	}
 	if len(s.rules) > 0 {
 		out.WriteString("\nRules:\n\n")

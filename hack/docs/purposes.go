@@ -8,16 +8,15 @@ var purposes = map[string]map[string]string{
 		"admin": "Keystone's bootstrap creates it. Role admin: the companion assigns roles and regions, and K-ORC manages users, projects and " +
 			"the catalog, which only administrators can do in all releases.",
 		"barbican": "Barbican validates tokens.",
-		"cinder": "Cinder validates tokens, and reports volumes and snapshots of servers to Nova. Role admin: Nova 2025.1 accepts these calls " +
-			"from administrators only; the companion reads pools and services, in all releases.",
+		"cinder": "Cinder validates tokens, and reports volumes and snapshots to Nova. Role admin: Nova 2025.1 requires it; the companion reads " +
+			"pools and services, in all releases.",
 		"glance":            "Glance validates tokens, and identifies itself to Barbican as a service.",
 		"heat":              "Heat validates tokens and signatures of servers. Owners of stacks delegate their roles to it.",
 		"heat_domain_admin": "Creates users of stacks. Role admin: in the domain of stacks only, in all releases.",
-		"neutron": "Neutron validates tokens, and reports ports to Nova and bandwidth to Placement. Role admin: Nova 2025.1 accepts events " +
-			"from administrators only, and all releases accept aggregates of routed networks from administrators only.",
-		"nova": "Nova validates tokens, and uses ports, volumes, images and allocations. Role admin: without a user's token, Cinder shows " +
-			"volumes of other projects to administrators only, in all releases; the companion manages flavors and aggregates, and reads services " +
-			"and servers.",
+		"neutron": "Neutron validates tokens, and reports ports to Nova and bandwidth to Placement. Role admin: Nova 2025.1 requires it for " +
+			"events, and all releases for aggregates of routed networks.",
+		"nova": "Nova validates tokens, and uses ports, volumes, images and allocations. Role admin: Cinder requires it for volumes of " +
+			"other projects; the companion manages flavors and aggregates, and reads servers.",
 		"placement": "Placement validates tokens.",
 		"HYPERVISORS": "nova-compute of the pool uses allocations, ports and attachments, and identifies itself as a service. With TPMs in " +
 			"2026.1 and later, role member: it stores passphrases in the project.",

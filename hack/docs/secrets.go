@@ -165,7 +165,7 @@ func interval(v any) string {
 
 // readers returns the readers of a Secret: pods of the section by name, pods of other sections by section, and owners of objects.
 func (e *emitted) readers(s judge.Secret, home string) string {
-	var pods, sections, others []string
+	var pods, sections, others, targets []string
 	for _, r := range s.Readers {
 		section := e.section(r.ID)
 		switch {
@@ -178,7 +178,7 @@ func (e *emitted) readers(s judge.Secret, home string) string {
 		case r.Pods:
 			sections = append(sections, section)
 		case r.Kind == "SecretAggregate", r.Kind == "ExternalSecret":
-			others = append(others, "for Secret "+code(e.stableName(target(e, r.ID))))
+			targets = append(targets, code(e.stableName(target(e, r.ID))))
 		default:
 			others = append(others, owner(r.ID))
 		}
@@ -190,6 +190,13 @@ func (e *emitted) readers(s judge.Secret, home string) string {
 	if len(sections) > 0 {
 		slices.Sort(sections)
 		out = append(out, "pods of "+strings.Join(unique(sections), ", "))
+	}
+	switch targets = unique(targets); len(targets) {
+	case 0:
+	case 1:
+		out = append(out, "for Secret "+targets[0])
+	default:
+		out = append(out, "for Secrets "+strings.Join(targets, ", "))
 	}
 	out = append(out, unique(others)...)
 	if why := ownerReads[s.Maker.Kind]; len(out) == 0 && why != "" {

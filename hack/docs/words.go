@@ -95,3 +95,27 @@ func code(text string) string { return "`" + strings.ReplaceAll(text, "|", `\|`)
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`).Replace(oneLine(text))
 }
+
+// maxCell is the number of words in a cell of a table that is still easy to read.
+const maxCell = 30
+
+// shorten splits a text for a cell of a table: the first sentences, up to maxCell words, and the rest, which belongs below the table. The
+// cell of a text with a long first sentence only refers to the rest.
+func shorten(text string) (short, rest string) {
+	if len(strings.Fields(text)) <= maxCell {
+		return text, ""
+	}
+	sentences := strings.SplitAfter(text, ". ")
+	const more = "More below."
+	n := 0
+	for words := len(strings.Fields(more)); n < len(sentences); n++ {
+		words += len(strings.Fields(sentences[n]))
+		if words > maxCell {
+			break
+		}
+	}
+	if n == 0 {
+		return "See below.", text
+	}
+	return strings.Join(sentences[:n], "") + more, strings.Join(sentences[n:], "")
+}
