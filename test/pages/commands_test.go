@@ -18,6 +18,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 	"github.com/c5c3/crossplane-cobaltcore/hack/crds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
 type props = apiextensionsv1.JSONSchemaProps
@@ -55,7 +56,11 @@ func definitions(t *testing.T) map[string][]*props {
 			add(d.Spec.Group, v.Schema.OpenAPIV3Schema, n.Categories, append(n.ShortNames, n.Kind, n.Plural, n.Singular)...)
 		}
 	}
-	for _, folder := range apis.Folders() {
+	folders := map[string]bool{}
+	for _, k := range kindregistry.All() {
+		folders[k.Folder] = true
+	}
+	for folder := range folders {
 		data, err := apis.Definition(folder)
 		if err != nil {
 			t.Fatal(err)
