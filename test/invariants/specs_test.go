@@ -490,8 +490,8 @@ var definedKinds = defineKinds()
 func defineKinds() map[string]*definedKind {
 	out := map[string]*definedKind{}
 	for _, k := range kindregistry.All() {
-		if k.Form == kindregistry.CustomResource && k.GroupVersionKind != platformv1.GroupVersionKind {
-			continue
+		if k.Form == kindregistry.Namespaced || k.Form == kindregistry.CustomResource && k.GroupVersionKind != platformv1.GroupVersionKind {
+			continue // A namespaced form has the spec of its claim.
 		}
 		d := particulars[k.Folder]
 		d.folder, d.apiVersion, d.kind, d.composite = k.Folder, k.GroupVersion().String(), k.Kind, k.Composite().Kind
