@@ -14,7 +14,7 @@ import (
 //go:embed */*.yaml
 var files embed.FS
 
-// Definition returns the generated YAML of one folder: the CompositeResourceDefinition of controlplane, controlplane-namespaced or a service,
+// Definition returns the generated YAML of one folder: the CompositeResourceDefinition of a claim, its namespaced form or a service,
 // or the CustomResourceDefinitions (several documents) of platform, openstack, ovnchassis or c5c3. Another name is an error.
 func Definition(folder string) ([]byte, error) {
 	for _, file := range []string{"definition.yaml", "crd.yaml"} {

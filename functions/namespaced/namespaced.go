@@ -75,7 +75,7 @@ func (r runner) desired(composite map[string]*structpb.Value) *structpb.Struct {
 			metadata[field] = structOf(own)
 		}
 	}
-	// Crossplane creates the claim, and the admission policy trusts it. The definition has no field of Crossplane but one; nothing depends on it.
+	// Crossplane creates the claim, and the admission policies trust it: fields of Crossplane are never taken over, except the channel below.
 	spec := ownSpec(composite["spec"]).GetFields()
 	delete(spec, crossplaneField)
 	// The platform team selects a channel of Compositions, which is meant for the claim.

@@ -140,7 +140,8 @@ func reference(sources fs.FS, to string) error {
 			}
 		}
 	}
-	fmt.Fprintf(&index, "\nEach kind that a tenant creates also has a [namespaced form](../how-to/namespaced-resources.md) with the same fields.\n\n"+
+	fmt.Fprintf(&index, "\nEach kind that a tenant creates also has a [namespaced form](../how-to/namespaced-resources.md) with the same "+
+		"fields.\n\n"+
 		"[Resources of each size of a control plane](sizes.md).\n\n"+
 		"[Versions of other projects' programs, deployed and tested](versions.md).\n\n"+
 		"[Services: processes, connections, Secrets](services.md), [ports](ports.md), [images](images.md), [accounts](accounts.md), "+

@@ -8,8 +8,8 @@ var purposes = map[string]map[string]string{
 		"admin": "Keystone's bootstrap creates it. Role admin: the companion assigns roles and regions, and K-ORC manages users, projects and " +
 			"the catalog, which only administrators can do in all releases.",
 		"barbican": "Barbican validates tokens.",
-		"cinder": "Cinder validates tokens, and reports volumes and snapshots to Nova. Role admin: Nova 2025.1 requires it; the companion reads " +
-			"pools and services, in all releases.",
+		"cinder": "Cinder validates tokens, and reports volumes and snapshots to Nova. Role admin: Nova 2025.1 requires it; the companion " +
+			"reads pools and services, in all releases.",
 		"glance":            "Glance validates tokens, and identifies itself to Barbican as a service.",
 		"heat":              "Heat validates tokens and signatures of servers. Owners of stacks delegate their roles to it.",
 		"heat_domain_admin": "Creates users of stacks. Role admin: in the domain of stacks only, in all releases.",

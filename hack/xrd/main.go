@@ -122,7 +122,7 @@ func generateAll(from, to, compositions string) error {
 	return nil
 }
 
-// composition returns the Composition of a kind that a function creates, or of the namespaced form of a claim. Compositions of claimed kinds
+// composition returns the Composition of a kind that a function creates, or of a claim's namespaced form. Compositions of claimed kinds
 // require other resources and are written by hand.
 func composition(k kindregistry.Kind) []byte {
 	reason := `Another composite resource sets every field, so

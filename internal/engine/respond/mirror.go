@@ -35,7 +35,8 @@ func Mirrored(req *wire.Request, m Mirror) *wire.Response {
 	for _, field := range []string{"conditions", "connectionDetails", "claimConditionTypes", "lastValidSpec"} {
 		delete(status, field) // Crossplane's fields, some of which the definition does not have, and a copy of the spec.
 	}
-	ready := m.Reason == "" && !m.Outdated && isReady(conditions, m.Observed.GetFields()["metadata"].GetStructValue().GetFields()["generation"].GetNumberValue())
+	generation := m.Observed.GetFields()["metadata"].GetStructValue().GetFields()["generation"].GetNumberValue()
+	ready := m.Reason == "" && !m.Outdated && isReady(conditions, generation)
 	rsp := newResponse(req)
 	rsp.Desired, rsp.TTL = req.Desired, ttl(req, ready, waitingTTL)
 	rsp.Composed = map[string]wire.Resource{m.Resource: {Object: m.Desired, Ready: ready}}
