@@ -115,7 +115,7 @@ func ownKeys(all *structpb.Struct) map[string]*structpb.Value {
 // maxDifferences is the number of fields that a message names.
 const maxDifferences = 5
 
-// differences returns the paths of fields in which the spec of the claim differs, without those that Crossplane sets in a claim.
+// differences returns the paths of fields in which the spec of the claim differs, without the fields that Crossplane sets in a claim.
 func differences(desired, observed *structpb.Struct) []string {
 	out := differ("spec", ownSpec(desired.GetFields()["spec"]), ownSpec(observed.GetFields()["spec"]))
 	slices.Sort(out)
@@ -126,7 +126,7 @@ func differences(desired, observed *structpb.Struct) []string {
 }
 
 // outdated reports whether the status of the claim describes another spec. Crossplane copies the condition Ready of the claim's composite
-// resource before this one has read an edit, so the claim alone does not tell.
+// resource before this one has read an edit, so that condition is not sufficient.
 func outdated(desired, observed *structpb.Struct) bool {
 	composed := observed.GetFields()["status"].GetStructValue().GetFields()["lastValidSpec"]
 	return composed != nil && len(differ("spec", ownSpec(desired.GetFields()["spec"]), ownSpec(composed))) > 0

@@ -91,7 +91,7 @@ func TestNamespaced(t *testing.T) {
 	})
 	remove(t, u)
 	eventually(t, deletion, func() error {
-		if left, err := cloud.Get(t.Context(), claimKind, client.ObjectKeyFromObject(u)); err != nil || left != nil {
+		if existing, err := cloud.Get(t.Context(), claimKind, client.ObjectKeyFromObject(u)); err != nil || existing != nil {
 			return fmt.Errorf("the claim is still there: %w", err)
 		}
 		return nil
@@ -109,7 +109,8 @@ func cloudStatus(u *unstructured.Unstructured) map[string]any {
 	return status
 }
 
-// identity is what a migration must not change: an object that is created again has another UID, and a changed one another generation.
+// identity contains the properties of an object that a migration must not change: an object that is created again has another UID, and a
+// changed one another generation.
 type identity struct {
 	UID     types.UID
 	Version int64
@@ -168,7 +169,7 @@ func TestNamespacedMigration(t *testing.T) {
 		t.Errorf("after the migration: -before, +after:\n%s", diff)
 	}
 
-	// The fields of the claim that kubectl applied stay until kubectl gives them up, and the condition says so.
+	// Fields of the claim that kubectl applied stay until kubectl releases them. The condition reports it.
 	removal := client.RawPatch(types.MergePatchType, []byte(`{"spec": {"services": {"keystone": {"replicas": null}}}}`))
 	if err := admin.Patch(t.Context(), form.DeepCopy(), removal); err != nil {
 		t.Fatal(err)
@@ -193,7 +194,7 @@ func TestNamespacedMigration(t *testing.T) {
 		t.Errorf("the claim still has the removed field: %d", got)
 	}
 
-	// Back: without its owner, the claim stays as it is.
+	// Back: without its owner, the claim does not change.
 	before = identities(t, is)
 	orphan := metav1.DeletePropagationOrphan
 	if err := admin.Delete(t.Context(), form.DeepCopy(), &client.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
