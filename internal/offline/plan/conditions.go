@@ -204,3 +204,14 @@ func (f fact) graceSeconds() int64 {
 	const kubernetes = 30
 	return number(at(f.restart.workload, "spec", "template", "spec", "terminationGracePeriodSeconds"), kubernetes)
 }
+
+// untilNewAddress returns how long a new public address affects clients. Keystone's own entry in the catalog is written by a Job that does
+// not use the cache, where catalogs have the default lifetime of oslo.cache. The other entries are written through Keystone's API, which
+// removes catalogs from the cache.
+func untilNewAddress(f fact) string {
+	const clients = "clients of the previous address, until they use the new one"
+	if f.scene.services[f.pair.id][f.change.Owner] == "keystone" {
+		return clients + "; the catalog has it up to 10 min later"
+	}
+	return clients
+}

@@ -292,7 +292,7 @@ var changeRules = []rule{
 			return f.changes("HTTPRoute", "spec.hostnames", "spec.parentRefs", "spec.rules") || f.changes("Ingress", "spec")
 		},
 		[]effect{{who: fact.owner, level: Interrupted, source: "how-to/expose-apis.md#public-addresses",
-			text: "its public address changes", duration: "clients of the previous address, until they use the new one"}},
+			text: "its public address changes", lasts: untilNewAddress}},
 	},
 	{
 		"quiesced-upgrade", func(f fact) bool { return f.changes("DatabaseSync", "spec.release") && f.isQuiesced() },

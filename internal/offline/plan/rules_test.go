@@ -165,3 +165,18 @@ func TestOperatorPods(t *testing.T) {
 		}
 	}
 }
+
+// TestNewAddressLasts checks that the catalog has a new address of Keystone later than one of another service.
+func TestNewAddressLasts(t *testing.T) {
+	p := &pair{id: preview.Identity{Kind: "ControlPlaneCluster", Namespace: "a", Name: "b"}}
+	s := &scene{pairs: []*pair{p}, services: map[preview.Identity]map[string]string{p.id: {"nova": "nova", "keystone": "keystone"}}}
+	for owner, want := range map[string]bool{"keystone": true, "nova": false} {
+		f := fact{scene: s, pair: p, claim: &Claim{Identity: p.id, Action: ActionChange}, change: &Change{
+			Action: ActionChange, Kind: "HTTPRoute", Owner: owner, Fields: []Field{{Path: "spec.hostnames"}},
+		}}
+		reasons := reasonsFor(f)[subject{p.id, owner}]
+		if len(reasons) != 1 || reasons[0].Level != Interrupted || strings.Contains(reasons[0].Duration, "catalog") != want {
+			t.Errorf("a new address of %s: %+v, want an interruption whose duration includes the catalog: %t", owner, reasons, want)
+		}
+	}
+}
