@@ -11,6 +11,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httputil"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ const gatewayPort = 443
 
 // route handles requests for one host.
 type route struct {
+	owner               string // the HTTPRoute, by namespace and name
 	prefix, replacement string
 	proxy               *httputil.ReverseProxy
 }
@@ -37,7 +39,7 @@ func (o *Operators) httpRoute(ctx context.Context, u *unstructured.Unstructured)
 		return errors.New("several rules are not supported by this fake")
 	}
 	rule := &unstructured.Unstructured{Object: rules[0].(map[string]any)} //nolint:forcetypeassert // its schema was checked
-	r := &route{prefix: "/", replacement: "/"}
+	r := &route{owner: routeOwner(u), prefix: "/", replacement: "/"}
 	if m := first(rule, "matches"); m != nil && text(m, "path", "type") == "PathPrefix" {
 		r.prefix, r.replacement = text(m, "path", "value"), text(m, "path", "value")
 	}
@@ -66,13 +68,18 @@ func (o *Operators) httpRoute(ctx context.Context, u *unstructured.Unstructured)
 			}
 		},
 	}
-	for _, host := range texts(u, "spec", "hostnames") {
+	hosts := texts(u, "spec", "hostnames")
+	for _, host := range hosts {
 		if err := o.serve(host, r); err != nil {
 			return err
 		}
 	}
+	o.withdraw(r.owner, hosts)
 	return nil
 }
+
+// routeOwner identifies an HTTPRoute.
+func routeOwner(u *unstructured.Unstructured) string { return u.GetNamespace() + "/" + u.GetName() }
 
 func first(u *unstructured.Unstructured, field string) *unstructured.Unstructured {
 	list, _, _ := unstructured.NestedSlice(u.Object, field)
@@ -137,12 +144,23 @@ func (o *Operators) serve(host string, r *route) error {
 		o.mu.Lock()
 		r := o.routes[host]
 		o.mu.Unlock()
-		if !strings.HasPrefix(request.URL.Path, r.prefix) {
+		if r == nil || !strings.HasPrefix(request.URL.Path, r.prefix) {
 			http.NotFound(w, request)
 			return
 		}
 		r.proxy.ServeHTTP(w, request)
 	})
+}
+
+// withdraw removes the other host names of an HTTPRoute. The Gateway still listens, and has no route for them.
+func (o *Operators) withdraw(owner string, hosts []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for host, r := range o.routes {
+		if r != nil && r.owner == owner && !slices.Contains(hosts, host) {
+			o.routes[host] = nil
+		}
+	}
 }
 
 // HTTPS serves a host name outside of the cluster, with a publicly trusted certificate.

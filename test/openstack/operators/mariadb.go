@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
@@ -21,6 +22,10 @@ import (
 const MariaDBImage = "mariadb"
 
 const (
+	// mariaDBConfig is the annotation with which the operator replaces pods after a change of the configuration
+	// (internal/controller/mariadb_controller_update.go).
+	mariaDBConfig = "k8s.mariadb.com/config"
+
 	mariaDBPort = 3306
 	// mariaDBUser is the user of servers set by the operator.
 	mariaDBUser = 999
@@ -84,10 +89,11 @@ func mariaDBServer(u *unstructured.Unstructured) server {
 	}
 	return server{
 		namespace: u.GetNamespace(), name: name, service: name + "-internal", user: mariaDBUser,
-		labels:  map[string]string{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": name},
-		prepare: []string{"/bin/sh", "-c", makeDatabase},
-		data:    "/var/lib/mysql",
-		secrets: map[string]string{"/etc/mysql": name + "-files", tlsDir: name + "-server-cert"},
+		annotations: map[string]string{mariaDBConfig: names.Hash(10, text(u, "spec", "myCnf"))},
+		labels:      map[string]string{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": name},
+		prepare:     []string{"/bin/sh", "-c", makeDatabase},
+		data:        "/var/lib/mysql",
+		secrets:     map[string]string{"/etc/mysql": name + "-files", tlsDir: name + "-server-cert"},
 		container: corev1.Container{
 			Name: "mariadb", Image: MariaDBImage, Args: args, Ports: []corev1.ContainerPort{{Name: "mariadb", ContainerPort: mariaDBPort}},
 		},

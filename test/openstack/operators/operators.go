@@ -188,9 +188,12 @@ func (o *Operators) Remove(ctx context.Context, removed []map[string]any) error 
 		o.mu.Unlock()
 		fmt.Fprintf(o.Cluster.Progress, "operators: removes %s %s\n", u.GetKind(), u.GetName())
 		var err error
-		if u.GroupVersionKind().Group == "openstack.k-orc.cloud" {
+		switch gvk := u.GroupVersionKind(); {
+		case gvk.Group == "openstack.k-orc.cloud":
 			err = o.forget(ctx, u)
-		} else if o.Cluster.Client.Scheme().Recognizes(u.GroupVersionKind()) {
+		case gvk.Kind == "HTTPRoute":
+			o.withdraw(routeOwner(u), nil)
+		case o.Cluster.Client.Scheme().Recognizes(gvk):
 			err = o.Cluster.Delete(ctx, u)
 		}
 		if err != nil {

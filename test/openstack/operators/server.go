@@ -38,6 +38,8 @@ type server struct {
 	// capabilities are additional ones.
 	capabilities []corev1.Capability
 	dns          *corev1.PodDNSConfig
+	// annotations of the pods: a change of one replaces them.
+	annotations map[string]string
 }
 
 // dataVolume names a server's volume: the volume of the first member is dataClaim.
@@ -78,7 +80,7 @@ func (s server) set() *appsv1.StatefulSet {
 			ServiceName: s.service, Replicas: new(max(s.members, 1)), PodManagementPolicy: appsv1.ParallelPodManagement,
 			Selector: &metav1.LabelSelector{MatchLabels: s.labels},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: s.labels},
+				ObjectMeta: metav1.ObjectMeta{Labels: s.labels, Annotations: s.annotations},
 				Spec: corev1.PodSpec{
 					SecurityContext: &corev1.PodSecurityContext{RunAsUser: &s.user, RunAsGroup: &s.user, FSGroup: &s.user},
 					InitContainers:  first, Containers: []corev1.Container{c}, Volumes: volumes, DNSConfig: s.dns,
