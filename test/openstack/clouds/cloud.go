@@ -36,7 +36,7 @@ import (
 
 // Options configure a cloud.
 type Options struct {
-	// Claim and Platform, in YAML.
+	// Claim and Platform, in YAML. A cloud has the claim of its last change.
 	Claim, Platform []byte
 	// Pool is a claim for hypervisors of that control plane, and Storage a claim for the Ceph that both refer to.
 	// Empty: none.
@@ -153,7 +153,11 @@ func (c *Cloud) Change(claim []byte) error {
 		return err
 	}
 	c.Simulation.XR.Fields["spec"] = next.XR.GetFields()["spec"]
-	return c.converge()
+	if err := c.converge(); err != nil {
+		return err
+	}
+	c.Options.Claim = claim
+	return nil
 }
 
 // Follow calls the functions with the companion's latest reports.

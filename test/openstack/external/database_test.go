@@ -194,9 +194,7 @@ func TestExternalDatabase(t *testing.T) {
 	t.Run("Gone", func(t *testing.T) {
 		rows := "SELECT COUNT(*) FROM `" + prefix + "_placement`.resource_providers"
 		before := b.mustSQL(t, rows)
-		if err := cloud.Change([]byte(strings.Replace(claim, "      enabled: true\n", "      enabled: false\n", 1))); err != nil {
-			t.Fatal(err)
-		}
+		harness.Change(t, cloud, []byte(strings.Replace(claim, "      enabled: true\n", "      enabled: false\n", 1)))
 		if diff := cmp.Diff(before, b.mustSQL(t, rows)); diff != "" || before[0] == "0" {
 			t.Errorf("resource providers of a Placement that is switched off: %s before (-before +after):\n%s", before, diff)
 		}

@@ -239,9 +239,7 @@ func testUntouched(t *testing.T, cloud *clouds.Cloud, before, after map[string]a
 // testGlanceDisabled checks that disabling Glance removes its user and catalog entry, and no others.
 func testGlanceDisabled(t *testing.T, cloud *clouds.Cloud, claim []byte, a harness.Admin) {
 	off := strings.Replace(string(claim), "    glance:\n      enabled: true\n", "    glance:\n      enabled: false\n", 1)
-	if err := cloud.Change([]byte(off)); err != nil {
-		t.Fatal(err)
-	}
+	harness.Change(t, cloud, []byte(off))
 	remaining := map[string]any{}
 	for key, is := range snapshot(t, a) {
 		if strings.Contains(key, " glance") {

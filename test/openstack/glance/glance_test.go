@@ -65,10 +65,11 @@ func TestGlanceUpgrade(t *testing.T) {
 	g.Upload(t, id, InOneChunk(old), "objects")
 	load := imagesUsed(t, g)
 	load.More(t, 10)
-	harness.Upgrade(t, cloud, harness.Claim(t, "images.yaml", harness.UpgradeTo, "-up"), harness.UpgradeTo, "keystone", glancev1.ServiceName)
+	planned := harness.Upgrade(t, cloud, harness.Claim(t, "images.yaml", harness.UpgradeTo, "-up"), harness.UpgradeTo, "keystone", glancev1.ServiceName)
 	load.More(t, 20)
 	load.Stop(t)
 	t.Log(load)
+	planned.Check(t, map[string]harness.Loss{glancev1.ServiceName: load.Loss()})
 	g.check(t, id, old)
 }
 

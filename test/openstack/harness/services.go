@@ -151,9 +151,10 @@ func CheckRotation(t *testing.T, cloud *clouds.Cloud, service string, load *Clie
 }
 
 // Upgrade upgrades a cloud to another release, until the schemas of its services are contracted and no process of the
-// old one runs.
-func Upgrade(t *testing.T, cloud *clouds.Cloud, claim []byte, to release.Release, services ...string) {
+// old one runs. It returns the plan of the upgrade, which must name all pods that have restarted until then.
+func Upgrade(t *testing.T, cloud *clouds.Cloud, claim []byte, to release.Release, services ...string) *PlannedEdit {
 	t.Helper()
+	planned := PlanEdit(t, cloud, claim)
 	began := time.Now()
 	if err := cloud.Change(claim); err != nil {
 		t.Fatal(err)
@@ -163,6 +164,8 @@ func Upgrade(t *testing.T, cloud *clouds.Cloud, claim []byte, to release.Release
 		CheckImages(t, cloud, service, to)
 	}
 	t.Logf("%s after %.0f s", to, time.Since(began).Seconds())
+	planned.CheckRestarts(t)
+	return planned
 }
 
 // CheckContracted waits until a schema has been contracted to a release, and fails if any step failed.
@@ -275,6 +278,13 @@ func (l *Clients) Stop(t *testing.T) {
 	for _, err := range l.errs {
 		t.Error(err)
 	}
+}
+
+// Loss returns the numbers of requests and of failures.
+func (l *Clients) Loss() Loss {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Loss{Requests: int(l.requests.Load()) + len(l.errs), Failed: len(l.errs)}
 }
 
 // String returns the numbers of requests and of failures.

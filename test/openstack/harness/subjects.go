@@ -48,6 +48,7 @@ var subjects = []subject{
 	{name: "Nova"},
 	{name: "OVN", alone: true},
 	{name: "Placement"},
+	{name: "Plans", releases: []release.Release{"2025.2", "2026.1"}},
 	{name: "Pods"},
 	{name: "Pools", ceph: true, runsServers: true, releases: []release.Release{"2025.2"}},
 	{name: "Smoke", ceph: true, runsServers: true},

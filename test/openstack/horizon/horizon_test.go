@@ -417,9 +417,7 @@ func testChangedSettings(t *testing.T, s *site, r release.Release) {
 	look, before := s.looking(t), s.pods(t)
 	look.More(t, 3)
 	claim := strings.Replace(string(harness.Claim(t, "dashboard.yaml", r, harness.Suffix(r))), "title: Example Cloud", `title: "Another's \"Cloud\" ☁"`, 1)
-	if err := s.cloud.Change([]byte(claim)); err != nil {
-		t.Fatal(err)
-	}
+	harness.Change(t, s.cloud, []byte(claim))
 	err := s.cloud.Cluster.Wait(context.Background(), 5*time.Minute, "other pods", func(context.Context) (bool, error) {
 		pods := s.pods(t)
 		return len(pods) == 2 && !slices.ContainsFunc(pods, func(p corev1.Pod) bool {

@@ -54,6 +54,7 @@ func testUpgrade(t *testing.T, from, to release.Release) {
 		t.Fatal(err)
 	}
 	before := load.Tokens()
+	planned := harness.PlanEdit(t, cloud, claim(to))
 	if err := cloud.Change(claim(to)); err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +72,7 @@ func testUpgrade(t *testing.T, from, to release.Release) {
 	for _, err := range errs {
 		t.Error(err)
 	}
+	planned.Check(t, map[string]harness.Loss{"keystone": {Requests: int(load.Issued.Load() + load.Validated.Load()), Failed: len(errs)}})
 	if load.Validated.Load() < 20 || len(before) == 0 {
 		t.Errorf("that is no load: %s", load)
 	}

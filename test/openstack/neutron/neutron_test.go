@@ -119,9 +119,7 @@ func TestNeutronOVN(t *testing.T) {
 	const next = "next"
 	r, began := harness.WatchRollout(t, n.cloud), time.Now()
 	claim := strings.Replace(string(harness.Claim(t, "networks.yaml", harness.Newest, "-ovn")), "      ovn:\n", "      ovn:\n        ovnImage: {tag: "+next+"}\n", 1)
-	if err := n.cloud.Change([]byte(claim)); err != nil {
-		t.Fatal(err)
-	}
+	harness.Change(t, n.cloud, []byte(claim))
 	if err := n.cloud.Cluster.Wait(context.Background(), 10*time.Minute, "northd of another image", func(ctx context.Context) (bool, error) {
 		pods := &corev1.PodList{}
 		err := n.cloud.Cluster.Client.List(ctx, pods, client.InNamespace(n.cloud.Namespace), client.MatchingLabels{
@@ -282,9 +280,7 @@ func testSync(t *testing.T, n Neutron, r release.Release) {
 		t.Helper()
 		before := string(harness.Claim(t, "networks.yaml", r, harness.Suffix(r)))
 		claim := strings.Replace(before, "\n      ovn:\n", fmt.Sprintf("\n      ovn:\n        sync: {request: %s, mode: %s}\n", request, mode), 1)
-		if err := n.cloud.Change([]byte(claim)); err != nil {
-			t.Fatal(err)
-		}
+		harness.Change(t, n.cloud, []byte(claim))
 		s := &openstackv1.OVNSync{}
 		err := n.cloud.Cluster.Wait(ctx, 5*time.Minute, "the answer", func(ctx context.Context) (bool, error) {
 			err := n.cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: n.cloud.Namespace, Name: neutronv1.ServiceName}, s)

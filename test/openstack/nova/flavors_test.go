@@ -95,9 +95,7 @@ func TestNovaFlavors(t *testing.T) {
 		t.Fatal(found, err)
 	}
 	project := found[0].ID
-	if err := n.Cloud.Change(claim(fmt.Sprintf(catalogSection, project))); err != nil {
-		t.Fatal(err)
-	}
+	harness.Change(t, n.Cloud, claim(fmt.Sprintf(catalogSection, project)))
 	all := map[string]string{
 		"flavor c1-large":               "4 256 1 2 16 public=false map[] [" + project + "]",
 		"flavor c1-small":               "1 64 0 0 0 public=true map[aggregate_instance_extra_specs:ssd:true hw:boot_menu:false] Small machines",
@@ -131,9 +129,7 @@ func TestNovaFlavors(t *testing.T) {
 	n.Cloud.Operators.Forward(2 * time.Minute) // the companion looks once a minute
 	n.waitForCatalog(t, "after a manual deletion of an aggregate and a flavor", all)
 
-	if err := n.Cloud.Change(claim(edited)); err != nil {
-		t.Fatal(err)
-	}
+	harness.Change(t, n.Cloud, claim(edited))
 	n.waitForCatalog(t, "edited", map[string]string{
 		"flavor c1-small": "1 64 0 0 0 public=true map[aggregate_instance_extra_specs:ssd:false]",
 		"flavor tiny":     "1 64 0 0 0 public=true map[]",
@@ -143,9 +139,7 @@ func TestNovaFlavors(t *testing.T) {
 	if err := n.DeleteServer(ctx, machine); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Cloud.Change(claim("\n")); err != nil {
-		t.Fatal(err)
-	}
+	harness.Change(t, n.Cloud, claim("\n"))
 	n.waitForCatalog(t, "with nothing left in the claim", map[string]string{"flavor tiny": "1 64 0 0 0 public=true map[]"})
 }
 

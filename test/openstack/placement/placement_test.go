@@ -40,10 +40,11 @@ func TestPlacementUpgrade(t *testing.T) {
 	provider := CheckInventory(t, inventory)
 	load := providers(t, cloud)
 	load.More(t, 10)
-	harness.Upgrade(t, cloud, harness.Claim(t, "placement.yaml", harness.UpgradeTo, "-up"), harness.UpgradeTo, "keystone", placementv1.ServiceName)
+	planned := harness.Upgrade(t, cloud, harness.Claim(t, "placement.yaml", harness.UpgradeTo, "-up"), harness.UpgradeTo, "keystone", placementv1.ServiceName)
 	load.More(t, 20)
 	load.Stop(t)
 	t.Log(load)
+	planned.Check(t, map[string]harness.Loss{placementv1.ServiceName: load.Loss()})
 	checkAllocated(t, inventory, provider)
 }
 

@@ -148,9 +148,7 @@ func testTestsKilled(t *testing.T, c testedCloud) {
 // testOff checks that disabling tests deletes their administrator.
 func testOff(t *testing.T, c testedCloud) {
 	claim := strings.Replace(c.claim, "    enabled: true\n    allowAdministration", "    allowAdministration", 1)
-	if err := c.cloud.Change([]byte(claim)); err != nil {
-		t.Fatal(err)
-	}
+	harness.Change(t, c.cloud, []byte(claim))
 	resources := c.resources(t)
 	for _, kind := range []string{"users", "projects"} {
 		if slices.Contains(resources[kind], "tempest") {
@@ -167,9 +165,7 @@ func (c testedCloud) order(t *testing.T, tests string) {
 	if tests != "" {
 		claim = strings.Replace(claim, schedule, schedule+"    "+tests+"\n", 1)
 	}
-	if err := c.cloud.Change([]byte(claim)); err != nil {
-		t.Fatal(err)
-	}
+	harness.Change(t, c.cloud, []byte(claim))
 }
 
 // startRun creates a Job as the CronJob does.

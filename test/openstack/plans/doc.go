@@ -1,0 +1,2 @@
+// Package plans compares the plans of edits with their measured effects: it edits the claim of a real cloud while clients use its services.
+package plans
