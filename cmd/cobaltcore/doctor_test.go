@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -25,6 +27,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -501,6 +504,160 @@ func TestDoctorFaults(t *testing.T) {
 				c.removed["XControlPlaneCluster/"+c.cluster.XR.AsMap()["metadata"].(map[string]any)["name"].(string)] = true
 			}, "XControlPlaneCluster/*", "Missing", "does not exist", "kubectl describe controlplanecluster",
 		},
+		"failed pod beside a starting one": {
+			"The Job has created another pod, which has not failed yet.", func(c *cloud) {
+				name := c.first("Job")
+				c.edit("Job", name, func(o map[string]any) { o["status"] = map[string]any{"active": int64(1), "failed": int64(1)} })
+				owner := map[string]any{"apiVersion": "batch/v1", "kind": "Job", "name": name}
+				c.pod("a-new", nil, owner, "{phase: Pending}")
+				c.pod("b-old", nil, owner, `{phase: Failed, containerStatuses: [{name: api, ready: false, state: {terminated: {exitCode: 1, reason: Error,
+  message: Access denied}}}]}`)
+			}, "Pod/b-old", "ContainerFailed", "Access denied", "kubectl logs b-old -c api -n NS",
+		},
+		"Crossplane without pods": {
+			"A claim is not reconciled while Crossplane is scaled to zero.", func(c *cloud) {
+				c.claim["metadata"].(map[string]any)["generation"] = int64(2)
+				old := condition("Synced", "True", "ReconcileSuccess", "")
+				old["observedGeneration"] = int64(1)
+				c.claim["status"] = map[string]any{"conditions": []any{old, condition("Ready", "True", "Available", "")}}
+				c.extra = append(c.extra, parse(c.t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: crossplane, namespace: crossplane-system}, spec: {replicas: 0}}"))
+			}, "Deployment/crossplane", "ScaledToZero", "spec.replicas is 0", "kubectl scale deployment.apps crossplane -n crossplane-system --replicas=1",
+		},
+		"claim without PlatformConfig": {
+			"The PlatformConfig is the cause, and not the claim.", func(c *cloud) {
+				c.composite(set("Composed", "False", "FatalError", "there is no PlatformConfig named default; the platform team must create it"))
+			}, "PlatformConfig/default", "Missing", "the platform team must create it", "kubectl get platformconfig.crossplane.c5c3.io default",
+		},
+		"inactive function": {
+			"Crossplane cannot call the function: the package is the origin.", func(c *cloud) {
+				c.composite(set("Synced", "False", "ReconcileError", `cannot compose resources: cannot run Composition pipeline step "compose": cannot get `+
+					`gRPC client connection for Function "function-cobaltcore": cannot find an active FunctionRevision`))
+				c.extra = append(c.extra, parse(c.t, `{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: function-cobaltcore},
+  status: {conditions: [{type: Installed, status: "False", reason: InactivePackageRevision, message: Package is inactive}]}}`))
+			}, "Function/function-cobaltcore", "InactivePackageRevision", "inactive", "kubectl get functionrevision.pkg.crossplane.io",
+		},
+		"provider not running": {
+			"Objects are not observed: the pod of the provider is the origin.", func(c *cloud) {
+				c.edit("Object", c.first("Object"), func(o map[string]any) { o["status"] = map[string]any{} })
+				c.extra = append(c.extra, parse(c.t, `{apiVersion: pkg.crossplane.io/v1, kind: Provider, metadata: {name: provider-kubernetes},
+  status: {currentRevision: provider-kubernetes-1, conditions: [{type: Installed, status: "True"}, {type: Healthy, status: "True"}]}}`),
+					parse(c.t, `{apiVersion: pkg.crossplane.io/v1, kind: ProviderRevision, metadata: {name: provider-kubernetes-1}}`),
+					parse(c.t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: provider-kubernetes-1, namespace: crossplane-system, generation: 1,
+  ownerReferences: [{apiVersion: pkg.crossplane.io/v1, kind: ProviderRevision, name: provider-kubernetes-1}]},
+  spec: {replicas: 1, selector: {matchLabels: {provider: kubernetes}}}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1}}`))
+				c.pod("provider-kubernetes-1-x", map[string]any{"provider": "kubernetes"}, nil, waiting("CrashLoopBackOff", "back-off"))
+				c.extra[len(c.extra)-1]["metadata"].(map[string]any)["namespace"] = "crossplane-system"
+			}, "Pod/provider-kubernetes-1-x", "CrashLoopBackOff", "exits with code 1", "kubectl logs provider-kubernetes-1-x -c api -n crossplane-system --previous",
+		},
+		"Secret of the tenant": {
+			"The tenant has to create the Secret that the function waits for.", func(c *cloud) {
+				c.composite(func(o map[string]any) {
+					status := o["status"].(map[string]any)
+					status["components"] = append(status["components"].([]any), map[string]any{
+						"name": "secrets", "phase": "Progressing", "reason": "WaitingForSecret", "message": "waits for Secret backup-s3 with the keys access-key-id and " +
+							"secret-access-key in namespace tenant-a, which spec.infrastructure.mariadb.backup.s3 names: create it there",
+					})
+					set("Ready", "False", "Creating", "")(o)
+				})
+			}, "Secret/backup-s3", "MissingObject", "access-key-id and secret-access-key", "kubectl describe secret backup-s3 -n tenant-a",
+		},
+		"absent control plane": {
+			"The next command lists the claim that the reference names.", func(c *cloud) {
+				c.claim["status"] = map[string]any{"conditions": []any{condition("SpecValid", "False", "InvalidSpec",
+					"spec.controlPlaneRef: there is no ControlPlaneCluster prod in namespace team-a that claims of namespace \"x\" may join")}}
+			}, "ControlPlaneCluster/*", "InvalidSpec", "there is no ControlPlaneCluster prod", "kubectl get controlplanecluster.crossplane.c5c3.io prod -n team-a",
+		},
+		"kubeconfig of a cluster": {
+			"The Secret belongs to the configuration of the provider.", func(c *cloud) {
+				c.unapplied(`connect failed: cannot build kube client for provider config: cannot get credentials secret: Secret "west" not found`)
+			}, "ProviderConfig/west", "MissingObject", `Secret "west" not found`, "kubectl describe secret west -n crossplane-system",
+		},
+		"unreachable cluster": {
+			"The API server does not respond.", func(c *cloud) {
+				c.unapplied(`observe failed: cannot get object: Get "https://west.example.com": dial tcp 192.0.2.1:443: connect: connection refused`)
+			}, "ProviderConfig/west", "ClusterUnreachable", "connection refused", "kubectl --kubeconfig KUBECONFIG_OF_WEST cluster-info",
+		},
+		"expired token of a cluster": {
+			"The API server rejects the token.", func(c *cloud) {
+				c.unapplied("observe failed: cannot get object: the server has asked for the client to provide credentials")
+			}, "ProviderConfig/west", "CredentialsRejected", "provide credentials", "kubectl describe secret west -n crossplane-system",
+		},
+		"no rights in a cluster": {
+			"The next command tests the right in that cluster.", func(c *cloud) {
+				c.unapplied(`create failed: cannot create object: namespaces "x" is forbidden: User "crossplane" cannot create resource "namespaces" in API group`)
+			}, "Object/*", "Forbidden", "cannot create", "kubectl --kubeconfig KUBECONFIG_OF_WEST auth can-i create namespaces",
+		},
+		"management cluster with a kubeconfig": {
+			"The provider config of the PlatformConfig is of the management cluster, so that pods are followed.", func(c *cloud) {
+				c.extra = append(c.extra, parse(c.t, `{apiVersion: crossplane.c5c3.io/v1alpha1, kind: PlatformConfig, metadata: {name: default}, spec: {providerConfig: in-cluster}}`),
+					parse(c.t, `{apiVersion: kubernetes.crossplane.io/v1alpha1, kind: ProviderConfig, metadata: {name: in-cluster}, spec: {credentials: {source: Secret}}}`),
+					parse(c.t, `{apiVersion: kubernetes.m.crossplane.io/v1alpha1, kind: ClusterProviderConfig, metadata: {name: in-cluster}, spec: {credentials: {source: Secret}}}`))
+				c.edit("MariaDB", "mariadb", func(o map[string]any) { delete(o, "status") })
+			}, "MariaDB/mariadb", "NoStatus", "mariadb-operator", "kubectl describe mariadb.k8s.mariadb.com mariadb -n NS",
+		},
+		"missing issuer": {
+			"The message of a Certificate does not name its issuer.", func(c *cloud) {
+				name := c.unissued()
+				c.edit("Certificate", name, func(o map[string]any) {
+					o["spec"].(map[string]any)["issuerRef"] = map[string]any{"kind": "ClusterIssuer", "name": "letsencrypt"}
+				})
+			}, "ClusterIssuer/letsencrypt", "Missing", "refers to it", "kubectl get clusterissuer.cert-manager.io letsencrypt",
+		},
+		"failed CertificateRequest": {
+			"The request has the response of the issuer.", func(c *cloud) {
+				name := c.unissued()
+				issuer := ""
+				c.edit("Certificate", name, func(o map[string]any) {
+					issuer = o["spec"].(map[string]any)["issuerRef"].(map[string]any)["name"].(string)
+				})
+				for created, message := range []string{"an earlier request", "order 429: too many certificates"} {
+					c.extra = append(c.extra, parse(c.t, fmt.Sprintf(`{apiVersion: cert-manager.io/v1, kind: CertificateRequest, metadata: {name: %s-%d, namespace: %s,
+  creationTimestamp: "2026-01-02T11:0%[2]d:00Z", ownerReferences: [{apiVersion: cert-manager.io/v1, kind: Certificate, name: %[1]s}]},
+  status: {conditions: [{type: Ready, status: "False", reason: Failed, message: %[4]q}]}}`, name, created, c.namespace(), message)))
+				}
+				c.extra = append(c.extra, parse(c.t, fmt.Sprintf(`{apiVersion: cert-manager.io/v1, kind: ClusterIssuer, metadata: {name: %s},
+  status: {conditions: [{type: Ready, status: "True"}]}}`, issuer)))
+			}, "CertificateRequest/*", "Failed", "429: too many certificates", "kubectl get orders.acme.cert-manager.io",
+		},
+		"secret store": {
+			"The store is the cause of all its ExternalSecrets.", func(c *cloud) {
+				c.edit("ExternalSecret", c.first("ExternalSecret"), set("Ready", "False", "SecretSyncedError", "could not get secret data from provider"))
+				c.edit("ExternalSecret", c.first("ExternalSecret"), func(o map[string]any) {
+					o["spec"].(map[string]any)["secretStoreRef"] = map[string]any{"kind": "ClusterSecretStore", "name": "vault"}
+				})
+				c.extra = append(c.extra, parse(c.t, `{apiVersion: external-secrets.io/v1, kind: ClusterSecretStore, metadata: {name: vault},
+  status: {conditions: [{type: Ready, status: "False", reason: InvalidProviderConfig, message: permission denied}]}}`))
+			}, "ClusterSecretStore/vault", "InvalidProviderConfig", "permission denied", "kubectl describe clustersecretstore.external-secrets.io vault",
+		},
+		"terminating namespace": {
+			"Its condition has the finalizers of the remaining objects; nothing can be created in it.", func(c *cloud) {
+				c.edit("Namespace", c.namespace(), func(o map[string]any) {
+					o["metadata"].(map[string]any)["deletionTimestamp"] = now.Format(time.RFC3339)
+					o["status"] = map[string]any{"phase": "Terminating", "conditions": []any{condition("NamespaceFinalizersRemaining", "True", "SomeFinalizersRemain",
+						"Some content in the namespace has finalizers remaining: example.com/wait in 1 resource instances")}}
+				})
+				c.edit("Keystone", "keystone", set("Synced", "False", "ReconcileError", `cannot apply composed resource "x": configmaps "x" is forbidden: `+
+					"unable to create new content in namespace "+c.namespace()+" because it is being terminated"))
+			}, "Namespace/*", "Terminating", "example.com/wait", "kubectl describe namespace NS",
+		},
+		"deletion with a finalizer": {
+			"Objects that are deleted already block nothing.", func(c *cloud) {
+				c.removed["Keystone/keystone"] = true
+				c.edit("MariaDB", "mariadb", func(o map[string]any) {
+					o["metadata"].(map[string]any)["deletionTimestamp"] = now.Format(time.RFC3339)
+					o["metadata"].(map[string]any)["finalizers"] = []any{"mariadb.example.com/wait"}
+				})
+				c.deleting()
+			}, "MariaDB/mariadb", "Deleting", "mariadb.example.com/wait", "kubectl describe mariadb.k8s.mariadb.com mariadb -n NS",
+		},
+		"deletion of an object in use": {
+			"A Usage protects the object.", func(c *cloud) {
+				c.edit("Keystone", "keystone", func(o map[string]any) {
+					o["metadata"].(map[string]any)["labels"] = map[string]any{"crossplane.io/in-use": "true"}
+				})
+				c.deleting()
+			}, "Keystone/keystone", "InUse", "a Usage protects it", "| grep keystone",
+		},
 	}
 	if len(tests) < 20 {
 		t.Fatalf("%d faults", len(tests))
@@ -535,6 +692,47 @@ func TestDoctorFaults(t *testing.T) {
 	}
 }
 
+// composite changes the composite resource of the claim.
+func (c *cloud) composite(change func(o map[string]any)) {
+	c.t.Helper()
+	for _, o := range c.objects() {
+		if o.GetKind() == "XControlPlaneCluster" {
+			change(o.Object)
+			c.changed[id(o.Object)] = o.Object
+		}
+	}
+	if len(c.changed) == 0 {
+		c.t.Fatal("the cloud has no composite resource")
+	}
+	c.claim["status"] = map[string]any{"conditions": []any{condition("Current", "False", "Creating", "")}}
+}
+
+// deleting marks the claim and its composite resource as deleted.
+func (c *cloud) deleting() {
+	mark := func(o map[string]any) { o["metadata"].(map[string]any)["deletionTimestamp"] = now.Format(time.RFC3339) }
+	c.composite(mark)
+	mark(c.claim)
+}
+
+// unapplied makes an Object belong to the cluster west, in which it cannot be applied.
+func (c *cloud) unapplied(message string) {
+	c.edit("Object", c.first("Object"), func(o map[string]any) {
+		o["spec"].(map[string]any)["providerConfigRef"] = map[string]any{"name": "west"}
+		set("Synced", "False", "ReconcileError", message)(o)
+	})
+	for _, kind := range []string{"kubernetes.crossplane.io/v1alpha1, kind: ProviderConfig", "kubernetes.m.crossplane.io/v1alpha1, kind: ClusterProviderConfig"} {
+		c.extra = append(c.extra, parse(c.t, `{apiVersion: `+kind+`, metadata: {name: west},
+  spec: {credentials: {source: Secret, secretRef: {namespace: crossplane-system, name: west, key: kubeconfig}}}}`))
+	}
+}
+
+// unissued makes a Certificate wait, and returns its name.
+func (c *cloud) unissued() string {
+	name := c.first("Certificate")
+	c.edit("Certificate", name, set("Ready", "False", "DoesNotExist", "Issuing certificate as Secret does not exist"))
+	return name
+}
+
 // first returns the name of a composed object of a kind.
 func (c *cloud) first(kind string) string { return c.firstOf("", kind) }
 
@@ -558,11 +756,69 @@ func (c *cloud) diagnose() *doctor.Report {
 	if !ok {
 		c.t.Fatal("the objects contain no claim")
 	}
-	report, _, err := doctor.Diagnose(c.t.Context(), r, schema.FromAPIVersionAndKind(claim.APIVersion, claim.Kind), claim.Namespace, claim.Name)
+	recorded := &recordingReader{Reader: r, requests: map[string]bool{}}
+	report, _, err := doctor.Diagnose(c.t.Context(), recorded, claim.GroupVersionKind(), claim.Namespace, claim.Name)
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	rules := documentedRules(c.t, "doctor")
+	for request := range recorded.requests {
+		if !rules[request] {
+			c.t.Errorf("docs/reference/doctor-permissions.md does not grant %s", request)
+		}
+	}
 	return report
+}
+
+// recordingReader records the permissions that requests need, as "<verb> <group>/<resource>".
+type recordingReader struct {
+	doctor.Reader
+
+	mu       sync.Mutex
+	requests map[string]bool
+}
+
+func (r *recordingReader) record(verb string, kind schema.GroupVersionKind) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests[permission(verb, kind.GroupKind())] = true
+}
+
+func (r *recordingReader) Get(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	r.record("get", kind)
+	return r.Reader.Get(ctx, kind, namespace, name)
+}
+
+func (r *recordingReader) List(ctx context.Context, kind schema.GroupVersionKind, namespace string) ([]unstructured.Unstructured, error) {
+	r.record("list", kind)
+	return r.Reader.List(ctx, kind, namespace)
+}
+
+// permission returns the permission for a verb and a kind.
+func permission(verb string, kind schema.GroupKind) string {
+	resource, _ := meta.UnsafeGuessKindToResource(kind.WithVersion("v1"))
+	name := strings.Replace(resource.Resource, "valkeies", "valkeys", 1) // an irregular name
+	return verb + " " + kind.Group + "/" + name
+}
+
+// TestDoctorPermissions checks that the ClusterRole in the documentation grants to read, and nothing else, all kinds that are composed and all
+// claims and composite resources, and no Secrets.
+func TestDoctorPermissions(t *testing.T) {
+	rules := documentedRules(t, "doctor")
+	kinds := readiness.Rules.Kinds()
+	for _, kind := range doctor.Kinds() {
+		kinds = append(kinds, kind.GroupKind())
+	}
+	for _, kind := range kinds {
+		if request := permission("get", kind); !rules[request] {
+			t.Errorf("the documentation does not grant %s", request)
+		}
+	}
+	for rule := range rules {
+		if !strings.HasPrefix(rule, "get ") && !strings.HasPrefix(rule, "list ") || strings.HasSuffix(rule, "/secrets") || strings.HasSuffix(rule, "*") {
+			t.Errorf("the documentation grants %s", rule)
+		}
+	}
 }
 
 // TestDoctorReady tests that a composed cloud has no cause: the rules of the functions and of the doctor are the same.

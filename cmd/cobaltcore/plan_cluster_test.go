@@ -48,7 +48,7 @@ func TestPlanClusterEqualsPlanOfFiles(t *testing.T) {
 	if diff := gocmp.Diff(printedPlan(t, edit, "text"), got); diff != "" {
 		t.Errorf("-files, +cluster:\n%s", diff)
 	}
-	rules := documentedRules(t)
+	rules := documentedRules(t, "plan")
 	for request := range c.requests {
 		if !rules[request] {
 			t.Errorf("docs/reference/plan-permissions.md does not grant %s", request)
@@ -56,10 +56,10 @@ func TestPlanClusterEqualsPlanOfFiles(t *testing.T) {
 	}
 }
 
-// documentedRules returns "<verb> <group>/<resource>" of the ClusterRole in the documentation.
-func documentedRules(t testing.TB) map[string]bool {
+// documentedRules returns "<verb> <group>/<resource>" of the ClusterRole of a command in the documentation.
+func documentedRules(t testing.TB, command string) map[string]bool {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/reference/plan-permissions.md")
+	page, err := os.ReadFile("../../docs/reference/" + command + "-permissions.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestPlanPermissions(t *testing.T) {
 	if err := yaml.Unmarshal(data, &compose); err != nil {
 		t.Fatal(err)
 	}
-	rules := documentedRules(t)
+	rules := documentedRules(t, "plan")
 	for rule := range rulesOf(compose) {
 		verb, resource, _ := strings.Cut(rule, " ")
 		if verb == "get" && !strings.HasPrefix(resource, "admissionregistration.k8s.io/") && !rules[rule] {

@@ -29,11 +29,7 @@ func target(r Ref) string {
 
 // kubectl returns a command for an object. An object of another cluster needs a kubeconfig of that cluster.
 func kubectl(verb string, r Ref) string {
-	if r.Cluster != "" {
-		cluster := strings.ToUpper(strings.ReplaceAll(r.Cluster, "-", "_"))
-		return fmt.Sprintf("kubectl --kubeconfig KUBECONFIG_OF_%s %s %s", cluster, verb, target(r))
-	}
-	return "kubectl " + verb + " " + target(r)
+	return "kubectl" + kubeconfigFlag(r.Cluster) + " " + verb + " " + target(r)
 }
 
 func describe(r Ref) string { return kubectl("describe", r) }
@@ -55,6 +51,8 @@ var classes = []struct {
 	{"QuotaExceeded", regexp.MustCompile(`exceeded quota: ([a-z0-9.-]+)`), func(m []string, of Ref) []string {
 		return []string{"kubectl describe resourcequota " + m[1] + inNamespace(of)}
 	}},
+	{"NamespaceTerminating", regexp.MustCompile(`unable to create new content in namespace (\S+) because it is being terminated`),
+		func(m []string, _ Ref) []string { return []string{"kubectl describe namespace " + m[1]} }},
 	{"WebhookRefuses", regexp.MustCompile(`admission webhook "([^"]+)" denied the request`), webhookSteps},
 	{"WebhookUnavailable", regexp.MustCompile(`failed calling webhook "([^"]+)"`), webhookSteps},
 	{"PolicyRefuses", regexp.MustCompile(`ValidatingAdmissionPolicy '([^']+)'`), func(m []string, _ Ref) []string {
@@ -64,11 +62,49 @@ var classes = []struct {
 		return []string{"kubectl get namespace " + of.Namespace + " --show-labels"}
 	}},
 	{"Forbidden", regexp.MustCompile(`is forbidden: User "([^"]+)" cannot (\w+) resource "([^"]+)"`), func(m []string, of Ref) []string {
-		return []string{fmt.Sprintf("kubectl auth can-i %s %s%s --as %s", m[2], m[3], inNamespace(of), m[1])}
+		return []string{fmt.Sprintf("kubectl%s auth can-i %s %s%s --as %s", kubeconfigFlag(of.Cluster), m[2], m[3], inNamespace(of), m[1])}
 	}},
-	{"MissingObject", missing, func(_ []string, _ Ref) []string { return nil }},
-	{"ClusterUnreachable", regexp.MustCompile(`connection refused|no such host|i/o timeout|TLS handshake timeout|no route to host`),
-		func([]string, Ref) []string { return nil }},
+	{reasonMissingObject, missing, func(_ []string, _ Ref) []string { return nil }},
+	{reasonNoFunction, regexp.MustCompile(`cannot run Composition pipeline step|FunctionRevision`), func([]string, Ref) []string {
+		return []string{"kubectl get functions.pkg.crossplane.io,functionrevisions.pkg.crossplane.io", "kubectl get pods -n " + crossplaneNamespace}
+	}},
+	{"CompositionMissing", regexp.MustCompile(`no compatible Composition(Revision)?s? found|cannot (get|fetch) [Cc]omposition`), func([]string, Ref) []string {
+		return []string{"kubectl get configurations.pkg.crossplane.io,compositions.apiextensions.crossplane.io"}
+	}},
+	{"ImmutableField", regexp.MustCompile(`field is immutable|updates to statefulset spec`), func(_ []string, of Ref) []string {
+		return []string{get(of) + " -o yaml"}
+	}},
+	{reasonCredentials, regexp.MustCompile(`must be logged in to the server|asked for the client to provide credentials|: Unauthorized\b`),
+		func(_ []string, of Ref) []string { return clusterInfo(of.Cluster) }},
+	{reasonUnreachable, regexp.MustCompile(`connection refused|no such host|i/o timeout|TLS handshake timeout|no route to host`),
+		func(_ []string, of Ref) []string { return clusterInfo(of.Cluster) }},
+}
+
+// Reasons for which the cause is another object than the one with the message.
+const (
+	reasonMissingObject = "MissingObject"
+	reasonNoFunction    = "FunctionUnavailable"
+	reasonCredentials   = "CredentialsRejected"
+	reasonUnreachable   = "ClusterUnreachable"
+)
+
+// crossplaneNamespace is the namespace of Crossplane and its packages.
+const crossplaneNamespace = "crossplane-system"
+
+// kubeconfigFlag returns the flag of kubectl for another cluster, with a space before it.
+func kubeconfigFlag(cluster string) string {
+	if cluster == "" {
+		return ""
+	}
+	return " --kubeconfig KUBECONFIG_OF_" + strings.ToUpper(strings.ReplaceAll(cluster, "-", "_"))
+}
+
+// clusterInfo returns the command that tests the access to another cluster.
+func clusterInfo(cluster string) []string {
+	if cluster == "" {
+		return nil
+	}
+	return []string{"kubectl" + kubeconfigFlag(cluster) + " cluster-info"}
 }
 
 func webhookSteps(m []string, _ Ref) []string {
@@ -95,7 +131,7 @@ func classify(text string, of Ref) (string, []string) {
 	for _, c := range classes {
 		if m := c.pattern.FindStringSubmatch(text); m != nil {
 			next := c.next(m, of)
-			if c.reason == "MissingObject" {
+			if c.reason == reasonMissingObject {
 				next = missingSteps(text, of.Namespace)
 			}
 			return c.reason, next
@@ -106,6 +142,34 @@ func classify(text string, of Ref) (string, []string) {
 
 // missing matches messages about a Secret or a ConfigMap that does not exist, or that does not have a key.
 var missing = regexp.MustCompile(`(?i)\b(secret|configmap)s? "([^"]+)" not found|couldn't find key (\S+) in (Secret|ConfigMap) (\S+)`)
+
+// awaited matches messages of functions about a Secret that a tenant creates.
+var awaited = regexp.MustCompile(`waits for Secret (\S+) with .* in namespace ([^\s,]+)`)
+
+// awaitedSecret returns the Secret that a component waits for, and whether there is one.
+func awaitedSecret(text string) (Ref, bool) {
+	m := awaited.FindStringSubmatch(text)
+	if m == nil {
+		return Ref{}, false
+	}
+	return Ref{APIVersion: "v1", Kind: "Secret", Namespace: m[2], Name: m[1]}, true
+}
+
+// absent matches messages of functions about a claim that does not exist, or that does not allow the reference.
+var absent = regexp.MustCompile(`there is no (\w+) (\S+) in namespace "?([^\s",;]+)`)
+
+// absentSteps returns the next commands for a claim that does not exist.
+func absentSteps(text string) []string {
+	m := absent.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	kind, ok := KindOf(m[1])
+	if !ok {
+		return nil
+	}
+	return []string{get(Ref{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: m[3], Name: m[2]})}
+}
 
 // missingObject returns the kind and name of a missing Secret or ConfigMap, or nil.
 func missingObject(text string) []string {

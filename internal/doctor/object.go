@@ -53,8 +53,11 @@ func (r Ref) groupKind() schema.GroupKind { return r.GroupVersionKind().GroupKin
 // check returns the state of an object by the readiness rules of the functions.
 func (o object) check() ready.Result {
 	kind := o.ref().groupKind()
-	if o.Deleting() {
-		return ready.Wait("Deleting", "it is being deleted, and waits for its finalizers: %s", strings.Join(o.finalizers(), ", "))
+	switch {
+	case o.Deleting() && kind == namespaceKind.GroupKind():
+		return ready.Wait(reasonTerminating, "it is being deleted: %s", cmp.Or(o.remaining(), "its objects are being deleted"))
+	case o.Deleting():
+		return ready.Wait(reasonDeleting, "it is being deleted, and waits for its finalizers: %s", strings.Join(o.finalizers(), ", "))
 	}
 	if rule, ok := readiness.Rules.For(kind); ok {
 		return rule.Check(o.Object)
@@ -75,6 +78,27 @@ func (o object) check() ready.Result {
 var ruledKinds = map[formOf]schema.GroupKind{
 	claimForm:     keystoneservicev1.GroupVersionKind.GroupKind(),
 	compositeForm: keystonev1.GroupVersionKind.GroupKind(),
+}
+
+// Reasons of objects that are being deleted.
+const (
+	reasonDeleting    = "Deleting"
+	reasonTerminating = "Terminating"
+)
+
+// remaining returns why a namespace that is being deleted still exists. Its conditions are True if its deletion is blocked.
+// https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.33/#namespacecondition-v1-core
+func (o object) remaining() string {
+	var out []string
+	for _, typ := range []string{
+		"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionGroupVersionParsingFailure", "NamespaceDeletionContentFailure",
+		"NamespaceContentRemaining", "NamespaceFinalizersRemaining",
+	} {
+		if c, ok := o.Condition(typ); ok && c.Status == "True" {
+			out = append(out, c.Message)
+		}
+	}
+	return strings.Join(out, "; ")
 }
 
 func (o object) finalizers() []string {

@@ -20,6 +20,7 @@ var (
 	eventKind      = corev1.SchemeGroupVersion.WithKind("Event")
 	volumeKind     = corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim")
 	nodeKind       = corev1.SchemeGroupVersion.WithKind("Node")
+	namespaceKind  = corev1.SchemeGroupVersion.WithKind("Namespace")
 	deploymentKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 	// ownedKinds are the kinds that operators create, whose pods are followed.
 	ownedKinds = []schema.GroupVersionKind{
@@ -178,7 +179,7 @@ func (w *walk) pod(ctx context.Context, chain []Ref, pod *corev1.Pod) (Cause, bo
 		}
 	}
 	if pod.DeletionTimestamp != nil {
-		return cause("Terminating", "the pod is being deleted; finalizers: "+cmp.Or(strings.Join(pod.Finalizers, ", "), "none"))
+		return transient(cause(reasonTerminating, "the pod is being deleted; finalizers: "+cmp.Or(strings.Join(pod.Finalizers, ", "), "none")))
 	}
 	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
 		if c, pending := w.volumes(ctx, appended(chain, self), pod); pending {
@@ -201,14 +202,20 @@ func (w *walk) pod(ctx context.Context, chain []Ref, pod *corev1.Pod) (Cause, bo
 	if text := w.podEvent(ctx, pod, "FailedMount", "FailedAttachVolume", "FailedMapVolume"); text != "" {
 		reason := "VolumeNotMounted"
 		if missingObject(text) != nil {
-			reason = "MissingObject"
+			reason = reasonMissingObject
 		}
 		return cause(reason, text, missingSteps(text, pod.Namespace)...)
 	}
 	if text := w.podEvent(ctx, pod, "FailedCreatePodSandBox", "NetworkNotReady"); text != "" {
 		return cause("SandboxNotCreated", text)
 	}
-	return cause("Starting", "the pod is starting: its phase is "+cmp.Or(string(pod.Status.Phase), "unknown"))
+	return transient(cause("Starting", "the pod is starting: its phase is "+cmp.Or(string(pod.Status.Phase), "unknown")))
+}
+
+// transient returns a cause that usually ends without an action, and is shown after others.
+func transient(c Cause, bad bool) (Cause, bool) {
+	c.rank = rankNotReady
+	return c, bad
 }
 
 // podRunbooks contains the runbooks for reasons of pods.
@@ -244,7 +251,7 @@ func container(pod *corev1.Pod, c corev1.ContainerStatus) (reason, text string, 
 		return waiting.Reason, fmt.Sprintf("container %s exits with code %d (%s) and was restarted %d times: %s", c.Name, last.ExitCode,
 			last.Reason, c.RestartCount, cmp.Or(last.Message, "see its log")), true
 	case waiting != nil && waiting.Reason == "CreateContainerConfigError" && missingObject(waiting.Message) != nil:
-		return "MissingObject", fmt.Sprintf("container %s cannot start: %s", c.Name, waiting.Message), true
+		return reasonMissingObject, fmt.Sprintf("container %s cannot start: %s", c.Name, waiting.Message), true
 	case waiting != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, waiting.Reason):
 		return waiting.Reason, fmt.Sprintf("container %s: %s", c.Name, cmp.Or(waiting.Message, "image "+c.Image)), true
 	case c.State.Terminated != nil && failed:
@@ -266,7 +273,7 @@ func containerSteps(pod Ref, c corev1.ContainerStatus, reason, text string) []st
 		return []string{logs + " --previous"}
 	case "ContainerFailed", "ProbeFailing", "InitContainerRunning":
 		return []string{logs}
-	case "MissingObject":
+	case reasonMissingObject:
 		return missingSteps(text, pod.Namespace)
 	}
 	return nil

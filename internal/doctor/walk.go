@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
@@ -21,7 +22,7 @@ import (
 
 // Ranks of causes: a smaller rank is shown first.
 const (
-	rankPaused    = iota // Nothing else can change before it is resumed.
+	rankBlocking  = iota // Nothing else can change before this does: a pause, a package, a namespace that is being deleted.
 	rankInvalid          // The spec is rejected, or Crossplane cannot reconcile.
 	rankSpecific         // A pod, a volume or an error of an API server.
 	rankFailed           // An object that cannot become ready without intervention.
@@ -35,7 +36,7 @@ func (w *walk) top(ctx context.Context, o object) []Cause {
 	if form(o.ref().groupKind()) == claimForm {
 		return w.claim(ctx, nil, o)
 	}
-	return slices.Concat(w.composite(ctx, nil, o), w.packages(ctx, nil))
+	return w.withPackages(ctx, nil, w.composite(ctx, nil, o))
 }
 
 // claim returns the causes for a claim.
@@ -53,10 +54,12 @@ func (w *walk) claim(ctx context.Context, chain []Ref, o object) []Cause {
 		if c, ok := o.Condition("Synced"); ok && c.Status == "False" {
 			reason = c.Message
 		}
-		return append(w.packages(ctx, appended(chain, self)), Cause{
+		causes := append(w.crossplane(ctx, appended(chain, self)),
+			w.packages(ctx, appended(chain, self), functionPackage, providerPackage, configurationPackage)...)
+		return append(causes, Cause{
 			Object: self, Chain: chain, Reason: "NotReconciled", Message: reason, rank: rankInvalid, Runbook: "Composed",
 			Next: []string{describe(self), "kubectl get compositeresourcedefinitions.apiextensions.crossplane.io",
-				"kubectl logs deployment/crossplane -n crossplane-system"},
+				"kubectl logs deployment/crossplane -n " + crossplaneNamespace},
 		})
 	}
 	kind := schema.FromAPIVersionAndKind(o.String("spec", "resourceRef", "apiVersion"), o.String("spec", "resourceRef", "kind"))
@@ -64,24 +67,24 @@ func (w *walk) claim(ctx context.Context, chain []Ref, o object) []Cause {
 	live, err := w.get(ctx, kind, "", name)
 	if err != nil {
 		out := w.components(appended(chain, self), o, nil, true)
-		if apierrors.IsNotFound(err) {
+		switch {
+		case apierrors.IsNotFound(err) && o.Deleting():
+			return append([]Cause{notReadyCause(chain, self, o.check())}, out...)
+		case apierrors.IsNotFound(err):
 			out = append([]Cause{missingCause(appended(chain, self), xr)}, out...)
 		}
-		return slices.Concat(out, w.packages(ctx, appended(chain, self)))
+		return w.withPackages(ctx, appended(chain, self), out)
 	}
 	composite, err := observed(live.Object)
 	if err != nil {
 		return nil
 	}
-	causes := w.composite(ctx, appended(chain, self), composite)
-	if len(causes) == 0 && o.outdated() || !hasSpecific(causes) {
-		causes = append(causes, w.packages(ctx, appended(chain, self))...)
-	}
+	causes := w.withPackages(ctx, appended(chain, self), w.composite(ctx, appended(chain, self), composite))
 	if cause, rejected := rejectedCause(chain, self, o); rejected && len(causes) == 0 {
 		causes = append(causes, cause)
 	}
-	if len(causes) == 0 && o.outdated() {
-		causes = append(causes, outdatedCause(chain, self))
+	if o.outdated() && !hasSpecific(causes) {
+		causes = append(append(w.crossplane(ctx, appended(chain, self)), outdatedCause(chain, self)), causes...)
 	}
 	return causes
 }
@@ -109,8 +112,8 @@ func (w *walk) composite(ctx context.Context, chain []Ref, o object) []Cause {
 	for _, r := range refs {
 		causes = append(causes, w.composed(ctx, appended(chain, self), r)...)
 	}
-	if o.Deleting() && len(causes) == 0 {
-		return []Cause{notReadyCause(chain, self, o.check())}
+	if o.Deleting() {
+		return w.blockDeletion(ctx, appended(chain, self), refs, o, causes)
 	}
 	slices.SortStableFunc(causes, func(a, b Cause) int {
 		return cmp.Or(a.rank-b.rank, componentOf(o, a, len(chain))-componentOf(o, b, len(chain)))
@@ -180,18 +183,19 @@ func (w *walk) wrapped(ctx context.Context, chain []Ref, self Ref, o object) []C
 	if outer.Annotation(pausedAnnotation) == "true" {
 		return []Cause{pausedCause(chain, self)}
 	}
+	config := providerConfigOf(outer)
 	if c, ok := outer.Condition("Synced"); ok && c.Status == "False" {
-		return []Cause{refusedCause(chain, self, c)}
+		return []Cause{w.notAppliedCause(ctx, chain, self, config, c)}
 	}
 	inner := o.ref()
 	if !o.Exists() {
 		return []Cause{{
-			Object: inner, Chain: appended(chain, self), Reason: "NotCreated", Message: "provider-kubernetes has not observed the object yet",
+			Object: inner, Chain: appended(chain, self), Reason: reasonNotObserved, Message: "provider-kubernetes has not observed the object yet",
 			rank: rankMissing, Next: []string{describe(self), "kubectl get providers.pkg.crossplane.io"},
 		}}
 	}
-	if config := outer.String("spec", "providerConfigRef", "name"); !w.isLocal(ctx, outer, config) {
-		inner.Cluster = config
+	if !w.isLocal(ctx, config) {
+		inner.Cluster = config.Name
 		if result := o.check(); !result.Ready {
 			return []Cause{notReadyCause(appended(chain, self), inner, result)}
 		}
@@ -205,26 +209,6 @@ func (w *walk) wrapped(ctx context.Context, chain []Ref, self Ref, o object) []C
 		return []Cause{missingCause(appended(chain, self), inner)}
 	}
 	return w.evaluate(ctx, appended(chain, self), inner, o)
-}
-
-// localConfig is the default provider config of the management cluster.
-const localConfig = "in-cluster"
-
-// isLocal reports whether a provider config is of the management cluster: it has the identity of the provider's own pod.
-// https://github.com/crossplane-contrib/provider-kubernetes/tree/main/apis
-func (w *walk) isLocal(ctx context.Context, outer *observe.Object, config string) bool {
-	kind := schema.FromAPIVersionAndKind(outer.APIVersion(), "ProviderConfig")
-	if outer.Namespace() != "" {
-		kind.Kind = "ClusterProviderConfig"
-	} else {
-		kind.Version = "v1alpha1"
-	}
-	c, err := w.get(ctx, kind, "", config)
-	if err != nil {
-		return config == localConfig
-	}
-	source, _, _ := unstructured.NestedString(c.Object, "spec", "credentials", "source")
-	return source == "InjectedIdentity"
 }
 
 // evaluate returns the causes for an object of the management cluster.
@@ -254,7 +238,7 @@ func (w *walk) evaluate(ctx context.Context, chain []Ref, self Ref, o object) []
 	if isWorkload(self.groupKind()) {
 		causes = w.workload(ctx, chain, self, o.raw)
 	} else {
-		causes = w.owned(ctx, appended(chain, self), o)
+		causes = append(w.owned(ctx, appended(chain, self), o), w.dependencies(ctx, appended(chain, self), o)...)
 	}
 	own := notReadyCause(chain, self, result)
 	if len(causes) > 0 {
@@ -300,7 +284,7 @@ var operators = map[string]string{
 // component, or else the first one that is not ready. Without, it returns failed components whose objects are not among the causes.
 func (w *walk) components(chain []Ref, o object, causes []Cause, all bool) []Cause {
 	var first *Cause
-	var failed []Cause
+	var failed, awaiting []Cause
 	for _, e := range o.List("status", "components") {
 		m, _ := e.(map[string]any)
 		name, _ := m["name"].(string)
@@ -308,6 +292,13 @@ func (w *walk) components(chain []Ref, o object, causes []Cause, all bool) []Cau
 		text, _ := m["message"].(string)
 		reason, _ := m["reason"].(string)
 		if phase == common.ComponentReady || text == "" {
+			continue
+		}
+		if secret, ok := awaitedSecret(text); ok {
+			awaiting = append(awaiting, Cause{
+				Object: secret, Chain: chain, Reason: reasonMissingObject, Message: message(name + ": " + text), Runbook: conditionName(name),
+				rank: rankSpecific, Next: []string{describe(secret)},
+			})
 			continue
 		}
 		c := Cause{
@@ -325,8 +316,8 @@ func (w *walk) components(chain []Ref, o object, causes []Cause, all bool) []Cau
 		}
 	}
 	switch {
-	case len(failed) > 0:
-		return failed
+	case len(failed)+len(awaiting) > 0:
+		return append(awaiting, failed...)
 	case all && first != nil:
 		return []Cause{*first}
 	case all && len(o.List("status", "components")) == 0:
@@ -400,7 +391,12 @@ func conditionName(component string) string {
 	return b.String() + "Ready"
 }
 
-const reasonInvalidSpec = "InvalidSpec"
+// Reasons of objects that are rejected or do not exist.
+const (
+	reasonInvalidSpec = "InvalidSpec"
+	reasonMissing     = "Missing"
+	reasonNotObserved = "NotCreated"
+)
 
 // rejectedCause returns the cause of a composite resource or a claim that its function or Crossplane does not reconcile.
 func rejectedCause(chain []Ref, self Ref, o object) (Cause, bool) {
@@ -413,25 +409,67 @@ func rejectedCause(chain []Ref, self Ref, o object) (Cause, bool) {
 		case "SpecValid":
 			return Cause{
 				Object: self, Chain: chain, Reason: cmp.Or(c.Reason, reasonInvalidSpec), Message: message(c.Message), Runbook: typ, rank: rankInvalid,
-				Next: []string{edit(self), "cobaltcore explain SpecValid"},
+				Next: append([]string{edit(self), "cobaltcore explain SpecValid"}, absentSteps(c.Message)...),
 			}, true
 		case "Composed":
-			return Cause{
-				Object: self, Chain: chain, Reason: cmp.Or(c.Reason, "NotComposed"), Message: message(c.Message), Runbook: typ, rank: rankInvalid,
-				Next: []string{"kubectl get platformconfigs.platform.crossplane.c5c3.io default -o yaml", describe(self)},
-			}, true
+			return notComposedCause(chain, self, c), true
 		}
-		return refusedCause(chain, self, c), true
+		return refusedCause(chain, self, c, self), true
 	}
 	return Cause{}, false
 }
 
-// refusedCause returns the cause for a condition Synced that is False.
-func refusedCause(chain []Ref, self Ref, c observe.Condition) Cause {
+// noPlatform is the beginning of the functions' message about a PlatformConfig that does not exist.
+const noPlatform = "there is no PlatformConfig named " + platformv1.DefaultName
+
+// notComposedCause returns the cause for a condition Composed that is False: often the PlatformConfig.
+func notComposedCause(chain []Ref, self Ref, c observe.Condition) Cause {
+	platform := Ref{APIVersion: platformv1.GroupVersionKind.GroupVersion().String(), Kind: platformv1.GroupVersionKind.Kind, Name: platformv1.DefaultName}
+	cause := Cause{
+		Object: self, Chain: chain, Reason: cmp.Or(c.Reason, "NotComposed"), Message: message(c.Message), Runbook: "Composed", rank: rankInvalid,
+		Next: []string{describe(self), get(platform) + " -o yaml"},
+	}
+	if strings.Contains(c.Message, noPlatform) {
+		cause.Object, cause.Chain, cause.Reason = platform, appended(chain, self), reasonMissing
+		cause.Next = []string{get(platform), "helm get values cobaltcore -n " + crossplaneNamespace}
+	}
+	return cause
+}
+
+// inUseLabel is the label of objects that a Usage protects.
+// https://docs.crossplane.io/latest/managed-resources/usages/
+const inUseLabel = "crossplane.io/in-use"
+
+// blockDeletion returns the causes that block the deletion of a composite resource: of those for its composed objects, the ones for objects
+// that exist, or else the objects that are in use, or else its finalizers.
+func (w *walk) blockDeletion(ctx context.Context, chain []Ref, refs []Ref, o object, causes []Cause) []Cause {
+	causes = slices.DeleteFunc(causes, func(c Cause) bool { return c.Reason == reasonMissing || c.Reason == reasonNotObserved })
+	if len(causes) > 0 {
+		slices.SortStableFunc(causes, func(a, b Cause) int { return a.rank - b.rank })
+		return causes
+	}
+	for _, r := range refs {
+		u, err := w.get(ctx, r.GroupVersionKind(), r.Namespace, r.Name)
+		if err != nil || u.GetLabels()[inUseLabel] != "true" || u.GetDeletionTimestamp() != nil {
+			continue
+		}
+		causes = append(causes, Cause{
+			Object: r, Chain: chain, Reason: "InUse", Message: "it is not deleted while a Usage protects it for another object", rank: rankFailed,
+			Next: []string{"kubectl get usages.protection.crossplane.io,clusterusages.protection.crossplane.io -A | grep " + r.Name},
+		})
+	}
+	if len(causes) == 0 {
+		causes = []Cause{notReadyCause(chain[:len(chain)-1], o.ref(), o.check())}
+	}
+	return causes
+}
+
+// refusedCause returns the cause for a condition Synced that is False. of is the object in the message, which can be in another cluster.
+func refusedCause(chain []Ref, self Ref, c observe.Condition, of Ref) Cause {
 	if c.Reason == "ReconcilePaused" {
 		return pausedCause(chain, self)
 	}
-	reason, next := classify(c.Message, self)
+	reason, next := classify(c.Message, of)
 	return Cause{
 		Object: self, Chain: chain, Reason: cmp.Or(reason, c.Reason, "NotSynced"), Message: message(c.Message), rank: rankInvalid,
 		Next: append([]string{describe(self)}, next...),
@@ -440,7 +478,7 @@ func refusedCause(chain []Ref, self Ref, c observe.Condition) Cause {
 
 func pausedCause(chain []Ref, self Ref) Cause {
 	return Cause{
-		Object: self, Chain: chain, Reason: "Paused", Message: "it is paused by its annotation " + pausedAnnotation, rank: rankPaused,
+		Object: self, Chain: chain, Reason: "Paused", Message: "it is paused by its annotation " + pausedAnnotation, rank: rankBlocking,
 		Next: []string{"kubectl annotate " + target(self) + " " + pausedAnnotation + "-"},
 	}
 }
@@ -448,7 +486,7 @@ func pausedCause(chain []Ref, self Ref) Cause {
 func outdatedCause(chain []Ref, self Ref) Cause {
 	return Cause{
 		Object: self, Chain: chain, Reason: "NotReconciled", Message: "Crossplane has not reconciled the last edit", rank: rankNotReady,
-		Next: []string{describe(self), "kubectl logs deployment/crossplane -n crossplane-system"},
+		Next: []string{describe(self), "kubectl logs deployment/crossplane -n " + crossplaneNamespace},
 	}
 }
 
@@ -458,7 +496,7 @@ func missingCause(chain []Ref, r Ref) Cause {
 		next = append(next, describe(chain[len(chain)-1]))
 	}
 	return Cause{
-		Object: r, Chain: chain, Reason: "Missing", Message: "it does not exist: Crossplane has not created it yet, or it was deleted",
+		Object: r, Chain: chain, Reason: reasonMissing, Message: "it does not exist: Crossplane has not created it yet, or it was deleted",
 		rank: rankMissing, Next: next,
 	}
 }
@@ -467,7 +505,10 @@ func notReadyCause(chain []Ref, r Ref, result ready.Result) Cause {
 	c := Cause{
 		Object: r, Chain: chain, Reason: result.Reason, Message: message(result.Message), rank: rankNotReady, Next: []string{describe(r)},
 	}
-	if result.Failed {
+	switch {
+	case result.Reason == reasonTerminating && r.groupKind() == namespaceKind.GroupKind():
+		c.rank = rankBlocking
+	case result.Failed, result.Reason == reasonDeleting:
 		c.rank = rankFailed
 	}
 	if reason, next := classify(result.Message, r); reason != "" {

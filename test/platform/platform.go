@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -241,6 +242,11 @@ func (p *Platform) Log(name string, lines int) string {
 		return process.Tail(filepath.Join(p.Dir, "operators.log"), lines)
 	}
 	return process.Tail(filepath.Join(p.Dir, "logs", name+".log"), lines)
+}
+
+// Suspend stops a process of the platform, by the name of its log, as if its pod did not run. The returned function continues it.
+func (p *Platform) Suspend(name string) (resume func() error, err error) {
+	return func() error { return p.processes.Signal(name, syscall.SIGCONT) }, p.processes.Signal(name, syscall.SIGSTOP)
 }
 
 // Kubectl runs kubectl in the management cluster, as its administrator, and returns its output.

@@ -166,6 +166,18 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
+// Signal sends a signal to a running program, by the name of its log, and to its children.
+func (ps *Group) Signal(name string, s syscall.Signal) error {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	i := slices.IndexFunc(ps.running, func(p *Process) bool { return p.name == name })
+	if i < 0 {
+		return fmt.Errorf("%s does not run", name)
+	}
+	ps.running[i].Signal(s)
+	return nil
+}
+
 // HasEnded reports whether the process has ended.
 func (p *Process) HasEnded() bool {
 	select {
