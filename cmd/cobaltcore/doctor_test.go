@@ -514,6 +514,18 @@ func TestDoctorFaults(t *testing.T) {
   message: Access denied}}}]}`)
 			}, "Pod/b-old", "ContainerFailed", "Access denied", "kubectl logs b-old -c api -n NS",
 		},
+		"rejected composed resource": {
+			"The condition names the composed resource, and only an Event has the error.", func(c *cloud) {
+				c.edit("Keystone", "keystone", set("Synced", "False", "ReconcileError", "Unsynced resources: service"))
+				c.event("Keystone", "keystone", "ComposeResources", `cannot apply composed resource "service": services "keystone" is forbidden: `+
+					"ValidatingAdmissionPolicy 'services' with binding 'services' denied request: Services need a cost center")
+			}, "Keystone/keystone", "PolicyRefuses", "need a cost center", "kubectl get validatingadmissionpolicy services -o yaml",
+		},
+		"rejected composed resource without Event": {
+			"Events are deleted after an hour.", func(c *cloud) {
+				c.edit("Keystone", "keystone", set("Synced", "False", "ReconcileError", "Unsynced resources: service"))
+			}, "Keystone/keystone", "ReconcileError", "Unsynced resources: service", "kubectl get events -n NS --field-selector type=Warning,involvedObject.name=keystone",
+		},
 		"Crossplane without pods": {
 			"A claim is not reconciled while Crossplane is scaled to zero.", func(c *cloud) {
 				c.claim["metadata"].(map[string]any)["generation"] = int64(2)
@@ -582,6 +594,11 @@ func TestDoctorFaults(t *testing.T) {
 				c.unapplied("observe failed: cannot get object: the server has asked for the client to provide credentials")
 			}, "ProviderConfig/west", "CredentialsRejected", "provide credentials", "kubectl describe secret west -n crossplane-system",
 		},
+		"anonymous user in a cluster": {
+			"Without a user, not even the kinds can be listed.", func(c *cloud) {
+				c.unapplied("observe failed: cannot get object: failed to get server groups: unknown")
+			}, "ProviderConfig/west", "CredentialsRejected", "server groups", "kubectl --kubeconfig KUBECONFIG_OF_WEST cluster-info",
+		},
 		"no rights in a cluster": {
 			"The next command tests the right in that cluster.", func(c *cloud) {
 				c.unapplied(`create failed: cannot create object: namespaces "x" is forbidden: User "crossplane" cannot create resource "namespaces" in API group`)
@@ -633,8 +650,12 @@ func TestDoctorFaults(t *testing.T) {
 			"Its condition has the finalizers of the remaining objects; nothing can be created in it.", func(c *cloud) {
 				c.edit("Namespace", c.namespace(), func(o map[string]any) {
 					o["metadata"].(map[string]any)["deletionTimestamp"] = now.Format(time.RFC3339)
-					o["status"] = map[string]any{"phase": "Terminating", "conditions": []any{condition("NamespaceFinalizersRemaining", "True", "SomeFinalizersRemain",
-						"Some content in the namespace has finalizers remaining: example.com/wait in 1 resource instances")}}
+					o["status"] = map[string]any{"phase": "Terminating", "conditions": []any{
+						condition("NamespaceDeletionContentFailure", "True", "ContentDeletionFailed", strings.Repeat("Failed to delete all resource types. ", 20)+
+							`admission webhook "nousages.protection.crossplane.io" denied the request: in use`),
+						condition("NamespaceFinalizersRemaining", "True", "SomeFinalizersRemain",
+							"Some content in the namespace has finalizers remaining: example.com/wait in 1 resource instances"),
+					}}
 				})
 				c.edit("Keystone", "keystone", set("Synced", "False", "ReconcileError", `cannot apply composed resource "x": configmaps "x" is forbidden: `+
 					"unable to create new content in namespace "+c.namespace()+" because it is being terminated"))
@@ -643,6 +664,9 @@ func TestDoctorFaults(t *testing.T) {
 		"deletion with a finalizer": {
 			"Objects that are deleted already block nothing.", func(c *cloud) {
 				c.removed["Keystone/keystone"] = true
+				c.edit("Namespace", c.namespace(), func(o map[string]any) {
+					o["metadata"].(map[string]any)["deletionTimestamp"] = now.Format(time.RFC3339)
+				})
 				c.edit("MariaDB", "mariadb", func(o map[string]any) {
 					o["metadata"].(map[string]any)["deletionTimestamp"] = now.Format(time.RFC3339)
 					o["metadata"].(map[string]any)["finalizers"] = []any{"mariadb.example.com/wait"}

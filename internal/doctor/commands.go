@@ -74,9 +74,10 @@ var classes = []struct {
 	{"ImmutableField", regexp.MustCompile(`field is immutable|updates to statefulset spec`), func(_ []string, of Ref) []string {
 		return []string{get(of) + " -o yaml"}
 	}},
-	{reasonCredentials, regexp.MustCompile(`must be logged in to the server|asked for the client to provide credentials|: Unauthorized\b`),
-		func(_ []string, of Ref) []string { return clusterInfo(of.Cluster) }},
 	{reasonUnreachable, regexp.MustCompile(`connection refused|no such host|i/o timeout|TLS handshake timeout|no route to host`),
+		func(_ []string, of Ref) []string { return clusterInfo(of.Cluster) }},
+	// Without a valid user, the discovery of kinds fails.
+	{reasonCredentials, regexp.MustCompile(`must be logged in to the server|asked for the client to provide credentials|: Unauthorized\b|failed to get server groups`),
 		func(_ []string, of Ref) []string { return clusterInfo(of.Cluster) }},
 }
 

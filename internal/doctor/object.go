@@ -91,11 +91,11 @@ const (
 func (o object) remaining() string {
 	var out []string
 	for _, typ := range []string{
-		"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionGroupVersionParsingFailure", "NamespaceDeletionContentFailure",
-		"NamespaceContentRemaining", "NamespaceFinalizersRemaining",
+		"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionGroupVersionParsingFailure", "NamespaceFinalizersRemaining",
+		"NamespaceDeletionContentFailure", "NamespaceContentRemaining",
 	} {
 		if c, ok := o.Condition(typ); ok && c.Status == "True" {
-			out = append(out, c.Message)
+			out = append(out, shortened(c.Message, maxMessage/2))
 		}
 	}
 	return strings.Join(out, "; ")
@@ -180,9 +180,13 @@ const maxMessage = 600
 
 // message returns a message on one line, shortened and without secrets.
 func message(s string) string {
-	s = redact.Text(strings.Join(strings.Fields(s), " "))
-	if runes := []rune(s); len(runes) > maxMessage {
-		return string(runes[:maxMessage]) + "…"
+	return shortened(redact.Text(strings.Join(strings.Fields(s), " ")), maxMessage)
+}
+
+// shortened returns a text with a maximum number of characters.
+func shortened(s string, length int) string {
+	if runes := []rune(s); len(runes) > length {
+		return string(runes[:length]) + "…"
 	}
 	return s
 }

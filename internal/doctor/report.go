@@ -93,6 +93,37 @@ func (r *Report) Print(w io.Writer, format string) error {
 	return err
 }
 
+// group is a cause, and the number of other objects of the same kind with the same parent, reason and message, such as the pods of a
+// Deployment.
+type group struct {
+	Cause
+
+	others int
+}
+
+// grouped returns causes in their order, in groups.
+func grouped(causes []Cause) []group {
+	type key struct {
+		parent                Ref
+		kind, reason, message string
+	}
+	var out []group
+	at := map[key]int{}
+	for _, c := range causes {
+		k := key{kind: c.Object.Kind, reason: c.Reason, message: c.Message}
+		if len(c.Chain) > 0 {
+			k.parent = c.Chain[len(c.Chain)-1]
+		}
+		if i, ok := at[k]; ok {
+			out[i].others++
+			continue
+		}
+		at[k] = len(out)
+		out = append(out, group{Cause: c})
+	}
+	return out
+}
+
 func (r *Report) text() string {
 	var b strings.Builder
 	switch {
@@ -103,17 +134,23 @@ func (r *Report) text() string {
 	default:
 		fmt.Fprintf(&b, "%s is not ready\n", r.Claim)
 	}
-	for i, c := range r.Causes {
+	rest := len(r.Causes)
+	for i, g := range grouped(r.Causes) {
 		if i == shownCauses {
-			fmt.Fprintf(&b, "\n%d more objects are not ready: -o json lists them\n", len(r.Causes)-i)
+			fmt.Fprintf(&b, "\n%d more objects are not ready: -o json lists them\n", rest)
 			break
 		}
+		c := g.Cause
+		rest -= 1 + g.others
 		b.WriteString("\n")
 		for depth, step := range append(c.Chain[:len(c.Chain):len(c.Chain)], c.Object) {
 			fmt.Fprintf(&b, "%s%s\n", strings.Repeat("  ", depth), step)
 		}
 		indent := strings.Repeat("  ", len(c.Chain)+1)
 		fmt.Fprintf(&b, "%s%s: %s\n", indent, c.Reason, c.Message)
+		if g.others > 0 {
+			fmt.Fprintf(&b, "%sthe same message: %d more of this kind\n", indent, g.others)
+		}
 		for _, next := range c.Next {
 			fmt.Fprintf(&b, "  next: %s\n", next)
 		}

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -105,7 +107,7 @@ func (w *walk) composite(ctx context.Context, chain []Ref, o object) []Cause {
 	}
 	var causes []Cause
 	if cause, rejected := rejectedCause(chain, self, o); rejected {
-		causes = append(causes, cause)
+		causes = append(causes, w.withEvent(ctx, cause))
 	}
 	refs := ComposedRefs(o.raw)
 	w.prefetch(ctx, refs)
@@ -444,6 +446,11 @@ const inUseLabel = "crossplane.io/in-use"
 // that exist, or else the objects that are in use, or else its finalizers.
 func (w *walk) blockDeletion(ctx context.Context, chain []Ref, refs []Ref, o object, causes []Cause) []Cause {
 	causes = slices.DeleteFunc(causes, func(c Cause) bool { return c.Reason == reasonMissing || c.Reason == reasonNotObserved })
+	for i, c := range causes {
+		if c.Reason == reasonTerminating {
+			causes[i].rank = rankNotReady // It waits for the other objects.
+		}
+	}
 	if len(causes) > 0 {
 		slices.SortStableFunc(causes, func(a, b Cause) int { return a.rank - b.rank })
 		return causes
@@ -474,6 +481,28 @@ func refusedCause(chain []Ref, self Ref, c observe.Condition, of Ref) Cause {
 		Object: self, Chain: chain, Reason: cmp.Or(reason, c.Reason, "NotSynced"), Message: message(c.Message), rank: rankInvalid,
 		Next: append([]string{describe(self)}, next...),
 	}
+}
+
+// unsynced is the beginning of Crossplane's message about composed resources that it cannot apply. Only an Event has the error.
+const unsynced = "Unsynced resources:"
+
+// withEvent returns a cause with the error of the last Event of its composite resource, if its message names composed resources only.
+func (w *walk) withEvent(ctx context.Context, c Cause) Cause {
+	if !strings.HasPrefix(c.Message, unsynced) {
+		return c
+	}
+	self := c.Object
+	namespace := cmp.Or(self.Namespace, metav1.NamespaceDefault) // Events of cluster-scoped objects
+	text := w.event(ctx, namespace, func(e *corev1.Event) bool {
+		return e.InvolvedObject.Kind == self.Kind && e.InvolvedObject.Name == self.Name && strings.Contains(e.Message, "composed resource")
+	})
+	if text == "" {
+		c.Next = append(c.Next, "kubectl get events -n "+namespace+" --field-selector type=Warning,involvedObject.name="+self.Name)
+		return c
+	}
+	reason, next := classify(text, self)
+	c.Reason, c.Message, c.Next = cmp.Or(reason, c.Reason), message(text), append(c.Next, next...)
+	return c
 }
 
 func pausedCause(chain []Ref, self Ref) Cause {
@@ -508,6 +537,7 @@ func notReadyCause(chain []Ref, r Ref, result ready.Result) Cause {
 	switch {
 	case result.Reason == reasonTerminating && r.groupKind() == namespaceKind.GroupKind():
 		c.rank = rankBlocking
+		return c // Its message contains those of other objects.
 	case result.Failed, result.Reason == reasonDeleting:
 		c.rank = rankFailed
 	}

@@ -99,22 +99,31 @@ func newPatient(t *testing.T, name string, edits ...edit) patient {
 	return patient{u, names.Instance(u.GetNamespace(), u.GetName())}
 }
 
+// diagnoses is the number of consecutive reports that have to name the cause: the first ones can be earlier than the effects of the fault.
+const diagnoses = 4
+
 // diagnose injects a fault, and waits until doctor names it.
 func (f cloudFault) diagnose(t *testing.T, r doctor.Reader, p patient) {
 	t.Helper()
 	f.inject(t, p)
-	named := strings.NewReplacer("NS", p.namespace, "TENANT", p.claim.GetNamespace())
-	want := diagnosis.Cause{Object: named.Replace(f.want.Object), Reason: f.want.Reason, Message: f.want.Message, Next: named.Replace(f.want.Next)}
+	place := strings.NewReplacer("NS", p.namespace, "TENANT", p.claim.GetNamespace())
+	want := diagnosis.Cause{Object: place.Replace(f.want.Object), Reason: f.want.Reason, Message: f.want.Message, Next: place.Replace(f.want.Next)}
 	claim := p.claim
 	if f.name == noControlPlane {
 		claim = bare(poolKind, claim.GetNamespace(), claim.GetName())
 	}
-	text := ""
+	text, named := "", 0
 	t.Cleanup(func() { t.Logf("%s\n%s", f.reason, text) })
 	// The deletion of a claim takes long until it arrives at its database.
 	eventually(t, map[bool]time.Duration{true: deletion, false: timeout}[f.want.Reason == "Deleting"], func() (err error) {
 		text, err = diagnosis.Run(t.Context(), r, claim, want)
 		time.Sleep(time.Second) // A diagnosis reads about a hundred objects.
+		if named++; err != nil {
+			named = 0
+		}
+		if err == nil && named < diagnoses {
+			return errors.New("the cause has to remain the first one")
+		}
 		return err
 	})
 }
@@ -230,6 +239,11 @@ var claimFaults = []cloudFault{
 		}, diagnosis.Cause{Object: "ProviderConfig/doctor-unreachable", Reason: "ClusterUnreachable", Message: "connection refused", Next: "cluster-info"},
 	},
 	{
+		"rejected credentials", "The kubeconfig has no user.", func(t *testing.T, p patient) {
+			orderIn(t, p, "doctor-anonymous")
+		}, diagnosis.Cause{Object: "ProviderConfig/doctor-anonymous", Reason: "CredentialsRejected", Message: "cannot get object", Next: "kubectl describe secret doctor-anonymous"},
+	},
+	{
 		"cluster without rights", "The chart has not been installed in the other cluster.", func(t *testing.T, p patient) {
 			orderIn(t, p, "doctor-forbidden")
 		}, diagnosis.Cause{Object: "Object/*", Reason: "Forbidden", Message: "cannot", Next: "--as stranger"},
@@ -339,10 +353,10 @@ var readyFaults = map[string][]cloudFault{
 			},
 		},
 		{
-			"queue", "RabbitMQ's operator reports endpoints.", operatorStatus(rabbitKind, "rabbitmq",
+			"queue", "RabbitMQ's operator counts pods.", operatorStatus(rabbitKind, "rabbitmq",
 				`{"conditions": [{"type": "ClusterAvailable", "status": "False", "reason": "NoEndpointsAvailable", "message": "The service has no endpoints available"},
 				{"type": "AllReplicasReady", "status": "False", "reason": "NotAllPodsReady", "message": "0/1 Pods ready"}]}`),
-			diagnosis.Cause{Object: "RabbitmqCluster/rabbitmq", Reason: "NoEndpointsAvailable", Message: "no endpoints", Next: "kubectl describe rabbitmqcluster.rabbitmq.com rabbitmq -n NS"},
+			diagnosis.Cause{Object: "RabbitmqCluster/rabbitmq", Reason: "NotAllPodsReady", Message: "0/1 Pods ready", Next: "kubectl describe rabbitmqcluster.rabbitmq.com rabbitmq -n NS"},
 		},
 		{
 			"catalog", "K-ORC reports the response of Keystone.", operatorStatus(korcUserKind, "admin",
@@ -692,7 +706,10 @@ func doctorPrerequisites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kubeconfigs := map[string]string{"doctor-no-secret": "", "doctor-unreachable": server("https://127.0.0.1:1"), "doctor-forbidden": string(forbidden)}
+	kubeconfigs := map[string]string{
+		"doctor-no-secret": "", "doctor-unreachable": server("https://127.0.0.1:1"), "doctor-anonymous": server(cloud.Remote.Config.Host),
+		"doctor-forbidden": string(forbidden),
+	}
 	for _, name := range slices.Sorted(maps.Keys(kubeconfigs)) {
 		for _, kind := range []schema.GroupVersionKind{
 			providerConfigKind, {Group: "kubernetes.m.crossplane.io", Version: "v1alpha1", Kind: "ClusterProviderConfig"},
@@ -715,7 +732,8 @@ func doctorPrerequisites(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const limit = `[{"op": "add", "path": "/spec/limits/-", "value": {"name": "doctor", "namespaces": ["tenant-doctor-*"], "s3Endpoints": ["s3.example.com:443"]}}]`
+	const limit = `[{"op": "add", "path": "/spec/limits/-", "value": {"name": "doctor", "namespaces": ["tenant-doctor-*"], "s3Endpoints": ["s3.example.com:443"],
+		"hypervisorNodes": ["node-role.kubernetes.io/hypervisor"]}}]`
 	if err := cloud.Client.Patch(t.Context(), bare(platformKind, "", "default"), client.RawPatch(types.JSONPatchType, []byte(limit))); err != nil {
 		t.Fatal(err)
 	}
