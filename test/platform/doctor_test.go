@@ -372,7 +372,7 @@ var readyFaults = map[string][]cloudFault{
 			},
 		},
 		{
-			"secret store", "The store is the cause of all its PushSecrets.", lostStore,
+			"secret store", "The store is the cause of all its PushSecrets.", unavailableStore,
 			diagnosis.Cause{
 				Object: "ClusterSecretStore/openbao-cluster-store", Reason: "InvalidProviderConfig", Message: "permission denied",
 				Next: "kubectl describe clustersecretstore.external-secrets.io openbao-cluster-store",
@@ -401,7 +401,7 @@ var readyFaults = map[string][]cloudFault{
 			}, diagnosis.Cause{Object: "Keystone/keystone", Reason: "Paused", Message: "crossplane.io/paused", Next: "kubectl annotate keystone.keystone.openstack.c5c3.io keystone -n NS crossplane.io/paused-"},
 		},
 		{
-			"policy", "A policy of the platform rejects a Service.", refusingPolicy,
+			"policy", "A policy of the platform rejects a Service.", rejectingPolicy,
 			diagnosis.Cause{Object: "Keystone/keystone", Reason: "PolicyRefuses", Message: "Services need a cost center", Next: "kubectl get validatingadmissionpolicy doctor-services"},
 		},
 		{
@@ -559,8 +559,8 @@ func missingIssuer(t *testing.T, p patient) {
 		{"type": "Issuing", "status": "True", "reason": "DoesNotExist", "message": "Issuing certificate as Secret does not exist", "lastTransitionTime": "AT"}]}`)(t, p)
 }
 
-// lostStore makes External Secrets lose its store.
-func lostStore(t *testing.T, p patient) {
+// unavailableStore makes the store of External Secrets unavailable.
+func unavailableStore(t *testing.T, p patient) {
 	operatorStatus(pushKind, "keystone-database", `{"conditions": [{"type": "Ready", "status": "False", "reason": "Errored",
 		"message": "set secret failed: could not get provider client", "lastTransitionTime": "AT"}]}`)(t, p)
 	store := bare(schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ClusterSecretStore"}, "", "openbao-cluster-store")
@@ -573,8 +573,8 @@ func lostStore(t *testing.T, p patient) {
 		"message": "unable to log in with Kubernetes auth: permission denied"}]}`)
 }
 
-// refusingPolicy makes the API server reject Keystone's Service, and deletes it.
-func refusingPolicy(t *testing.T, p patient) {
+// rejectingPolicy makes the API server reject Keystone's Service, and deletes it.
+func rejectingPolicy(t *testing.T, p patient) {
 	if err := cloud.Apply(t.Context(), fmt.Appendf(nil, `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -598,7 +598,7 @@ spec:
 		_ = cloud.Client.Delete(contextOf(t), bare(bindingKind.GroupVersion().WithKind("ValidatingAdmissionPolicy"), "", "doctor-services"))
 	})
 	service := get(t, cloud.Cluster, serviceKind, p.namespace, "keystone")
-	awaitRefusal(t, service, "cost center")
+	waitForRejection(t, service, "cost center")
 }
 
 // silentWebhook makes the API server call a webhook that does not respond for Keystone's PodDisruptionBudget, and deletes it.
@@ -621,11 +621,11 @@ webhooks:
 	t.Cleanup(func() {
 		_ = cloud.Client.Delete(contextOf(t), bare(bindingKind.GroupVersion().WithKind("ValidatingWebhookConfiguration"), "", "doctor.example.com"))
 	})
-	awaitRefusal(t, get(t, cloud.Cluster, budgetKind, p.namespace, "keystone"), "doctor.example.com")
+	waitForRejection(t, get(t, cloud.Cluster, budgetKind, p.namespace, "keystone"), "doctor.example.com")
 }
 
-// awaitRefusal waits until the API server refuses to create an object like this, and then deletes it.
-func awaitRefusal(t *testing.T, o *unstructured.Unstructured, message string) {
+// waitForRejection waits until the API server rejects an object like this, and then deletes it.
+func waitForRejection(t *testing.T, o *unstructured.Unstructured, message string) {
 	t.Helper()
 	eventually(t, timeout, func() error {
 		other := o.DeepCopy()
@@ -635,7 +635,7 @@ func awaitRefusal(t *testing.T, o *unstructured.Unstructured, message string) {
 		unstructured.RemoveNestedField(other.Object, "spec", "clusterIP")
 		unstructured.RemoveNestedField(other.Object, "spec", "clusterIPs")
 		if err := cloud.Client.Create(t.Context(), other, client.DryRunAll); err == nil || !strings.Contains(err.Error(), message) {
-			return fmt.Errorf("it is not refused: %w", err)
+			return fmt.Errorf("it is not rejected: %w", err)
 		}
 		return nil
 	})
