@@ -15,8 +15,8 @@ import (
 // localConfig is the default provider config of the management cluster.
 const localConfig = "in-cluster"
 
-// isLocal reports whether a provider config is of the management cluster: it is the one of the PlatformConfig, or it has the identity of the
-// provider's own pod.
+// isLocal reports whether a provider config is of the management cluster: it is the one of the PlatformConfig, or it has the identity of
+// the provider's own pod.
 // https://github.com/crossplane-contrib/provider-kubernetes/tree/main/apis
 func (w *walk) isLocal(ctx context.Context, config Ref) bool {
 	if config.Name == w.platformProviderConfig(ctx) {

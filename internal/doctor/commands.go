@@ -66,18 +66,20 @@ var classes = []struct {
 	}},
 	{reasonMissingObject, missing, func(_ []string, _ Ref) []string { return nil }},
 	{reasonNoFunction, regexp.MustCompile(`cannot run Composition pipeline step|FunctionRevision`), func([]string, Ref) []string {
-		return []string{"kubectl get functions.pkg.crossplane.io,functionrevisions.pkg.crossplane.io", "kubectl get pods -n " + crossplaneNamespace}
+		return []string{"kubectl get functions.pkg.crossplane.io,functionrevisions.pkg.crossplane.io", crossplanePods}
 	}},
-	{"CompositionMissing", regexp.MustCompile(`no compatible Composition(Revision)?s? found|cannot (get|fetch) [Cc]omposition`), func([]string, Ref) []string {
-		return []string{"kubectl get configurations.pkg.crossplane.io,compositions.apiextensions.crossplane.io"}
-	}},
+	{"CompositionMissing", regexp.MustCompile(`no compatible Composition(Revision)?s? found|cannot (get|fetch) [Cc]omposition`),
+		func([]string, Ref) []string {
+			return []string{"kubectl get configurations.pkg.crossplane.io,compositions.apiextensions.crossplane.io"}
+		}},
 	{"ImmutableField", regexp.MustCompile(`field is immutable|updates to statefulset spec`), func(_ []string, of Ref) []string {
 		return []string{get(of) + " -o yaml"}
 	}},
 	{reasonUnreachable, regexp.MustCompile(`connection refused|no such host|i/o timeout|TLS handshake timeout|no route to host`),
 		func(_ []string, of Ref) []string { return clusterInfo(of.Cluster) }},
 	// Without a valid user, the discovery of kinds fails.
-	{reasonCredentials, regexp.MustCompile(`must be logged in to the server|asked for the client to provide credentials|: Unauthorized\b|failed to get server groups`),
+	{reasonCredentials, regexp.MustCompile(
+		`must be logged in to the server|asked for the client to provide credentials|: Unauthorized\b|failed to get server groups`),
 		func(_ []string, of Ref) []string { return clusterInfo(of.Cluster) }},
 }
 
@@ -89,8 +91,11 @@ const (
 	reasonUnreachable   = "ClusterUnreachable"
 )
 
-// crossplaneNamespace is the namespace of Crossplane and its packages.
-const crossplaneNamespace = "crossplane-system"
+// crossplaneNamespace is the namespace of Crossplane and its packages, and crossplanePods the command that lists their pods.
+const (
+	crossplaneNamespace = "crossplane-system"
+	crossplanePods      = "kubectl get pods -n " + crossplaneNamespace
+)
 
 // kubeconfigFlag returns the flag of kubectl for another cluster, with a space before it.
 func kubeconfigFlag(cluster string) string {

@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -69,10 +70,8 @@ func (w *walk) dependency(ctx context.Context, chain []Ref, r Ref) (Cause, bool)
 	}
 	u, err := w.get(ctx, r.GroupVersionKind(), r.Namespace, r.Name)
 	if apierrors.IsNotFound(err) {
-		return Cause{
-			Object: r, Chain: chain, Reason: reasonMissing, Message: message("it does not exist, and " + chain[len(chain)-1].String() + " refers to it"),
-			rank: rankSpecific, Next: []string{get(r)},
-		}, true
+		text := fmt.Sprintf("it does not exist, and %s refers to it", chain[len(chain)-1])
+		return Cause{Object: r, Chain: chain, Reason: reasonMissing, Message: message(text), rank: rankSpecific, Next: []string{get(r)}}, true
 	}
 	if err != nil {
 		return Cause{}, false

@@ -426,7 +426,8 @@ const noPlatform = "there is no PlatformConfig named " + platformv1.DefaultName
 
 // notComposedCause returns the cause for a condition Composed that is False: often the PlatformConfig.
 func notComposedCause(chain []Ref, self Ref, c observe.Condition) Cause {
-	platform := Ref{APIVersion: platformv1.GroupVersionKind.GroupVersion().String(), Kind: platformv1.GroupVersionKind.Kind, Name: platformv1.DefaultName}
+	kind := platformv1.GroupVersionKind
+	platform := Ref{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: platformv1.DefaultName}
 	cause := Cause{
 		Object: self, Chain: chain, Reason: cmp.Or(c.Reason, "NotComposed"), Message: message(c.Message), Runbook: "Composed", rank: rankInvalid,
 		Next: []string{describe(self), get(platform) + " -o yaml"},
@@ -444,7 +445,7 @@ const inUseLabel = "crossplane.io/in-use"
 
 // blockDeletion returns the causes that block the deletion of a composite resource: of those for its composed objects, the ones for objects
 // that exist, or else the objects that are in use, or else its finalizers.
-func (w *walk) blockDeletion(ctx context.Context, chain []Ref, refs []Ref, o object, causes []Cause) []Cause {
+func (w *walk) blockDeletion(ctx context.Context, chain, refs []Ref, o object, causes []Cause) []Cause {
 	causes = slices.DeleteFunc(causes, func(c Cause) bool { return c.Reason == reasonMissing || c.Reason == reasonNotObserved })
 	for i, c := range causes {
 		if c.Reason == reasonTerminating {

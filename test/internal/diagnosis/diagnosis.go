@@ -50,8 +50,8 @@ func Role(root string) (*unstructured.Unstructured, error) {
 	return role, yaml.UnmarshalStrict([]byte(block), &role.Object)
 }
 
-// Connect creates the documented ClusterRole, grants it to a user, and returns the reader of the command for a kubeconfig of that user, which
-// it writes to a folder. The administrator may impersonate the user.
+// Connect creates the documented ClusterRole, grants it to a user, and returns the reader of the command for a kubeconfig of that user,
+// which it writes to a folder. The administrator may impersonate the user.
 func Connect(ctx context.Context, admin client.Client, kubeconfig, root, dir string) (doctor.Reader, error) {
 	role, err := Role(root)
 	if err != nil {
@@ -87,8 +87,8 @@ func Impersonate(kubeconfig, user, path string) error {
 	return clientcmd.WriteToFile(*config, path)
 }
 
-// Run returns the text of the report about a claim, and an error unless its first cause is the expected one. A report that lacks rights is an
-// error, too.
+// Run returns the text of the report about a claim, and an error unless its first cause is the expected one. A report that lacks rights is
+// an error, too.
 func Run(ctx context.Context, r doctor.Reader, claim *unstructured.Unstructured, want Cause) (string, error) {
 	report, _, err := doctor.Diagnose(ctx, r, claim.GroupVersionKind(), claim.GetNamespace(), claim.GetName())
 	if err != nil {
@@ -114,8 +114,9 @@ func (w Cause) check(r *doctor.Report) error {
 	first := r.Causes[0]
 	object := first.Object.Kind + "/" + first.Object.Name
 	prefix, generated := strings.CutSuffix(w.Object, "*")
+	next := slices.ContainsFunc(first.Next, func(s string) bool { return strings.Contains(s, w.Next) })
 	if object != w.Object && (!generated || !strings.HasPrefix(object, prefix)) || first.Reason != w.Reason ||
-		!strings.Contains(first.Message, w.Message) || !slices.ContainsFunc(first.Next, func(s string) bool { return strings.Contains(s, w.Next) }) {
+		!strings.Contains(first.Message, w.Message) || !next {
 		return fmt.Errorf("the first cause is %s, %s: %s, next: %q; want %+v", object, first.Reason, first.Message, first.Next, w)
 	}
 	if first.Runbook == "" {
