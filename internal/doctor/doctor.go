@@ -32,8 +32,8 @@ func Kinds() []schema.GroupVersionKind {
 	return out
 }
 
-// KindOf returns the kind with a name as for kubectl: in any case, as singular or plural, with or without the group. For a claim's namespaced
-// form, it is the claim, which has the same name.
+// KindOf returns the kind with a name as for kubectl: in any case, as singular or plural, with or without the group. For the namespaced
+// form of a claim, it is the claim, which has the same name.
 func KindOf(name string) (schema.GroupVersionKind, bool) {
 	name, group, hasGroup := strings.Cut(strings.ToLower(name), ".")
 	for _, k := range Kinds() {
