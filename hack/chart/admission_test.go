@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/admission"
@@ -275,6 +276,8 @@ type request struct {
 	object, old *unstructured.Unstructured
 	operation   admission.Operation
 	user, group string
+	// orphan: the deletion keeps dependent objects.
+	orphan bool
 	// namespace that the object is in, and rights of the user, as "verb resource.group", or "verb resource.group name" in this namespace.
 	namespace *corev1.Namespace
 	rights    []string
@@ -308,6 +311,9 @@ func (c compiled) validationError(t *testing.T, r request) string {
 	req := &admissionv1.AdmissionRequest{
 		Operation: admissionv1.Operation(r.operation),
 		UserInfo:  authenticationv1.UserInfo{Username: r.user, Groups: []string{r.group, "system:authenticated"}},
+	}
+	if r.orphan {
+		req.Options = runtime.RawExtension{Raw: []byte(`{"apiVersion": "meta.k8s.io/v1", "kind": "DeleteOptions", "propagationPolicy": "Orphan"}`)}
 	}
 	bindings := plugincel.OptionalVariableBindings{Authorizer: r}
 	run := func(e plugincel.ConditionEvaluator, namespace *corev1.Namespace) []plugincel.EvaluationResult {

@@ -38,6 +38,50 @@ func TestDeletionPolicy(t *testing.T) {
 	}
 }
 
+// TestDeletionOfNamespacedForms checks that the namespaced form of a claim is deleted only when the claim has its last change, and that a claim
+// is not deleted without its namespaced form.
+func TestDeletionOfNamespacedForms(t *testing.T) {
+	const (
+		early   = "the claim does not have the last change of this resource yet"
+		belongs = "the claim belongs to its namespaced form"
+		form    = "apiVersion: m.crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nmetadata: {generation: 4}\nspec: {}\n"
+		claim   = "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nspec: {}\nmetadata: {ownerReferences: [{kind: ControlPlaneCluster, "
+	)
+	is := func(synced, current string) string {
+		return form + "status: {conditions: [{type: Synced, " + synced + "}, {type: Current, " + current + "}]}"
+	}
+	const collects, namespaces = "system:serviceaccount:kube-system:generic-garbage-collector", "system:serviceaccount:kube-system:namespace-controller"
+	cases := map[string]struct {
+		reason, object, user, group string
+		orphan                      bool
+		want                        string
+	}{
+		"Applied":       {reason: "The claim has the spec.", object: is("status: 'True', observedGeneration: 4", "status: 'True', observedGeneration: 4"), user: tenant},
+		"NotCurrent":    {reason: "A cloud that is not ready can be deleted.", object: is("status: 'True', observedGeneration: 4", "status: 'False', reason: PodsNotAvailable, observedGeneration: 4"), user: tenant},
+		"New":           {reason: "Nothing was composed.", object: form, user: tenant},
+		"Edited":        {reason: "The function has not seen the last edit.", object: is("status: 'True', observedGeneration: 3", "status: 'True', observedGeneration: 3"), user: tenant, want: early},
+		"Differs":       {reason: "The claim does not have the edit yet.", object: is("status: 'True', observedGeneration: 4", "status: 'False', reason: ClaimDiffers, observedGeneration: 4"), user: tenant, want: early},
+		"Outdated":      {reason: "The status describes an earlier spec.", object: is("status: 'True', observedGeneration: 4", "status: 'False', reason: Outdated, observedGeneration: 4"), user: tenant, want: early},
+		"Adopted":       {reason: "The claim may exist already.", object: is("status: 'True', observedGeneration: 4", "status: 'False', reason: ClaimMissing, observedGeneration: 4"), user: tenant, want: early},
+		"Rejected":      {reason: "The API server rejects the claim.", object: is("status: 'False', observedGeneration: 4", "status: 'False', reason: ClaimMissing, observedGeneration: 4"), user: tenant},
+		"EditRejected":  {reason: "The API server rejects the edit of the claim.", object: is("status: 'False', observedGeneration: 4", "status: 'False', reason: ClaimDiffers, observedGeneration: 4"), user: tenant, want: early},
+		"Orphan":        {reason: "The claim is kept.", object: is("status: 'True', observedGeneration: 3", "status: 'True', observedGeneration: 3"), user: tenant, orphan: true},
+		"Namespace":     {reason: "Kubernetes tries again.", object: is("status: 'True', observedGeneration: 3", "status: 'True', observedGeneration: 3"), user: namespaces, want: early},
+		"Platform":      {reason: "The platform team can.", object: is("status: 'True', observedGeneration: 3", "status: 'True', observedGeneration: 3"), user: "root", group: "cobaltcore:platform"},
+		"Claim":         {reason: "A tool removes the claim after a migration.", object: claim + "controller: true, apiVersion: m.crossplane.c5c3.io/v1alpha1}]}", user: tenant, want: belongs},
+		"ClaimOfForm":   {reason: "The form was deleted.", object: claim + "controller: true, apiVersion: m.crossplane.c5c3.io/v1alpha1}]}", user: collects},
+		"ClaimOfOther":  {reason: "An owner of another project.", object: claim + "controller: true, apiVersion: example.com/v1}]}", user: tenant},
+		"ClaimNotOwned": {reason: "An owner that is no controller.", object: claim + "apiVersion: m.crossplane.c5c3.io/v1alpha1}]}", user: tenant},
+	}
+	p := policy(t, domain, "cobaltcore-deletion")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			old := parse(t, tc.object, "metadata: {namespace: tenant-a, name: cloud}")
+			check(t, tc.reason, p.validationError(t, request{old: old, operation: admission.Delete, user: tc.user, group: tc.group, orphan: tc.orphan}), tc.want)
+		})
+	}
+}
+
 // TestDeletionOfPools checks that a pool that has virtual machines, or may have some, is kept until its owner consents to their loss.
 func TestDeletionOfPools(t *testing.T) {
 	const (

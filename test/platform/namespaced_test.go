@@ -4,6 +4,7 @@ package platform_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,7 +90,11 @@ func TestNamespaced(t *testing.T) {
 		}
 		return nil
 	})
-	remove(t, u)
+	if err := alice.Delete(t.Context(), claim(t, namespace), client.DryRunAll); err == nil || !strings.Contains(err.Error(), "belongs to its namespaced form") {
+		t.Errorf("deletion of the claim: %v", err)
+	}
+	// The policy waits until the claim has the last edit.
+	eventually(t, timeout, func() error { return alice.Delete(t.Context(), u.DeepCopy()) })
 	eventually(t, deletion, func() error {
 		if existing, err := cloud.Get(t.Context(), claimKind, client.ObjectKeyFromObject(u)); err != nil || existing != nil {
 			return fmt.Errorf("the claim is still there: %w", err)
@@ -209,5 +214,26 @@ func TestNamespacedMigration(t *testing.T) {
 	})
 	if diff := cmp.Diff(before, identities(t, is)); diff != "" {
 		t.Errorf("without the namespaced form: -before, +after:\n%s", diff)
+	}
+
+	// A field that is removed from the claim is removed again, after the fields of Crossplane's manager are.
+	if err := admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), kubectl, client.ForceOwnership); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, timeout, func() error {
+		is := get(t, cloud.Cluster, claimKind, namespace, u.GetName())
+		is.SetManagedFields(slices.DeleteFunc(is.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
+			return strings.HasPrefix(f.Manager, "apiextensions.crossplane.io/composed")
+		}))
+		return admin.Update(t.Context(), is)
+	})
+	without := claim(t, namespace)
+	unstructured.RemoveNestedField(without.Object, "spec", "services", "keystone", "replicas")
+	if err := admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(without), kubectl); err != nil {
+		t.Fatal(err)
+	}
+	is = get(t, cloud.Cluster, claimKind, namespace, u.GetName())
+	if got, found, _ := unstructured.NestedInt64(is.Object, "spec", "services", "keystone", "replicas"); found && got == 2 {
+		t.Errorf("the claim still has the removed field: %d", got)
 	}
 }
