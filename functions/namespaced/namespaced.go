@@ -50,7 +50,7 @@ func (r runner) Explain(req *wire.Request) (*wire.Response, compose.Plan, error)
 	subject := fmt.Sprintf("%s %s", r.claim.GroupKind(), name)
 	observed, ok := req.Observed[resource]
 	if !ok {
-		m.Reason, m.Message = "ClaimMissing", subject+" does not exist yet"
+		m.Reason, m.Message = "ClaimMissing", subject+" does not exist yet, or another object controls it; see the Events of this resource"
 		return respond.Mirrored(req, m), compose.Plan{}, nil
 	}
 	m.Observed = observed.Tree()

@@ -122,7 +122,8 @@ status:
 		"Missing": {
 			reason: "The first call only creates the claim.",
 			want: map[string]condition{
-				"Current": {"FALSE", "ClaimMissing", "ControlPlaneCluster.crossplane.c5c3.io cloud does not exist yet"},
+				"Current": {"FALSE", "ClaimMissing", "ControlPlaneCluster.crossplane.c5c3.io cloud does not exist yet, or another object controls it; see the Events " +
+					"of this resource"},
 			},
 		},
 		"New": {
@@ -212,6 +213,26 @@ spec: {openStackRelease: "2025.2", services: {keystone: {replicas: 2}}}` + statu
 				t.Errorf("%s: status: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+func TestConditionsOfEarlierClaimBecomeUnknown(t *testing.T) {
+	rsp := run(t, composite+`
+status:
+  conditions:
+  - {type: Synced, status: "True", reason: ReconcileSuccess}
+  - {type: Current, status: "True", reason: Current}
+  - {type: KeystoneReady, status: "True", reason: Ready}
+`, "")
+	got := map[string]string{}
+	for _, c := range rsp.Conditions {
+		got[c.GetType()] = c.GetStatus().String() + " " + c.GetReason()
+	}
+	want := map[string]string{
+		"Current": "STATUS_CONDITION_FALSE ClaimMissing", "KeystoneReady": "STATUS_CONDITION_UNKNOWN NotReported",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 

@@ -2,6 +2,7 @@ package respond
 
 import (
 	"maps"
+	"slices"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -42,7 +43,22 @@ func Mirrored(req *wire.Request, m Mirror) *wire.Response {
 	rsp.Composed = map[string]wire.Resource{m.Resource: {Object: m.Desired, Ready: ready}}
 	rsp.Composite = &wire.Resource{Object: compositeStatus(req, encoded.Of(&structpb.Struct{Fields: status})), Ready: ready}
 	rsp.Conditions = mirroredConditions(conditions, m)
+	rsp.Conditions = append(rsp.Conditions, unreported(req, rsp.Conditions)...)
 	return rsp
+}
+
+// unreported sets the conditions of the composite resource that the observed resource does not have to Unknown. Crossplane keeps a
+// condition that is not set in the response.
+func unreported(req *wire.Request, reported []*fnv1.Condition) []*fnv1.Condition {
+	var out []*fnv1.Condition
+	for _, c := range observedConditions(req) {
+		typ := c["type"].GetStringValue()
+		if ofCrossplane[typ] || slices.ContainsFunc(reported, func(r *fnv1.Condition) bool { return r.GetType() == typ }) {
+			continue
+		}
+		out = append(out, newCondition(typ, fnv1.Status_STATUS_CONDITION_UNKNOWN, "NotReported", "the claim does not report this condition"))
+	}
+	return out
 }
 
 // ofCrossplane are the types of the conditions that Crossplane sets itself.
