@@ -477,9 +477,10 @@ func TestDoctorFaults(t *testing.T) {
 			}, "ControlPlaneCluster/*", "InvalidSpec", "spec.size", "kubectl edit controlplanecluster.crossplane.c5c3.io",
 		},
 		"unhealthy function": {
-			"Without its function, a claim is not composed.", func(c *cloud) {
+			"Without its function, a claim is not composed. Packages of others do not matter.", func(c *cloud) {
 				c.claim["status"] = map[string]any{"conditions": []any{condition("Current", "Unknown", "FatalError", "")}}
-				c.extra = append(c.extra, parse(c.t, `{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: function-cobaltcore},
+				c.extra = append(c.extra, parse(c.t, `{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: a-function},
+  spec: {package: "example.com/a-function:v1"}, status: {conditions: [{type: Healthy, status: "False", message: another cause}]}}`), parse(c.t, `{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: function-cobaltcore},
   spec: {package: "ghcr.io/c5c3/function-cobaltcore:v1"}, status: {conditions: [{type: Installed, status: "True"},
   {type: Healthy, status: "False", reason: UnhealthyPackageRevision, message: cannot unpack package}]}}`))
 			}, "Function/function-cobaltcore", "UnhealthyPackageRevision", "cannot unpack", "kubectl describe function.pkg.crossplane.io function-cobaltcore",

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
@@ -32,8 +31,7 @@ func Kinds() []schema.GroupVersionKind {
 	return out
 }
 
-// KindOf returns the kind with a name as for kubectl: in any case, as singular or plural, with or without the group. For the namespaced
-// form of a claim, it is the claim, which has the same name.
+// KindOf returns the kind with a name as for kubectl: in any case, as singular or plural, with or without the group.
 func KindOf(name string) (schema.GroupVersionKind, bool) {
 	name, group, hasGroup := strings.Cut(strings.ToLower(name), ".")
 	for _, k := range Kinds() {
@@ -41,7 +39,7 @@ func KindOf(name string) (schema.GroupVersionKind, bool) {
 		if name != kind && name != kind+"s" && name != plural(kind) {
 			continue
 		}
-		if !hasGroup || group == k.Group || IsClaim(k) && group == common.NamespacedOf(k).Group {
+		if !hasGroup || group == k.Group {
 			return k, true
 		}
 	}

@@ -8,7 +8,7 @@ func TestKindOf(t *testing.T) {
 		"Plural":     {"And the plural, in any case.", "ControlPlaneClusters", "crossplane.c5c3.io/v1alpha1, Kind=ControlPlaneCluster"},
 		"Group":      {"And the group.", "storageclusters.crossplane.c5c3.io", "crossplane.c5c3.io/v1alpha1, Kind=StorageCluster"},
 		"Composite":  {"The composite resource of a claim is another kind.", "xstoragecluster", "crossplane.c5c3.io/v1alpha1, Kind=XStorageCluster"},
-		"Namespaced": {"The namespaced form creates the claim.", "storageclusters.m.crossplane.c5c3.io", "crossplane.c5c3.io/v1alpha1, Kind=StorageCluster"},
+		"Namespaced": {"The namespaced form has a status of its own.", "storageclusters.m.crossplane.c5c3.io", "/, Kind="},
 		"NoForm":     {"A service has no other form.", "novas.m.nova.openstack.c5c3.io", "/, Kind="},
 		"OtherGroup": {"A kind of another project.", "storageclusters.example.com", "/, Kind="},
 	} {

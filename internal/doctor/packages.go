@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -52,7 +53,7 @@ func (w *walk) packages(ctx context.Context, chain []Ref, kinds ...string) []Cau
 	for _, kind := range kinds {
 		for _, u := range w.list(ctx, packageKind(kind), "") {
 			o, err := observed(u.Object)
-			if err != nil {
+			if err != nil || !isUsed(o) {
 				continue
 			}
 			self := o.ref()
@@ -64,6 +65,14 @@ func (w *walk) packages(ctx context.Context, chain []Ref, kinds ...string) []Cau
 		}
 	}
 	return causes
+}
+
+// isUsed reports whether claims depend on a package: the packages of this project, and provider-kubernetes, from any registry. Other
+// packages are not the origin of a claim's state.
+func isUsed(o object) bool {
+	return slices.ContainsFunc([]string{o.ref().Name, o.String("spec", "package")}, func(name string) bool {
+		return strings.Contains(name, "cobaltcore") || strings.Contains(name, "provider-kubernetes")
+	})
 }
 
 // packageCause returns the cause for a package that is not installed or not healthy.
