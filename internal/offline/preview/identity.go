@@ -25,5 +25,5 @@ func (i Identity) Known() bool { return i.Kind != "" && i.Namespace != "" && i.N
 // Duplicate returns the error for a claim whose identity was already read from another file.
 func Duplicate(id Identity, first string) error {
 	return newError(id.Kind+" "+id.Name, "metadata.name: must be unique among claims of one kind in namespace %s, and %s has the same name; "+
-		"remove or rename one of them", id.Namespace, first)
+		"remove or rename one of them, or remove the claim if the other one is its namespaced form", id.Namespace, first)
 }

@@ -30,7 +30,8 @@ func TestIdentityOf(t *testing.T) {
 }
 
 func TestDuplicate(t *testing.T) {
-	want := "A c: metadata.name: must be unique among claims of one kind in namespace b, and first.yaml has the same name; remove or rename one of them"
+	want := "A c: metadata.name: must be unique among claims of one kind in namespace b, and first.yaml has the same name; remove or rename one of them, " +
+		"or remove the claim if the other one is its namespaced form"
 	if got := preview.Duplicate(preview.Identity{Kind: "A", Namespace: "b", Name: "c"}, "first.yaml").Error(); got != want {
 		t.Errorf("got %s", got)
 	}

@@ -13,6 +13,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
@@ -57,8 +58,8 @@ func readClaim(doc []byte, kinds map[string]function.Runner) (map[string]any, er
 	asClaim(m)
 	claims := claimKinds(kinds)
 	if apiVersion, kind := str(m["apiVersion"]), str(m["kind"]); !slices.Contains(claims, kind+" ("+apiVersion+")") {
-		return nil, newError(input(m), "kind: must be a claim, not %q with apiVersion %q; use one of %s",
-			kind, apiVersion, strings.Join(claims, ", "))
+		return nil, newError(input(m), "kind: must be a claim, not %q with apiVersion %q; use one of %s, or its namespaced form of group m.%s",
+			kind, apiVersion, strings.Join(claims, ", "), common.GroupVersion.Group)
 	}
 	// An API server generates a name, and a client sets its namespace. A preview does neither, and all names are derived from these two.
 	if meta, ok := m["metadata"].(map[string]any); ok || m["metadata"] == nil {

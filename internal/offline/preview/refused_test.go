@@ -267,7 +267,7 @@ func TestInputs(t *testing.T) {
 		"Kind": {
 			reason: "A kind that has no function.", claim: strings.Replace(claim, "ControlPlaneCluster", "StorageCluster", 1), platform: platform,
 			want: ValidationErrors{Input: "StorageCluster b", Sentences: []string{
-				`kind: must be a claim, not "StorageCluster" with apiVersion "crossplane.c5c3.io/v1alpha1"; use one of ControlPlaneCluster (crossplane.c5c3.io/v1alpha1)`,
+				`kind: must be a claim, not "StorageCluster" with apiVersion "crossplane.c5c3.io/v1alpha1"; use one of ControlPlaneCluster (crossplane.c5c3.io/v1alpha1), or its namespaced form of group m.crossplane.c5c3.io`,
 			}},
 		},
 		"Namespace": {
