@@ -58,10 +58,10 @@ func (s *section) write(out *bytes.Buffer) {
 	}
 	var notes []string
 	for _, r := range s.rows {
-		text, rest := shorten(r.text)
+		text, complete := shorten(r.text)
 		fmt.Fprintf(out, "| `%s` | %s | %s | %s | %s |\n", r.field, r.kind, r.preset, r.allowed, text)
-		if rest != "" {
-			notes = append(notes, fmt.Sprintf("- `%s`: %s\n", r.field, rest))
+		if complete != "" {
+			notes = append(notes, fmt.Sprintf("- `%s`: %s\n", r.field, complete))
 		}
 	}
 	if len(notes) > 0 {

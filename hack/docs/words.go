@@ -99,9 +99,9 @@ func cell(text string) string {
 // maxCell is the number of words in a cell of a table that is still easy to read.
 const maxCell = 30
 
-// shorten splits a text for a cell of a table: the first sentences, up to maxCell words, and the rest, which belongs below the table. The
-// cell of a text with a long first sentence only refers to the rest.
-func shorten(text string) (short, rest string) {
+// shorten shortens a text for a cell of a table to its first sentences, up to maxCell words. If it does, the complete text belongs below
+// the table. The cell of a text with a long first sentence only refers to it.
+func shorten(text string) (short, complete string) {
 	if len(strings.Fields(text)) <= maxCell {
 		return text, ""
 	}
@@ -117,5 +117,5 @@ func shorten(text string) (short, rest string) {
 	if n == 0 {
 		return "See below.", text
 	}
-	return strings.Join(sentences[:n], "") + more, strings.Join(sentences[n:], "")
+	return strings.Join(sentences[:n], "") + more, text
 }
