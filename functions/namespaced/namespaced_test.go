@@ -206,8 +206,13 @@ spec: {openStackRelease: "2025.2", services: {keystone: {replicas: 2}}}` + statu
 				t.Errorf("%s: the claim is not composed, and Crossplane deletes it", tc.reason)
 			}
 			want := &structpb.Struct{Fields: map[string]*structpb.Value{}}
-			if tc.ready || name == "Different" || name == "Deleted" {
-				want = parse(t, "{phase: Ready, instance: tenant-a-cloud}")
+			switch name {
+			case "Outdated":
+				want = parse(t, `{lastValidSpec: {openStackRelease: "2025.2", services: {keystone: {replicas: 1}}}}`)
+			case "Invalid":
+				want = parse(t, `{lastValidSpec: {openStackRelease: "2025.2"}}`)
+			case "Ready", "Different", "Deleted":
+				want = parse(t, `{phase: Ready, instance: tenant-a-cloud, lastValidSpec: {openStackRelease: "2025.2", services: {keystone: {replicas: 2}}}}`)
 			}
 			if diff := cmp.Diff(want, rsp.Composite.Object.Tree().GetFields()["status"].GetStructValue(), protocmp.Transform()); diff != "" {
 				t.Errorf("%s: status: -want, +got:\n%s", tc.reason, diff)

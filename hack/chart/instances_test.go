@@ -44,30 +44,33 @@ func TestDeletionOfNamespacedForms(t *testing.T) {
 	const (
 		early   = "the claim does not have the last change of this resource yet"
 		belongs = "the claim belongs to its namespaced form"
-		form    = "apiVersion: m.crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nmetadata: {generation: 4}\nspec: {}\n"
+		form    = "apiVersion: m.crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nmetadata: {generation: 4}\nspec: {deletionPolicy: Retain}\n"
 		claim   = "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nspec: {}\nmetadata: {ownerReferences: [{kind: ControlPlaneCluster, "
 	)
 	is := func(synced, current string) string {
-		return form + "status: {conditions: [{type: Synced, " + synced + "}, {type: Current, " + current + "}]}"
+		return form + "status:\n  conditions: [{type: Synced, " + synced + "}, {type: Current, " + current + "}]\n"
 	}
+	composed := func(policy string) string { return "  lastValidSpec: {deletionPolicy: " + policy + "}\n" }
 	const collects, namespaces = "system:serviceaccount:kube-system:generic-garbage-collector", "system:serviceaccount:kube-system:namespace-controller"
 	cases := map[string]struct {
 		reason, object, user, group string
 		orphan                      bool
 		want                        string
 	}{
-		"Applied":       {reason: "The claim has the spec.", object: is("status: 'True', observedGeneration: 4", "status: 'True', observedGeneration: 4"), user: tenant},
-		"NotCurrent":    {reason: "A cloud that is not ready can be deleted.", object: is("status: 'True', observedGeneration: 4", "status: 'False', reason: PodsNotAvailable, observedGeneration: 4"), user: tenant},
+		"Applied":       {reason: "The claim has the spec.", object: is("status: 'True', observedGeneration: 4", "status: 'True'"), user: tenant},
+		"NotCurrent":    {reason: "A cloud that is not ready can be deleted.", object: is("status: 'True', observedGeneration: 4", "status: 'False', reason: PodsNotAvailable"), user: tenant},
+		"SpecOfClaim":   {reason: "The claim is composed with the policy.", object: is("status: 'True', observedGeneration: 4", "status: 'True'") + composed("Retain"), user: tenant},
+		"EarlierPolicy": {reason: "The claim is composed with an earlier policy.", object: is("status: 'True', observedGeneration: 4", "status: 'True'") + composed("Delete"), user: tenant, want: early},
 		"New":           {reason: "Nothing was composed.", object: form, user: tenant},
-		"Edited":        {reason: "The function has not seen the last edit.", object: is("status: 'True', observedGeneration: 3", "status: 'True', observedGeneration: 3"), user: tenant, want: early},
-		"Differs":       {reason: "The claim does not have the edit yet.", object: is("status: 'True', observedGeneration: 4", "status: 'False', reason: ClaimDiffers, observedGeneration: 4"), user: tenant, want: early},
-		"Outdated":      {reason: "The status describes an earlier spec.", object: is("status: 'True', observedGeneration: 4", "status: 'False', reason: Outdated, observedGeneration: 4"), user: tenant, want: early},
-		"Adopted":       {reason: "The claim may exist already.", object: is("status: 'True', observedGeneration: 4", "status: 'False', reason: ClaimMissing, observedGeneration: 4"), user: tenant, want: early},
-		"Rejected":      {reason: "The API server rejects the claim.", object: is("status: 'False', observedGeneration: 4", "status: 'False', reason: ClaimMissing, observedGeneration: 4"), user: tenant},
-		"EditRejected":  {reason: "The API server rejects the edit of the claim.", object: is("status: 'False', observedGeneration: 4", "status: 'False', reason: ClaimDiffers, observedGeneration: 4"), user: tenant, want: early},
-		"Orphan":        {reason: "The claim is kept.", object: is("status: 'True', observedGeneration: 3", "status: 'True', observedGeneration: 3"), user: tenant, orphan: true},
-		"Namespace":     {reason: "Kubernetes tries again.", object: is("status: 'True', observedGeneration: 3", "status: 'True', observedGeneration: 3"), user: namespaces, want: early},
-		"Platform":      {reason: "The platform team can.", object: is("status: 'True', observedGeneration: 3", "status: 'True', observedGeneration: 3"), user: "root", group: "cobaltcore:platform"},
+		"Edited":        {reason: "The function has not seen the last edit.", object: is("status: 'True', observedGeneration: 3", "status: 'True'"), user: tenant, want: early},
+		"Differs":       {reason: "The claim does not have the edit yet.", object: is("status: 'True', observedGeneration: 4", "status: 'False', reason: ClaimDiffers"), user: tenant, want: early},
+		"Outdated":      {reason: "The status describes an earlier spec.", object: is("status: 'True', observedGeneration: 4", "status: 'False', reason: Outdated"), user: tenant, want: early},
+		"Adopted":       {reason: "The claim may exist already.", object: is("status: 'True', observedGeneration: 4", "status: 'False', reason: ClaimMissing"), user: tenant, want: early},
+		"Rejected":      {reason: "The API server rejects the claim.", object: is("status: 'False', observedGeneration: 4", "status: 'False', reason: ClaimMissing"), user: tenant},
+		"EditRejected":  {reason: "The API server rejects the edit of the claim.", object: is("status: 'False', observedGeneration: 4", "status: 'False', reason: ClaimDiffers"), user: tenant, want: early},
+		"Orphan":        {reason: "The claim is kept.", object: is("status: 'True', observedGeneration: 3", "status: 'True'"), user: tenant, orphan: true},
+		"Namespace":     {reason: "Kubernetes tries again.", object: is("status: 'True', observedGeneration: 3", "status: 'True'"), user: namespaces, want: early},
+		"Platform":      {reason: "The platform team can.", object: is("status: 'True', observedGeneration: 3", "status: 'True'"), user: "root", group: "cobaltcore:platform"},
 		"Claim":         {reason: "A tool removes the claim after a migration.", object: claim + "controller: true, apiVersion: m.crossplane.c5c3.io/v1alpha1}]}", user: tenant, want: belongs},
 		"ClaimOfForm":   {reason: "The form was deleted.", object: claim + "controller: true, apiVersion: m.crossplane.c5c3.io/v1alpha1}]}", user: collects},
 		"ClaimOfOther":  {reason: "An owner of another project.", object: claim + "controller: true, apiVersion: example.com/v1}]}", user: tenant},

@@ -33,8 +33,8 @@ func Mirrored(req *wire.Request, m Mirror) *wire.Response {
 		status = map[string]*structpb.Value{}
 	}
 	conditions := conditionsOf(status)
-	for _, field := range []string{"conditions", "connectionDetails", "claimConditionTypes", "lastValidSpec"} {
-		delete(status, field) // Crossplane's fields, some of which the definition does not have, and a copy of the spec.
+	for _, field := range []string{"conditions", "connectionDetails", "claimConditionTypes"} {
+		delete(status, field) // Crossplane's fields, some of which the definition does not have.
 	}
 	generation := m.Observed.GetFields()["metadata"].GetStructValue().GetFields()["generation"].GetNumberValue()
 	ready := m.Reason == "" && !m.Outdated && isReady(conditions, generation)
