@@ -86,5 +86,5 @@ func (w *walk) kubeconfigSteps(ctx context.Context, config Ref) []string {
 	if name == "" {
 		return nil
 	}
-	return []string{"kubectl describe secret " + name + " -n " + namespace}
+	return []string{"kubectl describe secret " + word(name) + " -n " + word(namespace)}
 }

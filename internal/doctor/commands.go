@@ -9,6 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// safe matches words that a shell and kubectl do not interpret: no flags, spaces, quotes or substitutions.
+var safe = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.:/_@-]*$`)
+
+// word returns a word of a command, or NAME if a shell or kubectl would interpret it. Names in messages and specs can be any text: a tenant's
+// value in an error of an API server would otherwise become a command of the platform team.
+func word(s string) string {
+	if safe.MatchString(s) {
+		return s
+	}
+	return "NAME"
+}
+
 // ResourceName returns the name of a kind for kubectl: its singular, with the group.
 func ResourceName(kind schema.GroupVersionKind) string {
 	name := strings.ToLower(kind.Kind)
@@ -20,11 +32,7 @@ func ResourceName(kind schema.GroupVersionKind) string {
 
 // target returns the arguments that select an object in a kubectl command.
 func target(r Ref) string {
-	out := ResourceName(r.GroupVersionKind()) + " " + r.Name
-	if r.Namespace != "" {
-		out += " -n " + r.Namespace
-	}
-	return out
+	return word(ResourceName(r.GroupVersionKind())) + " " + word(r.Name) + inNamespace(r)
 }
 
 // kubectl returns a command for an object. An object of another cluster needs a kubeconfig of that cluster.
@@ -38,7 +46,7 @@ func edit(r Ref) string     { return kubectl("edit", r) }
 
 // companionLogs returns the command for the log of the companion of a namespace.
 func companionLogs(namespace string) string {
-	return "kubectl logs deployment/" + companionName + " -n " + namespace + " --tail=100"
+	return "kubectl logs deployment/" + companionName + " -n " + word(namespace) + " --tail=100"
 }
 
 // classes recognize messages of API servers and controllers about frequent causes. The first match counts.
@@ -59,7 +67,7 @@ var classes = []struct {
 		return []string{"kubectl get validatingadmissionpolicy " + m[1] + " -o yaml"}
 	}},
 	{"PodSecurity", regexp.MustCompile(`violates PodSecurity "([^"]+)"`), func(_ []string, of Ref) []string {
-		return []string{"kubectl get namespace " + of.Namespace + " --show-labels"}
+		return []string{"kubectl get namespace " + word(of.Namespace) + " --show-labels"}
 	}},
 	{"Forbidden", regexp.MustCompile(`is forbidden: User "([^"]+)" cannot (\w+) resource "([^"]+)"`), func(m []string, of Ref) []string {
 		return []string{fmt.Sprintf("kubectl%s auth can-i %s %s%s --as %s", kubeconfigFlag(of.Cluster), m[2], m[3], inNamespace(of), m[1])}
@@ -102,7 +110,7 @@ func kubeconfigFlag(cluster string) string {
 	if cluster == "" {
 		return ""
 	}
-	return " --kubeconfig KUBECONFIG_OF_" + strings.ToUpper(strings.ReplaceAll(cluster, "-", "_"))
+	return " --kubeconfig KUBECONFIG_OF_" + strings.ToUpper(strings.ReplaceAll(word(cluster), "-", "_"))
 }
 
 // clusterInfo returns the command that tests the access to another cluster.
@@ -129,13 +137,16 @@ func inNamespace(r Ref) string {
 	if r.Namespace == "" {
 		return ""
 	}
-	return " -n " + r.Namespace
+	return " -n " + word(r.Namespace)
 }
 
 // classify returns the reason for a message, and the next commands; "" if it is not a frequent one.
 func classify(text string, of Ref) (string, []string) {
 	for _, c := range classes {
 		if m := c.pattern.FindStringSubmatch(text); m != nil {
+			for i := range m {
+				m[i] = word(m[i])
+			}
 			next := c.next(m, of)
 			if c.reason == reasonMissingObject {
 				next = missingSteps(text, of.Namespace)
@@ -199,7 +210,7 @@ func missingSteps(text, namespace string) []string {
 	if m == nil {
 		return nil
 	}
-	return []string{"kubectl describe " + m[0] + " " + m[1] + inNamespace(Ref{Namespace: namespace})}
+	return []string{"kubectl describe " + m[0] + " " + word(m[1]) + inNamespace(Ref{Namespace: namespace})}
 }
 
 // complete sets the runbook of a cause, and removes duplicate commands.

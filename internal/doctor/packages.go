@@ -85,7 +85,7 @@ func packageCause(chain []Ref, self Ref, o object) (Cause, bool) {
 		return Cause{
 			Object: self, Chain: chain, Reason: cmp.Or(c.Reason, "PackageNot"+typ), rank: rankInvalid,
 			Message: message(cmp.Or(c.Message, fmt.Sprintf("%s is %s", typ, cmp.Or(c.Status, "not reported")))), Runbook: "Composed",
-			Next: []string{describe(self), "kubectl get " + ResourceName(packageKind(self.Kind+"Revision")), crossplanePods},
+			Next: []string{describe(self), "kubectl get " + word(ResourceName(packageKind(self.Kind+"Revision"))), crossplanePods},
 		}, true
 	}
 	return Cause{}, false

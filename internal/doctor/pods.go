@@ -197,7 +197,7 @@ func (w *walk) pod(ctx context.Context, chain []Ref, pod *corev1.Pod) (Cause, bo
 	}
 	if pod.Status.Phase == corev1.PodFailed {
 		return cause(cmp.Or(pod.Status.Reason, "PodFailed"), cmp.Or(pod.Status.Message, "the pod has failed"),
-			fmt.Sprintf("kubectl logs %s -n %s --all-containers", pod.Name, pod.Namespace))
+			fmt.Sprintf("kubectl logs %s -n %s --all-containers", word(pod.Name), word(pod.Namespace)))
 	}
 	if text := w.podEvent(ctx, pod, "FailedMount", "FailedAttachVolume", "FailedMapVolume"); text != "" {
 		reason := "VolumeNotMounted"
@@ -267,7 +267,7 @@ func container(pod *corev1.Pod, c corev1.ContainerStatus) (reason, text string, 
 
 // containerSteps returns the next commands for a container.
 func containerSteps(pod Ref, c corev1.ContainerStatus, reason, text string) []string {
-	logs := fmt.Sprintf("kubectl logs %s -c %s -n %s", pod.Name, c.Name, pod.Namespace)
+	logs := fmt.Sprintf("kubectl logs %s -c %s -n %s", word(pod.Name), word(c.Name), word(pod.Namespace))
 	switch reason {
 	case "CrashLoopBackOff", reasonOutOfMemory:
 		return []string{logs + " --previous"}
