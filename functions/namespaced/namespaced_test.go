@@ -37,7 +37,7 @@ spec:
     resourceRefs: [{apiVersion: crossplane.c5c3.io/v1alpha1, kind: ControlPlaneCluster, name: cloud}]
 `
 
-// claim is the claim of composite.
+// claim is created for composite.
 const claim = `
 apiVersion: crossplane.c5c3.io/v1alpha1
 kind: ControlPlaneCluster
@@ -179,7 +179,7 @@ spec:
 			},
 		},
 		"Deleted": {
-			reason: "Somebody has deleted the claim.",
+			reason: "A user has deleted the claim.",
 			observed: `
 metadata: {namespace: tenant-a, name: cloud, generation: 3, deletionTimestamp: "2026-01-01T00:00:00Z"}
 spec: {openStackRelease: "2025.2", services: {keystone: {replicas: 2}}}` + status,
