@@ -12,8 +12,8 @@ import (
 // safe matches words that a shell and kubectl do not interpret: no flags, spaces, quotes or substitutions.
 var safe = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.:/_@-]*$`)
 
-// word returns a word of a command, or NAME if a shell or kubectl would interpret it. Names in messages and specs can be any text: the value
-// of a tenant in an error of an API server would otherwise become part of a command of the platform team.
+// word returns a word of a command, or NAME if a shell or kubectl would interpret it. Names in messages and specs can be any text: the
+// value of a tenant in an error of an API server would otherwise become part of a command of the platform team.
 func word(s string) string {
 	if safe.MatchString(s) {
 		return s
