@@ -75,7 +75,7 @@ func TestClaimsPolicy(t *testing.T) {
 		"CreateBackground":  {"Deletion has an order.", "", "spec: {compositeDeletePolicy: Background}", tenant, "", "spec.compositeDeletePolicy must be Foreground"},
 		"CreateForeground":  {"The default may be written down.", "", "spec: {compositeDeletePolicy: Foreground}", tenant, "", ""},
 		"CreateNamespaced":  {"A claim's namespaced form has the same fields in a group.", "", "spec: {crossplane: {compositionRevisionRef: {name: other-1}}}", tenant, "", "spec.crossplane is set by the platform"},
-		"EditNamespaced":    {"They stay.", "spec: {crossplane: {compositionRef: {name: controlplane-namespaced}}}", "spec: {crossplane: null}", tenant, "", "spec.crossplane is set by the platform"},
+		"EditNamespaced":    {"They stay.", "metadata: {name: cloud}\nspec: {crossplane: {compositionRef: {name: controlplane-namespaced}}}", "spec: {crossplane: null}", tenant, "", "spec.crossplane is set by the platform"},
 		"NamespacedBinds":   {"Crossplane writes them.", "", "spec: {crossplane: {compositionRef: {name: controlplane-namespaced}}}", crossplane, "", ""},
 		"CreatePaused":      {"Crossplane copies its annotations to the composite resource.", "", "metadata: {annotations: {crossplane.io/paused: 'true'}}", tenant, "", "metadata.annotations of crossplane.io"},
 		"CreateUsage":       {"The same applies to the annotations of its other groups.", "", "metadata: {annotations: {usage.crossplane.io/x: y}}", tenant, "", "metadata.annotations of crossplane.io"},
