@@ -12,3 +12,8 @@ var Runbooks embed.FS
 //
 //go:embed troubleshooting/conditions.md
 var Conditions string
+
+// Messages is the list of all messages of conditions, with their reasons.
+//
+//go:embed reference/messages/conditions.md
+var Messages string

@@ -26,6 +26,8 @@ type doctorCommand struct {
 	Capture    string `help:"Write everything that was read, without secrets, to an archive for a bug report." placeholder:"FILE.tar.gz"`
 	Kubeconfig string `help:"Kubeconfig file. Default: as for kubectl." placeholder:"FILE"`
 	Context    string `help:"Context of the kubeconfig." placeholder:"NAME"`
+
+	CrossplaneNamespace string `default:"crossplane-system" help:"Namespace of Crossplane and its packages." placeholder:"NAMESPACE"`
 }
 
 // Run reports why a claim is not ready.
@@ -40,7 +42,7 @@ func (c *doctorCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	report, recorded, err := doctor.Diagnose(ctx, reader, kind, namespace, name)
+	report, recorded, err := doctor.Diagnose(ctx, reader, kind, namespace, name, doctor.Options{CrossplaneNamespace: c.CrossplaneNamespace})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -772,8 +773,35 @@ func (c *cloud) firstOf(group, kind string) string {
 	return ""
 }
 
-// diagnose diagnoses the claim.
+// TestDoctorCrossplaneNamespace checks that Crossplane can run in any namespace, which commands then name.
+func TestDoctorCrossplaneNamespace(t *testing.T) {
+	c := newCloud(t)
+	name := c.claim["metadata"].(map[string]any)
+	name["generation"] = int64(2)
+	old := condition("Synced", "True", "ReconcileSuccess", "")
+	old["observedGeneration"] = int64(1)
+	c.claim["status"] = map[string]any{"conditions": []any{old}}
+	c.extra = append(c.extra, parse(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: crossplane, namespace: upbound-system}, spec: {replicas: 0}}"))
+	var got []string
+	for _, cause := range c.diagnoseWith(doctor.Options{CrossplaneNamespace: "upbound-system"}).Causes {
+		got = append(got, cause.Reason+": "+cause.Next[len(cause.Next)-1])
+	}
+	want := []string{
+		"ScaledToZero: kubectl scale deployment.apps crossplane -n upbound-system --replicas=1",
+		"NotReconciled: kubectl logs deployment/crossplane -n upbound-system",
+	}
+	if diff := cmp.Diff(want, got[:min(len(got), len(want))]); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// diagnose diagnoses the claim, with Crossplane in its usual namespace.
 func (c *cloud) diagnose() *doctor.Report {
+	c.t.Helper()
+	return c.diagnoseWith(doctor.Options{})
+}
+
+func (c *cloud) diagnoseWith(options doctor.Options) *doctor.Report {
 	c.t.Helper()
 	objects := c.objects()
 	r := dump.New(now, objects...)
@@ -782,7 +810,7 @@ func (c *cloud) diagnose() *doctor.Report {
 		c.t.Fatal("the objects contain no claim")
 	}
 	recorded := &recordingReader{Reader: r, requests: map[string]bool{}}
-	report, _, err := doctor.Diagnose(c.t.Context(), recorded, claim.GroupVersionKind(), claim.Namespace, claim.Name)
+	report, _, err := doctor.Diagnose(c.t.Context(), recorded, claim.GroupVersionKind(), claim.Namespace, claim.Name, options)
 	if err != nil {
 		c.t.Fatal(err)
 	}

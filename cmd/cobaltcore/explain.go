@@ -9,14 +9,17 @@ import (
 )
 
 type explainCommand struct {
-	Name string `arg:"" help:"Field, such as spec.size or HypervisorCluster.spec.nodeSelector, condition, or alert." name:"name"`
+	Name string `arg:"" help:"Field, such as spec.size or HypervisorCluster.spec.nodeSelector, condition, reason, or alert." name:"name"`
 }
 
-// Run describes a field, a condition or an alert.
+// Run describes a field, a condition, a reason or an alert.
 func (c *explainCommand) Run(out io.Writer) error {
 	text, err := explain.Runbook(c.Name)
 	if err != nil {
 		return err
+	}
+	if text == "" {
+		text = explain.Reason(c.Name)
 	}
 	if text == "" {
 		kind, field, _ := strings.Cut(c.Name, ".")

@@ -50,18 +50,17 @@ func (r runner) Explain(req *wire.Request) (*wire.Response, compose.Plan, error)
 	subject := fmt.Sprintf("%s %s", r.claim.GroupKind(), name)
 	observed, ok := req.Observed[resource]
 	if !ok {
-		m.Reason, m.Message = "ClaimMissing", subject+" does not exist yet, or another object controls it; see the Events of this resource"
+		m.Wait("ClaimMissing", subject+" does not exist yet, or another object controls it; see the Events of this resource")
 		return respond.Mirrored(req, m), compose.Plan{}, nil
 	}
 	m.Observed = observed.Tree()
 	m.Outdated = outdated(desired, m.Observed)
 	switch differences := differences(desired, m.Observed); {
 	case deleted(m.Observed):
-		m.Reason, m.Message = "ClaimDeleted", subject+" is being deleted; it is created again afterwards, because this resource still exists"
+		m.Wait("ClaimDeleted", subject+" is being deleted; it is created again afterwards, because this resource still exists")
 	case len(differences) > 0:
-		m.Reason = "ClaimDiffers"
-		m.Message = fmt.Sprintf("%s does not have the values of this resource yet: %s; if this does not change, another client sets them: "+
-			"remove them from the claim", subject, strings.Join(differences, ", "))
+		m.Wait("ClaimDiffers", fmt.Sprintf("%s does not have the values of this resource yet: %s; if this does not change, another client "+
+			"sets them: remove them from the claim", subject, strings.Join(differences, ", ")))
 	}
 	return respond.Mirrored(req, m), compose.Plan{}, nil
 }

@@ -55,7 +55,7 @@ func notComposedCause(chain []Ref, self Ref, c observe.Condition) Cause {
 	}
 	if strings.Contains(c.Message, noPlatform) {
 		cause.Object, cause.Chain, cause.Reason = platform, appended(chain, self), reasonMissing
-		cause.Next = []string{get(platform), "helm get values cobaltcore -n " + crossplaneNamespace}
+		cause.Next = []string{get(platform), "helm get values cobaltcore" + ofCrossplane}
 	}
 	return cause
 }
@@ -137,7 +137,7 @@ func pausedCause(chain []Ref, self Ref) Cause {
 func outdatedCause(chain []Ref, self Ref) Cause {
 	return Cause{
 		Object: self, Chain: chain, Reason: "NotReconciled", Message: "Crossplane has not reconciled the last edit", rank: rankNotReady,
-		Next: []string{describe(self), "kubectl logs deployment/crossplane -n " + crossplaneNamespace},
+		Next: []string{describe(self), crossplaneLogs},
 	}
 }
 

@@ -99,11 +99,24 @@ const (
 	reasonUnreachable   = "ClusterUnreachable"
 )
 
-// crossplaneNamespace is the namespace of Crossplane and its packages, and crossplanePods the command that lists their pods.
+// DefaultCrossplaneNamespace is the usual namespace of Crossplane and its packages.
+const DefaultCrossplaneNamespace = "crossplane-system"
+
+// Commands are written for the usual namespace of Crossplane, see inCrossplaneNamespace.
 const (
-	crossplaneNamespace = "crossplane-system"
-	crossplanePods      = "kubectl get pods -n " + crossplaneNamespace
+	ofCrossplane   = " -n " + DefaultCrossplaneNamespace
+	crossplanePods = "kubectl get pods" + ofCrossplane
+	crossplaneLogs = "kubectl logs deployment/crossplane" + ofCrossplane
 )
+
+// inCrossplaneNamespace replaces the usual namespace of Crossplane at the end of commands.
+func inCrossplaneNamespace(commands []string, namespace string) {
+	for i, c := range commands {
+		if rest, ok := strings.CutSuffix(c, ofCrossplane); ok {
+			commands[i] = rest + " -n " + word(namespace)
+		}
+	}
+}
 
 // kubeconfigFlag returns the flag of kubectl for another cluster, with a space before it.
 func kubeconfigFlag(cluster string) string {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,19 +55,29 @@ func plural(kind string) string {
 	return kind
 }
 
+// Options change a diagnosis.
+type Options struct {
+	// CrossplaneNamespace is the namespace of Crossplane and its packages; empty: DefaultCrossplaneNamespace.
+	CrossplaneNamespace string
+}
+
 // walk is a diagnosis.
 type walk struct {
 	*cache
-	clock   freshness.Clock
-	visited map[Ref]bool
+	clock               freshness.Clock
+	visited             map[Ref]bool
+	crossplaneNamespace string
 }
 
 // Diagnose follows a claim or a composite resource to the objects that block it. It returns the report and everything that it has read. It
 // returns an error only if the object itself cannot be read.
-func Diagnose(ctx context.Context, r Reader, kind schema.GroupVersionKind, namespace, name string) (*Report, Recorded, error) {
+func Diagnose(ctx context.Context, r Reader, kind schema.GroupVersionKind, namespace, name string, options Options,
+) (*Report, Recorded, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	w := &walk{cache: newCache(r), visited: map[Ref]bool{}}
+	w := &walk{
+		cache: newCache(r), visited: map[Ref]bool{}, crossplaneNamespace: cmp.Or(options.CrossplaneNamespace, DefaultCrossplaneNamespace),
+	}
 	if now := r.Now(); !now.IsZero() {
 		w.clock = freshness.At(now)
 	}
@@ -93,6 +104,7 @@ func Diagnose(ctx context.Context, r Reader, kind schema.GroupVersionKind, names
 	report.Causes = withoutDuplicates(report.Causes)
 	for i := range report.Causes {
 		report.Causes[i].complete()
+		inCrossplaneNamespace(report.Causes[i].Next, w.crossplaneNamespace)
 	}
 	report.Conditions = otherConditions(o)
 	report.Notes = append(report.Notes, w.notes()...)

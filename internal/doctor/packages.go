@@ -102,7 +102,7 @@ func (w *walk) packagePods(ctx context.Context, chain []Ref, kind string, o obje
 		return nil
 	}
 	var causes []Cause
-	for _, u := range w.list(ctx, deploymentKind, crossplaneNamespace) {
+	for _, u := range w.list(ctx, deploymentKind, w.crossplaneNamespace) {
 		d, err := observed(u.Object)
 		if err == nil && isOwner(revision.Object, u) {
 			causes = append(causes, w.programPods(ctx, appended(chain, refOf(revision.Object)), d)...)
@@ -113,7 +113,7 @@ func (w *walk) packagePods(ctx context.Context, chain []Ref, kind string, o obje
 
 // crossplane returns the causes for the pods of Crossplane, without which no claim is reconciled.
 func (w *walk) crossplane(ctx context.Context, chain []Ref) []Cause {
-	u, err := w.get(ctx, deploymentKind, crossplaneNamespace, "crossplane")
+	u, err := w.get(ctx, deploymentKind, w.crossplaneNamespace, "crossplane")
 	if err != nil {
 		return nil
 	}

@@ -56,7 +56,7 @@ func (w *walk) claim(ctx context.Context, chain []Ref, o object) []Cause {
 		return append(causes, Cause{
 			Object: self, Chain: chain, Reason: "NotReconciled", Message: reason, rank: rankInvalid, Runbook: "Composed",
 			Next: []string{describe(self), "kubectl get compositeresourcedefinitions.apiextensions.crossplane.io",
-				"kubectl logs deployment/crossplane -n " + crossplaneNamespace},
+				crossplaneLogs},
 		})
 	}
 	kind := schema.FromAPIVersionAndKind(o.String("spec", "resourceRef", "apiVersion"), o.String("spec", "resourceRef", "kind"))

@@ -132,7 +132,7 @@ func TestRights(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			kind, _ := doctor.KindOf("controlplaneclusters")
-			report, _, err := doctor.Diagnose(t.Context(), reader(t, tc.forbidden...), kind, "team-a", "prod")
+			report, _, err := doctor.Diagnose(t.Context(), reader(t, tc.forbidden...), kind, "team-a", "prod", doctor.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestUnreadable(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			kind, _ := doctor.KindOf("controlplanecluster")
-			_, _, err := doctor.Diagnose(t.Context(), reader(t, tc.forbidden...), kind, "team-a", tc.name)
+			_, _, err := doctor.Diagnose(t.Context(), reader(t, tc.forbidden...), kind, "team-a", tc.name, doctor.Options{})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s\ngot %v, want %s", tc.reason, err, tc.want)
 			}

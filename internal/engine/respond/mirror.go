@@ -25,6 +25,9 @@ type Mirror struct {
 	Outdated bool
 }
 
+// Wait records why the composite resource is not current, as reason and message of its condition Current.
+func (m *Mirror) Wait(reason, message string) { m.Reason, m.Message = reason, message }
+
 // Mirrored returns the response of a composite resource that only creates one other resource, and repeats its status and conditions. It is
 // ready if the other one is, with the same spec.
 func Mirrored(req *wire.Request, m Mirror) *wire.Response {

@@ -80,6 +80,36 @@ func section(page, name string) string {
 	return out.String()
 }
 
+// Reason returns the messages of conditions with a reason, such as ClaimDiffers, and the conditions to explain next; empty if no condition
+// has the reason. Case does not matter.
+func Reason(name string) string {
+	var messages, conditions []string
+	for line := range strings.Lines(docs.Messages) {
+		found := reasonLine.FindStringSubmatch(line)
+		if found == nil || !strings.EqualFold(found[2], name) {
+			continue
+		}
+		name = found[2]
+		messages = append(messages, "  "+line)
+		if condition := found[1]; condition != "" {
+			conditions = append(conditions, condition)
+		}
+	}
+	if messages == nil {
+		return ""
+	}
+	out := name + " is the reason of a condition. Messages with it, where braces contain a value:\n\n" + strings.Join(messages, "") +
+		"\nFor the meaning and the next steps, explain the condition that has the reason"
+	if conditions != nil {
+		slices.Sort(conditions)
+		out += ": " + strings.Join(slices.Compact(conditions), ", ")
+	}
+	return out + ".\n"
+}
+
+// reasonLine matches a line of the list of messages: the type of the condition, which can be missing, its reason, and the message.
+var reasonLine = regexp.MustCompile(`^(?:([A-Z]\w*): )?([A-Z]\w*): `)
+
 // index matches the index of a list in a path: a field is the same in each element.
 var index = regexp.MustCompile(`\[[^\]]*\]`)
 
@@ -132,8 +162,8 @@ func unknownName(name string, crds []*apiextensionsv1.CustomResourceDefinition) 
 	if closest := spelling.Closest(name, slices.Values(names)); closest != "" {
 		hint = "; did you mean " + closest + "?"
 	}
-	return fmt.Errorf("%s is not an alert, a condition or a kind; the path of a field starts with spec, or with a kind: "+
-		"HypervisorCluster.spec; for a reason, explain its condition%s", name, hint)
+	return fmt.Errorf("%s is not an alert, a condition, a reason or a kind; the path of a field starts with spec, or with a kind: "+
+		"HypervisorCluster.spec%s", name, hint)
 }
 
 // suggestion returns the end of a message about an unknown name.

@@ -31,8 +31,8 @@ func TestField(t *testing.T) {
 		},
 		"NoFields": {reason: "A text has no fields.", kind: "ControlPlaneCluster", field: "spec.size.x", err: "ControlPlaneCluster.spec.size has no field x"},
 		"UnknownName": {
-			reason: "The name of an alert can be misspelled, too.", kind: "KeystoneDow", err: "KeystoneDow is not an alert, a condition or a kind; " +
-				"the path of a field starts with spec, or with a kind: HypervisorCluster.spec; for a reason, explain its condition; did you mean KeystoneDown?",
+			reason: "The name of an alert can be misspelled, too.", kind: "KeystoneDow", err: "KeystoneDow is not an alert, a condition, a reason or a kind; " +
+				"the path of a field starts with spec, or with a kind: HypervisorCluster.spec; did you mean KeystoneDown?",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,6 +76,36 @@ func TestRunbook(t *testing.T) {
 			got, err := explain.Runbook(tc.name)
 			if err != nil || !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") || strings.Count(got, "\n## ") > 0 {
 				t.Errorf("%s\nRunbook(%s) = %.200q, %v; want %q", tc.reason, tc.name, got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestReason(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, name string
+		want         []string // parts of the result; nil: it is empty
+	}{
+		"WithCondition": {
+			"The condition is explained next.", "toomanyhosts",
+			[]string{"TooManyHosts is the reason of a condition", "  HostsMapped: TooManyHosts: ", "explain the condition that has the reason: HostsMapped.\n"},
+		},
+		"WithoutCondition": {
+			"Many conditions have the reason.", "ClaimDiffers", []string{"  ClaimDiffers: ", "the condition that has the reason.\n"},
+		},
+		"Condition":   {"A condition is no reason.", "NodesEvicted", nil},
+		"Placeholder": {"A name in a message is no reason.", "{Cell}", nil},
+		"Field":       {"A field is no reason.", "spec.size", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := explain.Reason(tc.name)
+			if tc.want == nil && got != "" {
+				t.Errorf("%s\nReason(%s) = %s", tc.reason, tc.name, got)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("%s\nReason(%s) lacks %q:\n%s", tc.reason, tc.name, want, got)
+				}
 			}
 		})
 	}

@@ -90,7 +90,7 @@ func Impersonate(kubeconfig, user, path string) error {
 // Run returns the text of the report about a claim, and an error unless its first cause is the expected one. A report that lacks rights is
 // an error, too.
 func Run(ctx context.Context, r doctor.Reader, claim *unstructured.Unstructured, want Cause) (string, error) {
-	report, _, err := doctor.Diagnose(ctx, r, claim.GroupVersionKind(), claim.GetNamespace(), claim.GetName())
+	report, _, err := doctor.Diagnose(ctx, r, claim.GroupVersionKind(), claim.GetNamespace(), claim.GetName(), doctor.Options{})
 	if err != nil {
 		return "", err
 	}
