@@ -114,6 +114,9 @@ func sortDocuments(docs []input.Document, errOut io.Writer) (claims []claimDocum
 				file(d), terminal.Escape(requested.Kind), terminal.Escape(claim.Name))
 		default:
 			claims = append(claims, claim)
+			for _, sentence := range preview.Disabled(d.Data) {
+				fmt.Fprintf(errOut, "note: %s: %s\n", file(d), sentence)
+			}
 		}
 	}
 	slices.SortStableFunc(claims, func(a, b claimDocument) int {

@@ -62,7 +62,8 @@ func TestCommandsOfPages(t *testing.T) {
 	commands := map[string][]string{} // Pages by command.
 	for path, page := range documentPages(t) {
 		for _, command := range commandsOf(page) {
-			if !strings.Contains(command, "examples/") { // TestExamplesOfPages previews them.
+			// TestExamplesOfPages previews examples. A list of messages has names of values in braces.
+			if !strings.Contains(command, "examples/") && !strings.Contains(path, "reference/messages/") {
 				commands[command] = append(commands[command], path)
 			}
 		}

@@ -77,7 +77,7 @@ type MonitoringSettings struct {
 
 // Monitoring configures Prometheus objects.
 type Monitoring struct {
-	// Create ServiceMonitors, PrometheusRules and dashboards (ConfigMaps).
+	// Create ServiceMonitors, PrometheusRules and dashboards (ConfigMaps). Defaults to false.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 	// Labels of these objects, by which a Prometheus selects them.

@@ -61,7 +61,7 @@ type Bootstrap struct {
 
 // Switch enables a service.
 type Switch struct {
-	// Run the service.
+	// Run the service. Defaults to false.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 }

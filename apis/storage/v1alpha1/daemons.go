@@ -63,8 +63,8 @@ type Network struct {
 
 // Dashboard is Ceph's own dashboard.
 type Dashboard struct {
-	// Run the dashboard, with https and one user, who is an administrator of this Ceph. With network.host, it listens on the nodes' own
-	// addresses.
+	// Run the dashboard. Defaults to false. It serves https and has one user, who is an administrator of this Ceph. With network.host, it
+	// listens on the nodes' own addresses.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 }

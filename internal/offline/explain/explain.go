@@ -80,35 +80,47 @@ func section(page, name string) string {
 	return out.String()
 }
 
-// Reason returns the messages of conditions with a reason, such as ClaimDiffers, and the conditions to explain next; empty if no condition
-// has the reason. Case does not matter.
+// Reason returns the objects with a reason of a condition, such as ClaimDiffers, with their runbooks, and the messages that follow the reason;
+// empty if no condition has it. Case does not matter.
 func Reason(name string) string {
-	var messages, conditions []string
-	for line := range strings.Lines(docs.Messages) {
-		found := reasonLine.FindStringSubmatch(line)
-		if found == nil || !strings.EqualFold(found[2], name) {
-			continue
-		}
-		name = found[2]
-		messages = append(messages, "  "+line)
-		if condition := found[1]; condition != "" {
-			conditions = append(conditions, condition)
+	_, table, _ := strings.Cut(docs.Conditions, "\n## Reasons\n")
+	var objects strings.Builder
+	for _, row := range reasonRow.FindAllStringSubmatch(table, -1) {
+		for _, known := range strings.Split(row[2], ", ") {
+			if !strings.EqualFold(strings.Trim(known, "`"), name) {
+				continue
+			}
+			name = strings.Trim(known, "`")
+			fmt.Fprintf(&objects, "  %s\n", row[1])
+			for _, runbook := range link.FindAllStringSubmatch(row[3], -1) {
+				fmt.Fprintf(&objects, "    cobaltcore explain %s\n", runbook[1])
+			}
 		}
 	}
-	if messages == nil {
+	if objects.Len() == 0 {
 		return ""
 	}
-	out := name + " is the reason of a condition. Messages with it, where braces contain a value:\n\n" + strings.Join(messages, "") +
-		"\nFor the meaning and the next steps, explain the condition that has the reason"
-	if conditions != nil {
-		slices.Sort(conditions)
-		out += ": " + strings.Join(slices.Compact(conditions), ", ")
+	out := name + " is a reason of conditions and components of these objects. Runbooks describe the next steps:\n\n" + objects.String()
+	messages := ""
+	for line := range strings.Lines(docs.Messages) {
+		if found := reasonLine.FindStringSubmatch(line); found != nil && found[1] == name {
+			messages += "  " + line
+		}
 	}
-	return out + ".\n"
+	if messages != "" {
+		out += "\nMessages, where braces contain a value:\n\n" + messages
+	}
+	return out
 }
 
-// reasonLine matches a line of the list of messages: the type of the condition, which can be missing, its reason, and the message.
-var reasonLine = regexp.MustCompile(`^(?:([A-Z]\w*): )?([A-Z]\w*): `)
+// reasonRow matches a row of the table of reasons: the objects, the reasons, and links to runbooks, which link matches.
+var (
+	reasonRow = regexp.MustCompile("(?m)^\\| ([^|]+) \\| (`[^|]+`) \\| (.+) \\|$")
+	link      = regexp.MustCompile(`\[(\w+)\]`)
+)
+
+// reasonLine matches a line of the list of messages: optionally the type of the condition, then its reason, and the message.
+var reasonLine = regexp.MustCompile(`^(?:[A-Z]\w*: )?([A-Z]\w*): `)
 
 // index matches the index of a list in a path: a field is the same in each element.
 var index = regexp.MustCompile(`\[[^\]]*\]`)

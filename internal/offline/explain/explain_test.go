@@ -86,12 +86,13 @@ func TestReason(t *testing.T) {
 		reason, name string
 		want         []string // parts of the result; nil: it is empty
 	}{
-		"WithCondition": {
-			"The condition is explained next.", "toomanyhosts",
-			[]string{"TooManyHosts is the reason of a condition", "  HostsMapped: TooManyHosts: ", "explain the condition that has the reason: HostsMapped.\n"},
+		"Messages": {
+			"The object's runbook is the next step.", "toomanyhosts",
+			[]string{"TooManyHosts is a reason of", "\n  CellMapping\n    cobaltcore explain HostsNotMapped\n", "\n  HostsMapped: TooManyHosts: "},
 		},
-		"WithoutCondition": {
-			"Many conditions have the reason.", "ClaimDiffers", []string{"  ClaimDiffers: ", "the condition that has the reason.\n"},
+		"Objects": {
+			"Several objects have the reason.", "RotationBlocked",
+			[]string{"\n  KeyRepository\n", "\n  CredentialRotation\n", "    cobaltcore explain CredentialRotationOverdue\n"},
 		},
 		"Condition":   {"A condition is no reason.", "NodesEvicted", nil},
 		"Placeholder": {"A name in a message is no reason.", "{Cell}", nil},
