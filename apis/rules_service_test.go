@@ -246,6 +246,11 @@ var roleAssignmentCases = kindCases{
 			reason: "A role on the system is in no project.",
 			spec:   `{resource: {roleRef: admin, groupRef: operators, projectRef: null, userRef: null, system: all}}`,
 		},
+		"ExemptUser": {reason: "As for users of services.", spec: `{exemptUser: true}`},
+		"ExemptGroup": {
+			reason: "Options belong to users.", spec: `{exemptUser: true, resource: {roleRef: admin, groupRef: operators, userRef: null}}`,
+			message: "exemptUser applies to a user; set resource.userRef, or remove exemptUser",
+		},
 		"UserAndGroup": {
 			reason:  "It is one assignment.",
 			spec:    `{resource: {roleRef: admin, userRef: glance, groupRef: operators, projectRef: service}}`,

@@ -141,7 +141,7 @@ func TestOutage(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if diff := cmp.Diff([]string{
-		"Normal OptionsSet the user is exempt from lockout, password expiry and the password change at the first login",
+		"Normal OptionsSet the user is exempt from lockout, inactivity, password expiry and the password change at the first login",
 		"Warning UnexpectedResponse https://identity.example.com/v3 returned 503 Service Unavailable: the address is not routed to Keystone",
 		"Warning KeystoneUnavailable cannot log in as user admin: Keystone returned HTTP 503: Service Unavailable",
 		"Normal TokenIssued Keystone issues tokens",
@@ -356,7 +356,7 @@ func TestCrash(t *testing.T) {
 		if strings.Contains(c.logs.String(), password) {
 			t.Error("the password is in the log")
 		}
-		if len(c.keystone.Options("admin")) != 3 {
+		if len(c.keystone.Options("admin")) != 4 {
 			t.Errorf("options %v", c.keystone.Options("admin"))
 		}
 	})

@@ -112,6 +112,42 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
+// TestExemptUser verifies that the service's user is exempt from rules for people, that removed options are set again, and that an error
+// is reported.
+func TestExemptUser(t *testing.T) {
+	c := newCluster(t, assignment(func(a *openstackv1.RoleAssignment) { a.Spec.ExemptUser = true }), clouds(),
+		known("Role", "service", "r"), known("User", "glance", "id-glance"), known("Project", "service", "p"))
+	c.keystone.SetPassword("glance", "another")
+	c.keystone.Refuse("PATCH", "You are not authorized.")
+	c.run(c.sound())
+	if got := c.available(); got.Reason != "RejectedByKeystone" || !strings.Contains(got.Message, "cannot exempt user id-glance") {
+		t.Errorf("an error of Keystone: %v", got)
+	}
+	c.keystone.Refuse("PATCH", "")
+	want := map[string]any{
+		"ignore_lockout_failure_attempts": true, "ignore_password_expiry": true, "ignore_change_password_upon_first_use": true,
+		"ignore_user_inactivity": true,
+	}
+	for range 2 {
+		c.run(c.sound())
+		if diff := cmp.Diff(want, c.keystone.Options("glance")); diff != "" || c.available().Status != "True" {
+			t.Errorf("%v, options (-want +got):\n%s", c.available(), diff)
+		}
+		c.keystone.SetOption("glance", "ignore_user_inactivity", nil)
+	}
+}
+
+// TestNoExemption verifies that users of other assignments keep their options.
+func TestNoExemption(t *testing.T) {
+	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "id-glance"), known("Project", "service",
+		"p"))
+	c.keystone.SetPassword("glance", "another")
+	c.run(c.sound())
+	if got := c.keystone.Options("glance"); got != nil || c.available().Status != "True" {
+		t.Errorf("%v, options: %v", c.available(), got)
+	}
+}
+
 // TestDelete: the assignment is removed once Keystone responds, even if the referenced objects no longer exist.
 func TestDelete(t *testing.T) {
 	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u"), known("Project", "service",

@@ -21,17 +21,27 @@ var stride = flag.Int("crash.every", effort.Of(37, 11), "make every n-th run of 
 
 const (
 	foreign = "projects/p/users/somebody/roles/r"
-	first   = "projects/p/users/u1/roles/r"
-	second  = "projects/p/users/u2/roles/r"
+	first   = "projects/p/users/id-u1/roles/r"
+	second  = "projects/p/users/id-u2/roles/r"
 )
+
+// exempting requests that the user is exempt from rules for people, too.
+func exempting(change func(*openstackv1.RoleAssignment)) *openstackv1.RoleAssignment {
+	a := assignment(change)
+	a.Spec.ExemptUser = true
+	return a
+}
 
 // life assigns a role to a user that is created late, again after it was removed, and to a re-created user with the same
 // name; removes it with its object; and retains it with an object that requests that.
 func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	ctx := context.Background()
-	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("Project", "service", "p"))
+	c := newCluster(t, exempting(nil), clouds(), known("Role", "service", "r"), known("Project", "service", "p"))
 	c.keystone.AssignRole(foreign)
+	for _, user := range []string{"u1", "u2"} {
+		c.keystone.SetPassword(user, "another")
+	}
 	a := crash.New(c.api, at)
 	// Every assignment is recorded, so that it will be removed, except for a retained one.
 	remaining := []string{foreign}
@@ -54,17 +64,17 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		{func() { c.must(c.api.Create(ctx, known("User", "glance", ""))) }, []string{foreign}},
 		{func() {
 			c.must(c.api.Delete(ctx, known("User", "glance", "")))
-			c.must(c.api.Create(ctx, known("User", "glance", "u1")))
+			c.must(c.api.Create(ctx, known("User", "glance", "id-u1")))
 		}, []string{foreign, first}},
 		{func() { c.keystone.UnassignRole(first) }, []string{foreign, first}},
 		{func() {
-			c.must(c.api.Delete(ctx, known("User", "glance", "u1")))
-			c.must(c.api.Create(ctx, known("User", "glance", "u2")))
+			c.must(c.api.Delete(ctx, known("User", "glance", "id-u1")))
+			c.must(c.api.Create(ctx, known("User", "glance", "id-u2")))
 		}, []string{foreign, second}},
 		{func() { c.must(c.api.Delete(ctx, assignment(nil))) }, []string{foreign}},
 		{func() {
 			remaining = append(remaining, second)
-			c.must(c.api.Create(ctx, assignment(func(a *openstackv1.RoleAssignment) {
+			c.must(c.api.Create(ctx, exempting(func(a *openstackv1.RoleAssignment) {
 				a.Spec.ManagedOptions.OnDelete = openstackv1.OnDeleteDetach
 			})))
 		}, []string{foreign, second}},
@@ -88,8 +98,13 @@ func TestCrash(t *testing.T) {
 	points := crash.Sample(all, *stride, func(p crash.Point) bool { return full.Writes[p.Call] != "" })
 	crash.Run(t, points, func(t *testing.T, p crash.Point) {
 		c, _ := life(t, p)
-		if diff := cmp.Diff([]string{foreign, second}, c.keystone.AssignedRoles()); diff != "" {
+		if diff := cmp.Diff([]string{second, foreign}, c.keystone.AssignedRoles()); diff != "" {
 			t.Errorf("given (-want +got):\n%s", diff)
+		}
+		for _, user := range []string{"u1", "u2"} {
+			if c.keystone.Options(user)["ignore_user_inactivity"] != true {
+				t.Errorf("%s is not exempt: %v", user, c.keystone.Options(user))
+			}
 		}
 		if s := c.available(); s.Status != metav1.ConditionTrue {
 			t.Errorf("%v", s)
@@ -99,7 +114,7 @@ func TestCrash(t *testing.T) {
 		if c.assignment() != nil {
 			t.Error("the object stays, though nothing is to be taken away")
 		}
-		if diff := cmp.Diff([]string{foreign, second}, c.keystone.AssignedRoles()); diff != "" {
+		if diff := cmp.Diff([]string{second, foreign}, c.keystone.AssignedRoles()); diff != "" {
 			t.Errorf("given in the end (-want +got):\n%s", diff)
 		}
 		if strings.Contains(c.logs.String(), password) {

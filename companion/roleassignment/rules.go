@@ -38,6 +38,11 @@ func next(w *observation) controller.Decision {
 		return w.recordAssignment("assigned the role: ")
 	case !w.assigned:
 		return w.recordAssignment("assigned the role again, which had been removed: ")
+	case w.mustExempt:
+		return controller.Decision{
+			Name: "UserExempted", Action: w.exemptUser,
+			Note: "exempted user " + w.desired.UserID + " from lockout, inactivity, password expiry and the password change at the first login",
+		}
 	}
 	return controller.Decision{
 		Status:       func() { w.set(condition.True("Assigned", "the role is assigned")) },
@@ -69,6 +74,12 @@ func (obs *observation) recordAssignment(note string) controller.Decision {
 			return controller.Rejected("RejectedByKeystone", obs.keystone.Assign(ctx, obs.desired))
 		},
 	}
+}
+
+// exemptUser exempts the user. Two leaders set the same options.
+func (obs *observation) exemptUser(ctx context.Context, _ *controller.Env) error {
+	_, err := obs.keystone.Exempt(ctx, obs.desired.UserID)
+	return controller.Rejected("RejectedByKeystone", err)
 }
 
 // leave removes the assignment for the objects to which the references previously resolved.

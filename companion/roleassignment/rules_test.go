@@ -69,6 +69,25 @@ func TestNext(t *testing.T) {
 				Reason:   "Assigning", Message: "the role is being assigned", Resource: &ids, LastTransitionAt: now,
 			},
 		},
+		"NotExempt": {
+			"The credential of a service is created when the user is exempt.", of(func(w *observation) { w.mustExempt = true }),
+			decision{
+				Name: "UserExempted", Action: true, Resource: &ids,
+				Note: "exempted user u from lockout, inactivity, password expiry and the password change at the first login",
+			},
+		},
+		"NoRoleNotExempt": {
+			"The role is assigned first.", of(func(w *observation) { w.assigned, w.mustExempt = false, true }),
+			decision{
+				Name: "RoleAssigned", Note: "assigned the role again, which had been removed: projects/p/users/u/roles/r", Action: true, Record: true,
+				Expected: true,
+				Reason:   "Assigning", Message: "the role is being assigned", Resource: &ids, LastTransitionAt: now,
+			},
+		},
+		"DeletedNotExempt": {
+			"A deletion does not wait for it.", of(func(w *observation) { deleted(w); w.mustExempt = true }),
+			decision{Name: "RoleTaken", Note: "removed the role: projects/p/users/u/roles/r", Action: true, Resource: &ids},
+		},
 		"Another": {
 			"The user was re-created.", of(func(w *observation) { w.assignment.Status.Resource = &other }),
 			decision{

@@ -28,8 +28,8 @@ type observation struct {
 	// keystone is the session; errorMessage is the reason if the login failed.
 	keystone     *identity.User
 	errorMessage string
-	// assigned is set if the role is assigned.
-	assigned bool
+	// assigned is set if the role is assigned, and mustExempt if the user is not exempt yet and has to be.
+	assigned, mustExempt bool
 }
 
 // observe reads the state. A failing Keystone is not an error: the controller waits for it.
@@ -51,11 +51,16 @@ func observe(ctx context.Context, env *controller.Env, a *openstackv1.RoleAssign
 	return w, nil
 }
 
-// checkAssignment logs in and checks whether the role is assigned.
+// checkAssignment logs in and checks whether the role is assigned, and whether the user is exempt.
 func (obs *observation) checkAssignment(ctx context.Context, way identity.Transport, cloud identity.Cloud) {
 	keystone, err := way.Login(ctx, cloud)
 	if err == nil && !obs.deleted() {
 		obs.assigned, err = keystone.HasRole(ctx, obs.desired)
+	}
+	if err == nil && !obs.deleted() && obs.assignment.Spec.ExemptUser {
+		var exempt bool
+		exempt, err = keystone.IsExempt(ctx, obs.desired.UserID)
+		obs.mustExempt = !exempt
 	}
 	if err != nil {
 		obs.errorMessage = err.Error()

@@ -56,6 +56,7 @@ func domain(m *model) ([]compose.Stage, error) {
 			Object: c5c3.RoleAssignment(m.Meta(adminObject), openstackv1.RoleAssignmentSpec{
 				CloudCredentialsRef: m.Spec.Identity.AdminCloudRef,
 				ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDetach},
+				ExemptUser:          true,
 				Resource: openstackv1.RoleAssignmentResource{
 					RoleRef: common.AdminRole, UserRef: adminObject, DomainRef: common.ObjectName(m.Name),
 				},

@@ -93,6 +93,7 @@ func (m *model) accountRole(role string) *openstackv1.RoleAssignment {
 	return c5c3.RoleAssignment(meta, openstackv1.RoleAssignmentSpec{
 		CloudCredentialsRef: m.plane.access.Identity.AdminCloudRef,
 		ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDelete},
+		ExemptUser:          true,
 		Resource: openstackv1.RoleAssignmentResource{
 			RoleRef: common.ObjectName(meta.Name), UserRef: common.ObjectName(m.instance), ProjectRef: common.ServiceProject,
 		},

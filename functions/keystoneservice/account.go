@@ -70,6 +70,7 @@ func (m *model) role(role keystoneservicev1.Role) *openstackv1.RoleAssignment {
 	return c5c3.RoleAssignment(m.controlPlaneMeta(m.sub(string(role))), openstackv1.RoleAssignmentSpec{
 		CloudCredentialsRef: adminCloud(),
 		ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDelete},
+		ExemptUser:          true,
 		Resource: openstackv1.RoleAssignmentResource{
 			RoleRef: common.ObjectName(m.sub(string(role))), UserRef: common.ObjectName(m.instance), ProjectRef: common.ServiceProject,
 		},

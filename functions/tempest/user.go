@@ -59,6 +59,7 @@ func (m *model) role() *openstackv1.RoleAssignment {
 	return c5c3.RoleAssignment(m.meta(m.sub("admin")), openstackv1.RoleAssignmentSpec{
 		CloudCredentialsRef: m.spec.Identity.AdminCloudRef,
 		ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDetach},
+		ExemptUser:          true,
 		Resource: openstackv1.RoleAssignmentResource{
 			RoleRef: common.AdminRole, UserRef: common.ObjectName(m.name), ProjectRef: common.ObjectName(m.name),
 		},

@@ -49,6 +49,8 @@ func (w *inventory) checkAccounts() {
 			w.checkCloudLogin(o)
 		case o.is("RemoteConsumer.c5c3.io"):
 			w.checkRemoteConsumer(o)
+		case o.is("User.openstack.k-orc.cloud"):
+			w.checkExemption(o)
 		}
 		if name := text(o.manifest, "spec", "cloudCredentialsRef", "cloudName"); name != "" {
 			secret := secretName{o.namespaceRef, text(o.manifest, "spec", "cloudCredentialsRef", "secretName")}
@@ -57,6 +59,22 @@ func (w *inventory) checkAccounts() {
 			}
 		}
 	}
+}
+
+// checkExemption checks that a user with a generated password is exempt from the rules for people: with them, the user of a service is
+// locked out by anybody, is disabled without logins by password, or never logs in.
+func (w *inventory) checkExemption(o object) {
+	if text(o.manifest, "spec", "resource", "passwordRef") == "" {
+		return
+	}
+	for _, r := range w.objects {
+		exempts, _ := at(r.manifest, "spec", "exemptUser").(bool)
+		if r.namespaceRef == o.namespaceRef && r.is("RoleAssignment.openstack.c5c3.io") && exempts &&
+			text(r.manifest, "spec", "resource", "userRef") == o.name {
+			return
+		}
+	}
+	w.foundf("%s is subject to lockout, inactivity and expiry of passwords: no RoleAssignment exempts it.", o)
 }
 
 // checkRemoteConsumer checks that each credential of a remote consumer is rotated here: the consumer waits forever for

@@ -34,6 +34,7 @@ type RoleAssignment struct {
 }
 
 // RoleAssignmentSpec is the desired state of a role assignment.
+// +kubebuilder:validation:XValidation:rule="!has(self.exemptUser) || !self.exemptUser || has(self.resource.userRef)",message="exemptUser applies to a user; set resource.userRef, or remove exemptUser"
 type RoleAssignmentSpec struct {
 	// Credentials of an administrator for Keystone.
 	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
@@ -44,6 +45,11 @@ type RoleAssignmentSpec struct {
 	// Role, user or group, and scope of the assignment.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="resource is immutable; create another RoleAssignment"
 	Resource RoleAssignmentResource `json:"resource"`
+	// The user is of a service, and exempt from the rules for people in [security_compliance]: lockout, inactivity, passwords that expire, and
+	// the password change at the first login. Defaults to false. The user remains exempt when the object is deleted. (K-ORC has no such
+	// field.)
+	// +optional
+	ExemptUser bool `json:"exemptUser,omitempty"`
 }
 
 // ManagedOptions are the policies for the assignment.

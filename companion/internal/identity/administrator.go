@@ -126,22 +126,42 @@ func (u *User) SetEndpointRegion(ctx context.Context, id, region string) error {
 }
 
 // userOptionsExempt are the options that exempt a service user from rules for people: lockout after failed logins, which
-// anyone who knows its name can cause, and passwords that expire or must be changed at the first login
+// anyone who knows its name can cause, passwords that expire or must be changed at the first login, and inactivity, which ends
+// only with a login by password: an application credential does not count
 // (https://docs.openstack.org/keystone/latest/admin/resource-options.html#user-options). keystone-manage bootstrap sets none
 // of them. Rules for multi-factor authentication are not changed.
 var userOptionsExempt = []users.Option{
-	users.IgnoreLockoutFailureAttempts, users.IgnoreChangePasswordUponFirstUse, users.IgnorePasswordExpiry,
+	users.IgnoreLockoutFailureAttempts, users.IgnoreChangePasswordUponFirstUse, users.IgnorePasswordExpiry, "ignore_user_inactivity",
 }
 
 // ID returns the Keystone ID of the user.
 func (u *User) ID() string { return u.id }
 
-// Exempt exempts a service user from lockout, password expiry and the password change at the first login. It reports whether
-// a change was necessary.
+// Exempt exempts a service user from lockout, inactivity, password expiry and the password change at the first login. It
+// reports whether a change was necessary.
 func (u *User) Exempt(ctx context.Context, id string) (changed bool, err error) {
+	lacking, err := u.lackingOptions(ctx, id)
+	if err != nil || len(lacking) == 0 {
+		return false, err
+	}
+	// Other options are not changed.
+	if err := users.Update(ctx, u.service, id, users.UpdateOpts{Options: lacking}).Err; err != nil {
+		return false, explain("exempt user "+id+" from lockout and password expiry", err)
+	}
+	return true, nil
+}
+
+// IsExempt reports whether a user has the options that Exempt sets.
+func (u *User) IsExempt(ctx context.Context, id string) (bool, error) {
+	lacking, err := u.lackingOptions(ctx, id)
+	return err == nil && len(lacking) == 0, err
+}
+
+// lackingOptions returns the options that a user needs to be exempt and does not have.
+func (u *User) lackingOptions(ctx context.Context, id string) (map[users.Option]any, error) {
 	is, err := users.Get(ctx, u.service, id).Extract()
 	if err != nil {
-		return false, explain("get user "+id, err)
+		return nil, explain("get user "+id, err)
 	}
 	lacking := map[users.Option]any{}
 	for _, o := range userOptionsExempt {
@@ -149,12 +169,5 @@ func (u *User) Exempt(ctx context.Context, id string) (changed bool, err error) 
 			lacking[o] = true
 		}
 	}
-	if len(lacking) == 0 {
-		return false, nil
-	}
-	// Other options are not changed.
-	if err := users.Update(ctx, u.service, id, users.UpdateOpts{Options: lacking}).Err; err != nil {
-		return false, explain("exempt user "+id+" from lockout and password expiry", err)
-	}
-	return true, nil
+	return lacking, nil
 }

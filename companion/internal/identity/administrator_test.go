@@ -121,12 +121,15 @@ func TestExempt(t *testing.T) {
 	k.SetOption("admin", "multi_factor_auth_enabled", false)
 	u := administrator(t, k)
 	for _, first := range []bool{true, false} {
+		if exempt, err := u.IsExempt(t.Context(), u.ID()); exempt == first || err != nil {
+			t.Errorf("exempt: %v, %v", exempt, err)
+		}
 		if changed, err := u.Exempt(t.Context(), u.ID()); changed != first || err != nil {
 			t.Errorf("changed: %v, %v", changed, err)
 		}
 		want := map[string]any{
 			"ignore_lockout_failure_attempts": true, "ignore_password_expiry": true, "ignore_change_password_upon_first_use": true,
-			"multi_factor_auth_enabled": false,
+			"ignore_user_inactivity": true, "multi_factor_auth_enabled": false,
 		}
 		if diff := cmp.Diff(want, k.Options("admin")); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)

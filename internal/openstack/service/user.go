@@ -71,6 +71,7 @@ func buildUser[M Instance](m M) ([]compose.Stage, error) {
 			Object: c5c3.RoleAssignment(s.Meta(s.Sub(role)), openstackv1.RoleAssignmentSpec{
 				CloudCredentialsRef: s.Spec.Identity.AdminCloudRef,
 				ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDetach},
+				ExemptUser:          true,
 				Resource: openstackv1.RoleAssignmentResource{
 					RoleRef: common.ObjectName(role), UserRef: common.ObjectName(s.Name), ProjectRef: common.ServiceProject,
 				},

@@ -5,6 +5,7 @@ package placement
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
@@ -26,8 +27,42 @@ func TestPlacement(t *testing.T) {
 				harness.CheckCatalog(t, cloud, placementv1.ServiceName, placementv1.ServiceType, placementv1.Port, "")
 			})
 			t.Run("Inventory", func(t *testing.T) { CheckInventory(t, Of(t, cloud)) })
+			t.Run("Exempt", func(t *testing.T) { testExempt(t, cloud) })
 			t.Run("Credential", func(t *testing.T) { harness.CheckRotation(t, cloud, placementv1.ServiceName, providers(t, cloud)) })
 		})
+	}
+}
+
+// testExempt locks out and disables users, as the claim requires, and checks that Placement's user and its credential remain valid. The
+// rotation that follows logs in with its password.
+func testExempt(t *testing.T, cloud *clouds.Cloud) {
+	ctx := context.Background()
+	c := harness.KeystoneClient(t, cloud, false)
+	a := harness.AdminOf(t, c)
+	person := a.Create("user", map[string]any{
+		"name": "person", "domain_id": "default", "password": "right-password",
+		"options": map[string]any{"ignore_password_expiry": true}, // so that only inactivity and lockout remain
+	})
+	login := clouds.Password("person", "Default", "right-password", nil)
+	if _, err := c.Issue(ctx, login); err != nil {
+		t.Fatal(err)
+	}
+	own := a.Named("users", "name=placement&domain_id=default")
+	if _, err := cloud.Operators.SQL(ctx, cloud.Namespace, "mariadb", fmt.Sprintf(
+		"UPDATE keystone.user SET last_active_at = '2020-01-01', created_at = '2020-01-01' WHERE id IN ('%s', '%s')", person, own,
+	)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Issue(ctx, login); clouds.StatusOf(err) != http.StatusUnauthorized {
+		t.Errorf("an inactive user is not disabled, so that this test has no effect: %v", err)
+	}
+	a.Do(http.MethodDelete, "/users/"+person, nil, nil)
+	_, is := harness.ServiceCredential(t, cloud, placementv1.ServiceName)
+	harness.Login(t, c, clouds.ApplicationCredential(is.ID, is.Secret))
+	for range 4 {
+		if _, err := c.Issue(ctx, clouds.Password(placementv1.ServiceName, "Default", "wrong", nil)); clouds.StatusOf(err) != http.StatusUnauthorized {
+			t.Errorf("a wrong password: %v", err)
+		}
 	}
 }
 
