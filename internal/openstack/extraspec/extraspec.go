@@ -177,6 +177,9 @@ func (s *spec) checkInteger(value string) error {
 		return fmt.Errorf("%d is less than %d, the least that Nova takes", n, *s.Min)
 	case s.Max != nil && n > *s.Max:
 		return fmt.Errorf("%d is more than %d, the most that Nova takes", n, *s.Max)
+	// nova.objects.request_spec.RequestGroup.add_resource.
+	case n < 0 && strings.HasPrefix(s.Name, "resources"):
+		return fmt.Errorf("%d is negative: Nova's API takes it, and the scheduler ignores it; set 0 or more", n)
 	}
 	return nil
 }

@@ -31,6 +31,8 @@ func TestCheck(t *testing.T) {
 		"whole pattern":             {"The beginning is not enough.", "pci_passthrough:alias", "gpu:1 ", `"gpu:1 " does not match the expression [^:]+:\d+(?:\s*,\s*[^:]+:\d+)* of Nova; correct it`},
 		"resource":                  {"A number of a class.", "resources:VCPU", "2", ""},
 		"resource of a group":       {"Groups have names.", "resources_net1:SRIOV_NET_VF", "1", ""},
+		"negative resource":         {"The scheduler logs a warning only.", "resources_net1:VCPU", "-1", "-1 is negative: Nova's API takes it, and the scheduler ignores it; set 0 or more"},
+		"no resource":               {"It overrides the flavor's own number.", "resources:VCPU", "0", ""},
 		"custom resource":           {"Operators name them.", "resources:CUSTOM_GOLD", "1", ""},
 		"resource in small":         {"Classes are in capitals.", "resources:custom_gold", "1", `is not an extra spec of Nova 2025.2; correct or remove it`},
 		"trait":                     {"It is valid.", "trait:HW_CPU_X86_AVX2", "required", ""},

@@ -84,6 +84,11 @@ var valueRules = map[string][]valueRule{
 			check: matching(unicast, "the prefix must be a MAC address, not of a group; set one such as fa:16:3e:00:00:00"),
 		},
 		{group: "DEFAULT", option: "dvr_base_mac", check: routerPrefix},
+		// https://docs.openstack.org/neutron/latest/configuration/neutron.html#DEFAULT.agent_down_time
+		{
+			group: "DEFAULT", option: "agent_down_time",
+			check: atLeast(60, "agents report every 30 seconds, and would count as down between two reports; set 60 or more"),
+		},
 	},
 	"cinder": {
 		{group: "DEFAULT", option: "service_down_time", check: silence},

@@ -36,6 +36,8 @@ func TestValues(t *testing.T) {
 		"down later":         {"One report is in time.", "cinder", "{DEFAULT: {service_down_time: 11}}", ""},
 		"reports late":       {"The default of service_down_time.", "cinder", "{DEFAULT: {report_interval: 60}}", "config.DEFAULT.report_interval: services report every 60"},
 		"both":               {"They fit together.", "cinder", "{DEFAULT: {report_interval: 60, service_down_time: 180}}", ""},
+		"agents":             {"Twice the interval of their reports.", "neutron", "{DEFAULT: {agent_down_time: 60}}", ""},
+		"short-lived agents": {"They report later.", "neutron", "{DEFAULT: {agent_down_time: 1}}", "config.DEFAULT.agent_down_time: must be at least 60"},
 		"no list":            {"It is the largest page.", "nova", "{api: {max_limit: 0}}", "config.api.max_limit: must be at least 1"},
 		"no time":            {"Stacks fail at once.", "heat", "{DEFAULT: {stack_action_timeout: 0}}", "config.DEFAULT.stack_action_timeout: must be at least 1"},
 		"no template":        {"None is that small.", "heat", "{DEFAULT: {max_template_size: 0}}", "config.DEFAULT.max_template_size: must be at least 1"},
