@@ -249,7 +249,7 @@ var roleAssignmentCases = kindCases{
 		"ExemptUser": {reason: "As for users of services.", spec: `{exemptUser: true}`},
 		"ExemptGroup": {
 			reason: "Options belong to users.", spec: `{exemptUser: true, resource: {roleRef: admin, groupRef: operators, userRef: null}}`,
-			message: "exemptUser applies to a user; set resource.userRef, or remove exemptUser",
+			field: "spec.exemptUser", message: "exemptUser applies to a user; set resource.userRef, or remove exemptUser",
 		},
 		"UserAndGroup": {
 			reason:  "It is one assignment.",

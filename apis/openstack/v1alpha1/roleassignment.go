@@ -34,7 +34,7 @@ type RoleAssignment struct {
 }
 
 // RoleAssignmentSpec is the desired state of a role assignment.
-// +kubebuilder:validation:XValidation:rule="!has(self.exemptUser) || !self.exemptUser || has(self.resource.userRef)",message="exemptUser applies to a user; set resource.userRef, or remove exemptUser"
+// +kubebuilder:validation:XValidation:rule="!has(self.exemptUser) || !self.exemptUser || has(self.resource.userRef)",message="exemptUser applies to a user; set resource.userRef, or remove exemptUser",fieldPath=".exemptUser"
 type RoleAssignmentSpec struct {
 	// Credentials of an administrator for Keystone.
 	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
