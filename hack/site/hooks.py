@@ -1,5 +1,5 @@
 """Hooks of mkdocs for the site: the version, pages of composed services, runbooks, the rank of pages in the search, links to files outside
-docs/, tables and diagrams on phones, and diagrams without a content delivery network."""
+docs/, notes and warnings, tables and diagrams on phones, and diagrams without a content delivery network."""
 
 import importlib.util
 import os
@@ -24,7 +24,9 @@ ROW = re.compile(r"<tr>.*?</tr>", re.DOTALL)
 CELL = re.compile(r"<td(?= |>)")
 TAG = re.compile(r"<[^>]+>")
 DIAGRAM = re.compile(r'<pre class="mermaid">.*?</pre>', re.DOTALL)
-RANKS = {"runbooks": 2, "how-to": 2, "tutorials": 2, "design": 0.3, "reference/messages": 0.3, "contributing": 0.5, "release-notes": 0.5}
+PREFACE = re.compile(r"\A\s*(?:<!--.*?-->\s*)+", re.DOTALL)
+NOTE = re.compile(r"<blockquote>\s*<p><strong>(?P<title>Note|Warning):</strong>(?P<text>.*?)</blockquote>", re.DOTALL)
+RANKS = {"Tutorials": 3, "How-to guides": 2, "Troubleshooting": 2, "Runbooks": 2, "Messages": 0.3, "Evidence": 0.2, "Release notes": 0.5, "Contributing": 0.5}
 GUIDE = "contributing/guide.md"
 MERMAID = "assets/javascripts/mermaid.min.js"
 
@@ -70,10 +72,10 @@ def on_page_markdown(markdown, page, config, files):
     page in the search: tasks are first, decisions and lists of messages last."""
     if page.is_homepage:
         page.meta["hide"] = ["navigation"]
-    if rank := RANKS.get(posixpath.dirname(page.file.src_uri)):
-        page.meta["search"] = {"boost": rank}
-
     folder = posixpath.dirname(page.file.src_uri)
+    sections = [section.title for section in page.ancestors] or ["Contributing"]  # Only decisions have no place in the navigation.
+    if rank := next((RANKS[title] for title in sections if title in RANKS), None):
+        page.meta["search"] = {"boost": rank}
 
     def rewrite(match):
         target = posixpath.normpath(posixpath.join("" if page.file.src_uri == GUIDE else f"docs/{folder}", match["path"]))
@@ -86,7 +88,7 @@ def on_page_markdown(markdown, page, config, files):
         return f"]({config.repo_url}/{kind}/main/{target}{match['fragment'] or ''})"
 
     lines, code, listed = [""], False, False
-    for line in markdown.split("\n"):
+    for line in PREFACE.sub("", markdown).split("\n"):  # The search takes text before the heading for a page of its own.
         fence, item = CODE.match(line), ITEM.match(line)
         if not code:
             starts = item and not listed and (lines[-1].startswith(" ") or item[1] in "-*1.")
@@ -99,7 +101,8 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_page_content(html, page, config, files):
-    """Labels the cells of tables, which the style sheet shows below each other on phones, and lets wide diagrams scroll."""
+    """Labels the cells of tables, which the style sheet shows below each other on phones, lets wide diagrams scroll, and highlights notes and
+    warnings, which are quotes on GitHub."""
 
     def label(match):
         heads = [TAG.sub("", head["text"]).strip() for head in HEAD.finditer(match[0])]
@@ -110,7 +113,10 @@ def on_page_content(html, page, config, files):
 
         return ROW.sub(cells, match[0])
 
-    return DIAGRAM.sub(r'<div class="diagram">\g<0></div>', TABLE.sub(label, html))
+    def admonition(match):
+        return f'<div class="admonition {match["title"].lower()}"><p class="admonition-title">{match["title"]}</p><p>{match["text"]}</div>'
+
+    return NOTE.sub(admonition, DIAGRAM.sub(r'<div class="diagram">\g<0></div>', TABLE.sub(label, html)))
 
 
 def on_post_page(output, page, config):
