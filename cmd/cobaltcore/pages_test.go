@@ -63,7 +63,8 @@ func TestCommandsOfPages(t *testing.T) {
 	for path, page := range documentPages(t) {
 		for _, command := range commandsOf(page) {
 			// TestExamplesOfPages previews examples. A list of messages has names of values in braces.
-			if !strings.Contains(command, "examples/") && !strings.Contains(path, "reference/messages/") {
+			previewed := strings.HasPrefix(command, "preview ") && strings.Contains(command, "examples/")
+			if !previewed && !strings.Contains(path, "reference/messages/") {
 				commands[command] = append(commands[command], path)
 			}
 		}
@@ -82,8 +83,15 @@ func TestCommandsOfPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	folder, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("KUBECONFIG", newFakeCluster(t, cloud).serve(t))
 	t.Chdir(t.TempDir())
+	if err := os.Symlink(folder, "examples"); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile("platformconfig.yaml", platform, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ var ofOperators = map[string]struct {
 type composedNames struct {
 	// objects are "<kind>/<name>". containers are of their pods.
 	objects, containers map[string]bool
-	// labels are those of each pod template.
+	// labels has the labels of each pod template.
 	labels []map[string]string
 }
 
@@ -130,7 +130,7 @@ func composedObjects(t *testing.T) *composedNames {
 // placeholder matches variables of the shell and names in capital letters, which stand for any name.
 var placeholder = regexp.MustCompile(`\$\{?[A-Za-z]+\}?|[A-Z][A-Z_]+|<[^>]*>|…`)
 
-// matches reports whether one of the names fits a text with placeholders.
+// matches reports whether a name has the form of a text with placeholders.
 func matches(text string, names map[string]bool) bool {
 	parts := placeholder.Split(text, -1)
 	for i := range parts {
@@ -208,8 +208,7 @@ func (c *composedNames) errorsOf(command []string) []string {
 		case !strings.HasSuffix(kind, "ss"):
 			kind = strings.TrimSuffix(kind, "s")
 		}
-		whole := placeholder.ReplaceAllString(name, "")
-		if whole == "" || kind == "$kind" || slices.Contains(notComposed, kind+"/"+name) || matches(kind+"/"+name, c.objects) {
+		if placeholder.ReplaceAllString(name, "") == "" || kind == "$kind" || slices.Contains(notComposed, kind+"/"+name) || matches(kind+"/"+name, c.objects) {
 			continue
 		}
 		out = append(out, "no "+kind+" "+name)
@@ -217,12 +216,12 @@ func (c *composedNames) errorsOf(command []string) []string {
 	return out
 }
 
-// selectorErrors returns an error if no pod template has the labels of a selector. Pods of operators have labels of theirs.
+// selectorErrors returns an error if no pod template has the labels of a selector. Pods of operators are not checked.
 func (c *composedNames) selectorErrors(selector string) []string {
 	if !strings.HasPrefix(selector, "app.kubernetes.io/name=") {
 		return nil
 	}
-	fits := func(labels map[string]string) bool {
+	hasLabels := func(labels map[string]string) bool {
 		for term := range strings.SplitSeq(selector, ",") {
 			key, value, _ := strings.Cut(term, "=")
 			if !matches(value, map[string]bool{labels[key]: true}) {
@@ -231,7 +230,7 @@ func (c *composedNames) selectorErrors(selector string) []string {
 		}
 		return true
 	}
-	if placeholder.MatchString(selector) && placeholder.ReplaceAllString(selector, "") == "app.kubernetes.io/name=" || slices.ContainsFunc(c.labels, fits) {
+	if placeholder.MatchString(selector) && placeholder.ReplaceAllString(selector, "") == "app.kubernetes.io/name=" || slices.ContainsFunc(c.labels, hasLabels) {
 		return nil
 	}
 	return []string{"no pod has the labels " + selector}
