@@ -31,7 +31,9 @@ var ofOperators = map[string]struct {
 	objects    []string
 	containers []string
 }{
-	"mariadb":         {[]string{"statefulset/NAME", "pod/NAME-0", "pod/NAME-1", "pod/NAME-2", "deployment/NAME-metrics"}, []string{"mariadb"}},
+	"mariadb": {
+		[]string{"statefulset/NAME", "pod/NAME-0", "pod/NAME-1", "pod/NAME-2", "deployment/NAME-metrics"}, []string{"mariadb"},
+	},
 	"maxscale":        {[]string{"statefulset/NAME", "pod/NAME-0"}, []string{"maxscale"}},
 	"rabbitmqcluster": {[]string{"statefulset/NAME-server", "pod/NAME-server-0"}, []string{"rabbitmq"}},
 	"statefulset":     {[]string{"pod/NAME-0"}, nil},
@@ -143,8 +145,8 @@ func matches(text string, names map[string]bool) bool {
 // notComposed are objects in namespaces of control planes that other programs create.
 var notComposed = []string{"lease/companion.cobaltcore.c5c3.io"}
 
-// errorsOf returns the objects, containers and labels of pods in a command of kubectl that no cloud composes. Only commands in the namespace
-// of a cloud are checked.
+// errorsOf returns the objects, containers and labels of pods in a command of kubectl that no cloud composes. Only commands in the
+// namespace of a cloud are checked.
 func (c *composedNames) errorsOf(command []string) []string {
 	if i := slices.Index(command, ">"); i >= 0 {
 		command = command[:i]
@@ -208,7 +210,10 @@ func (c *composedNames) errorsOf(command []string) []string {
 		case !strings.HasSuffix(kind, "ss"):
 			kind = strings.TrimSuffix(kind, "s")
 		}
-		if placeholder.ReplaceAllString(name, "") == "" || kind == "$kind" || slices.Contains(notComposed, kind+"/"+name) || matches(kind+"/"+name, c.objects) {
+		if placeholder.ReplaceAllString(name, "") == "" || kind == "$kind" {
+			continue
+		}
+		if slices.Contains(notComposed, kind+"/"+name) || matches(kind+"/"+name, c.objects) {
 			continue
 		}
 		out = append(out, "no "+kind+" "+name)
@@ -230,7 +235,7 @@ func (c *composedNames) selectorErrors(selector string) []string {
 		}
 		return true
 	}
-	if placeholder.MatchString(selector) && placeholder.ReplaceAllString(selector, "") == "app.kubernetes.io/name=" || slices.ContainsFunc(c.labels, hasLabels) {
+	if placeholder.ReplaceAllString(selector, "") == "app.kubernetes.io/name=" || slices.ContainsFunc(c.labels, hasLabels) {
 		return nil
 	}
 	return []string{"no pod has the labels " + selector}
@@ -277,9 +282,15 @@ func TestComposedNames(t *testing.T) {
 		reason, code string
 		want         []string
 	}{
-		"Exists":   {reason: "A variable stands for any part.", code: "kubectl rollout status -n $INSTANCE statefulset/nova-$CELL-conductor"},
-		"NoObject": {reason: "A name that no cloud has.", code: "kubectl get statefulsets nova-conductor -n $INSTANCE", want: []string{"no statefulset nova-conductor"}},
-		"Kind":     {reason: "The name of another kind.", code: "kubectl logs -n $INSTANCE deploy/nova-east-conductor", want: []string{"no deployment nova-east-conductor"}},
+		"Exists": {reason: "A variable stands for any part.", code: "kubectl rollout status -n $INSTANCE statefulset/nova-$CELL-conductor"},
+		"NoObject": {
+			reason: "A name that no cloud has.", code: "kubectl get statefulsets nova-conductor -n $INSTANCE",
+			want: []string{"no statefulset nova-conductor"},
+		},
+		"Kind": {
+			reason: "The name of another kind.", code: "kubectl logs -n $INSTANCE deploy/nova-east-conductor",
+			want: []string{"no deployment nova-east-conductor"},
+		},
 		"Operator": {reason: "The operator creates the pod.", code: "kubectl exec -n $INSTANCE queue-server-0 -c rabbitmq -- ls"},
 		"Container": {
 			reason: "No pod has the container.", code: "kubectl logs -n $INSTANCE nova-east-conductor-0 -c api", want: []string{"no container api"},
