@@ -72,7 +72,8 @@ func (obs *observation) exemptUser(ctx context.Context, env *controller.Env, key
 		return condition.False("RejectedByKeystone", err.Error())
 	}
 	s := condition.State{
-		True: true, Reason: "OptionsSet", Message: "the user is exempt from lockout, inactivity, password expiry and the password change at the first login",
+		True: true, Reason: "OptionsSet",
+		Message: "the user is exempt from lockout, inactivity, password expiry and the password change at the first login",
 	}
 	if changed {
 		env.Event(obs.check, corev1.EventTypeNormal, s.Reason, s.Message)

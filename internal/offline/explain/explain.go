@@ -80,8 +80,8 @@ func section(page, name string) string {
 	return out.String()
 }
 
-// Reason returns the objects with a reason of a condition, such as ClaimDiffers, with their runbooks, and the messages that follow the reason;
-// empty if no condition has it. Case does not matter.
+// Reason returns the objects with a reason of a condition, such as ClaimDiffers, with their runbooks, and the messages that follow the
+// reason; empty if no condition has it. Case does not matter.
 func Reason(name string) string {
 	_, table, _ := strings.Cut(docs.Conditions, "\n## Reasons\n")
 	var objects strings.Builder

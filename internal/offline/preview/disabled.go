@@ -18,8 +18,8 @@ const (
 	offByDefault = "Defaults to false."
 )
 
-// Disabled returns a sentence for each component of a claim that has settings and is not enabled: a tenant who sets replicas expects pods. A
-// component with "enabled: false" was disabled on purpose. Invalid input has none, because the preview rejects it.
+// Disabled returns a sentence for each component of a claim that has settings and is not enabled: a tenant who sets replicas expects
+// pods. A component with "enabled: false" was disabled on purpose. Invalid input has none, because the preview rejects it.
 func Disabled(doc []byte) []string {
 	claim := map[string]any{}
 	if yaml.Unmarshal(doc, &claim) != nil {
