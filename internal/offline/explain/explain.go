@@ -86,7 +86,7 @@ func Reason(name string) string {
 	_, table, _ := strings.Cut(docs.Conditions, "\n## Reasons\n")
 	var objects strings.Builder
 	for _, row := range reasonRow.FindAllStringSubmatch(table, -1) {
-		for _, known := range strings.Split(row[2], ", ") {
+		for known := range strings.SplitSeq(row[2], ", ") {
 			if !strings.EqualFold(strings.Trim(known, "`"), name) {
 				continue
 			}
@@ -100,15 +100,15 @@ func Reason(name string) string {
 	if objects.Len() == 0 {
 		return ""
 	}
-	out := name + " is a reason of conditions and components of these objects. Runbooks describe the next steps:\n\n" + objects.String()
-	messages := ""
+	var messages strings.Builder
 	for line := range strings.Lines(docs.Messages) {
 		if found := reasonLine.FindStringSubmatch(line); found != nil && found[1] == name {
-			messages += "  " + line
+			messages.WriteString("  " + line)
 		}
 	}
-	if messages != "" {
-		out += "\nMessages, where braces contain a value:\n\n" + messages
+	out := name + " is a reason of conditions and components of these objects. Runbooks describe the next steps:\n\n" + objects.String()
+	if messages.Len() > 0 {
+		out += "\nMessages, where braces contain a value:\n\n" + messages.String()
 	}
 	return out
 }
