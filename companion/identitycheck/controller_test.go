@@ -260,7 +260,7 @@ func TestLockout(t *testing.T) {
 	c.keystone.SetOption("admin", "multi_factor_auth_enabled", false)
 	want := map[string]any{
 		"ignore_lockout_failure_attempts": true, "ignore_password_expiry": true, "ignore_change_password_upon_first_use": true,
-		"multi_factor_auth_enabled": false,
+		"ignore_user_inactivity": true, "multi_factor_auth_enabled": false,
 	}
 	for _, round := range []string{"first", "after it was removed"} {
 		c.pass(r)

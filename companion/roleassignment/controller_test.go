@@ -137,6 +137,37 @@ func TestExemptUser(t *testing.T) {
 	}
 }
 
+// TestExemptUser_Disabled verifies that a disabled user is not changed, because Keystone would then disable it permanently, and that it is
+// exempt after it was enabled.
+func TestExemptUser_Disabled(t *testing.T) {
+	c := newCluster(t, exempting(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "id-glance"), known("Project", "service",
+		"p"))
+	c.keystone.SetPassword("glance", "another")
+	c.keystone.Disable("glance", true)
+	c.run(c.sound())
+	if got := c.available(); got.Reason != "UserDisabled" || !strings.Contains(got.Message, "openstack user set --enable id-glance") {
+		t.Errorf("%v", got)
+	}
+	if got := c.keystone.Options("glance"); got != nil {
+		t.Errorf("a disabled user was changed: %v", got)
+	}
+	c.keystone.Disable("glance", false)
+	c.run(c.sound())
+	if got := c.keystone.Options("glance"); len(got) != 4 || c.available().Status != "True" {
+		t.Errorf("%v, options: %v", c.available(), got)
+	}
+}
+
+// TestExemptUser_Missing verifies that a user that was deleted in Keystone is reported as such.
+func TestExemptUser_Missing(t *testing.T) {
+	c := newCluster(t, exempting(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "id-glance"), known("Project", "service",
+		"p"))
+	c.run(c.sound())
+	if got := c.available(); got.Reason != "RejectedByKeystone" || !strings.Contains(got.Message, "cannot get user id-glance") {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestNoExemption verifies that users of other assignments keep their options.
 func TestNoExemption(t *testing.T) {
 	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "id-glance"), known("Project", "service",

@@ -38,6 +38,8 @@ func next(w *observation) controller.Decision {
 		return w.recordAssignment("assigned the role: ")
 	case !w.assigned:
 		return w.recordAssignment("assigned the role again, which had been removed: ")
+	case w.userProblem.Reason != "":
+		return w.wait(w.userProblem.Reason, w.userProblem.Message)
 	case w.mustExempt:
 		return controller.Decision{
 			Name: "UserExempted", Action: w.exemptUser,

@@ -28,8 +28,10 @@ type observation struct {
 	// keystone is the session; errorMessage is the reason if the login failed.
 	keystone     *identity.User
 	errorMessage string
-	// assigned is set if the role is assigned, and mustExempt if the user is not exempt yet and has to be.
+	// assigned is set if the role is assigned, and mustExempt if the user is not exempt yet and has to be. userProblem is the reason why the
+	// user cannot be exempt; its Reason is empty if there is none.
 	assigned, mustExempt bool
+	userProblem          condition.State
 }
 
 // observe reads the state. A failing Keystone is not an error: the controller waits for it.
@@ -57,16 +59,27 @@ func (obs *observation) checkAssignment(ctx context.Context, way identity.Transp
 	if err == nil && !obs.deleted() {
 		obs.assigned, err = keystone.HasRole(ctx, obs.desired)
 	}
-	if err == nil && !obs.deleted() && obs.assignment.Spec.ExemptUser {
-		var exempt bool
-		exempt, err = keystone.IsExempt(ctx, obs.desired.UserID)
-		obs.mustExempt = !exempt
-	}
 	if err != nil {
 		obs.errorMessage = err.Error()
 		return
 	}
 	obs.keystone = keystone
+	if obs.assigned && obs.assignment.Spec.ExemptUser {
+		obs.checkUser(ctx)
+	}
+}
+
+// checkUser checks whether the user is exempt from the rules for people.
+func (obs *observation) checkUser(ctx context.Context) {
+	exempt, enabled, err := obs.keystone.Exemption(ctx, obs.desired.UserID)
+	switch {
+	case err != nil:
+		obs.userProblem = condition.False("RejectedByKeystone", err.Error())
+	case !exempt && !enabled:
+		obs.userProblem = condition.False("UserDisabled", "user "+obs.desired.UserID+" is disabled, by an administrator or for inactivity, and "+
+			"has to be exempt from lockout and inactivity; enable it: openstack user set --enable "+obs.desired.UserID)
+	}
+	obs.mustExempt = !exempt
 }
 
 // resolve returns the IDs of the referenced objects.

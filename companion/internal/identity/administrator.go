@@ -140,7 +140,7 @@ func (u *User) ID() string { return u.id }
 // Exempt exempts a service user from lockout, inactivity, password expiry and the password change at the first login. It
 // reports whether a change was necessary.
 func (u *User) Exempt(ctx context.Context, id string) (changed bool, err error) {
-	lacking, err := u.lackingOptions(ctx, id)
+	_, lacking, err := u.lackingOptions(ctx, id)
 	if err != nil || len(lacking) == 0 {
 		return false, err
 	}
@@ -151,23 +151,28 @@ func (u *User) Exempt(ctx context.Context, id string) (changed bool, err error) 
 	return true, nil
 }
 
-// IsExempt reports whether a user has the options that Exempt sets.
-func (u *User) IsExempt(ctx context.Context, id string) (bool, error) {
-	lacking, err := u.lackingOptions(ctx, id)
-	return err == nil && len(lacking) == 0, err
+// Exemption reports whether a user has the options that Exempt sets, and whether the user is enabled. A user that the rule about
+// inactivity disables must not be updated: Keystone would disable it permanently, also without the rule
+// (keystone.identity.backends.sql_model.User.enabled).
+func (u *User) Exemption(ctx context.Context, id string) (exempt, enabled bool, err error) {
+	user, lacking, err := u.lackingOptions(ctx, id)
+	if err != nil {
+		return false, false, err
+	}
+	return len(lacking) == 0, user.Enabled, nil
 }
 
-// lackingOptions returns the options that a user needs to be exempt and does not have.
-func (u *User) lackingOptions(ctx context.Context, id string) (map[users.Option]any, error) {
-	is, err := users.Get(ctx, u.service, id).Extract()
+// lackingOptions returns a user, and the options that it needs to be exempt and does not have.
+func (u *User) lackingOptions(ctx context.Context, id string) (*users.User, map[users.Option]any, error) {
+	user, err := users.Get(ctx, u.service, id).Extract()
 	if err != nil {
-		return nil, explain("get user "+id, err)
+		return nil, nil, explain("get user "+id, err)
 	}
 	lacking := map[users.Option]any{}
 	for _, o := range userOptionsExempt {
-		if is.Options[string(o)] != true {
+		if user.Options[string(o)] != true {
 			lacking[o] = true
 		}
 	}
-	return lacking, nil
+	return user, lacking, nil
 }

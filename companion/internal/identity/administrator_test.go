@@ -121,8 +121,8 @@ func TestExempt(t *testing.T) {
 	k.SetOption("admin", "multi_factor_auth_enabled", false)
 	u := administrator(t, k)
 	for _, first := range []bool{true, false} {
-		if exempt, err := u.IsExempt(t.Context(), u.ID()); exempt == first || err != nil {
-			t.Errorf("exempt: %v, %v", exempt, err)
+		if exempt, enabled, err := u.Exemption(t.Context(), u.ID()); exempt == first || !enabled || err != nil {
+			t.Errorf("exempt: %v, enabled: %v, %v", exempt, enabled, err)
 		}
 		if changed, err := u.Exempt(t.Context(), u.ID()); changed != first || err != nil {
 			t.Errorf("changed: %v, %v", changed, err)

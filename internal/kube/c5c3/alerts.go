@@ -217,7 +217,7 @@ func (s series) keystoneAlerts() []monitoring.Alert {
 		{
 			Name: "RoleAssignmentMissing", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("role_assignment", "Available"),
-			Summary: "RoleAssignment {{ $labels.name }} does not exist in Keystone.",
+			Summary: "RoleAssignment {{ $labels.name }}: the user lacks the role, or is not exempt from lockout and inactivity.",
 			Action:  "See the conditions of the RoleAssignment.",
 		},
 		{

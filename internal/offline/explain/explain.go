@@ -175,7 +175,7 @@ func unknownName(name string, crds []*apiextensionsv1.CustomResourceDefinition) 
 		hint = "; did you mean " + closest + "?"
 	}
 	return fmt.Errorf("%s is not an alert, a condition, a reason or a kind; the path of a field starts with spec, or with a kind: "+
-		"HypervisorCluster.spec%s", name, hint)
+		"HypervisorCluster.spec; for another reason, explain its condition%s", name, hint)
 }
 
 // suggestion returns the end of a message about an unknown name.

@@ -32,7 +32,7 @@ func TestField(t *testing.T) {
 		"NoFields": {reason: "A text has no fields.", kind: "ControlPlaneCluster", field: "spec.size.x", err: "ControlPlaneCluster.spec.size has no field x"},
 		"UnknownName": {
 			reason: "The name of an alert can be misspelled, too.", kind: "KeystoneDow", err: "KeystoneDow is not an alert, a condition, a reason or a kind; " +
-				"the path of a field starts with spec, or with a kind: HypervisorCluster.spec; did you mean KeystoneDown?",
+				"the path of a field starts with spec, or with a kind: HypervisorCluster.spec; for another reason, explain its condition; did you mean KeystoneDown?",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,6 @@ func Compute(release string, in common.Config) (oslo.Config, error) {
 const (
 	reasonNodeAccess = "nova-compute has privileges on its node, and this option is not in the list of options without access to it"
 	when             = "it sets times and intervals only"
-	noUser           = "nova-compute would act later, without the token of a user and without the role admin: "
 	amounts          = "it sets amounts of resources that are not shared"
 	guestVisible     = "it only affects the virtual hardware of servers"
 	logged           = "it sets the log level"
@@ -57,7 +56,7 @@ var novaCompute = add(computes, table{
 		"network_allocate_retries":               tenantOption(when),
 		"preallocate_images":                     tenantOption(amounts),
 		"reboot_timeout":                         tenantOption(when),
-		"reclaim_instance_interval":              reserved(noUser + "volumes that are to be deleted with their server would stay"),
+		"reclaim_instance_interval":              tenantOption(when),
 		"reserved_host_cpus":                     tenantOption(amounts),
 		"reserved_host_disk_mb":                  tenantOption(amounts),
 		"reimage_timeout_per_gb":                 tenantOption(when),
@@ -66,7 +65,7 @@ var novaCompute = add(computes, table{
 		"resume_guests_state_on_host_boot":       tenantOption(when),
 		"running_deleted_instance_poll_interval": tenantOption(when),
 		"running_deleted_instance_timeout":       tenantOption(when),
-		"shelved_offload_time":                   reserved(noUser + "servers with volumes could not be offloaded"),
+		"shelved_offload_time":                   tenantOption(when),
 		"shelved_poll_interval":                  tenantOption(when),
 		"shutdown_timeout":                       tenantOption(when),
 		"sync_power_state_interval":              tenantOption(when),

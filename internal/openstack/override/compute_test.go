@@ -23,6 +23,14 @@ func TestCompute(t *testing.T) {
 			reason: "Amounts and times can be set.", in: `{config: {DEFAULT: {max_concurrent_builds: 4}, Libvirt: {hw_machine_type: [x86_64=q35]}}}`,
 			options: oslo.Config{"DEFAULT": {"max_concurrent_builds": int64(4)}, "libvirt": {"hw_machine_type": []string{"x86_64=q35"}}},
 		},
+		"NeverOffloaded": {
+			reason: "Shelved servers may stay.", in: "{config: {DEFAULT: {shelved_offload_time: -1}}}",
+			options: oslo.Config{"DEFAULT": {"shelved_offload_time": int64(-1)}},
+		},
+		"OffloadedLater": {
+			reason: "Nobody may detach the volumes then.", in: "{config: {DEFAULT: {shelved_offload_time: 600}}}",
+			want: in + "DEFAULT.shelved_offload_time: must be at most 0: " + noUser + "servers with volumes could not be offloaded; set 0 or -1",
+		},
 		"Field": {
 			reason: "Fields set it, of slices, too.", in: "{config: {DEFAULT: {cpu_allocation_ratio: 4}}}",
 			want: in + "DEFAULT.cpu_allocation_ratio: slices can override it; set spec.cpu.allocationRatio instead",

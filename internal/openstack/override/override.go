@@ -80,7 +80,7 @@ func (s scope) options(over common.Overrides, path func(group string) string) (o
 		}
 	}
 	errs = append(errs, checkValues(logRules, known, out, path)...)
-	if !over.AllowUnknown && !s.listed {
+	if !over.AllowUnknown {
 		errs = append(errs, checkValues(valueRules[s.service], known, out, path)...)
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -84,17 +84,17 @@ var valueRules = map[string][]valueRule{
 			check: matching(unicast, "the prefix must be a MAC address, not of a group; set one such as fa:16:3e:00:00:00"),
 		},
 		{group: "DEFAULT", option: "dvr_base_mac", check: routerPrefix},
-		// https://docs.openstack.org/neutron/latest/configuration/neutron.html#DEFAULT.agent_down_time
-		{
-			group: "DEFAULT", option: "agent_down_time",
-			check: atLeast(60, "agents report every 30 seconds, and would count as down between two reports; set 60 or more"),
-		},
 	},
 	"cinder": {
 		{group: "DEFAULT", option: "service_down_time", check: silence},
 		{group: "DEFAULT", option: "report_interval", check: report, unless: "service_down_time"},
 	},
-	"nova": {{group: "api", option: "max_limit", check: atLeast(1, "every list would be empty; set 1 or more")}},
+	// The options with noUser belong to the API and to nova-compute, which both have this list.
+	"nova": {
+		{group: "api", option: "max_limit", check: atLeast(1, "every list would be empty; set 1 or more")},
+		{group: "DEFAULT", option: "reclaim_instance_interval", check: atMost(0, noUser+"volumes of deleted servers would stay; remove it")},
+		{group: "DEFAULT", option: "shelved_offload_time", check: atMost(0, noUser+"servers with volumes could not be offloaded; set 0 or -1")},
+	},
 	"heat": {
 		{
 			group: "DEFAULT", option: "stack_action_timeout",
@@ -111,6 +111,20 @@ func atLeast(least int64, why string) func(any, func(string, string) any) string
 			return ""
 		}
 		return fmt.Sprintf("must be at least %d: %s", least, why)
+	}
+}
+
+// noUser is the reason against options with which nova-compute acts later: it has no role admin (functions/hypervisor/account.go), and the
+// token of the user is not valid any more.
+const noUser = "nova-compute would act later, without the token of a user, and "
+
+// atMost returns a check of a number.
+func atMost(most int64, why string) func(any, func(string, string) any) string {
+	return func(value any, _ func(string, string) any) string {
+		if n, ok := number(value); !ok || n <= most {
+			return ""
+		}
+		return fmt.Sprintf("must be at most %d: %s", most, why)
 	}
 }
 

@@ -107,6 +107,13 @@ func (k *Keystone) Options(user string) map[string]any {
 	return maps.Clone(k.options[user])
 }
 
+// Disable disables a user, or enables it again.
+func (k *Keystone) Disable(user string, disabled bool) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.disabled[user] = disabled
+}
+
 // SetOption sets an option of a user as another administrator does.
 func (k *Keystone) SetOption(user, option string, value any) {
 	k.mutex.Lock()
@@ -151,7 +158,7 @@ func (k *Keystone) user(w http.ResponseWriter, r *http.Request, id string) {
 		options = map[string]any{}
 	}
 	Write(w, http.StatusOK, map[string]any{"user": map[string]any{
-		"id": id, "name": name, "domain_id": "default", "enabled": true, "password_expires_at": nil, "options": options,
+		"id": id, "name": name, "domain_id": "default", "enabled": !k.disabled[name], "password_expires_at": nil, "options": options,
 		"links": map[string]any{"self": "https://keystone/v3/users/" + id},
 	}})
 }

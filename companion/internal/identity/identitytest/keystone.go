@@ -45,6 +45,8 @@ type Keystone struct {
 	limit   int
 	failed  map[string]int
 	options map[string]map[string]any
+	// disabled are the users that are disabled.
+	disabled map[string]bool
 	// assignments are the assigned roles, by the path of the assignment; regions are the regions of endpoints, by ID.
 	assignments map[string]bool
 	regions     map[string]string
@@ -67,6 +69,7 @@ func New(passwords map[string]string) *Keystone {
 		passwords: maps.Clone(passwords), credentials: map[string]Credential{}, tokens: map[string]token{}, refuse: map[string]string{},
 		roles: map[string][]string{}, assignments: map[string]bool{},
 		regions: map[string]string{}, services: map[string]string{}, failed: map[string]int{}, options: map[string]map[string]any{},
+		disabled: map[string]bool{},
 	}
 }
 
