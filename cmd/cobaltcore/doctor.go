@@ -27,7 +27,7 @@ type doctorCommand struct {
 	Kubeconfig string `help:"Kubeconfig file. Default: as for kubectl." placeholder:"FILE"`
 	Context    string `help:"Context of the kubeconfig." placeholder:"NAME"`
 
-	CrossplaneNamespace string `default:"crossplane-system" help:"Namespace of Crossplane. Default: crossplane-system." placeholder:"NAMESPACE"`
+	CrossplaneNamespace string `default:"crossplane-system" help:"Namespace of Crossplane. Default: crossplane-system." placeholder:"NAME"`
 }
 
 // Run reports why a claim is not ready.
