@@ -30,6 +30,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
 	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+	"github.com/c5c3/crossplane-cobaltcore/companion/nodeissuer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/ovnsync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
 	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
@@ -60,6 +61,7 @@ var controllers = map[string]func(ctrl.Manager) error{
 	"keyrepository":      keyrepository.Add,
 	"roleassignment":     roleassignment.Add,
 	"ovnsync":            ovnsync.Add,
+	"nodeissuer":         nodeissuer.Add,
 	"raftcluster":        raftcluster.Add,
 	"remoteconsumer":     remoteconsumer.Add,
 	"secretaggregate":    secretaggregate.Add,

@@ -33,6 +33,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
 	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+	"github.com/c5c3/crossplane-cobaltcore/companion/nodeissuer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/ovnsync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
 	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
@@ -187,6 +188,7 @@ func TestNames(t *testing.T) {
 		"EndpointRegion":     &endpointregion.Reconciler{Reader: broken},
 		"IdentityCheck":      &identitycheck.Reconciler{Reader: broken},
 		"KeyRepository":      &keyrepository.Reconciler{Reader: broken},
+		"NodeIssuer":         &nodeissuer.Reconciler{Reader: broken},
 		"OVNSync":            &ovnsync.Reconciler{Reader: broken},
 		"RaftCluster":        &raftcluster.Reconciler{Reader: broken},
 		"RemoteConsumer":     &remoteconsumer.Reconciler{Reader: broken},

@@ -101,6 +101,7 @@ func TestClusterPerClaim(t *testing.T) {
 				if !strings.Contains(name, "-workload-") {
 					want = "in-cluster"
 				}
+			case kind == "ClusterRoleBinding" && nodes == plane: // The certificates of nodes.
 			case namespace != pool && kind != "Namespace":
 				t.Errorf("%s is in namespace %q", name, namespace)
 			}
@@ -256,7 +257,7 @@ func TestMarked(t *testing.T) {
 func TestEgress(t *testing.T) {
 	everywhere(t, mine, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
 		inside, outside := []string{
-			"rabbitmq." + cloud + ".svc", "ssl:ovn-southbound-0." + cloud + ".svc:6642", "https://keystone." + cloud + ".svc:5000/v3",
+			"rabbitmq." + cloud + ".svc", "ssl:ovn-southbound-0." + cloud + ".svc:6645", "https://keystone." + cloud + ".svc:5000/v3",
 			"valid_interfaces = internal", "block-storage:cinder:internalURL",
 		}, []string{
 			"192.0.2.7", "30567", "ssl:192.0.2.1:6642,ssl:192.0.2.2:6642", "https://keystone.cloud.example.com/v3", "valid_interfaces = public",

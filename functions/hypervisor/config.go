@@ -9,6 +9,8 @@ import (
 )
 
 var (
+	//go:embed certificate.sh
+	certificateScript string
 	//go:embed address.sh
 	addressScript string
 	//go:embed openvswitch.sh

@@ -9,10 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
@@ -20,12 +18,14 @@ import (
 // a node has one or the other.
 const gatewayComponent = "ovn-gateway"
 
-// tlsFolder is the folder of the pool's certificate for OVN in containers.
+// tlsFolder is the folder of the certificate for OVN in containers.
 const tlsFolder = "/etc/ovn/tls"
 
 // ovnController installs the flows of logical networks on each node. The installed flows stay in effect while it is replaced.
 func ovnController(m *model) ([]compose.Stage, error) {
-	config := files{controllerComponent, map[string]string{"ovn-controller.sh": controllerScript, "address.sh": addressScript}}
+	config := files{controllerComponent, map[string]string{
+		"ovn-controller.sh": controllerScript, "address.sh": addressScript, "certificate.sh": certificateScript,
+	}}
 	stage := compose.Stage{}
 	add := func(g group, component, options string) error {
 		set, err := m.on(&g, m.controllerDaemon(&g, config, component, options))
@@ -56,11 +56,12 @@ func (m *model) controllerDaemon(g *group, config files, component, options stri
 	for _, b := range g.network.BridgeMappings {
 		mappings = append(mappings, fmt.Sprintf("%s:%s", b.PhysicalNetwork, b.Bridge))
 	}
+	southbound, _ := m.southbound()
 	c := corev1.Container{
 		Name: controllerComponent, Image: m.images.controller, Command: []string{"sh", scripts + "/ovn-controller.sh"},
-		VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts), workload.Mount("tls", tlsFolder)},
+		VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts)},
 		Env: append(nodeEnvVars(),
-			corev1.EnvVar{Name: "SOUTHBOUND", Value: m.plane.access.Networks.Southbound},
+			corev1.EnvVar{Name: "SOUTHBOUND", Value: southbound},
 			corev1.EnvVar{Name: "PROBE_MILLISECONDS", Value: fmt.Sprint(m.plane.access.Networks.ProbeMilliseconds())},
 			corev1.EnvVar{Name: "TLS", Value: tlsFolder},
 			corev1.EnvVar{Name: "ENCAPSULATION", Value: cmp.Or(encapsulation.Type, "geneve")},
@@ -73,15 +74,12 @@ func (m *model) controllerDaemon(g *group, config files, component, options stri
 	}
 	workload.Readiness(&c, workload.Exec("sh", scripts+"/ovn-controller.sh", "ready"))
 	workload.Liveness(&c, workload.Exec("sh", scripts+"/ovn-controller.sh", "alive"))
+	pod := workload.Pod{
+		UserID: agentUser, Containers: []corev1.Container{c}, Volumes: []corev1.Volume{workload.ConfigVolume("config", config.revision())},
+	}
+	m.mountCertificate(&pod)
 	return daemon{
-		app: "ovn", component: component, agent: controllerComponent,
-		pod: workload.Pod{
-			UserID: agentUser, Containers: []corev1.Container{c},
-			Volumes: []corev1.Volume{
-				workload.ConfigVolume("config", config.revision()),
-				m.secretVolume("tls", common.ObjectName(m.clientSecret()), certificate.CAKey, certificate.CertKey, certificate.KeyKey),
-			},
-		},
+		app: "ovn", component: component, agent: controllerComponent, pod: pod,
 		privileges: []workload.Privilege{{
 			Container: controllerComponent, RunAsUser: root, HostNetwork: true,
 			Reason:    "the switch's socket is root's, and the addresses that tunnels end at are the node's",

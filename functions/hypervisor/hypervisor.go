@@ -84,11 +84,15 @@ var graph = compose.Graph[*model]{
 		Enabled: (*model).known, Build: logins,
 	},
 	{
+		Name: identityComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent},
+		Enabled: (*model).nodeIdentity, Build: identity,
+	},
+	{
 		Name: switchComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent, pullComponent},
 		Enabled: (*model).known, Build: openVSwitch,
 	},
 	{
-		Name: controllerComponent, Phase: common.PhaseInfrastructure, Needs: []string{loginsComponent},
+		Name: controllerComponent, Phase: common.PhaseInfrastructure, Needs: []string{loginsComponent, identityComponent},
 		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).usesOVN, Build: ovnController,
 	},
 	{

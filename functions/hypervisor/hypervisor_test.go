@@ -106,6 +106,7 @@ status:
     networks:
       mechanism: OVN
       southbound: ssl:ovn-southbound-0.` + cloud + `.svc:6642,ssl:ovn-southbound-1.` + cloud + `.svc:6642
+      chassisSouthbound: ssl:ovn-southbound-0.` + cloud + `.svc:6645,ssl:ovn-southbound-1.` + cloud + `.svc:6645
       externalSouthbound: ssl:192.0.2.1:6642,ssl:192.0.2.2:6642
       inactivityProbeSeconds: 120
       issuerRef: {name: ovn-ca, kind: Issuer}

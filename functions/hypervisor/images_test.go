@@ -99,6 +99,7 @@ func TestImages(t *testing.T) {
 				"disk-transfer":  "registry.example.com/c5c3/nova-compute:32.2.1",
 			}
 			maps.Copy(want, tc.want)
+			want["metadata"] += " " + want["ovn-controller"] // It requests the certificate.
 			got := run(composedOf(t, newCluster(tc.spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)

@@ -32,7 +32,9 @@ func metadataAgent(m *model) ([]compose.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := files{metadataComponent, map[string]string{"metadata.sh": metadataScript, "neutron.conf": text}}
+	config := files{metadataComponent, map[string]string{
+		"metadata.sh": metadataScript, "neutron.conf": text, "certificate.sh": certificateScript,
+	}}
 	stage := compose.Stage{}
 	for i := range m.groups {
 		set, err := m.on(&m.groups[i], m.agentDaemon(config))
@@ -80,11 +82,12 @@ func (m *model) metadataSecret() corev1.EnvVar {
 // agentConfig returns the configuration of the metadata agent. The agent uses no database and no message queue.
 // https://docs.openstack.org/neutron/latest/configuration/ovn-agent.html
 func (m *model) agentConfig() oslo.Config {
+	southbound, _ := m.southbound()
 	c := oslo.Config{
 		"DEFAULT": {"use_stderr": true, "state_path": "/var/lib/neutron"},
 		"agent":   {"root_helper": ""},
 		"ovn": {
-			"ovn_sb_connection": m.plane.access.Networks.Southbound, "ovn_sb_private_key": tlsFolder + "/" + certificate.KeyKey,
+			"ovn_sb_connection": southbound, "ovn_sb_private_key": tlsFolder + "/" + certificate.KeyKey,
 			"ovn_sb_certificate": tlsFolder + "/" + certificate.CertKey, "ovn_sb_ca_cert": tlsFolder + "/" + certificate.CAKey,
 		},
 		"ovs":              {"ovsdb_connection": switchSocket},
@@ -108,30 +111,30 @@ func (m *model) agentConfig() oslo.Config {
 
 func (m *model) agentDaemon(config files) daemon {
 	a := m.plane.access
+	_, port := m.southbound()
 	c := corev1.Container{
 		Name: metadataComponent, Image: m.images.agent, Command: []string{"sh", scripts + "/metadata.sh"},
 		VolumeMounts: []corev1.VolumeMount{
-			workload.Mount("config", scripts), workload.Mount("tls", tlsFolder), workload.Mount("authority", authorityFolder),
+			workload.Mount("config", scripts), workload.Mount("authority", authorityFolder),
 			{Name: "state", MountPath: "/var/lib/neutron"}, {Name: "netns", MountPath: "/run/netns"},
 		},
 		Env: append(nodeEnvVars(),
-			corev1.EnvVar{Name: "PROGRAM", Value: agentProgram(m.plane.release)},
+			corev1.EnvVar{Name: "PROGRAM", Value: agentProgram(m.plane.release)}, corev1.EnvVar{Name: "TLS", Value: tlsFolder},
 			corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "host"), Value: "$(" + nodeEnv + ")"},
 			m.metadataSecret(),
 		),
 	}
-	workload.Readiness(&c, workload.Exec("sh", scripts+"/metadata.sh", "ready", strconv.Itoa(southboundPort)))
-	return daemon{
-		app: "neutron", component: metadataComponent,
-		pod: workload.Pod{
-			UserID: agentUser, Containers: []corev1.Container{c},
-			Volumes: []corev1.Volume{
-				workload.ConfigVolume("config", config.revision()),
-				m.secretVolume("tls", common.ObjectName(m.clientSecret()), certificate.CAKey, certificate.CertKey, certificate.KeyKey),
-				m.secretVolume("authority", a.CASecretRef.Name, string(a.CASecretRef.Key)),
-				empty("state"), empty("netns"),
-			},
+	workload.Readiness(&c, workload.Exec("sh", scripts+"/metadata.sh", "ready", strconv.Itoa(int(port))))
+	pod := workload.Pod{
+		UserID: agentUser, Containers: []corev1.Container{c},
+		Volumes: []corev1.Volume{
+			workload.ConfigVolume("config", config.revision()), m.secretVolume("authority", a.CASecretRef.Name, string(a.CASecretRef.Key)),
+			empty("state"), empty("netns"),
 		},
+	}
+	m.mountCertificate(&pod)
+	return daemon{
+		app: "neutron", component: metadataComponent, pod: pod,
 		privileges: []workload.Privilege{{
 			Container: metadataComponent, RunAsUser: root, HostNetwork: true, Mounts: true,
 			Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in; " +
@@ -150,9 +153,6 @@ const authorityFolder = "/etc/authority"
 func authorityFile(ref common.SecretKeyReference) string {
 	return authorityFolder + "/" + string(ref.Key)
 }
-
-// southboundPort is the port of OVN's southbound database.
-const southboundPort = 6642
 
 // empty returns a directory for small files: configurations and sockets of each network, and libvirt's cache of QEMU capabilities.
 func empty(name string) corev1.Volume { return workload.Scratch(name, resource.MustParse("256Mi")) }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the agent that answers virtual machines which ask for metadata. Its logs, and those of its haproxies, go where everything goes.
 #
-# Variables: PROGRAM.
+# Variables: PROGRAM, and TLS (the folder of the certificate for OVN).
 set -eu
 
 case ${1:-run} in
@@ -21,6 +21,8 @@ dump() {
 # The agent wants to know which node this is, which ovn-controller's pod says.
 trap 'exit 143' TERM INT
 until dump Open_vSwitch external_ids | grep -q system-id; do sleep 1; done
+# The certificate may come from another container of the pod (certificate.sh).
+until [ -s "$TLS/tls.crt" ]; do sleep 1; done
 
 # The namespaces of an agent before this one have gone, and with them the devices that it has plugged in: those of an iface-id that no
 # virtual machine has, by the names that Neutron gives. A switch in userspace would keep such a device, whatever is plugged in by its name.

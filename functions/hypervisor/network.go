@@ -51,7 +51,7 @@ func network(m *model) ([]compose.Stage, error) {
 		stage = append(stage, m.ingressForPool("southbound", metav1.LabelSelector{
 			MatchLabels:      map[string]string{name: ovnv1.Name},
 			MatchExpressions: []metav1.LabelSelectorRequirement{in(component, "southbound", "relay")},
-		}, ovnv1.SouthboundPort))
+		}, m.southboundPorts()...))
 	}
 	if m.usesQueue() {
 		if of := &m.plane.access.Networks.Agents.Queue; of.Name() != m.plane.cell.Queue.Name() {

@@ -25,6 +25,9 @@ esac
 . "$(dirname "$0")/address.sh"
 ip=$(address "$INTERFACE" networks.encapsulation.interface)
 
+# The certificate may come from another container of the pod (certificate.sh).
+trap 'exit 143' TERM INT
+until [ -s "$TLS/tls.crt" ]; do sleep 1; done
 until vsctl --no-wait show >/dev/null; do sleep 1; done
 vsctl -- --may-exist add-br br-int -- set bridge br-int datapath_type="$DATAPATH" fail-mode=secure
 for pair in $BRIDGES; do

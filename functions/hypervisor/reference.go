@@ -171,7 +171,7 @@ func controlPlane(m *model) ([]compose.Stage, error) {
 		data["instance"], data["release"] = m.plane.instance, string(m.plane.release)
 		data["queue"] = m.plane.cell.Queue.Host
 		if m.usesOVN() {
-			data["southbound"] = m.plane.access.Networks.Southbound
+			data["southbound"], _ = m.southbound()
 		}
 	}
 	return controlplane.Record(m.meta(controlPlaneComponent), data, m.plane.waits), nil

@@ -44,11 +44,13 @@ var nodePods = []nodePod{
 		component: controllerComponent, defaults: requests("50m", "256Mi"),
 		runs:  func(m *model, _ *group) bool { return m.usesOVN() },
 		claim: func(m *model) *common.Resources { return m.agents().OVNController.Resources }, field: "spec.agents.ovnController",
+		others: map[string]*common.Resources{certificateContainer: certificateResources},
 	},
 	{
 		component: metadataComponent, defaults: requests("100m", "512Mi"),
 		runs:  func(m *model, _ *group) bool { return m.usesOVN() && m.metadataEnabled() },
 		claim: func(m *model) *common.Resources { return m.agents().Metadata.Resources }, field: "spec.agents.metadata",
+		others: map[string]*common.Resources{certificateContainer: certificateResources},
 	},
 	{
 		component: metadataComponent, defaults: requests("100m", "256Mi"),
@@ -94,6 +96,9 @@ var nodePods = []nodePod{
 	},
 }
 
+// certificateResources are the resources of the container that requests certificates.
+var certificateResources = workload.Resources("10m", "32Mi", "128Mi")
+
 func onAllNodes(m *model, _ *group) bool { return m.known() }
 
 // agentsOn reports whether nodes of a group connect routers to external networks with Neutron agents.
@@ -117,8 +122,17 @@ func (p *nodePod) containers(m *model) map[string]corev1.ResourceRequirements {
 		claimed = p.claim(m)
 	}
 	out := map[string]corev1.ResourceRequirements{"": workload.MergeRequirements(claimed, p.defaults)}
-	for name, r := range p.others {
+	for name, r := range p.otherContainers(m) {
 		out[name] = workload.Requirements(r)
+	}
+	return out
+}
+
+// otherContainers returns the resources of all containers but the first one, by name.
+func (p *nodePod) otherContainers(m *model) map[string]*common.Resources {
+	out := maps.Clone(p.others)
+	if !m.separateCertificates() {
+		delete(out, certificateContainer)
 	}
 	return out
 }
@@ -176,8 +190,9 @@ func (m *model) costs(g *group) []cost.Item {
 			first.Resources = merge.Overlay(p.claim(m), p.defaults)
 		}
 		out = append(out, first)
-		for _, name := range slices.Sorted(maps.Keys(p.others)) {
-			out = append(out, cost.Item{Field: p.field, Replicas: 1, Resources: p.others[name]})
+		others := p.otherContainers(m)
+		for _, name := range slices.Sorted(maps.Keys(others)) {
+			out = append(out, cost.Item{Field: p.field, Replicas: 1, Resources: others[name]})
 		}
 	}
 	return out

@@ -163,6 +163,8 @@ func exampleOf(t *testing.T, file string) string {
 func TestReservedMemory(t *testing.T) {
 	const overhead = nodeOverhead / mebibyte
 	plus := func(requested int64) memoryPlan { return memoryPlan{requested + overhead, requested} }
+	// ovn-controller and metadata have a container that requests certificates, with 32Mi.
+	withOVN := func(requested int64) memoryPlan { return plus(requested + 2*32) }
 	withCephs := more(`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}`)
 	noVolumes := reconcileUntil(controlPlaneYAML, "    volumes:")
 	// The example's cards lead to the network fast.
@@ -173,20 +175,20 @@ func TestReservedMemory(t *testing.T) {
 	}{
 		"Least": {
 			"The switch with its database, ovn-controller, metadata, libvirt, disk transfer and nova-compute.", mine, noVolumes,
-			map[string]memoryPlan{"nova-compute": plus(320 + 256 + 512 + 256 + 64 + 512)},
+			map[string]memoryPlan{"nova-compute": withOVN(320 + 256 + 512 + 256 + 64 + 512)},
 		},
-		"Volumes":         {"A backend in Ceph has volume-keys on each node.", mine, controlPlaneYAML, map[string]memoryPlan{"nova-compute": plus(1952)}},
-		"DisksInAPool":    {"Disks in a pool also require volume-keys.", withCephs, noVolumes, map[string]memoryPlan{"nova-compute": plus(1952)}},
-		"LibvirtOfNode":   {"libvirt has no pod.", more("virtualization: {libvirt: {mode: Host}}"), noVolumes, map[string]memoryPlan{"nova-compute": plus(1664)}},
-		"WithoutMetadata": {"It is not there.", more("agents: {metadata: {enabled: false}}"), noVolumes, map[string]memoryPlan{"nova-compute": plus(1408)}},
+		"Volumes":         {"A backend in Ceph has volume-keys on each node.", mine, controlPlaneYAML, map[string]memoryPlan{"nova-compute": withOVN(1952)}},
+		"DisksInAPool":    {"Disks in a pool also require volume-keys.", withCephs, noVolumes, map[string]memoryPlan{"nova-compute": withOVN(1952)}},
+		"LibvirtOfNode":   {"libvirt has no pod.", more("virtualization: {libvirt: {mode: Host}}"), noVolumes, map[string]memoryPlan{"nova-compute": withOVN(1664)}},
+		"WithoutMetadata": {"It is not there.", more("agents: {metadata: {enabled: false}}"), noVolumes, map[string]memoryPlan{"nova-compute": plus(1408 + 32)}},
 		"ClaimedRequests": {
 			"The claim's own requests count, and a limit lowers a request.",
 			more("agents: {novaCompute: {resources: {requests: {memory: 2Gi}}}, metadata: {resources: {limits: {memory: 200Mi}}}}"), noVolumes,
-			map[string]memoryPlan{"nova-compute": plus(320 + 256 + 200 + 256 + 64 + 2048)},
+			map[string]memoryPlan{"nova-compute": withOVN(320 + 256 + 200 + 256 + 64 + 2048)},
 		},
 		"OVSAgent": {
 			"It is off by default.", more(`agents: {ovsAgent: {enabled: true, image: {tag: "1"}}}`), noVolumes,
-			map[string]memoryPlan{"nova-compute": plus(1920 + 128)},
+			map[string]memoryPlan{"nova-compute": withOVN(1920 + 128)},
 		},
 		"Agents": {
 			"Without gateways there is the agent of the switch.", mine, byAgents,
@@ -201,21 +203,21 @@ func TestReservedMemory(t *testing.T) {
 			more(`slices: [{name: edge, nodeSelector: {tier: edge}, networks: {gateway: {nodeSelector: {gate: "true"}}}}]`), byAgents,
 			map[string]memoryPlan{"nova-compute": plus(1440), "nova-compute-slice-edge": plus(1440 + 3*256)},
 		},
-		"GatewaysOfOVN": {"A gateway runs ovn-gateway instead of ovn-controller.", more(served), noVolumes, map[string]memoryPlan{"nova-compute": plus(1920)}},
-		"Cards":         {"Network cards have an agent.", more(carded), withCards, map[string]memoryPlan{"nova-compute": plus(1952 + 256)}},
-		"Set":           {"The claim's value is not changed.", more("memory: {reserved: 16Gi}"), noVolumes, map[string]memoryPlan{"nova-compute": {16384, 1920}}},
-		"RoundedUp":     {"Nova counts in MiB.", more("memory: {reserved: 3000000000}"), noVolumes, map[string]memoryPlan{"nova-compute": {2862, 1920}}},
+		"GatewaysOfOVN": {"A gateway runs ovn-gateway instead of ovn-controller.", more(served), noVolumes, map[string]memoryPlan{"nova-compute": withOVN(1920)}},
+		"Cards":         {"Network cards have an agent.", more(carded), withCards, map[string]memoryPlan{"nova-compute": withOVN(1952 + 256)}},
+		"Set":           {"The claim's value is not changed.", more("memory: {reserved: 16Gi}"), noVolumes, map[string]memoryPlan{"nova-compute": {16384, 1984}}},
+		"RoundedUp":     {"Nova counts in MiB.", more("memory: {reserved: 3000000000}"), noVolumes, map[string]memoryPlan{"nova-compute": {2862, 1984}}},
 		"RatioAlone": {
 			"Another setting of memory changes nothing.", more("memory: {allocationRatio: 1}"), noVolumes,
-			map[string]memoryPlan{"nova-compute": plus(1920)},
+			map[string]memoryPlan{"nova-compute": withOVN(1920)},
 		},
 		"SaidForASlice": {
 			"A slice may keep more.", more("slices: [{name: a, nodeSelector: {rack: a}, memory: {reserved: 8Gi}}]"), noVolumes,
-			map[string]memoryPlan{"nova-compute": plus(1920), "nova-compute-slice-a": {8192, 1920}},
+			map[string]memoryPlan{"nova-compute": withOVN(1920), "nova-compute-slice-a": {8192, 1984}},
 		},
 		"Example": {
 			"examples/hypervisor/claim.yaml", exampleOf(t, "claim.yaml"), controlPlaneYAML,
-			map[string]memoryPlan{"nova-compute": {16384, 1952}, "nova-compute-slice-pinned": {16384, 1952}},
+			map[string]memoryPlan{"nova-compute": {16384, 2016}, "nova-compute-slice-pinned": {16384, 2016}},
 		},
 		"ExampleAgents": {
 			"examples/hypervisor/agents.yaml, whose agents request 512Mi", exampleOf(t, "agents.yaml"), byAgents,
@@ -223,7 +225,7 @@ func TestReservedMemory(t *testing.T) {
 		},
 		"ExampleCards": {
 			"examples/hypervisor/sriov.yaml, whose slice has cards", exampleOf(t, "sriov.yaml"), fast,
-			map[string]memoryPlan{"nova-compute": plus(1952), "nova-compute-slice-fast": plus(1952 + 256)},
+			map[string]memoryPlan{"nova-compute": withOVN(1952), "nova-compute-slice-fast": withOVN(1952 + 256)},
 		},
 		"ExampleApart": {
 			"examples/hypervisor/own-cluster.yaml, with two agents more and neither libvirt nor metadata", exampleOf(t, "own-cluster.yaml"), controlPlaneYAML,
@@ -276,22 +278,22 @@ func TestReservedMemorySufficient(t *testing.T) {
 	noVolumes := reconcileUntil(controlPlaneYAML, "    volumes:")
 	for name, tc := range map[string]struct{ reason, spec, want string }{
 		"Unset":  {"The default is sufficient.", mine, ""},
-		"Enough": {"It covers the pod requests.", more("memory: {reserved: 1920Mi}"), "STATUS_CONDITION_TRUE Covered: memory.reserved covers the pods of the pool"},
+		"Enough": {"It covers the pod requests.", more("memory: {reserved: 1984Mi}"), "STATUS_CONDITION_TRUE Covered: memory.reserved covers the pods of the pool"},
 		"Less": {
-			"Nova gives servers memory that the pods use.", more("memory: {reserved: 1919Mi}"),
-			small + "spec.memory.reserved: 1919Mi is less than the 1920Mi that pods of the pool request on a node, and servers get memory that is " +
-				"not free; set 3968Mi or more, or remove the field",
+			"Nova gives servers memory that the pods use.", more("memory: {reserved: 1983Mi}"),
+			small + "spec.memory.reserved: 1983Mi is less than the 1984Mi that pods of the pool request on a node, and servers get memory that is " +
+				"not free; set 4032Mi or more, or remove the field",
 		},
 		"SliceOfItsOwn": {
 			"A slice has its own field.", more("memory: {reserved: 4Gi}, slices: [{name: a, nodeSelector: {rack: a}, memory: {reserved: 1Gi}}]"),
-			small + "spec.slices[0].memory.reserved: 1Gi is less than the 1920Mi that pods of the pool request on a node, and servers get memory " +
-				"that is not free; set 3968Mi or more, or remove the field",
+			small + "spec.slices[0].memory.reserved: 1Gi is less than the 1984Mi that pods of the pool request on a node, and servers get memory " +
+				"that is not free; set 4032Mi or more, or remove the field",
 		},
 		"SliceOfThePool": {
 			"A slice with an agent more has the pool's value.",
 			more(`memory: {reserved: 2Gi}, slices: [{name: a, nodeSelector: {rack: a}, ` + carded + `}]`),
-			small + "spec.memory.reserved: 2Gi is less than the 2176Mi that pods of the pool request on a node, and servers get memory that is " +
-				"not free; set 4224Mi or more, or remove the field",
+			small + "spec.memory.reserved: 2Gi is less than the 2240Mi that pods of the pool request on a node, and servers get memory that is " +
+				"not free; set 4288Mi or more, or remove the field",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

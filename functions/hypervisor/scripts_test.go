@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -17,7 +18,7 @@ import (
 // TestScripts verifies that a shell parses each script.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("*.sh")
-	if err != nil || len(scripts) != 12 {
+	if err != nil || len(scripts) != 13 {
 		t.Fatalf("%v, %v", scripts, err)
 	}
 	for _, script := range scripts {
@@ -96,7 +97,15 @@ func TestController(t *testing.T) {
 				"ovs-ofctl": "echo 'NXST_AGGREGATE reply (xid=0x4): packet_count=7 byte_count=512 flow_count=" + tc.flows + "'",
 				"ip":        "echo '7: bond0    inet 10.7.0.9/24 brd 10.7.0.255 scope global bond0'; echo '7: bond0    inet6 fd00::9/64 scope global'",
 			})
-			env := append([]string{"NODE_NAME=node-1", "NODE_IP=10.0.0.1", "SOUTHBOUND=ssl:a:6642,ssl:b:6642", "PROBE_MILLISECONDS=120000", "TLS=/tls"}, tc.env...)
+			tls := t.TempDir()
+			env := append([]string{"NODE_NAME=node-1", "NODE_IP=10.0.0.1", "SOUTHBOUND=ssl:a:6642,ssl:b:6642", "PROBE_MILLISECONDS=120000", "TLS=" + tls}, tc.env...)
+			// The certificate comes later, from another container.
+			written := time.AfterFunc(100*time.Millisecond, func() {
+				if err := os.WriteFile(filepath.Join(tls, "tls.crt"), []byte("certificate"), 0o600); err != nil {
+					t.Error(err)
+				}
+			})
+			defer written.Stop()
 			if out, err := script(t, dir, env, "ovn-controller.sh"); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
@@ -104,7 +113,7 @@ func TestController(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
+			if diff := cmp.Diff(tc.want, strings.ReplaceAll(string(got), tls, "/tls")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -499,7 +508,11 @@ func TestMetadata(t *testing.T) {
 esac`,
 		"mount": "", "agent": "",
 	})
-	if out, err := script(t, dir, []string{"PROGRAM=agent"}, "metadata.sh"); err != nil {
+	tls := t.TempDir()
+	if err := os.WriteFile(filepath.Join(tls, "tls.crt"), []byte("certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := script(t, dir, []string{"PROGRAM=agent", "TLS=" + tls}, "metadata.sh"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	called, err := os.ReadFile(filepath.Join(dir, "called"))

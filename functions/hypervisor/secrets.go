@@ -59,7 +59,7 @@ func namespace(m *model) ([]compose.Stage, error) {
 	}, nil
 }
 
-// clientSecret returns the name of the pool's own certificate for OVN. The Secret is in the control plane's namespace, as is its authority.
+// clientSecret returns the name of the certificate for OVN that all nodes of the pool share, if they have no separate ones. The Secret is in the control plane's namespace, as is its authority.
 func (m *model) clientSecret() string { return m.instance + "-ovn" }
 
 // loginSet returns the Secrets of the control plane that nodes need, and no others: the account that copies them may read only these.
@@ -72,7 +72,7 @@ func (m *model) loginSet() tenantsecret.Set {
 	for _, credential := range m.applicationCredentials() {
 		desired = append(desired, tenantsecret.Request{Name: string(credential), Keys: []string{credentialID, credentialSecret}})
 	}
-	if m.usesOVN() {
+	if m.sharesCertificate() {
 		desired = append(desired, tenantsecret.Request{
 			Name: m.clientSecret(), Keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey},
 		})
@@ -97,14 +97,14 @@ func (m *model) loginSet() tenantsecret.Set {
 	return set
 }
 
-// logins copies the Secrets, and records the ones that the pool has. It issues certificates for OVN and for VNC to each pool, so that pools
-// are distinguishable.
+// logins copies the Secrets, and records the ones that the pool has. It issues a certificate for VNC to each pool, and one for OVN if its
+// nodes share it, so that pools are distinguishable.
 func logins(m *model) ([]compose.Stage, error) {
 	stages := m.logins.Stages()
-	if m.usesOVN() {
+	if m.sharesCertificate() {
 		meta := object.Meta{Name: m.clientSecret(), Namespace: m.plane.instance, Labels: m.meta(loginsName).Labels}
 		stages[0] = append(stages[0], m.inPlaneCluster(compose.Resource{
-			Name: "ovn-certificate", Object: certificate.Server(meta, *m.plane.access.Networks.IssuerRef, "ovn-controller."+m.instance+".svc"),
+			Name: sharedCertificate, Object: certificate.Server(meta, *m.plane.access.Networks.IssuerRef, "ovn-controller."+m.instance+".svc"),
 		}))
 	}
 	if m.vncTLS() {

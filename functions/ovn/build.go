@@ -11,6 +11,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
@@ -143,7 +144,7 @@ func (m *model) build(d *database) ([]compose.Stage, error) {
 		{{Name: d.clusterResource(), Object: m.memory(d), Ready: d.checkedByCompanion, Retain: true}},
 		{
 			{Name: d.stateResource(), Object: state},
-			{Name: d.part + "-service", Object: w.HeadlessService(workload.Port("database", d.port), workload.Port("raft", d.raft))},
+			{Name: d.part + "-service", Object: w.HeadlessService(d.servicePorts()...)},
 			{Name: d.part + "-disruption-budget", Object: w.DisruptionBudget()},
 			{Name: d.part + "-network-policy", Object: w.NetworkPolicy(in, out)},
 		},
@@ -160,10 +161,13 @@ func (m *model) memberPod(d *database) workload.Pod {
 	c.Env = append(workload.Self(),
 		value("DATABASE", d.schema), value("SCHEMA", "/usr/share/ovn/"+d.file+".ovsschema"), value("NAME", d.workload.Name),
 		value("DOMAIN", d.domain),
-		number("PORT", d.port), number("RAFT_PORT", d.raft),
+		number("PORT", d.port), value("CHASSIS_PORT", d.chassisPort()), value("CHASSIS_ROLE", ovnv1.ChassisRole), number("RAFT_PORT", d.raft),
 		value("BACKLOG_BYTES", strconv.FormatInt(d.maxBacklogBytes(), 10)),
 		value("DATA", dataFolder), value("STATE", stateFolder), value("TLS", tlsFolder))
 	c.Ports = []corev1.ContainerPort{{Name: "database", ContainerPort: d.port}, {Name: "raft", ContainerPort: d.raft}}
+	if d.chassis > 0 {
+		c.Ports = append(c.Ports, corev1.ContainerPort{Name: chassisPortName, ContainerPort: d.chassis})
+	}
 	c.VolumeMounts = append(c.VolumeMounts, workload.Mount("state", stateFolder), corev1.VolumeMount{Name: "data", MountPath: dataFolder})
 	p.Volumes = append(p.Volumes, workload.ConfigVolume("state", m.sub(d.stateResource())))
 	c.StartupProbe.FailureThreshold = startRetries

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -29,8 +30,12 @@ type database struct {
 	// part is its component, schema the name of its schema, and file the file of the schema.
 	part, schema, file string
 	port, raft         int32
-	members            ovnv1.Members
-	workload           workload.Workload
+	// chassis is the port for nodes with a separate certificate. 0: it has no such port.
+	chassis int32
+	// servesChassis reports whether all members have served that port.
+	servesChassis bool
+	members       ovnv1.Members
+	workload      workload.Workload
 	// domain is the DNS domain of its pods.
 	domain string
 	// id is the ID of its cluster. Empty: it is unknown.
@@ -54,6 +59,7 @@ func (m *model) database(part string, members ovnv1.Members, observed observe.St
 	}
 	if part == southbound {
 		d.schema, d.file, d.port, d.raft = "OVN_Southbound", "ovn-sb", ovnv1.SouthboundPort, ovnv1.SouthboundRaftPort
+		d.chassis = ovnv1.ChassisPort
 	}
 	d.workload, d.restoring = m.workload(part), m.restoring()
 	d.domain = fmt.Sprintf("%s.%s.svc.%s", d.workload.Name, m.namespace, m.spec.ClusterDomain)
@@ -72,6 +78,8 @@ func (m *model) database(part string, members ovnv1.Members, observed observe.St
 	// The cluster ID stays known if the object that reports it is lost.
 	d.id = cmp.Or(d.cluster.String("status", "clusterID"), state.String("data", clusterIDFile))
 	d.workload.Replicas, d.joined = d.next(state.String("data", membersFile))
+	// Clients move to the port once, and stay there while members are replaced later.
+	d.servesChassis = d.chassis > 0 && (m.previous.Southbound.ChassisEndpoint != "" || hasChassisPort(d.set) && d.membersReady(d.set).Ready)
 	return d, nil
 }
 
@@ -181,12 +189,48 @@ func (d *database) clusterResource() string { return d.part + "-cluster" }
 func (d *database) stateResource() string   { return d.part + "-state" }
 
 // endpoint returns the addresses of all desired members.
-func (d *database) endpoint() string {
+func (d *database) endpoint() string { return d.endpointAt(d.port) }
+
+func (d *database) endpointAt(port int32) string {
 	var out []string
 	for i := range d.targetMembers {
-		out = append(out, fmt.Sprintf("ssl:%s.%s:%d", d.pod(i), d.domain, d.port))
+		out = append(out, fmt.Sprintf("ssl:%s.%s:%d", d.pod(i), d.domain, port))
 	}
 	return strings.Join(out, ",")
+}
+
+// chassisPortName is the name of the port for nodes with a separate certificate.
+const chassisPortName = "chassis"
+
+// chassisPort returns the port for nodes with a separate certificate. Empty: it has no such port.
+func (d *database) chassisPort() string {
+	if d.chassis == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(d.chassis))
+}
+
+// servicePorts returns the ports of the members' Service.
+func (d *database) servicePorts() []corev1.ServicePort {
+	out := []corev1.ServicePort{workload.Port("database", d.port), workload.Port("raft", d.raft)}
+	if d.chassis > 0 {
+		out = append(out, workload.Port(chassisPortName, d.chassis))
+	}
+	return out
+}
+
+// hasChassisPort reports whether the pod template of a workload has the port for nodes with a separate certificate.
+func hasChassisPort(workload *observe.Object) bool {
+	for _, c := range workload.List("spec", "template", "spec", "containers") {
+		container, _ := c.(map[string]any)
+		ports, _ := container["ports"].([]any)
+		for _, p := range ports {
+			if port, _ := p.(map[string]any); port["name"] == chassisPortName {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // names returns the names in the certificate of the members: all possible members, and their exposed names and addresses.
@@ -201,6 +245,9 @@ func (d *database) names() []string {
 func (d *database) status() ovnv1.DatabaseStatus {
 	out := ovnv1.DatabaseStatus{
 		Endpoint: d.endpoint(), ExternalEndpoint: external(d.memberServices), ClusterID: d.id, Leader: d.cluster.String("status", "leader"),
+	}
+	if d.servesChassis {
+		out.ChassisEndpoint = d.endpointAt(d.chassis)
 	}
 	for i := range d.workload.Replicas {
 		if d.state(i) == c5c3v1.MemberJoined {

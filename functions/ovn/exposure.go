@@ -29,6 +29,8 @@ type memberService struct {
 	// resource is its composed resource, and port its port for clients.
 	resource string
 	port     int32
+	// chassis is the port for nodes with a separate certificate. 0: it is not part of the Service.
+	chassis int32
 	// pods are labels of the pods that it selects, in addition to the workload's labels.
 	pods            map[string]string
 	observedService *observe.Object
@@ -54,7 +56,11 @@ func (d *database) buildMemberServices(e *common.MemberExposure, observed observ
 
 // service returns the Service.
 func (e *memberService) service() *corev1.Service {
-	s := e.workload.Service(workload.Port("database", e.port))
+	ports := []corev1.ServicePort{workload.Port("database", e.port)}
+	if e.chassis > 0 {
+		ports = append(ports, workload.Port(chassisPortName, e.chassis))
+	}
+	s := e.workload.Service(ports...)
 	s.Spec.Selector = maps.Clone(s.Spec.Selector)
 	maps.Copy(s.Spec.Selector, e.pods)
 	return outside.Open(s, e.exposure)

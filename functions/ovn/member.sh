@@ -5,8 +5,8 @@
 # never creates: a second cluster would be an empty one that clients take for the first. A restart is no leave: only a member whose number
 # is beyond those that are wanted leaves, and its file with it, since a cluster takes no member back.
 #
-# Variables say what stays: DATABASE, SCHEMA, NAME (of the StatefulSet), DOMAIN (of its pods), PORT (of clients), RAFT_PORT, BACKLOG_BYTES,
-# POD_NAME, POD_IP, and the folders DATA, STATE and TLS. What changes while a member runs are files in STATE: cluster-id, which is empty as
+# Variables say what stays: DATABASE, SCHEMA, NAME (of the StatefulSet), DOMAIN (of its pods), PORT (of clients), CHASSIS_PORT (of nodes, whose
+# writes CHASSIS_ROLE limits; empty: none), RAFT_PORT, BACKLOG_BYTES, POD_NAME, POD_IP, and the folders DATA, STATE and TLS. What changes while a member runs are files in STATE: cluster-id, which is empty as
 # long as nobody knows of a cluster; members, how many are wanted; and, in milliseconds, election-timer and inactivity-probe.
 #
 # With the variables of bucket.sh, the cluster is created of a copy.
@@ -120,11 +120,13 @@ pace() {
 # settings writes what the server serves, and after how long a client is asked whether it is there.
 settings() {
   probed=$(probe)
+  chassis=
+  [ -z "$CHASSIS_PORT" ] || chassis="\"pssl:$CHASSIS_PORT:$ip\": {\"role\": \"$CHASSIS_ROLE\", \"inactivity-probe\": $probed}, "
   databases={}
   [ ! -e "$file" ] || databases="{\"$file\": {}}"
   cat >/tmp/server.json <<EOF
 {
-  "remotes": {"pssl:$PORT:$ip": {"inactivity-probe": $probed}, "p$local": {}},
+  "remotes": {"pssl:$PORT:$ip": {"inactivity-probe": $probed}, $chassis"p$local": {}},
   "databases": $databases
 }
 EOF

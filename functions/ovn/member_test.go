@@ -21,7 +21,7 @@ func memberStage(t *testing.T, number, members, id string, programs map[string]s
 	maps.Copy(all, programs)
 	s := newStage(t, all)
 	s.env = append(s.env, append([]string{
-		"DATABASE=OVN_Northbound", "SCHEMA=/usr/share/ovn-nb.ovsschema", "NAME=ovn-northbound", "DOMAIN=ovn-northbound.cloud.svc", "PORT=6641",
+		"DATABASE=OVN_Northbound", "SCHEMA=/usr/share/ovn-nb.ovsschema", "NAME=ovn-northbound", "DOMAIN=ovn-northbound.cloud.svc", "PORT=6641", "CHASSIS_PORT=",
 		"RAFT_PORT=6643", "BACKLOG_BYTES=1048576", "POD_NAME=ovn-northbound-" + number, "POD_IP=10.0.0.1", "DATA=" + s.dir + "/data", "STATE=" + s.dir + "/state",
 	}, env...)...)
 	for file, text := range map[string]string{
@@ -284,6 +284,18 @@ func TestMemberRuns(t *testing.T) {
 		if got := s.read("called"); !strings.Contains(got, serves) {
 			t.Errorf("it calls %s", got)
 		}
+	}
+	// The southbound database serves nodes at another port, with a role that limits their writes.
+	south := memberStage(t, "0", "1", clusterID, map[string]string{"ovsdb-server": "", "sleep": ""},
+		"CHASSIS_PORT=6645", "CHASSIS_ROLE=ovn-controller", "POD_IP=10.0.0.1")
+	south.write(t, "data/OVN_Northbound.db", "data\n")
+	if out, err := south.run(t, "member.sh"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	const remotes = `"remotes": {"pssl:6641:10.0.0.1": {"inactivity-probe": 60000}, ` +
+		`"pssl:6645:10.0.0.1": {"role": "ovn-controller", "inactivity-probe": 60000}, "punix:`
+	if got := south.read("tmp/server.json"); !strings.Contains(got, remotes) {
+		t.Errorf("it serves %s", got)
 	}
 	// The server of one that is wanted no more, and has no file, serves nothing.
 	s := memberStage(t, "3", "3", clusterID, map[string]string{"ovsdb-server": "", "sleep": ""})

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -14,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/outside"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
 // relayService is the composed resource of the relays' Service.
@@ -25,6 +27,8 @@ type relays struct {
 	workload       workload.Workload
 	exposure       *common.MemberExposure
 	memberServices []memberService
+	// servesChassis reports whether all relays have served the port for nodes with a separate certificate.
+	servesChassis bool
 }
 
 func (m *model) relays(observed observe.State) (relays, error) {
@@ -40,8 +44,11 @@ func (m *model) relays(observed observe.State) (relays, error) {
 	}
 	w.Resources = r
 	out := relays{enabled: true, workload: w, exposure: m.spec.Southbound.Exposure}
+	rule, _ := readiness.Rules.For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
+	deployment, _ := observed.Get(relay)
+	out.servesChassis = m.previous.Relay.ChassisEndpoint != "" || hasChassisPort(deployment) && rule.Check(deployment).Ready
 	if outside.IsExposed(out.exposure) {
-		e := memberService{workload: w, exposure: out.exposure, resource: relayService, port: ovnv1.SouthboundPort}
+		e := memberService{workload: w, exposure: out.exposure, resource: relayService, port: ovnv1.SouthboundPort, chassis: ovnv1.ChassisPort}
 		e.observedService, _ = observed.Get(relayService)
 		out.memberServices = []memberService{e}
 	}
@@ -58,10 +65,17 @@ func (m *model) relayStatus() ovnv1.RelayStatus {
 	if !m.relay.enabled {
 		return ovnv1.RelayStatus{}
 	}
-	return ovnv1.RelayStatus{
-		Endpoint:         "ssl:" + net.JoinHostPort(m.relayHost(), strconv.Itoa(ovnv1.SouthboundPort)),
-		ExternalEndpoint: external(m.relay.memberServices),
+	at := func(port int) string { return "ssl:" + net.JoinHostPort(m.relayHost(), strconv.Itoa(port)) }
+	out := ovnv1.RelayStatus{Endpoint: at(ovnv1.SouthboundPort), ExternalEndpoint: external(m.relay.memberServices)}
+	if m.relay.servesChassis {
+		out.ChassisEndpoint = at(ovnv1.ChassisPort)
 	}
+	return out
+}
+
+// relayPorts returns the ports of the relays' Service. Nodes of other clusters have no separate certificates, and use the first one.
+func (m *model) relayPorts() []corev1.ServicePort {
+	return []corev1.ServicePort{workload.Port("database", m.south.port), workload.Port(chassisPortName, m.south.chassis)}
 }
 
 // buildRelay builds the relays.
@@ -72,11 +86,14 @@ func (m *model) buildRelay() ([]compose.Stage, error) {
 	c.Env = append(workload.Self(),
 		corev1.EnvVar{Name: "DATABASE", Value: m.south.schema}, corev1.EnvVar{Name: "SOURCE", Value: m.south.endpoint()},
 		corev1.EnvVar{Name: "PORT", Value: strconv.Itoa(int(m.south.port))},
+		corev1.EnvVar{Name: "CHASSIS_PORT", Value: m.south.chassisPort()}, corev1.EnvVar{Name: "CHASSIS_ROLE", Value: ovnv1.ChassisRole},
 		corev1.EnvVar{Name: "PROBE_MILLISECONDS", Value: strconv.Itoa(int(m.south.probe()))},
 		corev1.EnvVar{Name: "TLS", Value: tlsFolder})
-	c.Ports = []corev1.ContainerPort{{Name: "database", ContainerPort: m.south.port}}
+	c.Ports = []corev1.ContainerPort{
+		{Name: "database", ContainerPort: m.south.port}, {Name: chassisPortName, ContainerPort: m.south.chassis},
+	}
 	c.StartupProbe.FailureThreshold = startRetries
-	service := compose.Resource{Name: relayService, Object: w.Service(workload.Port("database", m.south.port))}
+	service := compose.Resource{Name: relayService, Object: w.Service(m.relayPorts()...)}
 	for i := range m.relay.memberServices {
 		service.Object, service.Ready = m.relay.memberServices[i].service(), m.relay.memberServices[i].serviceReadiness
 	}

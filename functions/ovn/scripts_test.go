@@ -113,12 +113,17 @@ func TestNorthd(t *testing.T) {
 func TestRelayScript(t *testing.T) {
 	for ip, address := range map[string]string{"10.0.0.1": "10.0.0.1", "fd00::1": "[fd00::1]"} {
 		s := newStage(t, map[string]string{"ovsdb-server": "", "ovsdb-client": `[ "$STATE" = connected ]`, "ovs-appctl": ""},
-			"DATABASE=OVN_Southbound", "SOURCE=ssl:a:6642,ssl:b:6642", "PORT=6642", "POD_IP="+ip, "PROBE_MILLISECONDS=60000")
+			"DATABASE=OVN_Southbound", "SOURCE=ssl:a:6642,ssl:b:6642", "PORT=6642", "CHASSIS_PORT=6645", "CHASSIS_ROLE=ovn-controller",
+			"POD_IP="+ip, "PROBE_MILLISECONDS=60000")
 		if out, err := s.run(t, "relay.sh"); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		want := `{
-  "remotes": {"pssl:6642:` + address + `": {"inactivity-probe": 60000}, "punix:STAGE/tmp/database": {}},
+  "remotes": {
+    "pssl:6642:` + address + `": {"inactivity-probe": 60000},
+    "pssl:6645:` + address + `": {"role": "ovn-controller", "inactivity-probe": 60000},
+    "punix:STAGE/tmp/database": {}
+  },
   "databases": {"OVN_Southbound": {"service-model": "relay", "source": {"ssl:a:6642,ssl:b:6642": {"inactivity-probe": 60000}}}}
 }
 ovsdb-server --config-file=STAGE/tmp/server.json --unixctl=STAGE/tmp/control -vconsole:info -vsyslog:off ` +

@@ -20,7 +20,7 @@ var ruleOf = regexp.MustCompile(`- apiGroups: \[(.*)\]\n\s*resources: \[(.*)\]\n
 // roleOf matches the name of a role, and namesOf the names in a rule.
 var (
 	roleOf  = regexp.MustCompile(`(?m)^  name: cobaltcore:([a-z-]+)$`)
-	namesOf = regexp.MustCompile(`cobaltcore:([a-z-]+)`)
+	namesOf = regexp.MustCompile(`cobaltcore:([a-z-]+)|"([a-z0-9.]+/\*)"`)
 )
 
 // templates returns the templates without comments and empty lines, by file.
@@ -69,7 +69,7 @@ func TestHandWrittenRights(t *testing.T) {
 				}
 				var names []string
 				for _, n := range namesOf.FindAllStringSubmatch(m[3], -1) {
-					names = append(names, n[1])
+					names = append(names, n[1]+n[2])
 				}
 				limit := strings.Join(names, " ")
 				if strings.Contains(m[3], "range") {
@@ -112,6 +112,7 @@ func TestPoliciesRefuse(t *testing.T) {
 		"cobaltcore-claims": {"Fail", "[CREATE, UPDATE]"}, "cobaltcore-composites": {"Fail", "[DELETE]"}, "cobaltcore-deletion": {"Fail", "[DELETE]"},
 		"cobaltcore-companion": {"Fail", "[CREATE, UPDATE]"}, "cobaltcore-namespaces": {"Fail", "[CREATE, UPDATE]"},
 		"cobaltcore-companion-objects": {"Fail", "[CREATE, UPDATE]"}, "cobaltcore-pod-labels": {"Fail", "[UPDATE]"},
+		"cobaltcore-node-signers": {"Fail", "[UPDATE]"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/hack/chart/reviewed"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
@@ -185,6 +186,12 @@ func (e *emitted) accounts() []account { //nolint:gocognit // one step after the
 				continue
 			}
 			add(clientCertificates, name, text(m, "spec", "secretName"), "authority "+code(text(m, "spec", "issuerRef", "name")))
+		case "NodeIssuer.c5c3.io":
+			out = append(out, account{
+				clientCertificates, code(e.stableName(name + "-nodes")),
+				[]string{code("ovn-controller") + " and " + code("metadata") + " on the node: a key in memory"},
+				"authority " + code(text(m, "spec", "authoritySecretName")) + "; OVN's role " + code(ovnv1.ChassisRole), "",
+			})
 		case "RoleBinding.rbac.authorization.k8s.io":
 			out = append(out, e.bound(objects, namespace, m)...)
 		}

@@ -59,7 +59,7 @@ var purposes = map[string]map[string]string{
 		"nova":   "Disks of servers, attached volumes, and copies of images.",
 	},
 	clientCertificates: {
-		"HYPERVISORS-ovn":       "Nodes of the pool read flows, and report chassis and ports.",
+		"HYPERVISORS-nodes":     "Each node reads flows, reports its chassis and binds ports. Its certificate has its name.",
 		"HYPERVISORS-vnc":       "VNC servers on nodes of the pool. QEMU also accepts it from clients: a node opens consoles of its cell.",
 		"disk-transfer-tls":     "Nodes of the pool copy disks to each other when a server is migrated.",
 		"live-migration-tls":    "Nodes of the pool migrate servers to each other. All nodes have the same certificate.",
@@ -81,9 +81,10 @@ var purposes = map[string]map[string]string{
 			"assigned role.",
 		"get domains, endpoints, groups, projects, roles, users of openstack.k-orc.cloud": "IDs of objects in " +
 			"Keystone.",
-		"get, list, watch credentialrotations, raftclusters, remoteconsumers, secretaggregates of c5c3.io": "Its own " +
+		"get, list, watch credentialrotations, nodeissuers, raftclusters, remoteconsumers, secretaggregates of c5c3.io": "Its own " +
 			"kinds.",
-		"get, update credentialrotations/status, raftclusters/status, remoteconsumers/status, secretaggregates/status of c5c3.io": "Reports.",
+		"get, update credentialrotations/status, nodeissuers/status, raftclusters/status, remoteconsumers/status, " +
+			"secretaggregates/status of c5c3.io": "Reports.",
 		"create secrets": "Keys, credentials and aggregates. The policy cobaltcore-companion-objects restricts the type.",
 		"get configmaps": "Objects that a Job refers to must exist.",
 		"get, list, create, delete pushsecrets, externalsecrets of external-secrets.io": "Backups of keys. The policy " +

@@ -71,8 +71,8 @@ func TestCrossing(t *testing.T) {
 	}
 	section, _, _ := strings.Cut(strings.SplitN(string(page), "## Control plane to hypervisors", 2)[1], "\n## ")
 	for _, want := range []string{
-		"| `nova-cell1-queue` | the companion, a user of the queue | `nova-compute`,", "| `HYPERVISORS-ovn` | cert-manager, `ovn-ca` (Issuer) |",
-		"| `ovn-southbound` | 6642 | `ovn-ca` |", "| NetworkPolicy `HYPERVISORS-queue` | `hypervisors` | `production` | 5671 |",
+		"| `nova-cell1-queue` | the companion, a user of the queue | `nova-compute`,", "| `HYPERVISORS-vnc` | cert-manager, `nova-cell1-vnc-ca` (Issuer) |",
+		"| `ovn-southbound` | 6645 | `ovn-ca` |", "| NetworkPolicy `HYPERVISORS-queue` | `hypervisors` | `production` | 5671 |",
 	} {
 		if !strings.Contains(section, want) {
 			t.Errorf("want %q in:\n%s", want, section)

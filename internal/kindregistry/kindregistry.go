@@ -106,6 +106,7 @@ var all = []Kind{
 	customResource[openstackv1.TestReport]("openstack", openstackv1.GroupVersion),
 	customResource[ovnchassisv1.OVNChassis]("ovnchassis", ovnchassisv1.GroupVersion),
 	customResource[c5c3v1.CredentialRotation]("c5c3", c5c3v1.GroupVersion),
+	customResource[c5c3v1.NodeIssuer]("c5c3", c5c3v1.GroupVersion),
 	customResource[c5c3v1.RaftCluster]("c5c3", c5c3v1.GroupVersion),
 	customResource[c5c3v1.RemoteConsumer]("c5c3", c5c3v1.GroupVersion),
 	customResource[c5c3v1.SecretAggregate]("c5c3", c5c3v1.GroupVersion),

@@ -112,6 +112,7 @@ var Rules = table(
 	row(openstackv1.GroupVersion.Group, "IdentityCheck", conditions("Reachable")),
 	row(openstackv1.GroupVersion.Group, "RoleAssignment", conditions("Available")),
 	row(c5c3v1.GroupVersion.Group, "CredentialRotation", conditions("Ready")),
+	row(c5c3v1.GroupVersion.Group, "NodeIssuer", conditions("Ready")),
 	row(c5c3v1.GroupVersion.Group, "RaftCluster", conditions("Ready")),
 	// A consumer reports its credentials in its own status. It is ready when it is awaited.
 	row(c5c3v1.GroupVersion.Group, "RemoteConsumer", conditions("Ready")),

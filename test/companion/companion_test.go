@@ -202,7 +202,7 @@ func start(t *testing.T) *cluster {
 	role, binding := access.Grant(object.Meta{Name: "keystone-companion", Namespace: namespace}, schemaOf("2025.1"), repository())
 	c.create(role.(client.Object))
 	c.create(binding.(client.Object))
-	c.definitions()
+	c.definitions("../../apis/openstack/crd.yaml")
 	as := rest.CopyConfig(config)
 	as.Impersonate = rest.ImpersonationConfig{
 		UserName: "system:serviceaccount:" + namespace + ":companion", Groups: []string{"system:serviceaccounts", "system:authenticated"},
@@ -233,10 +233,10 @@ func start(t *testing.T) *cluster {
 	return c
 }
 
-// definitions adds the CRDs of this project.
-func (c *cluster) definitions() {
+// definitions adds the CRDs of a file.
+func (c *cluster) definitions(path string) {
 	c.t.Helper()
-	f, err := os.Open("../../apis/openstack/crd.yaml")
+	f, err := os.Open(path)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -198,6 +198,7 @@ status:
     networks:
       mechanism: OVN
       southbound: "ssl:south.cloud.svc:6642"
+      chassisSouthbound: "ssl:south.cloud.svc:6645"
       externalSouthbound: "ssl:192.0.2.1:6642"
       issuerRef: {name: ovn-ca, kind: Issuer}
       agents:
@@ -446,6 +447,9 @@ var hypervisorOrders = []order{
 	{first: `PushSecret\.external-secrets\.io .*-control-plane-.*-credential`, then: `ExternalSecret\.external-secrets\.io control-plane-.*-credential`, why: "it is read where it was pushed to"},
 	{first: `ConfigMap control-plane`, then: `(Password\.generators.*|ExternalSecret\.external-secrets\.io) .*-user`, why: "it has the location of the account"},
 	{first: `ExternalSecret\.external-secrets\.io .*-user`, then: `(User\.openstack.*|SecretAggregate\.c5c3\.io) .*`, why: "it has the account's password"},
+	{first: `ConfigMap control-plane`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*) .*(node-identity|-issuer|-node-signer)`, why: "it names the companion that signs"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*) .*(node-identity|-issuer|-node-signer)`, then: `NodeIssuer\.c5c3.*`, why: "the companion signs with these rights"},
+	{first: `NodeIssuer\.c5c3.*`, then: `ConfigMap ovn-controller-config-.*`, why: "its pods wait for a certificate"},
 	{first: `(User|Role)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment\.openstack.* .*`, why: "the role is assigned to the user"},
 	{first: `ConfigMap control-plane`, then: `(Role|RoleBinding)\.rbac.* .*-companion`, why: "it names the companion"},
 	{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `RoleAssignment\.openstack.* .*`, why: "the companion assigns it"},

@@ -167,7 +167,7 @@ func (w *inventory) workload(p *pod) Workload {
 	}
 	out.Containers, out.Secrets, out.HostPaths = p.spec.Containers, w.secretsOf(p), writableHostPaths(p.spec)
 	out.HostNetwork = p.spec.HostNetwork
-	if p.spec.AutomountServiceAccountToken == nil || *p.spec.AutomountServiceAccountToken {
+	if p.spec.AutomountServiceAccountToken == nil || *p.spec.AutomountServiceAccountToken || slices.ContainsFunc(p.spec.Volumes, hasToken) {
 		out.Account = first(p.spec.ServiceAccountName, "default")
 	}
 	return out
@@ -252,8 +252,26 @@ var trustGroups = map[string]string{
 	controller: "c5c3.io", ofPrometheus: "monitoring.coreos.com", ofExposure: "gateway.networking.k8s.io", ofKORC: "openstack.k-orc.cloud",
 }
 
+// hasToken reports whether a volume contains a token of the pod's service account.
+func hasToken(v corev1.Volume) bool {
+	return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool {
+		return s.ServiceAccountToken != nil
+	})
+}
+
+// ovnAuthority signs the certificates of nodes, which come with its own certificate.
+const ovnAuthority = "ovn-ca"
+
+// requestsCertificate reports whether a container requests the certificate of its node (functions/hypervisor/certificate.sh).
+func requestsCertificate(c corev1.Container) bool {
+	return slices.ContainsFunc(c.Command, func(arg string) bool { return strings.HasSuffix(arg, "/certificate.sh") })
+}
+
 // trusts returns the Secrets and ConfigMaps in which a client has the certificate of a CA.
 func (w *inventory) trusts(from Endpoint, p *pod, issuer string) []string {
+	if p != nil && p.spec != nil && issuer == ovnAuthority && slices.ContainsFunc(p.spec.Containers, requestsCertificate) {
+		return []string{"the certificate of its node"}
+	}
 	var reads []configRead
 	reported := trustGroups[from.Outside]
 	if p != nil {

@@ -63,7 +63,7 @@ var exported = map[string][]string{
 		"companion_credential_rotation_condition", "companion_credential_rotation_next_rotation_timestamp_seconds",
 		"companion_credential_rotation_last_rotation_timestamp_seconds", "companion_credential_rotation_rotations_total",
 		"companion_secret_aggregate_condition", "companion_secret_aggregate_writes_total", "companion_identity_check_condition",
-		"companion_remote_consumer_condition",
+		"companion_remote_consumer_condition", "companion_node_issuer_condition",
 		"companion_identity_check_duration_seconds_bucket", "companion_identity_check_last_token_timestamp_seconds",
 		"companion_identity_check_failures_total",
 		"companion_role_assignment_condition", "companion_role_assignment_given_total", "companion_endpoint_region_condition",

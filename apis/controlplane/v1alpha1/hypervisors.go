@@ -124,6 +124,11 @@ type NetworkAccess struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Southbound string `json:"southbound,omitempty"`
+	// Addresses of the southbound database, or of its relays, for nodes with a separate certificate, whose writes OVN limits. Unset: the
+	// databases do not serve them yet, or are external.
+	// +kubebuilder:validation:MaxLength=2048
+	// +optional
+	ChassisSouthbound string `json:"chassisSouthbound,omitempty"`
 	// Addresses of the southbound database for other clusters. Unset: it is not exposed, or has no address yet.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional

@@ -22,3 +22,11 @@ const (
 	NorthboundRaftPort = 6643
 	SouthboundRaftPort = 6644
 )
+
+// ChassisPort is the port of the southbound database, and of its relays, for nodes. Each node has a separate certificate, and OVN's role
+// ChassisRole limits its writes. Clients of SouthboundPort have all rights.
+// https://docs.ovn.org/en/latest/tutorials/ovn-rbac.html
+const (
+	ChassisPort = 6645
+	ChassisRole = "ovn-controller"
+)

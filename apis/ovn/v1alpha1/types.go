@@ -221,6 +221,10 @@ type RelayStatus struct {
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	ExternalEndpoint string `json:"externalEndpoint,omitempty"`
+	// Address of the relays for nodes with a separate certificate. Unset: not every relay serves it yet.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	ChassisEndpoint string `json:"chassisEndpoint,omitempty"`
 }
 
 // DatabaseStatus is the observed state of a database.
@@ -235,6 +239,11 @@ type DatabaseStatus struct {
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	ExternalEndpoint string `json:"externalEndpoint,omitempty"`
+	// Addresses of the members of the southbound database for nodes with a separate certificate, whose writes OVN limits. Unset: not every
+	// member serves it yet.
+	// +kubebuilder:validation:MaxLength=2048
+	// +optional
+	ChassisEndpoint string `json:"chassisEndpoint,omitempty"`
 	// ID of the cluster, which never changes.
 	// +kubebuilder:validation:MaxLength=36
 	// +optional

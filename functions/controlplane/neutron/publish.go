@@ -34,6 +34,8 @@ func (x model) Publish(to *controlplanev1.HypervisorAccess) {
 	}
 	if OwnsOVN(m) {
 		to.Networks.IssuerRef, to.Networks.ExternalSouthbound = ovnIssuer(), externalSouthbound(m)
+		to.Networks.ChassisSouthbound = cmp.Or(observedOVN(m).String("status", "relay", "chassisEndpoint"),
+			observedOVN(m).String("status", Southbound, "chassisEndpoint"))
 	}
 	if n := m.Spec.Services.Neutron; network.UsesAgents(n.Mechanism, n.Networks) {
 		to.Networks.Agents = networkAgents(m, s)

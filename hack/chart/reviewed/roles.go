@@ -47,8 +47,25 @@ var Rules = []Rule{
 	{"It makes an OVSNode of each node.", "ovs-agent", "ovs.c5c3.io", "ovsnodes", "", "get, list, watch, create, update, patch"},
 	{"It reports.", "ovs-agent", "ovs.c5c3.io", "ovsnodes/status", "", "get, update, patch"},
 	{
+		"It requests a certificate in the name of its node. Without an approval, a request has no effect.", "node-certificates",
+		"certificates.k8s.io", "certificatesigningrequests", "", "create, get",
+	},
+	{
+		"It finds requests of pods on nodes, which contain no secrets.", "node-signer", "certificates.k8s.io", "certificatesigningrequests", "",
+		"list",
+	},
+	{
+		"It answers requests of nodes. The policy cobaltcore-node-signers restricts it to its pools, and Kubernetes to these signers.",
+		"node-signer", "certificates.k8s.io", "certificatesigningrequests/approval, certificatesigningrequests/status", "", "update",
+	},
+	{
+		"It signs certificates of nodes. The policy cobaltcore-node-signers restricts it to its pools.", "node-signer",
+		"certificates.k8s.io", "signers", "nodes.c5c3.io/*", "approve, sign",
+	},
+	{
 		"Who composes pools binds the roles of their agents.", "hypervisors", "rbac.authorization.k8s.io", "clusterroles",
-		"hypervisor-operator hypervisor-operator-namespace kvm-node-agent labels-injector labels-injector-pods ovs-agent", "bind",
+		"hypervisor-operator hypervisor-operator-namespace kvm-node-agent labels-injector labels-injector-pods node-certificates node-signer " +
+			"ovs-agent", "bind",
 	},
 	{
 		"The platform enabled the webhook of a pool.", "hypervisors", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "",
@@ -81,6 +98,8 @@ var Holders = map[string]string{
 	"kvm-node-agent":                "KVM node agent of a pool",
 	"labels-injector":               "labels injector of a pool",
 	"labels-injector-pods":          "labels injector of a pool",
+	"node-certificates":             "`node-identity` of a pool",
+	"node-signer":                   "companion",
 	"nodes":                         "companion",
 	"objects":                       "provider-kubernetes",
 	"ovs-agent":                     "OVS agent of a pool",

@@ -81,6 +81,7 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 		{Title: "Objects that are not ready", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.isFalse("secret_aggregate", "Ready"), Legend: "Secret of {{name}}"},
 			{Expr: s.isFalse("remote_consumer", "Current"), Legend: "credentials of {{name}}"},
+			{Expr: s.isFalse("node_issuer", "Ready"), Legend: "certificates of nodes of {{name}}"},
 			{Expr: s.isFalse("identity_check", "Reachable"), Legend: "tokens of Keystone"},
 			{Expr: s.isFalse("role_assignment", "Available"), Legend: "role assignment {{name}}"},
 			{Expr: s.isFalse("endpoint_region", "Available"), Legend: "region of {{name}}"},

@@ -48,13 +48,16 @@ var rules = []rbacv1.PolicyRule{
 		Verbs: []string{"get"},
 	},
 	{
-		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations", "raftclusters", "remoteconsumers", "secretaggregates"},
-		Verbs: []string{"get", "list", "watch"},
+		APIGroups: []string{"c5c3.io"},
+		Resources: []string{"credentialrotations", "nodeissuers", "raftclusters", "remoteconsumers", "secretaggregates"},
+		Verbs:     []string{"get", "list", "watch"},
 	},
 	{
 		APIGroups: []string{"c5c3.io"},
-		Resources: []string{"credentialrotations/status", "raftclusters/status", "remoteconsumers/status", "secretaggregates/status"},
-		Verbs:     []string{"get", "update"},
+		Resources: []string{
+			"credentialrotations/status", "nodeissuers/status", "raftclusters/status", "remoteconsumers/status", "secretaggregates/status",
+		},
+		Verbs: []string{"get", "update"},
 	},
 	// Keys, credentials and aggregates are Secrets. Create cannot be restricted by name
 	// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources); reading and updating existing ones is granted
@@ -129,6 +132,17 @@ func NodeReader(meta object.Meta, companion string) *rbacv1.ClusterRoleBinding {
 		RoleRef:  rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: nodesRole},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: Name, Namespace: companion}},
 	}
+}
+
+// signerRole is a ClusterRole of the chart for the companion of a control plane with pools: it approves and signs
+// CertificateSigningRequests for signers of NodeIssuers. The policy cobaltcore-node-signers restricts it to those of its namespace.
+const signerRole = "cobaltcore:node-signer"
+
+// NodeSigner returns a ClusterRoleBinding with which the companion of a namespace signs certificates of nodes.
+func NodeSigner(meta object.Meta, companion string) *rbacv1.ClusterRoleBinding {
+	out := NodeReader(meta, companion)
+	out.RoleRef.Name = signerRole
+	return out
 }
 
 // Rights returns all rules that the companion may be granted, without names: an identity that composes its Roles must have them

@@ -112,6 +112,8 @@ func (g granted) add(o runtime.Object) {
 		for _, s := range o.Spec.Sources {
 			g.read.add(string(s.SecretKeyRef.Name))
 		}
+	case *c5c3v1.NodeIssuer:
+		g.read.add(string(o.Spec.AuthoritySecretName))
 	case *c5c3v1.RaftCluster:
 		g.read.add(string(o.Spec.ClientSecretName))
 	case *c5c3v1.CredentialRotation:

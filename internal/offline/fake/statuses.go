@@ -116,6 +116,7 @@ var statuses = table(
 	row(openstackv1.GroupVersion.Group, "IdentityCheck", identityCheck),
 	row(openstackv1.GroupVersion.Group, "RoleAssignment", dated("Available", "Assigned", "the role is given")),
 	row(c5c3v1.GroupVersion.Group, "CredentialRotation", credentialRotation),
+	row(c5c3v1.GroupVersion.Group, "NodeIssuer", nodeIssuer),
 	row(c5c3v1.GroupVersion.Group, "RaftCluster", raftCluster),
 	row(c5c3v1.GroupVersion.Group, "RemoteConsumer", remoteConsumer),
 	row(c5c3v1.GroupVersion.Group, "SecretAggregate", secretAggregate),
@@ -452,6 +453,13 @@ func remoteConsumer(v view) status {
 	return status{
 		"observedGeneration": v.generation(), "credentials": current,
 		"conditions": []any{v.current("Ready", "Tracked", "each credential is known, and the consumer is waited for when it is replaced")},
+	}
+}
+
+// nodeIssuer returns the status of an issuer that can sign.
+func nodeIssuer(v view) status {
+	return status{
+		"observedGeneration": v.generation(), "conditions": []any{v.current("Ready", "Signing", "requests of nodes are signed")},
 	}
 }
 

@@ -418,7 +418,7 @@ var passive = []string{
 	"monitoring.coreos.com/PodMonitor", "monitoring.coreos.com/PrometheusRule", "protection.crossplane.io/Usage", "batch/CronJob", "batch/Job",
 	"external-secrets.io/ExternalSecret", "external-secrets.io/PushSecret", "external-secrets.io/SecretStore",
 	"generators.external-secrets.io/Password", "cert-manager.io/Certificate", "cert-manager.io/Issuer", "c5c3.io/SecretAggregate",
-	"c5c3.io/RaftCluster", "c5c3.io/RemoteConsumer", "c5c3.io/CredentialRotation", "openstack.c5c3.io/ServiceCheck",
+	"c5c3.io/NodeIssuer", "c5c3.io/RaftCluster", "c5c3.io/RemoteConsumer", "c5c3.io/CredentialRotation", "openstack.c5c3.io/ServiceCheck",
 	"openstack.c5c3.io/IdentityCheck", "openstack.c5c3.io/ComputeCatalog", "openstack.c5c3.io/OVNSync", "openstack.c5c3.io/DatabaseSync",
 	"openstack.c5c3.io/EndpointRegion", "openstack.c5c3.io/RoleAssignment", "openstack.c5c3.io/TestReport", "openstack.k-orc.cloud/Service",
 	"openstack.k-orc.cloud/Endpoint", "openstack.k-orc.cloud/User", "openstack.k-orc.cloud/Role", "k8s.mariadb.com/User",

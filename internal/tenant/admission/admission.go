@@ -43,7 +43,7 @@ const (
 // Names are the policies of the management cluster. Each binding has the name of its policy.
 var Names = []string{
 	"cobaltcore-claims", "cobaltcore-companion", "cobaltcore-companion-objects", "cobaltcore-composites", "cobaltcore-deletion",
-	"cobaltcore-namespaces", "cobaltcore-pod-labels",
+	"cobaltcore-namespaces", "cobaltcore-node-signers", "cobaltcore-pod-labels",
 }
 
 // Check returns an error unless every policy is in force: it and its binding exist, deny requests, are not restricted, and

@@ -17,6 +17,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,6 +56,9 @@ type Cluster struct {
 	// Nodes are the labels of each node, by name, for the node selection of DaemonSets. They are set before any is
 	// created.
 	Nodes map[string]map[string]string
+
+	// RootAuthority is the authority of the API server for pods, in PEM.
+	RootAuthority []byte
 
 	dir     string
 	network *network
@@ -110,8 +114,12 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 			&c5c3v1.CredentialRotation{}, &c5c3v1.RaftCluster{}, &c5c3v1.RemoteConsumer{}, &ovnchassisv1.OVNChassis{},
 			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
 			&openstackv1.CellMapping{}, &openstackv1.ComputeCatalog{}, &openstackv1.OVNSync{},
-			&openstackv1.ServiceCheck{}, &openstackv1.TestReport{},
+			&openstackv1.ServiceCheck{}, &openstackv1.TestReport{}, &c5c3v1.NodeIssuer{}, &certificatesv1.CertificateSigningRequest{},
 			&appsv1.DaemonSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
+		WithIndex(&certificatesv1.CertificateSigningRequest{}, "spec.signerName", func(o client.Object) []string {
+			r, _ := o.(*certificatesv1.CertificateSigningRequest)
+			return []string{r.Spec.SignerName}
+		}).
 		WithInterceptorFuncs(c.counting()).Build()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel

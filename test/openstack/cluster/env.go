@@ -9,14 +9,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// environment returns the environment of a container: the image's variables, then the container's, in which $(NAME)
+// environment returns the environment of a container: the address of the API server, the image's variables, then the container's, in which $(NAME)
 // refers to an earlier one and $$ is a dollar sign
 // (https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/).
 //
 // The pod's status contains its runtime fields.
 func environment(ctx context.Context, api client.Reader, pod *corev1.Pod, container *corev1.Container, image []string) ([]string, error) {
 	known := map[string]string{}
-	out := append([]string{}, image...)
+	out := append([]string{"KUBERNETES_SERVICE_HOST=" + APIHost, "KUBERNETES_SERVICE_PORT=443"}, image...)
 	for _, e := range container.Env {
 		value := expand(e.Value, known)
 		if from := e.ValueFrom; from != nil {

@@ -78,7 +78,7 @@ func group(p *corev1.Pod) int {
 
 // fill writes the current contents of a volume, if they have changed.
 func (c *Cluster) fill(ctx context.Context, p *corev1.Pod, v *volume) error {
-	data, items, mode, err := c.content(ctx, p.Namespace, v.source)
+	data, items, mode, err := c.content(ctx, p, v.source)
 	if err != nil {
 		return err
 	}
@@ -107,11 +107,14 @@ func chosen(data map[string][]byte, items []corev1.KeyToPath) (map[string][]byte
 	return out, nil
 }
 
-func (c *Cluster) content(ctx context.Context, namespace string, s corev1.VolumeSource) (
+func (c *Cluster) content(ctx context.Context, p *corev1.Pod, s corev1.VolumeSource) (
 	data map[string][]byte, items []corev1.KeyToPath, mode os.FileMode, err error,
 ) {
 	const usual = 0o644
+	namespace := p.Namespace
 	switch {
+	case s.ConfigMap != nil && s.ConfigMap.Name == rootAuthority:
+		return map[string][]byte{"ca.crt": c.RootAuthority}, s.ConfigMap.Items, usual, nil
 	case s.Secret != nil:
 		o := &corev1.Secret{}
 		err = c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: s.Secret.SecretName}, o)
@@ -135,10 +138,13 @@ func (c *Cluster) content(ctx context.Context, namespace string, s corev1.Volume
 				one.ConfigMap = &corev1.ConfigMapVolumeSource{
 					LocalObjectReference: source.ConfigMap.LocalObjectReference, Items: source.ConfigMap.Items,
 				}
+			case source.ServiceAccountToken != nil:
+				data[source.ServiceAccountToken.Path] = tokenOf(p)
+				continue
 			default:
-				return nil, nil, 0, errors.New("cannot mount a projected volume of anything but Secrets and ConfigMaps")
+				return nil, nil, 0, errors.New("cannot mount a projected volume of anything but Secrets, ConfigMaps and tokens")
 			}
-			some, items, _, err := c.content(ctx, namespace, one)
+			some, items, _, err := c.content(ctx, p, one)
 			if err != nil {
 				return nil, nil, 0, err
 			}

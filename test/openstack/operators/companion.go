@@ -15,6 +15,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+	"github.com/c5c3/crossplane-cobaltcore/companion/nodeissuer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/ovnsync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
 	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
@@ -78,6 +80,7 @@ func (o *Operators) companion(ctx context.Context) {
 	rafts := &raftcluster.Reconciler{Client: api, Reader: api, Dial: o.Cluster.Dial, Events: recorder, Clock: clock{o}}
 	remotes := &remoteconsumer.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}}
 	comparisons := &ovnsync.Reconciler{Client: api, Reader: api, Output: o.Cluster.Output, Events: recorder, Clock: clock{o}}
+	nodes := &nodeissuer.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}, Random: rand.Reader}
 	reports := &testreport.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}}
 	catalogs := &computecatalog.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	o.administration(ctx)
@@ -93,6 +96,8 @@ func (o *Operators) companion(ctx context.Context) {
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(secrets, &c5c3v1.SecretAggregate{}, secret), &c5c3v1.SecretAggregateList{}))
 	ofRemotes := []client.Object{&c5c3v1.RemoteConsumer{}, &c5c3v1.CredentialRotation{}}
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(remotes, ofRemotes...), &c5c3v1.RemoteConsumerList{}))
+	ofNodes := []client.Object{&c5c3v1.NodeIssuer{}, &certificatesv1.CertificateSigningRequest{}, secret}
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(nodes, ofNodes...), &c5c3v1.NodeIssuerList{}))
 	ofKeys, ofSchema := with(&openstackv1.KeyRepository{}, secret, job), with(&openstackv1.DatabaseSync{}, job)
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(keys, ofKeys...), &openstackv1.KeyRepositoryList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(comparisons, &openstackv1.OVNSync{}, job), &openstackv1.OVNSyncList{}))

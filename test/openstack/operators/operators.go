@@ -41,6 +41,9 @@ type Operators struct {
 	objects map[string]*unstructured.Unstructured // everything applied, by kind, namespace and name
 	routes  map[string]*route                     // of the Gateway, by host name
 	skew    atomic.Int64                          // of the companion's clock, in nanoseconds
+
+	requests    sync.Once // serves CertificateSigningRequests
+	requestsErr error
 }
 
 // New returns the operators of a cluster and starts the companion's controllers. MariaDBOperator is the program of
@@ -93,6 +96,7 @@ var owners = []owner{
 	{"ConfigMap", (*Operators).configMap},
 	{"CredentialRotation.c5c3.io", (*Operators).credentialRotation},
 	{"SecretAggregate.c5c3.io", (*Operators).secretAggregate},
+	{"NodeIssuer.c5c3.io", (*Operators).nodeIssuer},
 	{"RaftCluster.c5c3.io", (*Operators).raftCluster},
 	{"RemoteConsumer.c5c3.io", (*Operators).remoteConsumer},
 	{"Service", (*Operators).apply},

@@ -54,6 +54,7 @@ func TestOVN(t *testing.T) {
 	t.Run("Settings", func(t *testing.T) { testSettings(t, n, nb) })
 	t.Run("Chassis", func(t *testing.T) { testChassis(t, n, sb) })
 	t.Run("Relay", func(t *testing.T) { testRelay(t, n, sb) })
+	t.Run("Roles", func(t *testing.T) { testRoles(t, n, sb) })
 	t.Run("Leader", func(t *testing.T) {
 		w := nb.write(t, "leader")
 		w.after(20)

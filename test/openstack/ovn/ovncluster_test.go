@@ -207,14 +207,16 @@ type ovsdb struct {
 	*ovnCluster
 	part, schema string
 	port         int
+	// client is the name in the certificate of a node. Empty: the client is the companion.
+	client string
 }
 
 func (n *ovnCluster) northbound() ovsdb {
-	return ovsdb{n, "northbound", "OVN_Northbound", ovnv1.NorthboundPort}
+	return ovsdb{ovnCluster: n, part: "northbound", schema: "OVN_Northbound", port: ovnv1.NorthboundPort}
 }
 
 func (n *ovnCluster) southbound() ovsdb {
-	return ovsdb{n, "southbound", "OVN_Southbound", ovnv1.SouthboundPort}
+	return ovsdb{ovnCluster: n, part: "southbound", schema: "OVN_Southbound", port: ovnv1.SouthboundPort}
 }
 
 func (d ovsdb) set() string { return ovnv1.Name + "-" + d.part }
@@ -239,6 +241,11 @@ func (d ovsdb) transactAt(host, database string, ops ...map[string]any) (json.Ra
 	secret, err := d.operators.Secret(ctx, d.namespace, ovnv1.Name+"-client-tls")
 	if err != nil {
 		return nil, err
+	}
+	if d.client != "" {
+		if err := d.issue(ctx, secret); err != nil {
+			return nil, err
+		}
 	}
 	pair, err := tls.X509KeyPair(secret[corev1.TLSCertKey], secret[corev1.TLSPrivateKeyKey])
 	if err != nil {
@@ -278,6 +285,24 @@ func (d ovsdb) transactAt(host, database string, ops ...map[string]any) (json.Ra
 			return a.Result[0], nil
 		}
 	}
+}
+
+// issue replaces a certificate by the one of a node, as a NodeIssuer issues it.
+func (d ovsdb) issue(ctx context.Context, secret map[string][]byte) error {
+	ca, err := d.operators.Secret(ctx, d.namespace, ovnv1.Name+"-ca")
+	if err != nil {
+		return err
+	}
+	authority, err := pki.Load(pki.Pair{Certificate: ca[corev1.TLSCertKey], Key: ca[corev1.TLSPrivateKeyKey]})
+	if err != nil {
+		return err
+	}
+	pair, err := authority.Issue(pki.Subject{User: d.client, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, SignatureOnly: true})
+	if err != nil {
+		return err
+	}
+	secret[corev1.TLSCertKey], secret[corev1.TLSPrivateKeyKey] = pair.Certificate, pair.Key
+	return nil
 }
 
 // status returns a member's status, as read in its pod.

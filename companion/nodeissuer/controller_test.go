@@ -1,0 +1,415 @@
+package nodeissuer
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+const (
+	namespace = "team-a-prod-12345"
+	pool      = "team-a-pool-67890"
+	account   = "system:serviceaccount:" + pool + ":node-identity"
+	node      = "node-1.example.com"
+	signer    = "nodes.c5c3.io/" + namespace + "." + pool
+)
+
+var (
+	scheme = crash.NewScheme(corev1.AddToScheme, certificatesv1.AddToScheme, c5c3v1.AddToScheme)
+	now    = time.Date(2026, 5, 1, 2, 0, 0, 0, time.UTC)
+)
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// secret returns the Secret of an authority that expires at a time.
+func secret(t *testing.T, until time.Time, isCA bool) *corev1.Secret {
+	t.Helper()
+	key := newKey(t)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ovn-ca"}, NotBefore: now.Add(-time.Hour), NotAfter: until,
+		IsCA: isCA, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "ovn-ca"}, Data: map[string][]byte{
+		"tls.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}),
+		"tls.key": pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}),
+	}}
+}
+
+// encoded returns a request in PEM.
+func encoded(t *testing.T, key crypto.Signer, template *x509.CertificateRequest) []byte {
+	t.Helper()
+	raw, err := x509.CreateCertificateRequest(rand.Reader, template, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: raw})
+}
+
+func named(name string) *x509.CertificateRequest {
+	return &x509.CertificateRequest{Subject: pkix.Name{CommonName: name}}
+}
+
+// request returns a valid request of a pod on the node.
+func request(t *testing.T, name string) *certificatesv1.CertificateSigningRequest {
+	t.Helper()
+	return &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Time{Time: now.Add(-time.Minute)}},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			SignerName: signer, Username: account, Extra: map[string]certificatesv1.ExtraValue{nodeKey: {node}},
+			Usages:  []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+			Request: encoded(t, newKey(t), named(node)),
+		},
+	}
+}
+
+func issuer() *c5c3v1.NodeIssuer {
+	return &c5c3v1.NodeIssuer{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pool, Generation: 3},
+		Spec:       c5c3v1.NodeIssuerSpec{Namespace: pool, ServiceAccountName: "node-identity", AuthoritySecretName: "ovn-ca"},
+	}
+}
+
+// newAPI returns an API server with these objects, which selects requests by their signer.
+func newAPI(objects ...client.Object) client.WithWatch {
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithStatusSubresource(&c5c3v1.NodeIssuer{}, &certificatesv1.CertificateSigningRequest{}).
+		WithIndex(&certificatesv1.CertificateSigningRequest{}, "spec.signerName", func(o client.Object) []string {
+			r, _ := o.(*certificatesv1.CertificateSigningRequest)
+			return []string{r.Spec.SignerName}
+		}).Build()
+}
+
+// pass reconciles the issuer once, and returns its condition Ready and its events.
+func pass(t *testing.T, api client.Client) (ready string, notes []string) {
+	t.Helper()
+	recorder := events.NewFakeRecorder(10)
+	r := &Reconciler{Client: api, Reader: api, Events: recorder, Clock: clocktesting.NewFakePassiveClock(now), Random: rand.Reader}
+	result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(issuer())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.RequeueAfter != interval {
+		t.Errorf("the next pass is after %s", result.RequeueAfter)
+	}
+	got := &c5c3v1.NodeIssuer{}
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(issuer()), got); err != nil {
+		t.Fatal(err)
+	}
+	for len(recorder.Events) > 0 {
+		notes = append(notes, <-recorder.Events)
+	}
+	if len(got.Status.Conditions) != 1 || got.Status.ObservedGeneration != 3 {
+		t.Fatalf("status %+v", got.Status)
+	}
+	c := got.Status.Conditions[0]
+	return fmt.Sprintf("%s %s %s: %s", c.Type, c.Status, c.Reason, c.Message), notes
+}
+
+// state returns the conditions of a request, and whether it has a certificate.
+func state(t *testing.T, api client.Client, name string) string {
+	t.Helper()
+	r := &certificatesv1.CertificateSigningRequest{}
+	if err := api.Get(t.Context(), client.ObjectKey{Name: name}, r); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, c := range r.Status.Conditions {
+		out = append(out, string(c.Type)+": "+c.Message)
+	}
+	if len(r.Status.Certificate) > 0 {
+		out = append(out, "certificate")
+	}
+	return strings.Join(out, "; ")
+}
+
+const (
+	signing  = "Ready True Signing: requests of nodes are signed"
+	verified = "Approved: the request is for the node of its pod"
+)
+
+// TestRequestsVerified: only a request of the pool's service account for the node of its pod is signed.
+func TestRequestsVerified(t *testing.T) {
+	_, edwards, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("n", 65)
+	for name, tc := range map[string]struct {
+		reason string
+		edit   func(*certificatesv1.CertificateSigningRequest)
+		want   string
+	}{
+		"valid": {reason: "A pod requests a certificate for its node.", want: verified + "; certificate"},
+		"approved": {
+			reason: "An earlier pass ended after the approval.", want: "Approved: ; certificate",
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: "True"}}
+			},
+		},
+		"approved by mistake": {
+			reason: "An approval of a user does not replace the verification.",
+			want:   "Approved: ; Failed: spec.username: must be " + account,
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Username = "admin"
+				r.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: "True"}}
+			},
+		},
+		"denied before": {
+			reason: "A denied request is not signed.", want: "Denied: ",
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateDenied, Status: "True"}}
+			},
+		},
+		"other signer": {
+			reason: "Requests for another pool are ignored.",
+			edit:   func(r *certificatesv1.CertificateSigningRequest) { r.Spec.SignerName = signer + "1" },
+		},
+		"other account": {
+			reason: "Another service account of the pool gets no certificate.", want: "Denied: spec.username: must be " + account,
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Username = "system:serviceaccount:" + pool + ":default"
+			},
+		},
+		"other namespace": {
+			reason: "The service account of another pool gets no certificate.", want: "Denied: spec.username: must be " + account,
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Username = "system:serviceaccount:team-b-pool-1:node-identity"
+			},
+		},
+		"other node": {
+			reason: "A pod gets no certificate for another node.",
+			want:   "Denied: spec.request: the subject must be CN=node-2, the node of the pod",
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Extra[nodeKey] = certificatesv1.ExtraValue{"node-2"}
+			},
+		},
+		"no node": {
+			reason: "A token that is not bound to a pod identifies no node.",
+			want:   "Denied: spec.extra: requires the node of a pod; use the token of a pod, and Kubernetes 1.30 or later",
+			edit:   func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Extra = nil },
+		},
+		"two nodes": {
+			reason: "The node is ambiguous.",
+			want:   "Denied: spec.extra: requires the node of a pod; use the token of a pod, and Kubernetes 1.30 or later",
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Extra[nodeKey] = certificatesv1.ExtraValue{node, "node-2"}
+			},
+		},
+		"long name": {
+			reason: "A common name has at most 64 characters.",
+			want:   "Denied: spec.request: the name of a node must have at most 64 characters; rename the node",
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Extra[nodeKey], r.Spec.Request = certificatesv1.ExtraValue{long}, encoded(t, newKey(t), named(long))
+			},
+		},
+		"server": {
+			reason: "A certificate of a server could be used to impersonate a database.",
+			want:   `Denied: spec.usages: must be ["client auth" "digital signature"]`,
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Usages = append(r.Spec.Usages, certificatesv1.UsageServerAuth)
+			},
+		},
+		"second name": {
+			reason: "A subject has no other attributes.",
+			want:   "Denied: spec.request: the subject must be CN=" + node + ", the node of the pod",
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Request = encoded(t, newKey(t), &x509.CertificateRequest{
+					Subject: pkix.Name{CommonName: node, Organization: []string{"system:masters"}},
+				})
+			},
+		},
+		"alternative name": {
+			reason: "A certificate of a node has no other names.", want: "Denied: spec.request: cannot have extensions",
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Request = encoded(t, newKey(t), &x509.CertificateRequest{
+					Subject: pkix.Name{CommonName: node}, DNSNames: []string{"ovn-southbound-0"},
+				})
+			},
+		},
+		"other key": {
+			reason: "Clients of OVN are tested with ECDSA keys.", want: "Denied: spec.request: the key must be an ECDSA key",
+			edit: func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Request = encoded(t, edwards, named(node)) },
+		},
+		"two requests": {
+			reason: "Only one request is read.", want: "Denied: spec.request: must be one certificate request in PEM",
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Request = append(r.Spec.Request, r.Spec.Request...)
+			},
+		},
+		"garbage": {
+			reason: "The API server accepts any block.", want: "Denied: spec.request: must be one certificate request in PEM",
+			edit: func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Request = []byte("request") },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := request(t, "request")
+			if tc.edit != nil {
+				tc.edit(r)
+			}
+			api := newAPI(issuer(), secret(t, now.Add(1000*time.Hour), true), r)
+			ready, notes := pass(t, api)
+			if diff := cmp.Diff(tc.want, state(t, api, "request")); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			denied := strings.Contains(tc.want, "Denied: spec") || strings.Contains(tc.want, "Failed")
+			if ready != signing || denied != strings.Contains(strings.Join(notes, ""), "Warning Denied") {
+				t.Errorf("%s\n%s, events %q", tc.reason, ready, notes)
+			}
+			before := state(t, api, "request")
+			pass(t, api)
+			if after := state(t, api, "request"); after != before {
+				t.Errorf("%s\nthe second pass changes %q to %q", tc.reason, before, after)
+			}
+		})
+	}
+}
+
+// TestCertificate: a certificate has the name of the node, can only be used by a client, and does not outlive its authority.
+func TestCertificate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		authority, want time.Time
+	}{
+		"a week":    {now.Add(1000 * time.Hour), now.Add(168 * time.Hour)},
+		"authority": {now.Add(time.Hour), now.Add(time.Hour)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			authority := secret(t, tc.authority, true)
+			api := newAPI(issuer(), authority, request(t, "request"))
+			pass(t, api)
+			r := &certificatesv1.CertificateSigningRequest{}
+			if err := api.Get(t.Context(), client.ObjectKey{Name: "request"}, r); err != nil {
+				t.Fatal(err)
+			}
+			block, rest := pem.Decode(r.Status.Certificate)
+			if block == nil || string(rest) != string(authority.Data["tls.crt"]) {
+				t.Fatalf("the certificate is not followed by the one of the authority:\n%s", r.Status.Certificate)
+			}
+			leaf, err := x509.ParseCertificate(block.Bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			roots := x509.NewCertPool()
+			roots.AppendCertsFromPEM(rest)
+			if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+				t.Error(err)
+			}
+			if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err == nil {
+				t.Error("the certificate can be used by a server")
+			}
+			if leaf.Subject.String() != "CN="+node || len(leaf.DNSNames) > 0 || leaf.IsCA || !leaf.NotAfter.Equal(tc.want) {
+				t.Errorf("subject %s, names %q, authority %t, until %s", leaf.Subject, leaf.DNSNames, leaf.IsCA, leaf.NotAfter)
+			}
+		})
+	}
+}
+
+// TestNodeCannotDelayOthers: a pass processes one request of each node, and later passes the others.
+func TestNodeCannotDelayOthers(t *testing.T) {
+	objects := []client.Object{issuer(), secret(t, now.Add(1000*time.Hour), true)}
+	for i := range 60 {
+		objects = append(objects, request(t, fmt.Sprintf("flood-%02d", i)))
+	}
+	other := request(t, "other")
+	other.CreationTimestamp = metav1.Time{Time: now}
+	other.Spec.Extra[nodeKey], other.Spec.Request = certificatesv1.ExtraValue{"node-2"}, encoded(t, newKey(t), named("node-2"))
+	api := newAPI(append(objects, other)...)
+	_, notes := pass(t, api)
+	if diff := cmp.Diff([]string{"Normal Signed signed certificates of " + node + ", node-2"}, notes); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	want := []string{verified + "; certificate", "", verified + "; certificate"}
+	if got := []string{state(t, api, "flood-00"), state(t, api, "flood-01"), state(t, api, "other")}; !cmp.Equal(want, got) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	pass(t, api)
+	if got := state(t, api, "flood-01"); got != want[0] {
+		t.Errorf("the next request is not processed in the next pass: %q", got)
+	}
+}
+
+// TestAuthorityMissing: no request is processed without an authority or without rights, and the condition has the reason.
+func TestAuthorityMissing(t *testing.T) {
+	broken := secret(t, now.Add(time.Hour), true)
+	broken.Data["tls.key"] = secret(t, now.Add(time.Hour), true).Data["tls.key"]
+	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	for name, tc := range map[string]struct {
+		secret    *corev1.Secret
+		get, list error
+		want      string
+	}{
+		"no Secret":       {want: "Ready False NoAuthority: waiting for Secret ovn-ca with the authority"},
+		"another key":     {secret: broken, want: "Ready False AuthorityInvalid: Secret ovn-ca: tls.crt and tls.key must be a certificate and its key: tls: private key does not match public key"},
+		"no authority":    {secret: secret(t, now.Add(time.Hour), false), want: "Ready False AuthorityInvalid: Secret ovn-ca: tls.crt must be the certificate of an authority"},
+		"Secret denied":   {secret: broken, get: forbidden, want: "Ready False Forbidden: the companion may not read Secret ovn-ca with the authority yet"},
+		"requests denied": {secret: secret(t, now.Add(time.Hour), true), list: forbidden, want: "Ready False Forbidden: the companion may not list CertificateSigningRequests yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := []client.Object{issuer(), request(t, "request")}
+			if tc.secret != nil {
+				objects = append(objects, tc.secret)
+			}
+			api := interceptor.NewClient(newAPI(objects...), interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					if _, ok := o.(*corev1.Secret); ok && tc.get != nil {
+						return tc.get
+					}
+					return c.Get(ctx, key, o, opts...)
+				},
+				List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+					if tc.list != nil {
+						return tc.list
+					}
+					return c.List(ctx, list, opts...)
+				},
+			})
+			if ready, _ := pass(t, api); ready != tc.want {
+				t.Errorf("%s, want %s", ready, tc.want)
+			}
+			if got := state(t, api, "request"); got != "" {
+				t.Errorf("the request is processed: %s", got)
+			}
+		})
+	}
+}

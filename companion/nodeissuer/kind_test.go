@@ -1,0 +1,14 @@
+package nodeissuer
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
+)
+
+// TestKind checks the watches and the warnings of the kind.
+func TestKind(t *testing.T) {
+	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
+		Warns: []string{"Ready"}, Metrics: []string{"companion_node_issuer_condition"},
+	})
+}

@@ -1,0 +1,89 @@
+#!/bin/sh
+# Gets a client certificate in the name of the node for OVN's southbound database, and renews it. The key is created here, and stays in the
+# memory of the pod. Kubernetes records the node of the pod in the request, and the companion of the control plane signs it
+# (https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/).
+#
+# Variables: NODE_NAME, SIGNER (the name of the signer), TLS (a folder), ACCOUNT (the folder with the token of the service account),
+# KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT.
+set -eu
+
+say() { echo "certificate: $*"; }
+
+# seconds prints the start or the end of the certificate in seconds since 1970.
+seconds() { date -d "$(openssl x509 -in "$TLS/tls.crt" -noout "$1" | cut -d = -f 2)" +%s; }
+
+# due succeeds if a third of the certificate's lifetime has passed. The companion may be unavailable for the rest.
+due() {
+  [ -s "$TLS/tls.crt" ] || return 0
+  start=$(seconds -startdate) end=$(seconds -enddate)
+  [ "$(date +%s)" -ge $((start + (end - start) / 3)) ]
+}
+
+case ${1:-run} in
+ready)
+  openssl x509 -in "$TLS/tls.crt" -noout -checkend 0
+  exit
+  ;;
+esac
+
+# api sends a request about CertificateSigningRequests: a method, the end of the path, and curl's options. The token is not among the
+# arguments, which every process of the node can read. The answer is without white space.
+api() {
+  method=$1 path=$2
+  shift 2
+  host=$KUBERNETES_SERVICE_HOST
+  case $host in *:*) host="[$host]" ;; esac
+  printf 'header = "Authorization: Bearer %s"\n' "$(cat "$ACCOUNT/token")" |
+    curl --config - --silent --show-error --fail-with-body --connect-timeout 10 --max-time 30 --cacert "$ACCOUNT/ca.crt" \
+      --request "$method" --header 'Content-Type: application/json' "$@" \
+      "https://$host:$KUBERNETES_SERVICE_PORT/apis/certificates.k8s.io/v1/certificatesigningrequests$path" >/tmp/certificate-answer || {
+    say "$(cut -c 1-500 /tmp/certificate-answer)" >&2
+    return 1
+  }
+  tr -d ' \n' </tmp/certificate-answer
+}
+
+# request gets a certificate. The key stays the same, so that key and certificate always match.
+request() {
+  umask 027
+  if ! [ -s "$TLS/tls.key" ]; then
+    openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$TLS/tls.key.new" || return 1
+    mv "$TLS/tls.key.new" "$TLS/tls.key"
+  fi
+  pem=$(openssl req -new -key "$TLS/tls.key" -subj "/CN=$NODE_NAME" | base64 -w 0)
+  [ -n "$pem" ] || return 1
+  name=node-$(od -An -N 16 -t x1 /dev/urandom | tr -d ' \n')
+  api POST "" --data "{\"apiVersion\": \"certificates.k8s.io/v1\", \"kind\": \"CertificateSigningRequest\", \"metadata\": {\"name\": \"$name\"},
+    \"spec\": {\"signerName\": \"$SIGNER\", \"request\": \"$pem\", \"usages\": [\"client auth\", \"digital signature\"]}}" >/dev/null || return 1
+  i=0
+  while [ "$i" -lt 150 ]; do
+    sleep 2 &
+    wait $!
+    i=$((i + 1))
+    state=$(api GET "/$name") || continue
+    case $state in *'"type":"Denied"'* | *'"type":"Failed"'*)
+      say "the request $name was denied: $state" >&2
+      return 1
+      ;;
+    esac
+    printf %s "$state" | sed -n 's/.*"certificate":"\([A-Za-z0-9+/=]*\)".*/\1/p' | base64 -d >"$TLS/chain"
+    [ -s "$TLS/chain" ] || continue
+    rm -f "$TLS/ca.crt.new" "$TLS/tls.crt.new"
+    awk -v leaf="$TLS/tls.crt.new" -v authority="$TLS/ca.crt.new" '/-BEGIN /{ n++ } { print >(n == 1 ? leaf : authority) }' "$TLS/chain"
+    openssl verify -purpose sslclient -CAfile "$TLS/ca.crt.new" "$TLS/tls.crt.new" >/dev/null || return 1
+    mv "$TLS/ca.crt.new" "$TLS/ca.crt"
+    mv "$TLS/tls.crt.new" "$TLS/tls.crt"
+    say "the certificate of $NODE_NAME is valid until $(openssl x509 -in "$TLS/tls.crt" -noout -enddate | cut -d = -f 2)"
+    return 0
+  done
+  say "the companion of the control plane has not answered the request $name" >&2
+  return 1
+}
+
+trap 'exit 0' TERM INT
+while :; do
+  pause=60
+  if due; then request || pause=10; fi
+  sleep "$pause" &
+  wait $!
+done
