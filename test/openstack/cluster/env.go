@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// environment returns the environment of a container: the address of the API server, the image's variables, then the container's, in which $(NAME)
-// refers to an earlier one and $$ is a dollar sign
+// environment returns the environment of a container: the address of the API server, the image's variables, then the container's, in
+// which $(NAME) refers to an earlier one and $$ is a dollar sign
 // (https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/).
 //
 // The pod's status contains its runtime fields.
