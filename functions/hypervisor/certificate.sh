@@ -48,6 +48,8 @@ request() {
   umask 027
   if ! [ -s "$TLS/tls.key" ]; then
     openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$TLS/tls.key.new" || return 1
+    # OpenSSL creates it for its own user only. The other containers read it as members of the pod's group.
+    chmod 640 "$TLS/tls.key.new"
     mv "$TLS/tls.key.new" "$TLS/tls.key"
   fi
   pem=$(openssl req -new -key "$TLS/tls.key" -subj "/CN=$NODE_NAME" | base64 -w 0)
