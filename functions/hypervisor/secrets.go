@@ -59,8 +59,8 @@ func namespace(m *model) ([]compose.Stage, error) {
 	}, nil
 }
 
-// clientSecret returns the name of the certificate for OVN that all nodes of the pool share, if they have no separate ones. The Secret is in
-// the control plane's namespace, as is its authority.
+// clientSecret returns the name of the certificate for OVN that all nodes of the pool share, if they have no separate ones. The Secret is
+// in the control plane's namespace, as is its authority.
 func (m *model) clientSecret() string { return m.instance + "-ovn" }
 
 // loginSet returns the Secrets of the control plane that nodes need, and no others: the account that copies them may read only these.

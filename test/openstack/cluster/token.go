@@ -18,7 +18,8 @@ type Creator struct{ Namespace, ServiceAccount, Node string }
 
 // tokenOf returns the token of a pod. It is not signed: pods here are trusted.
 func tokenOf(p *corev1.Pod) []byte {
-	return []byte(base64.RawURLEncoding.EncodeToString([]byte(strings.Join([]string{p.Namespace, p.Spec.ServiceAccountName, p.Spec.NodeName}, " "))))
+	creator := strings.Join([]string{p.Namespace, p.Spec.ServiceAccountName, p.Spec.NodeName}, " ")
+	return []byte(base64.RawURLEncoding.EncodeToString([]byte(creator)))
 }
 
 // CreatorOf returns the holder of a token.
