@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
+	realclock "k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -80,7 +81,8 @@ func (o *Operators) companion(ctx context.Context) {
 	rafts := &raftcluster.Reconciler{Client: api, Reader: api, Dial: o.Cluster.Dial, Events: recorder, Clock: clock{o}}
 	remotes := &remoteconsumer.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}}
 	comparisons := &ovnsync.Reconciler{Client: api, Reader: api, Output: o.Cluster.Output, Events: recorder, Clock: clock{o}}
-	nodes := &nodeissuer.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}, Random: rand.Reader}
+	// Programs verify its certificates by the real clock.
+	nodes := &nodeissuer.Reconciler{Client: api, Reader: api, Events: recorder, Clock: realclock.RealClock{}, Random: rand.Reader}
 	reports := &testreport.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}}
 	catalogs := &computecatalog.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	o.administration(ctx)
