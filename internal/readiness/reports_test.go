@@ -44,7 +44,7 @@ var reports = map[string][]string{
 		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",
 		"CellMapping Ready", "ComputeCatalog Ready", "OVNSync Ready", "ServiceCheck Ready", "TestReport",
 	},
-	"c5c3.io": {"CredentialRotation Ready", "RaftCluster Ready", "RemoteConsumer Ready", "SecretAggregate Ready"},
+	"c5c3.io": {"CredentialRotation Ready", "NodeIssuer Ready", "RaftCluster Ready", "RemoteConsumer Ready", "SecretAggregate Ready"},
 }
 
 // report writes the statuses into an object, except the one in without.

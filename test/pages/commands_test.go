@@ -26,8 +26,8 @@ type props = apiextensionsv1.JSONSchemaProps
 // kubernetes are the names by which pages refer to kinds of Kubernetes, of Crossplane's core and its packages, and of programs that the
 // platform team installs. The project has no definitions of them.
 var kubernetes = []string{
-	"configmap", "cronjob", "cronjobs", "daemonsets", "deploy", "deployment", "deployments", "events", "job", "jobs", "lease",
-	"namespace", "namespaces", "networkpolicies", "node", "nodes", "pod", "pods", "pvc", "quota", "rolebinding", "secret",
+	"certificatesigningrequests", "configmap", "cronjob", "cronjobs", "daemonsets", "deploy", "deployment", "deployments", "events", "job",
+	"jobs", "lease", "namespace", "namespaces", "networkpolicies", "node", "nodes", "pod", "pods", "pvc", "quota", "rolebinding", "secret",
 	"service", "statefulset", "statefulsets", "configuration.pkg.crossplane.io", "function.pkg.crossplane.io",
 	"provider.pkg.crossplane.io",
 }

@@ -198,6 +198,7 @@ template:
 		"role-service": {
 			"It goes with the user.", `
 cloudCredentialsRef: {secretName: admin-clouds, cloudName: admin}
+exemptUser: true
 managedOptions: {onDelete: detach}
 resource: {roleRef: service, userRef: one, projectRef: service}`,
 		},
