@@ -173,22 +173,31 @@ func duplicate(claims []claimDocument) error {
 // previewAll previews claims, which are in the order of references, as if all of them were created. It returns the errors of all claims. A
 // claim that refers to an invalid one has no error about the reference.
 func previewAll(claims []claimDocument, platform input.Document) ([]*preview.Result, error) {
-	var existing []*structpb.Struct
 	var results []*preview.Result
+	err := previewEach(claims, platform, func(r *preview.Result) { results = append(results, r) })
+	return results, err
+}
+
+// previewEach is previewAll for callers that do not keep all results: with many claims, they are the largest part of the memory. It calls
+// valid with the result of each valid claim.
+func previewEach(claims []claimDocument, platform input.Document, valid func(*preview.Result)) error {
+	var existing []*structpb.Struct
+	var used []preview.Usage
 	var invalid []preview.Identity
 	var errs []error
 	for _, claim := range claims {
 		result, err := preview.RunWithClaims(existing, claim.Data, platform.Data, kinds.Runners())
 		if err == nil {
-			err = preview.Shared(results, result, claim.Data)
-		}
-		if err == nil {
-			existing, results = append(existing, result.Existing...), append(results, result)
-			continue
+			own := result.Usage()
+			if err = preview.Shared(used, own, claim.Data); err == nil {
+				existing, used = append(existing, result.Existing...), append(used, own)
+				valid(result)
+				continue
+			}
 		}
 		sources := map[preview.Source]string{preview.SourceClaim: claim.File, preview.SourcePlatform: platform.File}
 		if err = inFile(err, sources); len(validationErrors(err)) == 0 {
-			return nil, err
+			return err
 		}
 		invalid = append(invalid, claim.Identity)
 		errs = append(errs, preview.WithoutReferences(err, invalid))
@@ -196,7 +205,7 @@ func previewAll(claims []claimDocument, platform input.Document) ([]*preview.Res
 			break // Every claim would have the same errors.
 		}
 	}
-	return results, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // inFile adds the name of the file to a validation error.

@@ -158,17 +158,17 @@ func each(
 	in Input, source preview.Source, compose func(Document, []*structpb.Struct) (*preview.Result, error),
 ) error {
 	var existing []*structpb.Struct
-	var results []*preview.Result
+	var used []preview.Usage
 	var invalid []preview.Identity
 	var errs []error
 	for _, d := range in.Claims {
 		r, err := compose(d, existing)
 		if err == nil {
-			err = preview.Shared(results, r, d.Data)
-		}
-		if err == nil {
-			existing, results = append(existing, r.Existing...), append(results, r)
-			continue
+			own := r.Usage()
+			if err = preview.Shared(used, own, d.Data); err == nil {
+				existing, used = append(existing, r.Existing...), append(used, own)
+				continue
+			}
 		}
 		rejected := &preview.ValidationErrors{}
 		if !errors.As(err, &rejected) {

@@ -14,20 +14,37 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
+// Usage contains the resources that a claim uses and that cannot be shared: nodes, devices, public host names, and locations for data.
+type Usage struct {
+	kind, namespace, name string
+	spec                  map[string]any
+	daemons               []daemon
+	hosts                 []string
+	// devices and locations have the field of the claim.
+	devices, locations map[string]string
+}
+
+// Usage returns the resources that the claim uses and that cannot be shared. It does not keep the result in memory.
+func (r *Result) Usage() Usage {
+	return Usage{
+		kind: r.Kind, namespace: r.Namespace, name: r.Name,
+		spec: r.Spec(), daemons: r.daemons(), hosts: r.hosts(), devices: r.devices(), locations: r.locations(),
+	}
+}
+
 // Shared returns an error for a claim, whose document is doc, if it uses a resource that another claim of the same preview uses already and
-// that cannot be shared: a node, a device, a public host name, or a location for data. A function gets one claim and the claims that it
-// refers to, so only a preview compares all of them.
-func Shared(others []*Result, r *Result, doc []byte) error {
+// that cannot be shared. A function gets one claim and the claims that it refers to, so only a preview compares all of them.
+func Shared(others []Usage, own Usage, doc []byte) error {
 	var errs []error
 	for _, o := range others {
-		user := fmt.Sprintf("%s %s in namespace %s", o.Kind, o.Name, o.Namespace)
-		errs = append(errs, sharedNodes(o, r, user), sharedDevices(o, r, user), sharedHosts(o, r, user), sharedLocations(o, r, user))
+		user := fmt.Sprintf("%s %s in namespace %s", o.kind, o.name, o.namespace)
+		errs = append(errs, sharedNodes(o, own, user), sharedDevices(o, own, user), sharedHosts(o, own, user), sharedLocations(o, own, user))
 	}
 	err := invalid.Distinct(errs...)
 	if err == nil {
 		return nil
 	}
-	return newFieldErrors(doc, r.Kind+" "+r.Name, sentences(err)...)
+	return newFieldErrors(doc, own.kind+" "+own.name, sentences(err)...)
 }
 
 // Spec returns the spec of the composed claim, with defaults.
@@ -44,9 +61,9 @@ func (r *Result) Spec() map[string]any {
 const nodeAgent = "crossplane.c5c3.io/node-agent"
 
 // sharedNodes returns an error for pools of hypervisors that can have a node in common: the scheduler runs the pods of only one pool there.
-func sharedNodes(o, r *Result, user string) error {
-	for _, existing := range o.daemons() {
-		for _, mine := range r.daemons() {
+func sharedNodes(o, own Usage, user string) error {
+	for _, existing := range o.daemons {
+		for _, mine := range own.daemons {
 			if mine.agent == existing.agent && mine.cluster == existing.cluster && overlap(mine.selectorTerms, existing.selectorTerms) {
 				return invalid.Field("spec.nodeSelector", "a node could also belong to the %s, and a node runs the agents of one pool; set the same "+
 					"label in both, with different values", user)
@@ -120,12 +137,10 @@ func excludes(a, b corev1.NodeSelectorTerm) bool {
 }
 
 // sharedDevices returns an error for a device of a node that two StorageClusters use: Ceph rejects devices that contain data.
-func sharedDevices(o, r *Result, user string) error {
-	existing := o.devices()
-	mine := r.devices()
-	for _, device := range slices.Sorted(maps.Keys(mine)) {
-		if _, both := existing[device]; both {
-			return invalid.Field(mine[device], "%s is a device of the %s already, and Ceph rejects devices that contain data; "+
+func sharedDevices(o, own Usage, user string) error {
+	for _, device := range slices.Sorted(maps.Keys(own.devices)) {
+		if _, both := o.devices[device]; both {
+			return invalid.Field(own.devices[device], "%s is a device of the %s already, and Ceph rejects devices that contain data; "+
 				"remove it from one of them", device, user)
 		}
 	}
@@ -157,14 +172,13 @@ func (r *Result) devices() map[string]string {
 }
 
 // sharedHosts returns an error for a public host name of two claims: one of them would get the requests of both.
-func sharedHosts(o, r *Result, user string) error {
-	existing := o.hosts()
-	for _, host := range r.hosts() {
-		if !slices.Contains(existing, host) {
+func sharedHosts(o, own Usage, user string) error {
+	for _, host := range own.hosts {
+		if !slices.Contains(o.hosts, host) {
 			continue
 		}
 		field := "spec.global.domain"
-		walkText("spec", r.Spec(), func(at, text string) {
+		walkText("spec", own.spec, func(at, text string) {
 			if text == host {
 				field = at
 			}
@@ -198,11 +212,10 @@ func (r *Result) hosts() []string {
 }
 
 // sharedLocations returns an error for an NFS share, or a prefix of a bucket, in which two claims store data: each deletes unknown data.
-func sharedLocations(o, r *Result, user string) error {
-	existing, mine := o.locations(), r.locations()
-	for _, location := range slices.Sorted(maps.Keys(mine)) {
-		if at, both := existing[location]; both {
-			return invalid.Field(mine[location], "the %[2]s stores data in %[1]s already (%[3]s); set another location for one of them",
+func sharedLocations(o, own Usage, user string) error {
+	for _, location := range slices.Sorted(maps.Keys(own.locations)) {
+		if at, both := o.locations[location]; both {
+			return invalid.Field(own.locations[location], "the %[2]s stores data in %[1]s already (%[3]s); set another location for one of them",
 				location, user, at)
 		}
 	}
