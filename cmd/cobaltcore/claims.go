@@ -152,7 +152,7 @@ func readable(doc []byte) bool {
 	return yaml.Unmarshal(doc, &v) == nil
 }
 
-// isClaim reports whether a kind is one of a claim, or similar to one: a misspelled claim is not ignored.
+// isClaim reports whether a kind is the kind of a claim, or similar to it: a misspelled claim is not ignored.
 func isClaim(kind string) bool {
 	return slices.Contains(referencedKinds, kind) || spelling.Closest(kind, slices.Values(referencedKinds)) != ""
 }

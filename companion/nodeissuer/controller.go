@@ -16,7 +16,7 @@ const conditionReady = "Ready"
 
 var metrics = controller.NewMetrics("node_issuer")
 
-// kind polls: requests are in no namespace, and the companion has no cache of other objects than those of its namespace.
+// kind polls: requests are in no namespace, and the companion caches only objects of its namespace.
 var kind = controller.Kind[*c5c3v1.NodeIssuer, *observation]{
 	Name:       "NodeIssuer",
 	Object:     &c5c3v1.NodeIssuer{},

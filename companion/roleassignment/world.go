@@ -29,7 +29,7 @@ type observation struct {
 	keystone     *identity.User
 	errorMessage string
 	// assigned is set if the role is assigned, and mustExempt if the user is not exempt yet and has to be. userProblem is the reason why the
-	// user cannot be exempt; its Reason is empty if there is none.
+	// user cannot be exempt; its Reason is empty if the user can be exempt.
 	assigned, mustExempt bool
 	userProblem          condition.State
 }

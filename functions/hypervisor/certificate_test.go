@@ -16,7 +16,7 @@ func TestCertificateScript(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		status string
-		// start is the start of the certificate's validity of a hundred seconds from then, in seconds before now, if there is one.
+		// start is the beginning of the certificate's validity of a hundred seconds, in seconds before now. Empty: it does not exist.
 		start        string
 		verify       string
 		want, output string

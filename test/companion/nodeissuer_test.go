@@ -56,7 +56,7 @@ type nodes struct {
 	ca     *pki.Authority
 }
 
-// TestNodeIssuer checks with a real API server that a pod gets the certificate of its own node: by the script that runs
+// TestNodeIssuer checks with a real API server that a pod gets the certificate of its node only: by the script that runs
 // in pods, with tokens of pods.
 func TestNodeIssuer(t *testing.T) {
 	c := startNodes(t)

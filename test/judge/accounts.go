@@ -62,7 +62,7 @@ func (w *inventory) checkAccounts() {
 }
 
 // checkExemption checks that a user with a generated password is exempt from the rules for people: with them, the user of a service is
-// locked out by anybody, is disabled without logins by password, or never logs in.
+// locked out by any client, is disabled without logins by password, or never logs in.
 func (w *inventory) checkExemption(o object) {
 	if text(o.manifest, "spec", "resource", "passwordRef") == "" {
 		return

@@ -105,7 +105,7 @@ func (obs Workload) Named(annotation, value string) bool {
 	return obs.object != nil && obs.template.Annotations[annotation] == value
 }
 
-// Missing returns the workloads that do not exist, without those in known.
+// Missing returns the workloads that do not exist, except workloads in known.
 func Missing(workloads []Workload, known []string) []string {
 	var out []string
 	for _, w := range workloads {

@@ -135,7 +135,7 @@ func NodeReader(meta object.Meta, companion string) *rbacv1.ClusterRoleBinding {
 }
 
 // signerRole is a ClusterRole of the chart for the companion of a control plane with pools: it approves and signs
-// CertificateSigningRequests for signers of NodeIssuers. The policy cobaltcore-node-signers restricts it to those of its namespace.
+// CertificateSigningRequests for signers of NodeIssuers. The policy cobaltcore-node-signers restricts it to signers of its namespace.
 const signerRole = "cobaltcore:node-signer"
 
 // NodeSigner returns a ClusterRoleBinding with which the companion of a namespace signs certificates of nodes.

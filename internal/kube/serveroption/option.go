@@ -1,7 +1,7 @@
 // Package serveroption validates options of third-party servers that a claim sets.
 //
-// Each server has a table of the options that a tenant may set, with the values that it accepts. The table leaves out what the functions
-// derive from the claim (memory, connections, certificates), what schemas depend on, and what writes files without a limit.
+// Each server has a table of the options that a tenant may set, with the values that it accepts. The table omits options that the functions
+// derive from the claim (memory, connections, certificates), that schemas depend on, and that write files without a limit.
 package serveroption
 
 import (
@@ -20,7 +20,7 @@ import (
 
 // A Table has the options of one server by name.
 type Table struct {
-	// Options are those that a claim may set.
+	// Options are the options that a claim may set.
 	Options map[string]Option
 	// Rejected are options that a claim cannot set, each with the reason and the remedy.
 	Rejected map[string]string
@@ -46,7 +46,7 @@ type Choice []string
 // Switch is a boolean option, with its two values as the server reads them.
 type Switch struct{ Off, On string }
 
-// Format returns the options of a claim as the server reads them, by name. The path is the one of the claim's field. Errors are
+// Format returns the options of a claim as the server reads them, by name. The path is the path of the claim's field. Errors are
 // invalid.Spec errors, joined, one for each wrong option.
 func (t Table) Format(options common.Options, path string) (map[string]common.ServerOption, error) {
 	if len(options) == 0 {

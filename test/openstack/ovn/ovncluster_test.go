@@ -287,7 +287,7 @@ func (d ovsdb) transactAt(host, database string, ops ...map[string]any) (json.Ra
 	}
 }
 
-// issue replaces a certificate by the one of a node, as a NodeIssuer issues it.
+// issue replaces a certificate by the certificate of a node, as a NodeIssuer issues it.
 func (d ovsdb) issue(ctx context.Context, secret map[string][]byte) error {
 	ca, err := d.operators.Secret(ctx, d.namespace, ovnv1.Name+"-ca")
 	if err != nil {
