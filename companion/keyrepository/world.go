@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schedule"
 )
 
 // managedBy is the value of the label app.kubernetes.io/managed-by of objects created by this controller.
@@ -45,7 +46,7 @@ type observation struct {
 	now  time.Time
 
 	// schedule, neededKeys and limit are derived from the spec; refusal is the error if that fails.
-	schedule   rotation.Schedule
+	schedule   schedule.Schedule
 	neededKeys rotation.KeyRequirement
 	limit      int
 	specError  error
@@ -97,7 +98,7 @@ func observe(ctx context.Context, env *controller.Env, repo *openstackv1.KeyRepo
 // derive evaluates the spec.
 func (obs *observation) derive() {
 	spec := obs.repo.Spec
-	obs.schedule, obs.specError = rotation.ParseSchedule(string(spec.RotationSchedule))
+	obs.schedule, obs.specError = schedule.Parse(string(spec.RotationSchedule))
 	if obs.specError != nil {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schedule"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -162,7 +163,7 @@ func TestTokens(t *testing.T) {
 func TestNeededKeysSuffice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SampledFrom([]string{"0 0 * * *", "0 */6 * * *", "0 0 * * 0", "15 3 * * 1,4"}).Draw(t, "schedule")
-		s, err := rotation.ParseSchedule(text)
+		s, err := schedule.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

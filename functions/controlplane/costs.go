@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schedule"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
@@ -77,7 +77,7 @@ func (m *model) jobs() []cost.Item {
 		if !ok {
 			return
 		}
-		if s, err := rotation.ParseSchedule(string(text)); err == nil && s.Shortest() > 0 {
+		if s, err := schedule.Parse(string(text)); err == nil && s.Shortest() > 0 {
 			runs := int32(max(time.Hour/s.Shortest(), 1)) //nolint:gosec // at most one run a minute
 			out = append(out, cost.Item{Field: field, Exact: true, Runs: runs})
 		}

@@ -27,7 +27,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -182,9 +181,6 @@ func (m *model) checkTests() error {
 	if !t.AllowAdministration { // Admission rejects this, too.
 		errs = append(errs, invalid.Field(field+".allowAdministration", "Tempest needs an administrator account to create users and set quotas; "+
 			"set allowAdministration: true, or disable Tempest"))
-	}
-	if t.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(field+".schedule", t.Schedule))
 	}
 	if i := t.Image; i != nil {
 		o := release.Override{Registry: m.Images.Registry, Repository: i.Repository, Tag: i.Tag, Digest: i.Digest}

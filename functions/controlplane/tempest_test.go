@@ -59,7 +59,7 @@ func TestTempestValidation(t *testing.T) {
 		_, err := derive(input(t, tc.spec, bare, nil))
 		requireFieldError(t, name+": "+tc.reason, err, tc.field, tc.message)
 	}
-	if m, err := derive(input(t, "{tempest: {enabled: false, schedule: 61 0 * * *}}", bare, nil)); err != nil || m.tested() {
+	if m, err := derive(input(t, "{tempest: {enabled: false, image: {tag: latest}}}", bare, nil)); err != nil || m.tested() {
 		t.Errorf("disabled Tempest is validated: %v", err)
 	}
 }

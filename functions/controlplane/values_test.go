@@ -136,8 +136,8 @@ func TestValues(t *testing.T) {
 		"times of OVN": {
 			"The times do not exist.",
 			"{services: {neutron: {enabled: true, ovn: {backup: {schedule: '0 25 * * *', s3: {" + s3 + "}}, restoreFrom: {targetRecoveryTime: '2026-02-30T03:00:00Z', s3: {" + s3 + "}}}}}}",
-			"spec.services.neutron.ovn.backup.schedule: cannot read schedule \"0 25 * * *\": end of range (25) above maximum (23): 25; give minute, hour, day of month, month and day of week\n" +
-				"spec.services.neutron.ovn.restoreFrom.targetRecoveryTime: 2026-02-30T03:00:00Z is not a valid time; set a time in UTC, such as 2026-05-01T03:00:00Z",
+			"spec.services.neutron.ovn.restoreFrom.targetRecoveryTime: 2026-02-30T03:00:00Z is not a valid time; set a time in UTC, such as 2026-05-01T03:00:00Z\n" +
+				"spec.services.neutron.ovn.backup.schedule: cannot read schedule \"0 25 * * *\": end of range (25) above maximum (23): 25; give minute, hour, day of month, month and day of week",
 		},
 		"administrator of a service": {
 			"Its password would be replaced.", "{services: {keystone: {bootstrap: {adminUser: Placement}}, placement: {enabled: true}}}",

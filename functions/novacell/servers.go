@@ -175,7 +175,11 @@ func serverMonitoring(m *model) ([]compose.Stage, error) {
 			Meta: meta, Field: field + "mariadb", Memory: field + "mariadb.memory", Members: own.Replicas, Metrics: own.Metrics,
 		}
 		if own.Backup != nil {
-			alerts.BackupAge = mariadb.LongestGap(own.Backup.Schedule) + m.backupTimeout()
+			age, err := mariadb.MaxBackupAge(own.Backup.Schedule, m.backupTimeout())
+			if err != nil {
+				return nil, err
+			}
+			alerts.BackupAge = age
 		}
 		stage = append(stage, compose.Resource{Name: databaseComponent + "-alerts", Object: alerts.Object(conf)})
 		if own.Metrics && len(conf.Labels) > 0 {

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schedule"
 )
 
 // alerts use metrics of the companion, kube-state-metrics, the kubelet and cert-manager.
@@ -70,7 +70,11 @@ func (m *model) alerts() ([]compose.Stage, error) {
 		fmt.Sprintf("data-(%s|%s)-.+", m.north.workload.Name, m.south.workload.Name), "its member stops writing",
 		"Databases are compacted automatically: find the source of the writes, and enlarge the volumes of the members one by one.")...)
 	alerts = append(alerts, m.relayAlerts()...)
-	alerts = append(alerts, m.snapshotAlerts()...)
+	snapshots, err := m.snapshotAlerts()
+	if err != nil {
+		return nil, err
+	}
+	alerts = append(alerts, snapshots...)
 	for _, d := range []struct{ part, name string }{{northbound, "Northbound"}, {southbound, "Southbound"}} {
 		alerts = append(alerts, monitoring.CertificateExpiring("OVN"+d.name+"CertificateExpiring", "The "+d.part+" database's certificate",
 			m.namespace, m.secret(d.part)))
@@ -111,12 +115,16 @@ func (m *model) relayAlerts() []monitoring.Alert {
 }
 
 // snapshotAlerts returns alerts on the Jobs of snapshots.
-func (m *model) snapshotAlerts() []monitoring.Alert {
+func (m *model) snapshotAlerts() ([]monitoring.Alert, error) {
 	if m.spec.Backup == nil {
-		return nil
+		return nil, nil
 	}
-	// The longest interval of the schedule, and the time that a snapshot may take.
-	age := (mariadb.LongestGap(m.spec.Backup.Schedule) + time.Hour).Round(time.Hour)
+	s, err := schedule.Parse(string(m.spec.Backup.Schedule))
+	if err != nil {
+		return nil, err
+	}
+	// A snapshot may take an hour.
+	age := (s.Longest() + time.Hour).Round(time.Hour)
 	jobs := fmt.Sprintf(`{namespace=%q,job_name=~"%s-[0-9]+"}`, m.namespace, m.sub(snapshot))
 	const action = "Check the log of the Job's pod, the object store and its credentials."
 	return []monitoring.Alert{
@@ -130,5 +138,5 @@ func (m *model) snapshotAlerts() []monitoring.Alert {
 			Expr:    "absent(kube_job_status_completion_time" + jobs + ")",
 			Summary: "No backup of OVN's databases exists.", Action: action,
 		},
-	}
+	}, nil
 }

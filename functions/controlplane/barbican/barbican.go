@@ -14,7 +14,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/infrastructure"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
@@ -81,12 +80,6 @@ func (x model) Check(r release.Release) error {
 	}
 	if b.Worker != nil {
 		errs = append(errs, openstack.CheckProcess(s.FieldPath(".worker"), *b.Worker))
-	}
-	if k := b.Keys; k != nil && k.RotationSchedule != "" {
-		errs = append(errs, identity.CheckSchedule(s.FieldPath(".keys.rotationSchedule"), k.RotationSchedule))
-	}
-	if a := b.Archive; a != nil && a.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(s.FieldPath(".archive.schedule"), a.Schedule))
 	}
 	return errors.Join(errs...)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
@@ -38,8 +37,5 @@ func (x model) Check(r release.Release) error {
 		errs = append(errs, claim.CheckObjectStore(s.FieldPath(".backup.s3"), b.S3.Endpoint, "", b.S3.Bucket, b.S3.CASecretRef != nil))
 	}
 	errs = append(errs, minimum.CheckStorage(s.FieldPath(".conversionSize"), minimum.ImageConversion, c.ConversionSize))
-	if a := c.Archive; a != nil && a.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(s.FieldPath(".archive.schedule"), a.Schedule))
-	}
 	return errors.Join(errs...)
 }

@@ -5,27 +5,17 @@ import (
 	"time"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
 // Check returns the errors of the claim itself, without those of its services, of the infrastructure and of limits.
 func (c *Claim) Check() error {
-	return errors.Join(c.clusterErr, c.checkTLS(), c.checkSchedules(), c.checkRecoveryTime())
+	return errors.Join(c.clusterErr, c.checkTLS(), c.checkRecoveryTime())
 }
 
 // CheckValues returns an error for each value of the spec that a program would reject or ignore.
 func (c *Claim) CheckValues() error {
 	return errors.Join(syntax.Check("spec", &c.Spec), c.checkExternalPorts(), c.checkForms())
-}
-
-// checkSchedules returns an error for schedules that are well-formed but invalid, such as minute 61, or that never run. The workload
-// cluster would reject them only long after the claim was accepted. Services check their own schedules.
-func (c *Claim) checkSchedules() error {
-	if b := c.Spec.Infrastructure.MariaDB.Backup; b != nil && b.Schedule != "" {
-		return identity.CheckSchedule("spec.infrastructure.mariadb.backup.schedule", b.Schedule)
-	}
-	return nil
 }
 
 // checkRecoveryTime returns an error for a date that does not exist, such as 30 February.

@@ -18,7 +18,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/image"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
@@ -79,9 +78,6 @@ func (x model) Check(r release.Release) error {
 			field := s.FieldPath(fmt.Sprintf(".stores[%d].s3", i))
 			errs = append(errs, claim.CheckObjectStore(field, o.Endpoint, o.URLFormat, o.Bucket, o.CASecretRef != nil))
 		}
-	}
-	if a := m.Spec.Services.Glance.Archive; a != nil && a.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(s.FieldPath(".archive.schedule"), a.Schedule))
 	}
 	return errors.Join(errs...)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/cost"
@@ -110,9 +109,6 @@ func (x model) Check(r release.Release) error {
 			errs = append(errs, invalid.Field(s.FieldPath(".cfn.hostname"),
 				"requires the API of CloudFormation; set cfn.enabled to true, or remove the host name"))
 		}
-	}
-	if a := h.Archive; a != nil && a.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(s.FieldPath(".archive.schedule"), a.Schedule))
 	}
 	return errors.Join(errs...)
 }

@@ -12,7 +12,10 @@ import (
 // it, components that are being installed should not trigger alerts, and alerts for objects that do not exist yet would be applied again in
 // every reconciliation.
 func (inf *Infrastructure) ComposeMonitoring() ([]compose.Stage, error) {
-	stage := inf.databaseMonitoring()
+	stage, err := inf.databaseMonitoring()
+	if err != nil {
+		return nil, err
+	}
 	companion, err := inf.companionMonitoring()
 	if err != nil {
 		return nil, err
@@ -35,9 +38,9 @@ func (inf *Infrastructure) ComposeMonitoring() ([]compose.Stage, error) {
 
 // databaseMonitoring composes the alerts and monitors of the database. The operator's own monitor has no labels, which some Prometheus
 // instances select by.
-func (inf *Infrastructure) databaseMonitoring() compose.Stage {
+func (inf *Infrastructure) databaseMonitoring() (compose.Stage, error) {
 	if inf.ExternalMariaDB() != nil {
-		return nil
+		return nil, nil
 	}
 	const field = "infrastructure.mariadb"
 	alerts := mariadb.Alerts{
@@ -45,8 +48,11 @@ func (inf *Infrastructure) databaseMonitoring() compose.Stage {
 		Proxy: inf.proxy.replicas > 0, ProxyName: maxScaleName,
 	}
 	if inf.BacksUp() {
-		// One schedule interval, plus the maximum duration of a backup.
-		alerts.BackupAge = mariadb.LongestGap(inf.Spec.Infrastructure.MariaDB.Backup.Schedule) + inf.backupTimeout()
+		age, err := mariadb.MaxBackupAge(inf.Spec.Infrastructure.MariaDB.Backup.Schedule, inf.backupTimeout())
+		if err != nil {
+			return nil, err
+		}
+		alerts.BackupAge = age
 	}
 	stage := compose.Stage{{Name: "database-alerts", Object: alerts.Object(inf.Monitoring)}}
 	if alerts.Metrics && len(inf.Monitoring.Labels) > 0 {
@@ -57,7 +63,7 @@ func (inf *Infrastructure) databaseMonitoring() compose.Stage {
 			stage = append(stage, compose.Resource{Name: "database-proxy-monitor", Object: o})
 		}
 	}
-	return stage
+	return stage, nil
 }
 
 func (inf *Infrastructure) companionMonitoring() (compose.Stage, error) {

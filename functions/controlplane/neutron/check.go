@@ -15,7 +15,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/quantity"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -131,9 +130,6 @@ func checkOVN(m *services.Cloud, field string) error {
 		if d.of.StorageClass != "" && d.of.StorageClass != is.StorageClass {
 			errs = append(errs, infrastructure.CheckStorageClassUnchanged(at, string(is.StorageClass)))
 		}
-	}
-	if b := requested.Backup; b != nil && b.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(field+".backup.schedule", b.Schedule))
 	}
 	if r := requested.RestoreFrom; r != nil {
 		errs = append(errs, claim.CheckTime(field+".restoreFrom.targetRecoveryTime", r.TargetRecoveryTime))

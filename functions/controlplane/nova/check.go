@@ -14,7 +14,6 @@ import (
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -30,9 +29,6 @@ func (x model) Check(r release.Release) error {
 		m.CheckQueue(s), m.CheckOther(s, placementv1.ServiceName), spec.Check(s.FieldPath(""), s.Name, r), checkCells(m, s), x.checkCellServers(),
 		checkProcesses(s, n), checkConsoles(m, s, n), checkAggregates(s, n.Aggregates), checkFlavors(s, n.Flavors),
 		checkFlavorSpecs(s, n.Flavors, r), checkFilters(m, s, r),
-	}
-	if a := n.Archive; a != nil && a.Schedule != "" {
-		errs = append(errs, identity.CheckSchedule(s.FieldPath(".archive.schedule"), a.Schedule))
 	}
 	return errors.Join(errs...)
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schedule"
 )
 
 // Keys of the Secret with a bucket's credentials.
@@ -117,17 +117,8 @@ func (b Backup) Object() *unstructured.Unstructured {
 	}), serverUser))
 }
 
-// LongestGap returns the longest time between two of a hundred consecutive times of a schedule, starting on a fixed day.
-func LongestGap(schedule common.Cron) time.Duration {
-	const samples = 100
-	s, err := cron.ParseStandard(string(schedule))
-	if err != nil {
-		return 0
-	}
-	longest := time.Duration(0)
-	for i, at := 0, s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)); i < samples && !at.IsZero(); i++ {
-		next := s.Next(at)
-		longest, at = max(longest, next.Sub(at)), next
-	}
-	return longest
+// MaxBackupAge returns the maximum age of the last backup: the longest interval of the schedule, and the time that a backup may take.
+func MaxBackupAge(cron common.Cron, timeout time.Duration) (time.Duration, error) {
+	s, err := schedule.Parse(string(cron))
+	return s.Longest() + timeout, err
 }

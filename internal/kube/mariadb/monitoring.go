@@ -50,7 +50,7 @@ type Alerts struct {
 	ProxyName string
 	// Metrics: an exporter for the server exists.
 	Metrics bool
-	// BackupAge is the maximum age of the last backup. 0: no backups.
+	// BackupAge is the maximum age of the last backup (MaxBackupAge). 0: no backups.
 	BackupAge time.Duration
 }
 

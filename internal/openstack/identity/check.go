@@ -19,6 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schedule"
 )
 
 // Spec returns the parts of a Keystone spec that all services have.
@@ -35,7 +36,6 @@ func Check(base string, r release.Release, s *keystonev1.KeystoneSpec) error {
 	return errors.Join(
 		Spec(s).Check(base, keystonev1.ServiceName, r),
 		checkOptions(base, r, s),
-		checkSchedules(base, s),
 		checkKeys(base, &s.Fernet),
 		checkAddresses(base, s),
 		checkTransport(base, s),
@@ -89,33 +89,15 @@ func checkMethods(base string, federation bool, value any) error {
 	return errors.Join(errs...)
 }
 
-// checkSchedules returns errors for schedules with valid syntax that CronJobs and the companion would reject long after the
-// spec was accepted, such as minute 61 or a day that does not exist.
-func checkSchedules(base string, s *keystonev1.KeystoneSpec) error {
-	return errors.Join(
-		CheckSchedule(base+".fernet.rotationSchedule", s.Fernet.RotationSchedule),
-		CheckSchedule(base+".credentialKeys.rotationSchedule", s.CredentialKeys.RotationSchedule),
-		CheckSchedule(base+".trustFlush.schedule", s.TrustFlush.Schedule),
-	)
-}
-
-// CheckSchedule returns an error for a schedule that a CronJob would reject.
-func CheckSchedule(field string, schedule common.Cron) error {
-	if err := rotation.CheckSchedule(string(schedule)); err != nil {
-		return invalid.Field(field, "%s; give minute, hour, day of month, month and day of week", err)
-	}
-	return nil
-}
-
 // checkKeys returns the errors that the companion would report: fewer keys than tokens require, or more than a repository
 // can have.
 func checkKeys(base string, f *keystonev1.Fernet) error {
-	schedule, err := rotation.ParseSchedule(string(f.RotationSchedule))
+	rotates, err := schedule.Parse(string(f.RotationSchedule))
 	if err != nil {
-		return nil //nolint:nilerr // reported by checkSchedules
+		return nil //nolint:nilerr // reported by package syntax
 	}
 	need := rotation.NeededKeys(
-		time.Duration(f.TokenExpirationSeconds)*time.Second, time.Duration(*f.AllowExpiredWindowSeconds)*time.Second, schedule)
+		time.Duration(f.TokenExpirationSeconds)*time.Second, time.Duration(*f.AllowExpiredWindowSeconds)*time.Second, rotates)
 	switch n := f.MaxActiveKeys; {
 	case need.Keys > rotation.MaxKeys:
 		return invalid.Field(base+".fernet.rotationSchedule",

@@ -28,13 +28,6 @@ func TestCheck(t *testing.T) {
 				`48h0m0s), and schedule "*/10 * * * *" rotates every 10m0s at the shortest: ceil(49h0m0s / 10m0s) = 294, and 2 for the primary and the staged key, ` +
 				`makes 296 keys; rotate less often, or let tokens expire earlier`,
 		},
-		"Schedules": {
-			"Each error is reported once.", `{fernet: {rotationSchedule: "0 0 31 2 *"}, credentialKeys: {rotationSchedule: "0 25 * * *"}, trustFlush: {schedule: "0 0 30 2 *"}}`,
-			`x.fernet.rotationSchedule: schedule "0 0 31 2 *" never comes, because no month that it names has such a day; give minute, hour, day of month, month and day of week` + "\n" +
-				`x.credentialKeys.rotationSchedule: cannot read schedule "0 25 * * *": end of range (25) above maximum (23): 25; give minute, hour, day of month, month and day of week` + "\n" +
-				`x.trustFlush.schedule: schedule "0 0 30 2 *" never comes, because no month that it names has such a day; give minute, hour, day of month, month and day of week`,
-		},
-		"LeapDay":  {reason: "It comes every four years.", spec: `{trustFlush: {schedule: "0 0 29 2 *"}}`},
 		"Methods":  {reason: "Some methods are optional.", spec: `{config: {auth: {methods: "password, application_credential"}}}`},
 		"NoMethod": {"K-ORC.", `{config: {auth: {methods: [password]}}}`, "x.config.auth.methods: application_credential is missing: K-ORC logs in by it; add it"},
 		"FederationMethods": {

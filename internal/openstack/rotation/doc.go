@@ -1,3 +1,3 @@
-// Package rotation interprets rotation schedules: their times, the shortest interval between two times, and the number of
-// keys that a repository must therefore keep. Its errors report in advance the settings that the companion could not apply.
+// Package rotation computes the number of keys that a repository must keep for its rotation schedule. Its errors report in advance the
+// settings that the companion could not apply.
 package rotation

@@ -3,6 +3,8 @@ package rotation
 import (
 	"fmt"
 	"time"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/schedule"
 )
 
 // credentialKeys is the number of credential keys that Keystone keeps. It cannot be configured
@@ -25,7 +27,7 @@ type KeyRequirement struct {
 // NeededKeys returns the number of keys that a token repository must keep. A key that has stopped encrypting is needed for
 // the lifetime of a token, which is ceil(lifetime / shortest interval) rotations; the primary and the staged key are added.
 // https://docs.openstack.org/keystone/latest/admin/fernet-token-faq.html
-func NeededKeys(expiration, allowExpiredWindow time.Duration, s Schedule) KeyRequirement {
+func NeededKeys(expiration, allowExpiredWindow time.Duration, s schedule.Schedule) KeyRequirement {
 	lifetime, interval := expiration+allowExpiredWindow, s.Shortest()
 	rotations := int((lifetime + interval - 1) / interval)
 	const primaryAndStaged = 2

@@ -17,6 +17,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schedule"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
@@ -33,6 +34,8 @@ func Check(path string, spec any) error {
 			errs = append(errs, toleration(field, v))
 		case common.Resources:
 			errs = append(errs, scratch(field, v))
+		case common.Cron:
+			errs = append(errs, cron(field, v))
 		default:
 			if text, ok := textOf(value); ok {
 				errs = append(errs, address(field, text))
@@ -92,6 +95,15 @@ func toleration(field string, t common.Toleration) error {
 				"remove tolerationSeconds"))
 	}
 	return errors.Join(errs...)
+}
+
+// cron returns an error for a schedule that a CronJob or the companion would reject long after the claim was accepted, such as minute 61, or
+// that never runs, such as 30 February.
+func cron(field string, text common.Cron) error {
+	if err := schedule.Check(string(text)); err != nil {
+		return invalid.Field(field, "%s; give minute, hour, day of month, month and day of week", err)
+	}
+	return nil
 }
 
 // scratch returns an error for a request of scratch space that exceeds its limit. The schema compares CPU and memory.

@@ -23,6 +23,8 @@ func TestCheck(t *testing.T) {
 		"seconds":          {`{services: {keystone: {tolerations: [{key: a, effect: NoSchedule, tolerationSeconds: 5}]}}}`, `spec.services.keystone.tolerations[0].tolerationSeconds: requires effect NoExecute: no other effect evicts pods; set the effect, or remove tolerationSeconds`},
 		"scratch":          {`{services: {keystone: {resources: {requests: {ephemeral-storage: 2Gi}, limits: {ephemeral-storage: 1Gi}}}}}`, `spec.services.keystone.resources.requests.ephemeral-storage: 2Gi must not exceed limits.ephemeral-storage, which is 1Gi; lower one, or raise the other`},
 		"port":             {`{services: {keystone: {identityBackends: [{domain: a, ldap: {url: "ldap://a:65536"}}]}}}`, `spec.services.keystone.identityBackends[0].ldap.url: there is no port 65536; give one from 1 to 65535`},
+		"time of a day":    {`{infrastructure: {mariadb: {backup: {schedule: "61 0 * * *"}}}}`, `spec.infrastructure.mariadb.backup.schedule: cannot read schedule "61 0 * * *": end of range (61) above maximum (59): 61; give minute, hour, day of month, month and day of week`},
+		"day of a month":   {`{services: {cinder: {archive: {schedule: "0 0 30 2 *"}}}}`, `spec.services.cinder.archive.schedule: schedule "0 0 30 2 *" never comes, because no month that it names has such a day; give minute, hour, day of month, month and day of week`},
 		"rule of a policy": {spec: `{services: {keystone: {policy: {a: "http://a:99999/x"}}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,5 @@
-package rotation
+// Package schedule interprets cron expressions of claims: their times, and the shortest and the longest interval between two of them.
+package schedule
 
 import (
 	"fmt"
@@ -13,32 +14,36 @@ const (
 	day           = 24 * time.Hour
 	minutesOfHour = 60
 	hoursOfDay    = 24
+	daysOfWeek    = 7
 )
+
+// star is the bit that the parser sets for a field that is not restricted.
+const star = 1 << 63
 
 // Schedule is a cron expression with five fields, in UTC.
 type Schedule struct {
 	text string
 	spec *cron.SpecSchedule
-	// shortest is the shortest interval between two of its times.
-	shortest time.Duration
+	// shortest and longest are the intervals between two successive times.
+	shortest, longest time.Duration
 }
 
-// ParseSchedule parses a cron expression. It returns an error if the expression is malformed, contains a time zone or a
+// Parse parses a cron expression. It returns an error if the expression is malformed, contains a time zone or a
 // descriptor (@daily), or has no times.
-func ParseSchedule(text string) (Schedule, error) {
+func Parse(text string) (Schedule, error) {
 	spec, err := parse(text)
 	if err != nil {
 		return Schedule{}, err
 	}
 	s := Schedule{text: text, spec: spec}
-	if s.shortest = shortest(spec); s.shortest == 0 {
+	if s.shortest, s.longest = intervals(spec); s.shortest == 0 {
 		return Schedule{}, never(text)
 	}
 	return s, nil
 }
 
-// CheckSchedule returns the same errors as ParseSchedule, with less work.
-func CheckSchedule(text string) error {
+// Check returns the same errors as Parse, with less work.
+func Check(text string) error {
 	spec, err := parse(text)
 	if err != nil {
 		return err
@@ -83,40 +88,41 @@ func (s Schedule) Next(t time.Time) time.Time { return s.spec.Next(t.UTC()) }
 // Shortest returns the shortest interval between two successive times.
 func (s Schedule) Shortest() time.Duration { return s.shortest }
 
+// Longest returns the longest interval between two successive times.
+func (s Schedule) Longest() time.Duration { return s.longest }
+
 func (s Schedule) String() string { return s.text }
 
-// shortest compares all intervals: between the times of a scheduled day, and from the last time of one scheduled day to the
-// first time of the next. Days repeat after 28 years, as weekdays and leap years do from 1901 to 2099. It returns 0 if the
-// schedule has no days.
-func shortest(spec *cron.SpecSchedule) time.Duration {
+// intervals returns the shortest and the longest interval between two successive times: within a scheduled day, and from the last time of
+// one scheduled day to the first time of the next. Days repeat after a week if only weekdays are restricted, and otherwise after 28 years, as
+// weekdays and leap years do from 1901 to 2099. Both results are 0 if the schedule has no days.
+func intervals(spec *cron.SpecSchedule) (shortest, longest time.Duration) {
 	times := timesOfDay(spec)
-	gap := time.Duration(0)
-	closer := func(d time.Duration) {
-		if gap == 0 || d < gap {
-			gap = d
-		}
-	}
 	overnight := times[0] - times[len(times)-1]
-	previous := -1
+	previous, weekly := -1, spec.Dom&star != 0 && spec.Month&star != 0
+	nearest, farthest := 0, 0
 	eachDay(func(number int, month time.Month, dayOfMonth int, weekday time.Weekday) bool {
 		if !names(spec, month, dayOfMonth, weekday) {
 			return true
 		}
-		days := number - previous
-		if previous >= 0 {
-			closer(time.Duration(days)*day + overnight)
+		if days := number - previous; previous >= 0 {
+			farthest = max(farthest, days)
+			if nearest == 0 || days < nearest {
+				nearest = days
+			}
 		}
-		next := previous < 0 || days > 1 // A distance of one day cannot be improved.
 		previous = number
-		return next
+		return !weekly || number < 2*daysOfWeek
 	})
-	if gap == 0 {
-		return 0
+	if nearest == 0 {
+		return 0, 0
 	}
+	shortest, longest = time.Duration(nearest)*day+overnight, time.Duration(farthest)*day+overnight
 	for i := 1; i < len(times); i++ {
-		closer(times[i] - times[i-1])
+		gap := times[i] - times[i-1]
+		shortest, longest = min(shortest, gap), max(longest, gap)
 	}
-	return gap
+	return shortest, longest
 }
 
 // eachDay visits the days of 28 years and of eight more, which is the longest distance between two 29ths of February.
@@ -130,7 +136,7 @@ func eachDay(visit func(number int, month time.Month, dayOfMonth int, weekday ti
 				if !visit(number, month, dayOfMonth, weekday) {
 					return
 				}
-				number, weekday = number+1, (weekday+1)%7
+				number, weekday = number+1, (weekday+1)%daysOfWeek
 			}
 		}
 	}
@@ -139,7 +145,6 @@ func eachDay(visit func(number int, month time.Month, dayOfMonth int, weekday ti
 // names reports whether a schedule includes a day. If both the day of the month and the day of the week are restricted, one
 // match is sufficient (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html).
 func names(spec *cron.SpecSchedule, month time.Month, dayOfMonth int, weekday time.Weekday) bool {
-	const star = 1 << 63 // The parser sets this bit for a field that is not restricted.
 	if spec.Month>>uint(month)&1 == 0 {
 		return false
 	}
