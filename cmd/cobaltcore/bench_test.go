@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"os"
 	"path"
+	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
@@ -57,4 +61,31 @@ func BenchmarkPreviewComplete(b *testing.B) {
 	b.ReportMetric(objects, "objects")
 	b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N)/objects, "ms/object")
 	b.ReportMetric(float64(out.Len()), "yaml-bytes")
+}
+
+// BenchmarkValidate validates 100 claims together, as CI does for the repository of a platform team. Each one has its own names.
+func BenchmarkValidate(b *testing.B) {
+	tuneMemory()
+	for _, name := range []string{"development", "full"} {
+		claim, err := examples.Files.ReadFile("controlplane/" + name + ".yaml")
+		if err != nil {
+			b.Fatal(err)
+		}
+		folder := b.TempDir()
+		for i := range 100 {
+			// Host names and locations of backups contain the name of the claim.
+			data := regexp.MustCompile(`(name: )development|\bproduction\b`).ReplaceAll(claim, fmt.Appendf(nil, "${1}cloud-%d", i))
+			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.yaml", i)), data, 0o600); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				var out bytes.Buffer
+				if code := run([]string{"validate", "-f", folder}, bytes.NewReader(nil), &out, io.Discard); code != 0 {
+					b.Fatalf("exit code %d: %s", code, out.String())
+				}
+			}
+		})
+	}
 }

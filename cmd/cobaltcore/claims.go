@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
@@ -185,27 +188,70 @@ func previewEach(claims []claimDocument, platform input.Document, valid func(*pr
 	var used []preview.Usage
 	var invalid []preview.Identity
 	var errs []error
-	for _, claim := range claims {
-		result, err := preview.RunWithClaims(existing, claim.Data, platform.Data, kinds.Runners())
-		if err == nil {
-			own := result.Usage()
-			if err = preview.Shared(used, own, claim.Data); err == nil {
-				existing, used = append(existing, result.Existing...), append(used, own)
-				valid(result)
-				continue
+	for batch := range batches(claims) {
+		for i, composed := range composeAll(existing, batch, platform) {
+			claim, result, err := batch[i], composed.result, composed.err
+			if err == nil {
+				own := result.Usage()
+				if err = preview.Shared(used, own, claim.Data); err == nil {
+					existing, used = append(existing, result.Existing...), append(used, own)
+					valid(result)
+					continue
+				}
 			}
-		}
-		sources := map[preview.Source]string{preview.SourceClaim: claim.File, preview.SourcePlatform: platform.File}
-		if err = inFile(err, sources); len(validationErrors(err)) == 0 {
-			return err
-		}
-		invalid = append(invalid, claim.Identity)
-		errs = append(errs, preview.WithoutReferences(err, invalid))
-		if validationErrors(err)[0].Source == preview.SourcePlatform {
-			break // Every claim would have the same errors.
+			sources := map[preview.Source]string{preview.SourceClaim: claim.File, preview.SourcePlatform: platform.File}
+			if err = inFile(err, sources); len(validationErrors(err)) == 0 {
+				return err
+			}
+			invalid = append(invalid, claim.Identity)
+			errs = append(errs, preview.WithoutReferences(err, invalid))
+			if validationErrors(err)[0].Source == preview.SourcePlatform {
+				return errors.Join(errs...) // Every claim would have the same errors.
+			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// batches returns claims of one kind that are composed at the same time: they never refer to each other. A batch is small, because all its
+// results are in memory.
+func batches(claims []claimDocument) iter.Seq[[]claimDocument] {
+	return func(yield func([]claimDocument) bool) {
+		for len(claims) > 0 {
+			n := 1
+			for n < min(len(claims), maxBatch) && claims[n].Kind == claims[0].Kind {
+				n++
+			}
+			if !yield(claims[:n]) {
+				return
+			}
+			claims = claims[n:]
+		}
+	}
+}
+
+// maxBatch is large enough to keep all cores of a common machine busy, and small enough for 256 MiB of memory.
+const maxBatch = 16
+
+// composedClaim is the result of a claim, or its error.
+type composedClaim struct {
+	result *preview.Result
+	err    error
+}
+
+// composeAll previews claims that do not refer to each other, as many at a time as there are cores.
+func composeAll(existing []*structpb.Struct, claims []claimDocument, platform input.Document) []composedClaim {
+	out := make([]composedClaim, len(claims))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, claim := range claims {
+		group.Go(func() error {
+			out[i].result, out[i].err = preview.RunWithClaims(existing, claim.Data, platform.Data, kinds.Runners())
+			return nil
+		})
+	}
+	_ = group.Wait() // Errors are in the results.
+	return out
 }
 
 // inFile adds the name of the file to a validation error.
