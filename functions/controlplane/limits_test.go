@@ -426,7 +426,7 @@ func TestMaxima(t *testing.T) {
 		},
 		"minutely jobs": {
 			"Each starts a pod.", "{services: {keystone: {trustFlush: {schedule: '*/4 * * * *'}}}}", "{domain: example.com}",
-			"spec.services.keystone.trustFlush.schedule", "15 jobs within an hour exceed the default quota of 12",
+			"spec.services.keystone.trustFlush.schedule", "15 runs within an hour exceed the default quota of 12",
 		},
 		"minutely jobs of a limit": {
 			reason: "A limit may allow more than the default.", spec: "{services: {keystone: {trustFlush: {schedule: '*/4 * * * *'}}}}",

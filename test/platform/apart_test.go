@@ -136,17 +136,12 @@ func TestClustersApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	config := get(t, cloud.Cluster, schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "PlatformConfig"}, "", "default")
-	const patch = `[
-		{"op": "add", "path": "/spec/clusters/-", "value": {"name": "disks", "providerConfig": "disks", "allowedNamespaces": ["tenant-apart"]}},
-		{"op": "add", "path": "/spec/clusters/-", "value": {"name": "nodes", "providerConfig": "nodes", "allowedNamespaces": ["tenant-apart"]}},
-		{"op": "add", "path": "/spec/limits/-", "value": {"name": "apart", "namespaces": ["tenant-apart"],
-			"hypervisorNodes": ["node-role.kubernetes.io/hypervisor"], "hypervisorNetworks": ["10.20.0.0/16"],
-			"storageNodes": ["kubernetes.io/hostname=storage-*"], "storageDevices": ["nvme*"], "storageNetworks": ["10.0.1.0/24"]}}
-	]`
-	if err := cloud.Client.Patch(t.Context(), config, client.RawPatch(types.JSONPatchType, []byte(patch))); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"disks", "nodes"} {
+		addToPlatform(t, "clusters", fmt.Sprintf(`{"name": %[1]q, "providerConfig": %[1]q, "allowedNamespaces": ["tenant-apart"]}`, name))
 	}
+	addLimit(t, `{"name": "apart", "namespaces": ["tenant-apart"], "hypervisorNodes": ["node-role.kubernetes.io/hypervisor"],
+		"hypervisorNetworks": ["10.20.0.0/16"], "storageNodes": ["kubernetes.io/hostname=storage-*"], "storageDevices": ["nvme*"],
+		"storageNetworks": ["10.0.1.0/24"]}`)
 	claims, err := platform.Decode([]byte(multiClusterClaims))
 	if err != nil {
 		t.Fatal(err)
@@ -160,13 +155,13 @@ func TestClustersApart(t *testing.T) {
 	a.checkKeys(t)
 	checkNoSecret(t, last(), cloud.Cluster, cloud.Remote, a.disks, a.nodes)
 
-	// Deleting storage first is rejected; then the control plane is deleted, whose hypervisors stay and can still be
-	// deleted.
-	a.checkStorageInUse(t, a.plane, a.pool)
-	remove(t, a.plane)
-	a.checkStorageInUse(t, a.pool)
+	// Deleting storage or the control plane first is rejected: the pool has an account in Keystone.
+	a.checkInUse(t, a.storage, a.plane, a.pool)
+	a.checkInUse(t, a.plane, a.pool)
 	remove(t, a.pool)
-	a.removeStorage(t)
+	a.checkInUse(t, a.storage, a.plane)
+	removeUnused(t, a.plane)
+	removeUnused(t, a.storage)
 	a.checkRetained(t)
 	a.checkNoCopies(t)
 
@@ -178,9 +173,8 @@ func TestClustersApart(t *testing.T) {
 	}
 	a.order(t)
 	remove(t, a.pool)
-	a.checkStorageInUse(t, a.plane)
-	remove(t, a.plane)
-	a.removeStorage(t)
+	removeUnused(t, a.plane)
+	removeUnused(t, a.storage)
 	a.checkNoCopies(t)
 	for _, c := range []*platform.Cluster{cloud.Cluster, cloud.Remote, a.disks} {
 		eventually(t, deletion, func() error {
@@ -319,29 +313,34 @@ func dataOf(s *unstructured.Unstructured) map[string][]byte {
 	return out
 }
 
-// checkStorageInUse tries to delete the StorageCluster, and expects an error with its users: Crossplane names one of
-// them, by the namespace of its instance.
-func (a *multiCluster) checkStorageInUse(t *testing.T, by ...*unstructured.Unstructured) {
+// checkInUse tries to delete a claim, and expects an error with its users: Crossplane names one of them, by the namespace of its instance.
+func (a *multiCluster) checkInUse(t *testing.T, claim *unstructured.Unstructured, by ...*unstructured.Unstructured) {
 	t.Helper()
-	err := cloud.Client.Delete(t.Context(), a.storage.DeepCopy())
-	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("in-use by %d usage(s)", len(by))) ||
-		!slices.ContainsFunc(by, func(u *unstructured.Unstructured) bool { return strings.Contains(err.Error(), a.instance(u)) }) {
-		t.Fatalf("the StorageCluster is used by %d others, and deleting it results in %v", len(by), err)
-	}
+	eventually(t, deletion, func() error { // The Usages of a deleted user are deleted shortly after it.
+		err := cloud.Client.Delete(t.Context(), claim.DeepCopy())
+		if err == nil {
+			t.Fatalf("%s is used by %d others, and can be deleted", claim.GetKind(), len(by))
+		}
+		if !strings.Contains(err.Error(), fmt.Sprintf("in-use by %d usage(s)", len(by))) ||
+			!slices.ContainsFunc(by, func(u *unstructured.Unstructured) bool { return strings.Contains(err.Error(), a.instance(u)) }) {
+			return fmt.Errorf("%s is used by %d others, and deleting it results in %w", claim.GetKind(), len(by), err)
+		}
+		return nil
+	})
 }
 
-// removeStorage deletes the StorageCluster as soon as it is unused: the Usages are deleted shortly after their users.
-func (a *multiCluster) removeStorage(t *testing.T) {
+// removeUnused deletes a claim as soon as it is unused: the Usages are deleted shortly after their users.
+func removeUnused(t *testing.T, claim *unstructured.Unstructured) {
 	t.Helper()
 	eventually(t, deletion, func() error {
-		if err := cloud.Client.Delete(t.Context(), a.storage.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
+		if err := cloud.Client.Delete(t.Context(), claim.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 		return nil
 	})
 	eventually(t, deletion, func() error {
-		if remaining, err := cloud.Get(t.Context(), storageKind, client.ObjectKeyFromObject(a.storage)); err != nil || remaining != nil {
-			return fmt.Errorf("the StorageCluster is left: %w", err)
+		if remaining, err := cloud.Get(t.Context(), claim.GroupVersionKind(), client.ObjectKeyFromObject(claim)); err != nil || remaining != nil {
+			return fmt.Errorf("%s is left: %w", claim.GetKind(), err)
 		}
 		return nil
 	})

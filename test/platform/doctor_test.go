@@ -727,16 +727,10 @@ func doctorPrerequisites(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		edits := fmt.Sprintf(`[{"op": "add", "path": "/spec/clusters/-", "value": {"name": %[1]q, "providerConfig": %[1]q, "allowedNamespaces": ["tenant-doctor-*"]}}]`, name)
-		if err := cloud.Client.Patch(t.Context(), bare(platformKind, "", "default"), client.RawPatch(types.JSONPatchType, []byte(edits))); err != nil {
-			t.Fatal(err)
-		}
+		addToPlatform(t, "clusters", fmt.Sprintf(`{"name": %[1]q, "providerConfig": %[1]q, "allowedNamespaces": ["tenant-doctor-*"]}`, name))
 	}
-	const limit = `[{"op": "add", "path": "/spec/limits/-", "value": {"name": "doctor", "namespaces": ["tenant-doctor-*"], "s3Endpoints": ["s3.example.com:443"],
-		"hypervisorNodes": ["node-role.kubernetes.io/hypervisor"]}}]`
-	if err := cloud.Client.Patch(t.Context(), bare(platformKind, "", "default"), client.RawPatch(types.JSONPatchType, []byte(limit))); err != nil {
-		t.Fatal(err)
-	}
+	addLimit(t, `{"name": "doctor", "namespaces": ["tenant-doctor-*"], "s3Endpoints": ["s3.example.com:443"],
+		"hypervisorNodes": ["node-role.kubernetes.io/hypervisor"]}`)
 }
 
 // merge changes an object with a merge patch.

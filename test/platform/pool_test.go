@@ -144,12 +144,8 @@ func TestPoolApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	standInCompanion(t)
-	config := get(t, cloud.Cluster, schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "PlatformConfig"}, "", "default")
-	limit := `[{"op": "add", "path": "/spec/limits/-", "value": {"name": "pool", "namespaces": ["tenant-pool"],
-		"hypervisorNodes": ["node-role.kubernetes.io/hypervisor"]}}]`
-	if err := cloud.Client.Patch(t.Context(), config, client.RawPatch(types.JSONPatchType, []byte(limit))); err != nil {
-		t.Fatal(err)
-	}
+	addLimit(t, `{"name": "pool", "namespaces": ["tenant-pool"],
+		"hypervisorNodes": ["node-role.kubernetes.io/hypervisor"]}`)
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": "HypervisorCluster", "metadata": map[string]any{"namespace": namespace, "name": "pool"},
 		"spec": map[string]any{

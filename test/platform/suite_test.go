@@ -156,6 +156,22 @@ func get(t *testing.T, c *platform.Cluster, kind schema.GroupVersionKind, namesp
 	return u
 }
 
+// addLimit adds a limit (JSON) to the PlatformConfig, as the platform team permits something to a tenant.
+func addLimit(t *testing.T, limit string) {
+	t.Helper()
+	addToPlatform(t, "limits", limit)
+}
+
+// addToPlatform adds an item (JSON) to a list in the spec of the PlatformConfig.
+func addToPlatform(t *testing.T, list, item string) {
+	t.Helper()
+	config := get(t, cloud.Cluster, platformKind, "", "default")
+	patch := client.RawPatch(types.JSONPatchType, fmt.Appendf(nil, `[{"op": "add", "path": "/spec/%s/-", "value": %s}]`, list, item))
+	if err := cloud.Client.Patch(t.Context(), config, patch); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // list reads all objects of a kind in a namespace.
 func list(t *testing.T, c *platform.Cluster, kind schema.GroupVersionKind, namespace string) []unstructured.Unstructured {
 	t.Helper()

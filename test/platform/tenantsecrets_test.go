@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
@@ -55,12 +54,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 		t.Fatal(err)
 	}
 	// The platform team permits egress to the tenant's directory and object store.
-	config := get(t, cloud.Cluster, schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "PlatformConfig"}, "", "default")
-	limit := `[{"op": "add", "path": "/spec/limits/-", "value": {"name": "secrets", "namespaces": ["tenant-secrets"],
-		"s3Endpoints": ["s3.example.com:443"], "directoryHosts": ["ldap.example.com"]}}]`
-	if err := cloud.Client.Patch(t.Context(), config, client.RawPatch(types.JSONPatchType, []byte(limit))); err != nil {
-		t.Fatal(err)
-	}
+	addLimit(t, `{"name": "secrets", "namespaces": ["tenant-secrets"],
+		"s3Endpoints": ["s3.example.com:443"], "directoryHosts": ["ldap.example.com"]}`)
 	ldap := func(secret string) edit {
 		return set([]any{map[string]any{"domain": "employees", "ldap": map[string]any{
 			"url": "ldaps://ldap.example.com", "user": "cn=keystone,dc=example,dc=com", "suffix": "dc=example,dc=com",

@@ -234,7 +234,7 @@ type Maxima struct {
 	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	EphemeralStorage *resource.Quantity `json:"ephemeralStorage,omitempty"`
-	// Jobs of each schedule within an hour, by the shortest interval between two of them. Defaults to 12.
+	// Runs of each schedule within an hour (Jobs and rotations of keys), by the shortest interval between two of them. Defaults to 12.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60
 	// +optional

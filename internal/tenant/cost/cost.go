@@ -90,7 +90,7 @@ var claimQuotas = []quota{
 	},
 	scratch,
 	{
-		unit: " jobs within an hour",
+		unit: " runs within an hour",
 		of:   func(x platformv1.Maxima) *resource.Quantity { return intQuantity(x.RunsPerHour) },
 		cost: func(p Item) (resource.Quantity, error) { return *intQuantity(&p.Runs), nil },
 	},
