@@ -38,13 +38,23 @@ func Shared(others []Usage, own Usage, doc []byte) error {
 	var errs []error
 	for _, o := range others {
 		user := fmt.Sprintf("%s %s in namespace %s", o.kind, o.name, o.namespace)
-		errs = append(errs, sharedNodes(o, own, user), sharedDevices(o, own, user), sharedHosts(o, own, user), sharedLocations(o, own, user))
+		errs = append(errs, sharedName(o, own), sharedNodes(o, own, user), sharedDevices(o, own, user), sharedHosts(o, own, user), sharedLocations(o, own, user))
 	}
 	err := invalid.Distinct(errs...)
 	if err == nil {
 		return nil
 	}
 	return newFieldErrors(doc, own.kind+" "+own.name, sentences(err)...)
+}
+
+// sharedName returns an error for claims of two kinds with one name: names of composed objects contain the name of the claim, and not its
+// kind. Crossplane composes the first one, and reports for the other that its objects have another owner.
+func sharedName(o, own Usage) error {
+	if o.kind == own.kind || o.namespace != own.namespace || o.name != own.name {
+		return nil
+	}
+	return invalid.Field("metadata.name", "the %s in namespace %s has the same name, and the objects of both would have the same names; "+
+		"choose another name", o.kind, o.namespace)
 }
 
 // Spec returns the spec of the composed claim, with defaults.

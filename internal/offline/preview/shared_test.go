@@ -3,8 +3,36 @@ package preview
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 )
+
+// TestSharedName checks that claims of different kinds in one namespace have different names.
+func TestSharedName(t *testing.T) {
+	other := Usage{kind: "StorageCluster", namespace: "tenant-a", name: "cloud"}
+	for name, tc := range map[string]struct {
+		reason string
+		own    Usage
+		want   string
+	}{
+		"OtherKind": {
+			"Both would create the same namespace.", Usage{kind: "ControlPlaneCluster", namespace: "tenant-a", name: "cloud"},
+			"metadata.name: the StorageCluster in namespace tenant-a has the same name, and the objects of both would have the same names; choose another name",
+		},
+		"OtherName":      {reason: "The names differ.", own: Usage{kind: "ControlPlaneCluster", namespace: "tenant-a", name: "cloud2"}},
+		"OtherNamespace": {reason: "The namespace is part of the names.", own: Usage{kind: "ControlPlaneCluster", namespace: "tenant-b", name: "cloud"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := sharedName(other, tc.own); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
 
 // TestOverlap checks whether a node can fit two choices of nodes, as the scheduler reads them.
 func TestOverlap(t *testing.T) {
