@@ -157,7 +157,7 @@ func TestPoolApart(t *testing.T) {
 	eventually(t, timeout, func() error { return cloud.Client.Create(t.Context(), u.DeepCopy()) })
 	eventually(t, timeout, func() error {
 		c, _ := platform.ConditionOf(get(t, cloud.Cluster, poolKind, namespace, "pool"), "ControlPlaneReady")
-		if want := "set spec.infrastructure.rabbitmq.exposure there"; !strings.Contains(c.Message, want) {
+		if want := "set spec.infrastructure.rabbitmq.exposure, and check that it has an address"; !strings.Contains(c.Message, want) {
 			return fmt.Errorf("ControlPlaneReady is %+v, want %s", c, want)
 		}
 		return nil

@@ -3,10 +3,13 @@ package definition
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
@@ -89,4 +92,29 @@ func TestValidator(t *testing.T) {
 	if _, err := Validator("v1", "Secret"); err == nil {
 		t.Error("there are checks for a kind that is not ours")
 	}
+}
+
+// TestValidatesConcurrently checks that the validator of a kind, which all callers share, validates several objects at the same time. The
+// Go runtime reports concurrent writes of a map.
+func TestValidatesConcurrently(t *testing.T) {
+	v, err := Validator("crossplane.c5c3.io/v1alpha1", "ControlPlaneCluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 20 {
+				claim := map[string]any{}
+				if err := yaml.Unmarshal(examples.Claim, &claim); err != nil {
+					t.Error(err)
+				}
+				v.Default(claim)
+				if errs := v.Validate(claim); len(errs) > 0 {
+					t.Error(errs)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

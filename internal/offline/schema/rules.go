@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
@@ -201,6 +202,7 @@ func (r *rules) validator(values ...any) *cel.Validator {
 	out := cel.Validator{}
 	if r.own != nil {
 		out = *r.own()
+		out.Properties = maps.Clone(out.Properties) // Other values have the same rules, and are checked at the same time.
 	}
 	out.Schema = r.schema
 	items, fields := content(values)
