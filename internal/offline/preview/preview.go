@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -226,9 +227,9 @@ func NewCluster(claim, platform []byte, kinds map[string]function.Runner) (*simu
 
 // clusterFor returns a simulated cluster for a claim on a platform, and the claim with its defaults.
 func clusterFor(claim, platform []byte, kinds map[string]function.Runner) (*simulate.Cluster, map[string]any, error) {
-	p, err := readPlatform(platform)
+	required, err := requiredPlatform(platform)
 	if err != nil {
-		return nil, nil, from(SourcePlatform, err)
+		return nil, nil, err
 	}
 	c, err := readClaim(claim, kinds)
 	if err != nil {
@@ -238,15 +239,32 @@ func clusterFor(claim, platform []byte, kinds map[string]function.Runner) (*simu
 	if err != nil {
 		return nil, nil, err
 	}
-	required, err := structpb.NewStruct(p)
-	if err != nil {
-		return nil, nil, fmt.Errorf("cannot read the PlatformConfig: %w", err)
-	}
 	// A preview does not check whether the chart is installed.
 	w := &simulate.Cluster{XR: xr, Kinds: kinds, Required: admission.Requirements()}
 	w.Required["platform"] = []*structpb.Struct{required}
 	return w, c, nil
 }
+
+// requiredPlatform returns a PlatformConfig as the functions require it. The claims of a command have one PlatformConfig, so that each valid
+// one is read once. Nobody changes the result.
+func requiredPlatform(doc []byte) (*structpb.Struct, error) {
+	if known, ok := validPlatforms.Load(string(doc)); ok {
+		return known.(*structpb.Struct), nil //nolint:forcetypeassert // Nothing else is stored.
+	}
+	p, err := readPlatform(doc)
+	if err != nil {
+		return nil, from(SourcePlatform, err)
+	}
+	required, err := structpb.NewStruct(p)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the PlatformConfig: %w", err)
+	}
+	validPlatforms.Store(string(doc), required)
+	return required, nil
+}
+
+// validPlatforms contains valid PlatformConfigs by their text: string to *structpb.Struct.
+var validPlatforms sync.Map
 
 // composite returns the composite resource that Crossplane creates for a claim.
 func composite(claim map[string]any) (*structpb.Struct, error) {

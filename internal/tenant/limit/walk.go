@@ -29,7 +29,9 @@ func walk(path string, v reflect.Value, visit func(path string, value any)) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for _, f := range fieldsOf(v.Type()) {
-			walk(path+f.suffix, v.Field(f.index), visit)
+			if field := v.Field(f.index); !field.IsZero() { // Most fields are, and a path costs an allocation.
+				walk(path+f.suffix, field, visit)
+			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
