@@ -66,7 +66,7 @@ func BenchmarkPreviewComplete(b *testing.B) {
 // BenchmarkValidate validates 100 claims together, as CI does for the repository of a platform team. Each one has its own names.
 func BenchmarkValidate(b *testing.B) {
 	tuneMemory()
-	for _, name := range []string{"development", "full"} {
+	for _, name := range []string{"claim", "full"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + name + ".yaml")
 		if err != nil {
 			b.Fatal(err)
@@ -74,7 +74,7 @@ func BenchmarkValidate(b *testing.B) {
 		folder := b.TempDir()
 		for i := range 100 {
 			// Host names and locations of backups contain the name of the claim.
-			data := regexp.MustCompile(`(name: )development|\bproduction\b`).ReplaceAll(claim, fmt.Appendf(nil, "${1}cloud-%d", i))
+			data := regexp.MustCompile(`(  name: )cloud\b|\bproduction\b`).ReplaceAll(claim, fmt.Appendf(nil, "${1}cloud-%d", i))
 			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.yaml", i)), data, 0o600); err != nil {
 				b.Fatal(err)
 			}

@@ -182,22 +182,24 @@ func previewAll(claims []claimDocument, platform input.Document) ([]*preview.Res
 }
 
 // previewEach is previewAll for callers that do not keep all results: with many claims, they are the largest part of the memory. It calls
-// valid with the result of each valid claim.
+// valid with the result of each valid claim; nil: the caller needs errors only.
 func previewEach(claims []claimDocument, platform input.Document, valid func(*preview.Result)) error {
 	var existing []*structpb.Struct
 	var used []preview.Usage
 	var invalid []preview.Identity
 	var errs []error
 	for batch := range batches(claims) {
-		for i, composed := range composeAll(existing, batch, platform) {
-			claim, result, err := batch[i], composed.result, composed.err
+		for i, composed := range composeAll(existing, batch, platform, valid != nil) {
+			claim, err := batch[i], composed.err
 			if err == nil {
-				own := result.Usage()
-				if err = preview.Shared(used, own, claim.Data); err == nil {
-					existing, used = append(existing, result.Existing...), append(used, own)
-					valid(result)
-					continue
+				err = preview.Shared(used, composed.usage, claim.Data)
+			}
+			if err == nil {
+				existing, used = append(existing, composed.existing...), append(used, composed.usage)
+				if valid != nil {
+					valid(composed.result)
 				}
+				continue
 			}
 			sources := map[preview.Source]string{preview.SourceClaim: claim.File, preview.SourcePlatform: platform.File}
 			if err = inFile(err, sources); len(validationErrors(err)) == 0 {
@@ -233,20 +235,30 @@ func batches(claims []claimDocument) iter.Seq[[]claimDocument] {
 // maxBatch is large enough to keep all cores of a common machine busy, and small enough for 256 MiB of memory.
 const maxBatch = 16
 
-// composedClaim is the result of a claim, or its error.
+// composedClaim is what other claims need of the result of a claim, the result itself if it is kept, or its error.
 type composedClaim struct {
-	result *preview.Result
-	err    error
+	existing []*structpb.Struct
+	usage    preview.Usage
+	result   *preview.Result
+	err      error
 }
 
 // composeAll previews claims that do not refer to each other, as many at a time as there are cores.
-func composeAll(existing []*structpb.Struct, claims []claimDocument, platform input.Document) []composedClaim {
+func composeAll(existing []*structpb.Struct, claims []claimDocument, platform input.Document, keep bool) []composedClaim {
 	out := make([]composedClaim, len(claims))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, claim := range claims {
 		group.Go(func() error {
-			out[i].result, out[i].err = preview.RunWithClaims(existing, claim.Data, platform.Data, kinds.Runners())
+			result, err := preview.RunWithClaims(existing, claim.Data, platform.Data, kinds.Runners())
+			if err != nil {
+				out[i].err = err
+				return nil
+			}
+			out[i].existing, out[i].usage = result.Existing, result.Usage()
+			if keep {
+				out[i].result = result
+			}
 			return nil
 		})
 	}

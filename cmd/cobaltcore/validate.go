@@ -23,7 +23,7 @@ func (c *validateCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	}
 	claims, platform, err := c.read(in, errOut)
 	if err == nil {
-		err = previewEach(claims, platform, func(*preview.Result) {})
+		err = previewEach(claims, platform, nil)
 	}
 	errs := validationErrors(err)
 	if err != nil && len(errs) == 0 {
