@@ -235,7 +235,7 @@ func batches(claims []claimDocument) iter.Seq[[]claimDocument] {
 // maxBatch is large enough to keep all cores of a common machine busy, and small enough for 256 MiB of memory.
 const maxBatch = 16
 
-// composedClaim is what other claims need of the result of a claim, the result itself if it is kept, or its error.
+// composedClaim contains the parts of a result that other claims need, the result itself if it is kept, or the error of the claim.
 type composedClaim struct {
 	existing []*structpb.Struct
 	usage    preview.Usage
@@ -243,7 +243,7 @@ type composedClaim struct {
 	err      error
 }
 
-// composeAll previews claims that do not refer to each other, as many at a time as there are cores.
+// composeAll previews claims that do not refer to each other, on all cores.
 func composeAll(existing []*structpb.Struct, claims []claimDocument, platform input.Document, keep bool) []composedClaim {
 	out := make([]composedClaim, len(claims))
 	var group errgroup.Group
