@@ -251,6 +251,25 @@ priorityClasses: {infrastructure: {value: 1000000000}, service: {value: 1, preem
 	}
 }
 
+// TestControlPlanesDoNotPreemptThePlatform checks that no pod of a control plane has a higher priority than the pods that reconcile all
+// claims: in a full cluster, Kubernetes would delete these.
+func TestControlPlanesDoNotPreemptThePlatform(t *testing.T) {
+	found := 0
+	for key, o := range rendered(t, domain) {
+		if !strings.HasPrefix(key, "DeploymentRuntimeConfig/") {
+			continue
+		}
+		found++
+		got, _, _ := unstructured.NestedString(o, "spec", "deploymentTemplate", "spec", "template", "spec", "priorityClassName")
+		if got != workload.PriorityInfrastructure {
+			t.Errorf("%s has priority %q, want %q", key, got, workload.PriorityInfrastructure)
+		}
+	}
+	if want := 2; found != want {
+		t.Errorf("%d runtime configurations, want %d", found, want)
+	}
+}
+
 // TestWebhooksAreChosen checks that composers cannot write webhooks, which receive every request, unless the platform team allows it.
 func TestWebhooksAreChosen(t *testing.T) {
 	for mode, values := range map[string]string{"management": domain, "workload": workloadValues} {
