@@ -197,8 +197,8 @@ node-down: ## Stop it, and remove its files
 	@hack/compile.sh -o "$(CACHE)/bin/node-up" ./test/node/up
 	@"$(CACHE)/bin/node-up" -down
 
-test-e2e: ## Create a claim in a real Crossplane on a real node, with the real operators: [RUN=TestName]
-	@$(budget) -v -tags node -count 1 -parallel 4 -timeout 3h -run '$(RUN)' ./test/node
+test-e2e: ## Create a claim in a real Crossplane on a real node, with the real operators: [RUN=TestName] [ACCEPT=1] with RUN=TestProbe
+	@$(budget) -v -tags node -count 1 -parallel 4 -timeout 3h -run '$(RUN)' ./test/node $(if $(ACCEPT),-- -accept)
 
 crds: ## Fetch the CRDs of the operators whose objects are composed
 	go run ./hack/crds/fetch

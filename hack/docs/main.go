@@ -3,8 +3,8 @@
 // control plane, docs/reference/sizes.md; versions of other projects' programs, docs/reference/versions.md; images of each release,
 // docs/reference/images.md; workloads, ports, Secrets and connections in and between claims, docs/reference/services.md, ports.md and
 // docs/clusters.md, from the composed objects; accounts, docs/reference/accounts.md, from the composed objects and the chart; the access of
-// each kind of pod, docs/reference/pod-access.md; the picture of a preview, docs/images/preview.svg; and the marked blocks of README.md, of
-// the release notes and of docs/graph.md.
+// each kind of pod, docs/reference/pod-access.md, and docs/reference/probed-access.md, as probes found it; the picture of a preview,
+// docs/images/preview.svg; and the marked blocks of README.md, of the release notes and of docs/graph.md.
 //
 //	docs [<root>]
 //
@@ -44,9 +44,9 @@ func generate(sources fs.FS, root string) error {
 	}
 	for name, page := range map[string]func() ([]byte, error){
 		"reference/services.md": services, "reference/ports.md": ports, "reference/images.md": imagesPage, "clusters.md": clusters,
-		"reference/pod-access.md": podAccessPage,
-		"reference/versions.md":   func() ([]byte, error) { return versionsPage(sources) },
-		"reference/accounts.md":   func() ([]byte, error) { return accountsPage(sources) },
+		"reference/pod-access.md": podAccessPage, "reference/probed-access.md": probedAccessPage,
+		"reference/versions.md": func() ([]byte, error) { return versionsPage(sources) },
+		"reference/accounts.md": func() ([]byte, error) { return accountsPage(sources) },
 	} {
 		data, err := page()
 		if err != nil {
@@ -145,7 +145,7 @@ func reference(sources fs.FS, to string) error {
 		"[Resources of each size of a control plane](sizes.md).\n\n"+
 		"[Versions of other projects' programs, deployed and tested](versions.md).\n\n"+
 		"[Services: processes, connections, Secrets](services.md), [ports](ports.md), [images](images.md), [accounts](accounts.md), "+
-		"[access of pods](pod-access.md).\n\n"+
+		"[access of pods](pod-access.md), [probed access of pods](probed-access.md).\n\n"+
 		"[Options of MariaDB and RabbitMQ that a claim can set](server-options.md).\n\n"+
 		"[Messages: errors, conditions, events, alerts](messages/README.md).\n\n%s", forms)
 	table, err := sizes()

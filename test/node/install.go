@@ -76,13 +76,18 @@ func Install(ctx context.Context, root string, log io.Writer) error {
 			return fmt.Errorf("cannot make the image of %s: %w", name, err)
 		}
 	}
-	pause := filepath.Join(bin, "pause")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", pause, "./test/node/pause")
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("cannot build the pause program: %w\n%s", err, out)
+	for _, name := range []string{"pause", "probe"} {
+		path := filepath.Join(bin, name)
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, "./test/node/"+name)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("cannot build the program %s: %w\n%s", name, err, out)
+		}
+		if err := layout.program(local(name), name, path); err != nil {
+			return err
+		}
 	}
-	return layout.program(local("pause"), "pause", pause)
+	return nil
 }
 
 // local returns the name of an image that no other registry has.
