@@ -250,19 +250,24 @@ func composeAll(existing []*structpb.Struct, claims []claimDocument, platform in
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, claim := range claims {
 		group.Go(func() error {
-			result, err := preview.RunWithClaims(existing, claim.Data, platform.Data, kinds.Runners())
-			if err != nil {
-				out[i].err = err
-				return nil
-			}
-			out[i].existing, out[i].usage = result.Existing, result.Usage()
-			if keep {
-				out[i].result = result
-			}
+			out[i] = composeOne(existing, claim, platform, keep)
 			return nil
 		})
 	}
 	_ = group.Wait() // Errors are in the results.
+	return out
+}
+
+// composeOne previews a claim.
+func composeOne(existing []*structpb.Struct, claim claimDocument, platform input.Document, keep bool) composedClaim {
+	result, err := preview.RunWithClaims(existing, claim.Data, platform.Data, kinds.Runners())
+	if err != nil {
+		return composedClaim{err: err}
+	}
+	out := composedClaim{existing: result.Existing, usage: result.Usage()}
+	if keep {
+		out.result = result
+	}
 	return out
 }
 

@@ -94,8 +94,8 @@ func (s Schedule) Longest() time.Duration { return s.longest }
 func (s Schedule) String() string { return s.text }
 
 // intervals returns the shortest and the longest interval between two successive times: within a scheduled day, and from the last time of
-// one scheduled day to the first time of the next. Days repeat after a week if only weekdays are restricted, and otherwise after 28 years, as
-// weekdays and leap years do from 1901 to 2099. Both results are 0 if the schedule has no days.
+// one scheduled day to the first time of the next. Days repeat after a week if only weekdays are restricted, and otherwise after 28
+// years, as weekdays and leap years do from 1901 to 2099. Both results are 0 if the schedule has no days.
 func intervals(spec *cron.SpecSchedule) (shortest, longest time.Duration) {
 	times := timesOfDay(spec)
 	overnight := times[0] - times[len(times)-1]

@@ -176,7 +176,7 @@ func (p *prober) order(ctx context.Context, t *testing.T) {
 	last := time.Now()
 	if err := within(ctx, 25*time.Minute, func() error {
 		err := p.workloads(ctx)
-		if err != nil && time.Since(last) > time.Minute {
+		if err != nil && stopwatch.Since(last) > time.Minute {
 			last = time.Now()
 			t.Logf("after %.0f s: %v", time.Since(started).Seconds(), err)
 		}
@@ -327,7 +327,7 @@ func inContainer(ctx context.Context, c podaccess.Container, command string, inp
 		if err := copyProgram(filepath.Join(folder, "bin", "probe"), program); err != nil {
 			return nil, err
 		}
-		defer os.Remove(program) //nolint:errcheck // The container ends with the test.
+		defer os.Remove(program)
 	}
 	ctx, cancel := stopwatch.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
@@ -348,7 +348,7 @@ func copyProgram(from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // It is only read.
+	defer in.Close()
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
@@ -101,12 +100,14 @@ func TestValidatesConcurrently(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const document = `{apiVersion: crossplane.c5c3.io/v1alpha1, kind: ControlPlaneCluster, metadata: {namespace: tenant-a, name: cloud}, spec: {
+  openStackRelease: "2025.2", size: small, services: {glance: {enabled: true, stores: [{name: main, file: {storageSize: 1Gi}}]}}}}`
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
 			for range 20 {
 				claim := map[string]any{}
-				if err := yaml.Unmarshal(examples.Claim, &claim); err != nil {
+				if err := yaml.Unmarshal([]byte(document), &claim); err != nil {
 					t.Error(err)
 				}
 				v.Default(claim)

@@ -245,8 +245,8 @@ func clusterFor(claim, platform []byte, kinds map[string]function.Runner) (*simu
 	return w, c, nil
 }
 
-// requiredPlatform returns a PlatformConfig as the functions require it. The claims of a command have one PlatformConfig, so that each valid
-// one is read once. Nobody changes the result.
+// requiredPlatform returns a PlatformConfig as the functions require it. The claims of a command have one PlatformConfig, so that each
+// valid one is read once. The result is shared: it must not be changed.
 func requiredPlatform(doc []byte) (*structpb.Struct, error) {
 	if known, ok := validPlatforms.Load(string(doc)); ok {
 		return known.(*structpb.Struct), nil //nolint:forcetypeassert // Nothing else is stored.

@@ -38,7 +38,8 @@ func Shared(others []Usage, own Usage, doc []byte) error {
 	var errs []error
 	for _, o := range others {
 		user := fmt.Sprintf("%s %s in namespace %s", o.kind, o.name, o.namespace)
-		errs = append(errs, sharedName(o, own), sharedNodes(o, own, user), sharedDevices(o, own, user), sharedHosts(o, own, user), sharedLocations(o, own, user))
+		errs = append(errs, sharedName(o, own), sharedNodes(o, own, user), sharedDevices(o, own, user), sharedHosts(o, own, user),
+			sharedLocations(o, own, user))
 	}
 	err := invalid.Distinct(errs...)
 	if err == nil {

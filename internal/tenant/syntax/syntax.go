@@ -97,8 +97,8 @@ func toleration(field string, t common.Toleration) error {
 	return errors.Join(errs...)
 }
 
-// cron returns an error for a schedule that a CronJob or the companion would reject long after the claim was accepted, such as minute 61, or
-// that never runs, such as 30 February.
+// cron returns an error for a schedule that a CronJob or the companion would reject long after the claim was accepted, such as minute 61,
+// or that never runs, such as 30 February.
 func cron(field string, text common.Cron) error {
 	if err := schedule.Check(string(text)); err != nil {
 		return invalid.Field(field, "%s; give minute, hour, day of month, month and day of week", err)

@@ -75,40 +75,16 @@ var External = map[string]string{
 }
 
 // nodePorts are ports of programs of a node, and of management in general.
-var nodePorts = []int{22, 53, 80, 111, 179, 443, 636, 2375, 2376, 2379, 2380, 5000, 6443, 8080, 8443, 9100, 10248, 10249, 10250, 10255, 10256, 10257, 10259}
+var nodePorts = []int{
+	22, 53, 80, 111, 179, 443, 636, 2375, 2376, 2379, 2380, 5000, 6443, 8080, 8443, 9100, 10248, 10249, 10250, 10255, 10256, 10257, 10259,
+}
 
 // Ports returns all ports that are known: of containers, Services, policies and listening sockets, except for ephemeral ones.
 func (o *Observation) Ports() []int {
-	seen := map[int]bool{}
-	for _, p := range nodePorts {
-		seen[p] = true
-	}
-	for i := range o.Pods {
-		for _, c := range slices.Concat(o.Pods[i].Spec.InitContainers, o.Pods[i].Spec.Containers) {
-			for _, p := range c.Ports {
-				seen[int(p.ContainerPort)] = true
-			}
-		}
-	}
+	out := slices.Concat(nodePorts, o.portsOfPods(), o.portsOfPolicies())
 	for i := range o.Services {
 		for _, p := range o.Services[i].Spec.Ports {
-			seen[int(p.Port)], seen[p.TargetPort.IntValue()] = true, true
-		}
-	}
-	for i := range o.Policies {
-		for _, r := range o.Policies[i].Spec.Ingress {
-			for _, p := range r.Ports {
-				if p.Port != nil {
-					seen[p.Port.IntValue()] = true
-				}
-			}
-		}
-		for _, r := range o.Policies[i].Spec.Egress {
-			for _, p := range r.Ports {
-				if p.Port != nil {
-					seen[p.Port.IntValue()] = true
-				}
-			}
+			out = append(out, int(p.Port), p.TargetPort.IntValue())
 		}
 	}
 	for _, c := range o.Containers {
@@ -117,16 +93,43 @@ func (o *Observation) Ports() []int {
 		}
 		for _, s := range c.Facts.Listens {
 			if s.Protocol == "tcp" && s.Port < ephemeral {
-				seen[s.Port] = true
+				out = append(out, s.Port)
 			}
 		}
 	}
-	delete(seen, 0)
-	out := make([]int, 0, len(seen))
-	for p := range seen {
-		out = append(out, p)
-	}
+	out = slices.DeleteFunc(out, func(p int) bool { return p == 0 })
 	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (o *Observation) portsOfPods() []int {
+	var out []int
+	for i := range o.Pods {
+		for _, c := range slices.Concat(o.Pods[i].Spec.InitContainers, o.Pods[i].Spec.Containers) {
+			for _, p := range c.Ports {
+				out = append(out, int(p.ContainerPort))
+			}
+		}
+	}
+	return out
+}
+
+func (o *Observation) portsOfPolicies() []int {
+	var ports []networkingv1.NetworkPolicyPort
+	for i := range o.Policies {
+		for _, r := range o.Policies[i].Spec.Ingress {
+			ports = append(ports, r.Ports...)
+		}
+		for _, r := range o.Policies[i].Spec.Egress {
+			ports = append(ports, r.Ports...)
+		}
+	}
+	var out []int
+	for _, p := range ports {
+		if p.Port != nil {
+			out = append(out, p.Port.IntValue())
+		}
+	}
 	return out
 }
 

@@ -134,7 +134,8 @@ func (s *summary) kind(c *Container) Kind {
 	}
 	k.Mounts, k.Writable = s.mounts(c.Facts, pod, spec)
 	for _, f := range c.Facts.Files {
-		if !strings.HasPrefix(f.Name, "/dev/shm/") && !slices.ContainsFunc(public, func(end string) bool { return strings.HasSuffix(f.Name, end) }) {
+		isPublic := slices.ContainsFunc(public, func(end string) bool { return strings.HasSuffix(f.Name, end) })
+		if !strings.HasPrefix(f.Name, "/dev/shm/") && !isPublic {
 			k.Files = append(k.Files, f.Form+" "+s.stable(f.Name))
 		}
 	}
@@ -152,6 +153,17 @@ func (s *summary) kind(c *Container) Kind {
 	for _, path := range c.Facts.Sockets {
 		k.Special = append(k.Special, "socket "+s.stable(path))
 	}
+	s.accounts(&k, c)
+	for _, l := range c.Facts.Listens {
+		if c.CopyOf == "" && l.Port < ephemeral {
+			k.Listens = append(k.Listens, listener(l))
+		}
+	}
+	return k
+}
+
+// accounts adds the accounts of Kubernetes whose tokens are in a container, and their rights.
+func (s *summary) accounts(k *Kind, c *Container) {
 	for _, t := range c.Facts.API.Tokens {
 		k.Account = append(k.Account, s.stable(t.User))
 		for _, r := range t.Rules {
@@ -161,12 +173,6 @@ func (s *summary) kind(c *Container) Kind {
 			k.Rights = append(k.Rights, "escalation: "+a)
 		}
 	}
-	for _, l := range c.Facts.Listens {
-		if c.CopyOf == "" && l.Port < ephemeral {
-			k.Listens = append(k.Listens, listener(l))
-		}
-	}
-	return k
 }
 
 // public are the ends of the paths of files that look like keys and are names.
@@ -385,7 +391,7 @@ func (s *summary) servers(c *Container, pod *corev1.Pod) []string {
 			continue
 		}
 		to := policy.End{Address: address, Pod: s.byAddress[host], Node: slices.Contains(s.nodes, host)}
-		name := ""
+		var name string
 		switch {
 		case to.Pod != nil && (to.Pod.Annotations[CopyOf] != "" || c.Pod == to.Pod.Name):
 			continue // A pod reaches itself; a copy is a part of the test.

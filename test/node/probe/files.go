@@ -50,41 +50,41 @@ var standardDevices = []string{"console", "full", "null", "ptmx", "random", "tty
 // walk adds everything in the file system: writable paths, devices, sockets, and files with credentials.
 func walk(f *podaccess.Facts) {
 	err := filepath.WalkDir("/", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case below("/proc", path), below("/sys", path), path == "/probe":
-			if d != nil && d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case err != nil:
-			if d != nil && d.IsDir() {
-				return fs.SkipDir // The user cannot read it.
-			}
-			return nil
+		isDir := d != nil && d.IsDir()
+		switch excluded := below("/proc", path) || below("/sys", path) || path == "/probe"; {
+		case isDir && (excluded || err != nil): // The user cannot read it.
+			return fs.SkipDir
+		case excluded || err != nil:
+			return nil //nolint:nilerr // as above
 		}
 		special(f, path, d)
-		switch {
-		case d.IsDir():
-			isMount := slices.ContainsFunc(f.Mounts, func(m podaccess.Mount) bool { return m.Path == path })
-			if unix.Access(path, unix.W_OK) == nil && (isMount || !inside(f.Writable, path)) {
-				f.Writable = append(f.Writable, path)
-			}
-			if strings.HasPrefix(d.Name(), "..") {
-				return fs.SkipDir // The files of a volume are read by their links.
-			}
-		case d.Type().IsRegular():
-			if unix.Access(path, unix.W_OK) == nil && !inside(f.Writable, path) {
-				f.Writable = append(f.Writable, path)
-			}
-			credential(f, path)
-		case d.Type()&fs.ModeSymlink != 0 && mounted(f.Mounts, path) != nil:
-			credential(f, path)
-		}
-		return nil
+		return visit(f, path, d)
 	})
 	if err != nil {
 		f.Errors = append(f.Errors, err.Error())
 	}
+}
+
+// visit adds a folder or a file, if it is writable or has a credential.
+func visit(f *podaccess.Facts, path string, d fs.DirEntry) error {
+	switch {
+	case d.IsDir():
+		isMount := slices.ContainsFunc(f.Mounts, func(m podaccess.Mount) bool { return m.Path == path })
+		if unix.Access(path, unix.W_OK) == nil && (isMount || !inside(f.Writable, path)) {
+			f.Writable = append(f.Writable, path)
+		}
+		if strings.HasPrefix(d.Name(), "..") {
+			return fs.SkipDir // The files of a volume are read by their links.
+		}
+	case d.Type().IsRegular():
+		if unix.Access(path, unix.W_OK) == nil && !inside(f.Writable, path) {
+			f.Writable = append(f.Writable, path)
+		}
+		credential(f, path)
+	case d.Type()&fs.ModeSymlink != 0 && mounted(f.Mounts, path) != nil:
+		credential(f, path)
+	}
+	return nil
 }
 
 func inside(dirs []string, path string) bool {

@@ -9,6 +9,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ func connect(in io.Reader, out io.Writer) error {
 // accepts reports whether an address accepts a connection. A full queue drops packets, so an address without an answer is tried again.
 func accepts(address string) bool {
 	for range 2 {
-		c, err := net.DialTimeout("tcp", address, timeout)
+		c, err := (&net.Dialer{Timeout: timeout}).DialContext(context.Background(), "tcp", address)
 		if err == nil {
 			_ = c.Close()
 			return true
@@ -121,7 +122,7 @@ func accepts(address string) bool {
 
 // wait keeps a container running. Its port is the target of the probes of other namespaces.
 func wait(port string) error {
-	l, err := net.Listen("tcp", ":"+port)
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", ":"+port)
 	if err != nil {
 		return err
 	}

@@ -59,9 +59,9 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestMounts(t *testing.T) {
-	got := parseMounts(`1 0 0:50 / / ro,relatime - overlay overlay rw
-2 1 0:51 / /proc rw - proc proc rw
-3 1 0:52 / /etc/tls ro,relatime shared:1 - tmpfs tmpfs rw
+	got := parseMounts(`1 0 0:50 / / ro,relatime - overlay root rw
+2 1 0:51 / /proc rw - proc none rw
+3 1 0:52 / /etc/tls ro,relatime shared:1 - tmpfs none rw
 4 1 8:1 /pods/1/etc-hosts /etc/hosts rw - ext4 /dev/vda rw
 `)
 	want := []podaccess.Mount{
@@ -102,7 +102,7 @@ func TestConnectFindsOpenPorts(t *testing.T) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // It ends with the test.
+	defer l.Close()
 	var out strings.Builder
 	if err := connect(strings.NewReader(input), &out); err != nil {
 		t.Fatal(err)

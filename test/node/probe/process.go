@@ -93,7 +93,7 @@ func processes(known []podaccess.Credential) []podaccess.Credential {
 			}
 		}
 		arguments, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		for _, argument := range bytes.Split(arguments, []byte{0}) {
+		for argument := range bytes.SplitSeq(arguments, []byte{0}) {
 			name, value, _ := strings.Cut(strings.TrimLeft(string(argument), "-"), "=")
 			if form := formOfVariable(name, value); value != "" && len(name) < len(argument) && form != "" {
 				out = append(out, podaccess.Credential{Name: program + " argument", Form: form})
