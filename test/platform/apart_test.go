@@ -120,6 +120,8 @@ spec:
   controlPlaneRef: {namespace: tenant-apart, name: cloud}
   storage: {clusterRef: {namespace: tenant-apart, name: ceph}, pool: vms}
   agents: {metadata: {enabled: false}}
+  # No companion counts the servers of a pool in another cluster.
+  allowDeletionWithVirtualMachines: true
 `
 
 // TestClustersApart creates Ceph, a control plane with images and volumes in it, and hypervisors with disks in it, each
