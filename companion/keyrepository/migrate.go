@@ -1,6 +1,8 @@
 package keyrepository
 
 import (
+	"slices"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +27,10 @@ func migrationJob(w *observation, from consumer.Workload) *batchv1.Job {
 	main.Ports, main.LivenessProbe, main.ReadinessProbe, main.StartupProbe, main.Lifecycle = nil, nil, nil, nil, nil
 	spec.Containers = []corev1.Container{main}
 	spec.InitContainers = nil
+	// Other containers have Secrets that the companion is not permitted to get, and a Job with them is denied.
+	spec.Volumes = slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool {
+		return !slices.ContainsFunc(main.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+	})
 	spec.RestartPolicy = corev1.RestartPolicyNever
 	spec.TopologySpreadConstraints = nil
 	// Without the workload's labels, the pod belongs to no Service and to no disruption budget.

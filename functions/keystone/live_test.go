@@ -93,7 +93,7 @@ func TestCompanionAccess(t *testing.T) {
 	if diff := cmp.Diff(written, names(role, "update")); diff != "" {
 		t.Errorf("it may write (-want +got):\n%s", diff)
 	}
-	read := slices.Concat(written, []string{"keystone-admin", "keystone-database", "keystone-tls", "mariadb-ca-bundle"})
+	read := slices.Concat(written, []string{"keystone-admin", "keystone-cache", "keystone-database", "keystone-tls", "mariadb-ca-bundle"})
 	slices.Sort(read)
 	if diff := cmp.Diff(read, names(role, "get")); diff != "" {
 		t.Errorf("it may read (-want +got):\n%s", diff)

@@ -329,6 +329,7 @@ template:
   - ""
   resourceNames:
   - keystone-admin
+  - keystone-cache
   - keystone-clouds
   - keystone-credential-keys
   - keystone-credential-keys-restore

@@ -215,12 +215,18 @@ func TestCompanionJobsAllowed(t *testing.T) {
 		}
 		for _, o := range r.Objects {
 			m := o.Manifest.AsMap()
-			if o.Kind != "DatabaseSync" && o.Kind != "CellMapping" && o.Kind != "OVNSync" {
+			if o.Wrapped {
+				m = at(m, "spec", "forProvider", "manifest").(map[string]any)
+			}
+			template, _ := at(m, "spec", "template").(map[string]any)
+			switch migrate := at(m, "spec", "migrate"); {
+			case o.Kind == "KeyRepository" && migrate != nil:
+				template = migration(t, r, m)
+			case o.Kind != "DatabaseSync" && o.Kind != "CellMapping" && o.Kind != "OVNSync":
 				continue
 			}
 			jobs++
 			j := parse(t, job, "spec: {template: null}")
-			template := at(m, "spec", "template").(map[string]any)
 			if err := unstructured.SetNestedMap(j.Object, template, "spec", "template"); err != nil {
 				t.Fatal(err)
 			}
@@ -228,9 +234,40 @@ func TestCompanionJobsAllowed(t *testing.T) {
 			check(t, file+": "+o.Kind+" "+o.Name, got, "")
 		}
 	}
-	if jobs < 13 {
+	if jobs < 15 {
 		t.Errorf("only %d Jobs", jobs)
 	}
+}
+
+// migration returns the pod template of the Job that encrypts data with new keys: the first container of the first consumer, with its volumes.
+func migration(t *testing.T, r *preview.Result, repository map[string]any) map[string]any {
+	t.Helper()
+	name := at(repository, "spec", "consumers").([]any)[0].(map[string]any)["name"]
+	for _, o := range r.Objects {
+		if o.Kind != "Deployment" || o.Name != name {
+			continue
+		}
+		deployment := o.Manifest.AsMap()
+		if o.Wrapped {
+			deployment = at(deployment, "spec", "forProvider", "manifest").(map[string]any)
+		}
+		pod := at(deployment, "spec", "template", "spec").(map[string]any)
+		main := pod["containers"].([]any)[0].(map[string]any)
+		mounted := func(volume any) bool {
+			return slices.ContainsFunc(main["volumeMounts"].([]any), func(m any) bool {
+				return m.(map[string]any)["name"] == volume.(map[string]any)["name"]
+			})
+		}
+		volumes := slices.DeleteFunc(slices.Clone(pod["volumes"].([]any)), func(v any) bool { return !mounted(v) })
+		pod = maps.Clone(pod)
+		pod["restartPolicy"], pod["containers"], pod["volumes"] = "Never", []any{main}, volumes
+		delete(pod, "initContainers")
+		delete(pod, "topologySpreadConstraints")
+		labels := map[string]any{"app.kubernetes.io/name": "key-migration", "app.kubernetes.io/component": "migration"}
+		return map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod}
+	}
+	t.Fatalf("there is no Deployment %v", name)
+	return nil
 }
 
 // TestCompanionJobsAreNoOtherPods checks that a companion cannot create a Job whose pods a Service or the network policy of another pod

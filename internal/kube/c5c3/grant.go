@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,6 +24,9 @@ func Grant(meta object.Meta, objects ...runtime.Object) (role, binding runtime.O
 	g := granted{read: set{}, written: set{}, rolled: map[string]set{}}
 	for _, o := range objects {
 		g.add(o)
+		if k, ok := o.(*openstackv1.KeyRepository); ok && k.Spec.Migrate != nil {
+			g.migration(k, objects)
+		}
 	}
 	rules := g.rules()
 	if slices.ContainsFunc(objects, createsQueueUsers) {
@@ -133,6 +137,26 @@ func (g granted) pod(spec *corev1.PodSpec) {
 		if r.Kind == "Secret" {
 			g.read.add(r.Name)
 		}
+	}
+}
+
+// migration adds the Secrets of the Job that encrypts stored data again: a copy of the first container of a consumer. The API server admits
+// Jobs of a companion only with Secrets that it is permitted to get.
+func (g granted) migration(k *openstackv1.KeyRepository, objects []runtime.Object) {
+	for _, o := range objects {
+		d, ok := o.(*appsv1.Deployment)
+		consumes := func(c openstackv1.Consumer) bool { return c.Kind == "Deployment" && string(c.Name) == d.Name }
+		if !ok || !slices.ContainsFunc(k.Spec.Consumers, consumes) {
+			continue
+		}
+		main := d.Spec.Template.Spec.Containers[0]
+		pod := corev1.PodSpec{Containers: []corev1.Container{main}}
+		for _, v := range d.Spec.Template.Spec.Volumes {
+			if slices.ContainsFunc(main.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name }) {
+				pod.Volumes = append(pod.Volumes, v)
+			}
+		}
+		g.pod(&pod)
 	}
 }
 
