@@ -4,6 +4,7 @@
 package object
 
 import (
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -86,6 +87,12 @@ func WithOptional(m Map, optional Map) Map {
 	return m
 }
 
+// textOf returns an amount as text. String stores its result in the amount, and requests share the amounts of sizes.
+func textOf(amount *resource.Quantity) string {
+	own := amount.DeepCopy()
+	return own.String()
+}
+
 // Resources returns resources in the form of custom resources, or nil.
 func Resources(r *common.Resources) Map {
 	if r == nil {
@@ -98,13 +105,13 @@ func Resources(r *common.Resources) Map {
 		}
 		amounts := Map{}
 		if a.CPU != nil {
-			amounts["cpu"] = a.CPU.String()
+			amounts["cpu"] = textOf(a.CPU)
 		}
 		if a.Memory != nil {
-			amounts["memory"] = a.Memory.String()
+			amounts["memory"] = textOf(a.Memory)
 		}
 		if a.EphemeralStorage != nil {
-			amounts["ephemeral-storage"] = a.EphemeralStorage.String()
+			amounts["ephemeral-storage"] = textOf(a.EphemeralStorage)
 		}
 		out[name] = amounts
 	}
