@@ -115,7 +115,8 @@ var management = []string{
 	"ClusterRoleBinding/cobaltcore:storage", "ClusterRole/cobaltcore:tenant", "ClusterRole/cobaltcore:tenant-secrets", "ClusterRole/cobaltcore:viewer",
 	"ClusterRoleBinding/cobaltcore:objects", "Configuration/c5c3-configuration-cobaltcore", "CronJob/cobaltcore-clock",
 	"DeploymentRuntimeConfig/function-cobaltcore", "DeploymentRuntimeConfig/provider-kubernetes",
-	"Function/c5c3-function-cobaltcore", "PlatformConfig/default", "PodDisruptionBudget/function-cobaltcore",
+	"Function/c5c3-function-cobaltcore", "NetworkPolicy/function-cobaltcore", "PlatformConfig/default",
+	"PodDisruptionBudget/function-cobaltcore",
 	"PriorityClass/cobaltcore-infrastructure", "PriorityClass/cobaltcore-service", "ProviderConfig/in-cluster",
 	"ValidatingAdmissionPolicy/cobaltcore-claims", "ValidatingAdmissionPolicy/cobaltcore-companion",
 	"ValidatingAdmissionPolicy/cobaltcore-companion-objects", "ValidatingAdmissionPolicy/cobaltcore-composites",
@@ -248,6 +249,35 @@ priorityClasses: {infrastructure: {value: 1000000000}, service: {value: 1, preem
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
+	}
+}
+
+// TestFunctionOpensNoConnections checks that Kubernetes denies every connection of the function's pods, and every connection to them except the
+// calls of Crossplane and requests for metrics, at the default ports of functions/main.go.
+func TestFunctionOpensNoConnections(t *testing.T) {
+	objects := rendered(t, domain)
+	policy, found := objects["NetworkPolicy/function-cobaltcore"]
+	if !found {
+		t.Fatal("no network policy selects the pods of the function")
+	}
+	want := map[string]any{
+		// https://github.com/crossplane/crossplane/blob/v2.3.4/internal/controller/pkg/runtime/runtime.go
+		"podSelector": map[string]any{"matchLabels": map[string]any{"pkg.crossplane.io/function": "c5c3-function-cobaltcore"}},
+		"policyTypes": []any{"Ingress", "Egress"},
+		"ingress": []any{
+			map[string]any{
+				"from":  []any{map[string]any{"podSelector": map[string]any{}}},
+				"ports": []any{map[string]any{"protocol": "TCP", "port": float64(9443)}},
+			},
+			map[string]any{"ports": []any{map[string]any{"protocol": "TCP", "port": float64(8080)}}},
+		},
+		"egress": []any{},
+	}
+	if diff := cmp.Diff(want, policy["spec"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, found := objects["Function/c5c3-function-cobaltcore"]; !found {
+		t.Error("the policy selects the pods of a function that does not exist")
 	}
 }
 
