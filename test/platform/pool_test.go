@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,6 +24,7 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
@@ -39,8 +41,8 @@ var (
 	pushKind          = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1alpha1", Kind: "PushSecret"}
 )
 
-// plane is the namespace of a control plane with the status of one with Nova, Neutron and Ceph; it is not composed. The
-// values of its Secrets are unique.
+// plane is the namespace of a control plane with the status of one with Nova, Neutron and Ceph; it is not composed. It
+// has a Keystone, because a pool has an account there. The values of its Secrets are unique.
 const plane = "tenant-pool-cloud"
 
 const standIn = `
@@ -65,6 +67,21 @@ metadata: {name: cloud-x, annotations: {crossplane.io/paused: "true"}}
 spec:
   openStackRelease: "2025.2"
   claimRef: {apiVersion: crossplane.c5c3.io/v1alpha1, kind: ControlPlaneCluster, namespace: tenant-pool, name: cloud}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {namespace: tenant-pool-cloud, name: keystone}
+spec:
+  selector: {matchLabels: {app: keystone}}
+  template:
+    metadata: {labels: {app: keystone}}
+    spec:
+      automountServiceAccountToken: false
+      securityContext: {runAsNonRoot: true, runAsUser: 1000, seccompProfile: {type: RuntimeDefault}}
+      containers:
+      - name: keystone
+        image: registry.example.com/keystone:2025.2
+        securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
 `
 
 const standInStatus = `{"status": {
@@ -94,7 +111,7 @@ const standInStatus = `{"status": {
 // poolCredential is the credential of the pool's account, whose rotation the pool itself composes.
 var poolCredential = names.Instance("tenant-pool", "pool") + "-credential"
 
-// planeSecrets are the Secrets of the control plane; nodes get all but the last.
+// planeSecrets are the Secrets of the control plane. Nodes get all but those of Keystone.
 var planeSecrets = map[string]map[string]string{
 	"nova-cell1-queue":     {"username": "nova-cell1-queue-0123456789abcdef", "password": "of-the-queue-x7k2p"},
 	poolCredential:         {"application_credential_id": "0123456789abcdef0123456789abcdef", "application_credential_secret": "of-the-credential-x7k2p"},
@@ -102,6 +119,9 @@ var planeSecrets = map[string]map[string]string{
 	"cinder-volume-ceph":   {"ceph.client.cinder.keyring": "key-of-volumes-x7k2p"},
 	"nova-metadata-secret": {"password": "of-metadata-x7k2p"},
 	"keystone-admin":       {"password": "of-the-administrator-x7k2p"},
+	"keystone-clouds":      {"clouds.yaml": "cloud-of-the-administrator-x7k2p"},
+	"keystone-korc-clouds": {"clouds.yaml": "cloud-of-k-orc-x7k2p"},
+	"keystone-tls":         {"ca.crt": "authority-of-keystone-x7k2p", "tls.key": "key-of-keystone-x7k2p"},
 }
 
 // TestPoolApart creates hypervisors in the second cluster for a control plane in the first one. The claim waits until
@@ -152,6 +172,8 @@ func TestPoolApart(t *testing.T) {
 			"controlPlaneRef": map[string]any{"namespace": namespace, "name": "cloud"},
 			"cluster":         map[string]any{"ref": map[string]any{"name": remote}},
 			"agents":          map[string]any{"metadata": map[string]any{"enabled": false}},
+			// No companion counts the servers of nodes in another cluster.
+			"allowDeletionWithVirtualMachines": true,
 		},
 	}}
 	eventually(t, timeout, func() error { return cloud.Client.Create(t.Context(), u.DeepCopy()) })
@@ -251,8 +273,8 @@ func rotation(name, secret string) *unstructured.Unstructured {
 	return u
 }
 
-// standInCompanion reconciles RemoteConsumers in the namespace of the control plane, which has no companion, as long as
-// the test runs.
+// standInCompanion reconciles RemoteConsumers and SecretAggregates in the namespace of the control plane, which has no
+// companion, as long as the test runs. Failures are retried.
 func standInCompanion(t *testing.T) {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -263,15 +285,27 @@ func standInCompanion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &remoteconsumer.Reconciler{Client: api, Reader: api, Events: events.NewFakeRecorder(1000), Clock: clock.RealClock{}}
+	recorder := events.NewFakeRecorder(1000)
+	consumers := &remoteconsumer.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock.RealClock{}}
+	aggregates := &secretaggregate.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock.RealClock{}}
 	go func() {
 		for ctx := t.Context(); ctx.Err() == nil; time.Sleep(time.Second) {
-			all := &c5c3v1.RemoteConsumerList{}
-			if err := api.List(ctx, all, client.InNamespace(plane)); err != nil {
-				continue
-			}
-			for i := range all.Items { // Failures are retried.
-				_, _ = r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&all.Items[i])})
+			for list, r := range map[client.ObjectList]reconcile.Reconciler{
+				&c5c3v1.RemoteConsumerList{}: consumers, &c5c3v1.SecretAggregateList{}: aggregates,
+			} {
+				if err := api.List(ctx, list, client.InNamespace(plane)); err != nil {
+					continue
+				}
+				_ = meta.EachListItem(list, func(o runtime.Object) error {
+					accessor, err := meta.Accessor(o)
+					if err != nil {
+						return err
+					}
+					_, _ = r.Reconcile(ctx, reconcile.Request{
+						NamespacedName: types.NamespacedName{Namespace: plane, Name: accessor.GetName()},
+					})
+					return nil
+				})
 			}
 		}
 	}()
