@@ -1,6 +1,7 @@
 package hypervisor
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -126,6 +127,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 	}
 	if cell.SerialURL != "" {
 		c["serial_console"]["base_url"] = cell.SerialURL
+		c["serial_console"]["port_range"] = fmt.Sprintf("%d:%d", compute.FirstSerialPort, compute.LastSerialPort)
 	}
 	return c
 }

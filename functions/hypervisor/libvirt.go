@@ -10,6 +10,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 )
 
 // Drivers of virtualization, and the mode in which libvirt is part of the pool.
@@ -61,6 +62,7 @@ remember_owner = 0
 migrate_tls_x509_cert_dir = "/run/libvirt/pki"
 migrate_tls_x509_verify = 1
 migrate_tls_force = 1
+remote_display_port_max = %[2]d
 swtpm_user = "+%[1]d"
 swtpm_group = "+%[1]d"
 `
@@ -76,9 +78,10 @@ max_age_days = 30
 // provided the node lets the daemon leave the pod's control group (libvirt.sh); a rolling update must not be the way to find out that a
 // node does not.
 func libvirt(m *model) ([]compose.Stage, error) {
+	qemu := fmt.Sprintf(qemuConf, agentUser, compute.LastConsolePort)
 	config := files{libvirtComponent, map[string]string{
 		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance),
-		qemuFile: fmt.Sprintf(qemuConf, agentUser), qemuVNCFile: fmt.Sprintf(qemuConf, agentUser) + vncConf, "virtlogd.conf": virtlogdConf,
+		qemuFile: qemu, qemuVNCFile: qemu + vncConf, "virtlogd.conf": virtlogdConf,
 	}}
 	first, second := compose.Stage{m.sharedConfigMap(config)}, compose.Stage{}
 	for i := range m.groups {

@@ -1,6 +1,7 @@
 package hypervisor
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 )
 
 // TestVNC_TLS verifies that VNC servers of a pool have a certificate of the cell's authority and reject other clients, if the pool
@@ -42,6 +45,10 @@ func TestVNC_TLS(t *testing.T) {
 			text, _ := data[mountedFile(pod, "/etc/libvirt/qemu.conf")].(string)
 			if earlier, _ := data["qemu.conf"].(string); earlier == "" || strings.Contains(earlier, "vnc_tls") {
 				t.Errorf("%s\na pod of an earlier version, which has no certificate, starts with:\n%s", tc.reason, earlier)
+			}
+			// Policies admit proxies to these ports only.
+			if want := fmt.Sprintf("\nremote_display_port_max = %d\n", compute.LastConsolePort); !strings.Contains(text, want) {
+				t.Errorf("%s\nlibvirt assigns ports that proxies do not reach; qemu.conf lacks %q", tc.reason, want)
 			}
 			for option, value := range map[string]string{
 				"vnc_tls": "1", "vnc_tls_x509_verify": "1", "vnc_tls_x509_cert_dir": `"/run/libvirt/pki/vnc"`,

@@ -23,13 +23,12 @@ type console struct {
 	port          int32
 	// ready is the readiness check of the proxy. One that serves no pages responds only to requests with a token.
 	ready workload.Check
-	// hypervisors are the ports on hypervisors to which it connects: libvirt assigns the lowest free port to a console, so that the range is
-	// sufficient for 1024 servers on a host; serial ports are assigned by nova-compute ([serial_console] port_range).
+	// hypervisors are the ports on hypervisors to which it connects.
 	hypervisors workload.Range
 }
 
 var (
-	consolePortRange = workload.Range{First: 5900, Last: 6923}
+	consolePortRange = workload.Range{First: compute.FirstConsolePort, Last: compute.LastConsolePort}
 	vnc              = console{
 		"vnc", "nova-novncproxy", "vnc", "novncproxy", novav1.VNCPort, workload.HTTPS(service.ProcessPort, compute.VNCPage), consolePortRange,
 	}
@@ -39,7 +38,7 @@ var (
 	}
 	serial = console{
 		"serial", "nova-serialproxy", "serial_console", "serialproxy", novav1.SerialPort, workload.TCP(service.ProcessPort),
-		workload.Range{First: 10000, Last: 20000},
+		workload.Range{First: compute.FirstSerialPort, Last: compute.LastSerialPort},
 	}
 )
 

@@ -44,8 +44,8 @@ func TestNovaFaults(t *testing.T) {
 			"lets network 10.0.0.0/8 to port 8775 of Deployment nova-metadata, which nothing in it needs",
 		},
 		"ConsolesWithoutScreens": {
-			"Half of the range is missing.", replace("NetworkPolicy", "nova-cell1-vnc", "6923", "6400"),
-			"No policy of Deployment nova-cell1-vnc lets through Deployment nova-cell1-vnc to port 6923 of outside: hypervisors",
+			"Half of the range is missing.", replace("NetworkPolicy", "nova-cell1-vnc", "6442", "6400"),
+			"No policy of Deployment nova-cell1-vnc lets through Deployment nova-cell1-vnc to port 6442 of outside: hypervisors",
 		},
 		"ConsolesToEverything": {
 			"A proxy is a way into other networks.", without("NetworkPolicy", "nova-cell1-vnc", below(egress(2), "to")...),

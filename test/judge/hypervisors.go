@@ -8,10 +8,10 @@ import (
 )
 
 // screens are the first and the last port that a program connects to on hypervisors: libvirt assigns screens the lowest
-// free port from 5900 on (src/qemu/qemu.conf: remote_display_port_min), of which a hypervisor uses some hundreds at
-// most; nova-compute assigns serial consoles the ports of [serial_console] port_range.
+// free port from 5900 on (src/qemu/qemu.conf: remote_display_port_min) to the one below the API server of Kubernetes;
+// nova-compute assigns serial consoles the ports of [serial_console] port_range.
 var screens = map[string][2]int{
-	"nova-novncproxy": {5900, 6923}, "nova-spicehtml5proxy": {5900, 6923}, "nova-serialproxy": {10000, 20000},
+	"nova-novncproxy": {5900, 6442}, "nova-spicehtml5proxy": {5900, 6442}, "nova-serialproxy": {10260, 16508},
 }
 
 // signed is the variable of the secret by which Neutron's agents on hypervisors sign the requests of servers

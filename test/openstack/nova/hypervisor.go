@@ -51,8 +51,8 @@ func (h *Hypervisor) listen(t *testing.T, cloud *clouds.Cloud) {
 	if h.consoles.Graphical == novav1.SPICE {
 		serve = showSPICE
 	}
-	h.screen = serveConsoles(t, cloud, 5900, "screens-"+h.cell, func(c net.Conn) error { return serve(c, h.cell) })
-	h.serial = serveConsoles(t, cloud, 10000, "serial-"+h.cell, func(c net.Conn) error { return echo(c, h.cell) })
+	h.screen = serveConsoles(t, cloud, compute.FirstConsolePort, "screens-"+h.cell, func(c net.Conn) error { return serve(c, h.cell) })
+	h.serial = serveConsoles(t, cloud, compute.FirstSerialPort, "serial-"+h.cell, func(c net.Conn) error { return echo(c, h.cell) })
 }
 
 // options returns the options that depend on the consoles of its cell.
