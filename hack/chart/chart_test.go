@@ -157,12 +157,12 @@ admission: {exemptGroups: [platform], deleters: [me]}
 		"Small": {
 			"All optional values are removed.", `
 packages: {install: false}
-function: {replicas: 1}
+function: {replicas: 1, networkPolicy: false}
 provider: {runtimeConfig: false, configName: ""}
 platformConfig: {create: false}
 `, without("ClusterProviderConfig/in-cluster", "ProviderConfig/in-cluster", "Configuration/c5c3-configuration-cobaltcore",
 				"Function/c5c3-function-cobaltcore", "DeploymentRuntimeConfig/provider-kubernetes", "PlatformConfig/default",
-				"PodDisruptionBudget/function-cobaltcore"),
+				"NetworkPolicy/function-cobaltcore", "PodDisruptionBudget/function-cobaltcore"),
 		},
 		"Workload": {
 			"Another cluster gets rights, and nothing of Crossplane's.", `
