@@ -89,6 +89,7 @@ func TestHypervisors(t *testing.T) {
 	t.Run("Privileges", func(t *testing.T) { g.testPrivileges(ctx, t) })
 	usage(ctx, t, g.pool)
 	t.Run("Restarts", func(t *testing.T) { g.testRestarts(ctx, t) })
+	t.Run("Resize", func(t *testing.T) { g.testResize(ctx, t) })
 	t.Run("Delete", func(t *testing.T) {
 		const message = "1 virtual machine is on nodes of the pool"
 		if err := cluster.Client.Delete(ctx, pool.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), message) {
@@ -144,13 +145,9 @@ func (g *guest) boot(ctx context.Context, t *testing.T) {
 		t.Fatal(err)
 	}
 	g.address = floating.FloatingIP
-	flavor, err := flavors.Create(ctx, g.compute, flavors.CreateOpts{Name: "guest", RAM: 128, VCPUs: 1, Disk: new(0)}).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
 	g.hypervisor(ctx, t)
 	if g.server, err = servers.Create(ctx, g.compute, servers.CreateOpts{
-		Name: "guest", FlavorRef: flavor.ID, ImageRef: image, Networks: []servers.Network{{Port: port.ID}},
+		Name: "guest", FlavorRef: g.flavor(ctx, t, "guest", 128), ImageRef: image, Networks: []servers.Network{{Port: port.ID}},
 	}, nil).Extract(); err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +156,16 @@ func (g *guest) boot(ctx context.Context, t *testing.T) {
 	}
 	g.until(ctx, t, func() error { return ping.Once(g.address, time.Second) })
 	g.until(ctx, t, func() error { _, err := g.get(ctx, "seconds"); return err })
+}
+
+// flavor creates a flavor with one CPU, and returns its ID.
+func (g *guest) flavor(ctx context.Context, t *testing.T, name string, memoryMiB int) (id string) {
+	t.Helper()
+	created, err := flavors.Create(ctx, g.compute, flavors.CreateOpts{Name: name, RAM: memoryMiB, VCPUs: 1, Disk: new(0)}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return created.ID
 }
 
 // image uploads the image of servers: an empty disk, with a separate kernel and root.
@@ -366,6 +373,50 @@ func (g *guest) testRestarts(ctx context.Context, t *testing.T) {
 				}
 				return err
 			})
+		})
+	}
+}
+
+// testResize changes the flavor of the server on its node, as Nova is configured to do (allow_resize_to_same_host): the
+// first change is confirmed, the second one reverted. The server starts again, and is reachable after each step.
+func (g *guest) testResize(ctx context.Context, t *testing.T) {
+	larger, largest := g.flavor(ctx, t, "larger", 192), g.flavor(ctx, t, "largest", 256)
+	for _, tc := range []struct {
+		name, flavor, want string
+		end                func(context.Context, *gophercloud.ServiceClient, string) error
+	}{
+		{"Confirm", larger, "larger", func(ctx context.Context, c *gophercloud.ServiceClient, id string) error {
+			return servers.ConfirmResize(ctx, c, id).ExtractErr()
+		}},
+		{"Revert", largest, "larger", func(ctx context.Context, c *gophercloud.ServiceClient, id string) error {
+			return servers.RevertResize(ctx, c, id).ExtractErr()
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			started := time.Now()
+			if err := servers.Resize(ctx, g.compute, g.server.ID, servers.ResizeOpts{FlavorRef: tc.flavor}).ExtractErr(); err != nil {
+				t.Fatal(err)
+			}
+			if err := reached(ctx, g.compute, g.server.ID, "VERIFY_RESIZE"); err != nil {
+				t.Fatal(err)
+			}
+			g.until(ctx, t, func() error { _, err := g.get(ctx, "seconds"); return err })
+			t.Logf("the resized server is reachable after %.0f s", time.Since(started).Seconds())
+			if err := tc.end(ctx, g.compute, g.server.ID); err != nil {
+				t.Fatal(err)
+			}
+			if err := active(ctx, g.compute, g.server.ID); err != nil {
+				t.Fatal(err)
+			}
+			g.until(ctx, t, func() error { _, err := g.get(ctx, "seconds"); return err })
+			s, err := servers.Get(ctx, g.compute, g.server.ID).Extract()
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Since the microversion 2.47, a server contains its flavor instead of a reference.
+			if got := s.Flavor["original_name"]; got != tc.want && s.Flavor["id"] != larger {
+				t.Errorf("its flavor is %v, want %s", s.Flavor, tc.want)
+			}
 		})
 	}
 }

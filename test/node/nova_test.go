@@ -311,9 +311,14 @@ func (m *machines) create(ctx context.Context, compute *gophercloud.ServiceClien
 
 // active waits until a server runs.
 func active(ctx context.Context, compute *gophercloud.ServiceClient, id string) error {
+	return reached(ctx, compute, id, "ACTIVE")
+}
+
+// reached waits until a server has a status, and returns an error at once if its status is ERROR.
+func reached(ctx context.Context, compute *gophercloud.ServiceClient, id, status string) error {
 	for started := time.Now(); ; pause(ctx) {
 		s, err := servers.Get(ctx, compute, id).Extract()
-		if err != nil || s.Status == "ACTIVE" {
+		if err != nil || s.Status == status {
 			return err
 		}
 		if s.Status == "ERROR" || stopwatch.Since(started) > serverTimeout {
