@@ -256,7 +256,7 @@ func TestDatabaseMonitoring(t *testing.T) {
 	}
 	names, monitors := alerts("{size: medium, infrastructure: {mariadb: {" + backedUp + "}}, global: {monitoring: {enabled: true, labels: {team: a}}}}")
 	for _, want := range []string{
-		"DatabaseDown", "DatabaseDegraded", "DatabaseCertificateExpiring", "DatabaseVolumeFilling", "DatabaseVolumeFull", "DatabaseConnectionsExhausting",
+		"DatabaseDown", "DatabaseDegraded", "DatabaseVolumeFilling", "DatabaseVolumeFull", "DatabaseConnectionsExhausting",
 		"DatabaseMetricsMissing", "DatabaseClusterSplit", "DatabaseProxyDown", "DatabaseBackupFailed", "DatabaseBackupOld", "DatabaseBackupMissing",
 	} {
 		if !strings.Contains(strings.Join(names, " ")+" ", want+" ") {

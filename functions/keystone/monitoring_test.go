@@ -25,7 +25,6 @@ func TestAlerts(t *testing.T) {
 		"KeystoneDegraded": expect("warning", "15m", available, `kube_deployment_spec_replicas{deployment="keystone"}`),
 		"KeystoneJobFailed": expect("warning", "5m",
 			`kube_job_created{job_name=~"keystone-bootstrap-.+"}`, complete, failed, `kube_job_created{job_name=~"keystone-trust-flush-.+"}`),
-		"KeystoneCertificateExpiring": expect("warning", "1h", `certmanager_certificate_expiration_timestamp_seconds{name="keystone-tls"}`),
 	}
 	stages, err := service.Alerts[*model]().Build(derived(t, xr(t, "paths")))
 	if err != nil || len(stages) != 1 || len(stages[0]) != 1 {

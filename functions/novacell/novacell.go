@@ -121,7 +121,6 @@ func (m *model) extension() service.Extension {
 		Keystone:  service.Keystone{Logins: compute.Logins(compute.APIEndpoints()), Credential: compute.Secret(m.nova, compute.CredentialSecret)},
 		Access:    service.Access{Grantees: []service.Grantee{m.grantee()}},
 		Processes: m.processes(),
-		Alerts:    m.vncAlerts(),
 	}
 	if m.databaseServer() != nil {
 		x.Network.DatabasePods = mariadb.Pods(m.databaseName())

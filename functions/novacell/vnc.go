@@ -9,7 +9,6 @@ import (
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -62,13 +61,4 @@ func (m *model) vncEnv() []corev1.EnvVar {
 		option("vencrypt_client_cert", m.Path(vncClient, certificate.CertKey)),
 		option("vencrypt_client_key", m.Path(vncClient, certificate.KeyKey)),
 	}
-}
-
-// vncAlerts returns the alert on the proxies' certificate.
-func (m *model) vncAlerts() []monitoring.Alert {
-	if !m.usesVNC() {
-		return nil
-	}
-	return []monitoring.Alert{monitoring.CertificateExpiring("NovaCellVncCertificateExpiring",
-		"The certificate of VNC proxies of Nova's cell "+m.spec.Cell, m.Namespace, m.Sub(vncClient))}
 }

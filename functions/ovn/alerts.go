@@ -75,14 +75,6 @@ func (m *model) alerts() ([]compose.Stage, error) {
 		return nil, err
 	}
 	alerts = append(alerts, snapshots...)
-	for _, d := range []struct{ part, name string }{{northbound, "Northbound"}, {southbound, "Southbound"}} {
-		alerts = append(alerts, monitoring.CertificateExpiring("OVN"+d.name+"CertificateExpiring", "The "+d.part+" database's certificate",
-			m.namespace, m.secret(d.part)))
-	}
-	if m.relay.enabled {
-		alerts = append(alerts, monitoring.CertificateExpiring("OVNRelayCertificateExpiring", "The relays' certificate",
-			m.namespace, m.secret(relay)))
-	}
 	shown, err := m.dashboard()
 	if err != nil {
 		return nil, err

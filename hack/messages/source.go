@@ -247,7 +247,7 @@ var usersOf = map[string][]string{
 		"Note:", "note:", "Warning:", "Event", "Info", "change", "remove", "plan", "statusUpdatePlan", "recordAssignment",
 	},
 	"alerts": {
-		"Summary:", "Action:", "action:", "Outage:", "CertificateExpiring", "VolumesFilling", "Nodes", "Gauge", "Counter", "Histogram",
+		"Summary:", "Action:", "action:", "Outage:", "CertificatesExpiring", "VolumesFilling", "Nodes", "Gauge", "Counter", "Histogram",
 	},
 	"help": {"Description"},
 }

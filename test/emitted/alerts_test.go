@@ -261,9 +261,8 @@ var scenes = func() map[string][]scene {
 		},
 
 		"DatabaseDown": databaseDown, "DatabaseDegraded": databaseDegraded, "DatabaseProxyDown": proxyDown,
-		"DatabaseCertificateExpiring": slices.Concat(expiring("mariadb-server-cert"), expiring("maxscale-listener-cert"), expiring("internal-ca")),
-		"DatabaseVolumeFilling":       volume("19x100", "21x100"),
-		"DatabaseVolumeFull":          volume("4x100", "6x100"),
+		"DatabaseVolumeFilling": volume("19x100", "21x100"),
+		"DatabaseVolumeFull":    volume("4x100", "6x100"),
 		"DatabaseConnectionsExhausting": {
 			raised("Nine in ten.", "mariadb-0", `mysql_global_status_threads_connected{instance="mariadb-0"} 90x100`, `mysql_global_variables_max_connections{instance="mariadb-0"} 100x100`),
 			quiet("Half.", `mysql_global_status_threads_connected{instance="mariadb-0"} 50x100`, `mysql_global_variables_max_connections{instance="mariadb-0"} 100x100`),
@@ -333,9 +332,7 @@ var scenes = func() map[string][]scene {
 		"QueuePartitioned": {
 			raised("One has no link.", "", links("1", "3")...), raised("None has a link.", "", links("1", "1")...), quiet("All see all.", links("3", "3")...),
 		},
-		"QueueCertificateExpiring":        expiring("rabbitmq-tls"),
-		"NovaCellVncCertificateExpiring":  expiring("nova-cell1-vnc-client"),
-		"QueueMembersCertificateExpiring": expiring("rabbitmq-members-tls"),
+		"CertificateExpiring": slices.Concat(expiring("keystone-tls")[:2], expiring("tenant-a-pool-0123456789abcdef0123-vnc")[:2]),
 	}
 	space := func(volume string, free int) []string {
 		in := `{persistentvolumeclaim="` + volume + `"}`
@@ -363,7 +360,7 @@ var scenes = func() map[string][]scene {
 	}
 	// These have no options in the registry, and so no facts.
 	processes := []expected.Alert{
-		{Alert: "Horizon", Deployment: "horizon", Certificate: "horizon-tls"}, {Alert: "OVNNorthd", Deployment: "ovn-northd"},
+		{Alert: "Horizon", Deployment: "horizon"}, {Alert: "OVNNorthd", Deployment: "ovn-northd"},
 	}
 	for _, facts := range services {
 		processes = append(processes, facts.Alerts.Processes...)
@@ -384,9 +381,6 @@ var scenes = func() map[string][]scene {
 				raised("None exists.", name, existing+" 0x100"), quiet("One is.", existing+" 1x100", deployment("other")+" 0x100"),
 			}
 			scenes[p.Alert+"Degraded"] = []scene{raised("One is missing.", name, existing+" 2x100", desired), quiet("All exist.", existing+" 3x100", desired)}
-		}
-		if p.Certificate != "" {
-			scenes[p.Alert+"CertificateExpiring"] = expiring(p.Certificate)
 		}
 	}
 	raft := func(metric, at string) string {
@@ -435,7 +429,6 @@ var scenes = func() map[string][]scene {
 		quiet("It was replaced.", `kube_daemonset_status_number_unavailable{daemonset="libvirt"} 1x10 0x100`),
 	}
 	scenes["HypervisorCertificateExpiring"] = expiring("disk-transfer-tls")[:2]
-	scenes["OVNNorthboundCertificateExpiring"], scenes["OVNSouthboundCertificateExpiring"] = expiring("ovn-northbound-tls"), expiring("ovn-southbound-tls")
 	return scenes
 }()
 
@@ -500,8 +493,8 @@ type rule struct{ Expr, For, Severity, Runbook string }
 // instances replaces names in expressions that differ between claims and cells by the names in scenes.
 var instances = strings.NewReplacer("mariadb-cell-far", "mariadb", "rabbitmq-cell-far", "rabbitmq")
 
-// cellProcess matches the name of a process or a certificate of a cell.
-var cellProcess = regexp.MustCompile(`"nova-[a-z0-9]+-(conductor|metadata|vnc|spice|serial|tls|vnc-client)"`)
+// cellProcess matches the name of a process of a cell.
+var cellProcess = regexp.MustCompile(`"nova-[a-z0-9]+-(conductor|metadata|vnc|spice|serial)"`)
 
 // alertsOf returns all alerts of cases: by name, each different expression.
 func alertsOf(all ...testCase) map[string][]rule {

@@ -55,9 +55,11 @@ func (inf *Infrastructure) cacheAlerts() *unstructured.Unstructured {
 	)
 }
 
-// programAlerts returns alerts on all containers of the control plane.
+// programAlerts returns alerts on all containers of the control plane, and on all certificates of its namespace, including those of pools
+// that its authorities issue.
 func (inf *Infrastructure) programAlerts() *unstructured.Unstructured {
-	return monitoring.Rules(inf.Meta("programs"), inf.Monitoring, monitoring.Containers("", inf.Instance)...)
+	return monitoring.Rules(inf.Meta("programs"), inf.Monitoring,
+		append(monitoring.Containers("", inf.Instance), monitoring.CertificatesExpiring("CertificateExpiring", inf.Instance))...)
 }
 
 func labelsOf(labels map[string]common.LabelValue) object.Map {

@@ -39,6 +39,7 @@ func TestAlerts(t *testing.T) {
 		"ContainerRestarting": alert(warning, "5m", "kube_pod_container_status_restarts_total"),
 		"ContainerOutOfMemory": alert(warning, "1m", `kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}`,
 			"kube_pod_container_status_restarts_total"),
+		"CertificateExpiring": alert(warning, "1h", "certmanager_certificate_expiration_timestamp_seconds"),
 	}
 	if diff := cmp.Diff(want, monitoringtest.Alerts(t, m.programAlerts())); diff != "" {
 		t.Errorf("programs (-want +got):\n%s", diff)

@@ -30,8 +30,6 @@ func TestAlerts(t *testing.T) {
 		"DatabaseDown": alert(critical, "2m", "kube_statefulset_status_replicas_ready"+set("db")),
 		"DatabaseDegraded": alert(warning, "15m",
 			"kube_statefulset_status_replicas_ready"+set("db"), "kube_statefulset_replicas"+set("db")),
-		"DatabaseCertificateExpiring": alert(warning, "1h",
-			`certmanager_certificate_expiration_timestamp_seconds{name=~"(db|maxscale)-.*|internal-ca"}`),
 		"DatabaseVolumeFilling": alert(warning, "15m",
 			"kubelet_volume_stats_available_bytes"+volumes, "kubelet_volume_stats_capacity_bytes"+volumes),
 		"DatabaseVolumeFull": alert(critical, "5m",

@@ -101,13 +101,6 @@ func (a Alerts) memberAlerts() []monitoring.Alert {
 			Summary: "The database has fewer ready members than configured.",
 			Action:  "Check the events of the pods: a node may be full or missing, or a member may be copying the database from another.",
 		},
-		{
-			Name: "DatabaseCertificateExpiring", Severity: monitoring.Warning, For: "1h",
-			Expr: a.of("certmanager_certificate_expiration_timestamp_seconds",
-				fmt.Sprintf(`,name=~"(%s|maxscale)-.*|internal-ca"`, a.Meta.Name)) + " - time() < 7 * 24 * 3600",
-			Summary: "Certificate {{ $labels.name }} expires within a week and was not renewed.",
-			Action:  "Check the events of the Certificate and its issuer.",
-		},
 	}
 }
 

@@ -89,17 +89,6 @@ func ServiceTLS(
 	})
 }
 
-// CertificateExpiring returns an alert on a Certificate that cert-manager has not renewed in time.
-func CertificateExpiring(name, subject, namespace, certificate string) Alert {
-	return Alert{
-		Name: name, Severity: Warning, For: "1h",
-		Expr: fmt.Sprintf(`certmanager_certificate_expiration_timestamp_seconds{namespace=%q,name=%q} - time() < 7 * 24 * 3600`,
-			namespace, certificate),
-		Summary: subject + " expires within a week and was not renewed.",
-		Action:  "Check the events of the Certificate and its issuer.",
-	}
-}
-
 func withLabels(labels map[string]string, conf common.Monitoring) map[string]string {
 	out := maps.Clone(labels)
 	if out == nil {

@@ -73,7 +73,7 @@ spec:
 		},
 		"alert": {
 			Reason: "A certificate that was not renewed in time waits for the morning.",
-			Got:    []runtime.Object{monitoring.Rules(meta, conf, monitoring.CertificateExpiring("Expiring", "The certificate", "cloud", "keystone-tls"))},
+			Got:    []runtime.Object{monitoring.Rules(meta, conf, monitoring.CertificatesExpiring("Expiring", "cloud"))},
 			Want: `
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
@@ -91,8 +91,9 @@ spec:
       annotations:
         description: Check the events of the Certificate and its issuer.
         runbook_url: https://github.com/c5c3/crossplane-cobaltcore/blob/main/docs/runbooks/Expiring.md
-        summary: The certificate expires within a week and was not renewed.
-      expr: certmanager_certificate_expiration_timestamp_seconds{namespace="cloud",name="keystone-tls"}
+        summary: Certificate {{ $labels.name }} expires within a week and was not
+          renewed.
+      expr: certmanager_certificate_expiration_timestamp_seconds{namespace="cloud"}
         - time() < 7 * 24 * 3600
       for: 1h
       labels:

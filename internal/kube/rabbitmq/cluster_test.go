@@ -106,16 +106,13 @@ func TestAlerts(t *testing.T) {
 		QueueServer: common.QueueServer{MemberTLS: true},
 	}
 	want := map[string]monitoringtest.Alert{
-		"QueueBacklog":             alert(warning, "15m", "rabbitmq_detailed_queue_messages_ready"+queues),
-		"QueueUnacknowledged":      alert(warning, "15m", "rabbitmq_detailed_queue_messages_unacked"+queues),
-		"QueueQuorumLost":          alert(critical, "2m", ready...),
-		"QueueDegraded":            alert(warning, "15m", ready...),
-		"QueueOutOfMemory":         alert(critical, "2m", "rabbitmq_alarms_memory_used_watermark"+pods),
-		"QueueDiskFull":            alert(critical, "2m", "rabbitmq_alarms_free_disk_space_watermark"+pods),
-		"QueuePartitioned":         alert(critical, "5m", "erlang_vm_dist_node_state"+pods, "rabbitmq_build_info"+pods),
-		"QueueCertificateExpiring": alert(warning, "1h", `certmanager_certificate_expiration_timestamp_seconds{name="queue-tls"}`),
-		"QueueMembersCertificateExpiring": alert(warning, "1h",
-			`certmanager_certificate_expiration_timestamp_seconds{name="queue-members-tls"}`),
+		"QueueBacklog":        alert(warning, "15m", "rabbitmq_detailed_queue_messages_ready"+queues),
+		"QueueUnacknowledged": alert(warning, "15m", "rabbitmq_detailed_queue_messages_unacked"+queues),
+		"QueueQuorumLost":     alert(critical, "2m", ready...),
+		"QueueDegraded":       alert(warning, "15m", ready...),
+		"QueueOutOfMemory":    alert(critical, "2m", "rabbitmq_alarms_memory_used_watermark"+pods),
+		"QueueDiskFull":       alert(critical, "2m", "rabbitmq_alarms_free_disk_space_watermark"+pods),
+		"QueuePartitioned":    alert(critical, "5m", "erlang_vm_dist_node_state"+pods, "rabbitmq_build_info"+pods),
 	}
 	if diff := cmp.Diff(want, monitoringtest.Alerts(t, c.Alerts(common.Monitoring{}, "queues"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -33,7 +33,7 @@ func (c Cluster) Monitor(conf common.Monitoring) *unstructured.Unstructured {
 // backlog is the alert threshold for messages in one queue. Services consume messages as they arrive.
 const backlog = 200
 
-// Alerts builds alerts with metrics of RabbitMQ (https://www.rabbitmq.com/docs/prometheus), kube-state-metrics and cert-manager. The
+// Alerts builds alerts with metrics of RabbitMQ (https://www.rabbitmq.com/docs/prometheus) and kube-state-metrics. The
 // operator does not report resource alarms of members: the queue is ready and accepts no messages. Field is its path in a claim.
 func (c Cluster) Alerts(conf common.Monitoring, field string) *unstructured.Unstructured {
 	meta := c.Meta(c.Name)
@@ -41,12 +41,7 @@ func (c Cluster) Alerts(conf common.Monitoring, field string) *unstructured.Unst
 	in := fmt.Sprintf(`namespace=%q,pod=~"%s-server-[0-9]+"`, meta.Namespace, c.Name)
 	// A stream keeps messages after they are read, so they are no backlog.
 	queues := in + `,queue!~".*_fanout(_.*)?"`
-	var members []monitoring.Alert
-	if c.MemberTLS {
-		members = append(members, monitoring.CertificateExpiring("QueueMembersCertificateExpiring", "The certificate of the queue's members",
-			meta.Namespace, c.memberObject("-tls").Name))
-	}
-	return monitoring.Rules(meta, conf, append(members,
+	return monitoring.Rules(meta, conf,
 		monitoring.Alert{
 			Name: "QueueBacklog", Severity: monitoring.Warning, For: "15m",
 			Expr:    fmt.Sprintf(`max by (namespace, vhost, queue) (rabbitmq_detailed_queue_messages_ready{%s}) > %d`, queues, backlog),
@@ -91,6 +86,5 @@ func (c Cluster) Alerts(conf common.Monitoring, field string) *unstructured.Unst
 			Summary: "RabbitMQ is partitioned. Members in the minority partition are paused.",
 			Action:  "Check the network between the nodes of the members.",
 		},
-		monitoring.CertificateExpiring("QueueCertificateExpiring", "The queue's certificate", meta.Namespace, TLSSecret(c.Name)),
-	)...)
+	)
 }

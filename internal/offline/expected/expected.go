@@ -46,12 +46,11 @@ type Alerts struct {
 	Jobs map[string]string `json:"jobs"`
 }
 
-// Alert is the beginning of the names of the alerts on a workload and its certificate. An empty name is an alert that does not exist.
+// Alert is the beginning of the names of the alerts on a workload. An empty name is an alert that does not exist.
 type Alert struct {
 	Alert       string `json:"alert"`
 	Deployment  string `json:"deployment"`
 	StatefulSet string `json:"statefulSet"`
-	Certificate string `json:"certificate"`
 }
 
 // Processes is the number of processes that each connect to the database, in the pods of workloads that match a pattern.

@@ -32,10 +32,6 @@ func buildAlerts[M Instance](m M) ([]compose.Stage, error) {
 			Action:  "Check the logs of the Job's pods. The status of the composite resource lists the components that wait for it.",
 		})
 	}
-	if s.served() {
-		alerts = append(alerts, monitoring.CertificateExpiring(
-			s.Title+"CertificateExpiring", s.Title+"'s certificate", s.Namespace, s.Sub(serverTLS)))
-	}
 	alerts = append(alerts, s.extension.Alerts...)
 	return SingleObjectComponent("alerts", monitoring.Rules(s.Meta(s.Name), s.Spec.Monitoring, alerts...)), nil
 }
