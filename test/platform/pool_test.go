@@ -5,6 +5,7 @@ package platform_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -278,7 +280,7 @@ func rotation(name, secret string) *unstructured.Unstructured {
 func standInCompanion(t *testing.T) {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := c5c3v1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), c5c3v1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	api, err := client.New(cloud.Config, client.Options{Scheme: scheme})
