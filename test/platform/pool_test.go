@@ -3,6 +3,7 @@
 package platform_test
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -289,7 +290,7 @@ func standInCompanion(t *testing.T) {
 	}
 	recorder := events.NewFakeRecorder(1000)
 	consumers := &remoteconsumer.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock.RealClock{}}
-	aggregates := &secretaggregate.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock.RealClock{}}
+	aggregates := &secretaggregate.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock.RealClock{}, Random: rand.Reader}
 	go func() {
 		for ctx := t.Context(); ctx.Err() == nil; time.Sleep(time.Second) {
 			for list, r := range map[client.ObjectList]reconcile.Reconciler{
