@@ -88,6 +88,21 @@ func (t *Table) Place(c Command) (Entry, error) {
 	return Entry{}, fmt.Errorf("%s:%d: no entry of test/internal/guide/table.yaml has the command %q; run it in a suite, or give a reason", c.Page, c.Line, c.Text)
 }
 
+// Of returns the commands of pages that have a place.
+func (t *Table) Of(pages []Page, place string) []Command {
+	var out []Command
+	for _, p := range pages {
+		for _, b := range p.Blocks {
+			for _, c := range p.Commands(b) {
+				if e, err := t.Place(c); err == nil && e.In == place {
+					out = append(out, c)
+				}
+			}
+		}
+	}
+	return out
+}
+
 // Unused returns the entries and reasons that no command had.
 func (t *Table) Unused() []string {
 	var out []string

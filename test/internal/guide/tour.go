@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/yaml"
 )
@@ -33,6 +34,8 @@ type Tour struct {
 	// Codes are the expected exit codes of the commands with a start, in order, if they are not all 0. The last one is also that of further
 	// commands.
 	Codes map[string][]int
+	// Patience is how long the last command of a block is repeated until it prints the lines of the page.
+	Patience time.Duration
 	// Shown is the reason why the printed lines of the page are not compared.
 	Shown string
 }
@@ -90,7 +93,19 @@ func (s *Session) Take(ctx context.Context, p Page, t *Table, place string, tour
 				last = c
 			}
 		case Output, Text:
-			if missing := Missing(replace(b.Code), printed.String()); complete && tour.Shown == "" && missing != "" {
+			if !complete || tour.Shown != "" {
+				continue
+			}
+			missing := Missing(replace(b.Code), printed.String())
+			for began := time.Now(); missing != "" && time.Since(began) < tour.Patience; time.Sleep(time.Second) {
+				output, _, err := s.Run(ctx, last.Text)
+				if err != nil {
+					return err
+				}
+				printed.WriteString(output)
+				missing = Missing(replace(b.Code), printed.String())
+			}
+			if missing != "" {
 				report(last, printed.String(), fmt.Errorf("%s:%d: the commands do not print %q there", p.Name, b.Line, missing))
 			}
 		}

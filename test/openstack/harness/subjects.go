@@ -36,6 +36,7 @@ var subjects = []subject{
 	{name: "ExternalKeystone"},
 	{name: "ExternalQueue", releases: []release.Release{"2025.2"}},
 	{name: "Glance", ceph: true},
+	{name: "Guides", runsServers: true, releases: []release.Release{"2025.2"}},
 	{name: "Horizon", browser: true, runsServers: true},
 	{name: "Heat"},
 	{name: "Hypervisors", runsServers: true},
