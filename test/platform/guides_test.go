@@ -45,8 +45,8 @@ packages: {version: ""}
 // upgradeChart is the command of the tutorials that applies values.yaml.
 const upgradeChart = "helm upgrade cobaltcore package/chart --namespace crossplane-system --values platform.yaml --values values.yaml"
 
-// TestGuides runs the commands of tutorials and how-to guides as the pages show them, in the order of a reader, and compares what they print.
-// The table of package guide lists the commands that run elsewhere. The test has the platform for itself: its pages change the PlatformConfig.
+// TestGuides runs the commands of tutorials and how-to guides as the pages show them, in the order of a reader, and compares their output.
+// The table of package guide lists the commands of other suites. No other test runs at the same time, because pages change the PlatformConfig.
 func TestGuides(t *testing.T) {
 	r := newReader(t)
 	tours := r.tours()
@@ -210,7 +210,7 @@ spec:
     metadata: {labels: {app: messaging-topology-operator}}
     spec: {containers: [{name: manager, image: rabbitmqoperator/messaging-topology-operator}]}
 `
-	// limitsOfGuides are what the guides for a team require in addition to the limits of its tutorial.
+	// limitsOfGuides extend the limits of the tutorial for a team to the values of its guides.
 	limitsOfGuides = `
 platformConfig:
   spec:
@@ -243,8 +243,8 @@ func (r *reader) current(kind, namespace, name string) func() error {
 	return r.do(fmt.Sprintf("kubectl wait %s/%s -n %s --for=condition=Current --timeout=5m", kind, name, namespace))
 }
 
-// tours returns the pages in order: the tutorials of a platform team, the guides of a team with the claim prod in team-a, and those on
-// nodes and storage in tenant-a.
+// tours returns the pages in order: the tutorials of a platform team, the guides of a team with the claim prod in team-a, and the pages
+// on nodes and storage in tenant-a.
 func (r *reader) tours() []guide.Tour {
 	var out []guide.Tour
 	for _, some := range [][]guide.Tour{r.installation(), r.team(), r.changes(), r.operation(), r.nodes(), r.storage()} {

@@ -24,27 +24,27 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	places := map[string]int{}
+	counts := map[string]int{}
 	for _, p := range pages {
 		for _, b := range p.Blocks {
 			for _, c := range p.Commands(b) {
-				e, err := table.Place(c)
+				e, err := table.Entry(c)
 				if err != nil {
 					t.Error(err)
 				}
-				places[e.In]++
+				counts[e.In]++
 			}
 		}
 	}
 	for _, problem := range table.Unused() {
 		t.Error(problem)
 	}
-	if places[Platform] < 150 || places[OpenStack] < 30 {
-		t.Errorf("found only these commands: %v", places)
+	if counts[Platform] < 150 || counts[OpenStack] < 30 {
+		t.Errorf("found only these commands: %v", counts)
 	}
 }
 
-func TestPlace(t *testing.T) {
+func TestEntry(t *testing.T) {
 	table := &Table{Reasons: map[string]string{"ceph": "No Ceph."}, Pages: map[string][]Entry{
 		"page": {
 			{Starts: "ceph", In: None, Why: "ceph"}, {Starts: "rbd", In: None, Why: "A text."}, {Starts: "pip", In: None}, {Starts: "x", In: "moon"},
@@ -55,19 +55,19 @@ func TestPlace(t *testing.T) {
 	cases := map[string]struct {
 		reason, page, command, want, wantErr string
 	}{
-		"Suite":    {reason: "The first entry that fits.", page: "page", command: "kubectl get x", want: Platform},
-		"Reason":   {reason: "A named reason.", page: "page", command: "ceph status", want: None},
-		"Text":     {reason: "A reason of its own.", page: "page", command: "rbd ls", want: None},
-		"Offline":  {reason: "The tests of the command line run it on each page.", page: "other", command: "cobaltcore plan -f x", want: Offline},
-		"NoReason": {reason: "A command that runs nowhere requires a reason.", page: "page", command: "pip install x", wantErr: "requires the start of a command, and a reason"},
-		"NoStart":  {reason: "A page cannot be excluded as a whole.", page: "all", command: "ls", wantErr: "requires the start of a command"},
-		"Place":    {reason: "An unknown place.", page: "page", command: "x", wantErr: `"moon" is no place`},
-		"Cluster":  {reason: "A command that needs a cluster.", page: "page", command: "cobaltcore doctor x", wantErr: "does not run"},
-		"New":      {reason: "A command that the table does not have.", page: "page", command: "openstack token issue", wantErr: "run it in a suite, or give a reason"},
+		"Suite":      {reason: "The first entry that fits.", page: "page", command: "kubectl get x", want: Platform},
+		"Reason":     {reason: "A named reason.", page: "page", command: "ceph status", want: None},
+		"Text":       {reason: "A reason without a name.", page: "page", command: "rbd ls", want: None},
+		"Offline":    {reason: "The tests of the command line run it on each page.", page: "other", command: "cobaltcore plan -f x", want: Offline},
+		"NoReason":   {reason: "A command that runs nowhere requires a reason.", page: "page", command: "pip install x", wantErr: "requires the start of a command, and a reason"},
+		"NoStart":    {reason: "A page cannot be excluded as a whole.", page: "all", command: "ls", wantErr: "requires the start of a command"},
+		"Misspelled": {reason: "An unknown suite.", page: "page", command: "x", wantErr: `"moon" is no suite`},
+		"Cluster":    {reason: "A command that needs a cluster.", page: "page", command: "cobaltcore doctor x", wantErr: "does not run"},
+		"New":        {reason: "A command that the table does not have.", page: "page", command: "openstack token issue", wantErr: "run it in a suite, or give a reason"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := table.Place(Command{Page: tc.page, Text: tc.command})
+			got, err := table.Entry(Command{Page: tc.page, Text: tc.command})
 			if err != nil || tc.wantErr != "" {
 				if err == nil || tc.wantErr == "" || !strings.Contains(err.Error(), tc.wantErr) {
 					t.Errorf("%s\ngot error %v, want %q", tc.reason, err, tc.wantErr)
@@ -191,7 +191,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// follow runs the commands of the page above in a shell, and returns the commands with the errors of those that failed.
+// follow runs the commands of the page above in a shell, and returns the commands with their output and error.
 func follow(t *testing.T, tour Tour) ([]string, error) {
 	t.Helper()
 	p, err := Parse("x", page)
@@ -233,7 +233,7 @@ func TestTake(t *testing.T) {
 		wantErr string
 	}{
 		"Page": {
-			reason: "A failing command is reported. The output of a block with a command that runs elsewhere is not compared.",
+			reason: "A failing command is reported. The output of a block with a command of another suite is not compared.",
 			want:   []string{"cat a.yaml: a:\n  b: 1", "X=$(echo y): ", "echo $X NAME: y NAME", "false: : exit code 1, want 0"},
 		},
 		"Reader": {

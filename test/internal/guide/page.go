@@ -1,5 +1,5 @@
 // Package guide reads tutorials and how-to guides as a reader does: it takes the commands, the files and the printed output from the text of a
-// page, runs the commands in one shell, and compares what they print. Its table lists for each command where it runs, or why it runs nowhere.
+// page, runs the commands in one shell, and compares their output. Its table lists the suite of each command, or the reason why no suite runs it.
 package guide
 
 import (
@@ -31,7 +31,7 @@ type Block struct {
 	File string
 }
 
-// Command is one command of a page. It can have several lines.
+// Command is a command of a page. It can have several lines.
 type Command struct {
 	// Page is the path of the page below docs, without its extension.
 	Page string
@@ -145,14 +145,14 @@ func split(code string) []Command {
 			}
 			end = ""
 		} else {
-			var plain string
-			plain, quote = unquoted(line, quote)
-			depth += len(loopStart.FindAllString(plain, -1)) - len(loopEnd.FindAllString(plain, -1))
-			if m := hereDocument.FindStringSubmatch(line); m != nil && quote == 0 && strings.Contains(plain, "<<") && !strings.Contains(plain, "<<<") {
+			var text string
+			text, quote = unquoted(line, quote)
+			depth += len(loopStart.FindAllString(text, -1)) - len(loopEnd.FindAllString(text, -1))
+			if m := hereDocument.FindStringSubmatch(line); m != nil && quote == 0 && strings.Contains(text, "<<") && !strings.Contains(text, "<<<") {
 				end = m[1]
 			}
-			plain = strings.TrimSpace(plain)
-			if end != "" || quote != 0 || depth > 0 || strings.HasSuffix(plain, "\\") || strings.HasSuffix(plain, "|") || strings.HasSuffix(plain, "&&") {
+			text = strings.TrimSpace(text)
+			if end != "" || quote != 0 || depth > 0 || strings.HasSuffix(text, "\\") || strings.HasSuffix(text, "|") || strings.HasSuffix(text, "&&") {
 				continue
 			}
 		}
@@ -166,7 +166,7 @@ func split(code string) []Command {
 }
 
 // unquoted returns a line without the content of quotes and without its comment, and the quote that is open at its end.
-func unquoted(line string, quote byte) (plain string, open byte) {
+func unquoted(line string, quote byte) (text string, open byte) {
 	var out strings.Builder
 	for i := 0; i < len(line); i++ {
 		c := line[i]

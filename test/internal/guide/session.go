@@ -26,7 +26,7 @@ type Session struct {
 	output string
 }
 
-// Start starts a shell in a folder. The environment is added to that of this process.
+// Start starts a shell in a folder. The environment extends the environment of this process.
 func Start(dir string, environment ...string) (*Session, error) {
 	s := &Session{Dir: dir, output: filepath.Join(dir, ".output")}
 	read, write, err := os.Pipe()
@@ -47,7 +47,7 @@ func Start(dir string, environment ...string) (*Session, error) {
 	return s, write.Close()
 }
 
-// Run runs a command to its end, and returns what it prints and its exit code. The shell ends with the context.
+// Run runs a command to its end, and returns its output and its exit code. The shell ends with the context.
 func (s *Session) Run(ctx context.Context, command string) (output string, code int, err error) {
 	// A group without a subshell keeps variables. Its input is empty, as a command must not read the next one.
 	script := fmt.Sprintf("{\n%s\n} >%s 2>&1 </dev/null\necho $? >&3\n", command, quoted(s.output))

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Places where commands run.
+// Suites that run commands.
 const (
 	// Platform is TestGuides of test/platform, with a real API server and a real Crossplane.
 	Platform = "platform"
@@ -21,16 +21,16 @@ const (
 	Offline = "offline"
 	// Manual is a run by hand, whose date is the reason.
 	Manual = "manual"
-	// None is no place, for the given reason.
+	// None is no suite, for the given reason.
 	None = "none"
 )
 
 //go:embed table.yaml
 var table []byte
 
-// Entry is the place of commands.
+// Entry assigns commands to a suite.
 type Entry struct {
-	// In is one of the places.
+	// In is the suite.
 	In string `json:"in"`
 	// Why is the reason of Manual and None: a name in the reasons of the table, or a text.
 	Why string `json:"why,omitempty"`
@@ -38,7 +38,7 @@ type Entry struct {
 	Starts string `json:"starts,omitempty"`
 }
 
-// Table lists where the commands of each page run.
+// Table lists the suites of the commands of each page.
 type Table struct {
 	// Reasons are texts by name.
 	Reasons map[string]string `json:"reasons"`
@@ -57,8 +57,8 @@ func ReadTable() (*Table, error) {
 // offline matches the commands of the command line that need no cluster.
 var offline = regexp.MustCompile(`^(?:cobaltcore|go run \./cmd/cobaltcore) (?:preview|plan|validate|images|explain|completion|version)\b`)
 
-// Place returns where a command runs.
-func (t *Table) Place(c Command) (Entry, error) {
+// Entry returns the entry of a command.
+func (t *Table) Entry(c Command) (Entry, error) {
 	entries := t.Pages[c.Page]
 	for i, e := range entries {
 		if !strings.HasPrefix(c.Text, e.Starts) {
@@ -74,9 +74,9 @@ func (t *Table) Place(c Command) (Entry, error) {
 		}
 		switch known := slices.Contains([]string{Platform, OpenStack, Offline, Manual, None}, e.In); {
 		case !known:
-			return e, fmt.Errorf("%s: %q is no place", c.Page, e.In)
+			return e, fmt.Errorf("%s: %q is no suite", c.Page, e.In)
 		case (e.In == Manual || e.In == None) && (e.Why == "" || e.Starts == ""):
-			return e, fmt.Errorf("%s: an entry with the place %s requires the start of a command, and a reason", c.Page, e.In)
+			return e, fmt.Errorf("%s: an entry with the suite %s requires the start of a command, and a reason", c.Page, e.In)
 		case e.In == Offline && !offline.MatchString(c.Text):
 			return e, fmt.Errorf("%s:%d: cmd/cobaltcore does not run %q", c.Page, c.Line, c.Text)
 		}
@@ -88,13 +88,13 @@ func (t *Table) Place(c Command) (Entry, error) {
 	return Entry{}, fmt.Errorf("%s:%d: no entry of test/internal/guide/table.yaml has the command %q; run it in a suite, or give a reason", c.Page, c.Line, c.Text)
 }
 
-// Of returns the commands of pages that have a place.
-func (t *Table) Of(pages []Page, place string) []Command {
+// Of returns the commands of pages that a suite runs.
+func (t *Table) Of(pages []Page, suite string) []Command {
 	var out []Command
 	for _, p := range pages {
 		for _, b := range p.Blocks {
 			for _, c := range p.Commands(b) {
-				if e, err := t.Place(c); err == nil && e.In == place {
+				if e, err := t.Entry(c); err == nil && e.In == suite {
 					out = append(out, c)
 				}
 			}

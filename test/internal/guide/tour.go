@@ -15,7 +15,7 @@ import (
 // AnyCode accepts every exit code.
 const AnyCode = -1
 
-// Tour is what a reader brings to a page: names in place of those of the page, and the steps that the page describes in words.
+// Tour is the preparation of a reader for a page: replacements of its names, and the steps that the page describes in words.
 type Tour struct {
 	// Page is the name of the page.
 	Page string
@@ -31,11 +31,10 @@ type Tour struct {
 	Before map[string]func() error
 	// After is a step at the end.
 	After func() error
-	// Codes are the expected exit codes of the commands with a start, in order, if they are not all 0. The last one is also that of further
-	// commands.
+	// Codes are the expected exit codes of the commands with a start, in order, if they are not all 0. Further commands have the last code.
 	Codes map[string][]int
-	// Patience is how long the last command of a block is repeated until it prints the lines of the page.
-	Patience time.Duration
+	// RetryTimeout limits repetitions of the last command of a block until it prints the lines of the page.
+	RetryTimeout time.Duration
 	// Shown is the reason why the printed lines of the page are not compared.
 	Shown string
 }
@@ -43,8 +42,8 @@ type Tour struct {
 // Report receives the result of a command: its output, and an error if it failed or printed other lines than the page.
 type Report func(command Command, output string, err error)
 
-// Take runs the commands of a page that have a place in the table.
-func (s *Session) Take(ctx context.Context, p Page, t *Table, place string, tour Tour, report Report) error {
+// Take runs the commands of a page that the table assigns to a suite.
+func (s *Session) Take(ctx context.Context, p Page, t *Table, suite string, tour Tour, report Report) error {
 	replace := strings.NewReplacer(tour.Replace...).Replace
 	var (
 		manifests int
@@ -68,11 +67,11 @@ func (s *Session) Take(ctx context.Context, p Page, t *Table, place string, tour
 			printed.Reset()
 			complete = true
 			for _, c := range p.Commands(b) {
-				e, err := t.Place(c)
+				e, err := t.Entry(c)
 				if err != nil {
 					return err
 				}
-				if e.In != place {
+				if e.In != suite {
 					complete = false
 					continue
 				}
@@ -97,7 +96,7 @@ func (s *Session) Take(ctx context.Context, p Page, t *Table, place string, tour
 				continue
 			}
 			missing := Missing(replace(b.Code), printed.String())
-			for began := time.Now(); missing != "" && time.Since(began) < tour.Patience; time.Sleep(time.Second) {
+			for began := time.Now(); missing != "" && time.Since(began) < tour.RetryTimeout; time.Sleep(time.Second) {
 				output, _, err := s.Run(ctx, last.Text)
 				if err != nil {
 					return err

@@ -30,8 +30,8 @@ type reader struct {
 	machines *hypervisors.Machines
 }
 
-// TestGuides runs the commands of the OpenStack client on tutorials and how-to guides as the pages show them, and compares what they print.
-// The table of package guide lists the commands that run elsewhere.
+// TestGuides runs the commands of the OpenStack client on tutorials and how-to guides as the pages show them, and compares their output.
+// The table of package guide lists the commands of other suites.
 func TestGuides(t *testing.T) {
 	const r = hypervisors.RestartRelease
 	m := hypervisors.Start(
@@ -204,7 +204,7 @@ func (s *reader) tours(t *testing.T) []guide.Tour {
 		{Page: "tutorials/recover-a-database"},
 		{
 			Page: "how-to/administrator-account", Replace: []string{"USER-ID", "$USER_ID"},
-			Before: map[string]func() error{"": s.do(t, "USER_ID=$(openstack user create somebody -f value -c id)")},
+			Before: map[string]func() error{"": s.do(t, "USER_ID=$(openstack user create guest -f value -c id)")},
 		},
 		{Page: "how-to/hypervisors-agents", Replace: []string{"--password-prompt", "--password a-password"}}, // There is no terminal.
 		{Page: "identity-as-code"},
@@ -230,7 +230,7 @@ func (s *reader) tours(t *testing.T) []guide.Tour {
 			Page: "how-to/node-maintenance", Replace: []string{"NODE", "node-0", "CONSUMER", "first"},
 		},
 		{
-			Page: "tutorials/recover-a-hypervisor", Patience: commandTimeout,
+			Page: "tutorials/recover-a-hypervisor", RetryTimeout: commandTimeout,
 			Replace: []string{"SERVER_ID=...", "SERVER_ID=$(openstack server show first -f value -c id)"},
 			Before: map[string]func() error{
 				"": s.do(t, "NODE=$(openstack server show first -f value -c OS-EXT-SRV-ATTR:host)"),
