@@ -26,7 +26,7 @@ type reader struct {
 }
 
 // commandTimeout is the limit of one command. The pages allow more in a cluster that pulls images.
-const commandTimeout = 6 * time.Minute
+const commandTimeout = 12 * time.Minute
 
 // chartOfTree are the addresses of the chart on pages, and in their place the chart of this tree. The first file of values has the
 // settings of this platform, whose provider is a process with a kubeconfig.
@@ -233,14 +233,14 @@ metadata: {name: node-2}
 // prod waits until the claim of the guides has all edits, and sets INSTANCE.
 func (r *reader) prod() func() error {
 	return r.do(
-		"kubectl wait controlplanecluster/prod -n team-a --for=condition=Current --timeout=5m",
+		"kubectl wait controlplanecluster/prod -n team-a --for=condition=Current --timeout=10m",
 		instanceOf("INSTANCE", "controlplanecluster", "team-a", "prod"),
 	)
 }
 
 // current returns a step that waits for a condition of a claim of a namespace.
 func (r *reader) current(kind, namespace, name string) func() error {
-	return r.do(fmt.Sprintf("kubectl wait %s/%s -n %s --for=condition=Current --timeout=5m", kind, name, namespace))
+	return r.do(fmt.Sprintf("kubectl wait %s/%s -n %s --for=condition=Current --timeout=10m", kind, name, namespace))
 }
 
 // tours returns the pages in order: the tutorials of a platform team, the guides of a team with the claim prod in team-a, and the pages
@@ -326,7 +326,7 @@ func (r *reader) team() []guide.Tour {
 				"kubectl apply -f claim.yaml   ": r.do("kubectl get secret old-root -n team-a"),
 			},
 			After: steps(
-				r.do("kubectl wait controlplanecluster/again -n team-a --for=condition=Ready --timeout=5m"),
+				r.do("kubectl wait controlplanecluster/again -n team-a --for=condition=Ready --timeout=10m"),
 				r.do("mv team.yaml claim.yaml", "kubectl delete secret old-root -n team-a"),
 				r.do(`for name in again restored; do kubectl patch controlplanecluster $name -n team-a --type=merge -p '{"spec":{"deletionPolicy":"Delete"}}'; done`),
 				r.do("for name in again restored; do kubectl wait controlplanecluster/$name -n team-a --for=jsonpath='{.status.deletionPolicy}'=Delete --timeout=2m; done"),
