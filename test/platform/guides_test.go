@@ -413,7 +413,7 @@ func (r *reader) operation() []guide.Tour {
 					"--for=jsonpath='{.status.conditions[?(@.type==\"Synced\")].reason}'=ReconcilePaused --timeout=1m",
 				"kubectl annotate controlplanecluster prod -n team-a crossplane.io/paused- --as=\"$USER\" --as-group=cobaltcore:platform --as-group=system:masters",
 				"kubectl annotate xcontrolplanecluster -l crossplane.io/claim-namespace=team-a,crossplane.io/claim-name=prod crossplane.io/paused-",
-				"kubectl annotate keystone keystone -n $INSTANCE crossplane.io/paused-",
+				"kubectl annotate keystone/keystone -n $INSTANCE crossplane.io/paused-",
 			),
 		},
 		{

@@ -1,5 +1,6 @@
-// Package guide reads tutorials and how-to guides as a reader does: it takes the commands, the files and the printed output from the text of a
-// page, runs the commands in one shell, and compares their output. Its table lists the suite of each command, or the reason why no suite runs it.
+// Package guide reads tutorials and how-to guides as a reader does: it takes the commands, the files and the printed output from the text of
+// a page, runs the commands in one shell, and compares their output. Its table lists the suite of each command, or the reason why no suite
+// runs it.
 package guide
 
 import (
@@ -117,7 +118,9 @@ var (
 	// hereDocument matches the operator of a here-document.
 	hereDocument = regexp.MustCompile(`<<-?'?([A-Z]+)'?`)
 	loopStart    = regexp.MustCompile(`(?:^|[;\s])do(?:$|\s)`)
-	loopEnd      = regexp.MustCompile(`(?:^|[;\s])done(?:$|[;|\s])`)
+	// continued matches the end of a line whose command continues on the next line.
+	continued = regexp.MustCompile(`(?:\\|\||&&)$`)
+	loopEnd   = regexp.MustCompile(`(?:^|[;\s])done(?:$|[;|\s])`)
 )
 
 // split splits shell code into commands: each ends with its line, unless a quote, a loop, a here-document or a line continuation is open.
@@ -152,7 +155,7 @@ func split(code string) []Command {
 				end = m[1]
 			}
 			text = strings.TrimSpace(text)
-			if end != "" || quote != 0 || depth > 0 || strings.HasSuffix(text, "\\") || strings.HasSuffix(text, "|") || strings.HasSuffix(text, "&&") {
+			if end != "" || quote != 0 || depth > 0 || continued.MatchString(text) {
 				continue
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,6 +34,7 @@ func Start(dir string, environment ...string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	//nolint:noctx // Stop ends the shell.
 	s.shell = exec.Command("bash", "--noprofile", "--norc", "-o", "pipefail")
 	s.shell.Dir, s.shell.ExtraFiles = dir, []*os.File{write}
 	s.shell.Env = append(os.Environ(), environment...)
@@ -98,12 +100,11 @@ func Missing(page, printed string) string {
 			expression = strings.ReplaceAll(expression, ellipsis, ".*")
 		}
 		matches := regexp.MustCompile("^" + expression + "$").MatchString
-		for ; len(rest) > 0 && !matches(strings.TrimRight(rest[0], " ")); rest = rest[1:] {
-		}
-		if len(rest) == 0 {
+		i := slices.IndexFunc(rest, func(line string) bool { return matches(strings.TrimRight(line, " ")) })
+		if i < 0 {
 			return want
 		}
-		rest = rest[1:]
+		rest = rest[i+1:]
 	}
 	return ""
 }

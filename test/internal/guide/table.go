@@ -85,7 +85,8 @@ func (t *Table) Entry(c Command) (Entry, error) {
 	if offline.MatchString(c.Text) {
 		return Entry{In: Offline}, nil
 	}
-	return Entry{}, fmt.Errorf("%s:%d: no entry of test/internal/guide/table.yaml has the command %q; run it in a suite, or give a reason", c.Page, c.Line, c.Text)
+	return Entry{}, fmt.Errorf("%s:%d: no entry of test/internal/guide/table.yaml has the command %q; run it in a suite, or give a reason",
+		c.Page, c.Line, c.Text)
 }
 
 // Of returns the commands of pages that a suite runs.

@@ -42,75 +42,42 @@ type Tour struct {
 // Report receives the result of a command: its output, and an error if it failed or printed other lines than the page.
 type Report func(command Command, output string, err error)
 
+// walk is the state of a tour.
+type walk struct {
+	*Session
+	Tour
+
+	page    Page
+	table   *Table
+	suite   string
+	report  Report
+	replace func(string) string
+	// manifests is the number of manifests so far; passed are the steps that ran, and codes the commands with a start.
+	manifests int
+	passed    map[string]bool
+	codes     map[string]int
+	// printed is the output of the last block of commands, complete whether all of its commands ran, and last the last one.
+	printed  string
+	complete bool
+	last     Command
+}
+
 // Take runs the commands of a page that the table assigns to a suite.
 func (s *Session) Take(ctx context.Context, p Page, t *Table, suite string, tour Tour, report Report) error {
-	replace := strings.NewReplacer(tour.Replace...).Replace
-	var (
-		manifests int
-		printed   strings.Builder // by the last shell block
-		complete  bool            // all commands of the last shell block ran
-		last      Command
-		passed    = map[string]bool{}
-		codes     = map[string]int{} // commands with a start that ran
-	)
-	if err := tour.before("", passed); err != nil {
+	w := &walk{
+		Session: s, Tour: tour, page: p, table: t, suite: suite, report: report, replace: strings.NewReplacer(tour.Replace...).Replace,
+		passed: map[string]bool{}, codes: map[string]int{},
+	}
+	if err := w.before(""); err != nil {
 		return err
 	}
 	for _, b := range p.Blocks {
-		switch b.Language {
-		case YAML:
-			if err := s.file(b, tour, manifests, replace(b.Code)); err != nil {
-				return fmt.Errorf("%s:%d: %w", p.Name, b.Line, err)
-			}
-			manifests++
-		case Shell:
-			printed.Reset()
-			complete = true
-			for _, c := range p.Commands(b) {
-				e, err := t.Entry(c)
-				if err != nil {
-					return err
-				}
-				if e.In != suite {
-					complete = false
-					continue
-				}
-				if err := tour.before(c.Text, passed); err != nil {
-					return fmt.Errorf("%s:%d: before %s: %w", p.Name, c.Line, c.Text, err)
-				}
-				want := tour.code(c.Text, codes)
-				c.Text = replace(c.Text)
-				output, code, err := s.Run(ctx, c.Text)
-				if err == nil && code != want && want != AnyCode {
-					err = fmt.Errorf("exit code %d, want %d", code, want)
-				}
-				report(c, output, err)
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				printed.WriteString(output)
-				last = c
-			}
-		case Output, Text:
-			if !complete || tour.Shown != "" {
-				continue
-			}
-			missing := Missing(replace(b.Code), printed.String())
-			for began := time.Now(); missing != "" && time.Since(began) < tour.RetryTimeout; time.Sleep(time.Second) {
-				output, _, err := s.Run(ctx, last.Text)
-				if err != nil {
-					return err
-				}
-				printed.WriteString(output)
-				missing = Missing(replace(b.Code), printed.String())
-			}
-			if missing != "" {
-				report(last, printed.String(), fmt.Errorf("%s:%d: the commands do not print %q there", p.Name, b.Line, missing))
-			}
+		if err := w.block(ctx, b); err != nil {
+			return fmt.Errorf("%s:%d: %w", p.Name, b.Line, err)
 		}
 	}
 	for start := range tour.Before {
-		if !passed[start] {
+		if !w.passed[start] {
 			return fmt.Errorf("%s: no command starts with %q", p.Name, start)
 		}
 	}
@@ -120,13 +87,76 @@ func (s *Session) Take(ctx context.Context, p Page, t *Table, suite string, tour
 	return tour.After()
 }
 
+// block writes a manifest, runs commands, or compares their output.
+func (w *walk) block(ctx context.Context, b Block) error {
+	switch b.Language {
+	case YAML:
+		w.manifests++
+		return w.file(b, w.manifests-1)
+	case Shell:
+		w.printed, w.complete = "", true
+		for _, c := range w.page.Commands(b) {
+			e, err := w.table.Entry(c)
+			if err != nil {
+				return err
+			}
+			if e.In != w.suite {
+				w.complete = false
+				continue
+			}
+			if err := w.run(ctx, c); err != nil {
+				return err
+			}
+		}
+	case Output, Text:
+		if w.complete && w.Shown == "" {
+			return w.compare(ctx, b)
+		}
+	}
+	return nil
+}
+
+// run runs a command, after the steps before it.
+func (w *walk) run(ctx context.Context, c Command) error {
+	if err := w.before(c.Text); err != nil {
+		return fmt.Errorf("before %s: %w", c.Text, err)
+	}
+	want := w.code(c.Text)
+	c.Text = w.replace(c.Text)
+	output, code, err := w.Run(ctx, c.Text)
+	if err == nil && code != want && want != AnyCode {
+		err = fmt.Errorf("exit code %d, want %d", code, want)
+	}
+	w.report(c, output, err)
+	w.printed += output
+	w.last = c
+	return ctx.Err()
+}
+
+// compare compares the output of the last block of commands with the page.
+func (w *walk) compare(ctx context.Context, b Block) error {
+	missing := Missing(w.replace(b.Code), w.printed)
+	for began := time.Now(); missing != "" && time.Since(began) < w.RetryTimeout; time.Sleep(time.Second) {
+		output, _, err := w.Run(ctx, w.last.Text)
+		if err != nil {
+			return err
+		}
+		w.printed += output
+		missing = Missing(w.replace(b.Code), w.printed)
+	}
+	if missing != "" {
+		w.report(w.last, w.printed, fmt.Errorf("%s:%d: the commands do not print %q there", w.page.Name, b.Line, missing))
+	}
+	return nil
+}
+
 // before runs the steps before a command.
-func (t Tour) before(command string, passed map[string]bool) error {
-	for start, step := range t.Before {
-		if passed[start] || (start == "") != (command == "") || !strings.HasPrefix(command, start) {
+func (w *walk) before(command string) error {
+	for start, step := range w.Before {
+		if w.passed[start] || (start == "") != (command == "") || !strings.HasPrefix(command, start) {
 			continue
 		}
-		passed[start] = true
+		w.passed[start] = true
 		if err := step(); err != nil {
 			return err
 		}
@@ -135,35 +165,36 @@ func (t Tour) before(command string, passed map[string]bool) error {
 }
 
 // code returns the expected exit code of a command.
-func (t Tour) code(command string, ran map[string]int) int {
-	for start, codes := range t.Codes {
+func (w *walk) code(command string) int {
+	for start, codes := range w.Codes {
 		if strings.HasPrefix(command, start) {
-			ran[start]++
-			return codes[min(ran[start], len(codes))-1]
+			w.codes[start]++
+			return codes[min(w.codes[start], len(codes))-1]
 		}
 	}
 	return 0
 }
 
 // file writes a manifest of a page to its file, if it has one.
-func (s *Session) file(b Block, tour Tour, number int, content string) error {
-	if name, ok := tour.Append[number]; ok {
-		existing, err := os.ReadFile(filepath.Join(s.Dir, name))
+func (w *walk) file(b Block, number int) error {
+	content := w.replace(b.Code)
+	if name, ok := w.Append[number]; ok {
+		existing, err := os.ReadFile(filepath.Join(w.Dir, name))
 		if err != nil {
 			return err
 		}
-		return s.Write(name, string(existing)+content)
+		return w.Session.Write(name, string(existing)+content)
 	}
-	if name, ok := tour.Merge[number]; ok {
-		return s.Merge(name, content)
+	if name, ok := w.Tour.Merge[number]; ok {
+		return w.Session.Merge(name, content)
 	}
-	if name, ok := tour.Write[number]; ok {
-		return s.Write(name, content)
+	if name, ok := w.Tour.Write[number]; ok {
+		return w.Session.Write(name, content)
 	}
 	if b.File == "" {
 		return nil
 	}
-	return s.Write(b.File, content)
+	return w.Session.Write(b.File, content)
 }
 
 // Write writes a file into the working directory.
