@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/c5c3/crossplane-cobaltcore/hack/crds"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/guide"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
@@ -178,6 +179,21 @@ func (r *reader) add(name, content string) func() error {
 	return func() error { return r.Merge(name, content) }
 }
 
+// define returns a step that defines the kinds of operators which no claim composes.
+func (r *reader) define() func() error {
+	return func() error {
+		dir, err := crds.Fetch(r.ctx)
+		if err != nil {
+			return err
+		}
+		return r.do(
+			"for file in $(ls "+dir+"/*.json | grep -E '/[A-Z][A-Za-z]+[.](openstack[.]k-orc[.]cloud|cert-manager[.]io|rabbitmq[.]com)[.]json'); do "+
+				"kubectl apply --server-side --force-conflicts -f $file; done",
+			"kubectl wait crd --all --for=condition=Established --timeout=1m",
+		)()
+	}
+}
+
 // instanceOf returns the command that sets a variable to the namespace of a claim's objects.
 func instanceOf(variable, kind, namespace, name string) string {
 	return fmt.Sprintf("%s=$(kubectl get %s %s -n %s -o jsonpath='{.status.instance}') && [ -n \"$%[1]s\" ]", variable, kind, name, namespace)
@@ -190,7 +206,7 @@ kind: ControlPlaneCluster
 metadata: {namespace: team-a, name: prod}
 spec:
 `
-	// operators are stand-ins of Deployments that the reader has installed. The operators themselves are faked.
+	// operatorsStandIn are objects of an operator that the reader has installed.
 	operatorsStandIn = `
 apiVersion: v1
 kind: Namespace
@@ -222,11 +238,11 @@ platformConfig:
 	nodesStandIn = `
 apiVersion: v1
 kind: Node
-metadata: {name: node-1}
+metadata: {name: node-1, labels: {kubernetes.io/os: linux, kubernetes.io/hostname: node-1}}
 ---
 apiVersion: v1
 kind: Node
-metadata: {name: node-2}
+metadata: {name: node-2, labels: {kubernetes.io/os: linux, kubernetes.io/hostname: node-2}}
 `
 )
 
@@ -264,7 +280,7 @@ func (r *reader) installation() []guide.Tour {
 		{
 			Page: "tutorials/install-platform",
 			Before: map[string]func() error{
-				"kubectl get deployments": steps(r.file("operators.yaml", operatorsStandIn), r.do("kubectl apply -f operators.yaml")),
+				"kubectl get deployments": steps(r.file("operators.yaml", operatorsStandIn), r.do("kubectl apply -f operators.yaml"), r.define()),
 			},
 			After: r.do("cp values.yaml installed.yaml"),
 		},
@@ -300,7 +316,8 @@ func (r *reader) team() []guide.Tour {
 			Before: map[string]func() error{"kubectl apply -f claim.yaml": r.do("sed -i 's/size: large/size: small/' claim.yaml")},
 			Codes:  map[string][]int{"cobaltcore preview": {1}},
 		},
-		{Page: "identity-as-code"},
+		// The tutorial has created the namespaces.
+		{Page: "identity-as-code", Codes: map[string][]int{"kubectl create namespace": {guide.AnyCode}}},
 		{Page: "networks-as-code"},
 		{Page: "how-to/create-a-cloud", Before: map[string]func() error{"": r.do("cp platformconfig.json platformconfig.yaml")}},
 		{
@@ -349,7 +366,9 @@ func (r *reader) changes() []guide.Tour {
 		{
 			Page: "how-to/plan-a-change",
 			Before: map[string]func() error{
-				"": r.prod(), "cobaltcore plan --old old.yaml": steps(
+				// The plan is about all claims of the namespace.
+				"": steps(r.do("kubectl wait controlplanecluster/again controlplanecluster/restored -n team-a --for=delete --timeout=10m"), r.prod()),
+				"cobaltcore plan --old old.yaml": steps(
 					r.do("mkdir -p claims", "cp claim.yaml claims/prod.yaml"),
 					r.add("claims/prod.yaml", "spec: {services: {keystone: {replicas: 4}}}"),
 				),
@@ -434,8 +453,11 @@ func (r *reader) nodes() []guide.Tour {
 		{
 			Page: "tutorials/add-hypervisors", Merge: map[int]string{0: "values.yaml"}, Replace: []string{"NODE", "node-1"},
 			Before: map[string]func() error{
-				"":                   r.do("cp installed.yaml values.yaml"),
-				"kubectl label node": steps(r.file("nodes.yaml", nodesStandIn), r.do("kubectl apply -f nodes.yaml")),
+				"": r.do("cp installed.yaml values.yaml"),
+				"kubectl label node": steps(
+					// There is no kubelet that reports a node as ready.
+					r.file("nodes.yaml", nodesStandIn), r.do("kubectl apply -f nodes.yaml", "kubectl taint node node-1 node-2 node.kubernetes.io/not-ready-"),
+				),
 			},
 		},
 		{
@@ -461,6 +483,7 @@ func (r *reader) nodes() []guide.Tour {
 
 // storage are the pages on Ceph, and at the end the deletion of the pool of hypervisors.
 func (r *reader) storage() []guide.Tour {
+	pool := r.do(instanceOf("POOL", "hypervisorcluster", "tenant-a", "hypervisors"), instanceOf("CONTROLPLANE", "controlplanecluster", "tenant-a", "compute"))
 	instance := r.do(instanceOf("STORAGE", "storagecluster", "tenant-a", "storage"))
 	replace := []string{"<instance>", "$STORAGE"}
 	return []guide.Tour{
@@ -469,11 +492,11 @@ func (r *reader) storage() []guide.Tour {
 			Before:  map[string]func() error{"go run ./cmd/cobaltcore preview -f storage.yaml": r.do(upgradeChart)},
 			Replace: []string{"go run ./cmd/cobaltcore", "cobaltcore"},
 		},
-		{Page: "how-to/storage-changes", Before: map[string]func() error{"": instance}, Replace: replace},
 		{Page: "how-to/storage-data", Before: map[string]func() error{"": instance}, Replace: replace},
 		{
-			Page:    "how-to/node-maintenance",
+			Page: "how-to/node-maintenance", Before: map[string]func() error{"": pool},
 			Replace: []string{"CONTROLPLANE", "$CONTROLPLANE", "INSTANCE", "$POOL", "NAMESPACE", "tenant-a", "NAME", "hypervisors"},
+			After:   r.do("kubectl delete node --all"),
 		},
 	}
 }
