@@ -187,8 +187,8 @@ func (r *reader) define() func() error {
 			return err
 		}
 		return r.do(
-			"for file in $(ls "+dir+"/*.json | grep -E '/[A-Z][A-Za-z]+[.](openstack[.]k-orc[.]cloud|cert-manager[.]io|rabbitmq[.]com)[.]json'); do "+
-				"kubectl apply --server-side --force-conflicts -f $file; done",
+			"kubectl apply --server-side --force-conflicts $(ls "+dir+"/*.json | "+
+				"sed -nE 's#.*/[A-Za-z]+[.](openstack[.]k-orc[.]cloud|cert-manager[.]io|rabbitmq[.]com)[.]json$#-f &#p')",
 			"kubectl wait crd --all --for=condition=Established --timeout=1m",
 		)()
 	}
