@@ -9,9 +9,12 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
@@ -366,6 +370,286 @@ func TestNodeCannotDelayOthers(t *testing.T) {
 	pass(t, api)
 	if got := state(t, api, "flood-01"); got != want[0] {
 		t.Errorf("the next request is not processed in the next pass: %q", got)
+	}
+}
+
+// peerRequest returns the request of a pod on a node for a certificate of a server.
+func peerRequest(t *testing.T, name, of string, names ...string) *certificatesv1.CertificateSigningRequest {
+	t.Helper()
+	r := request(t, name)
+	r.Spec.Extra[nodeKey] = certificatesv1.ExtraValue{of}
+	r.Spec.Usages = serverUsages
+	r.Spec.Request = encoded(t, newKey(t), &x509.CertificateRequest{Subject: pkix.Name{CommonName: pool}, DNSNames: names})
+	return r
+}
+
+// peerIssuer issues certificates for servers.
+func peerIssuer(unlisted bool, records ...c5c3v1.NodeAddress) *c5c3v1.NodeIssuer {
+	i := issuer()
+	i.Spec.AuthorityNamespace = pool
+	i.Spec.Server = &c5c3v1.NodeServer{CommonName: pool, Domain: pool + ".pod", UnlistedAddresses: unlisted}
+	i.Status.Addresses = records
+	return i
+}
+
+// nodeObject returns a Node with addresses.
+func nodeObject(name string, addresses ...string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}}
+	for _, a := range addresses {
+		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: a})
+	}
+	return n
+}
+
+// record returns the record of an address in a certificate that expires at a time.
+func record(address, of string, until time.Time) c5c3v1.NodeAddress {
+	return c5c3v1.NodeAddress{Address: address, Node: common.ObjectName(of), ExpiresAt: metav1.Time{Time: until}}
+}
+
+// peerAuthority returns the Secret of the authority, in the namespace of the pool.
+func peerAuthority(t *testing.T) *corev1.Secret {
+	t.Helper()
+	s := secret(t, now.Add(1000*time.Hour), true)
+	s.Namespace = pool
+	return s
+}
+
+// records returns the addresses in the status, as address=node@hours until the record ends.
+func records(t *testing.T, api client.Client) string {
+	t.Helper()
+	i := &c5c3v1.NodeIssuer{}
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(issuer()), i); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, a := range i.Status.Addresses {
+		out = append(out, fmt.Sprintf("%s=%s@%.0fh", a.Address, a.Node, a.ExpiresAt.Sub(now).Hours()))
+	}
+	return strings.Join(out, " ")
+}
+
+// TestServersVerified: the certificate of a server has the name of the node, and names of addresses that are the node's.
+func TestServersVerified(t *testing.T) {
+	const (
+		domain  = "." + pool + ".pod"
+		own     = "10-0-0-1" + domain
+		foreign = "10-0-0-2" + domain
+		free    = "192-0-2-1" + domain
+		week    = "10.0.0.1=" + node + "@168h"
+		denied  = "Denied: spec.request: "
+		signed  = verified + "; certificate"
+	)
+	soon, past := now.Add(time.Hour), now.Add(-time.Hour)
+	for name, tc := range map[string]struct {
+		reason string
+		names  []string
+		// unlisted: a node can have addresses that no Node lists.
+		unlisted bool
+		records  []c5c3v1.NodeAddress
+		nodes    []client.Object
+		edit     func(*certificatesv1.CertificateSigningRequest)
+		want     string
+		recorded string
+	}{
+		"own": {reason: "The Node lists the address.", names: []string{own, node}, want: signed, recorded: week},
+		"IPv6": {
+			reason: "An address of IPv6 has hyphens, too.", names: []string{own, "2001-db8--1" + domain, node}, want: signed,
+			recorded: week + " 2001:db8::1=" + node + "@168h",
+		},
+		"renewal": {
+			reason: "The node has a certificate for the address.", names: []string{own, node}, want: signed, recorded: week,
+			records: []c5c3v1.NodeAddress{record("10.0.0.1", node, soon)},
+		},
+		"renewal with a liar": {
+			reason: "A kubelet reports the address of another node. The node with the certificate keeps it.", names: []string{own, node}, want: signed, recorded: week,
+			records: []c5c3v1.NodeAddress{record("10.0.0.1", node, soon)}, nodes: []client.Object{nodeObject("node-3", "10.0.0.1")},
+		},
+		"address of another node": {
+			reason: "A node would receive servers in place of another one.", names: []string{own, foreign, node},
+			want: denied + "the address 10.0.0.2 is an address of node node-2",
+		},
+		"reported by two": {
+			reason: "It is unknown which kubelet reports its own address.", names: []string{own, node}, nodes: []client.Object{nodeObject("node-3", "10.0.0.1")},
+			want: denied + "the address 10.0.0.1 is an address of node node-3",
+		},
+		"name of another node": {
+			reason: "Clients find a node by its name, too.", names: []string{own, "node-2"},
+			want: denied + `the name "node-2" must be ` + node + ", the node of the pod, or one of its addresses with hyphens, as in 10-0-0-1" + domain,
+		},
+		"wildcard": {
+			reason: "It is the name of all nodes.", names: []string{own, node, "*" + domain},
+			want: denied + `the name "*` + domain + `" must be ` + node + ", the node of the pod, or one of its addresses with hyphens, as in 10-0-0-1" + domain,
+		},
+		"unusual form": {
+			reason: "An address has one name.", names: []string{node, "2001-db8-0-0-0-0-0-1" + domain},
+			want: denied + `the name "2001-db8-0-0-0-0-0-1` + domain + `" must be ` + node + ", the node of the pod, or one of its addresses with hyphens, as in 10-0-0-1" + domain,
+		},
+		"loopback": {
+			reason: "Every node has it.", names: []string{node, "127-0-0-1" + domain}, unlisted: true,
+			want: denied + `the name "127-0-0-1` + domain + `" must be ` + node + ", the node of the pod, or one of its addresses with hyphens, as in 10-0-0-1" + domain,
+		},
+		"no address":    {reason: "It is not a server.", names: []string{node}, want: denied + "the names must be " + node + ", the node of the pod, and names of 1 to 8 addresses"},
+		"no node":       {reason: "Disk transfer looks for it.", names: []string{own}, want: denied + "the names must be " + node + ", the node of the pod, and names of 1 to 8 addresses"},
+		"twice":         {reason: "It is a mistake.", names: []string{own, own, node}, want: denied + `the name "` + own + `" must occur once`},
+		"unlisted":      {reason: "The pool has no other network.", names: []string{own, free, node}, want: denied + "the address 192.0.2.1 must be an address of node " + node + " (status.addresses)"},
+		"other network": {reason: "The pool has an interface for live migration.", names: []string{own, free, node}, unlisted: true, want: signed, recorded: week + " 192.0.2.1=" + node + "@168h"},
+		"taken": {
+			reason: "The first node has it until its certificate expires.", names: []string{own, free, node}, unlisted: true,
+			records: []c5c3v1.NodeAddress{record("192.0.2.1", "node-2", soon)}, recorded: "192.0.2.1=node-2@1h",
+			want: denied + "the address 192.0.2.1 is in a certificate of node node-2, which has not expired",
+		},
+		"taken from its owner": {
+			reason: "A node that has had an address can use its certificate until it expires.", names: []string{own, node},
+			records: []c5c3v1.NodeAddress{record("10.0.0.1", "node-2", soon)}, recorded: "10.0.0.1=node-2@1h",
+			want: denied + "the address 10.0.0.1 is in a certificate of node node-2, which has not expired",
+		},
+		"expired": {
+			reason: "Certificates with the address have expired.", names: []string{own, free, node}, unlisted: true, want: signed,
+			records: []c5c3v1.NodeAddress{record("192.0.2.1", "node-2", past)}, recorded: week + " 192.0.2.1=" + node + "@168h",
+		},
+		"deleted": {
+			reason: "The node with the address was deleted.", names: []string{own, free, node}, unlisted: true, want: signed,
+			records: []c5c3v1.NodeAddress{record("192.0.2.1", "node-9", soon)}, recorded: week + " 192.0.2.1=" + node + "@168h",
+		},
+		"too many": {
+			reason: "A node cannot reserve the addresses of a network.", names: []string{own, free, node}, unlisted: true,
+			records: []c5c3v1.NodeAddress{
+				record("192.0.2.2", node, soon), record("192.0.2.3", node, soon), record("192.0.2.4", node, soon), record("192.0.2.5", node, soon),
+				record("192.0.2.6", node, soon), record("192.0.2.7", node, soon), record("192.0.2.8", node, soon),
+			},
+			want: denied + "a node can have 8 addresses in certificates that have not expired",
+			recorded: "192.0.2.2=" + node + "@1h 192.0.2.3=" + node + "@1h 192.0.2.4=" + node + "@1h 192.0.2.5=" + node + "@1h " +
+				"192.0.2.6=" + node + "@1h 192.0.2.7=" + node + "@1h 192.0.2.8=" + node + "@1h",
+		},
+		"own common name": {
+			reason: "Servers accept clients of the pool by its name.", want: denied + "the subject must be CN=" + pool + ", the name of the pool",
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Request = encoded(t, newKey(t), &x509.CertificateRequest{Subject: pkix.Name{CommonName: node}, DNSNames: []string{own, node}})
+			},
+		},
+		"IP address": {
+			reason: "Names are verified, addresses are not.", want: denied + "the only extension must be alternative names of DNS",
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Request = encoded(t, newKey(t), &x509.CertificateRequest{
+					Subject: pkix.Name{CommonName: pool}, DNSNames: []string{own, node}, IPAddresses: []net.IP{net.ParseIP("10.0.0.2")},
+				})
+			},
+		},
+		"another extension": {
+			reason: "The certificate of an authority would sign others.", want: denied + "the only extension must be alternative names of DNS",
+			edit: func(r *certificatesv1.CertificateSigningRequest) {
+				r.Spec.Request = encoded(t, newKey(t), &x509.CertificateRequest{
+					Subject: pkix.Name{CommonName: pool}, DNSNames: []string{own, node},
+					ExtraExtensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: []byte{0x30, 3, 1, 1, 0xff}}},
+				})
+			},
+		},
+		"client": {
+			reason: "The certificate of a client has other usages.", names: []string{own, node},
+			want: `Denied: spec.usages: must be ["client auth" "digital signature" "key encipherment" "server auth"]`,
+			edit: func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Usages = clientUsages },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := peerRequest(t, "request", node, tc.names...)
+			if tc.edit != nil {
+				tc.edit(r)
+			}
+			objects := append(tc.nodes, nodeObject(node, "10.0.0.1", "2001:db8::1"), nodeObject("node-2", "10.0.0.2"), peerAuthority(t), r,
+				peerIssuer(tc.unlisted, tc.records...))
+			api := newAPI(objects...)
+			if ready, _ := pass(t, api); ready != signing {
+				t.Error(ready)
+			}
+			if diff := cmp.Diff(tc.want, state(t, api, "request")); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.recorded, records(t, api)); diff != "" {
+				t.Errorf("%s\nrecords (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestServer_NodeInDomain: the name of a node cannot be the name of an address.
+func TestServer_NodeInDomain(t *testing.T) {
+	const name = "10-0-0-9." + pool + ".pod"
+	api := newAPI(nodeObject(name, "10.0.0.1"), peerAuthority(t), peerIssuer(false), peerRequest(t, "request", name, name, "10-0-0-1."+pool+".pod"))
+	pass(t, api)
+	want := "Denied: spec.request: the name of a node cannot end with ." + pool + ".pod, the domain of addresses; rename the node"
+	if diff := cmp.Diff(want, state(t, api, "request")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestServer_SamePass: two nodes that request the same address in one pass do not both get it.
+func TestServer_SamePass(t *testing.T) {
+	const free = "192-0-2-1." + pool + ".pod"
+	api := newAPI(nodeObject(node, "10.0.0.1"), nodeObject("node-2", "10.0.0.2"), peerAuthority(t), peerIssuer(true),
+		peerRequest(t, "a", node, free, node), peerRequest(t, "b", "node-2", free, "node-2"))
+	pass(t, api)
+	want := []string{
+		verified + "; certificate", "Denied: spec.request: the address 192.0.2.1 is in a certificate of node " + node + ", which has not expired",
+	}
+	if diff := cmp.Diff(want, []string{state(t, api, "a"), state(t, api, "b")}); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestServer_RecordedFirst: nothing is signed if the addresses cannot be recorded.
+func TestServer_RecordedFirst(t *testing.T) {
+	failure := errors.New("no connection")
+	api := interceptor.NewClient(newAPI(nodeObject(node, "10.0.0.1"), peerAuthority(t), peerIssuer(false),
+		peerRequest(t, "request", node, "10-0-0-1."+pool+".pod", node)), interceptor.Funcs{
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			if _, ok := o.(*c5c3v1.NodeIssuer); ok {
+				return failure
+			}
+			return c.SubResource(sub).Update(ctx, o, opts...)
+		},
+	})
+	r := &Reconciler{
+		Client: api, Reader: api, Events: events.NewFakeRecorder(10), Clock: clocktesting.NewFakePassiveClock(now), Random: rand.Reader,
+	}
+	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(issuer())}); !errors.Is(err, failure) {
+		t.Errorf("the pass ended with %v", err)
+	}
+	if got := state(t, api, "request"); got != "" {
+		t.Errorf("the request is processed: %s", got)
+	}
+}
+
+// TestServerCertificate: libvirt and QEMU accept the certificate as that of a server and of a client.
+func TestServerCertificate(t *testing.T) {
+	names := []string{"10-0-0-1." + pool + ".pod", node}
+	authority := peerAuthority(t)
+	api := newAPI(nodeObject(node, "10.0.0.1"), authority, peerIssuer(false), peerRequest(t, "request", node, names...))
+	pass(t, api)
+	r := &certificatesv1.CertificateSigningRequest{}
+	if err := api.Get(t.Context(), client.ObjectKey{Name: "request"}, r); err != nil {
+		t.Fatal(err)
+	}
+	block, rest := pem.Decode(r.Status.Certificate)
+	if block == nil || string(rest) != string(authority.Data["tls.crt"]) {
+		t.Fatalf("the certificate is not followed by the one of the authority:\n%s", r.Status.Certificate)
+	}
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(rest)
+	for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+		if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, DNSName: names[0], KeyUsages: []x509.ExtKeyUsage{usage}}); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(names, leaf.DNSNames); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	if leaf.KeyUsage != x509.KeyUsageDigitalSignature|x509.KeyUsageKeyEncipherment || leaf.Subject.String() != "CN="+pool || leaf.IsCA {
+		t.Errorf("usages %v, subject %s, authority %t", leaf.KeyUsage, leaf.Subject, leaf.IsCA)
 	}
 }
 

@@ -28,19 +28,23 @@ func next(w *observation) controller.Decision {
 	if w.problem.Reason != "" || len(w.requests) == 0 {
 		return s
 	}
-	chosen := w.chosen()
+	w.addresses = w.valid()
+	var decisions []decision
 	var signed, denied []string
-	for _, r := range chosen {
-		if _, err := check(&w.issuer.Spec, r); err != nil {
-			denied = append(denied, fmt.Sprintf("%s of %s: %s", r.Name, r.Spec.Username, err))
+	for _, r := range w.chosen() {
+		d := w.verify(r)
+		decisions = append(decisions, d)
+		if d.err != nil {
+			denied = append(denied, fmt.Sprintf("%s of %s: %s", r.Name, r.Spec.Username, d.err))
 		} else {
-			signed = append(signed, nodeOf(r))
+			signed = append(signed, d.subject.node)
 		}
 	}
+	// The status, with the addresses, is written before: a certificate without a record would permit another node to get the same name.
 	s.Action = func(ctx context.Context, env *controller.Env) error {
 		var errs []error
-		for _, r := range chosen {
-			errs = append(errs, w.decideRequest(ctx, env, r))
+		for _, d := range decisions {
+			errs = append(errs, w.execute(ctx, env, d))
 		}
 		return errors.Join(errs...)
 	}
@@ -64,27 +68,44 @@ func (obs *observation) chosen() []*certificatesv1.CertificateSigningRequest {
 	return out
 }
 
-// decideRequest denies a request, or approves and signs it.
-func (obs *observation) decideRequest(ctx context.Context, env *controller.Env, r *certificatesv1.CertificateSigningRequest) error {
-	own := r.DeepCopy()
-	public, err := check(&obs.issuer.Spec, r)
+// A decision is a request with the content of its certificate, or with the reason to deny it.
+type decision struct {
+	request *certificatesv1.CertificateSigningRequest
+	subject subject
+	err     error
+}
+
+// verify decides about a request, and records its addresses.
+func (obs *observation) verify(r *certificatesv1.CertificateSigningRequest) decision {
+	s, err := check(&obs.issuer.Spec, r)
+	if err == nil {
+		err = obs.claim(s)
+	}
+	return decision{r, s, err}
+}
+
+// execute denies a request, or approves and signs it.
+func (obs *observation) execute(ctx context.Context, env *controller.Env, d decision) error {
+	own := d.request.DeepCopy()
 	switch {
-	case err != nil && has(r, certificatesv1.CertificateApproved): // An approved request cannot be denied.
-		obs.decide(own, certificatesv1.CertificateFailed, "Refused", err.Error())
+	case d.err != nil && has(d.request, certificatesv1.CertificateApproved): // An approved request cannot be denied.
+		obs.decide(own, certificatesv1.CertificateFailed, "Refused", d.err.Error())
 		return env.Client.Status().Update(ctx, own)
-	case err != nil:
-		obs.decide(own, certificatesv1.CertificateDenied, "Refused", err.Error())
+	case d.err != nil:
+		obs.decide(own, certificatesv1.CertificateDenied, "Refused", d.err.Error())
 		return env.Client.SubResource("approval").Update(ctx, own)
 	}
-	if !has(r, certificatesv1.CertificateApproved) {
+	if !has(d.request, certificatesv1.CertificateApproved) {
 		obs.decide(own, certificatesv1.CertificateApproved, "Verified", "the request is for the node of its pod")
 		if err := env.Client.SubResource("approval").Update(ctx, own); err != nil {
 			return err
 		}
 	}
-	if own.Status.Certificate, err = obs.authority.sign(env.Random, public, nodeOf(r), obs.now); err != nil {
+	certificate, err := obs.authority.sign(env.Random, d.subject, obs.now)
+	if err != nil {
 		return err
 	}
+	own.Status.Certificate = certificate
 	return env.Client.Status().Update(ctx, own)
 }
 
@@ -100,6 +121,9 @@ func (obs *observation) decide(
 func (obs *observation) report() {
 	s := &obs.issuer.Status
 	s.ObservedGeneration = obs.issuer.Generation
+	if obs.addresses != nil {
+		s.Addresses = obs.addresses
+	}
 	state := obs.problem
 	if state.Reason == "" {
 		state = condition.True("Signing", "requests of nodes are signed")

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -29,6 +30,10 @@ type observation struct {
 	authority authority
 	// requests are the pending requests for the signer, the oldest first.
 	requests []certificatesv1.CertificateSigningRequest
+	// nodes maps each node of the cluster to its addresses. It is read only if a request is for a server.
+	nodes map[string][]netip.Addr
+	// addresses are the addresses in certificates after this pass. Nil: they do not change.
+	addresses []c5c3v1.NodeAddress
 }
 
 // authority signs certificates.
@@ -42,8 +47,8 @@ type authority struct {
 func observe(ctx context.Context, env *controller.Env, issuer *c5c3v1.NodeIssuer) (*observation, error) {
 	w := &observation{issuer: issuer, now: env.Clock.Now()}
 	secret := &corev1.Secret{}
-	name := string(issuer.Spec.AuthoritySecretName)
-	err := env.Reader.Get(ctx, client.ObjectKey{Namespace: issuer.Namespace, Name: name}, secret)
+	name, namespace := string(issuer.Spec.AuthoritySecretName), cmp.Or(string(issuer.Spec.AuthorityNamespace), issuer.Namespace)
+	err := env.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
 	switch {
 	case apierrors.IsNotFound(err):
 		w.problem = condition.False("NoAuthority", "waiting for Secret "+name+" with the authority")
@@ -76,7 +81,36 @@ func observe(ctx context.Context, env *controller.Env, issuer *c5c3v1.NodeIssuer
 	slices.SortStableFunc(w.requests, func(a, b certificatesv1.CertificateSigningRequest) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	return w, nil
+	if issuer.Spec.Server != nil && len(w.requests) > 0 {
+		if w.nodes, err = nodeAddresses(ctx, env.Reader); apierrors.IsForbidden(err) {
+			w.problem, err = condition.False("Forbidden", "the companion may not list Nodes yet"), nil
+		}
+	}
+	return w, err
+}
+
+// nodeAddresses returns the addresses of each node of the cluster.
+func nodeAddresses(ctx context.Context, reader client.Reader) (map[string][]netip.Addr, error) {
+	const page = 200 // A Node has some 20 kB.
+	out := map[string][]netip.Addr{}
+	for next := ""; ; {
+		list := &corev1.NodeList{}
+		if err := reader.List(ctx, list, client.Limit(page), client.Continue(next)); err != nil {
+			return nil, fmt.Errorf("cannot list the Nodes: %w", err)
+		}
+		for i := range list.Items {
+			n := &list.Items[i]
+			out[n.Name] = []netip.Addr{}
+			for _, a := range n.Status.Addresses {
+				if address, err := netip.ParseAddr(a.Address); err == nil {
+					out[n.Name] = append(out[n.Name], address.Unmap())
+				}
+			}
+		}
+		if next = list.Continue; next == "" {
+			return out, nil
+		}
+	}
 }
 
 // pending reports whether a request has neither a certificate nor a final condition.

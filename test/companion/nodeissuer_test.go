@@ -46,6 +46,7 @@ import (
 const (
 	pool    = "pool"
 	account = "node-identity"
+	peers   = "live-migration"
 )
 
 // nodes is an API server with a pool of two nodes, and the companion of its control plane.
@@ -112,7 +113,94 @@ func TestNodeIssuer(t *testing.T) {
 			t.Errorf("the API server keeps the node that the creator claims: %q", got)
 		}
 	})
+	t.Run("servers", func(t *testing.T) { c.servers(t) })
 	t.Run("companions", func(t *testing.T) { c.companions(t) })
+}
+
+// servers checks that a node gets a certificate for live migration with its own names only, by the script that runs in pods, and that pods
+// with the account of another purpose get none.
+func (c *nodes) servers(t *testing.T) {
+	const domain = pool + ".pod"
+	issuer := access.NodeIssuer(object.Meta{Name: pool + "-" + peers, Namespace: namespace}, c5c3v1.NodeIssuerSpec{
+		Namespace: pool, ServiceAccountName: peers, AuthoritySecretName: peers + "-ca", AuthorityNamespace: pool,
+		Server: &c5c3v1.NodeServer{CommonName: pool, Domain: domain},
+	})
+	ca, err := pki.New(peers + "-ca")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pool, Name: peers + "-ca"}, Data: map[string][]byte{"tls.crt": ca.Certificate, "tls.key": ca.Key},
+	})
+	role, binding := access.SecretReader(object.Meta{Name: peers + "-authority", Namespace: pool}, namespace, peers+"-ca")
+	for _, o := range []client.Object{role, binding, issuer} {
+		c.create(o)
+	}
+	signer := c5c3v1.SignerName(namespace, issuer.Name)
+	env := func(node, address string) []string {
+		return []string{"NODE_NAME=" + node, "SIGNER=" + signer, "NODE_IP=" + address, "INTERFACE=", "COMMON_NAME=" + pool, "DOMAIN=" + domain}
+	}
+	t.Run("script", func(t *testing.T) {
+		leaf, _ := c.run(t, c.token(t, peers, "node-1"), env("node-1", "10.0.0.1")...)
+		for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+			_, err := leaf.Verify(x509.VerifyOptions{Roots: ca.Pool(), DNSName: "10-0-0-1." + domain, KeyUsages: []x509.ExtKeyUsage{usage}})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if got := strings.Join(leaf.DNSNames, " "); got != "10-0-0-1."+domain+" node-1" || leaf.Subject.String() != "CN="+pool {
+			t.Errorf("the certificate is of %s with the names %s", leaf.Subject, got)
+		}
+	})
+	for name, tc := range map[string]struct{ reason, account, node, address, want string }{
+		"address of another node": {
+			"It would receive servers in place of node-1.", peers, "node-2", "10.0.0.1",
+			"the address 10.0.0.1 is in a certificate of node node-1, which has not expired",
+		},
+		"address of a node without a certificate": {
+			"The Node object of node-2 lists the address.", peers, "node-1", "10.0.0.2", "the address 10.0.0.2 is an address of node node-2",
+		},
+		"unknown address": {
+			"No Node lists it.", peers, "node-2", "10.0.0.3", "the address 10.0.0.3 must be an address of node node-2 (status.addresses)",
+		},
+		"account of OVN": {
+			"Each purpose has an account of its own.", account, "node-2", "10.0.0.2", "spec.username: must be system:serviceaccount:pool:" + peers,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, out := c.run(t, c.token(t, tc.account, tc.node), env(tc.node, tc.address)...)
+			if !strings.Contains(out, compact(tc.want)) {
+				t.Errorf("%s\n%s", tc.reason, out)
+			}
+		})
+	}
+	t.Run("kubelet that lies", func(t *testing.T) {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}
+		c.address(t, n, "10.0.0.1")
+		defer c.address(t, n, "10.0.0.2")
+		_, out := c.run(t, c.token(t, peers, "node-2"), env("node-2", "10.0.0.1")...)
+		if !strings.Contains(out, compact("the address 10.0.0.1 is in a certificate of node node-1")) {
+			t.Error(out)
+		}
+		if leaf, out := c.run(t, c.token(t, peers, "node-1"), env("node-1", "10.0.0.1")...); leaf == nil {
+			t.Errorf("the node cannot renew its certificate: %s", out)
+		}
+	})
+}
+
+// compact returns a text without spaces, as the script logs replies of the API server.
+func compact(text string) string { return strings.ReplaceAll(text, " ", "") }
+
+// address sets the address of a Node, like its kubelet.
+func (c *nodes) address(t *testing.T, n *corev1.Node, address string) {
+	t.Helper()
+	if err := c.api.Get(t.Context(), client.ObjectKeyFromObject(n), n); err != nil {
+		t.Fatal(err)
+	}
+	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}
+	if err := c.api.Status().Update(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // companions checks that no companion signs for signers of other control planes or of Kubernetes.
@@ -154,6 +242,18 @@ func (c *nodes) companions(t *testing.T) {
 
 // script runs the program of the pods with a token until it has a certificate, and checks the certificate.
 func (c *nodes) script(t *testing.T, token string) {
+	leaf, _ := c.run(t, token, "NODE_NAME=node-1", "SIGNER="+c5c3v1.SignerName(namespace, pool))
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: c.ca.Pool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		t.Error(err)
+	}
+	if leaf.Subject.String() != "CN=node-1" {
+		t.Errorf("the certificate is of %s", leaf.Subject)
+	}
+}
+
+// run runs the program of the pods with a token and variables until it has a certificate, which it returns, or until its request is denied.
+func (c *nodes) run(t *testing.T, token string, env ...string) (leaf *x509.Certificate, output string) {
+	t.Helper()
 	for _, program := range []string{"openssl", "curl"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Fatalf("%v; install it", err)
@@ -169,26 +269,42 @@ func (c *nodes) script(t *testing.T, token string) {
 			t.Fatal(err)
 		}
 	}
+	log := filepath.Join(dir, "log")
+	out, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close() //nolint:errcheck // the process writes it
 	ctx, cancel := context.WithCancel(t.Context())
-	var out strings.Builder
 	cmd := exec.CommandContext(ctx, "sh", "../../functions/hypervisor/certificate.sh")
-	cmd.Env = append(os.Environ(), "NODE_NAME=node-1", "SIGNER="+c5c3v1.SignerName(namespace, pool), "TLS="+tls, "ACCOUNT="+dir,
-		"KUBERNETES_SERVICE_HOST="+server.Hostname(), "KUBERNETES_SERVICE_PORT="+server.Port())
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Env = append(append(os.Environ(), "TLS="+tls, "ACCOUNT="+dir,
+		"KUBERNETES_SERVICE_HOST="+server.Hostname(), "KUBERNETES_SERVICE_PORT="+server.Port()), env...)
+	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	defer func() {
 		cancel()
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Log(out.String())
+			t.Log(output)
 		}
-	})
-	eventually(t, "a certificate", func() bool {
+	}()
+	text := func() string {
+		data, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	eventually(t, "a certificate or a denial", func() bool {
+		output = text()
 		data, err := os.ReadFile(filepath.Join(tls, "tls.crt"))
-		return err == nil && len(data) > 0
+		return err == nil && len(data) > 0 || strings.Contains(output, "was denied")
 	})
+	if strings.Contains(output, "was denied") {
+		return nil, output
+	}
 	ready := exec.CommandContext(t.Context(), "sh", "../../functions/hypervisor/certificate.sh", "ready")
 	ready.Env = cmd.Env
 	if text, err := ready.CombinedOutput(); err != nil {
@@ -199,23 +315,21 @@ func (c *nodes) script(t *testing.T, token string) {
 		t.Fatal(err)
 	}
 	block, _ := pem.Decode(data)
-	leaf, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
+	if leaf, err = x509.ParseCertificate(block.Bytes); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := leaf.Verify(x509.VerifyOptions{Roots: c.ca.Pool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
-		t.Error(err)
-	}
-	if leaf.Subject.String() != "CN=node-1" {
-		t.Errorf("the certificate is of %s", leaf.Subject)
-	}
-	if ca, err := os.ReadFile(filepath.Join(tls, "ca.crt")); err != nil || strings.TrimSpace(string(ca)) != strings.TrimSpace(string(c.ca.Certificate)) {
+	roots := x509.NewCertPool()
+	if ca, err := os.ReadFile(filepath.Join(tls, "ca.crt")); err != nil || !roots.AppendCertsFromPEM(ca) {
 		t.Errorf("the authority is %s (%v)", ca, err)
+	}
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		t.Error(err)
 	}
 	key, err := os.Stat(filepath.Join(tls, "tls.key"))
 	if err != nil || key.Mode().Perm()&0o007 != 0 {
 		t.Errorf("the key has the mode %v (%v)", key.Mode(), err)
 	}
+	return leaf, output
 }
 
 func (c *nodes) issuer() *c5c3v1.NodeIssuer {
@@ -316,10 +430,12 @@ func startNodes(t *testing.T) *nodes {
 	for _, name := range []string{namespace, pool} {
 		c.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
-	for _, name := range []string{"node-1", "node-2"} {
-		c.create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	for name, address := range map[string]string{"node-1": "10.0.0.1", "node-2": "10.0.0.2"} {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		c.create(n)
+		c.address(t, n, address)
 	}
-	for _, name := range []string{account, "other"} {
+	for _, name := range []string{account, peers, "other"} {
 		c.create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: pool, Name: name}})
 		c.bind(t, "requester-"+name, "cobaltcore:node-certificates", pool, name)
 	}

@@ -15,8 +15,8 @@ func SignerName(namespace, name string) string {
 	return NodeSignerDomain + "/" + namespace + "." + name
 }
 
-// A NodeIssuer issues a client certificate to each node of a pool. Pods on the node create a CertificateSigningRequest with their service
-// account. The API server records the node of the pod in it, and the companion signs it only if its name is the name of that node.
+// A NodeIssuer issues a certificate to each node of a pool, for one purpose. Pods on the node create a CertificateSigningRequest with their
+// service account. The API server records the node of the pod in it, and the companion signs it only if its names are those of that node.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -42,6 +42,26 @@ type NodeIssuerSpec struct {
 	ServiceAccountName common.ObjectName `json:"serviceAccountName"`
 	// Secret with the authority that signs: tls.crt and tls.key.
 	AuthoritySecretName common.ObjectName `json:"authoritySecretName"`
+	// Namespace of this Secret. Defaults to the namespace of the NodeIssuer.
+	// +optional
+	AuthorityNamespace common.NamespaceName `json:"authorityNamespace,omitempty"`
+	// Names of certificates with which nodes are servers, too. Unset: certificates are for clients only, and their common name is the name of
+	// the node.
+	// +optional
+	Server *NodeServer `json:"server,omitempty"`
+}
+
+// NodeServer describes certificates of nodes that are servers and clients of one another. The alternative names of a certificate are the
+// name of the node and, for each of its addresses, the address with hyphens below a domain.
+type NodeServer struct {
+	// Common name of all certificates. Servers accept clients with this name only.
+	CommonName common.NamespaceName `json:"commonName"`
+	// Domain of the names that are derived from addresses.
+	Domain common.ObjectName `json:"domain"`
+	// Whether a node can have an address that no Node object lists, such as one on a network for live migration. The first node that
+	// requests it gets it.
+	// +optional
+	UnlistedAddresses bool `json:"unlistedAddresses,omitempty"`
 }
 
 // NodeIssuerStatus is the observed state of a NodeIssuer.
@@ -55,10 +75,28 @@ type NodeIssuerStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Addresses in certificates that have not expired. No other node gets a certificate for them, unless the node is deleted.
+	// +kubebuilder:validation:MaxItems=8192
+	// +listType=map
+	// +listMapKey=address
+	// +optional
+	Addresses []NodeAddress `json:"addresses,omitempty"`
 	// Time of the last pass that read everything that this status describes. While nothing else changes, it is written at most every 30
 	// minutes. Unset: there was no such pass.
 	// +optional
 	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
+}
+
+// NodeAddress is an address of a node in its certificates.
+type NodeAddress struct {
+	// Address of the node.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=45
+	Address string `json:"address"`
+	// Name of the node.
+	Node common.ObjectName `json:"node"`
+	// Time at which the last certificate has expired.
+	ExpiresAt metav1.Time `json:"expiresAt"`
 }
 
 // NodeIssuerList is a list of NodeIssuers.

@@ -62,6 +62,7 @@ var Rules = []Rule{
 		"It signs certificates of nodes. The policy cobaltcore-node-signers restricts it to its pools.", "node-signer",
 		"certificates.k8s.io", "signers", "nodes.c5c3.io/*", "approve, sign",
 	},
+	{"It compares addresses in requests with addresses of Nodes.", "node-signer", `""`, "nodes", "", "list"},
 	{
 		"Who composes pools binds the roles of their agents.", "hypervisors", "rbac.authorization.k8s.io", "clusterroles",
 		"hypervisor-operator hypervisor-operator-namespace kvm-node-agent labels-injector labels-injector-pods node-certificates node-signer " +

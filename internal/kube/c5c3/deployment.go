@@ -119,6 +119,16 @@ func PodReader(meta object.Meta, companion string, daemonSets []string) (role *r
 	return role, binding
 }
 
+// SecretReader returns a Role in the namespace of meta, and its binding, with which the companion of another namespace reads one Secret.
+func SecretReader(meta object.Meta, companion, name string) (role *rbacv1.Role, binding *rbacv1.RoleBinding) {
+	role = roleOf(meta, []rbacv1.PolicyRule{{
+		APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{name}, Verbs: []string{"get"},
+	}})
+	binding = bindingOf(meta, meta.Name)
+	binding.Subjects[0].Namespace = companion
+	return role, binding
+}
+
 // nodesRole is the ClusterRole for reading Nodes, which the chart creates from nodeRules.
 const nodesRole = "cobaltcore:nodes"
 

@@ -117,7 +117,9 @@ func (g granted) add(o runtime.Object) {
 			g.read.add(string(s.SecretKeyRef.Name))
 		}
 	case *c5c3v1.NodeIssuer:
-		g.read.add(string(o.Spec.AuthoritySecretName))
+		if o.Spec.AuthorityNamespace == "" { // SecretReader grants the right to read one of another namespace.
+			g.read.add(string(o.Spec.AuthoritySecretName))
+		}
 	case *c5c3v1.RaftCluster:
 		g.read.add(string(o.Spec.ClientSecretName))
 	case *c5c3v1.CredentialRotation:
