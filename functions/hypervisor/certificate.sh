@@ -1,10 +1,12 @@
 #!/bin/sh
-# Gets a client certificate in the name of the node for OVN's southbound database, and renews it. The key is created here, and stays in the
-# memory of the pod. Kubernetes records the node of the pod in the request, and the companion of the control plane signs it
+# Gets a certificate of the node, and renews it. The key is created here, and stays in the memory of the pod. Kubernetes records the node of
+# the pod in the request, and the companion of the control plane signs it
 # (https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/).
 #
 # Variables: NODE_NAME, SIGNER (the name of the signer), TLS (a folder), ACCOUNT (the folder with the token of the service account),
-# KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT.
+# KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT; DOMAIN (of the names of nodes that are servers; empty: the certificate is for a
+# client, in the name of the node), and with it COMMON_NAME, NODE_IP and INTERFACE (whose address other nodes connect to, too; empty:
+# NODE_IP).
 set -eu
 
 say() { echo "certificate: $*"; }
@@ -12,9 +14,20 @@ say() { echo "certificate: $*"; }
 # seconds prints the start or the end of the certificate in seconds since 1970.
 seconds() { date -d "$(openssl x509 -in "$TLS/tls.crt" -noout "$1" | cut -d = -f 2)" +%s; }
 
-# due succeeds if a third of the certificate's lifetime has passed. The companion may be unavailable for the rest.
+# names prints the alternative names of the certificate: the name of the node, and names that are derived from its addresses.
+names() {
+  [ -n "${DOMAIN:-}" ] || return 0
+  . "$(dirname "$0")/address.sh"
+  other=$(address "$INTERFACE" networks.liveMigration.interface) || return 1
+  { echo "$NODE_IP"; echo "$other"; } | sort -u | tr .: -- | sed "s/.*/DNS:&.$DOMAIN/" | tr '\n' ,
+  echo "DNS:$NODE_NAME"
+}
+
+# due succeeds if a third of the certificate's lifetime has passed, or if the node has other names. The companion may be unavailable for the
+# rest.
 due() {
   [ -s "$TLS/tls.crt" ] || return 0
+  [ "$(cat "$TLS/names" 2>/dev/null)" = "$names" ] || return 0
   start=$(seconds -startdate) end=$(seconds -enddate)
   [ "$(date +%s)" -ge $((start + (end - start) / 3)) ]
 }
@@ -52,11 +65,17 @@ request() {
     chmod 640 "$TLS/tls.key.new"
     mv "$TLS/tls.key.new" "$TLS/tls.key"
   fi
-  pem=$(openssl req -new -key "$TLS/tls.key" -subj "/CN=$NODE_NAME" | base64 -w 0)
+  usages='"client auth", "digital signature"' subject=$NODE_NAME
+  set --
+  if [ -n "$names" ]; then
+    usages="$usages, \"key encipherment\", \"server auth\"" subject=$COMMON_NAME
+    set -- -addext "subjectAltName=$names"
+  fi
+  pem=$(openssl req -new -key "$TLS/tls.key" -subj "/CN=$subject" "$@" | base64 -w 0)
   [ -n "$pem" ] || return 1
   name=node-$(od -An -N 16 -t x1 /dev/urandom | tr -d ' \n')
   api POST "" --data "{\"apiVersion\": \"certificates.k8s.io/v1\", \"kind\": \"CertificateSigningRequest\", \"metadata\": {\"name\": \"$name\"},
-    \"spec\": {\"signerName\": \"$SIGNER\", \"request\": \"$pem\", \"usages\": [\"client auth\", \"digital signature\"]}}" >/dev/null || return 1
+    \"spec\": {\"signerName\": \"$SIGNER\", \"request\": \"$pem\", \"usages\": [$usages]}}" >/dev/null || return 1
   i=0
   while [ "$i" -lt 150 ]; do
     sleep 2 &
@@ -73,8 +92,10 @@ request() {
     rm -f "$TLS/ca.crt.new" "$TLS/tls.crt.new"
     awk -v leaf="$TLS/tls.crt.new" -v authority="$TLS/ca.crt.new" '/-BEGIN /{ n++ } { print >(n == 1 ? leaf : authority) }' "$TLS/chain"
     openssl verify -purpose sslclient -CAfile "$TLS/ca.crt.new" "$TLS/tls.crt.new" >/dev/null || return 1
+    [ -z "$names" ] || openssl verify -purpose sslserver -CAfile "$TLS/ca.crt.new" "$TLS/tls.crt.new" >/dev/null || return 1
     mv "$TLS/ca.crt.new" "$TLS/ca.crt"
     mv "$TLS/tls.crt.new" "$TLS/tls.crt"
+    echo "$names" >"$TLS/names"
     say "the certificate of $NODE_NAME is valid until $(openssl x509 -in "$TLS/tls.crt" -noout -enddate | cut -d = -f 2)"
     return 0
   done
@@ -85,7 +106,11 @@ request() {
 trap 'exit 0' TERM INT
 while :; do
   pause=60
-  if due; then request || pause=10; fi
+  if ! names=$(names); then
+    pause=10
+  elif due; then
+    request || pause=10
+  fi
   sleep "$pause" &
   wait $!
 done

@@ -45,7 +45,7 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 		}
 		config := files{computeComponent, map[string]string{
 			"nova-compute.sh": computeScript, "login.sh": loginScript, "rpc-ping.py": pingScript, "address.sh": addressScript,
-			diskTransferFile: diskTransferScript, "nova.conf": text,
+			diskTransferFile: diskTransferScript, certificateFile: certificateScript, "nova.conf": text,
 		}}
 		if c := m.disks.client; c != nil {
 			config.data[cephFile] = ceph.ConfigOf(c, diskKeyFile)
@@ -231,7 +231,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 		VolumeMounts: []corev1.VolumeMount{
 			workload.Mount("config", scripts),
 			workload.Mount("queue", loginsFolder+"/queue"), workload.Mount("queue-authority", queueCAFolder),
-			workload.Mount("credential", loginsFolder+"/credential"), workload.Mount(diskTransferComponent, diskTransferTLS),
+			workload.Mount("credential", loginsFolder+"/credential"),
 		},
 		Env: append(append(nodeEnvVars(),
 			corev1.EnvVar{Name: "QUEUE_HOST", Value: cell.Queue.Host},
@@ -271,19 +271,19 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 	}
 	workload.Readiness(&c, workload.LightExec("sh", scripts+"/nova-compute.sh", "ready"))
 	workload.Liveness(&c, workload.Exec("sh", scripts+"/nova-compute.sh", "alive"))
+	pod := workload.Pod{
+		UserID: agentUser, Containers: []corev1.Container{c}, GraceSeconds: workload.Grace(compute.TerminationGracePeriod),
+		Annotations: m.credentialAnnotations(cell.QueueSecretRef.Name, m.mountedCredential()),
+		Volumes: slices.Insert([]corev1.Volume{
+			workload.ConfigVolume("config", config.revision()),
+			m.secretVolume("queue", cell.QueueSecretRef.Name, secret.UsernameKey, secret.PasswordKey),
+			m.secretVolume("queue-authority", cell.Queue.CASecretRef.Name, string(cell.Queue.CASecretRef.Key)),
+			m.secretVolume("credential", m.mountedCredential(), credentialID, credentialSecret),
+		}, 1, authority...),
+	}
+	m.mountDiskTransfer(g, &pod)
 	return daemon{
-		app: "nova", component: computeComponent,
-		pod: workload.Pod{
-			UserID: agentUser, Containers: []corev1.Container{c}, GraceSeconds: workload.Grace(compute.TerminationGracePeriod),
-			Annotations: m.credentialAnnotations(cell.QueueSecretRef.Name, m.mountedCredential()),
-			Volumes: slices.Insert([]corev1.Volume{
-				workload.ConfigVolume("config", config.revision()),
-				m.secretVolume("queue", cell.QueueSecretRef.Name, secret.UsernameKey, secret.PasswordKey),
-				m.secretVolume("queue-authority", cell.Queue.CASecretRef.Name, string(cell.Queue.CASecretRef.Key)),
-				m.secretVolume("credential", m.mountedCredential(), credentialID, credentialSecret),
-				diskTransferVolume(),
-			}, 1, authority...),
-		},
+		app: "nova", component: computeComponent, pod: pod,
 		privileges: []workload.Privilege{{
 			Container: computeComponent, RunAsUser: root, HostNetwork: true,
 			Reason: "libvirt's and the switch's sockets and the disks are root's, and screens are at the node's address; disks and " +

@@ -6,6 +6,9 @@ sends each as one request over mutual TLS to the same program on the other node 
 The server changes files below INSTANCES/<UUID of a server> only, and sends cached images and kernels of servers only. It opens each folder
 by a descriptor and follows no symbolic link.
 
+Each node has a certificate with its own names, and the common name of the pool. A pool of an earlier version has one certificate for all
+nodes, with a wildcard for their names.
+
 Variables: INSTANCES (the folder), TLS (a folder with ca.crt, tls.crt and tls.key), PEER (the common name that every certificate must have),
 DOMAIN (of the names of nodes), PORT, SERVICE (a name whose addresses are all nodes), NODE_NAME; serve also needs LISTEN (addresses).
 """
@@ -56,6 +59,17 @@ def check_peer(connection):
     names = [value for part in connection.getpeercert()["subject"] for key, value in part if key == "commonName"]
     if names != [PEER]:
         raise Refused(f"the certificate of the peer is for {names}")
+
+
+def names_of(connection):
+    """Returns the names in the certificate of the peer."""
+    return [value for key, value in connection.getpeercert().get("subjectAltName", ()) if key == "DNS"]
+
+
+def is_node(connection, node):
+    """Reports whether the peer is a node. All nodes have the certificate with a wildcard, which proves the pool only."""
+    names = names_of(connection)
+    return node in names or names == ["*." + DOMAIN]
 
 
 def name_of(address):
@@ -251,7 +265,7 @@ def answer(connection):
         print(f"{operation} {request.get('path')!r}: {e}", file=sys.stderr, flush=True)
         send_message(connection, {"error": str(e)})
         return
-    print(f"{operation} {request['path']}", file=sys.stderr, flush=True)
+    print(f"{operation} {request['path']} for {' '.join(names_of(connection))}", file=sys.stderr, flush=True)
     send_message(connection, {"done": True})
 
 
@@ -318,7 +332,7 @@ def find(host):
         try:
             with connect(address, name_of(address)) as connection:
                 send_message(connection, {"operation": "hello"})
-                if receive_message(connection) == {"node": host}:
+                if receive_message(connection) == {"node": host} and is_node(connection, host):
                     return address, name_of(address)
         except (Refused, OSError) as e:
             failures.append(f"{address}: {e}")

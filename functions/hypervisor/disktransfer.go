@@ -6,7 +6,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
@@ -18,7 +17,7 @@ const diskTransferComponent = "disk-transfer"
 const (
 	// diskTransferPort is the port of the server on each node.
 	diskTransferPort = 16515
-	// diskTransferSecret has the certificate of the nodes.
+	// diskTransferSecret has the certificate that all nodes share if they have no separate ones.
 	diskTransferSecret = diskTransferComponent + "-tls"
 	// diskTransferFile is the program in ConfigMaps: the server, and in nova-compute the client.
 	diskTransferFile = diskTransferComponent + ".py"
@@ -31,6 +30,7 @@ const (
 func diskTransfer(m *model) ([]compose.Stage, error) {
 	config := files{diskTransferComponent, map[string]string{
 		diskTransferFile: diskTransferScript, "disk-transfer.sh": diskTransferWrapper, "address.sh": addressScript,
+		certificateFile: certificateScript,
 	}}
 	sets := compose.Stage{}
 	for i := range m.groups {
@@ -62,8 +62,15 @@ func (m *model) diskTransferEnv() []corev1.EnvVar {
 	}
 }
 
-func diskTransferVolume() corev1.Volume {
-	return workload.SecretVolume(diskTransferComponent, diskTransferSecret, certificate.CAKey, certificate.CertKey, certificate.KeyKey)
+// mountDiskTransfer gives a pod the certificate of the node, in diskTransferTLS of its first container.
+func (m *model) mountDiskTransfer(g *group, p *workload.Pod) {
+	if m.separatePeerCertificates(diskTransferComponent) {
+		m.requestPeerCertificate(g, p, diskTransferComponent, diskTransferComponent, diskTransferTLS)
+		return
+	}
+	p.Containers[0].VolumeMounts = append(p.Containers[0].VolumeMounts, workload.Mount(diskTransferComponent, diskTransferTLS))
+	p.Volumes = append(p.Volumes,
+		workload.SecretVolume(diskTransferComponent, diskTransferSecret, certificate.CAKey, certificate.CertKey, certificate.KeyKey))
 }
 
 func (m *model) diskTransferDaemon(g *group, config files) daemon {
@@ -71,9 +78,7 @@ func (m *model) diskTransferDaemon(g *group, config files) daemon {
 	const longestTransfer = 3600
 	c := corev1.Container{
 		Name: diskTransferComponent, Image: m.images.compute, Command: []string{"sh", scripts + "/disk-transfer.sh"},
-		VolumeMounts: []corev1.VolumeMount{
-			workload.Mount("config", scripts), workload.Mount(diskTransferComponent, diskTransferTLS),
-		},
+		VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts)},
 		Env: append(append(nodeEnvVars(),
 			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()},
 			corev1.EnvVar{Name: "INSTANCES", Value: instances + "/instances"},
@@ -81,12 +86,13 @@ func (m *model) diskTransferDaemon(g *group, config files) daemon {
 		Ports: []corev1.ContainerPort{{Name: "tls", ContainerPort: diskTransferPort, Protocol: corev1.ProtocolTCP}},
 	}
 	workload.Readiness(&c, workload.Exec("sh", scripts+"/disk-transfer.sh", "ready"))
+	pod := workload.Pod{
+		UserID: agentUser, Containers: []corev1.Container{c}, GraceSeconds: new(int64(longestTransfer)),
+		Volumes: []corev1.Volume{workload.ConfigVolume("config", config.revision())},
+	}
+	m.mountDiskTransfer(g, &pod)
 	return daemon{
-		app: "nova", component: diskTransferComponent,
-		pod: workload.Pod{
-			UserID: agentUser, Containers: []corev1.Container{c}, GraceSeconds: new(int64(longestTransfer)),
-			Volumes: []corev1.Volume{workload.ConfigVolume("config", config.revision()), diskTransferVolume()},
-		},
+		app: "nova", component: diskTransferComponent, pod: pod,
 		privileges: []workload.Privilege{{
 			Container: diskTransferComponent, RunAsUser: root, HostNetwork: true,
 			Reason: "disks of servers are root's, and nodes reach each other at their own addresses; it has no capability",
@@ -96,19 +102,5 @@ func (m *model) diskTransferDaemon(g *group, config files) daemon {
 			}},
 		}},
 		update: appsv1.RollingUpdateDaemonSetStrategyType,
-	}
-}
-
-// nodeAuthority builds an authority of the pool and the certificate of its nodes, in the Secret <component>-tls. All nodes share one
-// certificate: a client that may connect to one node may connect to all, so that a key per node would not separate anything. The authority
-// signs nothing else, and its common name is the only one that nodes accept.
-func (m *model) nodeAuthority(component string) []compose.Stage {
-	selfSigned, ca, tls := component+"-self-signed", component+"-ca", component+"-tls"
-	issuer := common.IssuerReference{Name: common.ObjectName(ca), Kind: "Issuer"}
-	return []compose.Stage{
-		{{Name: selfSigned, Object: certificate.SelfSigned(m.meta(selfSigned))}},
-		{{Name: ca, Object: certificate.Authority(m.meta(ca), selfSigned)}},
-		{{Name: component + "-issuer", Object: certificate.CAIssuer(m.meta(ca), ca)}},
-		{{Name: component + "-certificate", Object: certificate.Peer(m.meta(tls), issuer, m.instance, "*."+m.nodeDomain())}},
 	}
 }

@@ -357,6 +357,33 @@ func TestDiskTransfer_RestrictsPeers(t *testing.T) {
 	})
 }
 
+// TestDiskTransfer_Impostor verifies that a node which pretends to be another one by its name gets no disks and sends no images, and that a
+// pool whose nodes share a certificate keeps working.
+func TestDiskTransfer_Impostor(t *testing.T) {
+	const address = "127-0-0-2." + transferDomain
+	pool := newTransferPool(t)
+	client := pool.issue(t, "pool", "127-0-0-1."+transferDomain, "node-1")
+	for name, tc := range map[string]struct {
+		reason string
+		hosts  []string
+		want   string
+	}{
+		"own":      {reason: "The server has the certificate of its node.", hosts: []string{address, "node-2"}},
+		"shared":   {reason: "Nodes of an earlier version have one certificate.", hosts: []string{"*." + transferDomain}},
+		"impostor": {"It is node-3, and replies that it is node-2.", []string{address, "node-3"}, "no node of the pool is called node-2"},
+		"greedy":   {"A wildcard beside another name is none of ours.", []string{"*." + transferDomain, "node-3"}, "no node of the pool is called node-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newTransferNode(t, pool.issue(t, "pool", tc.hosts...))
+			write(t, n.path("_base", transferBase), "image")
+			out, err := n.run(client, "scp", "-C", "-r", "node-2:"+n.path("_base", transferBase), filepath.Join(t.TempDir(), "image"))
+			if (err == nil) != (tc.want == "") || !strings.Contains(out, tc.want) {
+				t.Errorf("%s\n%v: %s", tc.reason, err, out)
+			}
+		})
+	}
+}
+
 // TestDiskTransfer_Interrupted verifies that a file has its final name only when it is complete, and that a terminating server completes
 // active transfers.
 func TestDiskTransfer_Interrupted(t *testing.T) {

@@ -1,6 +1,9 @@
 package hypervisor
 
 import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,14 +27,36 @@ const identityComponent = "node-identity"
 // certificateRequesterRole is a ClusterRole of the chart: it lets pods on nodes create CertificateSigningRequests, and read them.
 const certificateRequesterRole = "cobaltcore:node-certificates"
 
-// certificateContainer requests the certificate, in each pod that uses it.
-const certificateContainer = "certificate"
+// certificateContainer requests the certificate, in each pod that uses it, with certificateFile.
+const (
+	certificateContainer = "certificate"
+	certificateFile      = "certificate.sh"
+)
 
-// sharedCertificate is the composed resource of the certificate that all nodes of the pool share.
+// sharedCertificate is the composed resource of the certificate for OVN that all nodes of the pool share.
 const sharedCertificate = "ovn-certificate"
 
-// nodeIssuerResource is the composed resource of the NodeIssuer.
+// nodeIssuerResource is the composed resource of the NodeIssuer for OVN.
 const nodeIssuerResource = "node-issuer"
+
+// A purpose is a use of certificates of nodes. Each has an authority, a service account and a NodeIssuer: a certificate for one
+// purpose is not valid for another one, and pods of one purpose get no certificate for another one.
+type purpose struct {
+	// account is the name of the service account of the pods.
+	account string
+	// issuer is the name of the NodeIssuer, and resource its composed resource.
+	issuer, resource string
+	// shared is the composed resource of the certificate that all nodes share in a pool without separate certificates.
+	shared string
+	// sets are the DaemonSets whose pods use the certificate.
+	sets []string
+}
+
+func (m *model) ovnPurpose() purpose {
+	return purpose{
+		account: identityComponent, issuer: m.instance, resource: nodeIssuerResource, shared: sharedCertificate, sets: m.chassisSets(),
+	}
+}
 
 // nodeIdentity reports whether each node can have a separate certificate for OVN: the control plane's databases limit the writes of such
 // nodes, and the companion is in the nodes' cluster, where it can sign.
@@ -39,40 +64,54 @@ func (m *model) nodeIdentity() bool {
 	return m.usesOVN() && m.sameCluster() && m.plane.access.Networks.ChassisSouthbound != ""
 }
 
-// separateCertificates reports whether pods request a certificate in the name of their node. Existing pools move when the companion is
-// ready to sign: it may be of an earlier version. They never move back.
-func (m *model) separateCertificates() bool {
-	if !m.nodeIdentity() {
-		return false
-	}
-	if _, shared := m.observed.Get(sharedCertificate); !shared {
-		return true
-	}
-	for _, name := range m.chassisSets() {
-		if set, ok := m.observed.Get(name); ok && requestsCertificate(set) {
-			return true
-		}
-	}
-	issuer, ok := m.observed.Get(nodeIssuerResource)
-	return ok && m.ready("c5c3.io", "NodeIssuer", issuer)
-}
+// separateCertificates reports whether pods request a certificate for OVN in the name of their node.
+func (m *model) separateCertificates() bool { return m.nodeIdentity() && m.separate(m.ovnPurpose()) }
 
-// sharesCertificate reports whether the pool has the shared certificate. It stays until all pods have a separate one. A pool that has never
-// had it, or has it no more, does not get it again.
+// sharesCertificate reports whether the pool has the shared certificate for OVN.
 func (m *model) sharesCertificate() bool {
 	if !m.usesOVN() || !m.separateCertificates() {
 		return m.usesOVN()
 	}
-	if _, ok := m.observed.Get(sharedCertificate); !ok {
-		return false
+	return m.retainsShared(m.ovnPurpose())
+}
+
+// separate reports whether pods request a certificate of their node for a purpose, if the companion can sign it. Existing pools move when
+// the companion is ready to sign: it may be of an earlier version. They never move back.
+func (m *model) separate(p purpose) bool {
+	if _, shared := m.observed.Get(p.shared); !shared {
+		return true
 	}
-	for _, name := range m.chassisSets() {
-		set, ok := m.observed.Get(name)
-		if !ok || !requestsCertificate(set) || !m.ready("apps", "DaemonSet", set) {
+	for _, name := range p.sets {
+		if set, ok := m.observed.Get(name); ok && requestsCertificate(set) {
 			return true
 		}
 	}
-	return false
+	issuer, ok := m.observed.Get(p.resource)
+	return ok && m.ready("c5c3.io", "NodeIssuer", issuer)
+}
+
+// retainsShared reports whether a pool that has moved keeps the shared certificate. It stays until all pods have a separate one. A pool that
+// has never had it, or has it no more, does not get it again.
+func (m *model) retainsShared(p purpose) bool {
+	if _, ok := m.observed.Get(p.shared); !ok {
+		return false
+	}
+	return slices.ContainsFunc(p.sets, func(name string) bool {
+		set, ok := m.observed.Get(name)
+		return !ok || !requestsCertificate(set) || !m.replaced(set)
+	})
+}
+
+// replaced reports whether the pods of a DaemonSet are of its current version. With the update strategy OnDelete, no old pod may be left:
+// it is not replaced when its node returns.
+func (m *model) replaced(set *observe.Object) bool {
+	if set.String("spec", "updateStrategy", "type") == string(appsv1.OnDeleteDaemonSetStrategyType) {
+		updated, _ := set.Int("status", "updatedNumberScheduled")
+		if desired, _ := set.Int("status", "desiredNumberScheduled"); updated < desired {
+			return false
+		}
+	}
+	return m.ready("apps", "DaemonSet", set)
 }
 
 // ready reports whether an observed object is ready by the rule of its kind.
@@ -155,27 +194,35 @@ func identity(m *model) ([]compose.Stage, error) {
 
 // mountCertificate gives a pod the certificate for OVN, in tlsFolder of its first container.
 func (m *model) mountCertificate(p *workload.Pod) {
-	p.Containers[0].VolumeMounts = append(p.Containers[0].VolumeMounts, workload.Mount("tls", tlsFolder))
+	const volume = "tls"
 	if !m.separateCertificates() {
+		p.Containers[0].VolumeMounts = append(p.Containers[0].VolumeMounts, workload.Mount(volume, tlsFolder))
 		p.Volumes = append(p.Volumes,
-			m.secretVolume("tls", common.ObjectName(m.clientSecret()), certificate.CAKey, certificate.CertKey, certificate.KeyKey))
+			m.secretVolume(volume, common.ObjectName(m.clientSecret()), certificate.CAKey, certificate.CertKey, certificate.KeyKey))
 		return
 	}
-	const token = "/var/run/secrets/kubernetes.io/serviceaccount" //nolint:gosec // a path
+	m.requestCertificate(p, m.ovnPurpose(), volume, tlsFolder)
+}
+
+// requestCertificate adds a container to a pod that requests the certificate of its node, with certificateFile of the volume "config". It
+// puts it into a volume that the first container has in a folder.
+func (m *model) requestCertificate(p *workload.Pod, of purpose, volume, at string, env ...corev1.EnvVar) {
+	const account = "/var/run/secrets/kubernetes.io/serviceaccount" //nolint:gosec // a path
 	c := corev1.Container{
-		Name: certificateContainer, Image: m.images.controller, Command: []string{"sh", scripts + "/certificate.sh"},
+		Name: certificateContainer, Image: m.images.controller, Command: []string{"sh", scripts + "/" + certificateFile},
 		VolumeMounts: []corev1.VolumeMount{
-			workload.Mount("config", scripts), {Name: "tls", MountPath: tlsFolder}, workload.Mount("token", token),
+			workload.Mount("config", scripts), {Name: volume, MountPath: at}, workload.Mount("token", account),
 		},
-		Env: append(nodeEnvVars(),
-			corev1.EnvVar{Name: "SIGNER", Value: c5c3v1.SignerName(m.plane.instance, m.instance)},
-			corev1.EnvVar{Name: "TLS", Value: tlsFolder}, corev1.EnvVar{Name: "ACCOUNT", Value: token},
-		),
+		Env: append(append(nodeEnvVars(),
+			corev1.EnvVar{Name: "SIGNER", Value: c5c3v1.SignerName(m.plane.instance, of.issuer)},
+			corev1.EnvVar{Name: "TLS", Value: at}, corev1.EnvVar{Name: "ACCOUNT", Value: account},
+		), env...),
 	}
-	workload.Readiness(&c, workload.Exec("sh", scripts+"/certificate.sh", "ready"))
-	p.ServiceAccount = identityComponent
+	workload.Readiness(&c, workload.Exec("sh", scripts+"/"+certificateFile, "ready"))
+	p.ServiceAccount = of.account
+	p.Containers[0].VolumeMounts = append(p.Containers[0].VolumeMounts, workload.Mount(volume, at))
 	p.Containers = append(p.Containers, c)
-	p.Volumes = append(p.Volumes, workload.MemoryScratch("tls", resource.MustParse("1Mi")), tokenVolume("token"))
+	p.Volumes = append(p.Volumes, workload.MemoryScratch(volume, resource.MustParse("1Mi")), tokenVolume("token"))
 }
 
 // tokenVolume returns a volume with the token of the pod's service account, which the kubelet renews, for one container only.

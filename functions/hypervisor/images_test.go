@@ -99,7 +99,9 @@ func TestImages(t *testing.T) {
 				"disk-transfer":  "registry.example.com/c5c3/nova-compute:32.2.1",
 			}
 			maps.Copy(want, tc.want)
-			want["metadata"] += " " + want["ovn-controller"] // It requests the certificate.
+			for _, set := range []string{"metadata", "libvirt", "nova-compute", "disk-transfer"} {
+				want[set] += " " + want["ovn-controller"] // It requests the certificate.
+			}
 			got := run(composedOf(t, newCluster(tc.spec, "tenant-a", objects(planeClaim, controlPlaneYAML)...)))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -176,7 +178,7 @@ func TestImages_RetainedDuringUpgrade(t *testing.T) {
 	w.RequiredResources = objects(planeClaim, strings.ReplaceAll(controlPlaneYAML, `elease: "2025.2"`, `elease: "2026.1"`))
 	_, err := w.Call(func(simulate.Step) {})
 	wantError(t, "Nova of another release.", err, "spec.agents.novaCompute.image.tag", "the release is set by the control plane")
-	if got := before["nova-compute"]; got != "registry.example.com/c5c3/nova-compute:32.2.1-p1" {
+	if got := before["nova-compute"]; got != "registry.example.com/c5c3/nova-compute:32.2.1-p1 registry.example.com/c5c3/ovn:0.1.0" {
 		t.Errorf("it ran %s", got)
 	}
 }

@@ -31,7 +31,8 @@ const (
 )
 
 // Configuration of the daemon and of its driver. It listens at its socket, which belongs to root, and for other nodes of the pool at the
-// address that libvirt.sh adds, with TLS: only clients with a certificate of that name are accepted. The host UUID is the node's machine
+// address that libvirt.sh adds, with TLS: only clients with a certificate of that common name are accepted, which is the name of the pool in
+// the certificates of all its nodes. The host UUID is the node's machine
 // ID, because hardware UUIDs are not unique if nodes are virtual machines.
 const (
 	libvirtdConf = `listen_tls = 1
@@ -52,11 +53,15 @@ host_uuid_source = "machine-id"
 	// control group, so that the kernel does not limit its threads.
 	//
 	// Emulators of TPMs run as a user without rights, by its number: names differ between images.
+	//
+	// QEMU filters its system calls. libvirt omits the filter if QEMU is built without seccomp, so that libvirt.sh does not start with such a
+	// QEMU (qemuBuildSeccompSandboxCommandLine of libvirt 11.3).
 	qemuConf = `user = "root"
 group = "root"
 security_driver = "none"
 namespaces = []
 cgroup_controllers = []
+seccomp_sandbox = 1
 stdio_handler = "logd"
 remember_owner = 0
 migrate_tls_x509_cert_dir = "/run/libvirt/pki"
@@ -80,8 +85,9 @@ max_age_days = 30
 func libvirt(m *model) ([]compose.Stage, error) {
 	qemu := fmt.Sprintf(qemuConf, agentUser, compute.LastConsolePort)
 	config := files{libvirtComponent, map[string]string{
-		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance),
-		qemuFile: qemu, qemuVNCFile: qemu + vncConf, "virtlogd.conf": virtlogdConf,
+		"libvirt.sh": libvirtScript, "address.sh": addressScript, certificateFile: certificateScript,
+		"libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance),
+		qemuFile:        qemu, qemuVNCFile: qemu + vncConf, "virtlogd.conf": virtlogdConf,
 	}}
 	first, second := compose.Stage{m.sharedConfigMap(config)}, compose.Stage{}
 	for i := range m.groups {
@@ -105,7 +111,7 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 		Name: libvirtComponent, Image: m.images.libvirt, Command: []string{"sh", scripts + "/libvirt.sh"},
 		VolumeMounts: []corev1.VolumeMount{
 			workload.Mount("config", scripts), workload.MountFile("config", "/etc/libvirt/qemu.conf", file),
-			workload.Mount("certificate", "/etc/pki"), {Name: "cache", MountPath: "/var/cache/libvirt"},
+			{Name: "cache", MountPath: "/var/cache/libvirt"},
 			{Name: "secrets", MountPath: "/etc/libvirt/secrets"},
 		},
 		Env: append(nodeEnvVars(),
@@ -143,12 +149,13 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 	pod := workload.Pod{
 		UserID: agentUser, Containers: []corev1.Container{c}, Annotations: map[string]string{configAnnotation: config.hash()},
 		Volumes: []corev1.Volume{
-			workload.ConfigVolume("config", libvirtComponent+"-config"), migrationVolume(), empty("cache"),
+			workload.ConfigVolume("config", libvirtComponent+"-config"), empty("cache"),
 			// Secrets that libvirt does not itself hold in memory only, such as passphrases that Nova passes for encrypted volumes, are in memory,
 			// too.
 			workload.MemoryScratch("secrets", resource.MustParse("64Mi")),
 		},
 	}
+	m.mountMigration(g, &pod)
 	if m.vncTLS() {
 		m.mountVNC(&pod)
 	}

@@ -3,11 +3,14 @@
 # the daemon leaves that before it starts any. It has the node's processes, where nobody ends with the first one of a pod.
 #
 # Variables: NODE_IP and INTERFACE (whose address other nodes connect to; empty: NODE_IP), URI (of the daemon), SWTPM_USER (the number of
-# the user that emulators of TPMs run as, in qemu.conf, too).
+# the user that emulators of TPMs run as, in qemu.conf, too), CERTIFICATE (a folder with the certificate of the node, which another
+# container of the pod gets; empty: /etc/pki has the one of the pool).
 set -eu
 
 run=/run/libvirt
 known=/tmp/certificates
+# This file exists until the node has a certificate.
+waiting=/tmp/waiting
 # The certificate of VNC servers. A pod of an earlier version has no such folder, and it is empty if servers have other consoles now.
 vnc=/etc/pki-vnc
 # The hash of the published certificate of VNC servers, and the servers whose QEMU has not read it yet. "all" stands for all running servers.
@@ -71,12 +74,14 @@ $server"
 
 case ${1:-run} in
 alive)
+  [ ! -e "$waiting" ] || exit 0
   # Without virtlogd no server starts. When the container is restarted, virtlogd is started again.
   [ ! -e "$logger" ] || logged
   responds
   exit
   ;;
 ready)
+  [ ! -e "$waiting" ] || { echo "the node has no certificate yet"; exit 1; }
   [ ! -e "$logger" ] || logged
   # Certificates are replaced regularly. QEMU reads them as a migration begins, the daemon when it is told to.
   now=$(certificates)
@@ -93,6 +98,37 @@ ready)
   exit
   ;;
 esac
+
+# wait_for_certificate waits until the node has a certificate, and puts it where libvirt expects it as a server and as a client, and under
+# the names that QEMU expects (https://libvirt.org/kbase/tlscerts.html, https://www.qemu.org/docs/master/system/tls.html). A link stays
+# correct when the certificate is renewed.
+wait_for_certificate() {
+  [ -n "${CERTIFICATE:-}" ] || return 0
+  : >"$waiting"
+  trap 'exit 143' TERM INT
+  until [ -s "$CERTIFICATE/tls.crt" ]; do
+    sleep 1 &
+    wait $!
+  done
+  trap - TERM INT
+  mkdir -p /etc/pki/CA /etc/pki/libvirt/private /etc/pki/qemu
+  for pair in CA/cacert.pem=ca.crt libvirt/servercert.pem=tls.crt libvirt/private/serverkey.pem=tls.key libvirt/clientcert.pem=tls.crt \
+    libvirt/private/clientkey.pem=tls.key qemu/ca-cert.pem=ca.crt qemu/server-cert.pem=tls.crt qemu/server-key.pem=tls.key \
+    qemu/client-cert.pem=tls.crt qemu/client-key.pem=tls.key; do
+    ln -sf "$CERTIFICATE/${pair#*=}" "/etc/pki/${pair%%=*}"
+  done
+  rm "$waiting"
+}
+
+# libvirt starts QEMU without a filter of system calls if QEMU has none, even with seccomp_sandbox = 1. A QEMU without seccomp ends at the
+# first option.
+for emulator in /usr/bin/qemu-system-* /usr/bin/qemu-kvm /usr/libexec/qemu-kvm; do
+  [ -x "$emulator" ] || continue
+  "$emulator" -sandbox on -version >/dev/null || {
+    echo "$emulator of the image has no filter of system calls; use an image whose QEMU is built with seccomp (virtualization.libvirt.image)" >&2
+    exit 1
+  }
+done
 
 # QEMU, which has no capabilities, opens a terminal for each console. They are the node's, so that other pods find them; the node's own
 # way to them, /dev/ptmx, is open to everybody, and leads here.
@@ -130,6 +166,7 @@ listen=$(address "$INTERFACE" networks.liveMigration.interface)
   cat /etc/cobaltcore/libvirtd.conf
   echo "listen_addr = \"$listen\""
 } >/tmp/libvirtd.conf
+wait_for_certificate
 certificates >"$known"
 publish
 

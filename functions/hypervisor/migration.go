@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
@@ -16,22 +17,43 @@ import (
 // migrationComponent is the PKI for live migration between nodes: the pool's own authority, and the certificate of its nodes.
 const migrationComponent = "live-migration"
 
-// migrationSecret is the Secret of the certificate.
-const migrationSecret = migrationComponent + "-tls"
+const (
+	// migrationSecret is the Secret of the certificate that all nodes share if they have no separate ones.
+	migrationSecret = migrationComponent + "-tls"
+	// migrationVolumeName is the volume with the certificate in pods of libvirt.
+	migrationVolumeName = "certificate"
+	// libvirt expects certificates in pkiFolder. libvirt.sh makes links there to the certificate of the node in nodeCertificateFolder.
+	pkiFolder             = "/etc/pki"
+	nodeCertificateFolder = "/etc/node-certificate"
+)
 
 // nodeDomain returns the domain of the names by which nodes address each other. Each name is derived from an address:
 // 10-20-0-5.NAMESPACE.pod. Cluster DNS resolves such a name to its address, so that no list of nodes is needed.
 // https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
 func (m *model) nodeDomain() string { return m.instance + ".pod" }
 
-// migration builds the authority and the certificate of libvirt and QEMU.
+// migration builds the authority of libvirt and QEMU, and the issuer of their certificates.
 func migration(m *model) ([]compose.Stage, error) { return m.nodeAuthority(migrationComponent), nil }
 
-// migrationVolume mounts the certificate where libvirt expects it as a server and as a client, and the files that libvirt.sh copies under
-// the names that QEMU expects.
+// mountMigration gives a pod of libvirt the certificate of the node.
+func (m *model) mountMigration(g *group, p *workload.Pod) {
+	c := &p.Containers[0]
+	if !m.separatePeerCertificates(migrationComponent) {
+		c.VolumeMounts = append(c.VolumeMounts, workload.Mount(migrationVolumeName, pkiFolder))
+		p.Volumes = append(p.Volumes, migrationVolume())
+		return
+	}
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "pki", MountPath: pkiFolder})
+	c.Env = append(c.Env, corev1.EnvVar{Name: "CERTIFICATE", Value: nodeCertificateFolder})
+	p.Volumes = append(p.Volumes, workload.MemoryScratch("pki", resource.MustParse("1Mi")))
+	m.requestPeerCertificate(g, p, migrationComponent, migrationVolumeName, nodeCertificateFolder)
+}
+
+// migrationVolume returns the shared certificate where libvirt expects it as a server and as a client, and under the names that QEMU
+// expects.
 // https://libvirt.org/kbase/tlscerts.html, https://www.qemu.org/docs/master/system/tls.html
 func migrationVolume() corev1.Volume {
-	v := workload.SecretVolume("certificate", migrationSecret)
+	v := workload.SecretVolume(migrationVolumeName, migrationSecret)
 	for _, f := range [][2]string{
 		{certificate.CAKey, "CA/cacert.pem"},
 		{certificate.CertKey, "libvirt/servercert.pem"}, {certificate.KeyKey, "libvirt/private/serverkey.pem"},

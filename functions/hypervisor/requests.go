@@ -28,8 +28,10 @@ type nodePod struct {
 	field string
 	// defaults are the resources of the first container, which the claim's override.
 	defaults *common.Resources
-	// others are the resources of all other containers, by name.
+	// others are the resources of all other containers, by name, without the one that requests certificates.
 	others map[string]*common.Resources
+	// certificate reports whether the pod has that container. Nil: it never has it.
+	certificate func(*model) bool
 }
 
 // nodePods lists the resources of every pod that a pool runs on its nodes. The DaemonSets and the memory that Nova keeps from servers are
@@ -44,13 +46,13 @@ var nodePods = []nodePod{
 		component: controllerComponent, defaults: requests("50m", "256Mi"),
 		runs:  func(m *model, _ *group) bool { return m.usesOVN() },
 		claim: func(m *model) *common.Resources { return m.agents().OVNController.Resources }, field: "spec.agents.ovnController",
-		others: map[string]*common.Resources{certificateContainer: certificateResources},
+		certificate: (*model).separateCertificates,
 	},
 	{
 		component: metadataComponent, defaults: requests("100m", "512Mi"),
 		runs:  func(m *model, _ *group) bool { return m.usesOVN() && m.metadataEnabled() },
 		claim: func(m *model) *common.Resources { return m.agents().Metadata.Resources }, field: "spec.agents.metadata",
-		others: map[string]*common.Resources{certificateContainer: certificateResources},
+		certificate: (*model).separateCertificates,
 	},
 	{
 		component: metadataComponent, defaults: requests("100m", "256Mi"),
@@ -73,16 +75,19 @@ var nodePods = []nodePod{
 	{
 		component: libvirtComponent, runs: func(m *model, _ *group) bool { return m.libvirtManaged() },
 		claim: func(m *model) *common.Resources { return m.spec.Virtualization.Libvirt.Resources }, field: "spec.virtualization.libvirt",
-		defaults: requests("100m", "256Mi"),
+		defaults: requests("100m", "256Mi"), certificate: hasPeerCertificate(migrationComponent),
 	},
 	{
 		component: volumeKeysComponent, runs: func(m *model, _ *group) bool { return len(m.libvirtSecrets()) > 0 },
 		defaults: requests("10m", "32Mi"),
 	},
-	{component: diskTransferComponent, runs: onAllNodes, defaults: requests("10m", "64Mi")},
+	{
+		component: diskTransferComponent, runs: onAllNodes, defaults: requests("10m", "64Mi"), certificate: hasPeerCertificate(diskTransferComponent),
+	},
 	{
 		component: computeComponent, runs: onAllNodes, defaults: requests("200m", "512Mi"),
 		claim: func(m *model) *common.Resources { return m.agents().NovaCompute.Resources }, field: "spec.agents.novaCompute",
+		certificate: hasPeerCertificate(diskTransferComponent),
 	},
 	{
 		component: nodeAgentComponent, runs: func(m *model, _ *group) bool { return m.nodeAgentEnabled() },
@@ -98,6 +103,11 @@ var nodePods = []nodePod{
 
 // certificateResources are the resources of the container that requests certificates.
 var certificateResources = workload.Resources("10m", "32Mi", "128Mi")
+
+// hasPeerCertificate returns a function that reports whether each node has a separate certificate for a component.
+func hasPeerCertificate(component string) func(*model) bool {
+	return func(m *model) bool { return m.separatePeerCertificates(component) }
+}
 
 func onAllNodes(m *model, _ *group) bool { return m.known() }
 
@@ -130,9 +140,10 @@ func (p *nodePod) containers(m *model) map[string]corev1.ResourceRequirements {
 
 // otherContainers returns the resources of all containers but the first one, by name.
 func (p *nodePod) otherContainers(m *model) map[string]*common.Resources {
-	out := maps.Clone(p.others)
-	if !m.separateCertificates() {
-		delete(out, certificateContainer)
+	out := map[string]*common.Resources{}
+	maps.Copy(out, p.others)
+	if p.certificate != nil && p.certificate(m) {
+		out[certificateContainer] = certificateResources
 	}
 	return out
 }

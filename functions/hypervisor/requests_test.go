@@ -163,8 +163,9 @@ func exampleOf(t *testing.T, file string) string {
 func TestReservedMemory(t *testing.T) {
 	const overhead = nodeOverhead / mebibyte
 	plus := func(requested int64) memoryPlan { return memoryPlan{requested + overhead, requested} }
-	// ovn-controller and metadata have a container that requests certificates, with 32Mi.
-	withOVN := func(requested int64) memoryPlan { return plus(requested + 2*32) }
+	// libvirt, disk transfer and nova-compute have a container that requests certificates, with 32Mi, and so have ovn-controller and metadata.
+	withAgents := func(requested int64) memoryPlan { return plus(requested + 3*32) }
+	withOVN := func(requested int64) memoryPlan { return plus(requested + 5*32) }
 	withCephs := more(`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}`)
 	noVolumes := reconcileUntil(controlPlaneYAML, "    volumes:")
 	// The example's cards lead to the network fast.
@@ -179,8 +180,8 @@ func TestReservedMemory(t *testing.T) {
 		},
 		"Volumes":         {"A backend in Ceph has volume-keys on each node.", mine, controlPlaneYAML, map[string]memoryPlan{"nova-compute": withOVN(1952)}},
 		"DisksInAPool":    {"Disks in a pool also require volume-keys.", withCephs, noVolumes, map[string]memoryPlan{"nova-compute": withOVN(1952)}},
-		"LibvirtOfNode":   {"libvirt has no pod.", more("virtualization: {libvirt: {mode: Host}}"), noVolumes, map[string]memoryPlan{"nova-compute": withOVN(1664)}},
-		"WithoutMetadata": {"It is not there.", more("agents: {metadata: {enabled: false}}"), noVolumes, map[string]memoryPlan{"nova-compute": plus(1408 + 32)}},
+		"LibvirtOfNode":   {"libvirt has no pod.", more("virtualization: {libvirt: {mode: Host}}"), noVolumes, map[string]memoryPlan{"nova-compute": withOVN(1664 - 32)}},
+		"WithoutMetadata": {"It is not there.", more("agents: {metadata: {enabled: false}}"), noVolumes, map[string]memoryPlan{"nova-compute": plus(1408 + 4*32)}},
 		"ClaimedRequests": {
 			"The claim's own requests count, and a limit lowers a request.",
 			more("agents: {novaCompute: {resources: {requests: {memory: 2Gi}}}, metadata: {resources: {limits: {memory: 200Mi}}}}"), noVolumes,
@@ -192,36 +193,36 @@ func TestReservedMemory(t *testing.T) {
 		},
 		"Agents": {
 			"Without gateways there is the agent of the switch.", mine, byAgents,
-			map[string]memoryPlan{"nova-compute": plus(320 + 256 + 256 + 32 + 64 + 512)},
+			map[string]memoryPlan{"nova-compute": withAgents(320 + 256 + 256 + 32 + 64 + 512)},
 		},
 		"AgentsOnGateways": {
 			"A gateway has three agents more, and every node keeps as much as a gateway needs.", more(served), byAgents,
-			map[string]memoryPlan{"nova-compute": plus(1440 + 3*256)},
+			map[string]memoryPlan{"nova-compute": withAgents(1440 + 3*256)},
 		},
 		"AgentsOnGatewaysOfASlice": {
 			"Nodes of the pool are no gateways.",
 			more(`slices: [{name: edge, nodeSelector: {tier: edge}, networks: {gateway: {nodeSelector: {gate: "true"}}}}]`), byAgents,
-			map[string]memoryPlan{"nova-compute": plus(1440), "nova-compute-slice-edge": plus(1440 + 3*256)},
+			map[string]memoryPlan{"nova-compute": withAgents(1440), "nova-compute-slice-edge": withAgents(1440 + 3*256)},
 		},
 		"GatewaysOfOVN": {"A gateway runs ovn-gateway instead of ovn-controller.", more(served), noVolumes, map[string]memoryPlan{"nova-compute": withOVN(1920)}},
 		"Cards":         {"Network cards have an agent.", more(carded), withCards, map[string]memoryPlan{"nova-compute": withOVN(1952 + 256)}},
-		"Set":           {"The claim's value is not changed.", more("memory: {reserved: 16Gi}"), noVolumes, map[string]memoryPlan{"nova-compute": {16384, 1984}}},
-		"RoundedUp":     {"Nova counts in MiB.", more("memory: {reserved: 3000000000}"), noVolumes, map[string]memoryPlan{"nova-compute": {2862, 1984}}},
+		"Set":           {"The claim's value is not changed.", more("memory: {reserved: 16Gi}"), noVolumes, map[string]memoryPlan{"nova-compute": {16384, 2080}}},
+		"RoundedUp":     {"Nova counts in MiB.", more("memory: {reserved: 3000000000}"), noVolumes, map[string]memoryPlan{"nova-compute": {2862, 2080}}},
 		"RatioAlone": {
 			"Another setting of memory changes nothing.", more("memory: {allocationRatio: 1}"), noVolumes,
 			map[string]memoryPlan{"nova-compute": withOVN(1920)},
 		},
 		"SaidForASlice": {
 			"A slice may keep more.", more("slices: [{name: a, nodeSelector: {rack: a}, memory: {reserved: 8Gi}}]"), noVolumes,
-			map[string]memoryPlan{"nova-compute": withOVN(1920), "nova-compute-slice-a": {8192, 1984}},
+			map[string]memoryPlan{"nova-compute": withOVN(1920), "nova-compute-slice-a": {8192, 2080}},
 		},
 		"Example": {
 			"examples/hypervisor/claim.yaml", exampleOf(t, "claim.yaml"), controlPlaneYAML,
-			map[string]memoryPlan{"nova-compute": {16384, 2016}, "nova-compute-slice-pinned": {16384, 2016}},
+			map[string]memoryPlan{"nova-compute": {16384, 2112}, "nova-compute-slice-pinned": {16384, 2112}},
 		},
 		"ExampleAgents": {
 			"examples/hypervisor/agents.yaml, whose agents request 512Mi", exampleOf(t, "agents.yaml"), byAgents,
-			map[string]memoryPlan{"nova-compute": plus(320 + 512 + 2*512 + 256 + 256 + 32 + 64 + 512)},
+			map[string]memoryPlan{"nova-compute": withAgents(320 + 512 + 2*512 + 256 + 256 + 32 + 64 + 512)},
 		},
 		"ExampleCards": {
 			"examples/hypervisor/sriov.yaml, whose slice has cards", exampleOf(t, "sriov.yaml"), fast,
@@ -278,22 +279,22 @@ func TestReservedMemorySufficient(t *testing.T) {
 	noVolumes := reconcileUntil(controlPlaneYAML, "    volumes:")
 	for name, tc := range map[string]struct{ reason, spec, want string }{
 		"Unset":  {"The default is sufficient.", mine, ""},
-		"Enough": {"It covers the pod requests.", more("memory: {reserved: 1984Mi}"), "STATUS_CONDITION_TRUE Covered: memory.reserved covers the pods of the pool"},
+		"Enough": {"It covers the pod requests.", more("memory: {reserved: 2080Mi}"), "STATUS_CONDITION_TRUE Covered: memory.reserved covers the pods of the pool"},
 		"Less": {
-			"Nova gives servers memory that the pods use.", more("memory: {reserved: 1983Mi}"),
-			small + "spec.memory.reserved: 1983Mi is less than the 1984Mi that pods of the pool request on a node, and servers get memory that is " +
-				"not free; set 4032Mi or more, or remove the field",
+			"Nova gives servers memory that the pods use.", more("memory: {reserved: 2079Mi}"),
+			small + "spec.memory.reserved: 2079Mi is less than the 2080Mi that pods of the pool request on a node, and servers get memory that is " +
+				"not free; set 4128Mi or more, or remove the field",
 		},
 		"SliceOfItsOwn": {
 			"A slice has its own field.", more("memory: {reserved: 4Gi}, slices: [{name: a, nodeSelector: {rack: a}, memory: {reserved: 1Gi}}]"),
-			small + "spec.slices[0].memory.reserved: 1Gi is less than the 1984Mi that pods of the pool request on a node, and servers get memory " +
-				"that is not free; set 4032Mi or more, or remove the field",
+			small + "spec.slices[0].memory.reserved: 1Gi is less than the 2080Mi that pods of the pool request on a node, and servers get memory " +
+				"that is not free; set 4128Mi or more, or remove the field",
 		},
 		"SliceOfThePool": {
 			"A slice with an agent more has the pool's value.",
-			more(`memory: {reserved: 2Gi}, slices: [{name: a, nodeSelector: {rack: a}, ` + carded + `}]`),
-			small + "spec.memory.reserved: 2Gi is less than the 2240Mi that pods of the pool request on a node, and servers get memory that is " +
-				"not free; set 4288Mi or more, or remove the field",
+			more(`memory: {reserved: 2100Mi}, slices: [{name: a, nodeSelector: {rack: a}, ` + carded + `}]`),
+			small + "spec.memory.reserved: 2100Mi is less than the 2336Mi that pods of the pool request on a node, and servers get memory that is " +
+				"not free; set 4384Mi or more, or remove the field",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

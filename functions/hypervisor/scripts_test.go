@@ -406,7 +406,8 @@ func nodeOf(t *testing.T, dir string) {
 		"cgroup/cgroup.controllers": "cpu", "cgroup/cgroup.procs": "", "run/known": "", "tmp/known": "", "pts/ptmx": "",
 		"pki/CA/cacert.pem": "a", "pki/libvirt/servercert.pem": "b", "pki/libvirt/private/serverkey.pem": "c", "pki/qemu/ca-cert.pem": "d",
 		"cobaltcore/libvirtd.conf": "", "libvirt.sh": strings.NewReplacer("/run/libvirt", dir+"/run", "/tmp/", dir+"/tmp/", "/etc/pki", dir+"/pki",
-			"/etc/cobaltcore", dir+"/cobaltcore", "/sys/fs/cgroup", dir+"/cgroup", "/dev/pts", dir+"/pts").Replace(libvirtScript),
+			"/etc/cobaltcore", dir+"/cobaltcore", "/sys/fs/cgroup", dir+"/cgroup", "/dev/pts", dir+"/pts",
+			"/usr/bin/qemu-", dir+"/qemu-").Replace(libvirtScript),
 		"address.sh": addressScript,
 	} {
 		write(t, filepath.Join(dir, file), text)

@@ -114,7 +114,7 @@ func everyAccount(sources fs.FS) ([]account, error) {
 		})
 		switch {
 		case i < 0:
-			a.purpose = cmp.Or(a.purpose, purposes[a.section][a.key()])
+			a.purpose = cmp.Or(a.purpose, purposes[a.section][a.ownKey()], purposes[a.section][a.key()])
 			all = append(all, a)
 		case a.section != kubernetesAccounts:
 			all[i].holders = append(all[i].holders, a.holders...)
@@ -134,6 +134,9 @@ func (a account) key() string {
 	}
 	return strings.ReplaceAll(a.name, "`", "")
 }
+
+// ownKey returns the key of a purpose that differs from the purpose of other accounts with the same rule.
+func (a account) ownKey() string { return strings.ReplaceAll(a.name, "`", "") + " " + a.key() }
 
 // accounts returns the composed accounts.
 func (e *emitted) accounts() []account { //nolint:gocognit // one step after the other
@@ -187,10 +190,16 @@ func (e *emitted) accounts() []account { //nolint:gocognit // one step after the
 			}
 			add(clientCertificates, name, text(m, "spec", "secretName"), "authority "+code(text(m, "spec", "issuerRef", "name")))
 		case "NodeIssuer.c5c3.io":
+			holders, rights := "`ovn-controller` and `metadata` on the node", "; OVN's role "+code(ovnv1.ChassisRole)
+			switch text(m, "spec", "serviceAccountName") {
+			case "live-migration":
+				holders, rights = "`libvirt` on the node", "; common name "+code(e.stableName(text(m, "spec", "server", "commonName")))
+			case "disk-transfer":
+				holders, rights = "`disk-transfer` and `nova-compute` on the node", "; common name "+code(e.stableName(text(m, "spec", "server", "commonName")))
+			}
 			out = append(out, account{
-				clientCertificates, code(e.stableName(name + "-nodes")),
-				[]string{code("ovn-controller") + " and " + code("metadata") + " on the node: a key in memory"},
-				"authority " + code(text(m, "spec", "authoritySecretName")) + "; OVN's role " + code(ovnv1.ChassisRole), "",
+				clientCertificates, code(e.stableName(name + "-nodes")), []string{holders + ": a key in memory"},
+				"authority " + code(text(m, "spec", "authoritySecretName")) + rights, "",
 			})
 		case "RoleBinding.rbac.authorization.k8s.io":
 			out = append(out, e.bound(objects, namespace, m)...)
@@ -208,7 +217,7 @@ const (
 var externalHolders = map[string][]string{defaultUser: {"RabbitMQ's operators"}}
 
 // clientIssuers are the authorities whose certificates identify clients. All other authorities only issue certificates of servers.
-var clientIssuers = []string{"ovn-ca", "live-migration-ca", "disk-transfer-ca", "nova-cell1-vnc-ca"}
+var clientIssuers = []string{"ovn-ca", "nova-cell1-vnc-ca"}
 
 func isAuthority(m map[string]any) bool { is, _ := at(m, "spec", "isCA").(bool); return is }
 

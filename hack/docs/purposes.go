@@ -59,10 +59,12 @@ var purposes = map[string]map[string]string{
 		"nova":   "Disks of servers, attached volumes, and copies of images.",
 	},
 	clientCertificates: {
+		"HYPERVISORS-disk-transfer-nodes": "A node copies disks to other nodes of the pool, and receives them by its names, when a server is " +
+			"migrated.",
+		"HYPERVISORS-live-migration-nodes": "A node migrates servers to other nodes of the pool, and receives them by its names. libvirt " +
+			"gives all rights to each node of the pool.",
 		"HYPERVISORS-nodes":     "Each node reads flows, reports its chassis and binds ports. Its certificate has its name.",
 		"HYPERVISORS-vnc":       "VNC servers on nodes of the pool. QEMU also accepts it from clients: a node opens consoles of its cell.",
-		"disk-transfer-tls":     "Nodes of the pool copy disks to each other when a server is migrated.",
-		"live-migration-tls":    "Nodes of the pool migrate servers to each other. All nodes have the same certificate.",
 		"neutron-ovn-tls":       "Neutron writes networks, and reads chassis.",
 		"nova-cell1-vnc-client": "VNC proxies open consoles of servers in the cell.",
 		"ovn-client-tls":        "The companion adds and removes members of the databases, and counts chassis.",
@@ -71,7 +73,8 @@ var purposes = map[string]map[string]string{
 		"ovn-southbound-tls":    "Members of the database replicate to each other.",
 	},
 	kubernetesAccounts: { //nolint:gosec // names, not secrets
-		"get secrets, named": "Copies the named Secrets to another namespace, by External Secrets.",
+		"get secrets, named":           "Copies the named Secrets to another namespace, by External Secrets.",
+		"companion get secrets, named": "Signs certificates of nodes with the authorities of a pool.",
 		"get, list, watch keyrepositories, cellmappings, computecatalogs, databasesyncs, endpointregions, identitychecks, ovnsyncs, " +
 			"roleassignments, servicechecks, testreports of openstack.c5c3.io": "Its own kinds.",
 		"get, update keyrepositories/status, cellmappings/status, computecatalogs/status, databasesyncs/status, endpointregions/status, " +

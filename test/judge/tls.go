@@ -48,14 +48,21 @@ func healthPorts(p *pod) []int {
 	return ports
 }
 
-// serve records the ports of a pod that use TLS: the ports of containers that mount the private key of a Certificate,
-// without health ports.
+// serve records the ports of a pod that use TLS: the ports of containers that mount the private key of a Certificate, or
+// that have the certificate of their node, without health ports.
 func (w *inventory) serve(p *pod) {
 	if p.spec == nil {
 		return
 	}
 	p.tls = map[int]servedCertificate{}
 	health := healthPorts(p)
+	if cert, ok := w.nodeCertificate(p); ok {
+		for _, cp := range p.spec.Containers[0].Ports {
+			if n := int(cp.ContainerPort); !slices.Contains(health, n) {
+				p.tls[n] = cert
+			}
+		}
+	}
 	for _, c := range p.spec.Containers {
 		for _, m := range w.mounts(p, c) {
 			if m.value.is != privateKey {
@@ -72,6 +79,21 @@ func (w *inventory) serve(p *pod) {
 			}
 		}
 	}
+}
+
+// nodeCertificate returns the certificate of the node that a container of a pod requests, if nodes are servers with it.
+func (w *inventory) nodeCertificate(p *pod) (servedCertificate, bool) {
+	if !slices.ContainsFunc(p.spec.Containers, requestsCertificate) {
+		return servedCertificate{}, false
+	}
+	for _, o := range w.objects {
+		is := func(field, value string) bool { return text(o.manifest, "spec", field) == value }
+		domain := text(o.manifest, "spec", "server", "domain")
+		if o.is("NodeIssuer.c5c3.io") && domain != "" && is("namespace", p.namespace) && is("serviceAccountName", p.spec.ServiceAccountName) {
+			return servedCertificate{[]string{"*." + domain}, text(o.manifest, "spec", "authoritySecretName")}, true
+		}
+	}
+	return servedCertificate{}, false
 }
 
 // checkTLS checks that TLS is enabled in every kind that supports it and at every port that a Service leads to, and
