@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,9 +15,12 @@ import (
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
@@ -68,12 +72,30 @@ func (c *Cluster) theNode(name string) (*node, error) {
 		return nil, fmt.Errorf("cannot start node %s: %w", name, err)
 	}
 	c.nodes[name] = n
+	if err := c.register(n); err != nil {
+		return nil, err
+	}
 	for card, bridge := range c.uplinks {
 		if err := n.plug(card, bridge); err != nil {
 			return nil, err
 		}
 	}
 	return n, nil
+}
+
+// register creates the Node object of a node, with its address, like its kubelet.
+func (c *Cluster) register(n *node) error {
+	ctx, object := context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.name}}
+	if err := c.Client.Get(ctx, client.ObjectKeyFromObject(object), object); apierrors.IsNotFound(err) {
+		err = c.Client.Create(ctx, object)
+		if err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	object.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: n.address}}
+	return c.Client.Status().Update(ctx, object)
 }
 
 // Uplink adds an interface with a name to each node, like a network card. The other ends are in a bridge of this

@@ -29,6 +29,8 @@ func TestMigration(t *testing.T) {
 		m := startOn(t, 2)
 		g := m.Boot(t)
 		m.Memory(t)
+		t.Run("Peers", func(t *testing.T) { testPeerCertificates(t, m) })
+		t.Run("Filtered", func(t *testing.T) { testFiltered(t, m, g) })
 		t.Run("Resize", func(t *testing.T) { testResize(t, m, g) })
 		t.Run("ThereAndBack", func(t *testing.T) { testMigrations(t, m, g) })
 		t.Run("Leave", func(t *testing.T) { testLeave(t, m, g) })

@@ -190,8 +190,8 @@ func (n fakeNode) at(name string) fakeNode {
 	return n
 }
 
-// apply applies the golden files, with a southbound database without certificates and an external interface, and
-// returns their namespace.
+// apply applies the golden files, with a southbound database without certificates, an external interface, and one
+// certificate for all nodes, and returns their namespace.
 func (n fakeNode) apply(t *testing.T) (namespace string) {
 	t.Helper()
 	files, err := filepath.Glob("../../../functions/hypervisor/testdata/smallest/*.yaml")
@@ -217,8 +217,12 @@ func (n fakeNode) apply(t *testing.T) (namespace string) {
 			t.Fatal(err)
 		}
 		namespace = o.GetNamespace()
-		if name == "ovn-controller" {
+		switch name {
+		case "ovn-controller":
 			useCentral(&set.Spec.Template.Spec, n.domain+"."+namespace)
+			useSecret(&set.Spec.Template.Spec, "tls")
+		case "libvirt":
+			useSecret(&set.Spec.Template.Spec, "certificate")
 		}
 		if err := n.Apply(context.Background(), o); err != nil {
 			t.Fatal(err)
@@ -237,12 +241,12 @@ func (n fakeNode) peer(t *testing.T, a *pki.Authority, name string) pki.Pair {
 	return p
 }
 
-// certify issues the certificate of nodes, as in the golden file of the Certificate.
+// certify issues a certificate for all nodes.
 func (n fakeNode) certify(t *testing.T) pki.Pair {
 	t.Helper()
 	p := n.peer(t, n.authority, n.namespace)
 	err := n.Apply(context.Background(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "live-migration-tls", Namespace: n.namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: peersSecret, Namespace: n.namespace},
 		Data:       map[string][]byte{"tls.crt": p.Certificate, "tls.key": p.Key, "ca.crt": n.authority.Certificate},
 	})
 	if err != nil {
@@ -272,9 +276,17 @@ func useCentral(pod *corev1.PodSpec, domain string) {
 			env[i].Value = v
 		}
 	}
+}
+
+// peersSecret is the Secret with the certificate of nodes.
+const peersSecret = "peers"
+
+// useSecret replaces the container that requests the certificate of the node by a Secret: there is no companion.
+func useSecret(pod *corev1.PodSpec, volume string) {
+	pod.Containers = pod.Containers[:1]
 	for i := range pod.Volumes {
-		if v := &pod.Volumes[i]; v.Name == "tls" {
-			v.Secret, v.EmptyDir = nil, &corev1.EmptyDirVolumeSource{}
+		if v := &pod.Volumes[i]; v.Name == volume {
+			v.VolumeSource = corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: peersSecret}}
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
@@ -307,8 +308,12 @@ func (f fleet) checkOf(cell string) (*openstackv1.ServiceCheck, error) {
 // cordon cordons a node.
 func (f fleet) cordon(t *testing.T, node string) {
 	t.Helper()
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: corev1.NodeSpec{Unschedulable: true}}
-	if err := f.Cloud.Cluster.Client.Create(context.Background(), n); err != nil {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	_, err := controllerutil.CreateOrUpdate(context.Background(), f.Cloud.Cluster.Client, n, func() error {
+		n.Spec.Unschedulable = true
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -98,7 +98,7 @@ func (o *Operators) companion(ctx context.Context) {
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(secrets, &c5c3v1.SecretAggregate{}, secret), &c5c3v1.SecretAggregateList{}))
 	ofRemotes := []client.Object{&c5c3v1.RemoteConsumer{}, &c5c3v1.CredentialRotation{}}
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(remotes, ofRemotes...), &c5c3v1.RemoteConsumerList{}))
-	ofNodes := []client.Object{&c5c3v1.NodeIssuer{}, &certificatesv1.CertificateSigningRequest{}, secret}
+	ofNodes := []client.Object{&c5c3v1.NodeIssuer{}, &certificatesv1.CertificateSigningRequest{}, &corev1.Node{}, secret}
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(nodes, ofNodes...), &c5c3v1.NodeIssuerList{}))
 	ofKeys, ofSchema := with(&openstackv1.KeyRepository{}, secret, job), with(&openstackv1.DatabaseSync{}, job)
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(keys, ofKeys...), &openstackv1.KeyRepositoryList{}))
