@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -556,7 +557,7 @@ func TestServersVerified(t *testing.T) {
 			if tc.edit != nil {
 				tc.edit(r)
 			}
-			objects := append(tc.nodes, nodeObject(node, "10.0.0.1", "2001:db8::1"), nodeObject("node-2", "10.0.0.2"), peerAuthority(t), r,
+			objects := append(slices.Clone(tc.nodes), nodeObject(node, "10.0.0.1", "2001:db8::1"), nodeObject("node-2", "10.0.0.2"), peerAuthority(t), r,
 				peerIssuer(tc.unlisted, tc.records...))
 			api := newAPI(objects...)
 			if ready, _ := pass(t, api); ready != signing {

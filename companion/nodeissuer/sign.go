@@ -37,8 +37,8 @@ const (
 	maxAddresses = 8
 )
 
-// Usages of certificates, sorted: of clients, and of nodes that are servers, too. libvirt and QEMU require key encipherment for every type of
-// key.
+// Usages of certificates, sorted: of clients, and of nodes that are servers, too. libvirt and QEMU require key encipherment for every type
+// of key.
 var (
 	clientUsages = []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature}
 	serverUsages = []certificatesv1.KeyUsage{
@@ -152,7 +152,8 @@ func (s *subject) setNames(server *c5c3v1.NodeServer, request *x509.CertificateR
 func addressOf(label string) (netip.Addr, bool) {
 	for _, separator := range []string{".", ":"} {
 		a, err := netip.ParseAddr(strings.ReplaceAll(label, "-", separator))
-		if err == nil && a.IsGlobalUnicast() && !a.Is4In6() && a.Zone() == "" && strings.NewReplacer(".", "-", ":", "-").Replace(a.String()) == label {
+		usual := strings.NewReplacer(".", "-", ":", "-").Replace(a.String())
+		if err == nil && a.IsGlobalUnicast() && !a.Is4In6() && a.Zone() == "" && usual == label {
 			return a, true
 		}
 	}

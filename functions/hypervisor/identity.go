@@ -90,8 +90,8 @@ func (m *model) separate(p purpose) bool {
 	return ok && m.ready("c5c3.io", "NodeIssuer", issuer)
 }
 
-// retainsShared reports whether a pool that has moved keeps the shared certificate. It stays until all pods have a separate one. A pool that
-// has never had it, or has it no more, does not get it again.
+// retainsShared reports whether a pool that has moved keeps the shared certificate. It stays until all pods have a separate one. A pool
+// that has never had it, or has it no more, does not get it again.
 func (m *model) retainsShared(p purpose) bool {
 	if _, ok := m.observed.Get(p.shared); !ok {
 		return false
@@ -207,7 +207,7 @@ func (m *model) mountCertificate(p *workload.Pod) {
 // requestCertificate adds a container to a pod that requests the certificate of its node, with certificateFile of the volume "config". It
 // puts it into a volume that the first container has in a folder.
 func (m *model) requestCertificate(p *workload.Pod, of purpose, volume, at string, env ...corev1.EnvVar) {
-	const account = "/var/run/secrets/kubernetes.io/serviceaccount" //nolint:gosec // a path
+	const account = "/var/run/secrets/kubernetes.io/serviceaccount"
 	c := corev1.Container{
 		Name: certificateContainer, Image: m.images.controller, Command: []string{"sh", scripts + "/" + certificateFile},
 		VolumeMounts: []corev1.VolumeMount{

@@ -31,9 +31,9 @@ const (
 )
 
 // Configuration of the daemon and of its driver. It listens at its socket, which belongs to root, and for other nodes of the pool at the
-// address that libvirt.sh adds, with TLS: only clients with a certificate of that common name are accepted, which is the name of the pool in
-// the certificates of all its nodes. The host UUID is the node's machine
-// ID, because hardware UUIDs are not unique if nodes are virtual machines.
+// address that libvirt.sh adds, with TLS: only clients with a certificate of that common name are accepted, which is the name of the pool
+// in the certificates of all its nodes. The host UUID is the node's machine ID, because hardware UUIDs are not unique if nodes are virtual
+// machines.
 const (
 	libvirtdConf = `listen_tls = 1
 listen_tcp = 0

@@ -12,8 +12,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// Nodes of a pool are servers and clients of one another for live migration and for disk transfer. A client that may connect to one node may
-// connect to all of them: servers authorize clients by the common name, which is the pool's. The certificate of a node has only its own
+// Nodes of a pool are servers and clients of one another for live migration and for disk transfer. A client that may connect to one node
+// may connect to all of them: servers authorize clients by the common name, which is the pool's. The certificate of a node has only its own
 // names, by which clients verify the server, so that a node cannot receive servers or disks in place of another one
 // (docs/design/0036-nodes-have-certificates-of-their-own.md).
 
@@ -24,7 +24,8 @@ func (m *model) peerPurpose(component string) purpose {
 		daemons = []string{diskTransferComponent, computeComponent}
 	}
 	p := purpose{
-		account: component, issuer: m.instance + "-" + component, resource: component + "-node-issuer", shared: component + "-certificate",
+		account: component, issuer: m.instance + "-" + component,
+		resource: component + "-node-issuer", shared: component + "-certificate",
 	}
 	for i := range m.groups {
 		for _, daemon := range daemons {
@@ -34,8 +35,8 @@ func (m *model) peerPurpose(component string) purpose {
 	return p
 }
 
-// separatePeerCertificates reports whether each node has a separate certificate for a component. In another cluster than the control plane's there
-// is no companion that could sign it.
+// separatePeerCertificates reports whether each node has a separate certificate for a component. In another cluster than the control
+// plane's there is no companion that could sign it.
 func (m *model) separatePeerCertificates(component string) bool {
 	return m.sameCluster() && m.separate(m.peerPurpose(component))
 }

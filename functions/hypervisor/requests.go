@@ -82,7 +82,8 @@ var nodePods = []nodePod{
 		defaults: requests("10m", "32Mi"),
 	},
 	{
-		component: diskTransferComponent, runs: onAllNodes, defaults: requests("10m", "64Mi"), certificate: hasPeerCertificate(diskTransferComponent),
+		component: diskTransferComponent, runs: onAllNodes, defaults: requests("10m", "64Mi"),
+		certificate: hasPeerCertificate(diskTransferComponent),
 	},
 	{
 		component: computeComponent, runs: onAllNodes, defaults: requests("200m", "512Mi"),

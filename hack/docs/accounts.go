@@ -138,6 +138,21 @@ func (a account) key() string {
 // ownKey returns the key of a purpose that differs from the purpose of other accounts with the same rule.
 func (a account) ownKey() string { return strings.ReplaceAll(a.name, "`", "") + " " + a.key() }
 
+// nodeCertificates returns the certificates that a NodeIssuer issues to nodes.
+func (e *emitted) nodeCertificates(name string, m map[string]any) account {
+	holders, rights := "`ovn-controller` and `metadata` on the node", "OVN's role "+code(ovnv1.ChassisRole)
+	if common := text(m, "spec", "server", "commonName"); common != "" {
+		holders, rights = "`disk-transfer` and `nova-compute` on the node", "common name "+code(e.stableName(common))
+		if text(m, "spec", "serviceAccountName") == "live-migration" {
+			holders = "`libvirt` on the node"
+		}
+	}
+	return account{
+		clientCertificates, code(e.stableName(name + "-nodes")), []string{holders + ": a key in memory"},
+		"authority " + code(text(m, "spec", "authoritySecretName")) + "; " + rights, "",
+	}
+}
+
 // accounts returns the composed accounts.
 func (e *emitted) accounts() []account { //nolint:gocognit // one step after the other
 	var out []account
@@ -190,17 +205,7 @@ func (e *emitted) accounts() []account { //nolint:gocognit // one step after the
 			}
 			add(clientCertificates, name, text(m, "spec", "secretName"), "authority "+code(text(m, "spec", "issuerRef", "name")))
 		case "NodeIssuer.c5c3.io":
-			holders, rights := "`ovn-controller` and `metadata` on the node", "; OVN's role "+code(ovnv1.ChassisRole)
-			switch text(m, "spec", "serviceAccountName") {
-			case "live-migration":
-				holders, rights = "`libvirt` on the node", "; common name "+code(e.stableName(text(m, "spec", "server", "commonName")))
-			case "disk-transfer":
-				holders, rights = "`disk-transfer` and `nova-compute` on the node", "; common name "+code(e.stableName(text(m, "spec", "server", "commonName")))
-			}
-			out = append(out, account{
-				clientCertificates, code(e.stableName(name + "-nodes")), []string{holders + ": a key in memory"},
-				"authority " + code(text(m, "spec", "authoritySecretName")) + rights, "",
-			})
+			out = append(out, e.nodeCertificates(name, m))
 		case "RoleBinding.rbac.authorization.k8s.io":
 			out = append(out, e.bound(objects, namespace, m)...)
 		}

@@ -274,7 +274,7 @@ func (c *nodes) run(t *testing.T, token string, env ...string) (leaf *x509.Certi
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer out.Close() //nolint:errcheck // the process writes it
+	defer out.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cmd := exec.CommandContext(ctx, "sh", "../../functions/hypervisor/certificate.sh")
 	cmd.Env = append(append(os.Environ(), "TLS="+tls, "ACCOUNT="+dir,

@@ -62,7 +62,7 @@ func (p peer) accepted(client peer, port, request string) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close() //nolint:errcheck // it is not used again
+	defer c.Close()
 	const timeout = 10 * time.Second
 	reply := make([]byte, 1)
 	if err := c.SetDeadline(time.Now().Add(timeout)); err != nil {
