@@ -204,7 +204,7 @@ func TestPoolApart(t *testing.T) {
 			for _, kind := range []schema.GroupVersionKind{daemonSetKind, externalKind, pushKind, policyKind, consumerKind} {
 				for _, o := range list(t, c, kind, "") {
 					if kind == externalKind && o.GetNamespace() == plane && o.GetName() == pool+"-user" {
-						continue // The password of the account is retained, as those of services.
+						continue // Passwords of accounts are retained.
 					}
 					if o.GetNamespace() == pool || strings.HasPrefix(o.GetName(), pool) {
 						return fmt.Errorf("in %s %s %s/%s is left", c.Name, kind.Kind, o.GetNamespace(), o.GetName())
