@@ -3,6 +3,7 @@ package apis_test
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -33,6 +34,13 @@ var limitedElsewhere = map[string]string{
 // measured matches names of texts that contain an amount or a schedule.
 var measured = regexp.MustCompile(`(?i)(schedule|size|interval|capacity|retention)$`)
 
+// inlineSpecs are the kinds of the claims that an OpenStackCluster composes, by the path of their specs in it. The limits of these claims
+// apply to it.
+var inlineSpecs = map[string]string{
+	"OpenStackCluster.spec.controlPlane.spec": "ControlPlaneCluster.spec", "OpenStackCluster.spec.storage.spec": "StorageCluster.spec",
+	"OpenStackCluster.spec.hypervisorPools[].spec": "HypervisorCluster.spec",
+}
+
 // TestEveryCostIsLimited requires a maximum or a quota of each number, amount and schedule in each kind of claim.
 // TestEveryFieldIsDescribedAndBounded requires the maximum length of each list and map.
 func TestEveryCostIsLimited(t *testing.T) {
@@ -47,6 +55,11 @@ func TestEveryCostIsLimited(t *testing.T) {
 			isAmount := p.Type == "integer" || p.Type == "number" || p.XIntOrString || p.Type == "string" && measured.MatchString(path)
 			if !isAmount || p.Maximum != nil || len(p.Enum) > 0 {
 				return true
+			}
+			for in, of := range inlineSpecs {
+				if rest, ok := strings.CutPrefix(path, in+"."); ok {
+					path = of + "." + rest
+				}
 			}
 			limited := false
 			for pattern := range limitedElsewhere {

@@ -29,6 +29,9 @@ func TestNames(t *testing.T) {
 		"keystoneservice": {
 			of("XKeystoneService", "xkeystoneservices", "xkeystoneservice"), of("KeystoneService", "keystoneservices", "keystoneservice"),
 		},
+		"cloud": {
+			of("XOpenStackCluster", "xopenstackclusters", "xopenstackcluster"), of("OpenStackCluster", "openstackclusters", "openstackcluster"),
+		},
 		"storage":  {of("XStorageCluster", "xstorageclusters", "xstoragecluster"), of("StorageCluster", "storageclusters", "storagecluster")},
 		"keystone": {of("Keystone", "keystones", "keystone")},
 		"catalog":  {of("IdentityCatalog", "identitycatalogs", "identitycatalog")},

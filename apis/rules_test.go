@@ -41,6 +41,7 @@ var otherCases = map[string]kindCases{
 	"HypervisorCluster":   hypervisorCases,
 	"StorageCluster":      storageCases,
 	"KeystoneService":     keystoneServiceCases,
+	"OpenStackCluster":    cloudCases,
 	"PlatformConfig":      platformCases,
 	"KeyRepository":       keyRepositoryCases,
 	"CellMapping":         cellMappingCases,

@@ -41,12 +41,20 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
+// largeDefinitions are the folders of definitions that client-side apply cannot install, with the reason.
+var largeDefinitions = map[string]string{
+	"cloud": "it contains the specs of three claims; packages and kubectl apply --server-side install it",
+}
+
 // TestClientSideApply checks that kubectl apply without --server-side, which keeps a copy in an annotation, can install every definition.
 // Crossplane's package manager and server-side apply keep no copy: they are limited by etcd's requests only, of 1.5 MiB.
 func TestClientSideApply(t *testing.T) {
 	const (
-		limit    = 256 << 10 // TotalAnnotationSizeLimitB of k8s.io/apimachinery/pkg/api/validation, for all annotations of an object
-		reserved = 2 << 10   // Other annotations of a definition (Crossplane's package manager, Helm, Argo CD) have a few hundred bytes.
+		limit = 256 << 10 // TotalAnnotationSizeLimitB of k8s.io/apimachinery/pkg/api/validation, for all annotations of an object
+		// A definition is stored, and so is a CRD that Crossplane makes of it, with the schema once for the claim and once for the composite
+		// resource. A third of etcd's limit leaves room for their managed fields.
+		serverSide = 512 << 10
+		reserved   = 2 << 10 // Other annotations of a definition (Crossplane's package manager, Helm, Argo CD) have a few hundred bytes.
 	)
 	for _, folder := range apis.Folders() {
 		data, err := apis.Definition(folder)
@@ -58,7 +66,11 @@ func TestClientSideApply(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if most := limit - reserved; len(asJSON) > most {
+			most := limit - reserved
+			if _, large := largeDefinitions[folder]; large {
+				most = serverSide
+			}
+			if len(asJSON) > most {
 				t.Errorf("%s, document %d: %d bytes exceed %d; shorten descriptions and messages of rules", folder, i, len(asJSON), most)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	cloudv1 "github.com/c5c3/crossplane-cobaltcore/apis/cloud/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
@@ -50,7 +51,7 @@ type claimDocument struct {
 // referencedKinds are the kinds of claims that others refer to, each before the kinds that refer to it.
 var referencedKinds = []string{
 	storagev1.GroupVersionKind.Kind, controlplanev1.GroupVersionKind.Kind, hypervisorv1.GroupVersionKind.Kind,
-	keystoneservicev1.GroupVersionKind.Kind,
+	cloudv1.GroupVersionKind.Kind, keystoneservicev1.GroupVersionKind.Kind,
 }
 
 // check returns an error for mistakes of the caller, before anything is read. others are flags of the command.

@@ -193,6 +193,7 @@ func TestFormsHaveNoDefaults(t *testing.T) {
 	want := map[string][]string{
 		"ControlPlaneCluster": {"apiVersion", "kind", "namespace", "openStackRelease"}, "HypervisorCluster": {"apiVersion", "kind", "namespace"},
 		"KeystoneService": {"apiVersion", "kind", "namespace"}, "StorageCluster": {"all", "apiVersion", "kind", "namespace"},
+		"OpenStackCluster": {"all", "apiVersion", "kind", "namespace"},
 	}
 	for _, kind := range formKinds(t) {
 		for _, folder := range []string{formFolder, "../../examples/portal/backstage"} {

@@ -6,6 +6,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/barbican"
 	"github.com/c5c3/crossplane-cobaltcore/functions/catalog"
 	"github.com/c5c3/crossplane-cobaltcore/functions/cinder"
+	"github.com/c5c3/crossplane-cobaltcore/functions/cloud"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/functions/glance"
 	"github.com/c5c3/crossplane-cobaltcore/functions/heat"
@@ -30,6 +31,7 @@ var constructors = map[string]func() function.Runner{
 	"barbican":        barbican.New,
 	"catalog":         catalog.New,
 	"cinder":          cinder.New,
+	"cloud":           cloud.New,
 	"controlplane":    controlplane.New,
 	"glance":          glance.New,
 	"heat":            heat.New,

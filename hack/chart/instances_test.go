@@ -38,6 +38,47 @@ func TestDeletionPolicy(t *testing.T) {
 	}
 }
 
+// TestDeletionOfClouds checks that an OpenStackCluster is deleted only when its claims have its last edit of data and virtual machines, and
+// that its claims are not deleted without it.
+func TestDeletionOfClouds(t *testing.T) {
+	const (
+		early   = "the claims of the cloud do not have its last change"
+		belongs = "the claim belongs to an OpenStackCluster"
+		late    = "spec.deletionPolicy is Retain, but not in force yet"
+		servers = "2 virtual machines"
+
+		cloud = "kind: OpenStackCluster\nspec: {openStackRelease: '2025.2', storage: {spec: {deletionPolicy: Retain}}, controlPlane: {spec: {deletionPolicy: Retain}}}\n"
+		valid = "lastValidSpec: {openStackRelease: '2025.1', storage: {spec: {deletionPolicy: Retain}}, controlPlane: {spec: {deletionPolicy: Retain}}}"
+		claim = "kind: HypervisorCluster\nspec: {}\nmetadata: {ownerReferences: [{kind: XOpenStackCluster, apiVersion: crossplane.c5c3.io/v1alpha1, name: x, controller: true}]}\n"
+	)
+	is := func(status string) string { return cloud + "status: {" + status + "}\n" }
+	cases := map[string]struct{ reason, object, user, group, want string }{
+		"Applied":          {"All claims have the edit.", is(valid + ", parts: [{name: storage, applied: true}]"), tenant, "", ""},
+		"New":              {"Nothing was composed.", cloud, tenant, "", ""},
+		"NotApplied":       {"A claim does not have it.", is(valid + ", parts: [{name: storage, applied: true}, {name: pool-a, applied: false}]"), tenant, "", early},
+		"EarlierStorage":   {"The function has not seen the edit.", is("lastValidSpec: {storage: {spec: {deletionPolicy: Delete}}, controlPlane: {spec: {deletionPolicy: Retain}}}"), tenant, "", early},
+		"EarlierPlane":     {"The same applies to the control plane.", is("lastValidSpec: {storage: {spec: {deletionPolicy: Retain}}, controlPlane: {spec: {deletionPolicy: Delete}}}"), tenant, "", early},
+		"EarlierPools":     {"Pools have a consent to leave virtual machines.", is("lastValidSpec: {storage: {spec: {deletionPolicy: Retain}}, controlPlane: {spec: {deletionPolicy: Retain}}, hypervisorPools: []}"), tenant, "", early},
+		"Namespace":        {"Kubernetes tries again.", is(valid + ", parts: [{name: storage}]"), "system:serviceaccount:kube-system:namespace-controller", "", early},
+		"Platform":         {"The platform team can.", is(valid + ", parts: [{name: storage}]"), "root", "cobaltcore:platform", ""},
+		"Data":             {"Each claim has a policy of its own.", is(valid + ", deletionPolicy: Delete"), tenant, "", ""},
+		"Servers":          {"They would run without management.", is(valid + ", conditions: [{type: NoVirtualMachines, status: 'False', message: " + servers + "}]"), tenant, "", servers},
+		"Claim":            {"It would be created again.", claim, tenant, "", belongs},
+		"ClaimOfDeleted":   {"The cloud was deleted.", claim, collector, "", ""},
+		"ClaimByPlatform":  {"Crossplane creates it again.", claim, "root", "cobaltcore:platform", ""},
+		"ClaimInForce":     {"The collector follows the policy of data.", claim + "status: {deletionPolicy: Delete}", collector, "", late},
+		"ClaimWithServers": {"And of virtual machines.", claim + "status: {conditions: [{type: NoVirtualMachines, status: 'False', message: " + servers + "}]}", collector, "", servers},
+	}
+	p := policy(t, domain, "cobaltcore-deletion")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			object := "apiVersion: crossplane.c5c3.io/v1alpha1\n" + tc.object
+			old := parse(t, object, "metadata: {namespace: tenant-a, name: cloud}")
+			check(t, tc.reason, p.validationError(t, request{old: old, operation: admission.Delete, user: tc.user, group: tc.group}), tc.want)
+		})
+	}
+}
+
 // TestDeletionOfNamespacedForms checks that the namespaced form of a claim is deleted only when the claim has its last change, and that a claim
 // is not deleted without its namespaced form.
 func TestDeletionOfNamespacedForms(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 // templateTitles are the titles of the templates, by kind.
 var templateTitles = map[string]string{
 	"ControlPlaneCluster": "OpenStack control plane", "HypervisorCluster": "OpenStack hypervisors",
-	"KeystoneService": "Custom service of a cloud", "StorageCluster": "Ceph cluster for a cloud",
+	"OpenStackCluster": "Complete OpenStack cloud",
+	"KeystoneService":  "Custom service of a cloud", "StorageCluster": "Ceph cluster for a cloud",
 }
 
 // writeTemplate writes the template of a kind for Backstage's scaffolder: examples/portal/backstage/<kind>-template.yaml.

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	cinder "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	cloud "github.com/c5c3/crossplane-cobaltcore/apis/cloud/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplane "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glance "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
@@ -32,6 +33,17 @@ var basicFields = map[string][]string{
 		"memory.*", "maxUnavailable", "virtualization.driver", "networks.bridgeMappings.*", "storage.*",
 	},
 	"KeystoneService": {"controlPlaneRef", "catalog.*"},
+	"OpenStackCluster": {
+		"openStackRelease", "size", "storage.ref.*", "storage.spec.deviceSelector.*", "storage.spec.nodes.zone", "storage.spec.external",
+		"storage.spec.network.publicCIDRs", "storage.spec.pools.application", "controlPlane.ref.*", "controlPlane.spec.global.region",
+		"controlPlane.spec.global.domain", "controlPlane.spec.services.glance.enabled", "controlPlane.spec.services.glance.stores.ceph",
+		"controlPlane.spec.services.glance.stores.file",
+		"controlPlane.spec.services.placement.enabled", "controlPlane.spec.services.nova.enabled", "controlPlane.spec.services.neutron.enabled",
+		"controlPlane.spec.services.cinder.enabled", "controlPlane.spec.services.cinder.backends.ceph",
+		"controlPlane.spec.services.heat.enabled", "controlPlane.spec.services.horizon.enabled", "controlPlane.spec.services.barbican.enabled",
+		"hypervisorPools.name", "hypervisorPools.ref.*", "hypervisorPools.spec.nodeSelector", "hypervisorPools.spec.storage.*",
+		"hypervisorPools.spec.availabilityZone", "hypervisorPools.spec.networks.bridgeMappings.*",
+	},
 	"StorageCluster": {
 		"cluster.*", "nodes.zone", "deviceSelector.*", "external", "network.publicCIDRs", "targetCapacity", "replicationFactor",
 		"failureDomain",
@@ -133,8 +145,11 @@ var choices = map[reflect.Type]choice{
 		one("Regular expression for names", "filter"), one("Regular expression for paths", "pathFilter"),
 		{title: "Every empty device", fields: []string{"all"}, required: []string{"all"}, values: map[string]any{"all": true}},
 	}},
-	reflect.TypeFor[storage.Pool]():     redundancy,
-	reflect.TypeFor[storage.DataPool](): redundancy,
+	reflect.TypeFor[cloud.Storage]():        {options: []option{one("New StorageCluster", "spec"), one("Existing StorageCluster", "ref")}},
+	reflect.TypeFor[cloud.ControlPlane]():   {options: []option{one("New control plane", "spec"), one("Existing control plane", "ref")}},
+	reflect.TypeFor[cloud.HypervisorPool](): {options: []option{one("New pool", "spec"), one("Existing pool", "ref")}},
+	reflect.TypeFor[storage.Pool]():         redundancy,
+	reflect.TypeFor[storage.DataPool]():     redundancy,
 }
 
 // ownCeph are the fields of a StorageCluster that an external Ceph cluster does not have.

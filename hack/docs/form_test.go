@@ -56,7 +56,7 @@ func TestForm(t *testing.T) {
 
 // TestForms checks that each claim has a form with the first field first, and without a choice of types.
 func TestForms(t *testing.T) {
-	first := map[string]string{"ControlPlaneCluster": "openStackRelease", "HypervisorCluster": "controlPlaneRef", "KeystoneService": "controlPlaneRef", "StorageCluster": ""}
+	first := map[string]string{"ControlPlaneCluster": "openStackRelease", "HypervisorCluster": "controlPlaneRef", "KeystoneService": "controlPlaneRef", "StorageCluster": "", "OpenStackCluster": "openStackRelease"}
 	for _, k := range everyKind(t) {
 		spec, claimed := claimTypes[k.name]
 		if claimed != (k.createdBy == "a tenant") {

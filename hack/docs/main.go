@@ -165,12 +165,12 @@ func reference(sources fs.FS, to string) error {
 const forms = `## Forms and editors
 
 A portal shows a form of a claim with react-jsonschema-form: [ControlPlaneCluster](form/controlplanecluster.json),
-[HypervisorCluster](form/hypervisorcluster.json), [StorageCluster](form/storagecluster.json) and
-[KeystoneService](form/keystoneservice.json). [Build a portal](../how-to/build-a-portal.md) has the steps.
+[HypervisorCluster](form/hypervisorcluster.json), [StorageCluster](form/storagecluster.json),
+[OpenStackCluster](form/openstackcluster.json) and [KeystoneService](form/keystoneservice.json). [Build a portal](../how-to/build-a-portal.md) has the steps.
 
 An editor completes and checks a claim with a JSON Schema of all fields: [ControlPlaneCluster](schema/controlplanecluster.json),
-[HypervisorCluster](schema/hypervisorcluster.json), [StorageCluster](schema/storagecluster.json) and
-[KeystoneService](schema/keystoneservice.json). The first line of the claim is ` +
+[HypervisorCluster](schema/hypervisorcluster.json), [StorageCluster](schema/storagecluster.json),
+[OpenStackCluster](schema/openstackcluster.json) and [KeystoneService](schema/keystoneservice.json). The first line of the claim is ` +
 	"`# yaml-language-server: $schema=<address of the file>`" + `.
 
 Forms and schemas have the fields in the order of the types, also in ` +

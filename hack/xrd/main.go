@@ -180,6 +180,7 @@ func (f folder) document(from string) ([]byte, error) {
 		for _, v := range crd.Spec.Versions {
 			rejectExponents(v.Schema.OpenAPIV3Schema)
 		}
+		reduceInlineSpecs(crd)
 		definition, err := f.render(f.name, crd)
 		if err != nil {
 			return nil, fmt.Errorf("cannot define %s: %w", crd.GetName(), err)

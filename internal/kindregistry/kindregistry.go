@@ -12,6 +12,7 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	cloudv1 "github.com/c5c3/crossplane-cobaltcore/apis/cloud/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
@@ -73,11 +74,13 @@ var all = []Kind{
 	of[hypervisorv1.HypervisorCluster]("hypervisor", hypervisorv1.GroupVersionKind, Claimed),
 	of[storagev1.StorageCluster]("storage", storagev1.GroupVersionKind, Claimed),
 	of[keystoneservicev1.KeystoneService]("keystoneservice", keystoneservicev1.GroupVersionKind, Claimed),
+	of[cloudv1.OpenStackCluster]("cloud", cloudv1.GroupVersionKind, Claimed),
 
 	namespaced[controlplanev1.ControlPlaneCluster]("controlplane", controlplanev1.GroupVersionKind),
 	namespaced[hypervisorv1.HypervisorCluster]("hypervisor", hypervisorv1.GroupVersionKind),
 	namespaced[storagev1.StorageCluster]("storage", storagev1.GroupVersionKind),
 	namespaced[keystoneservicev1.KeystoneService]("keystoneservice", keystoneservicev1.GroupVersionKind),
+	namespaced[cloudv1.OpenStackCluster]("cloud", cloudv1.GroupVersionKind),
 
 	of[keystonev1.Keystone]("keystone", keystonev1.GroupVersionKind, Composed),
 	of[catalogv1.IdentityCatalog]("catalog", catalogv1.GroupVersionKind, Composed),

@@ -13,9 +13,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
+	cloudv1 "github.com/c5c3/crossplane-cobaltcore/apis/cloud/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/doctor"
@@ -72,11 +75,28 @@ func Read(ctx context.Context, r doctor.Reader, o Options) (*Cloud, error) {
 		)
 	})
 	for _, claim := range all {
+		if cloudOf(claim) != "" {
+			c.claims = append(c.claims, claim) // The document of its cloud contains it.
+			continue
+		}
 		if err := c.add(claim, o.Edited); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
+}
+
+// claimNameLabel is the label of a composed object with the name of the claim that it belongs to.
+const claimNameLabel = "crossplane.io/claim-name"
+
+// cloudOf returns the name of the OpenStackCluster that composes a claim, in the namespace of the claim. Empty: a user has created the claim.
+func cloudOf(claim *unstructured.Unstructured) string {
+	for _, owner := range claim.GetOwnerReferences() {
+		if owner.Kind == cloudv1.CompositeGroupVersionKind.Kind && ptr.Deref(owner.Controller, false) {
+			return claim.GetLabels()[claimNameLabel]
+		}
+	}
+	return ""
 }
 
 // list returns all claims of the options' namespace or of the cluster.
@@ -130,6 +150,10 @@ func (c *Cloud) related(
 		id := identity(claim)
 		existing[id] = claim
 		refers[id] = references(claim.Object["spec"], id.Namespace)
+		if name := cloudOf(claim); name != "" { // Claims that depend on it depend on its cloud.
+			cloud := preview.Identity{Kind: cloudv1.GroupVersionKind.Kind, Namespace: id.Namespace, Name: name}
+			refers[id] = append(refers[id], cloud)
+		}
 	}
 	needed := map[preview.Identity]bool{}
 	for _, d := range edited {
@@ -294,10 +318,13 @@ func references(spec any, namespace string) []preview.Identity {
 	case map[string]any:
 		for key, e := range v {
 			if ref, ok := e.(map[string]any); ok && referenceKinds[key] != "" {
-				name, _ := ref["name"].(string)
-				in, _ := ref["namespace"].(string)
-				out = append(out, preview.Identity{Kind: referenceKinds[key], Namespace: cmp.Or(in, namespace), Name: name})
+				out = append(out, referenced(referenceKinds[key], ref, namespace))
 				continue
+			}
+			for _, part := range partsOf(e) {
+				if ref, ok := part["ref"].(map[string]any); ok && partKinds[key] != "" {
+					out = append(out, referenced(partKinds[key], ref, namespace))
+				}
 			}
 			out = append(out, references(e, namespace)...)
 		}
@@ -307,4 +334,32 @@ func references(spec any, namespace string) []preview.Identity {
 		}
 	}
 	return out
+}
+
+// partKinds contains the kind of the claim to which the field ref of a part of an OpenStackCluster refers, by the field of the part.
+var partKinds = map[string]string{
+	"controlPlane": controlplanev1.GroupVersionKind.Kind, "storage": storagev1.GroupVersionKind.Kind,
+	"hypervisorPools": hypervisorv1.GroupVersionKind.Kind,
+}
+
+// partsOf returns an object, or the objects of a list.
+func partsOf(v any) []map[string]any {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	var out []map[string]any
+	for _, e := range list {
+		if m, ok := e.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// referenced returns the claim of a kind that a reference names.
+func referenced(kind string, ref map[string]any, namespace string) preview.Identity {
+	name, _ := ref["name"].(string)
+	in, _ := ref["namespace"].(string)
+	return preview.Identity{Kind: kind, Namespace: cmp.Or(in, namespace), Name: name}
 }

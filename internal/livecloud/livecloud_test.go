@@ -144,3 +144,53 @@ func TestManyMissingRights(t *testing.T) {
 		t.Errorf("got %s", message)
 	}
 }
+
+// TestReadClouds checks that the claims which an OpenStackCluster composes belong to it: they have no document, and drift reads them.
+func TestReadClouds(t *testing.T) {
+	const owned = "metadata: {namespace: a, labels: {crossplane.io/claim-name: cloud}, ownerReferences: [{kind: XOpenStackCluster, name: x, controller: true}], name: "
+	var list []unstructured.Unstructured
+	var all []map[string]any
+	if err := yaml.Unmarshal([]byte(`
+- {kind: PlatformConfig, metadata: {name: default}, spec: {}}
+- {kind: StorageCluster, metadata: {namespace: shared, name: ceph}, spec: {}}
+- {kind: OpenStackCluster, metadata: {namespace: a, name: cloud}, spec: {storage: {ref: {namespace: shared, name: ceph}}, hypervisorPools: [{ref: {name: pool}}]}}
+- {kind: ControlPlaneCluster, spec: {}, `+owned+`cloud}}
+- {kind: HypervisorCluster, metadata: {namespace: a, name: pool}, spec: {}}
+- {kind: KeystoneService, metadata: {namespace: c, name: service}, spec: {controlPlaneRef: {namespace: a, name: cloud}}}
+`), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range all {
+		o["apiVersion"] = "crossplane.c5c3.io/v1alpha1"
+		list = append(list, unstructured.Unstructured{Object: o})
+	}
+	const whole = "HypervisorCluster a/pool, KeystoneService c/service, OpenStackCluster a/cloud, StorageCluster shared/ceph; drift of ControlPlaneCluster a/cloud"
+	for name, tc := range map[string]struct {
+		reason string
+		edited preview.Identity
+		want   string
+	}{
+		"Cloud":   {"it refers to its parts, and services depend on its control plane", preview.Identity{Kind: "OpenStackCluster", Namespace: "a", Name: "cloud"}, whole},
+		"Storage": {"the cloud depends on it", preview.Identity{Kind: "StorageCluster", Namespace: "shared", Name: "ceph"}, whole},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := Read(t.Context(), dump.New(time.Time{}, list...), Options{Edited: []plan.Document{{Identity: tc.edited}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var documents, composed []string
+			for _, d := range c.Claims {
+				documents = append(documents, d.Kind+" "+d.Namespace+"/"+d.Name)
+			}
+			for _, claim := range c.claims {
+				if cloudOf(claim) != "" {
+					composed = append(composed, claim.GetKind()+" "+claim.GetNamespace()+"/"+claim.GetName())
+				}
+			}
+			slices.Sort(documents)
+			if got := strings.Join(documents, ", ") + "; drift of " + strings.Join(composed, ", "); got != tc.want {
+				t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

@@ -38,7 +38,7 @@ var reports = map[string][]string{
 	"cert-manager.io":                {"Issuer Ready", "Certificate Ready"},
 	"gateway.networking.k8s.io":      {"HTTPRoute parents", "BackendTLSPolicy"},
 	"monitoring.coreos.com":          {"ServiceMonitor", "PodMonitor", "PrometheusRule"},
-	"crossplane.c5c3.io":             {"KeystoneService Ready"},
+	"crossplane.c5c3.io":             {"ControlPlaneCluster Ready", "HypervisorCluster Ready", "KeystoneService Ready", "StorageCluster Ready"},
 	"openstack.k-orc.cloud":          {"Domain Available", "Project Available", "Role Available", "User Available", "Service Available", "Endpoint Available"},
 	"openstack.c5c3.io": {
 		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",

@@ -10,8 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
@@ -98,8 +101,11 @@ var Rules = table(
 	row("openstack.k-orc.cloud", "Service", conditions("Available")),
 	row("openstack.k-orc.cloud", "Endpoint", conditions("Available")),
 
-	// A claim that functions create, and objects that the companion reconciles. Rules of composite resources follow from kindregistry.
+	// Claims that functions create, and objects that the companion reconciles. Rules of composite resources follow from kindregistry.
+	row(controlplanev1.GroupVersionKind.Group, controlplanev1.GroupVersionKind.Kind, claim()),
+	row(hypervisorv1.GroupVersionKind.Group, hypervisorv1.GroupVersionKind.Kind, claim()),
 	row(keystoneservicev1.GroupVersionKind.Group, keystoneservicev1.GroupVersionKind.Kind, claim()),
+	row(storagev1.GroupVersionKind.Group, storagev1.GroupVersionKind.Kind, claim()),
 	row(openstackv1.GroupVersion.Group, "CellMapping", conditions("Ready")),
 	row(openstackv1.GroupVersion.Group, "ComputeCatalog", conditions("Ready")),
 	row(openstackv1.GroupVersion.Group, "OVNSync", conditions("Ready")),

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	cloudv1 "github.com/c5c3/crossplane-cobaltcore/apis/cloud/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
@@ -67,6 +68,7 @@ func BenchmarkRunFunction(b *testing.B) {
 // poolKind, storageKind and keystoneServiceKind are further kinds of claims; the first and the last refer to a control
 // plane.
 var (
+	cloudKind           = cloudv1.CompositeGroupVersionKind.GroupKind().String()
 	keystoneServiceKind = keystoneservicev1.CompositeGroupVersionKind.GroupKind().String()
 
 	poolKind    = hypervisorv1.CompositeGroupVersionKind.GroupKind().String()
@@ -192,6 +194,12 @@ func composite(tb testing.TB, kind string, remote bool) *simulate.Cluster {
 		return referring(tb, "keystoneservice")
 	case storageKind:
 		return storage(tb)
+	case cloudKind:
+		w, err := preview.NewCluster(example(tb, "cloud/claim"), examples.Platform, kinds.Runners())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return w
 	}
 	claim, platform := claim(tb), examples.Platform
 	if remote {

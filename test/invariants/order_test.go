@@ -183,6 +183,7 @@ var orders = map[string][]order{
 	"HypervisorCluster": hypervisorOrders,
 	"StorageCluster":    storageOrders,
 	"KeystoneService":   keystoneServiceOrders,
+	"OpenStackCluster":  cloudOrders,
 }
 
 // serviceOrders are the orders of every service.
@@ -245,7 +246,7 @@ func ownOrders(subject string) []order {
 func ordersOf(subject string) []order {
 	own := ownOrders(subject)
 	switch subject {
-	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "StorageCluster", "KeystoneService", "Horizon", "Tempest": // None has a database of a service.
+	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "StorageCluster", "KeystoneService", "OpenStackCluster", "Horizon", "Tempest": // None has a database of a service.
 		return own
 	case "NovaCell": // It logs in as another one.
 		return append(slices.DeleteFunc(slices.Clone(serviceOrders), func(o order) bool {
@@ -379,6 +380,7 @@ func convergedSimulations(t *testing.T) map[string]converged {
 	add("storage of two sites", "StorageCluster", storage(t, "mirrored"))
 	add("external storage", "StorageCluster", storage(t, "external"))
 	add("service", "KeystoneService", keystoneService(t))
+	add("cloud", "OpenStackCluster", wholeCloud(t))
 	convergedOnce = out
 	return out
 }

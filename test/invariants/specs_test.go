@@ -474,6 +474,7 @@ type definedKind struct {
 // particulars contains the fields of definedKind that do not follow from the registry, by folder.
 var particulars = map[string]definedKind{
 	"cinder":          {fix: ofVolumes, own: map[string]constraint{"spec.backup": {fix: backupPlace}, "spec.storageClients": {}}},
+	"cloud":           cloudSettings,
 	"glance":          {fix: ofImages, own: map[string]constraint{"spec.storageClients": {}}},
 	"hypervisor":      hypervisorSettings,
 	"keystoneservice": keystoneServiceSettings,

@@ -138,6 +138,13 @@ var particular = []*subject{
 		revisions: meters,
 	},
 	{
+		name:    "OpenStackCluster",
+		folder:  "cloud",
+		draw:    genCloud,
+		claimed: true,
+		keep:    []string{"claimRef", "controlPlane", "storage"},
+	},
+	{
 		name:    "StorageCluster",
 		folder:  "storage",
 		draw:    genStorage,

@@ -120,6 +120,25 @@ func TestRenderStorage(t *testing.T) {
 	}
 }
 
+// TestRenderCloud checks the claims that an OpenStackCluster composes in the namespace of its own claim.
+func TestRenderCloud(t *testing.T) {
+	if script == "" {
+		t.Skip("run by `make render`, which builds the crossplane CLI first")
+	}
+	target := serve(t)
+	claim, err := examples.Files.ReadFile("cloud/claim.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range states {
+		t.Run(state, func(t *testing.T) {
+			w := simulated(t, newParent(t, claim), state)
+			w.RequiredResources = nil // It requires none, and the composed claims are observed resources.
+			check(t, "claim-cloud-"+state, render(t, target, w, "cloud"))
+		})
+	}
+}
+
 // serve starts the function like the package's image, and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
@@ -171,7 +190,9 @@ func newKeystone(t *testing.T, claim []byte) *simulate.Cluster {
 // simulated calls the function as often as the state requires.
 func simulated(t *testing.T, w *simulate.Cluster, state string) *simulate.Cluster {
 	t.Helper()
-	full := &simulate.Cluster{XR: w.XR, Kinds: w.Kinds, Required: w.Required, RequiredResources: w.RequiredResources}
+	full := &simulate.Cluster{
+		XR: w.XR, Kinds: w.Kinds, Required: w.Required, RequiredResources: w.RequiredResources, Nested: w.Nested, Admit: w.Admit,
+	}
 	calls := 0
 	for done := false; !done; calls++ {
 		done = call(t, full)

@@ -8,8 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
@@ -101,7 +104,10 @@ var statuses = table(
 	row("openstack.k-orc.cloud", "Service", korc),
 	row("openstack.k-orc.cloud", "Endpoint", korc),
 
-	// Our function, of a claim: functions/keystoneservice.
+	// Our functions, of claims.
+	row(controlplanev1.GroupVersionKind.Group, controlplanev1.GroupVersionKind.Kind, composite),
+	row(hypervisorv1.GroupVersionKind.Group, hypervisorv1.GroupVersionKind.Kind, composite),
+	row(storagev1.GroupVersionKind.Group, storagev1.GroupVersionKind.Kind, composite),
 	row(keystoneservicev1.GroupVersionKind.Group, keystoneservicev1.GroupVersionKind.Kind, keystoneService),
 
 	// Our companion: the package of each kind.

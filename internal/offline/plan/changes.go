@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
@@ -148,10 +149,11 @@ func changeOf(action Action, before, after *preview.Object) Change {
 	return c
 }
 
-// isComposite reports whether an object is a composite resource, whose own objects are compared, too.
+// isComposite reports whether an object is a composite resource, or a claim other than a KeystoneService: their own objects are compared,
+// too.
 func isComposite(o preview.Object) bool {
-	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
-		if k.Kind == o.Kind && strings.HasPrefix(o.APIVersion, k.Group+"/") {
+	for _, k := range kindregistry.WithForm(kindregistry.Composed, kindregistry.Claimed) {
+		if k.Kind == o.Kind && k.Kind != keystoneservicev1.GroupVersionKind.Kind && strings.HasPrefix(o.APIVersion, k.Group+"/") {
 			return true
 		}
 	}

@@ -39,6 +39,8 @@ type pair struct {
 	before, after *preview.Result
 	// revisions are the states of objects on the way from before to after, in order.
 	revisions []preview.Revision
+	// composes reports whether an object belongs to the claim, if a function composes the claim.
+	composes func(preview.Object) bool
 }
 
 // Plan is the predicted effect of an edit.
@@ -150,7 +152,51 @@ func (c *Cloud) compose(after Input) ([]*pair, error) {
 			out = append(out, &pair{id: d.Identity, before: c.before[d.Identity]})
 		}
 	}
-	return out, nil
+	var all []*pair
+	for _, p := range out {
+		all = append(all, p.parts()...)
+	}
+	return all, nil
+}
+
+// parts returns the pair, and the pairs of the claims that its function composes, in the order of their references.
+func (p *pair) parts() []*pair {
+	composed := map[preview.Identity]*pair{}
+	var order []preview.Identity
+	add := func(r *preview.Result, set func(*pair, *preview.Result)) {
+		if r == nil {
+			return
+		}
+		for _, part := range r.Parts() {
+			id := preview.Identity{Kind: part.Kind, Namespace: part.Namespace, Name: part.Name}
+			if composed[id] == nil {
+				composed[id], order = &pair{id: id}, append(order, id)
+			}
+			set(composed[id], part)
+			composed[id].composes = part.Composes
+		}
+	}
+	add(p.after, func(to *pair, r *preview.Result) { to.after = r })
+	add(p.before, func(to *pair, r *preview.Result) { to.before = r })
+	if len(order) == 0 {
+		return []*pair{p}
+	}
+	own := &pair{id: p.id}
+	if p.before != nil {
+		own.before = p.before.Own()
+	}
+	if p.after != nil {
+		own.after = p.after.Own()
+	}
+	out := []*pair{own}
+	for _, id := range order {
+		out = append(out, composed[id])
+	}
+	for _, r := range p.revisions {
+		i := slices.IndexFunc(order, func(id preview.Identity) bool { return composed[id].composes(r.New) })
+		out[i+1].revisions = append(out[i+1].revisions, r) // -1: the object belongs to the claim itself.
+	}
+	return out
 }
 
 // each composes the claims of one side in order, together with the claims to which they may refer. It returns the errors of all claims.

@@ -49,7 +49,7 @@ func (r *Result) Edit(existing []*structpb.Struct, claim, platform []byte) (*Res
 	}
 	edited := r.cluster.Clone(nil)
 	edited.Edit = true
-	edited.XR.Fields["spec"], edited.Required = w.XR.GetFields()["spec"], w.Required
+	edited.XR.Fields["spec"], edited.Required, edited.Nested, edited.Admit = w.XR.GetFields()["spec"], w.Required, w.Nested, w.Admit
 	edited.Replace(existing)
 	out := &Result{
 		Kind: r.Kind, Name: r.Name, Namespace: r.Namespace, cluster: edited, claim: c, kinds: r.kinds,
@@ -57,8 +57,8 @@ func (r *Result) Edit(existing []*structpb.Struct, claim, platform []byte) (*Res
 	}
 	t := newTracker(r.Objects)
 	call := edited.Run
-	if r.otherVersion {
-		call = edited.Refresh // Run calls only functions of composite resources that change.
+	if r.otherVersion || composesClaims(c) {
+		call = edited.Refresh // Run calls only functions of composite resources that change. The platform may have changed, too.
 	}
 	err = out.compose(claim, func() error {
 		return call(func(s simulate.Step) {

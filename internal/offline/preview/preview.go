@@ -4,12 +4,11 @@ package preview
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
@@ -119,13 +119,19 @@ func instanceStatus(instance string) (*structpb.Value, error) {
 
 // compose calls the functions until everything is ready, and reads the result.
 func (r *Result) compose(claim []byte, call func() error) error {
-	switch err := call(); {
+	err := inCloud(r.claim, call())
+	switch rejected := (*ValidationErrors)(nil); {
+	case errors.As(err, &rejected):
+		return rejected.at(claim, input(r.claim))
 	case invalid.Is(err):
 		return newFieldErrors(claim, input(r.claim), sentences(err)...)
 	case err != nil:
 		return fmt.Errorf("cannot preview %s: %w", input(r.claim), err)
 	}
-	return r.read()
+	if err := r.read(); err != nil || !composesClaims(r.claim) {
+		return err
+	}
+	return Shared(nil, r.Usage(), claim) // The composed claims are compared with each other.
 }
 
 // read reads the result from the cluster.
@@ -137,6 +143,9 @@ func (r *Result) read() error {
 	r.Secrets = r.secrets()
 	var err error
 	r.Existing, err = bound(r.claim, r.cluster.XR)
+	for _, part := range r.cluster.Parts() {
+		r.Existing = append(r.Existing, simulate.Bound(part.Claim, part.XR), part.XR)
+	}
 	return err
 }
 
@@ -202,20 +211,7 @@ func bound(claim map[string]any, xr *structpb.Struct) ([]*structpb.Struct, error
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", input(claim), err)
 	}
-	spec := c.GetFields()["spec"].GetStructValue()
-	if spec == nil {
-		spec = &structpb.Struct{}
-	}
-	spec = &structpb.Struct{Fields: maps.Clone(spec.GetFields())}
-	if spec.Fields == nil {
-		spec.Fields = map[string]*structpb.Value{}
-	}
-	fields := xr.GetFields()
-	spec.Fields["resourceRef"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
-		"apiVersion": fields["apiVersion"], "kind": fields["kind"], "name": fields["metadata"].GetStructValue().GetFields()["name"],
-	}})
-	c.Fields["spec"] = structpb.NewStructValue(spec)
-	return []*structpb.Struct{c, xr}, nil
+	return []*structpb.Struct{simulate.Bound(c, xr), xr}, nil
 }
 
 // NewCluster returns a simulated cluster with the composite resource of a claim on a platform, before anything is composed. It returns the
@@ -235,13 +231,19 @@ func clusterFor(claim, platform []byte, kinds map[string]function.Runner) (*simu
 	if err != nil {
 		return nil, nil, err
 	}
-	xr, err := composite(c)
+	xr, err := simulate.Composite(c, str(metadata(c)["name"]))
 	if err != nil {
 		return nil, nil, err
 	}
 	// A preview does not check whether the chart is installed.
-	w := &simulate.Cluster{XR: xr, Kinds: kinds, Required: admission.Requirements()}
+	w := &simulate.Cluster{XR: xr, Kinds: kinds, Required: admission.Requirements(), Admit: admitComposed}
 	w.Required["platform"] = []*structpb.Struct{required}
+	if composesClaims(c) {
+		w.Nested = map[string]map[string][]*structpb.Struct{}
+		for _, k := range kindregistry.WithForm(kindregistry.Claimed) {
+			w.Nested[k.Composite().GroupKind().String()] = w.Required
+		}
+	}
 	return w, c, nil
 }
 
@@ -265,31 +267,6 @@ func requiredPlatform(doc []byte) (*structpb.Struct, error) {
 
 // validPlatforms contains valid PlatformConfigs by their text: string to *structpb.Struct.
 var validPlatforms sync.Map
-
-// composite returns the composite resource that Crossplane creates for a claim.
-func composite(claim map[string]any) (*structpb.Struct, error) {
-	meta, _ := claim["metadata"].(map[string]any)
-	spec, _ := claim["spec"].(map[string]any)
-	if spec == nil {
-		spec = map[string]any{}
-	}
-	spec = maps.Clone(spec)
-	// Of the claim's fields for Crossplane, only these are copied to the composite resource.
-	for field := range xcrd.CompositeResourceClaimSpecProps(nil) {
-		if !slices.Contains(xcrd.PropagateSpecProps, field) {
-			delete(spec, field)
-		}
-	}
-	spec["claimRef"] = map[string]any{
-		"apiVersion": claim["apiVersion"], "kind": claim["kind"], "name": meta["name"], "namespace": meta["namespace"],
-	}
-	return structpb.NewStruct(map[string]any{
-		"apiVersion": claim["apiVersion"],
-		"kind":       "X" + str(claim["kind"]),
-		"metadata":   map[string]any{"name": meta["name"]},
-		"spec":       spec,
-	})
-}
 
 // add adds the result of one call of a function: its new objects are one stage.
 func (r *Result) add(s simulate.Step) {

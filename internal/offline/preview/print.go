@@ -215,7 +215,11 @@ func (r *Result) owners() []string {
 // tree writes one line for each stage of a component, with the objects of that stage.
 func (r *Result) tree(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s/%s → namespace %s\n", r.Kind, r.Namespace, r.Name, r.Instance)
+	fmt.Fprintf(&b, "%s %s/%s", r.Kind, r.Namespace, r.Name)
+	if r.Instance != "" {
+		fmt.Fprintf(&b, " → namespace %s", r.Instance)
+	}
+	b.WriteByte('\n')
 	overview, err := r.overview()
 	if err != nil {
 		return err

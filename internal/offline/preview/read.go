@@ -152,6 +152,9 @@ func checked(doc []byte, m map[string]any) (map[string]any, error) {
 
 // sentences returns the messages of a joined error.
 func sentences(err error) []string {
+	if err == nil {
+		return nil
+	}
 	var joined interface{ Unwrap() []error }
 	if !errors.As(err, &joined) {
 		return []string{err.Error()}

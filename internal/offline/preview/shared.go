@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	cloudv1 "github.com/c5c3/crossplane-cobaltcore/apis/cloud/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
@@ -22,10 +23,22 @@ type Usage struct {
 	hosts                 []string
 	// devices and locations have the field of the claim.
 	devices, locations map[string]string
+	// parts are the composed claims, and field is the field of such a claim.
+	parts []Usage
+	field string
 }
 
 // Usage returns the resources that the claim uses and that cannot be shared. It does not keep the result in memory.
 func (r *Result) Usage() Usage {
+	if parts := r.Parts(); len(parts) > 0 {
+		u := Usage{kind: r.Kind, namespace: r.Namespace, name: r.Name}
+		for i, p := range parts {
+			own := p.Usage()
+			own.field = partField(r.claim, r.cluster.Parts()[i].Resource)
+			u.parts = append(u.parts, own)
+		}
+		return u
+	}
 	return Usage{
 		kind: r.Kind, namespace: r.Namespace, name: r.Name,
 		spec: r.Spec(), daemons: r.daemons(), hosts: r.hosts(), devices: r.devices(), locations: r.locations(),
@@ -35,11 +48,16 @@ func (r *Result) Usage() Usage {
 // Shared returns an error for a claim, whose document is doc, if it uses a resource that another claim of the same preview uses already and
 // that cannot be shared. A function gets one claim and the claims that it refers to, so only a preview compares all of them.
 func Shared(others []Usage, own Usage, doc []byte) error {
-	var errs []error
+	var all []Usage
 	for _, o := range others {
-		user := fmt.Sprintf("%s %s in namespace %s", o.kind, o.name, o.namespace)
-		errs = append(errs, sharedName(o, own), sharedNodes(o, own, user), sharedDevices(o, own, user), sharedHosts(o, own, user),
-			sharedLocations(o, own, user))
+		all = append(append(all, o), o.parts...)
+	}
+	errs := []error{shared(all, own)}
+	for i, part := range own.parts {
+		for _, s := range sentences(shared(append(slices.Clone(all), own.parts[:i]...), part)) {
+			field, sentence, _ := strings.Cut(cloudv1.InCloud(part.field, s), ": ")
+			errs = append(errs, invalid.Field(field, "%s", sentence))
+		}
 	}
 	err := invalid.Distinct(errs...)
 	if err == nil {
@@ -48,10 +66,22 @@ func Shared(others []Usage, own Usage, doc []byte) error {
 	return newFieldErrors(doc, own.kind+" "+own.name, sentences(err)...)
 }
 
+// shared returns the errors of one claim.
+func shared(others []Usage, own Usage) error {
+	var errs []error
+	for _, o := range others {
+		user := fmt.Sprintf("%s %s in namespace %s", o.kind, o.name, o.namespace)
+		errs = append(errs, sharedName(o, own), sharedNodes(o, own, user), sharedDevices(o, own, user), sharedHosts(o, own, user),
+			sharedLocations(o, own, user))
+	}
+	return invalid.Distinct(errs...)
+}
+
 // sharedName returns an error for claims of two kinds with one name: names of composed objects contain the name of the claim, and not its
 // kind. Crossplane composes the first one, and reports for the other that its objects have another owner.
 func sharedName(o, own Usage) error {
-	if o.kind == own.kind || o.namespace != own.namespace || o.name != own.name {
+	composed := o.field != "" || own.field != "" // Two claims of one kind, of which a function composes one.
+	if o.kind == own.kind && !composed || o.namespace != own.namespace || o.name != own.name {
 		return nil
 	}
 	return invalid.Field("metadata.name", "the %s in namespace %s has the same name, and the objects of both would have the same names; "+

@@ -99,8 +99,12 @@ func (w *Cluster) compose(desired map[string]wire.Resource, visit func(Step), de
 		err     error
 	}
 	var runs []*run
+	out, err := w.composeClaims(desired, visit, depth)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
-		if body := desired[name].Object; w.isNested(body) && !w.isApplied(name, body) {
+		if body := desired[name].Object; w.isComposite(body) && !w.isApplied(name, body) {
 			runs = append(runs, &run{name: name, cluster: w.child(name, Exist(body).Tree())})
 		}
 	}
@@ -109,7 +113,6 @@ func (w *Cluster) compose(desired map[string]wire.Resource, visit func(Step), de
 		all.Go(func() { r.err = r.cluster.run(func(s Step) { r.steps = append(r.steps, s) }, depth+1) })
 	}
 	all.Wait()
-	out := map[string]*structpb.Struct{}
 	var errs []error
 	for _, r := range runs {
 		for _, s := range r.steps {
@@ -129,10 +132,12 @@ func (w *Cluster) isApplied(name string, desired encoded.Struct) bool {
 	return ok && bytes.Equal(m.observed, w.Observed[name]) && bytes.Equal(m.desired, desired)
 }
 
-// isNested reports whether an object is a composite resource with a function.
-func (w *Cluster) isNested(o encoded.Struct) bool {
-	_, nested := w.Kinds[kindOf(o).String()]
-	return nested
+// isNested reports whether an object is a composite resource with a function, or the claim of one.
+func (w *Cluster) isNested(o encoded.Struct) bool { return w.isComposite(o) || w.isClaim(o) }
+
+func (w *Cluster) isComposite(o encoded.Struct) bool {
+	_, ok := w.Kinds[kindOf(o).String()]
+	return ok
 }
 
 // reconcile calls the owners of objects that are not up to date. The only owner of a composite resource is its function.

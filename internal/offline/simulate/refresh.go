@@ -1,9 +1,6 @@
 package simulate
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
@@ -12,14 +9,24 @@ import (
 // Refresh updates the reported fields of objects, from the innermost composite resource to this one, and runs each of the functions
 // again.
 func (w *Cluster) Refresh(visit func(Step)) error {
-	for _, name := range slices.Sorted(maps.Keys(w.applied)) {
+	applied := map[string]encoded.Struct{}
+	for name, o := range w.applied {
+		applied[name] = o.desired
+	}
+	for _, name := range inOrder(applied) {
 		existing := Exist(w.applied[name].desired)
 		if child := w.children[name]; child != nil {
-			child.Edit = w.Edit
+			w.setInputs(child)
+			if w.isClaim(w.applied[name].desired) {
+				child.Replace(w.RequiredResources)
+			}
 			if err := child.Refresh(visit); err != nil {
-				return err
+				return w.nestedError(name, err)
 			}
 			existing = encoded.Of(child.XR)
+			if w.isClaim(w.applied[name].desired) {
+				existing = w.bind(w.applied[name].observed, child.XR)
+			}
 		} else if !ofKind(existing, w.Reports) {
 			continue
 		}

@@ -40,6 +40,9 @@ type Cluster struct {
 	// Remove is called in the same way with the last desired state of removed objects, except retained ones. Nil: no owners.
 	Remove func(removed []map[string]any) error
 
+	// Admit returns a composed claim with the defaults of its schema, or the errors of its schema. Nil: claims stay as they are.
+	Admit func(claim map[string]any) (map[string]any, error)
+
 	// Edit means that the composite resource was ready before its spec changed: steps that only change objects are visited, too, and nested
 	// composite resources keep their status.
 	Edit bool
@@ -216,17 +219,25 @@ func (w *Cluster) child(name string, xr *structpb.Struct) *Cluster {
 	if c == nil {
 		kind := compose.KindOf(xr).GroupKind().String()
 		c = &Cluster{
-			Kinds: w.Kinds, Required: w.Nested[kind], Nested: w.Nested, RequiredResources: w.RequiredResources,
+			Kinds: w.Kinds, Required: w.Nested[kind], RequiredResources: w.RequiredResources,
 			Reconcile: w.Reconcile, Remove: w.Remove, Reports: w.Reports,
 		}
 		w.children[name] = c
 	}
-	c.Edit = w.Edit
+	w.setInputs(c)
 	if status, ok := c.XR.GetFields()["status"]; ok && w.Edit {
 		xr.Fields["status"] = status
 	}
 	c.XR = xr
 	return c
+}
+
+// setInputs passes on the inputs of a cluster that an edit changes to the cluster of a nested composite resource.
+func (w *Cluster) setInputs(child *Cluster) {
+	child.Edit, child.Admit, child.Nested = w.Edit, w.Admit, w.Nested
+	if kind := compose.KindOf(child.XR).GroupKind().String(); w.Nested[kind] != nil {
+		child.Required = w.Nested[kind]
+	}
 }
 
 // waiting returns the message of each component that is not ready.
