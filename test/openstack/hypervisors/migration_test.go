@@ -199,9 +199,10 @@ func testReceiver(t *testing.T, m *Machines, g Guest) {
 			})
 			m.Lap(t, fmt.Sprintf("%s of %s was killed: the migration has %s, the virtual machine is %+v; %s", component, to, end.Status,
 				m.Place(t, g), came))
+			// nova-compute disables itself when its connection to libvirt is lost, until its next connection: within a minute at most.
 			m.Until(t, "the hypervisor", g.Server.ID, func() error {
-				if s := m.service(t, to); s.State != "up" {
-					return fmt.Errorf("it is %s", s.State)
+				if s := m.service(t, to); s.State != "up" || s.Status != "enabled" {
+					return fmt.Errorf("it is %s and %s", s.State, s.Status)
 				}
 				return nil
 			})
