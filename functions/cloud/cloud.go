@@ -1,5 +1,5 @@
-// Package cloud composes an OpenStackCluster: the claims of its control plane, storage and pools of hypervisors, in its own namespace. These
-// claims compose everything else, with the same limits and admission policies as claims of a tenant.
+// Package cloud composes an OpenStackCluster: the claims of its control plane, storage and pools of hypervisors, in its own namespace.
+// These claims compose everything else, with the same limits and admission policies as claims of a tenant.
 package cloud
 
 import (

@@ -344,7 +344,8 @@ func TestStatus(t *testing.T) {
 		},
 		"not applied": {
 			"The claim does not have the last edit.", "storage", "{metadata: {annotations: {crossplane.c5c3.io/hash: other}}}",
-			"false false the last change of it is not applied yet", "storage: StorageCluster prod-storage: the last change of it is not applied yet",
+			"false false the last change of it is not applied yet", //nolint:dupword // not ready, and not applied
+			"storage: StorageCluster prod-storage: the last change of it is not applied yet",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

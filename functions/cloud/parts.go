@@ -47,7 +47,7 @@ func isPool(part string) bool { return strings.HasPrefix(part, cloudv1.PoolPrefi
 func poolName(part string) string { return strings.TrimPrefix(part, cloudv1.PoolPrefix) }
 
 // component returns the name of the component of a composed part.
-func (p part) component() string {
+func (p *part) component() string {
 	if isPool(p.name) {
 		return poolsComponent
 	}
@@ -79,7 +79,9 @@ func partsOf(claim function.Claim, spec *cloudv1.OpenStackClusterSpec) ([]part, 
 	}
 	var storage, controlPlane common.ClaimReference
 	if s := spec.Storage; s != nil {
-		p := part{name: storageComponent, field: spec.Field(storageComponent), kind: storagev1.GroupVersionKind, claim: named(claim.Name + "-storage")}
+		p := part{
+			name: storageComponent, field: spec.Field(storageComponent), kind: storagev1.GroupVersionKind, claim: named(claim.Name + "-storage"),
+		}
 		if err := add(p, s.Ref, s.Spec); err != nil {
 			return nil, err
 		}
@@ -92,7 +94,9 @@ func partsOf(claim function.Claim, spec *cloudv1.OpenStackClusterSpec) ([]part, 
 			setStorage(pool, storage)
 		}
 	}
-	p := part{name: controlPlaneComponent, field: spec.Field(controlPlaneComponent), kind: controlplanev1.GroupVersionKind, claim: named(claim.Name)}
+	p := part{
+		name: controlPlaneComponent, field: spec.Field(controlPlaneComponent), kind: controlplanev1.GroupVersionKind, claim: named(claim.Name),
+	}
 	if err := add(p, c.Ref, c.Spec); err != nil {
 		return nil, err
 	}
@@ -163,7 +167,7 @@ func claimsOf(component string) func(*model) ([]compose.Stage, error) {
 
 // ready returns the readiness check of a composed claim. Errors name the field of the cloud. Crossplane copies the condition Ready of the
 // claim's composite resource before this one has read an edit, so that condition is not sufficient.
-func (p part) ready() ready.Check {
+func (p *part) ready() ready.Check {
 	rule, _ := readiness.Rules.For(p.kind.GroupKind())
 	return func(o *observe.Object) ready.Result {
 		v := rule.Check(o)
@@ -245,6 +249,6 @@ func machines(pool *observe.Object) ready.Result {
 	if c.Status == "False" {
 		return ready.Wait(c.Reason, "%s", c.Message)
 	}
-	return ready.Wait("CountUnknown", "it is unknown whether virtual machines are on its nodes, because it cannot be composed; resolve the cause "+
-		"in its conditions, or set allowDeletionWithVirtualMachines: true in its spec first")
+	return ready.Wait("CountUnknown", "it is unknown whether virtual machines are on its nodes, because it cannot be composed; resolve the "+
+		"cause in its conditions, or set allowDeletionWithVirtualMachines: true in its spec first")
 }

@@ -166,7 +166,8 @@ const forms = `## Forms and editors
 
 A portal shows a form of a claim with react-jsonschema-form: [ControlPlaneCluster](form/controlplanecluster.json),
 [HypervisorCluster](form/hypervisorcluster.json), [StorageCluster](form/storagecluster.json),
-[OpenStackCluster](form/openstackcluster.json) and [KeystoneService](form/keystoneservice.json). [Build a portal](../how-to/build-a-portal.md) has the steps.
+[OpenStackCluster](form/openstackcluster.json) and [KeystoneService](form/keystoneservice.json).
+[Build a portal](../how-to/build-a-portal.md) has the steps.
 
 An editor completes and checks a claim with a JSON Schema of all fields: [ControlPlaneCluster](schema/controlplanecluster.json),
 [HypervisorCluster](schema/hypervisorcluster.json), [StorageCluster](schema/storagecluster.json),

@@ -89,7 +89,8 @@ func Read(ctx context.Context, r doctor.Reader, o Options) (*Cloud, error) {
 // claimNameLabel is the label of a composed object with the name of the claim that it belongs to.
 const claimNameLabel = "crossplane.io/claim-name"
 
-// cloudOf returns the name of the OpenStackCluster that composes a claim, in the namespace of the claim. Empty: a user has created the claim.
+// cloudOf returns the name of the OpenStackCluster that composes a claim, in the namespace of the claim. Empty: a user has created the
+// claim.
 func cloudOf(claim *unstructured.Unstructured) string {
 	for _, owner := range claim.GetOwnerReferences() {
 		if owner.Kind == cloudv1.CompositeGroupVersionKind.Kind && ptr.Deref(owner.Controller, false) {
@@ -144,17 +145,7 @@ func (c *Cloud) readPlatform(ctx context.Context, optional bool) error {
 func (c *Cloud) related(
 	ctx context.Context, all []*unstructured.Unstructured, edited []plan.Document,
 ) ([]*unstructured.Unstructured, error) {
-	refers := map[preview.Identity][]preview.Identity{}
-	existing := map[preview.Identity]*unstructured.Unstructured{}
-	for _, claim := range all {
-		id := identity(claim)
-		existing[id] = claim
-		refers[id] = references(claim.Object["spec"], id.Namespace)
-		if name := cloudOf(claim); name != "" { // Claims that depend on it depend on its cloud.
-			cloud := preview.Identity{Kind: cloudv1.GroupVersionKind.Kind, Namespace: id.Namespace, Name: name}
-			refers[id] = append(refers[id], cloud)
-		}
-	}
+	existing, refers := relations(all)
 	needed := map[preview.Identity]bool{}
 	for _, d := range edited {
 		needed[d.Identity] = true
@@ -190,6 +181,23 @@ func (c *Cloud) related(
 		}
 	}
 	return out, nil
+}
+
+// relations returns claims by their identity, and the identities to which each of them refers.
+func relations(all []*unstructured.Unstructured) (
+	claims map[preview.Identity]*unstructured.Unstructured, refers map[preview.Identity][]preview.Identity,
+) {
+	claims, refers = map[preview.Identity]*unstructured.Unstructured{}, map[preview.Identity][]preview.Identity{}
+	for _, claim := range all {
+		id := identity(claim)
+		claims[id] = claim
+		refers[id] = references(claim.Object["spec"], id.Namespace)
+		if name := cloudOf(claim); name != "" { // Claims that depend on it depend on its cloud.
+			cloud := preview.Identity{Kind: cloudv1.GroupVersionKind.Kind, Namespace: id.Namespace, Name: name}
+			refers[id] = append(refers[id], cloud)
+		}
+	}
+	return claims, refers
 }
 
 // addDependents adds the claims that refer to needed ones, also indirectly.

@@ -52,7 +52,7 @@ func selected(t *testing.T, selectors map[string]bool, namespace, name string) b
 	t.Helper()
 	for selector := range selectors {
 		matches := true
-		for _, label := range strings.Split(selector, ",") {
+		for label := range strings.SplitSeq(selector, ",") {
 			key, value, _ := strings.Cut(label, "=")
 			pattern, isPattern := strings.CutPrefix(value, "~")
 			pattern = strings.Trim(pattern, `"`)

@@ -11,16 +11,17 @@ const (
 	SPICEPage = "/spice_auto.html"
 )
 
-// Ports of the graphical consoles of servers on a hypervisor: libvirt assigns the lowest free one to each server (remote_display_port_min and
-// remote_display_port_max in src/qemu/qemu.conf). The range is sufficient for 543 servers on a hypervisor. It begins at libvirt's default, and ends
-// below the ports of other programs on nodes: 6443 of Kubernetes, 6640 to 6645 of Open vSwitch and OVN, 6789 and 6800 to 7568 of Ceph.
+// Ports of the graphical consoles of servers on a hypervisor: libvirt assigns the lowest free one to each server (remote_display_port_min
+// and remote_display_port_max in src/qemu/qemu.conf). The range is sufficient for 543 servers on a hypervisor. It begins at libvirt's
+// default, and ends below the ports of other programs on nodes: 6443 of Kubernetes, 6640 to 6645 of Open vSwitch and OVN, 6789 and 6800 to
+// 7568 of Ceph.
 const (
 	FirstConsolePort = 5900
 	LastConsolePort  = 6442
 )
 
-// Ports of serial consoles on a hypervisor, which nova-compute assigns ([serial_console] port_range). Nova's default range from 10000 to 20000
-// includes ports of other programs on nodes: 10250 to 10259 of Kubernetes, and 16509 and 16514 of libvirt.
+// Ports of serial consoles on a hypervisor, which nova-compute assigns ([serial_console] port_range). Nova's default range from 10000 to
+// 20000 includes ports of other programs on nodes: 10250 to 10259 of Kubernetes, and 16509 and 16514 of libvirt.
 const (
 	FirstSerialPort = 10260
 	LastSerialPort  = 16508

@@ -1,6 +1,6 @@
 // Package guide reads tutorials and how-to guides as a reader does: it takes the commands, the files and the printed output from the text
-// of a page, runs the commands in one shell, and compares their output. Its table lists the suite of each command, or the reason why no suite
-// runs it.
+// of a page, runs the commands in one shell, and compares their output. Its table lists the suite of each command, or the reason why no
+// suite runs it.
 package guide
 
 import (
