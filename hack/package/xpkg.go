@@ -41,6 +41,7 @@ var examples = []string{
 	"examples/complete/storage.yaml",
 	"examples/complete/control-plane.yaml",
 	"examples/complete/hypervisors.yaml",
+	"examples/cloud/claim.yaml",
 	"examples/keystoneservice/control-plane.yaml",
 	"examples/keystoneservice/claim.yaml",
 }

@@ -495,6 +495,8 @@ func runnerOf(name string) function.Runner {
 // unnoticed are changes that the orders cannot see, and why.
 var unnoticed = map[string]string{
 	"HypervisorCluster/hypervisor-operator after nothing":        "its login has the same name in both clusters; internal/tenant/tenantsecret holds the order",
+	"OpenStackCluster/deletion-order without storage":            "the pools of the example follow it, too",
+	"OpenStackCluster/deletion-order without control-plane":      "the pools of the example follow it, too",
 	"HypervisorCluster/hypervisor-operator without pull-secrets": "no example with an operator has Secrets to pull images with",
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
 // AnyCode accepts every exit code.
@@ -136,7 +138,7 @@ func (w *walk) run(ctx context.Context, c Command) error {
 // compare compares the output of the last block of commands with the page.
 func (w *walk) compare(ctx context.Context, b Block) error {
 	missing := Missing(w.replace(b.Code), w.printed)
-	for began := time.Now(); missing != "" && time.Since(began) < w.RetryTimeout; time.Sleep(time.Second) {
+	for began := time.Now(); missing != "" && stopwatch.Since(began) < w.RetryTimeout; time.Sleep(time.Second) {
 		output, _, err := w.Run(ctx, w.last.Text)
 		if err != nil {
 			return err

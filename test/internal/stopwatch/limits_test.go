@@ -25,6 +25,7 @@ var exceptions = map[string]struct {
 	reason string
 	count  int
 }{
+	"internal/guide/guide_test.go":              {"It is the end of a context that the test verifies.", 1},
 	"node/load_test.go":                         {"It measures how long requests are not answered.", 2},
 	"node/strikes_test.go":                      {"It is the timeout of a request that is repeated.", 1},
 	"node/up/main.go":                           {"A user waits for it.", 1},
