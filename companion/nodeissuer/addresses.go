@@ -14,8 +14,9 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// maxRecords is the maximum number of addresses in a status.
-const maxRecords = 8192
+// maxRecords is the maximum number of addresses in a status (the limit of the CRD): two for each of the 2,048 nodes of the largest pool.
+// etcd rejects objects above 1.5 MiB, and then no request could be signed.
+const maxRecords = 4096
 
 // valid returns the recorded addresses that are still in force. A record ends when the last certificate with the address expires, or when
 // its node is deleted. It returns nil if the issuer has no servers.

@@ -16,7 +16,7 @@ func SignerName(namespace, name string) string {
 }
 
 // A NodeIssuer issues a certificate to each node of a pool, for one purpose. Pods on the node create a CertificateSigningRequest with their
-// service account. The API server records the node of the pod in it, and the companion signs it only if its names are those of that node.
+// service account. The API server records the node of the pod in it, and the companion signs it only if all its names belong to that node.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -76,7 +76,7 @@ type NodeIssuerStatus struct {
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// Addresses in certificates that have not expired. No other node gets a certificate for them, unless the node is deleted.
-	// +kubebuilder:validation:MaxItems=8192
+	// +kubebuilder:validation:MaxItems=4096
 	// +listType=map
 	// +listMapKey=address
 	// +optional
