@@ -621,7 +621,7 @@ func TestServer_RecordedFirst(t *testing.T) {
 	}
 }
 
-// TestServerCertificate: libvirt and QEMU accept the certificate as that of a server and of a client.
+// TestServerCertificate: libvirt and QEMU accept the certificate for a server and for a client.
 func TestServerCertificate(t *testing.T) {
 	names := []string{"10-0-0-1." + pool + ".pod", node}
 	authority := peerAuthority(t)

@@ -58,7 +58,7 @@ type choice struct {
 	options []option
 }
 
-// option is one option of a choice.
+// option describes an option of a choice.
 type option struct {
 	title string
 	// by are the values of the field of choice.by.

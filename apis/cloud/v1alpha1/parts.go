@@ -32,8 +32,8 @@ func (s *OpenStackClusterSpec) Field(part string) string {
 // errorField matches the path of the field at the start of each error about a claim.
 var errorField = regexp.MustCompile(`(?m)(^|; )spec((\.[A-Za-z]|\[)[^\s:]*)?: `)
 
-// InCloud returns errors about the composed claim of a part, which has the given field in the cloud, with the fields of the cloud instead
-// of those of the claim.
+// InCloud returns errors about the composed claim of a part, which has the given field in the cloud, and names fields of the
+// cloud in them.
 func InCloud(field, message string) string {
 	return errorField.ReplaceAllStringFunc(message, func(match string) string {
 		at := strings.Index(match, "spec")

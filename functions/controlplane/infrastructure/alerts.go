@@ -55,8 +55,7 @@ func (inf *Infrastructure) cacheAlerts() *unstructured.Unstructured {
 	)
 }
 
-// programAlerts returns alerts on all containers of the control plane, and on all certificates of its namespace, including those of pools
-// that its authorities issue.
+// programAlerts returns alerts on all containers of the control plane, and on all certificates of its namespace, also for pools.
 func (inf *Infrastructure) programAlerts() *unstructured.Unstructured {
 	return monitoring.Rules(inf.Meta("programs"), inf.Monitoring,
 		append(monitoring.Containers("", inf.Instance), monitoring.CertificatesExpiring("CertificateExpiring", inf.Instance))...)

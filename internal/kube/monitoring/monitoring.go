@@ -23,7 +23,7 @@ const (
 // Runbooks is the address of the pages with the steps for each alert. Each page has the name of its alert.
 const Runbooks = "https://github.com/c5c3/crossplane-cobaltcore/blob/main/docs/runbooks/"
 
-// Alert is one alerting rule.
+// Alert describes an alerting rule.
 type Alert struct {
 	// Name in CamelCase, Severity one of the constants.
 	Name, Severity string

@@ -19,8 +19,6 @@ const (
 	OpenStack = "openstack"
 	// Offline is cmd/cobaltcore, whose tests run the commands of all pages that need no cluster.
 	Offline = "offline"
-	// Manual is a run by hand, whose date is the reason.
-	Manual = "manual"
 	// None is no suite, for the given reason.
 	None = "none"
 )
@@ -32,7 +30,7 @@ var table []byte
 type Entry struct {
 	// In is the suite.
 	In string `json:"in"`
-	// Why is the reason of Manual and None: a name in the reasons of the table, or a text.
+	// Why is the reason of None: a name in the reasons of the table, or a text.
 	Why string `json:"why,omitempty"`
 	// Starts is the start of the commands; empty: all other commands of the page.
 	Starts string `json:"starts,omitempty"`
@@ -72,10 +70,10 @@ func (t *Table) Entry(c Command) (Entry, error) {
 			t.used[e.Why] = true
 			e.Why = text
 		}
-		switch known := slices.Contains([]string{Platform, OpenStack, Offline, Manual, None}, e.In); {
+		switch known := slices.Contains([]string{Platform, OpenStack, Offline, None}, e.In); {
 		case !known:
 			return e, fmt.Errorf("%s: %q is no suite", c.Page, e.In)
-		case (e.In == Manual || e.In == None) && (e.Why == "" || e.Starts == ""):
+		case e.In == None && (e.Why == "" || e.Starts == ""):
 			return e, fmt.Errorf("%s: an entry with the suite %s requires the start of a command, and a reason", c.Page, e.In)
 		case e.In == Offline && !offline.MatchString(c.Text):
 			return e, fmt.Errorf("%s:%d: cmd/cobaltcore does not run %q", c.Page, c.Line, c.Text)
