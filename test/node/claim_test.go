@@ -95,17 +95,15 @@ func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstruc
 // instance returns the namespace of a claim's workloads.
 func instance(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) string {
 	t.Helper()
-	all := &corev1.NamespaceList{}
-	if err := cluster.Client.List(ctx, all); err != nil {
+	u := claim.DeepCopy()
+	if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), u); err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range all.Items {
-		if strings.HasPrefix(n.Name, claim.GetNamespace()+"-"+claim.GetName()+"-") {
-			return n.Name
-		}
+	name, _, _ := unstructured.NestedString(u.Object, "status", "instance")
+	if name == "" {
+		t.Fatalf("%s %s has no status.instance", claim.GetKind(), claim.GetName())
 	}
-	t.Fatal("the claim has no namespace for its workloads")
-	return ""
+	return name
 }
 
 // cloud is the data that a client needs: address, CA, and the administrator's password.

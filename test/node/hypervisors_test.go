@@ -34,8 +34,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/ping"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 	"github.com/c5c3/crossplane-cobaltcore/test/node"
@@ -55,8 +58,9 @@ var machinePods = []struct {
 	{"openvswitch", time.Minute},
 }
 
-// TestHypervisors checks that two claims become a cloud in which a server is reachable from outside, on a node that
-// runs nothing but pods, and that the server stays reachable while each pod is replaced.
+// TestHypervisors checks that one claim becomes a cloud in which a server is reachable from outside, on a node that
+// runs nothing but pods, that the server stays reachable while each pod is replaced, and that the cloud is deleted with
+// its claim, after its servers.
 func TestHypervisors(t *testing.T) {
 	if !selected("Hypervisors") {
 		t.Skip("it needs a separate platform: RUN=TestHypervisors")
@@ -69,19 +73,23 @@ func TestHypervisors(t *testing.T) {
 		}
 	}
 	started := time.Now()
-	pool := decode(t, "testdata/hypervisors.yaml")
-	namespaceOf(ctx, t, pool)
-	apply(ctx, t, pool) // it waits for the other
-	plane := order(ctx, t, "testdata/compute.yaml")
+	whole := decode(t, "testdata/cloud.yaml")
+	namespaceOf(ctx, t, whole)
+	plane, pool := part(whole, controlplanev1.GroupVersionKind, ""), part(whole, hypervisorv1.GroupVersionKind, "-hypervisors")
 	defer func() {
 		if t.Failed() {
 			t.Log(cluster.FailedContainerLogs(context.WithoutCancel(ctx), instance(ctx, t, pool)))
 		}
 	}()
-	if err := cluster.WaitCondition(ctx, pool.GroupVersionKind(), client.ObjectKeyFromObject(pool), "Ready"); err != nil {
-		t.Fatal(err)
+	apply(ctx, t, whole)
+	ready, stop := stopwatch.WithTimeout(ctx, 25*time.Minute)
+	defer stop()
+	for _, c := range []*unstructured.Unstructured{plane, pool, whole} {
+		if err := cluster.WaitCondition(ready, c.GroupVersionKind(), client.ObjectKeyFromObject(c), "Ready"); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s is ready after %.0f s", c.GetKind(), time.Since(started).Seconds())
 	}
-	t.Logf("both claims are ready after %.0f s", time.Since(started).Seconds())
 	g := &guest{cloud: login(ctx, t, instance(ctx, t, plane)), pool: instance(ctx, t, pool), http: &http.Client{Timeout: 10 * time.Second}}
 	g.boot(ctx, t)
 	t.Logf("a server is reachable after %.0f s", time.Since(started).Seconds())
@@ -92,18 +100,29 @@ func TestHypervisors(t *testing.T) {
 	t.Run("Resize", func(t *testing.T) { g.testResize(ctx, t) })
 	t.Run("Delete", func(t *testing.T) {
 		const message = "1 virtual machine is on nodes of the pool"
-		if err := cluster.Client.Delete(ctx, pool.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), message) {
-			t.Errorf("the pool is deleted with its virtual machine: %v", err)
+		for _, c := range []*unstructured.Unstructured{whole, pool} {
+			if err := cluster.Client.Delete(ctx, c.DeepCopy(), client.DryRunAll); err == nil {
+				t.Errorf("%s %s is deleted with its virtual machine", c.GetKind(), c.GetName())
+			} else if c == whole && !strings.Contains(err.Error(), message) {
+				t.Errorf("the message does not name the virtual machine: %v", err)
+			}
 		}
 		if err := removed(ctx, g.compute, g.server.ID); err != nil {
 			t.Error(err)
 		}
-		if err := cluster.WaitCondition(ctx, pool.GroupVersionKind(), client.ObjectKeyFromObject(pool), "NoVirtualMachines"); err != nil {
-			t.Fatal(err)
-		}
-		g.deletePool(ctx, t, pool)
-		testDelete(ctx, t, plane, instance(ctx, t, plane))
+		eventually(ctx, t, 5*time.Minute, func() error { return cluster.Client.Delete(ctx, whole.DeepCopy(), client.DryRunAll) })
+		testDelete(ctx, t, whole, instance(ctx, t, plane))
+		eventually(ctx, t, 2*time.Minute, func() error { return g.poolDeleted(ctx, pool) })
 	})
+}
+
+// part returns a claim of an OpenStackCluster, without its content.
+func part(whole *unstructured.Unstructured, kind schema.GroupVersionKind, suffix string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(kind)
+	u.SetNamespace(whole.GetNamespace())
+	u.SetName(whole.GetName() + suffix)
+	return u
 }
 
 // guest is a server, and clients of its cloud.
@@ -324,25 +343,17 @@ func (g *guest) testPrivileges(ctx context.Context, t *testing.T) {
 	}
 }
 
-// deletePool deletes the claim, and waits until its pods and their owners are deleted. The namespace stays, since a
-// pool's data is never deleted with its claim.
-func (g *guest) deletePool(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) {
-	t.Helper()
-	started := time.Now()
-	if err := cluster.Client.Delete(ctx, claim.DeepCopy()); err != nil {
-		t.Fatal(err)
+// poolDeleted returns an error if the claim of the pool, its pods or their owners still exist. The namespace stays,
+// since the data of a pool is never deleted with its claim.
+func (g *guest) poolDeleted(ctx context.Context, claim *unstructured.Unstructured) error {
+	if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim.DeepCopy()); !apierrors.IsNotFound(err) {
+		return errors.Join(errors.New("the claim of the pool still exists"), err)
 	}
-	eventually(ctx, t, 5*time.Minute, func() error {
-		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim.DeepCopy()); !apierrors.IsNotFound(err) {
-			return errors.Join(errors.New("the claim is still there"), err)
-		}
-		pods := &corev1.PodList{}
-		if err := cluster.Client.List(ctx, pods, client.InNamespace(g.pool)); err != nil || len(pods.Items) > 0 {
-			return errors.Join(fmt.Errorf("%d pods are left", len(pods.Items)), err)
-		}
-		return objectsRemain(ctx, g.pool)
-	})
-	t.Logf("no pod of the pool is left after %.0f s", time.Since(started).Seconds())
+	pods := &corev1.PodList{}
+	if err := cluster.Client.List(ctx, pods, client.InNamespace(g.pool)); err != nil || len(pods.Items) > 0 {
+		return errors.Join(fmt.Errorf("%d pods of the pool still exist", len(pods.Items)), err)
+	}
+	return objectsRemain(ctx, g.pool)
 }
 
 // testRestarts replaces each pod of the node while the server is pinged.
