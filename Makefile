@@ -169,8 +169,8 @@ bench-fleet: ## Measure the companion's passes over a fleet of hypervisors, with
 suites = $(patsubst %/main_test.go,./%,$(wildcard test/openstack/*/main_test.go))
 
 # Requires root: the tests run in separate network, mount and process namespaces.
-test-openstack: ## Test the objects of a claim with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] [SKIP=TestName] [LOGS=folder] [BUSY=1m] (Linux, root)
-	@$(budget) $(if $(SERVICE)$(RUN),-v) -tags openstack -count 1 -p 1 -timeout 6h -run '$(RUN)' $(if $(SKIP),-skip '$(SKIP)') $(if $(SERVICE),-match '(?i)^Test$(SERVICE)') $(suites) \
+test-openstack: ## Test the objects of a claim with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] [SKIP=TestName] [IPV6=1] [LOGS=folder] [BUSY=1m] (Linux, root)
+	@$(if $(IPV6),export COBALTCORE_IP_FAMILY=IPv6; )$(budget) $(if $(SERVICE)$(RUN),-v) -tags openstack -count 1 -p 1 -timeout 6h -run '$(RUN)' $(if $(SKIP),-skip '$(SKIP)') $(if $(SERVICE),-match '(?i)^Test$(SERVICE)') $(suites) \
 	  -- $(if $(SERVICE),-service '$(SERVICE)') $(if $(LOGS),-logs '$(abspath $(LOGS))') $(if $(BUSY),-busy '$(BUSY)')
 
 openstack-up: ## Run the cloud of a claim on this machine, with a clouds.yaml: CLAIM="file ..." (Linux, root)

@@ -12,7 +12,6 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
@@ -95,12 +94,11 @@ var graph = service.Graph(compose.Graph[*model]{
 // model is the input of all builders. derive computes it once per call.
 type model struct {
 	service.Service
-	spec     *heatv1.HeatSpec
-	observed observe.State
+	spec *heatv1.HeatSpec
 }
 
 func derive(in function.Input[heatv1.Heat]) (*model, error) {
-	m := &model{spec: &in.XR.Spec, observed: in.Observed}
+	m := &model{spec: &in.XR.Spec}
 	var err error
 	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,

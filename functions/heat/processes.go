@@ -55,7 +55,7 @@ func (m *model) processes() []service.Process {
 				reportGroup}, TerminationGracePeriod: terminationGracePeriod,
 			Ready: workload.HTTPS(service.ProcessPort, healthPath),
 		}
-		p.Server = m.Serve(m.observed, p, "heat.wsgi.cfn:application")
+		p.Server = m.Serve(p, "heat.wsgi.cfn:application")
 		out = append(out, p)
 	}
 	return out

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -60,19 +59,13 @@ func TestOptions(t *testing.T) {
 // TestServes verifies that uWSGI listens for all clients with HTTPS, with both address families if pods have IPv6, and for the proxy only
 // if there is one.
 func TestServes(t *testing.T) {
-	for name, tc := range map[string]struct {
-		file     string
-		families []any
-		want     string
-	}{
-		"IPv4":       {"small", []any{"IPv4"}, "https-socket = :5000,/etc/keystone/tls/tls.crt,/etc/keystone/tls/tls.key"},
-		"unknown":    {"small", nil, "https-socket = :5000,/etc/keystone/tls/tls.crt,/etc/keystone/tls/tls.key"},
-		"both":       {"small", []any{"IPv4", "IPv6"}, "https-socket = :5000,/etc/keystone/tls/tls.crt,/etc/keystone/tls/tls.key"},
-		"IPv6":       {"small", []any{"IPv6", "IPv4"}, "https-socket = [::]:5000,/etc/keystone/tls/tls.crt,/etc/keystone/tls/tls.key"},
-		"federation": {"federation", []any{"IPv6"}, "http-socket = 127.0.0.1:5001"},
+	for name, tc := range map[string]struct{ file, family, want string }{
+		"default":    {"small", "", "https-socket = :5000,/etc/keystone/tls/tls.crt,/etc/keystone/tls/tls.key"},
+		"IPv4":       {"small", "IPv4", "https-socket = :5000,/etc/keystone/tls/tls.crt,/etc/keystone/tls/tls.key"},
+		"IPv6":       {"small", "IPv6", "https-socket = [::]:5000,/etc/keystone/tls/tls.crt,/etc/keystone/tls/tls.key"},
+		"federation": {"federation", "IPv6", "http-socket = 127.0.0.1:5001"},
 	} {
-		observed := map[string]*structpb.Struct{"service": structOf(t, map[string]any{"spec": map[string]any{"ipFamilies": tc.families}})}
-		m, err := derive(input(t, xr(t, tc.file, set(450, "uwsgi", "harakiriSeconds")), observed))
+		m, err := derive(input(t, xr(t, tc.file, set(450, "uwsgi", "harakiriSeconds"), set(tc.family, "ipFamily")), nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,15 +1,12 @@
 package keystone
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // TestInbound verifies the permitted clients of the API, for each type of exposure.
@@ -85,28 +82,5 @@ func TestOutbound(t *testing.T) {
 				t.Errorf("%s -want +got\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestListen verifies that pods listen for IPv6 if the Service has an IPv6 address.
-func TestListen(t *testing.T) {
-	for name, tc := range map[string]struct {
-		families []any
-		want     string
-	}{
-		"Unknown":     {nil, "https-socket = :5000,"},
-		"IPv4":        {[]any{"IPv4"}, "https-socket = :5000,"},
-		"IPv4AndMore": {[]any{"IPv4", "IPv6"}, "https-socket = :5000,"},
-		"IPv6":        {[]any{"IPv6"}, "https-socket = [::]:5000,"},
-		"IPv6AndMore": {[]any{"IPv6", "IPv4"}, "https-socket = [::]:5000,"},
-	} {
-		s := structOf(t, map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{"ipFamilies": tc.families}})
-		m, err := derive(input(t, xr(t, "small"), map[string]*structpb.Struct{"service": s}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(m.Files.Data[service.UWSGIFile], tc.want) {
-			t.Errorf("%s: want %s:\n%s", name, tc.want, m.Files.Data[service.UWSGIFile])
-		}
 	}
 }

@@ -217,7 +217,7 @@ func (m *model) processes() []service.Process {
 	}
 	if p := m.spec.Metadata; p != nil {
 		api := compute.Metadata(m.Name, *p, m.hypervisors())
-		api.Server = m.Serve(m.observed, api, compute.MetadataModule)
+		api.Server = m.Serve(api, compute.MetadataModule)
 		api.Env = append(append(api.Env, compute.WSGIEnv(m.Base, m.Sub(metadata))...), compute.APIDatabaseEnv())
 		out = append(out, api)
 	}

@@ -159,7 +159,7 @@ func (m *model) processes() []service.Process {
 	if p := m.spec.Metadata; p != nil {
 		api := compute.Metadata(m.nova, *p, m.spec.HypervisorNetworks)
 		api.Title += " of cell " + m.spec.Cell
-		api.Server = m.Serve(m.observed, api, compute.MetadataModule)
+		api.Server = m.Serve(api, compute.MetadataModule)
 		api.Env = append(api.Env, compute.WSGIEnv(m.Base, m.Sub(metadata))...)
 		out = append(out, api)
 	}
@@ -177,7 +177,7 @@ func (m *model) options() oslo.Config {
 	}
 	for _, p := range m.proxies() {
 		listen := anyIPv4
-		if service.SpeaksIPv6(m.observed, p.name+"-service") {
+		if m.Spec.IPFamily == common.IPv6 {
 			listen = anyIPv6
 		}
 		c = c.Merge(oslo.Config{

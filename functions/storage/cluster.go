@@ -3,12 +3,14 @@ package storage
 import (
 	"cmp"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -150,9 +152,28 @@ func (m *model) cephConfig() object.Map {
 	return object.Map{"global": options}
 }
 
+// cephFamily returns the address family at which daemons listen: that of the networks, or of the pods. Daemons of different families cannot
+// connect, so an existing cluster without networks keeps its family. Empty: Ceph's default, IPv4
+// (https://rook.io/docs/rook/latest/CRDs/Cluster/network-providers/#ip-family).
+func (m *model) cephFamily() string {
+	for _, n := range append(texts(m.spec.Network.PublicCIDRs), texts(m.spec.Network.ClusterCIDRs)...) {
+		if p, err := netip.ParsePrefix(n); err == nil && p.Addr().Is6() {
+			return string(common.IPv6)
+		}
+		return "" // checkNetworks requires one family.
+	}
+	if existing, _ := m.observed.Get(clusterResource); existing.Exists() {
+		return existing.String("spec", "network", "ipFamily")
+	}
+	if m.platform.IPFamily == common.IPv6 {
+		return string(common.IPv6)
+	}
+	return ""
+}
+
 func (m *model) cephNetwork() object.Map {
 	n := m.spec.Network
-	out := object.Map{}
+	out := object.WithOptional(object.Map{}, object.Map{"ipFamily": m.cephFamily()})
 	if *n.Host {
 		out["provider"] = "host"
 	}

@@ -23,38 +23,33 @@ const otherDomain = "kube.prod"
 // claims are the kinds of claims.
 var claims = regexp.MustCompile(`(?m)^kind: (ControlPlaneCluster|HypervisorCluster|StorageCluster)$`)
 
-// TestClusterDomain composes the claims of all examples for clusters with another DNS domain. No object may have the name of a Service with
-// the usual one, and names that are written out have to have the other one.
-func TestClusterDomain(t *testing.T) {
-	platform := strings.Replace(string(examples.Platform), "\nspec:\n", "\nspec:\n  clusterDomain: "+otherDomain+"\n", 1)
+// composeExamples composes the claims of examples and of those that they refer to, on a platform with an additional setting. edit changes a claim.
+func composeExamples(t *testing.T, setting string, share int, edit func(claim map[string]any)) map[string]*cloud {
+	t.Helper()
+	platform := strings.Replace(string(examples.Platform), "\nspec:\n", "\nspec:\n  "+setting+"\n", 1)
 	files := map[string]*cloud{}
-	var compose func(file string) *cloud
-	compose = func(file string) *cloud {
+	var compose func(file string)
+	compose = func(file string) {
 		if files[file] != nil {
-			return files[file]
+			return
 		}
 		var there []*structpb.Struct
 		for _, r := range references[file] {
-			there = append(there, compose(r).result.Existing...)
+			compose(r)
+			there = append(there, files[r].result.Existing...)
 		}
 		data, err := examples.Files.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		claim := parsed(t, string(data))
-		spec, _ := claim["spec"].(map[string]any)
-		if claim["kind"] == "ControlPlaneCluster" { // Valkey's operator knows no other domain, and the claim is refused.
-			claim["spec"] = merged(spec, parsed(t, "{infrastructure: {valkey: {enabled: false, replicas: null, sentinel: null}}}"))
-		}
+		edit(claim)
 		if data, err = yaml.Marshal(claim); err != nil {
 			t.Fatal(err)
 		}
-		c, err := composeOn([]byte(platform), file, data, there)
-		if err != nil {
+		if files[file], err = composeOn([]byte(platform), file, data, there); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		files[file] = c
-		return c
 	}
 	var all []string
 	if err := fs.WalkDir(examples.Files, ".", func(path string, _ fs.DirEntry, err error) error {
@@ -66,9 +61,23 @@ func TestClusterDomain(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	for _, file := range effort.Sample(all, share) {
+		compose(file)
+	}
+	t.Logf("%d of %d claims", len(files), len(all))
+	return files
+}
+
+// TestClusterDomain composes the claims of all examples for clusters with another DNS domain. No object may have the name of a Service with
+// the usual one, and names that are written out have to have the other one.
+func TestClusterDomain(t *testing.T) {
 	written := map[string]bool{}
-	for _, file := range effort.Sample(all, 5) {
-		for _, o := range compose(file).objects {
+	for file, c := range composeExamples(t, "clusterDomain: "+otherDomain, 5, func(claim map[string]any) {
+		if spec, _ := claim["spec"].(map[string]any); claim["kind"] == "ControlPlaneCluster" { // Valkey's operator knows no other domain, and the claim is refused.
+			claim["spec"] = merged(spec, parsed(t, "{infrastructure: {valkey: {enabled: false, replicas: null, sentinel: null}}}"))
+		}
+	}) {
+		for _, o := range c.objects {
 			data, err := json.Marshal(o.manifest)
 			if err != nil {
 				t.Fatal(err)
@@ -85,5 +94,5 @@ func TestClusterDomain(t *testing.T) {
 	if !written["Certificate"] {
 		t.Errorf("only %v have the other domain; certificates have to name it", slices.Sorted(maps.Keys(written)))
 	}
-	t.Logf("%d of %d claims; kinds with the other domain: %v", len(files), len(all), slices.Sorted(maps.Keys(written)))
+	t.Logf("kinds with the other domain: %v", slices.Sorted(maps.Keys(written)))
 }

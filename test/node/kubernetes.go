@@ -15,7 +15,6 @@ import (
 
 // Addresses of the cluster, which are only reachable on the node's sandbox.
 const (
-	nodeAddress  = sandbox.Gateway
 	podAddresses = "10.245.0.0/24"
 	services     = kubernetes.Services
 	apiService   = "10.96.0.1"
@@ -28,6 +27,8 @@ const (
 	// bridge is the network of package sandbox, where the machine has its address.
 	bridge = "cobaltcore0"
 )
+
+var nodeAddress = sandbox.Gateway()
 
 // socket is the socket of containerd. Folders below /run are private to the node's sandbox.
 const (

@@ -194,7 +194,7 @@ func (m *machines) run(ctx context.Context, t *testing.T, cell string, screens i
 // returns the address.
 func listen(t *testing.T, port int, serve func(net.Listener)) netip.AddrPort {
 	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(sandbox.Gateway, strconv.Itoa(port)))
+	l, err := net.Listen("tcp", net.JoinHostPort(sandbox.Gateway(), strconv.Itoa(port)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,9 @@ type ServiceBase struct {
 	// DNS domain of the cluster that the workloads run in. Defaults to cluster.local.
 	// +optional
 	ClusterDomain Hostname `json:"clusterDomain,omitempty"`
+	// First address family of the pods and Services of that cluster. Defaults to IPv4.
+	// +optional
+	IPFamily IPFamily `json:"ipFamily,omitempty"`
 	// Prometheus objects.
 	// +optional
 	Monitoring Monitoring `json:"monitoring,omitempty"`
@@ -103,6 +106,13 @@ func (d *Database) NameOf(name string) string {
 	}
 	return d.SharedAs + "_" + name
 }
+
+// IPFamily is an address family of Kubernetes (https://kubernetes.io/docs/concepts/services-networking/dual-stack/).
+// +kubebuilder:validation:Enum=IPv4;IPv6
+type IPFamily string
+
+// IPv6 is the address family of clusters in which pods can be reached at IPv6 addresses first, or only.
+const IPv6 IPFamily = "IPv6"
 
 // Cache names the memcached servers, in the same order for every pod.
 type Cache struct {

@@ -99,6 +99,9 @@ type QueueServer struct {
 	IssuerRef IssuerReference `json:"issuerRef"`
 	// DNS domain of its cluster.
 	ClusterDomain Hostname `json:"clusterDomain"`
+	// Address family of the connections between members. It can be changed only while all members are stopped. Defaults to IPv4.
+	// +optional
+	IPFamily IPFamily `json:"ipFamily,omitempty"`
 	// TLS between members. It can be changed only while all members are stopped.
 	// +optional
 	MemberTLS bool `json:"memberTLS,omitempty"`

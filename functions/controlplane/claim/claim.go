@@ -136,6 +136,14 @@ func (c *Claim) OtherDomain() common.Hostname {
 	return ""
 }
 
+// OtherFamily returns the first address family of the cluster of the workloads for specs, empty where it is their default.
+func (c *Claim) OtherFamily() common.IPFamily {
+	if f := c.Platform.IPFamily; f == common.IPv6 {
+		return f
+	}
+	return ""
+}
+
 // Messaging reports whether the control plane has a message queue.
 func (c *Claim) Messaging() bool { return *c.Spec.Infrastructure.RabbitMQ.Enabled }
 

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/claim"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -19,6 +20,8 @@ type queueMembers struct {
 	storage, class string
 	// tls is used between members.
 	tls bool
+	// family is the address family of the connections between members.
+	family common.IPFamily
 }
 
 // memberTLS returns whether members use TLS, by the claim's mode and by the mode of an existing queue. Members with and without TLS cannot
@@ -30,6 +33,15 @@ func memberTLS(requested controlplanev1.MemberTLS, exists, previous bool) bool {
 	return requested != controlplanev1.MemberTLSDisabled
 }
 
+// memberFamily returns the address family of the connections between members. Members of different families cannot connect, so an existing
+// queue keeps its own.
+func memberFamily(platform common.IPFamily, exists bool, previous common.IPFamily) common.IPFamily {
+	if exists {
+		return previous
+	}
+	return platform
+}
+
 // deriveQueueMembers derives the members of RabbitMQ.
 func deriveQueueMembers(c *claim.Claim) (queueMembers, error) {
 	r := c.Spec.Infrastructure.RabbitMQ
@@ -39,7 +51,9 @@ func deriveQueueMembers(c *claim.Claim) (queueMembers, error) {
 		class:    string(cmp.Or(r.StorageClass, c.Platform.StorageClass)),
 	}
 	observedState, _ := c.Observed.Get(MessagingResource)
-	desired.tls = memberTLS(r.MemberTLS, observedState.Exists(), rabbitmq.HasMemberTLS(observedState.String("spec", "rabbitmq", "envConfig")))
+	environment := observedState.String("spec", "rabbitmq", "envConfig")
+	desired.tls = memberTLS(r.MemberTLS, observedState.Exists(), rabbitmq.HasMemberTLS(environment))
+	desired.family = memberFamily(c.OtherFamily(), observedState.Exists(), rabbitmq.MemberFamily(environment))
 	if !c.RunsQueue() || !observedState.Exists() {
 		return desired, nil
 	}

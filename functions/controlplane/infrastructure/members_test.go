@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
 // TestQueueMembers checks that changes that RabbitMQ's operator ignores are rejected if the claim sets them, and that the observed values
@@ -16,16 +18,28 @@ func TestQueueMembers(t *testing.T) {
 		want                             queueMembers
 		field, message                   string
 	}{
-		"New":     {reason: "Size and platform set the defaults.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", want: queueMembers{3, "10Gi", "fast", true}},
-		"Larger":  {reason: "Members and volumes can grow.", spec: "{size: large}", observed: three, want: queueMembers{3, "50Gi", "slow", false}},
-		"Smaller": {reason: "Defaults do not shrink members and volumes.", spec: "{size: development}", observed: three, want: queueMembers{3, "10Gi", "slow", false}},
+		"New":     {reason: "Size and platform set the defaults.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", want: queueMembers{3, "10Gi", "fast", true, ""}},
+		"NewWithIPv6": {
+			reason: "Members of a new queue connect in the address family of the platform.", spec: "{}",
+			platform: "{domain: a.b, storageClass: fast, ipFamily: IPv6}", want: queueMembers{3, "10Gi", "fast", true, common.IPv6},
+		},
+		"OtherFamily": {
+			reason: "Members of different families cannot connect, so an existing queue keeps its own.", spec: "{}",
+			platform: "{domain: a.b, storageClass: fast, ipFamily: IPv6}", observed: three, want: queueMembers{3, "10Gi", "slow", false, ""},
+		},
+		"KeptFamily": {
+			reason: "The platform no longer sets the family.", spec: "{}", want: queueMembers{3, "10Gi", "slow", true, common.IPv6},
+			observed: three[:len(three)-1] + `, rabbitmq: {envConfig: "x -proto_dist inet6_tls"}}`,
+		},
+		"Larger":  {reason: "Members and volumes can grow.", spec: "{size: large}", observed: three, want: queueMembers{3, "50Gi", "slow", false, ""}},
+		"Smaller": {reason: "Defaults do not shrink members and volumes.", spec: "{size: development}", observed: three, want: queueMembers{3, "10Gi", "slow", false, ""}},
 		"NewClass": {
 			reason: "The platform's new class applies to new volumes.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", observed: three,
-			want: queueMembers{3, "10Gi", "slow", false},
+			want: queueMembers{3, "10Gi", "slow", false, ""},
 		},
 		"DefaultClass": {
 			reason: "The same for volumes with the cluster's default class.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", observed: "{replicas: 3, persistence: {storage: 10Gi}}",
-			want: queueMembers{3, "10Gi", "", false},
+			want: queueMembers{3, "10Gi", "", false, ""},
 		},
 		"FewerMembers": {
 			reason: "The claim sets fewer members.", spec: "{infrastructure: {rabbitmq: {replicas: 1}}}", observed: three,
@@ -40,17 +54,17 @@ func TestQueueMembers(t *testing.T) {
 			field: "spec.infrastructure.rabbitmq.storageClass", message: "class slow",
 		},
 		"TLS": {
-			reason: "An existing queue keeps TLS between its members.", spec: "{}", want: queueMembers{3, "10Gi", "slow", true},
+			reason: "An existing queue keeps TLS between its members.", spec: "{}", want: queueMembers{3, "10Gi", "slow", true, ""},
 			observed: `{replicas: 3, persistence: {storage: 10Gi, storageClassName: slow}, rabbitmq: {envConfig: -proto_dist inet_tls}}`,
 		},
 		"AddedTLS": {
 			reason: "Only the claim adds it.", spec: "{infrastructure: {rabbitmq: {memberTLS: Required}}}", observed: three,
-			want: queueMembers{3, "10Gi", "slow", true},
+			want: queueMembers{3, "10Gi", "slow", true, ""},
 		},
 		"WithoutTLS": {
-			reason: "Only the claim disables it.", spec: "{infrastructure: {rabbitmq: {memberTLS: Disabled}}}", want: queueMembers{3, "10Gi", "", false},
+			reason: "Only the claim disables it.", spec: "{infrastructure: {rabbitmq: {memberTLS: Disabled}}}", want: queueMembers{3, "10Gi", "", false, ""},
 		},
-		"Off": {reason: "A disabled queue has no members.", spec: "{size: development, infrastructure: {rabbitmq: {enabled: false}}}", observed: three, want: queueMembers{1, "5Gi", "", false}},
+		"Off": {reason: "A disabled queue has no members.", spec: "{size: development, infrastructure: {rabbitmq: {enabled: false}}}", observed: three, want: queueMembers{1, "5Gi", "", false, ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(t, tc.spec, open(stdcmp.Or(tc.platform, bare)), observedAs(t, MessagingResource, tc.observed))

@@ -99,7 +99,7 @@ func (inf *Infrastructure) Cluster(image string) rabbitmq.Cluster {
 				Resources: inf.queueResources(), Placement: r.Placement, Image: image,
 			},
 			Config: inf.serverOptions.queue, IssuerRef: inf.queueIssuer(), ClusterDomain: common.Hostname(inf.ClusterDomain()),
-			MemberTLS: inf.queue.tls,
+			IPFamily: inf.queue.family, MemberTLS: inf.queue.tls,
 		},
 	}
 }

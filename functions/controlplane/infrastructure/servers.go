@@ -68,8 +68,12 @@ func (inf *Infrastructure) CellQueue(
 	res := merge.Overlay(openstack.Resources(requested.Process), inf.queueResources())
 	members, imageErr := inf.cellMembers(requested, ptr.Deref(r.Replicas, inf.Size.Messaging),
 		string(ptr.Deref(r.StorageSize, StorageSize(inf.Size.MessagingStorage))), r.StorageClass, res, r.Placement, release.RabbitMQ)
+	var family common.IPFamily
+	if previous != nil {
+		family = previous.IPFamily
+	}
 	out := &common.QueueServer{
-		Members: members,
+		Members: members, IPFamily: memberFamily(inf.OtherFamily(), previous != nil, family),
 		Config:  inf.serverOptions.queue, IssuerRef: inf.queueIssuer(), ClusterDomain: common.Hostname(inf.ClusterDomain()),
 		MemberTLS: memberTLS(r.MemberTLS, previous != nil, previous != nil && previous.MemberTLS),
 	}

@@ -106,6 +106,7 @@ func (c *Cloud) ServiceBase(s *State) common.ServiceBase {
 		Exposure:         s.Exposure,
 		IssuerRef:        c.Issuer(),
 		ClusterDomain:    c.OtherDomain(),
+		IPFamily:         c.OtherFamily(),
 		Monitoring:       c.Monitoring,
 		SecretStore:      c.SecretStore,
 		DeletionPolicy:   c.Spec.DeletionPolicy,

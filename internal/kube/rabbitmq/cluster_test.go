@@ -3,9 +3,11 @@ package rabbitmq
 import (
 	stdcmp "cmp"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring/monitoringtest"
@@ -116,5 +118,41 @@ func TestAlerts(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, monitoringtest.Alerts(t, c.Alerts(common.Monitoring{}, "queues"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestMemberFamily verifies that members with IPv6 resolve names to IPv6 addresses and connect with them, with and without TLS, and that the
+// mode of an existing cluster is recognized in its environment.
+func TestMemberFamily(t *testing.T) {
+	for name, tc := range map[string]struct {
+		server              common.QueueServer
+		wantInet, wantStart string
+	}{
+		"IPv4":         {common.QueueServer{}, "", ""},
+		"IPv4 and TLS": {common.QueueServer{MemberTLS: true}, "", `SERVER_ADDITIONAL_ERL_ARGS="-proto_dist inet_tls -ssl_dist_opt `},
+		"IPv6": {
+			common.QueueServer{IPFamily: common.IPv6}, "{inet6, true}.\n",
+			`SERVER_ADDITIONAL_ERL_ARGS="-kernel inetrc '/etc/rabbitmq/erl_inetrc' -proto_dist inet6_tcp"` + "\n",
+		},
+		"IPv6 and TLS": {
+			common.QueueServer{IPFamily: common.IPv6, MemberTLS: true}, "{inet6, true}.\n",
+			`SERVER_ADDITIONAL_ERL_ARGS="-kernel inetrc '/etc/rabbitmq/erl_inetrc' -proto_dist inet6_tls -ssl_dist_opt `,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Cluster{Name: "rabbitmq", Meta: func(name string) object.Meta { return object.Meta{Name: name} }, QueueServer: tc.server}
+			o := c.Object().Object
+			environment, _, _ := unstructured.NestedString(o, "spec", "rabbitmq", "envConfig")
+			inet, _, _ := unstructured.NestedString(o, "spec", "rabbitmq", "erlangInetConfig")
+			if inet != tc.wantInet || !strings.HasPrefix(environment, tc.wantStart) || (environment == "") != (tc.wantStart == "") {
+				t.Errorf("got erlangInetConfig %q, want %q; envConfig %q, want %q", inet, tc.wantInet, environment, tc.wantStart)
+			}
+			if got := MemberFamily(environment); got != tc.server.IPFamily {
+				t.Errorf("the environment is of family %q, want %q", got, tc.server.IPFamily)
+			}
+			if got := HasMemberTLS(environment); got != tc.server.MemberTLS {
+				t.Errorf("the environment has TLS: %t, want %t", got, tc.server.MemberTLS)
+			}
+		})
 	}
 }

@@ -19,11 +19,27 @@ import (
 // membersFolder is the folder of the certificate of the members.
 const membersFolder = "/etc/rabbitmq-members"
 
-// distributionWithTLS is the option of Erlang that selects TLS.
-const distributionWithTLS = "-proto_dist inet_tls"
+// Options of Erlang's distribution (https://www.erlang.org/doc/apps/kernel/kernel_app.html, https://www.rabbitmq.com/docs/networking#ipv6).
+const (
+	distributionWithTLS        = "-proto_dist inet_tls"
+	distributionWithIPv6       = "-proto_dist inet6_tcp"
+	distributionWithIPv6AndTLS = "-proto_dist inet6_tls"
+	// inetConfig names the file that the operator creates from erlangInetConfig.
+	inetConfig = "-kernel inetrc '/etc/rabbitmq/erl_inetrc'"
+)
 
 // HasMemberTLS reports whether an envConfig of a RabbitmqCluster configures TLS between members.
-func HasMemberTLS(envConfig string) bool { return strings.Contains(envConfig, distributionWithTLS) }
+func HasMemberTLS(envConfig string) bool {
+	return strings.Contains(envConfig, distributionWithTLS) || strings.Contains(envConfig, distributionWithIPv6AndTLS)
+}
+
+// MemberFamily returns the address family that an envConfig of a RabbitmqCluster configures between members. Empty: IPv4.
+func MemberFamily(envConfig string) common.IPFamily {
+	if strings.Contains(envConfig, distributionWithIPv6) || strings.Contains(envConfig, distributionWithIPv6AndTLS) {
+		return common.IPv6
+	}
+	return ""
+}
 
 func (c Cluster) memberObject(suffix string) object.Meta { return c.Meta(c.Name + "-members" + suffix) }
 
@@ -59,20 +75,37 @@ func (c Cluster) MembersCertificate() *unstructured.Unstructured {
 // own: the replication of streams uses the same options, and reads neither several in one argument nor a file with a function
 // (osiris_util:replication_over_tls_configuration).
 func (c Cluster) envConfig() string {
-	if !c.MemberTLS {
+	var options []string
+	switch ipv6 := c.IPFamily == common.IPv6; {
+	case ipv6 && c.MemberTLS:
+		options = append(options, inetConfig, distributionWithIPv6AndTLS)
+	case ipv6:
+		options = append(options, inetConfig, distributionWithIPv6)
+	case c.MemberTLS:
+		options = append(options, distributionWithTLS)
+	default:
 		return ""
 	}
-	options := []string{distributionWithTLS}
-	for _, role := range []string{"server", "client"} {
-		for _, option := range []string{
-			"certfile " + membersFolder + "/" + certificate.CertKey, "keyfile " + membersFolder + "/" + certificate.KeyKey,
-			"cacertfile " + membersFolder + "/" + certificate.CAKey, "verify verify_peer",
-		} {
-			options = append(options, "-ssl_dist_opt "+role+"_"+option)
+	if c.MemberTLS {
+		for _, role := range []string{"server", "client"} {
+			for _, option := range []string{
+				"certfile " + membersFolder + "/" + certificate.CertKey, "keyfile " + membersFolder + "/" + certificate.KeyKey,
+				"cacertfile " + membersFolder + "/" + certificate.CAKey, "verify verify_peer",
+			} {
+				options = append(options, "-ssl_dist_opt "+role+"_"+option)
+			}
 		}
+		options = append(options, "-ssl_dist_opt server_fail_if_no_peer_cert true")
 	}
-	options = append(options, "-ssl_dist_opt server_fail_if_no_peer_cert true")
 	return fmt.Sprintf("SERVER_ADDITIONAL_ERL_ARGS=%q\nRABBITMQ_CTL_ERL_ARGS=\"$SERVER_ADDITIONAL_ERL_ARGS\"\n", strings.Join(options, " "))
+}
+
+// inetOptions returns the configuration of the resolver of members: without it, Erlang resolves names to IPv4 addresses only.
+func (c Cluster) inetOptions() string {
+	if c.IPFamily != common.IPv6 {
+		return ""
+	}
+	return "{inet6, true}.\n"
 }
 
 // podOverride returns the settings of pods for which the operator has no field.

@@ -46,14 +46,14 @@ func buildAPI[M Instance](m M) ([]compose.Stage, error) {
 }
 
 // server returns the uWSGI server of the API, which serves HTTPS itself.
-func (b *Base) server(ipv6 bool) workload.UWSGI {
-	return b.serve(capacity.API, b.Module, b.Port, b.Spec.UWSGI.Processes, ipv6)
+func (b *Base) server() workload.UWSGI {
+	return b.serve(capacity.API, b.Module, b.Port, b.Spec.UWSGI.Processes)
 }
 
 // serve returns a uWSGI server for a WSGI module.
-func (b *Base) serve(process, module string, port, processes int32, ipv6 bool) workload.UWSGI {
+func (b *Base) serve(process, module string, port, processes int32) workload.UWSGI {
 	address := ""
-	if ipv6 {
+	if b.Spec.IPFamily == common.IPv6 {
 		// This address also accepts IPv4 clients. It is not the default, because uWSGI does not start with it on nodes
 		// whose kernel has no IPv6.
 		address = "[::]"
@@ -124,18 +124,6 @@ func (b *Base) deriveTimeouts() error {
 		*o.into = time.Duration(n) * time.Second
 	}
 	return nil
-}
-
-// SpeaksIPv6 reports whether the first address family of a Service is IPv6
-// (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services). No other observed object shows the
-// address family of pods.
-func SpeaksIPv6(observed observe.State, resource string) bool {
-	o, ok := observed.Get(resource)
-	if !ok {
-		return false
-	}
-	families := o.List("spec", "ipFamilies")
-	return len(families) > 0 && families[0] == "IPv6"
 }
 
 // VolumeClaims returns the volume claims of the pods of a stateful API. Existing claims are not changed.

@@ -1,6 +1,9 @@
 package service
 
 import (
+	"fmt"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -71,7 +74,19 @@ func (b *Base) CacheOptions() oslo.Options {
 	}
 }
 
-func (b *Base) cacheServers() []string { return Strings(b.Spec.Cache.Servers) }
+// cacheServers returns the servers as python-memcached reads them: without the prefix, it connects to IPv4 addresses only
+// (https://github.com/linsomniac/python-memcached, _Host).
+func (b *Base) cacheServers() []string {
+	out := Strings(b.Spec.Cache.Servers)
+	if b.Spec.IPFamily != common.IPv6 {
+		return out
+	}
+	for i, server := range out {
+		host, port, _ := strings.Cut(server, ":") // The type of the servers requires a port.
+		out[i] = fmt.Sprintf("inet6:[%s]:%s", host, port)
+	}
+	return out
+}
 
 // tokenOptions returns the options that configure how the tokens of requests are validated. Expired tokens are accepted
 // only from services.

@@ -15,7 +15,6 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
@@ -104,8 +103,8 @@ func CheckProcess(field string, p common.Process) error {
 
 // Serve returns the uWSGI server of a WSGI application. The number of workers is set in the spec or derived from the
 // memory.
-func (b *Base) Serve(observed observe.State, p Process, module string) *workload.UWSGI {
-	u := b.serve(p.Name, module, p.Port, cmp.Or(b.workers, Processes(Resources(p.Process))), SpeaksIPv6(observed, p.resource("service")))
+func (b *Base) Serve(p Process, module string) *workload.UWSGI {
+	u := b.serve(p.Name, module, p.Port, cmp.Or(b.workers, Processes(Resources(p.Process))))
 	u.TerminationGracePeriod = p.TerminationGracePeriod
 	return &u
 }

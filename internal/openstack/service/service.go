@@ -137,7 +137,7 @@ func (d *Definition) Derive(in Input) (*Base, error) {
 	if err := b.deriveTimeouts(); err != nil {
 		return nil, err
 	}
-	b.Server = b.server(SpeaksIPv6(in.Observed, serviceResource))
+	b.Server = b.server()
 	return b, nil
 }
 

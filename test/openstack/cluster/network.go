@@ -45,8 +45,7 @@ func newNetwork() *network {
 
 // newAddress returns an address for a pod or a Service.
 func newAddress() string {
-	n := numbers.Add(1) + 1
-	return fmt.Sprintf("10.244.%d.%d", n/250, n%250+2)
+	return sandbox.Address(numbers.Add(1) + 1)
 }
 
 // name returns the address of a set of names, always the same one.
@@ -85,7 +84,7 @@ func (n *network) add(address string, names ...string) error {
 
 // podName returns the DNS name of a pod by address: 10-244-0-7.NAMESPACE.pod.
 func podName(address, namespace string) string {
-	return strings.ReplaceAll(address, ".", "-") + "." + namespace + ".pod"
+	return strings.NewReplacer(".", "-", ":", "-").Replace(address) + "." + namespace + ".pod"
 }
 
 // Dial connects to a name of the cluster. Go's resolver would find new names only after seconds.

@@ -3,6 +3,7 @@
 package harness
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -106,6 +107,16 @@ func Progress() io.Writer {
 	return io.Discard
 }
 
+// Platform returns the settings of the platform, for the address family of the sandbox.
+func Platform(t testing.TB) []byte {
+	t.Helper()
+	text := Read(t, "platform.yaml")
+	if sandbox.IPv6 {
+		text = bytes.Replace(text, []byte("\nspec:\n"), []byte("\nspec:\n  ipFamily: IPv6\n"), 1)
+	}
+	return text
+}
+
 // Read returns a file of test/openstack/testdata.
 func Read(t testing.TB, name string) []byte {
 	t.Helper()
@@ -133,7 +144,7 @@ func KeepLogs(t testing.TB, dir string) {
 // Start returns a cloud that is stopped after the test.
 func Start(t testing.TB, claim []byte, change func(*clouds.Options)) *clouds.Cloud {
 	t.Helper()
-	o := clouds.Options{Claim: claim, Platform: Read(t, "platform.yaml"), Programs: Programs, Dir: t.TempDir(), Progress: Progress()}
+	o := clouds.Options{Claim: claim, Platform: Platform(t), Programs: Programs, Dir: t.TempDir(), Progress: Progress()}
 	if change != nil {
 		change(&o)
 	}

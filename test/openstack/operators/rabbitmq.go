@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,6 +60,9 @@ management.ssl.port = 15671
 // rabbitCookie creates the cookie that members share. A member does not start with a cookie that others can read.
 const rabbitCookie = `umask 077; cd /var/lib/rabbitmq; rm -f .erlang.cookie; printf %s >.erlang.cookie`
 
+// rabbitInet is the file of erlangInetConfig (https://github.com/rabbitmq/cluster-operator, internal/resource/statefulset.go).
+const rabbitInet = "/etc/rabbitmq/erl_inetrc"
+
 // rabbitMQ runs the brokers of a RabbitmqCluster, with TLS only, with its configuration. There is no API server for peer
 // discovery: the configuration lists the members.
 func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) error {
@@ -89,6 +93,7 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
+	inet := text(u, "spec", "rabbitmq", "erlangInetConfig")
 	if err := o.SetSecret(ctx, namespace, name+"-server-conf", map[string][]byte{
 		"10-operatorDefaults.conf":         fmt.Appendf(nil, rabbitDefaults, name),
 		"11-default_user.conf":             login["default_user.conf"],
@@ -97,6 +102,7 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 		"91-additionalConfig.conf": []byte(text(u, "spec", "rabbitmq", "additionalConfig")),
 		"enabled_plugins":          []byte("[rabbitmq_management]."),
 		"environment":              []byte(text(u, "spec", "rabbitmq", "envConfig")),
+		path.Base(rabbitInet):      []byte(inet),
 	}); err != nil {
 		return err
 	}
@@ -127,6 +133,9 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 			},
 			Ports: []corev1.ContainerPort{{Name: "amqps", ContainerPort: amqpsPort}, {Name: "management-tls", ContainerPort: rabbitManagement}},
 		},
+	}
+	if inet != "" {
+		s.files = map[string]string{rabbitInet: name + "-server-conf"}
 	}
 	for _, c := range override.Containers {
 		for _, m := range c.VolumeMounts {

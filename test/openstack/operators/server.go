@@ -5,6 +5,7 @@ package operators
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -35,6 +36,8 @@ type server struct {
 	prepare []string
 	data    string
 	secrets map[string]string
+	// files are files of Secrets, by path, whose last element is the key.
+	files map[string]string
 	// capabilities are additional ones.
 	capabilities []corev1.Capability
 	dns          *corev1.PodDNSConfig
@@ -67,6 +70,13 @@ func (s server) set() *appsv1.StatefulSet {
 			Secret: &corev1.SecretVolumeSource{SecretName: s.secrets[at], DefaultMode: ptr.To[int32](0o440)},
 		}})
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: at})
+	}
+	for i, at := range slices.Sorted(maps.Keys(s.files)) {
+		name := fmt.Sprintf("file-%d", i)
+		volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+			Secret: &corev1.SecretVolumeSource{SecretName: s.files[at], DefaultMode: ptr.To[int32](0o440)},
+		}})
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: at, SubPath: path.Base(at)})
 	}
 	var first []corev1.Container
 	if len(s.prepare) > 0 {

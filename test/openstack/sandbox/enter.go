@@ -22,12 +22,8 @@ const (
 	roleMachine   = "machine"
 )
 
-// Bridge is the network of all containers; the machine is its first address.
-const (
-	bridge  = "cobaltcore0"
-	Gateway = "10.244.0.1"
-	bits    = "16"
-)
+// bridge is the network of all containers.
+const bridge = "cobaltcore0"
 
 // Main runs the role of this process if it is the start of a container, or the first process of a sandbox; it then does
 // not return. Call it first.
@@ -151,13 +147,18 @@ func Prepare() error {
 		// A fixed MAC address: otherwise the bridge uses and changes to the addresses of its ports, and containers lose
 		// it for a minute.
 		ip("link", "add", bridge, "address", "02:00:0a:f4:00:01", "type", "bridge"),
-		ip("addr", "add", Gateway+"/"+bits, "dev", bridge),
+		ip(add(Gateway(), bits(), bridge)...),
 		ip("link", "set", bridge, "up"),
 	)
 }
 
 // AddAddress adds an address to the sandbox.
-func AddAddress(address string) error { return ip("addr", "add", address+"/32", "dev", bridge) }
+func AddAddress(address string) error {
+	if IPv6 {
+		return ip(add(address, "128", bridge)...)
+	}
+	return ip(add(address, "32", bridge)...)
+}
 
 // AddNetwork sets the address of an interface of the sandbox, with its prefix length: 203.0.113.1/24.
 func AddNetwork(link, address string) error { return ip("addr", "add", address, "dev", link) }

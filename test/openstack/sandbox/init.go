@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -89,21 +88,10 @@ func network(m message) error {
 	hardware, parseErr := hardwareAddress(m.Spec.Address)
 	return errors.Join(err, parseErr,
 		ip("link", "set", "eth0", "address", hardware),
-		ip("addr", "add", m.Spec.Address+"/"+bits, "dev", "eth0"),
+		ip(add(m.Spec.Address, bits(), "eth0")...),
 		ip("link", "set", "eth0", "up"),
-		ip("route", "add", "default", "via", Gateway),
+		ip("route", "add", "default", "via", Gateway()),
 	)
-}
-
-// hardwareAddress returns the hardware address for an IPv4 address. A pod that replaces another one with the same address is reachable at
-// once: with another hardware address, neighbors would use the previous one until their caches expire.
-func hardwareAddress(address string) (string, error) {
-	parsed, err := netip.ParseAddr(address)
-	if err != nil || !parsed.Is4() {
-		return "", fmt.Errorf("%q is not an IPv4 address", address)
-	}
-	b := parsed.As4()
-	return fmt.Sprintf("02:00:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3]), nil
 }
 
 // devices that every container has.
