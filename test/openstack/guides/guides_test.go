@@ -234,16 +234,18 @@ func (s *reader) tours(t *testing.T) []guide.Tour {
 			Replace: []string{"SERVER_ID=...", "SERVER_ID=$(openstack server show first -f value -c id)"},
 			Before: map[string]func() error{
 				"": s.do(t, "NODE=$(openstack server show first -f value -c OS-EXT-SRV-ATTR:host)"),
-				"openstack server start": steps(
+				"openstack server start first": steps(
 					s.do(t, "openstack server stop first"), s.until(t, "openstack server show first -f value -c status | grep SHUTOFF"),
 				),
 				"openstack server evacuate": steps(
 					s.node(t, func(node string) error { return s.machines.Cloud.Cluster.PowerOff(node) }),
 					s.until(t, "openstack compute service list --service nova-compute --host $NODE -f value -c State | grep down"),
 				),
-				"openstack hypervisor list": steps(
-					s.until(t, "openstack server show first -f value -c OS-EXT-SRV-ATTR:host -c status | grep -v $NODE | grep ACTIVE"),
+				"openstack server start $SERVER_ID": steps(
+					s.until(t, "openstack server show first -f value -c OS-EXT-SRV-ATTR:host | grep -v $NODE"),
+					s.until(t, "openstack server show first -f value -c status | grep SHUTOFF"),
 				),
+				"openstack hypervisor list": s.until(t, "openstack server show first -f value -c status | grep ACTIVE"),
 			},
 		},
 	}
