@@ -51,6 +51,7 @@ var otherCases = map[string]kindCases{
 	"RoleAssignment":      roleAssignmentCases,
 	"CredentialRotation":  credentialRotationCases,
 	"SecretAggregate":     secretAggregateCases,
+	"NodeMaintenance":     nodeMaintenanceCases,
 	"ServiceCheck":        serviceCheckCases,
 }
 

@@ -31,6 +31,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/nodeissuer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/nodemaintenance"
 	"github.com/c5c3/crossplane-cobaltcore/companion/ovnsync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
 	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
@@ -62,6 +63,7 @@ var controllers = map[string]func(ctrl.Manager) error{
 	"roleassignment":     roleassignment.Add,
 	"ovnsync":            ovnsync.Add,
 	"nodeissuer":         nodeissuer.Add,
+	"nodemaintenance":    nodemaintenance.Add,
 	"raftcluster":        raftcluster.Add,
 	"remoteconsumer":     remoteconsumer.Add,
 	"secretaggregate":    secretaggregate.Add,

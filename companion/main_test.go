@@ -34,6 +34,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/nodeissuer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/nodemaintenance"
 	"github.com/c5c3/crossplane-cobaltcore/companion/ovnsync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
 	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
@@ -189,6 +190,7 @@ func TestNames(t *testing.T) {
 		"IdentityCheck":      &identitycheck.Reconciler{Reader: broken},
 		"KeyRepository":      &keyrepository.Reconciler{Reader: broken},
 		"NodeIssuer":         &nodeissuer.Reconciler{Reader: broken},
+		"NodeMaintenance":    &nodemaintenance.Reconciler{Reader: broken},
 		"OVNSync":            &ovnsync.Reconciler{Reader: broken},
 		"RaftCluster":        &raftcluster.Reconciler{Reader: broken},
 		"RemoteConsumer":     &remoteconsumer.Reconciler{Reader: broken},

@@ -18,9 +18,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
-// disabledReasonPrefix is the prefix of the reason with which nova-compute is disabled, followed by the time: the state is
-// stored in Nova, so that another leader can continue. A service with a different reason was disabled by another user.
-const disabledReasonPrefix = "crossplane.c5c3.io: its node is cordoned since "
+// disabledReasonPrefix is the prefix of the reason with which nova-compute is disabled, followed by the time.
+const disabledReasonPrefix = compute.CordonReason
 
 // attempts is the number of failed migrations after which a server is not migrated again.
 const attempts = 3
@@ -294,6 +293,9 @@ func (obs *observation) evictionCondition() condition.State {
 		switch moving := e.migrating(); {
 		case len(e.servers) == 0:
 			empty = append(empty, host)
+		case e.service.MaintainedBy() != "":
+			busy = append(busy, fmt.Sprintf("%s has %d servers, and NodeMaintenance %s maintains it", host, len(e.servers),
+				e.service.MaintainedBy()))
 		case e.service.Disabled && !did:
 			stuck = append(stuck, fmt.Sprintf("%s has %d servers and was disabled by another user (%q): migrate them manually, or "+
 				"enable the host to have them migrated", host, len(e.servers), e.service.Reason))

@@ -119,6 +119,18 @@ func TestEviction(t *testing.T) {
 			}, "node-2", 3, "", "False Stuck: node-1 has 1 servers and was disabled by another user (\"broken fan\"): migrate them manually, or " +
 				"enable the host to have them migrated", "broken fan",
 		},
+		"Ordered": {
+			"A NodeMaintenance moves its servers.", []compute.Server{runs("a")}, func(c *cluster) {
+				c.disable("node-1", compute.MaintenanceReason+"fan")
+				c.cordon("node-1", true)
+			}, "node-2", 3, "", "False Evicting: node-1 has 1 servers, and NodeMaintenance fan maintains it", compute.MaintenanceReason + "fan",
+		},
+		"OrderedEmpty": {
+			"A NodeMaintenance has moved its servers.", nil, func(c *cluster) {
+				c.disable("node-1", compute.MaintenanceReason+"fan")
+				c.cordon("node-1", true)
+			}, "node-2", 3, "", "True NodesEmpty: no servers are on node-1", compute.MaintenanceReason + "fan",
+		},
 		"TheirsBack": {
 			"It was disabled by another user and stays disabled.", nil, func(c *cluster) { c.disable("node-1", "broken fan") }, "", 2, "",
 			noneCordoned, "broken fan",

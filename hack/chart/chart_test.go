@@ -108,7 +108,7 @@ var management = []string{
 	"ClusterProviderConfig/in-cluster", "ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:compose",
 	"ClusterRole/cobaltcore:hypervisor-operator", "ClusterRole/cobaltcore:hypervisor-operator-namespace",
 	"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:kvm-node-agent", "ClusterRole/cobaltcore:labels-injector",
-	"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:node-certificates", "ClusterRole/cobaltcore:node-signer",
+	"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:node-certificates", "ClusterRole/cobaltcore:node-maintenance", "ClusterRole/cobaltcore:node-signer",
 	"ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:objects",
 	"ClusterRole/cobaltcore:ovs-agent", "ClusterRole/cobaltcore:rook-cmd-reporter", "ClusterRole/cobaltcore:rook-mgr",
 	"ClusterRole/cobaltcore:rook-nodes", "ClusterRole/cobaltcore:rook-osd", "ClusterRole/cobaltcore:storage",
@@ -171,7 +171,7 @@ workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provid
 `, []string{
 				"ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:hypervisor-operator", "ClusterRole/cobaltcore:hypervisor-operator-namespace",
 				"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:kvm-node-agent", "ClusterRole/cobaltcore:labels-injector",
-				"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:node-certificates", "ClusterRole/cobaltcore:node-signer",
+				"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:node-certificates", "ClusterRole/cobaltcore:node-maintenance", "ClusterRole/cobaltcore:node-signer",
 				"ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:ovs-agent",
 				"ClusterRole/cobaltcore:rook-cmd-reporter", "ClusterRole/cobaltcore:rook-mgr", "ClusterRole/cobaltcore:rook-nodes",
 				"ClusterRole/cobaltcore:rook-osd", "ClusterRole/cobaltcore:storage", "ClusterRole/cobaltcore:workload",

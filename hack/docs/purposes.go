@@ -75,10 +75,10 @@ var purposes = map[string]map[string]string{
 	kubernetesAccounts: { //nolint:gosec // names, not secrets
 		"get secrets, named":           "Copies the named Secrets to another namespace, by External Secrets.",
 		"companion get secrets, named": "Signs certificates of nodes with the authorities of a pool.",
-		"get, list, watch keyrepositories, cellmappings, computecatalogs, databasesyncs, endpointregions, identitychecks, ovnsyncs, " +
-			"roleassignments, servicechecks, testreports of openstack.c5c3.io": "Its own kinds.",
+		"get, list, watch keyrepositories, cellmappings, computecatalogs, databasesyncs, endpointregions, identitychecks, nodemaintenances, " +
+			"ovnsyncs, roleassignments, servicechecks, testreports of openstack.c5c3.io": "Its own kinds.",
 		"get, update keyrepositories/status, cellmappings/status, computecatalogs/status, databasesyncs/status, endpointregions/status, " +
-			"identitychecks/status, ovnsyncs/status, roleassignments/status, servicechecks/status, " +
+			"identitychecks/status, nodemaintenances/status, ovnsyncs/status, roleassignments/status, servicechecks/status, " +
 			"testreports/status of openstack.c5c3.io": "Reports.",
 		"update roleassignments of openstack.c5c3.io": "The finalizer of an " +
 			"assigned role.",

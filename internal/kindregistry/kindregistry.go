@@ -103,6 +103,7 @@ var all = []Kind{
 	customResource[openstackv1.EndpointRegion]("openstack", openstackv1.GroupVersion),
 	customResource[openstackv1.IdentityCheck]("openstack", openstackv1.GroupVersion),
 	customResource[openstackv1.KeyRepository]("openstack", openstackv1.GroupVersion),
+	customResource[openstackv1.NodeMaintenance]("openstack", openstackv1.GroupVersion),
 	customResource[openstackv1.OVNSync]("openstack", openstackv1.GroupVersion),
 	customResource[openstackv1.RoleAssignment]("openstack", openstackv1.GroupVersion),
 	customResource[openstackv1.ServiceCheck]("openstack", openstackv1.GroupVersion),

@@ -250,6 +250,11 @@ var scenes = func() map[string][]scene {
 		"ProcessesDown":             condition("companion_service_check_condition", "Ready"),
 		"RemovedNodeNotEmpty":       condition("companion_service_check_condition", "Cleared"),
 		"CordonedNodeNotEmpty":      condition("companion_service_check_condition", "Evicted"),
+		"NodeMaintenanceBlocked": {
+			raised("It is blocked.", "n", `companion_node_maintenance_blocked{name="n"} 1x2000`),
+			quiet("It continues.", `companion_node_maintenance_blocked{name="n"} 0x2000`),
+			quiet("It was blocked for a short time.", `companion_node_maintenance_blocked{name="n"} 1x50 0x2000`),
+		},
 		"OVNOutOfSync":              condition("companion_ovn_sync_condition", "InSync"),
 		"OVNComparisonOverdue":      condition("companion_ovn_sync_condition", "Ready"),
 		"TestsFailed":               condition("companion_test_report_condition", "TestsPassed"),

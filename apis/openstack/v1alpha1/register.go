@@ -14,7 +14,7 @@ func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&CellMapping{}, &CellMappingList{}, &ComputeCatalog{}, &ComputeCatalogList{}, &DatabaseSync{}, &DatabaseSyncList{},
 		&EndpointRegion{}, &EndpointRegionList{}, &IdentityCheck{}, &IdentityCheckList{},
-		&KeyRepository{}, &KeyRepositoryList{}, &OVNSync{}, &OVNSyncList{},
+		&KeyRepository{}, &KeyRepositoryList{}, &NodeMaintenance{}, &NodeMaintenanceList{}, &OVNSync{}, &OVNSyncList{},
 		&RoleAssignment{}, &RoleAssignmentList{}, &ServiceCheck{}, &ServiceCheckList{},
 		&TestReport{}, &TestReportList{})
 	metav1.AddToGroupVersion(s, GroupVersion)

@@ -17,11 +17,7 @@ import (
 const catalogMicroversion = "2.86"
 
 // catalog returns the API client with the microversion for flavors and aggregates.
-func (a *API) catalog() *gophercloud.ServiceClient {
-	out := *a.client
-	out.Microversion = catalogMicroversion
-	return &out
-}
+func (a *API) catalog() *gophercloud.ServiceClient { return a.withMicroversion(catalogMicroversion) }
 
 // Flavors returns all flavors, without the projects of private ones.
 // https://docs.openstack.org/api-ref/compute/#flavors

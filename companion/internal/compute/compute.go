@@ -74,9 +74,25 @@ func Find(
 
 // Services returns the records of all processes, or of one program. Of a cell whose database does not respond, it returns the
 // known hypervisors as Unknown, and no other processes.
-//
-// gophercloud is not used, because it rejects records without an ID.
 func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
+	query := url.Values{}
+	if binary != "" {
+		query.Set("binary", binary)
+	}
+	return a.listServices(ctx, query)
+}
+
+// HostService returns the record of nova-compute on a host; nil if Nova has none.
+func (a *API) HostService(ctx context.Context, host string) (*Service, error) {
+	all, err := a.listServices(ctx, url.Values{"binary": {Compute}, "host": {host}})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
+}
+
+// listServices returns the records that a query selects. gophercloud is not used, because it rejects records without an ID.
+func (a *API) listServices(ctx context.Context, query url.Values) ([]Service, error) {
 	type service struct {
 		ID      string `json:"id"`
 		Binary  string `json:"binary"`
@@ -89,8 +105,8 @@ func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 	client := *a.client
 	client.Microversion = partialMicroversion
 	address := client.ServiceURL("os-services")
-	if binary != "" {
-		address += "?" + url.Values{"binary": {binary}}.Encode()
+	if len(query) > 0 {
+		address += "?" + query.Encode()
 	}
 	out := []Service{}
 	list := answer.Pages{Client: &client, First: address, Key: "services"}
@@ -137,9 +153,12 @@ func (a *API) update(ctx context.Context, operation string, body map[string]stri
 }
 
 // ofHost returns the API client with the microversion for requests about one host.
-func (a *API) ofHost() *gophercloud.ServiceClient {
+func (a *API) ofHost() *gophercloud.ServiceClient { return a.withMicroversion(hostMicroversion) }
+
+// withMicroversion returns the API client with another microversion.
+func (a *API) withMicroversion(version string) *gophercloud.ServiceClient {
 	out := *a.client
-	out.Microversion = hostMicroversion
+	out.Microversion = version
 	return &out
 }
 

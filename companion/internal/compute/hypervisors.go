@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
@@ -117,7 +116,9 @@ var ended = []string{"cancelled", "completed", "confirmed", "done", "error", "fa
 type Migration struct {
 	Server  string `json:"instance_uuid"`
 	Status  string `json:"status"`
+	Type    string `json:"migration_type"`
 	Source  string `json:"source_compute"`
+	Target  string `json:"dest_compute"`
 	Created string `json:"created_at"`
 }
 
@@ -149,8 +150,6 @@ func (a *API) ListMigrations(ctx context.Context, host string) ([]Migration, err
 // Move starts the live migration of a server, with its local disks if there are any. Nova's scheduler selects the target.
 // https://docs.openstack.org/api-ref/compute/#live-migrate-server-os-migratelive-action
 func (a *API) Move(ctx context.Context, s Server) error {
-	order := map[string]any{"os-migrateLive": map[string]any{"host": nil, "block_migration": "auto"}}
-	accepted := &gophercloud.RequestOpts{OkCodes: []int{http.StatusAccepted}}
-	_, err := a.client.Post(ctx, a.client.ServiceURL("servers", s.ID, "action"), order, nil, accepted) //nolint:bodyclose // the client does
-	return failure("live-migrate server "+s.ID, err)
+	request := map[string]any{"os-migrateLive": map[string]any{"host": nil, "block_migration": "auto"}}
+	return a.act(ctx, "live-migrate", s.ID, request, http.StatusAccepted)
 }

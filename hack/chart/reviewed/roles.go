@@ -44,6 +44,10 @@ var Rules = []Rule{
 	{"It reads the Hypervisor of its node.", "kvm-node-agent", "kvm.cloud.sap", "hypervisors", "values", "get, list, watch"},
 	{"It reports to the Hypervisor of its node.", "kvm-node-agent", "kvm.cloud.sap", "hypervisors/status", "values", "patch"},
 	{"It reads the certificate of its node.", "kvm-node-agent", `""`, "secrets", "values", "get, list, watch"},
+	{
+		"They order the maintenance of nodes. It is not bound by the chart.", "node-maintenance",
+		"openstack.c5c3.io", "nodemaintenances", "", "get, list, watch, create, update, patch, delete",
+	},
 	{"It makes an OVSNode of each node.", "ovs-agent", "ovs.c5c3.io", "ovsnodes", "", "get, list, watch, create, update, patch"},
 	{"It reports.", "ovs-agent", "ovs.c5c3.io", "ovsnodes/status", "", "get, update, patch"},
 	{
@@ -100,6 +104,7 @@ var Holders = map[string]string{
 	"labels-injector":               "labels injector of a pool",
 	"labels-injector-pods":          "labels injector of a pool",
 	"node-certificates":             "`node-identity` of a pool",
+	"node-maintenance":              "people and lifecycle tools of the platform",
 	"node-signer":                   "companion",
 	"nodes":                         "companion",
 	"objects":                       "provider-kubernetes",

@@ -272,6 +272,12 @@ func (s series) novaAlerts() []monitoring.Alert {
 			Summary: "A node of the pool of ServiceCheck {{ $labels.name }} is cordoned, but servers are still on it.",
 			Action:  "See the condition Evicted of the ServiceCheck for the servers that cannot be migrated, the reason and the remedy.",
 		},
+		{
+			Name: "NodeMaintenanceBlocked", Severity: monitoring.Warning, For: "1h",
+			Expr:    s.of("companion_node_maintenance_blocked", "") + " == 1",
+			Summary: "NodeMaintenance {{ $labels.name }} is blocked: its node is not ready for the maintenance, or does not return from it.",
+			Action:  "See the condition Unblocked of the NodeMaintenance for the server or the service, and the remedy.",
+		},
 	}
 }
 

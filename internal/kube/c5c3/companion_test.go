@@ -180,6 +180,8 @@ func TestAlerts(t *testing.T) {
 		"RemovedNodeNotEmpty":  isFalse(warning, "1h", "service_check", "Cleared"),
 		"CordonedNodeNotEmpty": isFalse(warning, "2h", "service_check", "Evicted"),
 
+		"NodeMaintenanceBlocked": alert("1h", "companion_node_maintenance_blocked"),
+
 		"ComputeCatalogNotReady": isFalse(warning, "30m", "compute_catalog", "Ready"),
 
 		"OVNOutOfSync":         isFalse(warning, "5m", "ovn_sync", "InSync"),

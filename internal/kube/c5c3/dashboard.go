@@ -139,6 +139,11 @@ func (s series) compute() []monitoring.Panel {
 			{Expr: s.isFalse("service_check", "Cleared"), Legend: "{{name}} has virtual machines on a node that has left"},
 			{Expr: s.isFalse("service_check", "Evicted"), Legend: "{{name}} has virtual machines on a node that is cordoned"},
 		}},
+		{Title: "Maintenance of nodes", Unit: monitoring.Number, Lines: []monitoring.Query{
+			{Expr: s.of("companion_node_maintenance_servers", ""), Legend: "{{name}} servers on the node"},
+			{Expr: s.of("companion_node_maintenance_blocked", "") + " == 1", Legend: "{{name}} is blocked"},
+			{Expr: s.of("companion_node_maintenance_condition", "") + " == 0", Legend: "{{name}} not {{condition}}"},
+		}},
 		{Title: "Differences between Neutron and OVN, and comparisons in an hour", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("companion_ovn_sync_differences", ""), Legend: "{{name}}"},
 			{Expr: s.of("companion_ovn_sync_condition", "") + " == 0", Legend: "{{name}} not {{condition}}"},

@@ -26,8 +26,8 @@ var rules = []rbacv1.PolicyRule{
 	{
 		APIGroups: []string{"openstack.c5c3.io"},
 		Resources: []string{
-			"keyrepositories", "cellmappings", "computecatalogs", "databasesyncs", "endpointregions", "identitychecks", "ovnsyncs",
-			"roleassignments", "servicechecks", "testreports",
+			"keyrepositories", "cellmappings", "computecatalogs", "databasesyncs", "endpointregions", "identitychecks", "nodemaintenances",
+			"ovnsyncs", "roleassignments", "servicechecks", "testreports",
 		},
 		Verbs: []string{"get", "list", "watch"},
 	},
@@ -35,7 +35,7 @@ var rules = []rbacv1.PolicyRule{
 		APIGroups: []string{"openstack.c5c3.io"},
 		Resources: []string{
 			"keyrepositories/status", "cellmappings/status", "computecatalogs/status", "databasesyncs/status", "endpointregions/status",
-			"identitychecks/status", "ovnsyncs/status", "roleassignments/status", "servicechecks/status",
+			"identitychecks/status", "nodemaintenances/status", "ovnsyncs/status", "roleassignments/status", "servicechecks/status",
 			"testreports/status",
 		},
 		Verbs: []string{"get", "update"},

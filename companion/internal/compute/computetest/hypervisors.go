@@ -20,8 +20,9 @@ const (
 // Hypervisor is the state of a hypervisor in Nova and Placement.
 type Hypervisor struct {
 	Host string
-	// Servers on the host, and Migrations from or to it.
+	// Servers on the host, with Details by ID, and Migrations from or to it.
 	Servers    []compute.Server
+	Details    map[string]Details
 	Migrations []compute.Migration
 	// Provider is its resource provider, Below are the children. Consumers are the consumers with allocations, without its
 	// own servers.
@@ -132,6 +133,13 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 	all, host := []any{}, r.URL.Query().Get("host")
 	if slices.Contains(n.unresponsiveHosts, host) {
 		host = ""
+	}
+	if path[0] == "os-server-groups" && len(path) == 2 {
+		return n.serveGroup(w, path[1])
+	}
+	if path[0] == "servers" && len(path) > 2 && path[2] == "os-instance-actions" {
+		n.serveActions(w, path[1], path[3:])
+		return true
 	}
 	switch strings.Join(path, "/") {
 	case "os-hypervisors/detail":
@@ -256,6 +264,9 @@ func (h *Hypervisor) servers(r *http.Request) (out []any) {
 		one := map[string]any{"id": s.ID, "name": s.Name, "status": s.Status, "OS-EXT-STS:task_state": nil}
 		if s.Task != "" {
 			one["OS-EXT-STS:task_state"] = s.Task
+		}
+		if r.Header.Get("X-Openstack-Nova-Api-Version") == detailsMicroversion {
+			h.Details[s.ID].add(one)
 		}
 		out = append(out, one)
 	}
@@ -398,6 +409,8 @@ func (n *Nova) serveNeutron(w http.ResponseWriter, r *http.Request) {
 	defer n.mutex.Unlock()
 	id, ok := strings.CutPrefix(r.URL.Path, "/v2.0/agents")
 	switch {
+	case r.URL.Path == "/v2.0/ports" && r.Method == http.MethodGet && n.Keystone.Issued(r.Header.Get("X-Auth-Token")):
+		n.servePorts(w, r.URL.Query().Get("binding:host_id"))
 	case !ok || !n.Keystone.Issued(r.Header.Get("X-Auth-Token")):
 		w.WriteHeader(http.StatusNotFound)
 	case r.Method == http.MethodGet && id == "":

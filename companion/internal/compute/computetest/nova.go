@@ -3,6 +3,7 @@ package computetest
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,12 @@ type Nova struct {
 	hypervisors []Hypervisor
 	agents      []compute.Agent
 	moves       []string
+	// groups are the policies of server groups.
+	groups map[string]string
+	// actions are the accepted operations on servers. rejected are servers whose operations Nova rejects, moveErrors the messages with which
+	// migrations fail, and confirmed the states of servers after the confirmation of their cold migration.
+	actions                         []string
+	rejected, moveErrors, confirmed map[string]string
 }
 
 // New returns a Nova whose API is in Keystone's catalog.
@@ -47,7 +54,7 @@ func New(keystone *identitytest.Keystone) *Nova {
 	keystone.SetEndpoint("compute", address)
 	keystone.SetEndpoint("placement", placementAddress)
 	keystone.SetEndpoint("network", neutronAddress)
-	return &Nova{Keystone: keystone}
+	return &Nova{Keystone: keystone, rejected: map[string]string{}, confirmed: map[string]string{}}
 }
 
 // Set replaces all records.
@@ -141,7 +148,7 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 	case path[0] != "os-services":
 		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	case r.Method == http.MethodGet && len(path) == 1:
-		n.list(w, r.URL.Query().Get("binary"), r.Header.Get("X-Openstack-Nova-Api-Version") == "2.69")
+		n.list(w, r.URL.Query(), r.Header.Get("X-Openstack-Nova-Api-Version") == "2.69")
 	case r.Method == http.MethodPut && len(path) == 2 && r.Header.Get("X-Openstack-Nova-Api-Version") == hostMicroversion:
 		n.disable(w, r, path[1])
 	case r.Header.Get("X-Openstack-Nova-Api-Version") != "2.53":
@@ -154,11 +161,11 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // list lists the records. partial includes the hypervisors of a cell that does not respond, without further fields.
-func (n *Nova) list(w http.ResponseWriter, binary string, partial bool) {
+func (n *Nova) list(w http.ResponseWriter, query url.Values, partial bool) {
 	all := []any{}
 	for _, s := range n.services {
 		switch {
-		case binary != "" && s.Binary != binary:
+		case query.Has("binary") && s.Binary != query.Get("binary") || query.Has("host") && s.Host != query.Get("host"):
 		case slices.Contains(n.unresponsiveHosts, s.Host):
 			if partial && s.Binary == compute.Compute {
 				all = append(all, map[string]any{"binary": s.Binary, "host": s.Host, "status": "UNKNOWN"})
