@@ -101,7 +101,7 @@ func (obs *observation) drain() controller.Decision {
 		return obs.move(moves, next, free)
 	case len(obs.remaining()) == 0 && obs.emptiness().True:
 		return obs.finishDrain()
-	case len(obs.remaining()) == 0 && obs.emptiness().Reason != "Moving":
+	case len(obs.remaining()) == 0 && obs.emptiness().Reason != "Draining":
 		problem = obs.emptiness()
 	}
 	if late := obs.late(); len(late) > 0 {
@@ -260,7 +260,7 @@ func (obs *observation) failed(retried []move) condition.State {
 }
 
 // emptiness reports whether a node without servers that have to leave has none, and can get none. The reason of a state that an operator
-// changes is not Moving.
+// changes is not Draining.
 func (obs *observation) emptiness() condition.State {
 	known := map[string]bool{}
 	for i := range obs.candidates {
@@ -270,12 +270,12 @@ func (obs *observation) emptiness() condition.State {
 		switch {
 		case m.IsFinished():
 		case m.Source != string(obs.order.Spec.NodeName):
-			return condition.False("Moving", fmt.Sprintf("server %s is migrating to the node", m.Server))
+			return condition.False("Draining", fmt.Sprintf("server %s is migrating to the node", m.Server))
 		case m.Status == "finished":
 			return condition.False("ResizePending", fmt.Sprintf("the resize of server %s has data on the node: run openstack server resize confirm "+
 				"or revert", m.Server))
 		default:
-			return condition.False("Moving", fmt.Sprintf("server %s is migrating from the node", m.Server))
+			return condition.False("Draining", fmt.Sprintf("server %s is migrating from the node", m.Server))
 		}
 	}
 	for _, c := range obs.consumers {
