@@ -132,11 +132,11 @@ func TestMemberFamily(t *testing.T) {
 		"IPv4 and TLS": {common.QueueServer{MemberTLS: true}, "", `SERVER_ADDITIONAL_ERL_ARGS="-proto_dist inet_tls -ssl_dist_opt `},
 		"IPv6": {
 			common.QueueServer{IPFamily: common.IPv6}, "{inet6, true}.\n{tcp, inet6_tcp}.\n",
-			`SERVER_ADDITIONAL_ERL_ARGS="-kernel inetrc '/etc/rabbitmq/erl_inetrc' -proto_dist inet6_tcp"` + "\n",
+			`RABBITMQ_CTL_ERL_ARGS="-proto_dist inet6_tcp"` + "\nSERVER_ADDITIONAL_ERL_ARGS=\"-kernel inetrc '/etc/rabbitmq/erl_inetrc' $RABBITMQ_CTL_ERL_ARGS\"\n",
 		},
 		"IPv6 and TLS": {
 			common.QueueServer{IPFamily: common.IPv6, MemberTLS: true}, "{inet6, true}.\n{tcp, inet6_tcp}.\n",
-			`SERVER_ADDITIONAL_ERL_ARGS="-kernel inetrc '/etc/rabbitmq/erl_inetrc' -proto_dist inet6_tls -ssl_dist_opt `,
+			`RABBITMQ_CTL_ERL_ARGS="-proto_dist inet6_tls -ssl_dist_opt `,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -78,9 +78,9 @@ func (c Cluster) envConfig() string {
 	var options []string
 	switch ipv6 := c.IPFamily == common.IPv6; {
 	case ipv6 && c.MemberTLS:
-		options = append(options, inetConfig, distributionWithIPv6AndTLS)
+		options = append(options, distributionWithIPv6AndTLS)
 	case ipv6:
-		options = append(options, inetConfig, distributionWithIPv6)
+		options = append(options, distributionWithIPv6)
 	case c.MemberTLS:
 		options = append(options, distributionWithTLS)
 	default:
@@ -96,6 +96,10 @@ func (c Cluster) envConfig() string {
 			}
 		}
 		options = append(options, "-ssl_dist_opt server_fail_if_no_peer_cert true")
+	}
+	if c.IPFamily == common.IPv6 {
+		// rabbitmqctl does not start with the file: its quotes are lost.
+		return fmt.Sprintf("RABBITMQ_CTL_ERL_ARGS=%q\nSERVER_ADDITIONAL_ERL_ARGS=\"%s $RABBITMQ_CTL_ERL_ARGS\"\n", strings.Join(options, " "), inetConfig)
 	}
 	return fmt.Sprintf("SERVER_ADDITIONAL_ERL_ARGS=%q\nRABBITMQ_CTL_ERL_ARGS=\"$SERVER_ADDITIONAL_ERL_ARGS\"\n", strings.Join(options, " "))
 }
