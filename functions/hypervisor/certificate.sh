@@ -6,7 +6,7 @@
 # Variables: NODE_NAME, SIGNER (the name of the signer), TLS (a folder), ACCOUNT (the folder with the token of the service account),
 # KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT; DOMAIN (of the names of nodes that are servers; empty: the certificate is for a
 # client, in the name of the node), and with it COMMON_NAME, NODE_IP and INTERFACE (whose address other nodes connect to, too; empty:
-# NODE_IP).
+# NODE_IP); EMULATOR_SIGNER and EMULATOR_NAME (signer and common name of a second certificate, for QEMU, in TLS/qemu; empty: there is none).
 set -eu
 
 say() { echo "certificate: $*"; }
@@ -35,12 +35,14 @@ due() {
 case ${1:-run} in
 ready)
   openssl x509 -in "$TLS/tls.crt" -noout -checkend 0
+  [ -z "${EMULATOR_SIGNER:-}" ] || openssl x509 -in "$TLS/qemu/tls.crt" -noout -checkend 0
   exit
   ;;
 esac
 
 # api sends a request about CertificateSigningRequests: a method, the end of the path, and curl's options. The token is not among the
-# arguments, which every process of the node can read. The answer is without white space.
+# arguments, which every process of the node can read. The answer is without white space. It is in the folder of the certificate, because
+# QEMU can write to /tmp of the pod of libvirt.
 api() {
   method=$1 path=$2
   shift 2
@@ -49,11 +51,11 @@ api() {
   printf 'header = "Authorization: Bearer %s"\n' "$(cat "$ACCOUNT/token")" |
     curl --config - --silent --show-error --fail-with-body --connect-timeout 10 --max-time 30 --cacert "$ACCOUNT/ca.crt" \
       --request "$method" --header 'Content-Type: application/json' "$@" \
-      "https://$host:$KUBERNETES_SERVICE_PORT/apis/certificates.k8s.io/v1/certificatesigningrequests$path" >/tmp/certificate-answer || {
-    say "$(cut -c 1-500 /tmp/certificate-answer)" >&2
+      "https://$host:$KUBERNETES_SERVICE_PORT/apis/certificates.k8s.io/v1/certificatesigningrequests$path" >"$TLS/answer" || {
+    say "$(cut -c 1-500 "$TLS/answer")" >&2
     return 1
   }
-  tr -d ' \n' </tmp/certificate-answer
+  tr -d ' \n' <"$TLS/answer"
 }
 
 # request gets a certificate. The key stays the same, so that key and certificate always match.
@@ -103,13 +105,22 @@ request() {
   return 1
 }
 
+# renew gets a certificate if it is due: its folder, signer and common name.
+renew() {
+  TLS=$1 SIGNER=$2 COMMON_NAME=$3
+  ! due || request
+}
+
 trap 'exit 0' TERM INT
+folder=$TLS signer=$SIGNER common_name=${COMMON_NAME:-}
+[ -z "${EMULATOR_SIGNER:-}" ] || mkdir -p -m 750 "$folder/qemu"
 while :; do
   pause=60
   if ! names=$(names); then
     pause=10
-  elif due; then
-    request || pause=10
+  else
+    renew "$folder" "$signer" "$common_name" || pause=10
+    [ -z "${EMULATOR_SIGNER:-}" ] || renew "$folder/qemu" "$EMULATOR_SIGNER" "$EMULATOR_NAME" || pause=10
   fi
   sleep "$pause" &
   wait $!

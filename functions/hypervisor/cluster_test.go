@@ -121,7 +121,7 @@ func TestClusterPerClaim(t *testing.T) {
 		for name, o := range all {
 			if _, object := lives(o); object["kind"] == "DaemonSet" {
 				for _, s := range named(object) {
-					if s != migrationSecret && s != diskTransferSecret && !secrets[s] {
+					if s != migrationSecret && s != emulatorSecret && s != diskTransferSecret && !secrets[s] {
 						t.Errorf("%s reads Secret %s, which nothing brings to its cluster; there are %v", name, s, slices.Sorted(maps.Keys(secrets)))
 					}
 				}

@@ -147,7 +147,7 @@ func TestObjects_MatchSchemas(t *testing.T) {
 func TestPrivileges(t *testing.T) {
 	w, _ := kind.Ready(t, "slices")
 	capabilities := map[string]int{
-		"ovs-vswitchd": 2, "ovsdb-server": 0, "ovn-controller": 0, "metadata": 5, "libvirt": 8, "nova-compute": 5, "volume-keys": 0,
+		"ovs-vswitchd": 2, "ovsdb-server": 0, "ovn-controller": 0, "metadata": 5, "libvirt": 9, "nova-compute": 5, "volume-keys": 0,
 		"disk-transfer": 0,
 	}
 	byHand := map[string]bool{"openvswitch": true, "libvirt": true}

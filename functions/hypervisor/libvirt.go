@@ -30,6 +30,10 @@ const (
 	vtpmState = "/var/lib/libvirt/swtpm"
 )
 
+// emulatorUser is the user and the group of QEMU, by number: names differ between images. No other process on the node has it, so that QEMU
+// cannot send signals to others, trace them or read their files. All servers of a node share it.
+const emulatorUser = 42427
+
 // Configuration of the daemon and of its driver. It listens at its socket, which belongs to root, and for other nodes of the pool at the
 // address that libvirt.sh adds, with TLS: only clients with a certificate of that common name are accepted, which is the name of the pool
 // in the certificates of all its nodes. The host UUID is the node's machine ID, because hardware UUIDs are not unique if nodes are virtual
@@ -49,15 +53,16 @@ host_uuid_source = "machine-id"
 	// labels, a disk can be passed to another daemon. Memory and disks are migrated with TLS only, and both ends are authenticated.
 	//
 	// max_files and max_processes stay unset. libvirtd and QEMU raise their limits of open files to the container's hard limit, which is
-	// 524288 or more by default, and libvirt starts no server whose max_files is above that. QEMU is root's and outside of the pod's
-	// control group, so that the kernel does not limit its threads.
+	// 524288 or more by default, and libvirt starts no server whose max_files is above that. The limit of processes of QEMU's user is the
+	// container's, too: container runtimes set none.
 	//
-	// Emulators of TPMs run as a user without rights, by its number: names differ between images.
+	// QEMU runs as a user without rights, to which libvirt gives the disks and devices of a server when it starts, and takes them back when it
+	// stops. This user cannot open libvirt's socket. Emulators of TPMs have another user, which owns their authority.
 	//
 	// QEMU filters its system calls. libvirt omits the filter if QEMU is built without seccomp, so that libvirt.sh does not start with such a
 	// QEMU (qemuBuildSeccompSandboxCommandLine of libvirt 11.3).
-	qemuConf = `user = "root"
-group = "root"
+	qemuConf = `user = "+%[3]d"
+group = "+%[3]d"
 security_driver = "none"
 namespaces = []
 cgroup_controllers = []
@@ -83,7 +88,7 @@ max_age_days = 30
 // provided the node lets the daemon leave the pod's control group (libvirt.sh); a rolling update must not be the way to find out that a
 // node does not.
 func libvirt(m *model) ([]compose.Stage, error) {
-	qemu := fmt.Sprintf(qemuConf, agentUser, compute.LastConsolePort)
+	qemu := fmt.Sprintf(qemuConf, agentUser, compute.LastConsolePort, emulatorUser)
 	config := files{libvirtComponent, map[string]string{
 		"libvirt.sh": libvirtScript, "address.sh": addressScript, certificateFile: certificateScript,
 		"libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance),
@@ -123,10 +128,10 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 	workload.Liveness(&c, workload.Exec("sh", scripts+"/libvirt.sh", "alive"))
 	p := workload.Privilege{
 		Container: libvirtComponent, RunAsUser: root, HostNetwork: true, HostPID: true,
-		// Determined on a real node: QEMU is probed as another user with fewer capabilities, which requires SETUID, SETGID, SETPCAP and
-		// DAC_OVERRIDE; NET_ADMIN creates the tap devices of servers; CHOWN, FOWNER and KILL are for disks and processes of servers that an
-		// earlier daemon has started.
-		Capabilities: []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET_ADMIN", "SETGID", "SETPCAP", "SETUID"},
+		// Determined on a real node: QEMU runs as another user without capabilities, which requires SETUID, SETGID, SETPCAP and
+		// DAC_OVERRIDE; NET_ADMIN creates the tap devices of servers; CHOWN and FOWNER give this user disks and devices, and KILL ends it.
+		// SYS_NICE pins threads of another user's process to processors (sched_setaffinity), for servers with dedicated ones.
+		Capabilities: []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET_ADMIN", "SETGID", "SETPCAP", "SETUID", "SYS_NICE"},
 		Reason: "virtual machines outlive the pod: they are processes of the node, outside of the pod's control group, with devices in the " +
 			"node's network and consoles that are the node's terminals; the capabilities start, plug and end them",
 		HostPaths: []workload.HostPath{

@@ -4,37 +4,55 @@
 #
 # Variables: NODE_IP and INTERFACE (whose address other nodes connect to; empty: NODE_IP), URI (of the daemon), SWTPM_USER (the number of
 # the user that emulators of TPMs run as, in qemu.conf, too), CERTIFICATE (a folder with the certificate of the node, which another
-# container of the pod gets; empty: /etc/pki has the one of the pool).
+# container of the pod gets; empty: /etc/pki has the one of the pool), EMULATOR_CERTIFICATE (the same for QEMU; empty: QEMU has the
+# certificate of libvirt, in a pod of an earlier version).
 set -eu
 
 run=/run/libvirt
-known=/tmp/certificates
+# QEMU has the mounts of this container, and another user. It writes neither to this folder nor to files that this script or the daemon
+# read. A pod of an earlier version runs this script's probes, and has its files elsewhere.
+private=/tmp/private
+if [ "${1:-run}" = run ]; then
+  # Others may not remove files of root.
+  chmod 1777 /tmp/.
+  [ -d "$private" ] || mkdir -m 700 "$private"
+fi
+[ -d "$private" ] || private=/tmp/.
+known=$private/certificates
 # This file exists until the node has a certificate.
-waiting=/tmp/waiting
+waiting=$private/waiting
 # The certificate of VNC servers. A pod of an earlier version has no such folder, and it is empty if servers have other consoles now.
 vnc=/etc/pki-vnc
 # The hash of the published certificate of VNC servers, and the servers whose QEMU has not read it yet. "all" stands for all running servers.
-published=/tmp/vnc-certificate
-reloads=/tmp/reloads
+published=$private/vnc-certificate
+# The hash of QEMU's published certificate.
+emulated=$private/emulator-certificate
+reloads=$private/reloads
 # This file exists if virtlogd was started before the daemon. A pod of an earlier version runs this script's probes, and has no virtlogd.
-logger=/tmp/logger
+logger=$private/logger
+# The number of QEMU's user, which is that of its group, too. It is empty if QEMU runs as root, in a pod of an earlier version.
+user=$(sed -n 's/^user = "+\([0-9]*\)"$/\1/p' /etc/libvirt/qemu.conf)
 
 certificates() { cat /etc/pki/CA/* /etc/pki/libvirt/*.pem /etc/pki/libvirt/private/* | sha256sum; }
+emulator_certificate() { cat /etc/pki/qemu/* | sha256sum; }
 vnc_certificate() { [ ! -e "$vnc/server-cert.pem" ] || cat "$vnc"/* | sha256sum; }
 
 # publish lets QEMU have the certificates that are there now: in a folder of the node, since a virtual machine sees the mounts of the pod
 # that has started it, which may have gone. A link leads to those of one time.
 publish() {
   fresh=$(mktemp -d "$run/pki.XXXXXX")
+  # Before the copy: if the certificate changes meanwhile, the next probe copies it again.
+  emulator_certificate >"$emulated"
   cp /etc/pki/qemu/* "$fresh"
   # libvirtd does not start without this folder, if qemu.conf names it.
   mkdir "$fresh/vnc"
   if [ -e "$vnc/server-cert.pem" ]; then
-    # Before the copy: if the Secret changes meanwhile, the next probe copies it again.
     vnc_certificate >"$published"
     cp "$vnc"/* "$fresh/vnc"
     echo all >"$reloads"
   fi
+  # QEMU of a server that was started by an earlier version runs as root without capabilities, and so reads these files as their owner.
+  [ -z "$user" ] || { chgrp -R "$user" "$fresh" && chmod -R u=rwX,g=rX,o= "$fresh"; }
   ln -sfn "${fresh##*/}" "$run/pki-next"
   mv -T "$run/pki-next" "$run/pki"
   for old in "$run"/pki.*; do
@@ -89,7 +107,8 @@ ready)
     publish
     timeout 3 virt-admin --connect libvirtd:///system server-update-tls libvirtd
     echo "$now" >"$known"
-  elif [ "$(vnc_certificate)" != "$(cat "$published" 2>/dev/null || true)" ]; then
+  elif [ "$(emulator_certificate)" != "$(cat "$emulated" 2>/dev/null || true)" ] ||
+    [ "$(vnc_certificate)" != "$(cat "$published" 2>/dev/null || true)" ]; then
     publish
   else
     reload
@@ -104,18 +123,22 @@ esac
 # correct when the certificate is renewed.
 wait_for_certificate() {
   [ -n "${CERTIFICATE:-}" ] || return 0
+  of_emulator=${EMULATOR_CERTIFICATE:-$CERTIFICATE}
   : >"$waiting"
   trap 'exit 143' TERM INT
-  until [ -s "$CERTIFICATE/tls.crt" ]; do
+  until [ -s "$CERTIFICATE/tls.crt" ] && [ -s "$of_emulator/tls.crt" ]; do
     sleep 1 &
     wait $!
   done
   trap - TERM INT
   mkdir -p /etc/pki/CA /etc/pki/libvirt/private /etc/pki/qemu
+  chmod 755 /etc/pki
   for pair in CA/cacert.pem=ca.crt libvirt/servercert.pem=tls.crt libvirt/private/serverkey.pem=tls.key libvirt/clientcert.pem=tls.crt \
-    libvirt/private/clientkey.pem=tls.key qemu/ca-cert.pem=ca.crt qemu/server-cert.pem=tls.crt qemu/server-key.pem=tls.key \
-    qemu/client-cert.pem=tls.crt qemu/client-key.pem=tls.key; do
+    libvirt/private/clientkey.pem=tls.key; do
     ln -sf "$CERTIFICATE/${pair#*=}" "/etc/pki/${pair%%=*}"
+  done
+  for pair in ca-cert.pem=ca.crt server-cert.pem=tls.crt server-key.pem=tls.key client-cert.pem=tls.crt client-key.pem=tls.key; do
+    ln -sf "$of_emulator/${pair#*=}" "/etc/pki/qemu/${pair%%=*}"
   done
   rm "$waiting"
 }
@@ -133,6 +156,20 @@ done
 # QEMU, which has no capabilities, opens a terminal for each console. They are the node's, so that other pods find them; the node's own
 # way to them, /dev/ptmx, is open to everybody, and leads here.
 chmod 666 /dev/pts/ptmx
+
+# QEMU opens these devices itself. Every user may open /dev/kvm by systemd's default, which some distributions change: it grants nothing
+# but the creation of virtual machines. Nothing else on the node uses the other one unless it is root. libvirt gives QEMU all other devices.
+if [ -n "$user" ]; then
+  [ ! -e /dev/kvm ] || chmod o+rw /dev/kvm
+  if [ -e /dev/userfaultfd ]; then
+    chgrp "$user" /dev/userfaultfd
+    chmod g+rw /dev/userfaultfd
+  fi
+fi
+
+# Volumes of the pod are writable for every user at first, and folders of the node readable.
+chmod 700 /etc/libvirt/secrets /etc/libvirt/qemu
+chmod 755 /var/cache/libvirt
 
 groups=/sys/fs/cgroup
 
@@ -165,7 +202,7 @@ listen=$(address "$INTERFACE" networks.liveMigration.interface)
 {
   cat /etc/cobaltcore/libvirtd.conf
   echo "listen_addr = \"$listen\""
-} >/tmp/libvirtd.conf
+} >"$private/libvirtd.conf"
 wait_for_certificate
 certificates >"$known"
 publish
@@ -202,4 +239,4 @@ if ! logged 2>/dev/null; then
 fi
 : >"$logger"
 
-exec libvirtd --listen --config /tmp/libvirtd.conf --pid-file "$run/libvirtd.pid"
+exec libvirtd --listen --config "$private/libvirtd.conf" --pid-file "$run/libvirtd.pid"

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -27,6 +28,24 @@ const (
 	nodeCertificateFolder = "/etc/node-certificate"
 )
 
+// QEMU sends memory and disks with a certificate of the same authority, so that it verifies QEMU of nodes of an earlier version, and the
+// reverse. It has another common name, with which libvirt accepts no client: a guest that escapes from QEMU reads the key.
+const (
+	// emulatorName is the common name.
+	emulatorName = "qemu"
+	// emulatorSecret is the Secret of the certificate that all nodes share if they have no separate ones, and emulatorCertificate its composed
+	// resource.
+	emulatorSecret      = emulatorName + "-tls"
+	emulatorCertificate = emulatorName + "-certificate"
+	// emulatorIssuerResource is the composed resource of the NodeIssuer for certificates of QEMU.
+	emulatorIssuerResource = emulatorName + "-node-issuer"
+	// emulatorCertificateFolder has the certificate of the node.
+	emulatorCertificateFolder = nodeCertificateFolder + "/" + emulatorName
+)
+
+// emulatorIssuer returns the name of the NodeIssuer for certificates of QEMU.
+func (m *model) emulatorIssuer() string { return m.instance + "-" + emulatorName }
+
 // nodeDomain returns the domain of the names by which nodes address each other. Each name is derived from an address:
 // 10-20-0-5.NAMESPACE.pod. Cluster DNS resolves such a name to its address, so that no list of nodes is needed.
 // https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
@@ -44,27 +63,39 @@ func (m *model) mountMigration(g *group, p *workload.Pod) {
 		return
 	}
 	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "pki", MountPath: pkiFolder})
-	c.Env = append(c.Env, corev1.EnvVar{Name: "CERTIFICATE", Value: nodeCertificateFolder})
+	c.Env = append(c.Env, corev1.EnvVar{Name: "CERTIFICATE", Value: nodeCertificateFolder},
+		corev1.EnvVar{Name: "EMULATOR_CERTIFICATE", Value: emulatorCertificateFolder})
 	p.Volumes = append(p.Volumes, workload.MemoryScratch("pki", resource.MustParse("1Mi")))
-	m.requestPeerCertificate(g, p, migrationComponent, migrationVolumeName, nodeCertificateFolder)
+	m.requestPeerCertificate(g, p, migrationComponent, migrationVolumeName, nodeCertificateFolder,
+		corev1.EnvVar{Name: "EMULATOR_SIGNER", Value: c5c3v1.SignerName(m.plane.instance, m.emulatorIssuer())},
+		corev1.EnvVar{Name: "EMULATOR_NAME", Value: emulatorName},
+	)
 }
 
-// migrationVolume returns the shared certificate where libvirt expects it as a server and as a client, and under the names that QEMU
-// expects.
+// migrationVolume returns the shared certificates: libvirt's where it expects it as a server and as a client, and QEMU's under the names
+// that QEMU expects.
 // https://libvirt.org/kbase/tlscerts.html, https://www.qemu.org/docs/master/system/tls.html
 func migrationVolume() corev1.Volume {
-	v := workload.SecretVolume(migrationVolumeName, migrationSecret)
-	for _, f := range [][2]string{
-		{certificate.CAKey, "CA/cacert.pem"},
-		{certificate.CertKey, "libvirt/servercert.pem"}, {certificate.KeyKey, "libvirt/private/serverkey.pem"},
-		{certificate.CertKey, "libvirt/clientcert.pem"}, {certificate.KeyKey, "libvirt/private/clientkey.pem"},
-		{certificate.CAKey, "qemu/ca-cert.pem"},
-		{certificate.CertKey, "qemu/server-cert.pem"}, {certificate.KeyKey, "qemu/server-key.pem"},
-		{certificate.CertKey, "qemu/client-cert.pem"}, {certificate.KeyKey, "qemu/client-key.pem"},
-	} {
-		v.Secret.Items = append(v.Secret.Items, corev1.KeyToPath{Key: f[0], Path: f[1]})
+	files := func(secret string, paths ...[2]string) corev1.VolumeProjection {
+		p := &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: secret}}
+		for _, f := range paths {
+			p.Items = append(p.Items, corev1.KeyToPath{Key: f[0], Path: f[1]})
+		}
+		return corev1.VolumeProjection{Secret: p}
 	}
-	return v
+	return corev1.Volume{Name: migrationVolumeName, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		DefaultMode: new(int32(0o440)), //nolint:mnd // a file mode
+		Sources: []corev1.VolumeProjection{
+			files(migrationSecret,
+				[2]string{certificate.CAKey, "CA/cacert.pem"},
+				[2]string{certificate.CertKey, "libvirt/servercert.pem"}, [2]string{certificate.KeyKey, "libvirt/private/serverkey.pem"},
+				[2]string{certificate.CertKey, "libvirt/clientcert.pem"}, [2]string{certificate.KeyKey, "libvirt/private/clientkey.pem"}),
+			files(emulatorSecret,
+				[2]string{certificate.CAKey, "qemu/ca-cert.pem"},
+				[2]string{certificate.CertKey, "qemu/server-cert.pem"}, [2]string{certificate.KeyKey, "qemu/server-key.pem"},
+				[2]string{certificate.CertKey, "qemu/client-cert.pem"}, [2]string{certificate.KeyKey, "qemu/client-key.pem"}),
+		},
+	}}}
 }
 
 // migrationInterface returns the interface for live migration on nodes of the group. Empty: the address of the node is used.

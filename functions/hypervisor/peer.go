@@ -46,11 +46,12 @@ func (m *model) sharesPeerCertificate(component string) bool {
 	return !m.separatePeerCertificates(component) || m.retainsShared(m.peerPurpose(component))
 }
 
-// peerIssuer builds the object by which the companion signs requests of the pool for a component. The authority is in the pool's namespace.
-func (m *model) peerIssuer(component string) *c5c3v1.NodeIssuer {
+// peerIssuer builds the object by which the companion signs requests of the pool for a component, and with a common name. The authority is
+// in the pool's namespace.
+func (m *model) peerIssuer(component, issuer, commonName string) *c5c3v1.NodeIssuer {
 	p := m.peerPurpose(component)
-	meta := object.Meta{Name: p.issuer, Namespace: m.plane.instance, Labels: m.meta(component).Labels}
-	server := &c5c3v1.NodeServer{CommonName: common.NamespaceName(m.instance), Domain: common.ObjectName(m.nodeDomain())}
+	meta := object.Meta{Name: issuer, Namespace: m.plane.instance, Labels: m.meta(component).Labels}
+	server := &c5c3v1.NodeServer{CommonName: common.NamespaceName(commonName), Domain: common.ObjectName(m.nodeDomain())}
 	for i := range m.groups {
 		server.UnlistedAddresses = server.UnlistedAddresses || m.groups[i].migrationInterface() != ""
 	}
@@ -64,18 +65,21 @@ func (m *model) peerIssuer(component string) *c5c3v1.NodeIssuer {
 // Secret <component>-tls the certificate that all nodes share if they have no separate ones. The authority signs nothing else.
 func (m *model) nodeAuthority(component string) []compose.Stage {
 	selfSigned, ca, tls := component+"-self-signed", component+"-ca", component+"-tls"
+	p := m.peerPurpose(component)
 	stages := []compose.Stage{
 		{{Name: selfSigned, Object: certificate.SelfSigned(m.meta(selfSigned))}},
 		{{Name: ca, Object: certificate.Authority(m.meta(ca), selfSigned)}},
 	}
 	if m.sharesPeerCertificate(component) {
 		issuer := common.IssuerReference{Name: common.ObjectName(ca), Kind: "Issuer"}
-		stages = append(stages,
-			compose.Stage{{Name: component + "-issuer", Object: certificate.CAIssuer(m.meta(ca), ca)}},
-			compose.Stage{{
-				Name:   m.peerPurpose(component).shared,
-				Object: certificate.Peer(m.meta(tls), issuer, m.instance, "*."+m.nodeDomain()),
-			}})
+		peer := func(resource, secret, name string) compose.Resource {
+			return compose.Resource{Name: resource, Object: certificate.Peer(m.meta(secret), issuer, name, "*."+m.nodeDomain())}
+		}
+		shared := compose.Stage{peer(p.shared, tls, m.instance)}
+		if component == migrationComponent {
+			shared = append(shared, peer(emulatorCertificate, emulatorSecret, emulatorName))
+		}
+		stages = append(stages, compose.Stage{{Name: component + "-issuer", Object: certificate.CAIssuer(m.meta(ca), ca)}}, shared)
 	}
 	if !m.sameCluster() {
 		return stages
@@ -83,6 +87,12 @@ func (m *model) nodeAuthority(component string) []compose.Stage {
 	w, labels, name := m.workload(component, ""), m.meta(component).Labels, m.instance+"-"+component
 	role, binding := c5c3.SecretReader(m.meta(component+"-authority"), m.plane.instance, ca)
 	signer := c5c3.NodeSigner(object.Meta{Name: name + "-signer", Labels: labels}, m.plane.instance)
+	issuers := compose.Stage{m.inPlaneCluster(compose.Resource{Name: p.resource, Object: m.peerIssuer(component, p.issuer, m.instance)})}
+	if component == migrationComponent {
+		issuers = append(issuers, m.inPlaneCluster(compose.Resource{
+			Name: emulatorIssuerResource, Object: m.peerIssuer(component, m.emulatorIssuer(), emulatorName),
+		}))
+	}
 	return append(stages,
 		compose.Stage{
 			{Name: component + "-account", Object: w.ServiceAccount()},
@@ -91,14 +101,14 @@ func (m *model) nodeAuthority(component string) []compose.Stage {
 			{Name: component + "-companion-role-binding", Object: binding},
 			m.inPlaneCluster(compose.Resource{Name: component + "-companion-signer", Object: signer}),
 		},
-		compose.Stage{m.inPlaneCluster(compose.Resource{Name: m.peerPurpose(component).resource, Object: m.peerIssuer(component)})},
+		issuers,
 	)
 }
 
 // requestPeerCertificate adds a container to a pod that requests the certificate of its node for a component.
-func (m *model) requestPeerCertificate(g *group, p *workload.Pod, component, volume, at string) {
-	m.requestCertificate(p, m.peerPurpose(component), volume, at,
-		corev1.EnvVar{Name: "COMMON_NAME", Value: m.instance}, corev1.EnvVar{Name: "DOMAIN", Value: m.nodeDomain()},
-		corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()},
-	)
+func (m *model) requestPeerCertificate(g *group, p *workload.Pod, component, volume, at string, env ...corev1.EnvVar) {
+	m.requestCertificate(p, m.peerPurpose(component), volume, at, append([]corev1.EnvVar{
+		{Name: "COMMON_NAME", Value: m.instance}, {Name: "DOMAIN", Value: m.nodeDomain()},
+		{Name: "INTERFACE", Value: g.migrationInterface()},
+	}, env...)...)
 }

@@ -92,7 +92,7 @@ func TestPeerCertificates(t *testing.T) {
 		}
 		return out
 	}
-	both := []string{"disk-transfer-certificate", "live-migration-certificate"}
+	both := []string{"disk-transfer-certificate", "live-migration-certificate", "qemu-certificate"}
 	check := func(reason string, w *simulate.Cluster, want peerState) {
 		t.Helper()
 		if diff := cmp.Diff(want, peerStateOf(t, w)); diff != "" {
@@ -106,7 +106,7 @@ func TestPeerCertificates(t *testing.T) {
 	check("A new pool has no shared certificate.", fresh, peerState{Accounts: accounts(true)})
 
 	w := earlier(t)
-	check("The companion is of an earlier version.", w, peerState{Shared: both, Accounts: accounts(false)})
+	check("The companion is of an earlier version.", w, peerState{Shared: both[:2], Accounts: accounts(false)})
 	status := func(set string, updated, available float64) {
 		o, put := inside(t, w, set)
 		s := o["status"].(map[string]any)
@@ -132,7 +132,7 @@ func TestPeerCertificates(t *testing.T) {
 	status(libvirtComponent, 10, 10)
 	status(libvirtComponent+"-slice-edge", 9, 9)
 	check("A pod of libvirt is old: it is not replaced when its node returns.", w,
-		peerState{Shared: []string{"live-migration-certificate"}, Accounts: accounts(true)})
+		peerState{Shared: []string{"live-migration-certificate", "qemu-certificate"}, Accounts: accounts(true)})
 	status(libvirtComponent+"-slice-edge", 10, 10)
 	check("All pods have a certificate of their node.", w, peerState{Accounts: accounts(true)})
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -213,6 +213,45 @@ func TestPurposes(t *testing.T) {
 	}
 }
 
+// TestPeerCertificates_Emulator verifies that QEMU has a certificate of its own, separate or shared, which libvirt does not accept from a
+// client, and which other nodes accept for migrations.
+func TestPeerCertificates_Emulator(t *testing.T) {
+	everywhere(t, mine, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
+		named := map[string]any{}
+		for name, o := range all {
+			_, o := lives(o)
+			spec, _ := o["spec"].(map[string]any)
+			if server, ok := spec["server"].(map[string]any); ok {
+				named[name+" of "+fmt.Sprint(spec["authoritySecretName"])] = server["commonName"]
+			}
+			issuer, _ := spec["issuerRef"].(map[string]any)
+			if commonName, ok := spec["commonName"]; ok && (issuer["name"] == "live-migration-ca" || issuer["name"] == "disk-transfer-ca") {
+				named[name+" of "+fmt.Sprint(issuer["name"])] = commonName
+			}
+		}
+		pool := named["disk-transfer-node-issuer of disk-transfer-ca"]
+		want := map[string]any{
+			"live-migration-node-issuer of live-migration-ca": pool, "qemu-node-issuer of live-migration-ca": emulatorName,
+			"disk-transfer-node-issuer of disk-transfer-ca": pool,
+		}
+		if nodes != plane {
+			pool = named["disk-transfer-certificate of disk-transfer-ca"]
+			want = map[string]any{
+				"live-migration-certificate of live-migration-ca": pool, "qemu-certificate of live-migration-ca": emulatorName,
+				"disk-transfer-certificate of disk-transfer-ca": pool,
+			}
+		}
+		if diff := cmp.Diff(want, named); diff != "" {
+			t.Errorf("common names (-want +got):\n%s", diff)
+		}
+		_, config := lives(all["libvirt-config"])
+		conf := config["data"].(map[string]any)["libvirtd.conf"].(string)
+		if want := fmt.Sprintf("tls_allowed_dn_list = [\"CN=%v\"]\n", pool); pool == emulatorName || !strings.Contains(conf, want) {
+			t.Errorf("libvirt does not have %s:\n%s", want, conf)
+		}
+	})
+}
+
 // TestPeerCertificates_Interface verifies that nodes have an address that Kubernetes does not list only if the claim names an interface.
 func TestPeerCertificates_Interface(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -247,6 +286,7 @@ func TestLibvirt_Certificate(t *testing.T) {
 	certificate := t.TempDir()
 	env := []string{
 		"PATH=" + dir + ":" + withoutPrograms(t, "swtpm"), "NODE_IP=10.0.0.1", "INTERFACE=", "URI=qemu:///system", "CERTIFICATE=" + certificate,
+		"EMULATOR_CERTIFICATE=" + certificate + "/qemu",
 	}
 	run := func(args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), "sh", append([]string{filepath.Join(dir, "libvirt.sh")}, args...)...)
@@ -260,7 +300,7 @@ func TestLibvirt_Certificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, "tmp/waiting")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "tmp/private/waiting")); err == nil {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -274,6 +314,7 @@ func TestLibvirt_Certificate(t *testing.T) {
 		t.Errorf("it is restarted while it waits: %s", text)
 	}
 	for _, file := range []string{"ca.crt", "tls.key", "tls.crt"} {
+		write(t, filepath.Join(certificate, "qemu", file), "QEMU's "+file)
 		write(t, filepath.Join(certificate, file), file)
 	}
 	if err := cmd.Wait(); err != nil {
@@ -282,24 +323,27 @@ func TestLibvirt_Certificate(t *testing.T) {
 	for file, want := range map[string]string{
 		"pki/CA/cacert.pem": "ca.crt", "pki/libvirt/servercert.pem": "tls.crt", "pki/libvirt/private/serverkey.pem": "tls.key",
 		"pki/libvirt/clientcert.pem": "tls.crt", "pki/libvirt/private/clientkey.pem": "tls.key",
-		"run/pki/ca-cert.pem": "ca.crt", "run/pki/server-cert.pem": "tls.crt", "run/pki/server-key.pem": "tls.key",
-		"run/pki/client-cert.pem": "tls.crt", "run/pki/client-key.pem": "tls.key",
+		"run/pki/ca-cert.pem": "QEMU's ca.crt", "run/pki/server-cert.pem": "QEMU's tls.crt", "run/pki/server-key.pem": "QEMU's tls.key",
+		"run/pki/client-cert.pem": "QEMU's tls.crt", "run/pki/client-key.pem": "QEMU's tls.key",
 	} {
 		if got, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(got) != want {
 			t.Errorf("%s is %q (%v), want %s", file, got, err, want)
 		}
 	}
-	// A renewed certificate reaches libvirt and QEMU with the next probe.
-	write(t, filepath.Join(certificate, "tls.crt"), "renewed")
-	if text, err := run("ready").CombinedOutput(); err != nil {
-		t.Errorf("it is not ready: %v: %s", err, text)
-	}
-	if got, err := os.ReadFile(filepath.Join(dir, "run/pki/server-cert.pem")); err != nil || string(got) != "renewed" {
-		t.Errorf("QEMU has %q (%v)", got, err)
-	}
-	called, err := os.ReadFile(filepath.Join(dir, "called"))
-	if err != nil || !strings.Contains(string(called), "virt-admin --connect libvirtd:///system server-update-tls libvirtd\n") {
-		t.Errorf("libvirt does not read it (%v):\n%s", err, called)
+	// A renewed certificate reaches libvirt or QEMU with the next probe. libvirt reads only its own one.
+	for _, renewed := range []string{"qemu/tls.crt", "tls.crt"} {
+		write(t, filepath.Join(certificate, renewed), "renewed")
+		if text, err := run("ready").CombinedOutput(); err != nil {
+			t.Errorf("it is not ready: %v: %s", err, text)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "run/pki/server-cert.pem")); err != nil || string(got) != "renewed" {
+			t.Errorf("QEMU has %q (%v)", got, err)
+		}
+		called, err := os.ReadFile(filepath.Join(dir, "called"))
+		read := strings.Contains(string(called), "virt-admin --connect libvirtd:///system server-update-tls libvirtd\n")
+		if err != nil || read != (renewed == "tls.crt") {
+			t.Errorf("libvirt reads %s: %t (%v):\n%s", renewed, read, err, called)
+		}
 	}
 }
 

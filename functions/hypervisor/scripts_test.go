@@ -297,7 +297,7 @@ func TestLibvirt_Logger(t *testing.T) {
 		responses, unreachable = "", "exit 1"
 		// started is the expected arguments of virtlogd, after it was moved into the control group of servers.
 		started = "virtlogd --daemon --config DIR/cobaltcore/virtlogd.conf --pid-file DIR/run/virtlogd.pid\nin vms\n"
-		daemon  = "libvirtd --listen --config DIR/tmp/libvirtd.conf --pid-file DIR/run/libvirtd.pid\n"
+		daemon  = "libvirtd --listen --config DIR/tmp/private/libvirtd.conf --pid-file DIR/run/libvirtd.pid\n"
 		query   = "virt-admin --connect virtlogd:///system server-list\n"
 	)
 	for name, tc := range map[string]struct {
@@ -404,9 +404,11 @@ func nodeOf(t *testing.T, dir string) {
 	t.Helper()
 	for file, text := range map[string]string{
 		"cgroup/cgroup.controllers": "cpu", "cgroup/cgroup.procs": "", "run/known": "", "tmp/known": "", "pts/ptmx": "",
+		"libvirt/qemu.conf": "user = \"root\"\n", "libvirt/secrets/known": "", "libvirt/qemu/known": "", "cache/known": "",
 		"pki/CA/cacert.pem": "a", "pki/libvirt/servercert.pem": "b", "pki/libvirt/private/serverkey.pem": "c", "pki/qemu/ca-cert.pem": "d",
 		"cobaltcore/libvirtd.conf": "", "libvirt.sh": strings.NewReplacer("/run/libvirt", dir+"/run", "/tmp/", dir+"/tmp/", "/etc/pki", dir+"/pki",
-			"/etc/cobaltcore", dir+"/cobaltcore", "/sys/fs/cgroup", dir+"/cgroup", "/dev/pts", dir+"/pts",
+			"/etc/cobaltcore", dir+"/cobaltcore", "/sys/fs/cgroup", dir+"/cgroup", "/dev/", dir+"/", "/etc/libvirt", dir+"/libvirt",
+			"/var/cache/libvirt", dir+"/cache",
 			"/usr/bin/qemu-", dir+"/qemu-").Replace(libvirtScript),
 		"address.sh": addressScript,
 	} {

@@ -57,11 +57,12 @@ func (m *model) proxies() []console {
 	return out
 }
 
-// proxy returns the process of a console proxy. Its egress is limited to the hypervisor networks of the cell.
+// proxy returns the process of a console proxy. Its egress is limited to the hypervisor networks of the cell. It validates tokens of consoles
+// in the database of the cell, and has no account of Keystone (nova.console.websocketproxy).
 func (m *model) proxy(c console) service.Process {
 	p := service.Process{
 		Process: m.spec.Proxies.Process, Name: c.name, Title: "the console proxy " + c.name + " of Nova's cell " + m.spec.Cell,
-		Outage: "consoles of the servers in this cell are unavailable", Command: []string{c.program},
+		Outage: "consoles of the servers in this cell are unavailable", Command: []string{c.program}, WithoutKeystone: true,
 		Port: c.port, Exposure: m.exposure(c), Ready: c.ready, TerminationGracePeriod: compute.TerminationGracePeriod,
 	}
 	if c.name == vnc.name {

@@ -161,7 +161,11 @@ func queueServer(m *model) ([]compose.Stage, error) {
 }
 
 func (m *model) cluster() rabbitmq.Cluster {
-	return rabbitmq.Cluster{Name: m.queueName(), Meta: m.Meta, QueueServer: *m.queueServer(), PullSecrets: m.Spec.Images.PullSecrets}
+	running, _ := m.observed.Get(queueComponent)
+	return rabbitmq.Cluster{
+		Name: m.queueName(), Meta: m.Meta, QueueServer: *m.queueServer(), Running: running.String("spec", "image"),
+		PullSecrets: m.Spec.Images.PullSecrets,
+	}
 }
 
 // serverMonitoring builds alerts on the cell's own servers, and the ServiceMonitors of their metrics.

@@ -67,6 +67,17 @@ func TestProxies_VNCWithTLS(t *testing.T) {
 	}
 }
 
+// TestProxies_WithoutKeystone verifies that console proxies, which have no account, do not reach Keystone, and that the other processes do.
+func TestProxies_WithoutKeystone(t *testing.T) {
+	m := cellWith(t, novav1.Consoles{Graphical: novav1.SPICE, Serial: true})
+	proxies := map[string]bool{spice.name: true, serial.name: true}
+	for _, p := range m.Processes() {
+		if len(p.Logins) == 0 != proxies[p.Name] || p.WithoutKeystone != proxies[p.Name] {
+			t.Errorf("%s logs in to %q, without Keystone: %t", p.Name, p.Logins, p.WithoutKeystone)
+		}
+	}
+}
+
 // cellWith returns the model of the small cell with other consoles.
 func cellWith(t *testing.T, consoles novav1.Consoles) *model {
 	t.Helper()

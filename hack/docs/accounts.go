@@ -146,6 +146,9 @@ func (e *emitted) nodeCertificates(name string, m map[string]any) account {
 		if text(m, "spec", "serviceAccountName") == "live-migration" {
 			holders = "`libvirt` on the node"
 		}
+		if common == "qemu" {
+			holders = "`QEMU` on the node"
+		}
 	}
 	return account{
 		clientCertificates, code(e.stableName(name + "-nodes")), []string{holders + ": a key in memory"},

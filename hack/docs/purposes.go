@@ -63,6 +63,8 @@ var purposes = map[string]map[string]string{
 			"migrated.",
 		"HYPERVISORS-live-migration-nodes": "A node migrates servers to other nodes of the pool, and receives them by its names. libvirt " +
 			"gives all rights to each node of the pool.",
+		"HYPERVISORS-qemu-nodes": "QEMU sends memory and disks of servers to other nodes of the pool, and receives them. libvirt does not " +
+			"accept it from clients.",
 		"HYPERVISORS-nodes":     "Each node reads flows, reports its chassis and binds ports. Its certificate has its name.",
 		"HYPERVISORS-vnc":       "VNC servers on nodes of the pool. QEMU also accepts it from clients: a node opens consoles of its cell.",
 		"neutron-ovn-tls":       "Neutron writes networks, and reads chassis.",

@@ -73,6 +73,9 @@ func (w *inventory) spoken(p *pod, c corev1.Container) []address {
 				continue
 			}
 			logsIn := namePurposes[0] == authURL && len(logins(c)) > 0
+			if namePurposes[0] == authURL && isConsoleProxy(c) {
+				continue // Tokens of consoles are in the database of the cell (nova.objects.console_auth_token).
+			}
 			if p.replicas == nil && !logsIn && !strings.HasPrefix(namePurposes[0], ovnOption) {
 				continue
 			}

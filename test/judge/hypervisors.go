@@ -14,6 +14,11 @@ var screens = map[string][2]int{
 	"nova-novncproxy": {5900, 6442}, "nova-spicehtml5proxy": {5900, 6442}, "nova-serialproxy": {10260, 16508},
 }
 
+// isConsoleProxy reports whether a container connects clients to screens.
+func isConsoleProxy(c corev1.Container) bool {
+	return slices.ContainsFunc(c.Command, func(word string) bool { _, ok := screens[word]; return ok })
+}
+
 // signed is the variable of the secret by which Neutron's agents on hypervisors sign the requests of servers
 // (https://docs.openstack.org/nova/latest/admin/metadata-service.html).
 const signed = "OS_NEUTRON__METADATA_PROXY_SHARED_SECRET"

@@ -194,7 +194,11 @@ func rabbitMQ(w *inventory, o object) {
 		}
 	}
 	w.need(outsider(ofRabbitOperator), p.String(), management, "the operators make users and queues")
-	w.needAPIServer(p, "members find each other by it")
+	// RabbitMQ 4.1 and later need no token (github.com/rabbitmq/rabbitmq-server, pull request 13050).
+	token := at(o.manifest, "spec", "override", "statefulSet", "spec", "template", "spec", "automountServiceAccountToken")
+	if mounted, ok := token.(bool); !ok || mounted {
+		w.needAPIServer(p, "members find each other by it")
+	}
 	w.make(o.namespaceRef, o.name+"-default-user", o.String(), map[string]value{
 		"username": {is: userName}, "password": {is: password}, "host": {is: public}, "port": {is: public}, "provider": {is: public},
 		"type": {is: public}, "default_user.conf": {is: file}, "connection_string": {is: file},

@@ -33,7 +33,7 @@ platformConfig:
     storageClass: hostpath
     providerConfig: in-cluster
     network: {mariadbOperator: [mariadb-system]}
-    thirdPartyImages: {ceph: {tag: v18.2.7}}
+    thirdPartyImages: {ceph: {tag: v18.2.7}, rabbitmq: {tag: 4.0.5-management}}
     limits:
     - name: tests
       namespaces: ["tenant-*"]

@@ -37,7 +37,7 @@ var ControlPlanes = PlatformServices{
 var servers = []externalImage{
 	{"library/memcached:1.6.39", "memcached"},
 	{"library/mariadb:11.8.5", "mariadb"},             // the default of mariadb-operator
-	{"library/rabbitmq:4.1.3-management", "rabbitmq"}, // the default of RabbitMQ's cluster operator
+	{"library/rabbitmq:4.0.5-management", "rabbitmq"}, // the version of Debian, which Platform names: it needs a token of Kubernetes
 }
 
 // Hypervisors is for claims of hypervisors, and their servers.

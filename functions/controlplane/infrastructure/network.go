@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // Ports and labels of the pods of Valkey's operator, from its chart.
@@ -56,7 +57,11 @@ func (inf *Infrastructure) ComposeNetworkPolicies(hasJobs bool, inspectors []Dat
 		}
 	}
 	if inf.RunsQueue() {
-		policy := inf.Cluster("").NetworkPolicy([]map[string]string{workload.ManagedPodLabels()}, inf.Monitoring.Enabled, inf.Neighbours)
+		image, err := inf.thirdPartyImage(release.RabbitMQ)
+		if err != nil {
+			return nil, err
+		}
+		policy := inf.Cluster(image).NetworkPolicy([]map[string]string{workload.ManagedPodLabels()}, inf.Monitoring.Enabled, inf.Neighbours)
 		stage = append(stage, compose.Resource{Name: rabbitMQName + "-network-policy", Object: policy})
 	}
 	if inf.Locks() {

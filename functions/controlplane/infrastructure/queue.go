@@ -91,8 +91,10 @@ func (inf *Infrastructure) ComposeMessaging() ([]compose.Stage, error) {
 // Cluster returns the RabbitMQ settings with an image.
 func (inf *Infrastructure) Cluster(image string) rabbitmq.Cluster {
 	r := inf.Spec.Infrastructure.RabbitMQ
+	running, _ := inf.Observed.Get(MessagingResource)
 	return rabbitmq.Cluster{
 		Name: rabbitMQName, Meta: inf.Meta, PullSecrets: inf.Images.PullSecrets, Exposure: r.Exposure, Hosts: inf.queueHosts(),
+		Running: running.String("spec", "image"),
 		QueueServer: common.QueueServer{
 			Members: common.Members{
 				Replicas: inf.queue.replicas, StorageSize: inf.queue.storage, StorageClass: common.ObjectName(inf.queue.class),

@@ -36,6 +36,8 @@ type Cluster struct {
 	// Meta returns the metadata of an object with the given name.
 	Meta func(name string) object.Meta
 	common.QueueServer
+	// Running is the image of the observed RabbitmqCluster, to which the operator adds its default. Empty: none is observed.
+	Running string
 	// PullSecrets lists names of Secrets.
 	PullSecrets []common.ObjectName
 	// Exposure configures access from other clusters. Nil: none.

@@ -76,6 +76,41 @@ func TestWALLimit(t *testing.T) {
 	}
 }
 
+// TestToken tests which members get a token of Kubernetes and reach the API server: those that find each other by it.
+func TestToken(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason         string
+		image, running string
+		want           bool
+	}{
+		"New":      {"The default of the operator is 4.1 or later.", "", "", false},
+		"Default":  {"The operator reports its default.", "", "rabbitmq:4.1.3-management", false},
+		"Later":    {"Versions are numbers.", "", "rabbitmq:4.10.0", false},
+		"Major":    {"The next major version.", "", "registry.example.com:5000/rabbitmq:5.0", false},
+		"Earlier":  {"It reads the Endpoints.", "", "rabbitmq:4.0.9-management", true},
+		"Third":    {"The same.", "", "docker.io/library/rabbitmq:3.13.7-management", true},
+		"Set":      {"The image that is set is the next one.", "q.example.com/q:4.0.5", "rabbitmq:4.1.3-management", true},
+		"Upgrade":  {"The same.", "q.example.com/q:4.1.0", "rabbitmq:4.0.5-management", false},
+		"Pinned":   {"The digest of a version.", "", "rabbitmq:4.2.6-management@sha256:00", false},
+		"Digest":   {"The version is unknown.", "q.example.com/q@sha256:00", "", true},
+		"Series":   {"The version is unknown.", "", "rabbitmq:4-management", true},
+		"Unknown":  {"The version is unknown.", "", "rabbitmq:latest", true},
+		"Untagged": {"The version is unknown.", "", "registry.example.com:5000/rabbitmq", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Cluster{
+				Name: "queue", Meta: func(name string) object.Meta { return object.Meta{Name: name, Namespace: "cloud"} }, Running: tc.running,
+				QueueServer: common.QueueServer{Members: common.Members{Image: tc.image}},
+			}
+			_, removed := c.podOverride()["automountServiceAccountToken"]
+			_, out := c.flows(nil, false, common.Neighbours{APIServerPorts: []int32{6443}})
+			if got := []bool{!removed, len(out) > 0}; !cmp.Equal(got, []bool{tc.want, tc.want}) {
+				t.Errorf("%s token and connection: got %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
 // TestGuaranteed tests that the memory request of a member equals its limit.
 func TestGuaranteed(t *testing.T) {
 	provided := resources("1", "1Gi", "2Gi")

@@ -136,6 +136,9 @@ func (c Cluster) podOverride() object.Map {
 		// The override requires a list of containers; an empty list changes none.
 		"containers": object.List{}, "priorityClassName": workload.PriorityInfrastructure,
 	}
+	if !c.queriesKubernetes() {
+		out["automountServiceAccountToken"] = false // The operator mounts the token of an account that reads Endpoints and creates Events.
+	}
 	if !c.MemberTLS {
 		return out
 	}

@@ -25,7 +25,7 @@ func (c Cluster) NetworkPolicy(clients []map[string]string, monitored bool, n co
 	return workload.NetworkPolicy(c.Meta(c.Name), metav1.LabelSelector{MatchLabels: Pods(c.Name)}, in, out)
 }
 
-// flows returns the traffic of the members. They find each other through the API server.
+// flows returns the traffic of the members.
 func (c Cluster) flows(clients []map[string]string, monitored bool, n common.Neighbours) (in, out []workload.Flow) {
 	in = append(workload.From(clients, amqpPort), workload.Flow{Namespaces: workload.Names(n.RabbitMQOperators), Ports: managementPort})
 	in = append(in, outside.ExternalClients(c.Exposure, common.QueuePort)...)
@@ -36,5 +36,8 @@ func (c Cluster) flows(clients []map[string]string, monitored bool, n common.Nei
 		members := workload.Flow{Pods: Pods(c.Name), Ports: memberPorts, Ranges: streamPorts}
 		in, out = append(in, members), append(out, members)
 	}
-	return in, append(out, workload.Flow{Anywhere: true, Ports: n.APIServerPorts})
+	if c.queriesKubernetes() {
+		out = append(out, workload.Flow{Anywhere: true, Ports: n.APIServerPorts})
+	}
+	return in, out
 }

@@ -155,7 +155,10 @@ func (s *Service) inbound(port int32, e *common.ServiceExposure) []workload.Flow
 
 // Outbound returns the egress of the pods: the database, the queue, the cache and Keystone, if the service uses them, and
 // the extension's Egress.
-func (s *Service) Outbound() ([]workload.Flow, error) {
+func (s *Service) Outbound() ([]workload.Flow, error) { return s.outbound(true) }
+
+// outbound returns the same egress, for pods that do not connect to Keystone without it.
+func (s *Service) outbound(keystone bool) ([]workload.Flow, error) {
 	var ports []int32
 	var out []workload.Flow
 	server := func(pods map[string]string, port int32) {
@@ -193,7 +196,7 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 		}
 		own(port)
 	}
-	if id := s.Spec.Identity; id != nil {
+	if id := s.Spec.Identity; id != nil && keystone {
 		flow, err := ToKeystone(&id.KeystoneReference)
 		if err != nil {
 			return nil, err

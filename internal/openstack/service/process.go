@@ -41,6 +41,8 @@ type Process struct {
 	Stateful bool
 	// Logins are the option groups with which the process logs in to Keystone. Empty: it does not log in.
 	Logins []string
+	// WithoutKeystone is true if the process does not connect to Keystone, not even to validate tokens.
+	WithoutKeystone bool
 	// Port on which the process serves HTTPS. 0: it has no port.
 	Port int32
 	// Exposure configures access from outside the cluster. Nil: it is not exposed.
@@ -198,7 +200,7 @@ func (b *Base) ProcessWorkload(p Process) workload.Workload {
 
 // run returns the workload of a process and its related objects, such as its Service and network policy.
 func (s *Service) run(p Process) ([]compose.Stage, error) {
-	outbound, err := s.Outbound()
+	outbound, err := s.outbound(!p.WithoutKeystone)
 	if err != nil {
 		return nil, err
 	}

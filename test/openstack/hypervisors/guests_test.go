@@ -21,6 +21,7 @@ func TestHypervisors(t *testing.T) {
 			g := m.Boot(t)
 			t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
 			t.Run("VNC", func(t *testing.T) { testVNC(t, m, g) })
+			t.Run("Escaped", func(t *testing.T) { testEscaped(t, m, g) })
 			t.Run("Account", func(t *testing.T) { testAccount(t, m, g) })
 			t.Run("Status", func(t *testing.T) { testPoolStatus(t, m) })
 			t.Run("Capacity", func(t *testing.T) { testCapacity(t, m, 1) })

@@ -30,7 +30,7 @@ func TestMigration(t *testing.T) {
 		g := m.Boot(t)
 		m.Memory(t)
 		t.Run("Peers", func(t *testing.T) { testPeerCertificates(t, m) })
-		t.Run("Filtered", func(t *testing.T) { testFiltered(t, m, g) })
+		t.Run("Escaped", func(t *testing.T) { testEscaped(t, m, g) })
 		t.Run("Resize", func(t *testing.T) { testResize(t, m, g) })
 		t.Run("ThereAndBack", func(t *testing.T) { testMigrations(t, m, g) })
 		t.Run("Leave", func(t *testing.T) { testLeave(t, m, g) })

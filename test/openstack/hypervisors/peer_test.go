@@ -130,13 +130,3 @@ func testPeerCertificates(t *testing.T, m *Machines) {
 		}
 	}
 }
-
-// testFiltered checks that each QEMU of a node has a filter of system calls.
-func testFiltered(t *testing.T, m *Machines, g Guest) {
-	const modes = `for p in /proc/[0-9]*; do case $(cat "$p/comm" 2>/dev/null) in qemu-system*) grep ^Seccomp: "$p/status" ;; esac; done`
-	p := m.On(t, m.Place(t, g).Host, "libvirt")
-	out, err := m.Cloud.Cluster.Exec(context.Background(), p.Namespace, p.Name, "sh", "-c", modes)
-	if got := strings.Fields(strings.ReplaceAll(out, "Seccomp:", "")); err != nil || !slices.Equal(slices.Compact(got), []string{"2"}) {
-		t.Errorf("the filters are %q (%v), want mode 2", out, err)
-	}
-}

@@ -281,12 +281,17 @@ func useCentral(pod *corev1.PodSpec, domain string) {
 // peersSecret is the Secret with the certificate of nodes.
 const peersSecret = "peers"
 
-// useSecret replaces the container that requests the certificate of the node by a Secret: there is no companion.
+// useSecret replaces the container that requests the certificates of the node by a Secret: there is no companion. QEMU has the same one as
+// libvirt.
 func useSecret(pod *corev1.PodSpec, volume string) {
 	pod.Containers = pod.Containers[:1]
 	for i := range pod.Volumes {
 		if v := &pod.Volumes[i]; v.Name == volume {
-			v.VolumeSource = corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: peersSecret}}
+			secret := &corev1.SecretVolumeSource{SecretName: peersSecret, DefaultMode: new(int32(0o440))}
+			for _, key := range []string{"ca.crt", "tls.crt", "tls.key"} {
+				secret.Items = append(secret.Items, corev1.KeyToPath{Key: key, Path: key}, corev1.KeyToPath{Key: key, Path: "qemu/" + key})
+			}
+			v.VolumeSource = corev1.VolumeSource{Secret: secret}
 		}
 	}
 }

@@ -31,6 +31,7 @@ func testMigrationTLS(t *testing.T, n fakeNode) {
 	}{
 		"Peer":      {"Other nodes have such a certificate.", new(n.peer(t, n.authority, n.namespace)), true},
 		"OtherName": {"The authority's word is not enough.", new(n.peer(t, n.authority, "other")), false},
+		"QEMU":      {"A guest that has escaped has its certificate.", new(n.peer(t, n.authority, "qemu")), false},
 		"Stranger":  {"Another CA may issue any name.", new(n.peer(t, other, n.namespace)), false},
 		"Nobody":    {"Clients without a certificate are unknown.", nil, false},
 	} {
@@ -38,7 +39,7 @@ func testMigrationTLS(t *testing.T, n fakeNode) {
 			t.Errorf("%s: %v, want accepted %t\n%s", name, err, tc.in, tc.reason)
 		}
 	}
-	const pids, known = "cat /run/libvirt/libvirtd.pid", "cat /tmp/certificates"
+	const pids, known = "cat /run/libvirt/libvirtd.pid", "cat /tmp/private/certificates"
 	old := n.exec(t, "libvirt", known)
 	before := n.exec(t, "libvirt", pids)
 	next := n.certify(t)
