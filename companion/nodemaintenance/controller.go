@@ -17,6 +17,8 @@ const (
 	conditionPlanned = "Planned"
 	// conditionUnblocked: nothing prevents the maintenance.
 	conditionUnblocked = "Unblocked"
+	// conditionDrained: the node accepts no servers, and none runs on it.
+	conditionDrained = "Drained"
 )
 
 var (
@@ -29,6 +31,7 @@ var (
 var kind = controller.Kind[*openstackv1.NodeMaintenance, *observation]{
 	Name:          "NodeMaintenance",
 	Object:        &openstackv1.NodeMaintenance{},
+	Finalizes:     true,
 	Observe:       observe,
 	Next:          next,
 	Conditions:    func(o *openstackv1.NodeMaintenance) *[]metav1.Condition { return &o.Status.Conditions },
@@ -40,14 +43,15 @@ var kind = controller.Kind[*openstackv1.NodeMaintenance, *observation]{
 }
 
 func measure(o *openstackv1.NodeMaintenance) {
-	value := 0.0
+	value, count := 0.0, int32(0)
 	if o.Status.State == openstackv1.MaintenanceBlocked {
 		value = 1
 	}
 	blocked.WithLabelValues(o.Namespace, o.Name).Set(value)
 	if o.Status.Plan != nil {
-		servers.WithLabelValues(o.Namespace, o.Name).Set(float64(o.Status.Plan.ServerCount))
+		count = o.Status.Plan.ServerCount
 	}
+	servers.WithLabelValues(o.Namespace, o.Name).Set(float64(count))
 }
 
 // Reconciler reconciles NodeMaintenances, one at a time.
@@ -60,10 +64,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // Add adds the controller to a manager.
 //
-// +kubebuilder:rbac:groups=openstack.c5c3.io,resources=nodemaintenances,verbs=get;list;watch
+// +kubebuilder:rbac:groups=openstack.c5c3.io,resources=nodemaintenances,verbs=get;list;watch;update
 // +kubebuilder:rbac:groups=openstack.c5c3.io,resources=nodemaintenances/status,verbs=get;update
 // +kubebuilder:rbac:groups=openstack.c5c3.io,resources=servicechecks,verbs=get
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 func Add(mgr ctrl.Manager) error {
 	return kind.Add(mgr, func(env *controller.Env) error {

@@ -9,7 +9,8 @@ import (
 // TestKind checks the watches and the warnings of the kind.
 func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
-		Warns: []string{"Unblocked", "Planned"},
+		Finalizes: true,
+		Warns:     []string{"Unblocked", "Planned"},
 		Metrics: []string{
 			"companion_node_maintenance_blocked", "companion_node_maintenance_condition", "companion_node_maintenance_servers",
 		},

@@ -88,11 +88,13 @@ func blockers(moves []move) []string {
 	return out
 }
 
+// shownMessages is the maximum number of messages in a condition.
+const shownMessages = 5
+
 // joinMessages joins the first messages, and the number of the others.
 func joinMessages(all []string) string {
-	const shown = 5
-	if len(all) <= shown {
+	if len(all) <= shownMessages {
 		return strings.Join(all, "; ")
 	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(all[:shown], "; "), len(all)-shown)
+	return fmt.Sprintf("%s; and %d more", strings.Join(all[:shownMessages], "; "), len(all)-shownMessages)
 }

@@ -260,10 +260,16 @@ func TestMeasure(t *testing.T) {
 	if _, err := c.pass(c.sound()); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]float64{
-		"companion_node_maintenance_blocked": 0, "companion_node_maintenance_servers": 2, "companion_node_maintenance_condition": 1,
+	got := controllertest.Series(t, metrics, name)
+	if got["companion_node_maintenance_blocked"] != 0 || got["companion_node_maintenance_servers"] != 2 {
+		t.Errorf("a plan: %v", got)
 	}
-	if diff := cmp.Diff(want, controllertest.Series(t, metrics, name)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+	c.edit(func(s *openstackv1.NodeMaintenanceSpec) { s.Mode = openstackv1.MaintenanceDrain })
+	c.clock.SetTime(c.clock.Now().Add(time.Hour))
+	if _, err := c.pass(c.sound()); err != nil {
+		t.Fatal(err)
+	}
+	if got := controllertest.Series(t, metrics, name); got["companion_node_maintenance_blocked"] != 1 {
+		t.Errorf("a blocked order: %v", got)
 	}
 }

@@ -1,13 +1,10 @@
 package nodemaintenance
 
 import (
-	"fmt"
 	"time"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
 const (
@@ -19,40 +16,31 @@ const (
 
 // next selects the next step.
 func next(w *observation) controller.Decision {
+	s, mode := &w.order.Status, w.order.Spec.Mode
 	switch {
 	case w.limited > 0:
 		return controller.Decision{RequeueAfter: w.limited}
+	case w.order.DeletionTimestamp != nil:
+		return w.cancel()
+	case w.ended() && w.finalized():
+		return controller.Decision{Name: "Finalized", Action: w.finalize(false)}
+	case w.ended():
+		return controller.Decision{RequeueAfter: controller.ResyncInterval, Status: w.reportEnded}
 	case w.unavailable.Reason != "":
 		return controller.Decision{RequeueAfter: controller.Poll, Status: w.reportUnavailable}
+	case !w.started() && mode == openstackv1.MaintenanceDrain:
+		return w.start()
+	case !w.started():
+		return controller.Decision{RequeueAfter: planInterval, Status: w.reportPlan}
+	case s.ReturnTime != nil:
+		return w.verify()
+	case s.DrainedTime != nil || mode == openstackv1.MaintenanceReturn:
+		return w.hold()
 	}
-	return controller.Decision{RequeueAfter: planInterval, Status: w.reportPlan}
+	return w.drain()
 }
 
-// reportUnavailable keeps the last plan.
-func (obs *observation) reportUnavailable() {
-	s := &obs.order.Status
-	if s.State == "" {
-		s.State = openstackv1.MaintenanceRequested
-	}
-	obs.set(conditionPlanned, obs.unavailable)
-	obs.set(conditionUnblocked, obs.unavailable)
-}
-
-// reportPlan sets the plan of a maintenance that has not started.
-func (obs *observation) reportPlan() {
-	moves := obs.plan()
-	s := &obs.order.Status
-	s.State, s.Plan = openstackv1.MaintenancePlanned, obs.report(moves)
-	obs.set(conditionPlanned, condition.True("PlanComplete", fmt.Sprintf("%d servers are on the node, and %d of them block the maintenance",
-		s.Plan.ServerCount, s.Plan.BlockedCount)))
-	if why := blockers(moves); len(why) > 0 {
-		obs.set(conditionUnblocked, condition.False("ServersBlocked", joinMessages(why)))
-	} else {
-		obs.set(conditionUnblocked, condition.True("NothingBlocks", "no server blocks the maintenance"))
-	}
-}
-
-func (obs *observation) set(name string, s condition.State) {
-	obs.order.Status.ObservedGeneration = obs.order.Generation
-	condition.Set(&obs.order.Status.Conditions, name, obs.order.Generation, obs.now, s)
+// ended reports whether the order has ended.
+func (obs *observation) ended() bool {
+	return obs.order.Status.State == openstackv1.MaintenanceInService
 }

@@ -91,7 +91,7 @@ func (m *model) download(x *service.Extension) {
 	if len(w.AllowedHosts) > 0 {
 		filter["allowed_hosts"], flow.Anywhere = bracketed(service.Strings(w.AllowedHosts)...), true
 	} else {
-		filter["disallowed_hosts"], flow.Public = bracketed("localhost", "127.0.0.1", "169.254.169.254"), true
+		filter["disallowed_hosts"], flow.Public = bracketed("localhost", "127.0.0.1", "::1", "169.254.169.254"), true
 	}
 	x.Config.Options["import_filtering_opts"] = filter
 	x.Network.Egress = append(x.Network.Egress, flow)

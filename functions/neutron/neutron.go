@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
@@ -227,7 +228,7 @@ func (m *model) daemon(p service.Process, with member) service.Process {
 
 // options returns the options of all processes.
 func (m *model) options() oslo.Config {
-	return network.Options(m.spec.Mechanism, m.spec.Networks).Merge(oslo.Config{
+	return network.Options(m.spec.Mechanism, m.spec.Networks).Merge(m.tunnels()).Merge(oslo.Config{
 		"DEFAULT": {
 			"state_path":                         "/tmp",
 			"notify_nova_on_port_status_changes": m.spec.NotifiesNova,
@@ -245,3 +246,12 @@ const (
 )
 
 var logins = []string{novaGroup, placementGroup}
+
+// tunnels returns the options of tunnels between nodes with IPv6 addresses: their headers are larger, and ML2/OVS rejects tunnels of
+// another family (https://docs.openstack.org/neutron/latest/configuration/ml2-conf.html#ml2.overlay_ip_version).
+func (m *model) tunnels() oslo.Config {
+	if m.Spec.IPFamily != common.IPv6 {
+		return nil
+	}
+	return oslo.Config{"ml2": {"overlay_ip_version": 6}}
+}

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
 const (
@@ -152,23 +154,55 @@ func (m *model) cephConfig() object.Map {
 	return object.Map{"global": options}
 }
 
-// cephFamily returns the address family at which daemons listen: that of the networks, or of the pods. Daemons of different families cannot
-// connect, so an existing cluster without networks keeps its family. Empty: Ceph's default, IPv4
-// (https://rook.io/docs/rook/latest/CRDs/Cluster/network-providers/#ip-family).
+// cephFamily returns the address family at which daemons listen: that of the networks, or of the pods. An existing cluster without networks
+// keeps its family. Empty: Ceph's default, IPv4 (https://rook.io/docs/rook/latest/CRDs/Cluster/network-providers/#ip-family).
 func (m *model) cephFamily() string {
-	for _, n := range append(texts(m.spec.Network.PublicCIDRs), texts(m.spec.Network.ClusterCIDRs)...) {
-		if p, err := netip.ParsePrefix(n); err == nil && p.Addr().Is6() {
+	existing, _ := m.observed.Get(clusterResource)
+	switch family := familyOf(append(texts(m.spec.Network.PublicCIDRs), texts(m.spec.Network.ClusterCIDRs)...)); {
+	case family == string(common.IPv6):
+		return family
+	case family != "":
+		return "" // Rook's default, so that existing clusters do not change.
+	case existing.Exists():
+		return existing.String("spec", "network", "ipFamily")
+	default:
+		return string(platform.IPFamily(m.platform, m.cluster))
+	}
+}
+
+// familyOf returns the address family of networks, which checkNetworks compares. Empty: none.
+func familyOf(networks []string) string {
+	for _, n := range networks {
+		if p, err := netip.ParsePrefix(n); err == nil {
+			if p.Addr().Is4() {
+				return "IPv4"
+			}
 			return string(common.IPv6)
 		}
-		return "" // checkNetworks requires one family.
-	}
-	if existing, _ := m.observed.Get(clusterResource); existing.Exists() {
-		return existing.String("spec", "network", "ipFamily")
-	}
-	if m.platform.IPFamily == common.IPv6 {
-		return string(common.IPv6)
 	}
 	return ""
+}
+
+// checkFamily returns an error for networks of another family than that of the existing cluster: monitors keep their addresses, and daemons
+// of different families cannot connect.
+func (m *model) checkFamily() error {
+	existing, _ := m.observed.Get(clusterResource)
+	wanted := familyOf(append(texts(m.spec.Network.PublicCIDRs), texts(m.spec.Network.ClusterCIDRs)...))
+	if !existing.Exists() || wanted == "" {
+		return nil
+	}
+	var ranges []string
+	for _, name := range []string{"public", "cluster"} {
+		for _, n := range existing.List("spec", "network", "addressRanges", name) {
+			ranges = append(ranges, fmt.Sprint(n))
+		}
+	}
+	family := cmp.Or(familyOf(ranges), existing.String("spec", "network", "ipFamily"), "IPv4")
+	if family == wanted {
+		return nil
+	}
+	return invalid.Field("spec.network", "the Ceph cluster listens at addresses of %s, and its monitors keep their addresses; use networks of %[1]s, or create "+
+		"another claim", family)
 }
 
 func (m *model) cephNetwork() object.Map {

@@ -196,7 +196,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	if err := errors.Join(
 		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkValues(), m.checkRedundancy(), m.checkPlacementGroups(),
 		m.checkCapacity(), m.checkRemoved(), m.checkExternal(), m.checkKeystone(), m.checkExternalClient(), m.checkStretched(),
-		m.checkHostnames(), m.checkMirroring(), m.checkNFS(), m.checkClasses(),
+		m.checkHostnames(), m.checkFamily(), m.checkMirroring(), m.checkNFS(), m.checkClasses(),
 	); err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ var purposes = map[string]map[string]string{
 		"get, update keyrepositories/status, cellmappings/status, computecatalogs/status, databasesyncs/status, endpointregions/status, " +
 			"identitychecks/status, nodemaintenances/status, ovnsyncs/status, roleassignments/status, servicechecks/status, " +
 			"testreports/status of openstack.c5c3.io": "Reports.",
-		"update roleassignments of openstack.c5c3.io": "The finalizer of an " +
+		"update nodemaintenances, roleassignments of openstack.c5c3.io": "The finalizers of a started maintenance and of an " +
 			"assigned role.",
 		"get domains, endpoints, groups, projects, roles, users of openstack.k-orc.cloud": "IDs of objects in " +
 			"Keystone.",

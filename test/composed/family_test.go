@@ -9,11 +9,21 @@ import (
 	"testing"
 )
 
-// An address of IPv4, and a list of memcached servers in a file of a service whose client is python-memcached.
+// An address of IPv4; a list of memcached servers in a file of a service whose client is python-memcached; a listener of uWSGI, which
+// without an address accepts IPv4 only; and the family of Neutron's tunnels.
 var (
 	ipv4         = regexp.MustCompile(`\b[0-9]{1,3}(\.[0-9]{1,3}){3}\b`)
 	cacheServers = regexp.MustCompile(`^memcached?_servers = (.*)$`)
+	uwsgiSocket  = regexp.MustCompile(`^https?-socket = :`)
+	tunnels      = regexp.MustCompile(`^overlay_ip_version = 6$`)
 )
+
+// withIPv6 are the fields of third-party objects without which the program of an operator listens at, or connects to, IPv4 only.
+var withIPv6 = map[string][]string{
+	"RabbitmqCluster": {"{inet6, true}.\n{tcp, inet6_tcp}.\n", "spec", "rabbitmq", "erlangInetConfig"},
+	"CephCluster":     {"IPv6", "spec", "network", "ipFamily"},
+	"MaxScale":        {"::", "spec", "config", "params", "admin_host"},
+}
 
 // usesIPv4 are lines of composed objects that contain an address of IPv4 in any cluster, with the reason.
 var usesIPv4 = map[string]*regexp.Regexp{
@@ -44,6 +54,12 @@ func TestIPFamily(t *testing.T) {
 						t.Errorf("%s: %s has an address of IPv4: %s", file, o, line)
 					}
 				}
+				if uwsgiSocket.MatchString(line) {
+					t.Errorf("%s: %s listens at IPv4: %s", file, o, line)
+				}
+				if tunnels.MatchString(line) {
+					families["tunnels"]++
+				}
 				if m := cacheServers.FindStringSubmatch(line); m != nil {
 					families["cache"]++
 					for server := range strings.SplitSeq(m[1], ",") {
@@ -53,21 +69,13 @@ func TestIPFamily(t *testing.T) {
 					}
 				}
 			})
-			var path []string
-			switch o.Kind {
-			case "RabbitmqCluster":
-				path = []string{"spec", "rabbitmq", "erlangInetConfig"}
-			case "CephCluster":
-				path = []string{"spec", "network", "ipFamily"}
-				if hasIPv4Networks(o.manifest) {
-					continue
-				}
-			default:
+			want, known := withIPv6[o.Kind]
+			if !known || hasIPv4Networks(o.manifest) {
 				continue
 			}
 			families[o.Kind]++
-			if got := at(o.manifest, path...); got != "IPv6" && got != "{inet6, true}.\n" {
-				t.Errorf("%s: %s of %s is %v", file, strings.Join(path, "."), o, got)
+			if got := at(o.manifest, want[1:]...); got != want[0] {
+				t.Errorf("%s: %s of %s is %v, want %s", file, strings.Join(want[1:], "."), o, got, want[0])
 			}
 		}
 	}

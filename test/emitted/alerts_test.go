@@ -255,9 +255,9 @@ var scenes = func() map[string][]scene {
 			quiet("It continues.", `companion_node_maintenance_blocked{name="n"} 0x2000`),
 			quiet("It was blocked for a short time.", `companion_node_maintenance_blocked{name="n"} 1x50 0x2000`),
 		},
-		"OVNOutOfSync":              condition("companion_ovn_sync_condition", "InSync"),
-		"OVNComparisonOverdue":      condition("companion_ovn_sync_condition", "Ready"),
-		"TestsFailed":               condition("companion_test_report_condition", "TestsPassed"),
+		"OVNOutOfSync":         condition("companion_ovn_sync_condition", "InSync"),
+		"OVNComparisonOverdue": condition("companion_ovn_sync_condition", "Ready"),
+		"TestsFailed":          condition("companion_test_report_condition", "TestsPassed"),
 		"TempestNotRun": {
 			{reason: "Two hours ago.", series: []string{`kube_cronjob_next_schedule_time{cronjob="tempest"} 60x300`}, at: "3h10m", fires: []string{"tempest"}},
 			{reason: "A few minutes ago.", series: []string{`kube_cronjob_next_schedule_time{cronjob="tempest"} 3600x300`}, at: "70m"},

@@ -7,7 +7,8 @@ import (
 )
 
 // A NodeMaintenance orders the maintenance of a node of a pool. The plan comes first: it lists the servers of the node with the method that
-// moves each of them, and the reasons for which one cannot be moved.
+// moves each of them, and the reasons for which one cannot be moved. Then the node is drained, and put back into service after its reboot. The
+// deletion of the object cancels the maintenance: the node accepts servers again.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -31,8 +32,14 @@ type NodeMaintenance struct {
 // MaintenanceMode is the extent of a NodeMaintenance.
 type MaintenanceMode string
 
-// MaintenancePlan plans and changes nothing.
-const MaintenancePlan MaintenanceMode = "Plan"
+const (
+	// MaintenancePlan plans and changes nothing.
+	MaintenancePlan MaintenanceMode = "Plan"
+	// MaintenanceDrain plans, empties the node, and puts it back into service after its reboot.
+	MaintenanceDrain MaintenanceMode = "Drain"
+	// MaintenanceReturn puts the node back into service without a reboot.
+	MaintenanceReturn MaintenanceMode = "Return"
+)
 
 // MaintenanceOrder is the order in which servers are moved.
 type MaintenanceOrder string
@@ -54,6 +61,7 @@ const (
 )
 
 // NodeMaintenanceSpec is the desired state of a maintenance.
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.mode) || oldSelf.mode == 'Plan' || has(self.mode) && self.mode != 'Plan'",message="cannot be set to Plan after Drain; set it to Return, or delete the object to cancel the maintenance",fieldPath=".mode"
 type NodeMaintenanceSpec struct {
 	// Name of the node, which is also its host in Nova.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="is immutable; create another NodeMaintenance for another node"
@@ -61,8 +69,9 @@ type NodeMaintenanceSpec struct {
 	// ServiceCheck of the node's pool. It has the name of the pool's namespace.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="is immutable; create another NodeMaintenance for a node of another pool"
 	ServiceCheckName common.ObjectName `json:"serviceCheckName"`
-	// Extent. Plan: the status has the plan, and nothing is changed.
-	// +kubebuilder:validation:Enum=Plan
+	// Extent. Plan: the status has the plan, and nothing is changed. Drain: the servers leave the node if none of them blocks the maintenance,
+	// and the node returns to service after its reboot. Return: the node returns to service without a reboot.
+	// +kubebuilder:validation:Enum=Plan;Drain;Return
 	// +kubebuilder:default=Plan
 	// +optional
 	Mode MaintenanceMode `json:"mode,omitempty"`
@@ -72,6 +81,19 @@ type NodeMaintenanceSpec struct {
 	// +kubebuilder:default=1
 	// +optional
 	ParallelServers int32 `json:"parallelServers,omitempty"`
+	// Maximum number of nodes of the pool that NodeMaintenances drain, or keep out of service, at the same time. Others wait. The smallest value
+	// of the running orders of the pool applies.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	// +kubebuilder:default=1
+	// +optional
+	MaxNodes int32 `json:"maxNodes,omitempty"`
+	// Duration of a migration after which its server is reported, in seconds. The migration continues.
+	// +kubebuilder:validation:Minimum=60
+	// +kubebuilder:validation:Maximum=86400
+	// +kubebuilder:default=3600
+	// +optional
+	ServerTimeoutSeconds int32 `json:"serverTimeoutSeconds,omitempty"`
 	// Order in which servers are moved, by their memory.
 	// +kubebuilder:validation:Enum=SmallestFirst;LargestFirst
 	// +kubebuilder:default=SmallestFirst
@@ -93,6 +115,16 @@ const (
 	MaintenanceRequested MaintenanceState = "Requested"
 	// MaintenancePlanned means that the plan is complete, and nothing has been changed.
 	MaintenancePlanned MaintenanceState = "Planned"
+	// MaintenanceDraining means that servers leave the node.
+	MaintenanceDraining MaintenanceState = "Draining"
+	// MaintenanceDrained means that the node accepts no servers, and that none runs on it.
+	MaintenanceDrained MaintenanceState = "Drained"
+	// MaintenanceInMaintenance means that the drained node is cordoned, is not ready, or does not report to Nova.
+	MaintenanceInMaintenance MaintenanceState = "InMaintenance"
+	// MaintenanceReturning means that the node is back, and that its agents are verified.
+	MaintenanceReturning MaintenanceState = "Returning"
+	// MaintenanceInService means that the node accepts servers again. The order has ended.
+	MaintenanceInService MaintenanceState = "InService"
 	// MaintenanceBlocked means that the maintenance cannot continue, for the reason in the condition Unblocked.
 	MaintenanceBlocked MaintenanceState = "Blocked"
 )
@@ -116,7 +148,8 @@ type NodeMaintenanceStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Planned (the plan describes the servers on the node), Unblocked (nothing prevents the maintenance).
+	// Conditions: Planned (the plan describes the servers on the node), Unblocked (nothing prevents the maintenance), and with a mode other than
+	// Plan, Drained (the node accepts no servers, and none runs on it).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -126,14 +159,35 @@ type NodeMaintenanceStatus struct {
 	// minutes. Unset: there was no such pass.
 	// +optional
 	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
-	// State of the maintenance. Requested: there is no plan yet. Planned: the plan is complete, and nothing has been changed. Blocked: an
-	// operator has to act; the condition Unblocked has the reason.
-	// +kubebuilder:validation:Enum=Requested;Planned;Blocked
+	// State of the maintenance. Requested: there is no plan yet. Planned: the plan is complete, and nothing has been changed. Draining: servers
+	// leave the node. Drained: the node accepts no servers, and none runs on it. InMaintenance: the drained node is cordoned, not ready, or does
+	// not report to Nova. Returning: it is back, and its agents are verified. InService: it accepts servers, and the order has ended. Blocked:
+	// an operator has to act; the condition Unblocked has the reason.
+	// +kubebuilder:validation:Enum=Requested;Planned;Draining;Drained;InMaintenance;Returning;InService;Blocked
 	// +optional
 	State MaintenanceState `json:"state,omitempty"`
 	// Servers on the node, with the method that moves each of them.
 	// +optional
 	Plan *NodeMaintenancePlan `json:"plan,omitempty"`
+	// Time at which the draining started. Unset: it has not.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// Time at which the node was drained. Unset: it has not been, or it has servers again.
+	// +optional
+	DrainedTime *metav1.Time `json:"drainedTime,omitempty"`
+	// ID of the boot of the drained node (status.nodeInfo.bootID of the Node). Another one shows a reboot.
+	// +kubebuilder:validation:MaxLength=128
+	// +optional
+	BootID string `json:"bootID,omitempty"`
+	// Time since which the node is back.
+	// +optional
+	ReturnTime *metav1.Time `json:"returnTime,omitempty"`
+	// IDs of servers that were stopped, and that are started when the node is back.
+	// +kubebuilder:validation:MaxItems=1024
+	// +kubebuilder:validation:items:MaxLength=36
+	// +listType=set
+	// +optional
+	StoppedServers []string `json:"stoppedServers,omitempty"`
 }
 
 // NodeMaintenancePlan lists the servers on a node.

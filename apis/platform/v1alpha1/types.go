@@ -144,6 +144,9 @@ type Cluster struct {
 	// Provider config for the cluster: a ProviderConfig for composite resources of the cluster scope and a ClusterProviderConfig for
 	// namespaced ones, both with this name.
 	ProviderConfig common.ObjectName `json:"providerConfig"`
+	// First address family of its pods and Services. Defaults to ipFamily of the platform.
+	// +optional
+	IPFamily common.IPFamily `json:"ipFamily,omitempty"`
 	// Namespaces whose claims may use it; * matches any characters.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64

@@ -138,10 +138,7 @@ func (c *Claim) OtherDomain() common.Hostname {
 
 // OtherFamily returns the first address family of the cluster of the workloads for specs, empty where it is their default.
 func (c *Claim) OtherFamily() common.IPFamily {
-	if f := c.Platform.IPFamily; f == common.IPv6 {
-		return f
-	}
-	return ""
+	return platform.IPFamily(c.Platform, c.ProviderConfig)
 }
 
 // Messaging reports whether the control plane has a message queue.

@@ -18,7 +18,7 @@ func TestQueueMembers(t *testing.T) {
 		want                             queueMembers
 		field, message                   string
 	}{
-		"New":     {reason: "Size and platform set the defaults.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", want: queueMembers{3, "10Gi", "fast", true, ""}},
+		"New": {reason: "Size and platform set the defaults.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", want: queueMembers{3, "10Gi", "fast", true, ""}},
 		"NewWithIPv6": {
 			reason: "Members of a new queue connect in the address family of the platform.", spec: "{}",
 			platform: "{domain: a.b, storageClass: fast, ipFamily: IPv6}", want: queueMembers{3, "10Gi", "fast", true, common.IPv6},

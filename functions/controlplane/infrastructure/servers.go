@@ -74,7 +74,7 @@ func (inf *Infrastructure) CellQueue(
 	}
 	out := &common.QueueServer{
 		Members: members, IPFamily: memberFamily(inf.OtherFamily(), previous != nil, family),
-		Config:  inf.serverOptions.queue, IssuerRef: inf.queueIssuer(), ClusterDomain: common.Hostname(inf.ClusterDomain()),
+		Config: inf.serverOptions.queue, IssuerRef: inf.queueIssuer(), ClusterDomain: common.Hostname(inf.ClusterDomain()),
 		MemberTLS: memberTLS(r.MemberTLS, previous != nil, previous != nil && previous.MemberTLS),
 	}
 	if previous == nil {

@@ -40,8 +40,8 @@ var rules = []rbacv1.PolicyRule{
 		},
 		Verbs: []string{"get", "update"},
 	},
-	// An assigned role must be removed before its object is deleted: the companion writes the finalizer.
-	{APIGroups: []string{"openstack.c5c3.io"}, Resources: []string{"roleassignments"}, Verbs: []string{"update"}},
+	// An assigned role must be removed, and a node put back into service, before its object is deleted: the companion writes the finalizer.
+	{APIGroups: []string{"openstack.c5c3.io"}, Resources: []string{"nodemaintenances", "roleassignments"}, Verbs: []string{"update"}},
 	// IDs of K-ORC's objects in Keystone.
 	{
 		APIGroups: []string{"openstack.k-orc.cloud"}, Resources: []string{"domains", "endpoints", "groups", "projects", "roles", "users"},

@@ -250,6 +250,15 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
+// TestProxyListensAtIPv6 tests that the operator reaches the REST API of a proxy whose pod has an IPv6 address only.
+func TestProxyListensAtIPv6(t *testing.T) {
+	for family, want := range map[common.IPFamily]any{"": nil, common.IPv6: "::"} {
+		if got := at(Proxy{IPFamily: family}.Object().Object, "spec", "config", "params", "admin_host"); got != want {
+			t.Errorf("with the family %q, admin_host is %v, want %v", family, got, want)
+		}
+	}
+}
+
 // TestMaxScale tests that all connections go to the primary, with a certificate of the same authority as the members', and that proxies
 // are spread over nodes that their placement selects.
 func TestMaxScale(t *testing.T) {

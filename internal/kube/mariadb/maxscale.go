@@ -21,6 +21,8 @@ type Proxy struct {
 	Placement   common.Placement
 	Exporter    Exporter
 	PullSecrets []common.ObjectName
+	// IPFamily is the first address family of the pods. Empty: IPv4.
+	IPFamily common.IPFamily
 	// Priority is the PriorityClass of the pods. Empty for a proxy that was created without one, because the field is immutable.
 	Priority string
 }
@@ -50,6 +52,7 @@ func (p Proxy) Object() *unstructured.Unstructured {
 		"podDisruptionBudget":       object.Map{"maxUnavailable": int64(1)},
 		"topologySpreadConstraints": spreadOverNodes("maxscale", p.Meta.Name),
 	}, object.Map{
+		"config":            p.config(),
 		"image":             p.Image,
 		"resources":         object.Resources(p.Resources),
 		"nodeSelector":      object.NodeSelector(p.Placement.NodeSelector),
@@ -57,4 +60,13 @@ func (p Proxy) Object() *unstructured.Unstructured {
 		"priorityClassName": p.Priority,
 		"imagePullSecrets":  pullSecrets(p.PullSecrets),
 	}))
+}
+
+// config returns options of MaxScale. By default, the operator sets an IPv4 address for the REST API by which it configures MaxScale
+// (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/maxscale/config/config.go).
+func (p Proxy) config() object.Map {
+	if p.IPFamily != common.IPv6 {
+		return nil
+	}
+	return object.Map{"params": object.Map{"admin_host": "::"}}
 }

@@ -73,7 +73,7 @@ func (c Cluster) Object() *unstructured.Unstructured {
 			object.Map{"storageClassName": string(c.StorageClass)}),
 		"rabbitmq": object.WithOptional(
 			object.Map{"additionalConfig": config + diskLimit(res, c.StorageSize) + walLimit(res, c.StorageSize) + c.options()},
-			object.Map{"envConfig": c.envConfig(), "erlangInetConfig": c.inetOptions()},
+			object.Map{"envConfig": c.envConfig(), "erlangInetConfig": c.inetOptions(), "advancedConfig": c.streamOptions()},
 		),
 		"tls":      object.Map{"secretName": tls, "caSecretName": tls, "disableNonTLSListeners": true},
 		"affinity": c.affinity(),

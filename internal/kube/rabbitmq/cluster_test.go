@@ -131,11 +131,11 @@ func TestMemberFamily(t *testing.T) {
 		"IPv4":         {common.QueueServer{}, "", ""},
 		"IPv4 and TLS": {common.QueueServer{MemberTLS: true}, "", `SERVER_ADDITIONAL_ERL_ARGS="-proto_dist inet_tls -ssl_dist_opt `},
 		"IPv6": {
-			common.QueueServer{IPFamily: common.IPv6}, "{inet6, true}.\n",
+			common.QueueServer{IPFamily: common.IPv6}, "{inet6, true}.\n{tcp, inet6_tcp}.\n",
 			`SERVER_ADDITIONAL_ERL_ARGS="-kernel inetrc '/etc/rabbitmq/erl_inetrc' -proto_dist inet6_tcp"` + "\n",
 		},
 		"IPv6 and TLS": {
-			common.QueueServer{IPFamily: common.IPv6, MemberTLS: true}, "{inet6, true}.\n",
+			common.QueueServer{IPFamily: common.IPv6, MemberTLS: true}, "{inet6, true}.\n{tcp, inet6_tcp}.\n",
 			`SERVER_ADDITIONAL_ERL_ARGS="-kernel inetrc '/etc/rabbitmq/erl_inetrc' -proto_dist inet6_tls -ssl_dist_opt `,
 		},
 	} {
@@ -146,6 +146,13 @@ func TestMemberFamily(t *testing.T) {
 			inet, _, _ := unstructured.NestedString(o, "spec", "rabbitmq", "erlangInetConfig")
 			if inet != tc.wantInet || !strings.HasPrefix(environment, tc.wantStart) || (environment == "") != (tc.wantStart == "") {
 				t.Errorf("got erlangInetConfig %q, want %q; envConfig %q, want %q", inet, tc.wantInet, environment, tc.wantStart)
+			}
+			advanced, _, _ := unstructured.NestedString(o, "spec", "rabbitmq", "advancedConfig")
+			if got, want := strings.Contains(advanced, "inet6"), tc.server.IPFamily == common.IPv6; got != want {
+				t.Errorf("streams are replicated over IPv6: %t, want %t", got, want)
+			}
+			if got, want := strings.Contains(advanced, "{replication_transport, ssl}"), tc.server.IPFamily == common.IPv6 && tc.server.MemberTLS; got != want {
+				t.Errorf("streams are replicated with TLS by these options: %t, want %t", got, want)
 			}
 			if got := MemberFamily(environment); got != tc.server.IPFamily {
 				t.Errorf("the environment is of family %q, want %q", got, tc.server.IPFamily)

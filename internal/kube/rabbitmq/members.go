@@ -100,12 +100,30 @@ func (c Cluster) envConfig() string {
 	return fmt.Sprintf("SERVER_ADDITIONAL_ERL_ARGS=%q\nRABBITMQ_CTL_ERL_ARGS=\"$SERVER_ADDITIONAL_ERL_ARGS\"\n", strings.Join(options, " "))
 }
 
-// inetOptions returns the configuration of the resolver of members: without it, Erlang resolves names to IPv4 addresses only.
+// inetOptions returns the network configuration of members: Erlang resolves names to IPv6 addresses, and listeners without an address, such
+// as those of the management API and of metrics, accept IPv6 (https://www.erlang.org/doc/apps/erts/inet_cfg.html).
 func (c Cluster) inetOptions() string {
 	if c.IPFamily != common.IPv6 {
 		return ""
 	}
-	return "{inet6, true}.\n"
+	return "{inet6, true}.\n{tcp, inet6_tcp}.\n"
+}
+
+// streamOptions returns the options of the replication of streams, which reads neither the family nor the TLS options of inet6_tls
+// (https://github.com/rabbitmq/osiris/blob/v1.8.8/src/osiris_util.erl, replication_over_tls_configuration).
+func (c Cluster) streamOptions() string {
+	if c.IPFamily != common.IPv6 {
+		return ""
+	}
+	options := []string{"{replica_ip_address_family, inet6}"}
+	if c.MemberTLS {
+		certificates := fmt.Sprintf(`{certfile, "%[1]s/%[2]s"}, {keyfile, "%[1]s/%[3]s"}, {cacertfile, "%[1]s/%[4]s"}, {verify, verify_peer}`,
+			membersFolder, certificate.CertKey, certificate.KeyKey, certificate.CAKey)
+		options = append(options, "{replication_transport, ssl}",
+			"{replication_server_ssl_options, ["+certificates+", {fail_if_no_peer_cert, true}]}",
+			"{replication_client_ssl_options, ["+certificates+"]}")
+	}
+	return "[{osiris, [" + strings.Join(options, ",\n  ") + "]}].\n"
 }
 
 // podOverride returns the settings of pods for which the operator has no field.

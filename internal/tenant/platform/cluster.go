@@ -16,6 +16,20 @@ func Management(p *platformv1.PlatformConfigSpec) string {
 	return cmp.Or(string(p.ProviderConfig), "in-cluster")
 }
 
+// IPFamily returns the first address family of the cluster with a provider config. Empty: IPv4, the default of specs.
+func IPFamily(p *platformv1.PlatformConfigSpec, providerConfig string) common.IPFamily {
+	family := p.IPFamily
+	for _, c := range p.Clusters {
+		if string(c.ProviderConfig) == providerConfig {
+			family = cmp.Or(c.IPFamily, family)
+		}
+	}
+	if family == common.IPv6 {
+		return family
+	}
+	return ""
+}
+
 // Cluster returns the provider config of the cluster that a claim references, or of the management cluster if it references
 // none. A name that does not exist and a name that is not allowed for the namespace result in the same error, so that
 // tenants cannot discover the clusters of others.

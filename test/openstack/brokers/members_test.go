@@ -22,6 +22,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/clouds"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
 // distribution is the port by which members connect to each other.
@@ -95,8 +96,12 @@ func testMembers(t *testing.T, c *clouds.Cloud) {
 	var want []string
 	for i := range 3 {
 		want = append(want, fmt.Sprintf("rabbit@rabbitmq-server-%d.rabbitmq-nodes.%s", i, c.Namespace))
-		if out := ctl(i, "eval", "init:get_argument(proto_dist)."); !strings.Contains(out, "inet_tls") {
-			t.Errorf("member %d has the distribution %s, want inet_tls", i, out)
+		distribution := "inet_tls"
+		if sandbox.IPv6 {
+			distribution = "inet6_tls"
+		}
+		if out := ctl(i, "eval", "init:get_argument(proto_dist)."); !strings.Contains(out, distribution) {
+			t.Errorf("member %d has the distribution %s, want %s", i, out, distribution)
 		}
 	}
 	slices.Sort(status.Running)

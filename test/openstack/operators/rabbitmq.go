@@ -60,8 +60,11 @@ management.ssl.port = 15671
 // rabbitCookie creates the cookie that members share. A member does not start with a cookie that others can read.
 const rabbitCookie = `umask 077; cd /var/lib/rabbitmq; rm -f .erlang.cookie; printf %s >.erlang.cookie`
 
-// rabbitInet is the file of erlangInetConfig (https://github.com/rabbitmq/cluster-operator, internal/resource/statefulset.go).
-const rabbitInet = "/etc/rabbitmq/erl_inetrc"
+// Files of erlangInetConfig and advancedConfig (https://github.com/rabbitmq/cluster-operator, internal/resource/statefulset.go).
+const (
+	rabbitInet     = "/etc/rabbitmq/erl_inetrc"
+	rabbitAdvanced = "/etc/rabbitmq/advanced.config"
+)
 
 // rabbitMQ runs the brokers of a RabbitmqCluster, with TLS only, with its configuration. There is no API server for peer
 // discovery: the configuration lists the members.
@@ -93,7 +96,7 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
-	inet := text(u, "spec", "rabbitmq", "erlangInetConfig")
+	inet, advanced := text(u, "spec", "rabbitmq", "erlangInetConfig"), text(u, "spec", "rabbitmq", "advancedConfig")
 	if err := o.SetSecret(ctx, namespace, name+"-server-conf", map[string][]byte{
 		"10-operatorDefaults.conf":         fmt.Appendf(nil, rabbitDefaults, name),
 		"11-default_user.conf":             login["default_user.conf"],
@@ -103,6 +106,7 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 		"enabled_plugins":          []byte("[rabbitmq_management]."),
 		"environment":              []byte(text(u, "spec", "rabbitmq", "envConfig")),
 		path.Base(rabbitInet):      []byte(inet),
+		path.Base(rabbitAdvanced):  []byte(advanced),
 	}); err != nil {
 		return err
 	}
@@ -134,8 +138,14 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 			Ports: []corev1.ContainerPort{{Name: "amqps", ContainerPort: amqpsPort}, {Name: "management-tls", ContainerPort: rabbitManagement}},
 		},
 	}
-	if inet != "" {
-		s.files = map[string]string{rabbitInet: name + "-server-conf"}
+	if advanced != "" {
+		s.container.Env = append(s.container.Env, corev1.EnvVar{Name: "RABBITMQ_ADVANCED_CONFIG_FILE", Value: rabbitAdvanced})
+	}
+	s.files = map[string]string{}
+	for file, content := range map[string]string{rabbitInet: inet, rabbitAdvanced: advanced} {
+		if content != "" {
+			s.files[file] = name + "-server-conf"
+		}
 	}
 	for _, c := range override.Containers {
 		for _, m := range c.VolumeMounts {

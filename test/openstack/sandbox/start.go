@@ -92,7 +92,7 @@ func Start(s Spec, log *os.File) (*Container, error) {
 	defer write.Close()                   //nolint:errcheck // a pipe
 	cmd := exec.Command("/proc/self/exe") //nolint:noctx // Stop ends it
 	cmd.Args[0] = "container-" + s.Name
-	cmd.Env = []string{roleEnv + "=" + roleContainer, "PATH=" + os.Getenv("PATH")}
+	cmd.Env = []string{roleEnv + "=" + roleContainer, "PATH=" + os.Getenv("PATH"), FamilyEnv + "=" + os.Getenv(FamilyEnv)}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{read}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
