@@ -92,7 +92,7 @@ func TestExamplesOfPages(t *testing.T) {
 	}
 }
 
-// TestClaimsOfTutorials checks that the claims on each tutorial, and on the guide for tenants, can be previewed together, with limits as on
+// TestClaimsOfTutorials checks that the claims on each tutorial, and on the guides for tenants, can be previewed together, with limits as on
 // the tutorials. A tutorial with a rejected claim has its error message.
 func TestClaimsOfTutorials(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/tutorials/*.md")
@@ -100,7 +100,7 @@ func TestClaimsOfTutorials(t *testing.T) {
 		t.Fatal(err)
 	}
 	checked := 0
-	for _, page := range append(pages, "../../docs/how-to/create-a-cloud.md") {
+	for _, page := range append(pages, "../../docs/how-to/create-a-cloud.md", "../../docs/how-to/openstack-cluster.md") {
 		data, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

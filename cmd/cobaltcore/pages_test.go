@@ -104,7 +104,7 @@ func TestCommandsOfPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := map[string][]byte{"state.json": state.Bytes(), "platformconfig.json": platform, "new-platform.yaml": platform}
-	for _, name := range []string{"claim", "old", "new", "now", "restored", "storage", "claims", "claims/prod", "old-claims/prod", "old/claims/prod"} {
+	for _, name := range []string{"claim", "cloud", "old", "new", "now", "restored", "storage", "claims", "claims/prod", "old-claims/prod", "old/claims/prod"} {
 		files[name+".yaml"] = examples.Claim
 	}
 	for name, data := range files {

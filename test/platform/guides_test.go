@@ -313,8 +313,9 @@ func (r *reader) team() []guide.Tour {
 	return []guide.Tour{
 		{
 			Page: "tutorials/onboard-a-team", Merge: map[int]string{0: "values.yaml"},
-			Before: map[string]func() error{"kubectl apply -f claim.yaml": r.do("sed -i 's/size: large/size: small/' claim.yaml")},
+			Before: map[string]func() error{"kubectl apply -f claims/": r.do("sed -i 's/size: large/size: small/' claim.yaml", "mkdir claims", "cp claim.yaml claims/")},
 			Codes:  map[string][]int{"cobaltcore preview": {1}},
+			After:  r.do("rm -r claims"), // Another guide has its own folder of this name.
 		},
 		// The tutorial has created the namespaces.
 		{Page: "identity-as-code", Codes: map[string][]int{"kubectl create namespace": {guide.AnyCode}}},

@@ -229,19 +229,20 @@ func (s *reader) tours(t *testing.T) []guide.Tour {
 		{
 			Page: "how-to/node-maintenance", Replace: []string{"NODE", "node-0", "CONSUMER", "first"},
 		},
+		{Page: "how-to/order-node-maintenance", Replace: []string{"SERVER", "first"}},
 		{
 			Page: "tutorials/recover-a-hypervisor", RetryTimeout: commandTimeout,
 			Replace: []string{"SERVER_ID=...", "SERVER_ID=$(openstack server show first -f value -c id)"},
 			Before: map[string]func() error{
 				"": s.do(t, "NODE=$(openstack server show first -f value -c OS-EXT-SRV-ATTR:host)"),
-				"openstack server start first": steps(
+				"xargs": steps(
 					s.do(t, "openstack server stop first"), s.until(t, "openstack server show first -f value -c status | grep SHUTOFF"),
 				),
 				"openstack server evacuate": steps(
 					s.node(t, func(node string) error { return s.machines.Cloud.Cluster.PowerOff(node) }),
 					s.until(t, "openstack compute service list --service nova-compute --host $NODE -f value -c State | grep down"),
 				),
-				"openstack server start $SERVER_ID": steps(
+				"openstack server show first -c status -c OS": steps(
 					s.until(t, "openstack server show first -f value -c OS-EXT-SRV-ATTR:host | grep -v $NODE"),
 					s.until(t, "openstack server show first -f value -c status | grep SHUTOFF"),
 				),
