@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,11 +43,16 @@ func TestNeutronAgent(t *testing.T) {
 		"Earlier":   {"The pod's one has not come yet.", []string{"QUEUE_USER=neutron-2"}, "none", false},
 		"Tunnels":   {"They end at the node.", []string{"TUNNELS=yes", "INTERFACE="}, "10.0.0.1", true},
 		"Interface": {"They end at an interface of their own.", []string{"TUNNELS=yes", "INTERFACE=bond0"}, "fd00::9", true},
+		"IPv6":      {"The queue is a load balancer with an IPv6 address, which a URL has in brackets.", []string{"QUEUE_HOST=fd00::5"}, "none", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := stubs(t, map[string]string{"agent": requested, "ip": "echo '7: bond0    inet6 fd00::9/64 scope global'"})
 			env := append(queueLogin(t, dir), tc.env...)
 			out, err := script(t, dir, env, "neutron-agent.sh")
+			url := url
+			if slices.Contains(tc.env, "QUEUE_HOST=fd00::5") {
+				url = strings.Replace(url, "@q:", "@[fd00::5]:", 1)
+			}
 			if want := url + " " + tc.ip + " --config-file /etc/cobaltcore/neutron.conf\n"; err != nil || out != want {
 				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, want)
 			}

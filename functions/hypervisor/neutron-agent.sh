@@ -81,6 +81,7 @@ restore() {
 start
 user=$(cat "$LOGIN/username")
 uses "${QUEUE_USER:-}" "$user"
+case $QUEUE_HOST in *:*) QUEUE_HOST="[$QUEUE_HOST]" ;; esac
 # Names and passwords that are generated have letters, digits and hyphens, which nobody has to escape.
 OS_DEFAULT__TRANSPORT_URL="rabbit://$user:$(cat "$LOGIN/password")@$QUEUE_HOST:$QUEUE_PORT/$QUEUE_VHOST?ssl=true&ssl_ca_file=$QUEUE_CA"
 export OS_DEFAULT__TRANSPORT_URL

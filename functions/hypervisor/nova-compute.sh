@@ -105,6 +105,7 @@ id=$(cat "$LOGINS/credential/application_credential_id") secret=$(cat "$LOGINS/c
 
 uses "${QUEUE_USER:-}" "$user" "${CREDENTIAL:-}" "$id"
 
+case $QUEUE_HOST in *:*) QUEUE_HOST="[$QUEUE_HOST]" ;; esac
 # Names and passwords that are generated have letters, digits and hyphens, which nobody has to escape.
 export OS_DEFAULT__TRANSPORT_URL="rabbit://$login@$QUEUE_HOST:$QUEUE_PORT/$QUEUE_VHOST?ssl=true&ssl_ca_file=$QUEUE_CA"
 for group in SERVICE_USER PLACEMENT NEUTRON CINDER; do

@@ -140,6 +140,10 @@ func TestLogins(t *testing.T) {
 	if err != nil || out != want {
 		t.Errorf("%v\n got %s\nwant %s", err, out, want)
 	}
+	balancer := append([]string{"QUEUE_HOST=fd00::5"}, env[1:]...)
+	if out, err := script(t, dir, balancer, "nova-compute.sh"); err != nil || !strings.Contains(out, "@[fd00::5]:5671/") {
+		t.Errorf("an IPv6 address of a load balancer: %v, %s", err, out)
+	}
 	if out, err := script(t, dir, env, "nova-compute.sh", "alive"); err != nil {
 		t.Errorf("it is restarted for nothing: %v: %s", err, out)
 	}

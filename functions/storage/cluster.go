@@ -154,7 +154,7 @@ func (m *model) cephConfig() object.Map {
 	return object.Map{"global": options}
 }
 
-// cephFamily returns the address family at which daemons listen: that of the networks, or of the pods. An existing cluster without networks
+// cephFamily returns the address family at which daemons listen: the family of the networks, or of the pods. An existing cluster without networks
 // keeps its family. Empty: Ceph's default, IPv4 (https://rook.io/docs/rook/latest/CRDs/Cluster/network-providers/#ip-family).
 func (m *model) cephFamily() string {
 	existing, _ := m.observed.Get(clusterResource)
@@ -183,7 +183,7 @@ func familyOf(networks []string) string {
 	return ""
 }
 
-// checkFamily returns an error for networks of another family than that of the existing cluster: monitors keep their addresses, and daemons
+// checkFamily returns an error for networks whose family differs from the family of the existing cluster: monitors keep their addresses, and daemons
 // of different families cannot connect.
 func (m *model) checkFamily() error {
 	existing, _ := m.observed.Get(clusterResource)

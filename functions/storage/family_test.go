@@ -26,13 +26,13 @@ func TestCephFamily(t *testing.T) {
 		"IPv4 network":     {"Daemons listen in the network of the nodes.", ipv4, "", "IPv6", ""},
 		"IPv6 network":     {"Without the family, Ceph finds no address in the network.", ipv6, "", "IPv4", "IPv6"},
 		"IPv6 replication": {"The second network counts, too.", "{network: {clusterCIDRs: ['fd00::/64']}}", "", "IPv4", "IPv6"},
-		"platform cluster": {"Another cluster of the platform has its own family.", "{}", "", "IPv4 elsewhere", "IPv6"},
+		"platform cluster": {"Another cluster of the platform has its own family.", "{}", "", "other", "IPv6"},
 		"existing IPv4":    {"Monitors keep their addresses.", "{}", "{kind: CephCluster}", "IPv6", ""},
 		"existing IPv6":    {"Monitors keep their addresses.", "{}", "{spec: {network: {ipFamily: IPv6}}}", "IPv4", "IPv6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &model{platform: &platformv1.PlatformConfigSpec{IPFamily: tc.platform}, cluster: "in-cluster"}
-			if tc.platform == "IPv4 elsewhere" {
+			if tc.platform == "other" {
 				m.cluster = "remote"
 				m.platform = &platformv1.PlatformConfigSpec{IPFamily: "IPv4", Clusters: []platformv1.Cluster{{ProviderConfig: "remote", IPFamily: common.IPv6}}}
 			}

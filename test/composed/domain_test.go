@@ -23,7 +23,7 @@ const otherDomain = "kube.prod"
 // claims are the kinds of claims.
 var claims = regexp.MustCompile(`(?m)^kind: (ControlPlaneCluster|HypervisorCluster|StorageCluster)$`)
 
-// composeExamples composes the claims of examples and of those that they refer to, on a platform with an additional setting. edit changes a claim.
+// composeExamples composes claims of examples, and the claims to which they refer, on a platform with an additional setting. edit changes a claim.
 func composeExamples(t *testing.T, setting string, share int, edit func(claim map[string]any)) map[string]*cloud {
 	t.Helper()
 	platform := strings.Replace(string(examples.Platform), "\nspec:\n", "\nspec:\n  "+setting+"\n", 1)
@@ -73,7 +73,7 @@ func composeExamples(t *testing.T, setting string, share int, edit func(claim ma
 func TestClusterDomain(t *testing.T) {
 	written := map[string]bool{}
 	for file, c := range composeExamples(t, "clusterDomain: "+otherDomain, 5, func(claim map[string]any) {
-		if spec, _ := claim["spec"].(map[string]any); claim["kind"] == "ControlPlaneCluster" { // Valkey's operator knows no other domain, and the claim is refused.
+		if spec, _ := claim["spec"].(map[string]any); claim["kind"] == "ControlPlaneCluster" { // Valkey's operator supports only the default domain.
 			claim["spec"] = merged(spec, parsed(t, "{infrastructure: {valkey: {enabled: false, replicas: null, sentinel: null}}}"))
 		}
 	}) {

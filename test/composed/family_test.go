@@ -35,7 +35,7 @@ var usesIPv4 = map[string]*regexp.Regexp{
 }
 
 // TestIPFamily composes the claims of all examples for clusters with IPv6. No program may listen on, or connect to, an address of IPv4,
-// except those of its claim and those of the table; python-memcached gets a prefix, without which it opens a socket of IPv4, and members
+// except addresses of its claim and of the table; python-memcached gets a prefix, without which it opens a socket of IPv4, and members
 // of RabbitMQ and Ceph listen at IPv6.
 func TestIPFamily(t *testing.T) {
 	allowed, families := map[string]bool{}, map[string]int{}
