@@ -192,11 +192,12 @@ func status(m *model, plan compose.Plan) any {
 	return out
 }
 
-// partStatus returns the state of a claim of the cloud.
+// partStatus returns the state of a claim of the cloud. Its flags are pointers, because the encoder omits a false value, which the schema
+// requires: the API server would reject the status while a part is not ready.
 func (m *model) partStatus(p part, plan compose.Plan) cloudv1.PartStatus {
 	out := cloudv1.PartStatus{Name: p.name, Kind: p.kind.Kind, ClaimRef: p.claim, Phase: p.phase}
 	if p.spec == nil {
-		out.Ready, out.Applied, out.Message = p.waits == "", true, respond.Message(p.waits)
+		out.Ready, out.Applied, out.Message = new(p.waits == ""), new(true), respond.Message(p.waits)
 		return out
 	}
 	o, _ := m.observed.Get(p.name)
@@ -204,8 +205,8 @@ func (m *model) partStatus(p part, plan compose.Plan) cloudv1.PartStatus {
 	for _, i := range plan.Items() {
 		if i.Name == p.name {
 			hash := i.Body.At("metadata", "annotations", compose.HashAnnotation).Text()
-			out.Ready, out.Applied = i.Readiness.Ready, !i.Observed || o.Annotation(compose.HashAnnotation) == hash
-			if !out.Ready {
+			out.Ready, out.Applied = new(i.Readiness.Ready), new(!i.Observed || o.Annotation(compose.HashAnnotation) == hash)
+			if !i.Readiness.Ready {
 				out.Message = respond.Message(i.Readiness.Message)
 			}
 			return out
@@ -213,7 +214,7 @@ func (m *model) partStatus(p part, plan compose.Plan) cloudv1.PartStatus {
 	}
 	component, _ := plan.ComponentStatus(p.component())
 	_, why := component.Waiting()
-	out.Applied = true // No claim could be deleted without the edit.
+	out.Ready, out.Applied = new(false), new(true) // No claim could be deleted without the edit.
 	out.Message = respond.Message(cmp.Or(why, fmt.Sprintf("%s %s is not created yet", p.kind.Kind, p.claim.Name)))
 	return out
 }

@@ -90,12 +90,11 @@ func TestPolicies(t *testing.T) {
 			"Operators are in the default namespace of their manifests.", "{}", bare, "rabbitmq", []string{
 				"in " + managed + " 5671", "in " + queue + " 25672", "in " + queue + " 4369", "in " + queue + " 6000-6500",
 				"in rabbitmq-system/ 15671", "out " + queue + " 25672", "out " + queue + " 4369", "out " + queue + " 6000-6500",
-				"out anywhere 443", "out anywhere 6443",
 			},
 		},
 		"QueueAlone": {
 			"There are no other members.", "{size: development}", watched, "rabbitmq", []string{
-				"in " + managed + " 5671", "in prom/ 15691", "in rabbitmq-system/ 15671", "out anywhere 8443",
+				"in " + managed + " 5671", "in prom/ 15691", "in rabbitmq-system/ 15671",
 			},
 		},
 		"Store": {

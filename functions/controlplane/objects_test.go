@@ -83,6 +83,7 @@ override:
     spec:
       template:
         spec:
+          automountServiceAccountToken: false
           containers:
           - name: rabbitmq
             volumeMounts:

@@ -135,10 +135,10 @@ type PartStatus struct {
 	// +optional
 	Phase string `json:"phase,omitempty"`
 	// True: everything of the claim is ready. A claim of the cloud itself also has the last edit of it.
-	Ready bool `json:"ready"`
+	Ready *bool `json:"ready"`
 	// True: the claim has the last edit of the cloud, so that its deletion follows that edit. Always true for a claim that does not exist yet,
 	// and for an existing claim, which is not deleted with the cloud.
-	Applied bool `json:"applied"`
+	Applied *bool `json:"applied"`
 	// Reason why the claim is not ready.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
