@@ -359,8 +359,11 @@ func TestStatus(t *testing.T) {
 			for _, p := range rsp.Composite.Object.At("status", "parts").List() {
 				if p := p.(map[string]any); p["name"] == tc.resource {
 					message, _ := p["message"].(string)
-					ready, _ := p["ready"].(bool)
-					applied, _ := p["applied"].(bool)
+					ready, isSet := p["ready"].(bool)
+					applied, alsoSet := p["applied"].(bool)
+					if !isSet || !alsoSet {
+						t.Errorf("the API server rejects a part without ready and applied: %v", p)
+					}
 					got = strings.Join([]string{boolText(ready), boolText(applied), message}, " ")
 				}
 			}
