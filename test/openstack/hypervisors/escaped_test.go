@@ -64,7 +64,7 @@ grep -E "^(Uid|Gid|Groups|CapEff|CapPrm|NoNewPrivs|Seccomp):" "$p/status" | tr -
 		"secrets": {"They are passphrases of disks, and other servers.", `ls -A /etc/libvirt/secrets /etc/libvirt/qemu /tmp/private`, nil, ""},
 		"devices": {
 			"Disks of the node are devices.", `find /dev \( -type b -o -type c \) \( -readable -o -writable \)`,
-			regexp.MustCompile(`^/dev/(null|zero|full|u?random|tty|console|ptmx|net/tun|kvm|pts/(ptmx|[0-9]+))$`), "/dev/null",
+			regexp.MustCompile(`^/dev/(null|zero|full|u?random|tty|console|ptmx|net/tun|kvm|pts/(ptmx|[0-9]+))$`), "/dev/pts/ptmx",
 		},
 		"processes": {
 			"Environments and memory of agents have passwords.",
