@@ -3,7 +3,6 @@ package nodemaintenance
 import (
 	"context"
 	"flag"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -200,5 +199,5 @@ func TestCrash(t *testing.T) {
 	all := full.api.Points()
 	points := crash.Sample(all, *stride, func(p crash.Point) bool { return full.api.Writes[p.Call] != "" })
 	crash.Run(t, points, func(t *testing.T, p crash.Point) { play(t, p).finish() })
-	t.Log(fmt.Sprintf("%d calls, %d of them writes; %d of %d runs", full.api.Calls, len(full.api.Writes), len(points), len(all)))
+	t.Logf("%d calls, %d of them writes; %d of %d runs", full.api.Calls, len(full.api.Writes), len(points), len(all))
 }

@@ -34,8 +34,8 @@ func (obs *observation) remaining() []move {
 	return slices.DeleteFunc(obs.plan(), func(m move) bool { return isParked(&m) })
 }
 
-// confirmable returns the servers whose cold migration from the node since the start waits for its confirmation. A resize, which has another
-// type, is confirmed by its owner.
+// confirmable returns the servers whose cold migration from the node since the start waits for its confirmation. A resize, which has
+// another type, is confirmed by its owner.
 func (obs *observation) confirmable() []string {
 	var out []string
 	for _, m := range obs.migrations {
@@ -163,9 +163,9 @@ func (obs *observation) rejected(errs ...error) error {
 	return controller.Rejected(rejectedReason, errors.New(joinMessages(all)))
 }
 
-// move starts the moves of the first servers that Nova accepts. Servers that are stopped are recorded before: they are started when the node
-// is back.
-func (obs *observation) move(moves, next []move, free int) controller.Decision {
+// move starts the moves of the first servers that Nova accepts. Servers that are stopped are recorded before: they are started when the
+// node is back.
+func (obs *observation) move(moves, next []move, free int) controller.Decision { //nolint:gocognit // one step after the other
 	var names, stop []string
 	for i := range next {
 		if m := &next[i]; m.method == openstackv1.MoveStop && len(stop) < free {
@@ -223,6 +223,7 @@ func (obs *observation) execute(ctx context.Context, m *move) error {
 		return obs.nova.Migrate(ctx, m.ID)
 	case openstackv1.MoveStop:
 		return obs.nova.Stop(ctx, m.ID)
+	case openstackv1.MoveStay:
 	}
 	return nil
 }

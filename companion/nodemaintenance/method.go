@@ -122,9 +122,10 @@ var (
 	anyMethod    = []openstackv1.MoveMethod{openstackv1.MoveLive, openstackv1.MoveCold, openstackv1.MoveStop}
 )
 
-// obstacles are evaluated in this order; the first that applies is reported. Decorators are those of nova/compute/api.py in 2025.1 to 2026.2.
-// Not listed, because Nova moves such servers, if another node has the resources: SR-IOV ports (detached and attached again), huge pages,
-// pinned CPUs, local disks, members of groups with anti-affinity, and locked servers (an administrator is not affected by a lock).
+// obstacles are evaluated in this order; the first that applies is reported. Decorators are those of nova/compute/api.py in 2025.1 to
+// 2026.2. Not listed, because Nova moves such servers, if another node has the resources: SR-IOV ports (detached and attached again),
+// huge pages, pinned CPUs, local disks, members of groups with anti-affinity, and locked servers (an administrator is not affected by a
+// lock).
 var obstacles = []obstacle{
 	{anyMigration, "it has an accelerator, and Nova does not migrate it: set its metadata maintenance to stop", // block_accelerators
 		func(c *candidate) bool { return c.ExtraSpecs["accel:device_profile"] != "" }},
@@ -180,6 +181,7 @@ func (c *candidate) estimate(method openstackv1.MoveMethod) int64 {
 		return overheadSeconds + shutdownSeconds + disks
 	case openstackv1.MoveStop:
 		return shutdownSeconds
+	case openstackv1.MoveStay:
 	}
 	return 0
 }

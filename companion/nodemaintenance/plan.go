@@ -71,7 +71,7 @@ func (obs *observation) report(moves []move) *openstackv1.NodeMaintenancePlan {
 	parallel := int64(max(obs.order.Spec.ParallelServers, 1))
 	out.EstimatedSeconds = (out.EstimatedSeconds + parallel - 1) / parallel
 	out.BlockedCount = int32(len(blocked)) //nolint:gosec // as above
-	all := append(blocked, others...)
+	all := slices.Concat(blocked, others)
 	out.OmittedCount = int32(max(len(all)-serverLimit, 0)) //nolint:gosec // as above
 	out.Servers = all[:min(len(all), serverLimit)]
 	return out

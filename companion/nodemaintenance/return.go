@@ -145,8 +145,8 @@ func (obs *observation) enable(report func()) controller.Decision {
 	})
 }
 
-// stopped returns the servers that the order stopped, and that are still stopped on the node. changing is set if an operation on one of them
-// is in progress.
+// stopped returns the servers that the order stopped, and that are still stopped on the node. changing is set if an operation on one of
+// them is in progress.
 func (obs *observation) stopped() (off []string, changing bool) {
 	for i := range obs.candidates {
 		c := &obs.candidates[i]

@@ -36,7 +36,8 @@ func (obs *observation) finalize(keep bool) controller.Action {
 	}
 }
 
-// disabledByOther returns who disabled nova-compute; "" if it is enabled, or if this order did. An order takes over a node that is cordoned.
+// disabledByOther returns who disabled nova-compute; "" if it is enabled, or if this order did. An order takes over a node that is
+// cordoned.
 func (obs *observation) disabledByOther() string {
 	s := obs.service
 	switch by := s.MaintainedBy(); {

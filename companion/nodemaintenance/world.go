@@ -101,8 +101,8 @@ func (obs *observation) started() bool { return obs.order.Status.StartTime != ni
 // that are registered in Nova.
 func recordOf(o *openstackv1.NodeMaintenance, check *openstackv1.ServiceCheck) (openstackv1.NodeRecord, condition.State) {
 	if check == nil {
-		return openstackv1.NodeRecord{}, condition.False("PoolNotFound", fmt.Sprintf("spec.serviceCheckName: ServiceCheck %s does not exist; the "+
-			"name is the namespace of the pool", o.Spec.ServiceCheckName))
+		return openstackv1.NodeRecord{}, condition.False("PoolNotFound", fmt.Sprintf("spec.serviceCheckName: ServiceCheck %s does not exist; "+
+			"the name is the namespace of the pool", o.Spec.ServiceCheckName))
 	}
 	for _, n := range check.Status.Nodes {
 		if n.Name == string(o.Spec.NodeName) {
@@ -242,8 +242,8 @@ func (obs *observation) readFailures(ctx context.Context) error {
 	return nil
 }
 
-// readConsumers reads the allocations on the node if all of its servers stay: Nova allocates resources before nova-compute has a record of a
-// server, and until the server has left. See fetchEviction of package servicecheck for the order of Nova's steps.
+// readConsumers reads the allocations on the node if all of its servers stay: Nova allocates resources before nova-compute has a record
+// of a server, and until the server has left. See fetchEviction of package servicecheck for the order of Nova's steps.
 func (obs *observation) readConsumers(ctx context.Context, provider string) (err error) {
 	if !obs.started() || provider == "" || len(obs.remaining()) > 0 {
 		return nil

@@ -3,6 +3,7 @@ package hypervisor
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,7 +53,7 @@ func TestLibvirt_Emulator(t *testing.T) {
 				}
 			}
 			for _, folder := range []string{"tmp", "libvirt/secrets", "libvirt/qemu", "cache"} { // Volumes are writable for every user.
-				if err := os.Chmod(filepath.Join(dir, folder), 0o777); err != nil { //nolint:gosec // as the kubelet does
+				if err := os.Chmod(filepath.Join(dir, folder), 0o777); err != nil { // as the kubelet does
 					t.Fatal(err)
 				}
 			}
@@ -68,21 +69,19 @@ func TestLibvirt_Emulator(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			calls := ""
+			var calls strings.Builder
 			for line := range strings.Lines(string(called)) {
 				if strings.HasPrefix(line, "chgrp") {
-					calls += strings.NewReplacer(dir+"/run/"+fresh, "FRESH", dir, "DIR").Replace(line)
+					calls.WriteString(strings.NewReplacer(dir+"/run/"+fresh, "FRESH", dir, "DIR").Replace(line))
 				}
 			}
-			if diff := cmp.Diff(tc.calls, calls); diff != "" {
+			if diff := cmp.Diff(tc.calls, calls.String()); diff != "" {
 				t.Errorf("%s groups (-want +got):\n%s", tc.reason, diff)
 			}
 			want := map[string]fs.FileMode{
 				"tmp": 0o777 | fs.ModeSticky, "tmp/private": 0o700, "libvirt/secrets": 0o700, "libvirt/qemu": 0o700, "cache": 0o755,
 			}
-			for file, mode := range tc.want {
-				want[file] = mode
-			}
+			maps.Copy(want, tc.want)
 			for file, mode := range want {
 				info, err := os.Stat(filepath.Join(dir, file))
 				if err != nil {

@@ -57,8 +57,8 @@ func (m *model) proxies() []console {
 	return out
 }
 
-// proxy returns the process of a console proxy. Its egress is limited to the hypervisor networks of the cell. It validates tokens of consoles
-// in the database of the cell, and has no account of Keystone (nova.console.websocketproxy).
+// proxy returns the process of a console proxy. Its egress is limited to the hypervisor networks of the cell. It validates tokens of
+// consoles in the database of the cell, and has no account of Keystone (nova.console.websocketproxy).
 func (m *model) proxy(c console) service.Process {
 	p := service.Process{
 		Process: m.spec.Proxies.Process, Name: c.name, Title: "the console proxy " + c.name + " of Nova's cell " + m.spec.Cell,

@@ -154,8 +154,8 @@ func (m *model) cephConfig() object.Map {
 	return object.Map{"global": options}
 }
 
-// cephFamily returns the address family at which daemons listen: the family of the networks, or of the pods. An existing cluster without networks
-// keeps its family. Empty: Ceph's default, IPv4 (https://rook.io/docs/rook/latest/CRDs/Cluster/network-providers/#ip-family).
+// cephFamily returns the address family at which daemons listen: the family of the networks, or of the pods. An existing cluster without
+// networks keeps its family. Empty: Ceph's default, IPv4 (https://rook.io/docs/rook/latest/CRDs/Cluster/network-providers/#ip-family).
 func (m *model) cephFamily() string {
 	existing, _ := m.observed.Get(clusterResource)
 	switch family := familyOf(append(texts(m.spec.Network.PublicCIDRs), texts(m.spec.Network.ClusterCIDRs)...)); {
@@ -183,8 +183,8 @@ func familyOf(networks []string) string {
 	return ""
 }
 
-// checkFamily returns an error for networks whose family differs from the family of the existing cluster: monitors keep their addresses, and daemons
-// of different families cannot connect.
+// checkFamily returns an error for networks whose family differs from the family of the existing cluster: monitors keep their addresses,
+// and daemons of different families cannot connect.
 func (m *model) checkFamily() error {
 	existing, _ := m.observed.Get(clusterResource)
 	wanted := familyOf(append(texts(m.spec.Network.PublicCIDRs), texts(m.spec.Network.ClusterCIDRs)...))
@@ -201,8 +201,8 @@ func (m *model) checkFamily() error {
 	if family == wanted {
 		return nil
 	}
-	return invalid.Field("spec.network", "the Ceph cluster listens at addresses of %s, and its monitors keep their addresses; use networks of %[1]s, or create "+
-		"another claim", family)
+	return invalid.Field("spec.network", "the Ceph cluster listens at addresses of %s, and its monitors keep their addresses; "+
+		"use networks of %[1]s, or create another claim", family)
 }
 
 func (m *model) cephNetwork() object.Map {

@@ -7,8 +7,8 @@ import (
 )
 
 // A NodeMaintenance orders the maintenance of a node of a pool. The plan comes first: it lists the servers of the node with the method that
-// moves each of them, and the reasons for which one cannot be moved. Then the node is drained, and put back into service after its reboot. The
-// deletion of the object cancels the maintenance: the node accepts servers again.
+// moves each of them, and the reasons for which one cannot be moved. Then the node is drained, and put back into service after its
+// reboot. The deletion of the object cancels the maintenance: the node accepts servers again.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -81,8 +81,8 @@ type NodeMaintenanceSpec struct {
 	// +kubebuilder:default=1
 	// +optional
 	ParallelServers int32 `json:"parallelServers,omitempty"`
-	// Maximum number of nodes of the pool that NodeMaintenances drain, or keep out of service, at the same time. Others wait. The smallest value
-	// of the running orders of the pool applies.
+	// Maximum number of nodes of the pool that NodeMaintenances drain, or keep out of service, at the same time. Others wait. The
+	// smallest value of the running orders of the pool applies.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
 	// +kubebuilder:default=1
@@ -99,8 +99,8 @@ type NodeMaintenanceSpec struct {
 	// +kubebuilder:default=SmallestFirst
 	// +optional
 	Order MaintenanceOrder `json:"order,omitempty"`
-	// Effect of the metadata maintenance of servers, which their owners set to live, cold, stop, notify or never. Honor: it selects the method.
-	// Ignore: it has no effect.
+	// Effect of the metadata maintenance of servers, which their owners set to live, cold, stop, notify or never. Honor: it selects the
+	// method. Ignore: it has no effect.
 	// +kubebuilder:validation:Enum=Honor;Ignore
 	// +kubebuilder:default=Honor
 	// +optional
@@ -148,8 +148,8 @@ type NodeMaintenanceStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Planned (the plan describes the servers on the node), Unblocked (nothing prevents the maintenance), and with a mode other than
-	// Plan, Drained (the node accepts no servers, and none runs on it).
+	// Conditions: Planned (the plan describes the servers on the node), Unblocked (nothing prevents the maintenance), and with a mode
+	// other than Plan, Drained (the node accepts no servers, and none runs on it).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -159,10 +159,10 @@ type NodeMaintenanceStatus struct {
 	// minutes. Unset: there was no such pass.
 	// +optional
 	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
-	// State of the maintenance. Requested: there is no plan yet. Planned: the plan is complete, and nothing has been changed. Draining: servers
-	// leave the node. Drained: the node accepts no servers, and none runs on it. InMaintenance: the drained node is cordoned, not ready, or does
-	// not report to Nova. Returning: it is back, and its agents are verified. InService: it accepts servers, and the order has ended. Blocked:
-	// an operator has to act; the condition Unblocked has the reason.
+	// State of the maintenance. Requested: there is no plan yet. Planned: the plan is complete, and nothing has been changed. Draining:
+	// servers leave the node. Drained: the node accepts no servers, and none runs on it. InMaintenance: the drained node is cordoned, not
+	// ready, or does not report to Nova. Returning: it is back, and its agents are verified. InService: it accepts servers, and the order
+	// has ended. Blocked: an operator has to act; the condition Unblocked has the reason.
 	// +kubebuilder:validation:Enum=Requested;Planned;Draining;Drained;InMaintenance;Returning;InService;Blocked
 	// +optional
 	State MaintenanceState `json:"state,omitempty"`
@@ -223,8 +223,8 @@ type PlannedServer struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	Status string `json:"status,omitempty"`
-	// Way in which the server leaves the node. Live: live migration. Cold: cold migration, during which it does not run. Stop: it is stopped on
-	// the node, and started after the maintenance. Stay: it stays on the node.
+	// Way in which the server leaves the node. Live: live migration. Cold: cold migration, during which it does not run. Stop: it is
+	// stopped on the node, and started after the maintenance. Stay: it stays on the node.
 	// +kubebuilder:validation:Enum=Live;Cold;Stop;Stay
 	Method MoveMethod `json:"method"`
 	// Node to which the server is being moved. Unset: Nova's scheduler has not selected one.

@@ -70,7 +70,8 @@ type PlatformConfigSpec struct {
 	// +kubebuilder:default=cluster.local
 	// +optional
 	ClusterDomain common.Hostname `json:"clusterDomain,omitempty"`
-	// First address family of the pods and Services in the clusters of workloads. Set IPv6 for IPv6-only clusters, before the first control plane.
+	// First address family of the pods and Services in the clusters of workloads. Set IPv6 for IPv6-only clusters, before the first
+	// control plane.
 	// +kubebuilder:default=IPv4
 	// +optional
 	IPFamily common.IPFamily `json:"ipFamily,omitempty"`

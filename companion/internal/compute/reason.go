@@ -2,8 +2,8 @@ package compute
 
 import "strings"
 
-// Prefixes of the reasons with which the companion disables nova-compute: the state is stored in Nova, so that another leader can continue. A
-// service with another reason was disabled by another user.
+// Prefixes of the reasons with which the companion disables nova-compute: the state is stored in Nova, so that another leader can
+// continue. A service with another reason was disabled by another user.
 const (
 	// CordonReason is followed by the time since which the node is cordoned.
 	CordonReason = "crossplane.c5c3.io: its node is cordoned since "

@@ -21,8 +21,8 @@ type ServerDetails struct {
 
 	// MemoryMiB and DisksGiB are the sizes of its memory, and of its disks that are not volumes.
 	MemoryMiB, DisksGiB int64
-	// ExtraSpecs are the extra specs of its flavor, and ImageProperties the properties of its image, without the prefix of the group. A server that
-	// boots from a volume has none.
+	// ExtraSpecs are the extra specs of its flavor, and ImageProperties the properties of its image, without the prefix of the group. A
+	// server that boots from a volume has none.
 	ExtraSpecs, ImageProperties map[string]string
 	Metadata                    map[string]string
 	// Group is the ID of its server group; "" if it has none.
@@ -74,7 +74,7 @@ func (s *serverDetails) decode() ServerDetails {
 	if json.Unmarshal(s.Hints.Group, &groups) == nil && len(groups) > 0 {
 		out.Group = groups[0]
 	} else {
-		_ = json.Unmarshal(s.Hints.Group, &out.Group) //nolint:errcheck // A hint in another form is no group.
+		_ = json.Unmarshal(s.Hints.Group, &out.Group) // A hint in another form is no group.
 	}
 	return out
 }

@@ -89,6 +89,7 @@ func (inf *Infrastructure) MaxScale() (mariadb.Proxy, error) {
 	return mariadb.Proxy{
 		Meta: inf.Meta(maxScaleName), Server: mariaDBName, Replicas: inf.proxy.replicas, Port: mariaDBPort, Issuer: claim.InternalCA,
 		Image: image, Resources: inf.Size.ProxyResources, Placement: inf.Spec.Infrastructure.MariaDB.Placement,
-		Exporter: exporter, Priority: priority, IPFamily: inf.OtherFamily(), PullSecrets: openstack.PullSecretsOf(previous, inf.Images.PullSecrets),
+		Exporter: exporter, Priority: priority, IPFamily: inf.OtherFamily(),
+		PullSecrets: openstack.PullSecretsOf(previous, inf.Images.PullSecrets),
 	}, err
 }

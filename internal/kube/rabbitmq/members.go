@@ -99,7 +99,8 @@ func (c Cluster) envConfig() string {
 	}
 	if c.IPFamily == common.IPv6 {
 		// rabbitmqctl does not start with the file: its quotes are lost.
-		return fmt.Sprintf("RABBITMQ_CTL_ERL_ARGS=%q\nSERVER_ADDITIONAL_ERL_ARGS=\"%s $RABBITMQ_CTL_ERL_ARGS\"\n", strings.Join(options, " "), inetConfig)
+		return fmt.Sprintf("RABBITMQ_CTL_ERL_ARGS=%q\nSERVER_ADDITIONAL_ERL_ARGS=\"%s $RABBITMQ_CTL_ERL_ARGS\"\n",
+			strings.Join(options, " "), inetConfig)
 	}
 	return fmt.Sprintf("SERVER_ADDITIONAL_ERL_ARGS=%q\nRABBITMQ_CTL_ERL_ARGS=\"$SERVER_ADDITIONAL_ERL_ARGS\"\n", strings.Join(options, " "))
 }

@@ -33,8 +33,8 @@ func (n *Nova) FailMoves(id, message string) {
 	n.moveErrors[id] = message
 }
 
-// End ends the operations in progress. Servers that migrate move to the given host, or stay if it is "". A cold migration then waits for its
-// confirmation. It returns the number of migrations.
+// End ends the operations in progress. Servers that migrate move to the given host, or stay if it is "". A cold migration then waits for
+// its confirmation. It returns the number of migrations.
 func (n *Nova) End(to, at string) (count int) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
