@@ -68,7 +68,7 @@ const (
 
 // rabbitMQ runs the brokers of a RabbitmqCluster, with TLS only, with its configuration. There is no API server for peer
 // discovery: the configuration lists the members.
-func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) error { //nolint:gocognit // one step after the other
+func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) error { //nolint:funlen,gocognit // one step after the other
 	if only, _, _ := unstructured.NestedBool(u.Object, "spec", "tls", "disableNonTLSListeners"); !only {
 		return errors.New("a broker that listens without TLS is not supported by this fake")
 	}
