@@ -32,9 +32,10 @@ func TestNames(t *testing.T) {
 		"cloud": {
 			of("XOpenStackCluster", "xopenstackclusters", "xopenstackcluster"), of("OpenStackCluster", "openstackclusters", "openstackcluster"),
 		},
-		"storage":  {of("XStorageCluster", "xstorageclusters", "xstoragecluster"), of("StorageCluster", "storageclusters", "storagecluster")},
-		"keystone": {of("Keystone", "keystones", "keystone")},
-		"catalog":  {of("IdentityCatalog", "identitycatalogs", "identitycatalog")},
+		"storage":         {of("XStorageCluster", "xstorageclusters", "xstoragecluster"), of("StorageCluster", "storageclusters", "storagecluster")},
+		"keystone":        {of("Keystone", "keystones", "keystone")},
+		"workloadcluster": {of("WorkloadCluster", "workloadclusters", "workloadcluster")},
+		"catalog":         {of("IdentityCatalog", "identitycatalogs", "identitycatalog")},
 	} {
 		doc, err := apis.Definition(folder)
 		if err != nil {

@@ -43,6 +43,7 @@ var otherCases = map[string]kindCases{
 	"KeystoneService":     keystoneServiceCases,
 	"OpenStackCluster":    cloudCases,
 	"PlatformConfig":      platformCases,
+	"WorkloadCluster":     workloadClusterCases,
 	"KeyRepository":       keyRepositoryCases,
 	"CellMapping":         cellMappingCases,
 	"ComputeCatalog":      computeCatalogCases,

@@ -1,6 +1,7 @@
 // Command companion runs, in the namespace of one control plane, controllers for tasks that a composition function cannot do
 // because they need state, randomness or a running service: key rotation, schema changes, Secrets that combine others,
-// changes in Keystone that K-ORC does not support, and checks of running services.
+// changes in Keystone that K-ORC does not support, and checks of running services. The companion of a WorkloadCluster checks
+// that cluster.
 package main
 
 import (
@@ -24,6 +25,7 @@ import (
 	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	ovnchassisv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/cellmapping"
+	"github.com/c5c3/crossplane-cobaltcore/companion/clustercheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/computecatalog"
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
@@ -44,7 +46,7 @@ import (
 
 type cli struct {
 	Namespace      string   `help:"Namespace to watch." required:""`
-	Controllers    []string `help:"Names of the controllers to run, such as databasesync. Default: all."`
+	Controllers    []string `help:"Names of the controllers to run, such as databasesync. Default: all for a control plane."`
 	LeaderElect    bool     `help:"Enable leader election."`
 	MetricsAddress string   `default:":8443" help:"Address of the Prometheus metrics."`
 	HealthAddress  string   `default:":8081" help:"Address of /healthz and /readyz."`
@@ -54,6 +56,7 @@ type cli struct {
 // controllers are all controllers by the name of the reconciled kind.
 var controllers = map[string]func(ctrl.Manager) error{
 	"cellmapping":        cellmapping.Add,
+	"clustercheck":       clustercheck.Add,
 	"computecatalog":     computecatalog.Add,
 	"credentialrotation": credentialrotation.Add,
 	"databasesync":       databasesync.Add,
@@ -71,11 +74,15 @@ var controllers = map[string]func(ctrl.Manager) error{
 	"testreport":         testreport.Add,
 }
 
+// ofClusters are the controllers that only the companion of a WorkloadCluster runs, which names them. The companion of a control plane has
+// no rights on their kinds.
+var ofClusters = []string{"clustercheck"}
+
 // chosen returns the names of the controllers to run.
 func (c *cli) chosen() ([]string, error) {
 	all := slices.Sorted(maps.Keys(controllers))
 	if len(c.Controllers) == 0 {
-		return all, nil
+		return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(ofClusters, name) }), nil
 	}
 	for _, name := range c.Controllers {
 		if !slices.Contains(all, name) {

@@ -27,6 +27,7 @@ import (
 	c5c3v1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/cellmapping"
+	"github.com/c5c3/crossplane-cobaltcore/companion/clustercheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/computecatalog"
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
@@ -72,7 +73,7 @@ func TestRights(t *testing.T) {
 		add(want, split(strings.Trim(m[1], `"`)), split(m[2]), split(m[3]))
 	}
 	got := map[string]bool{}
-	for _, r := range c5c3.Rights() {
+	for _, r := range slices.Concat(c5c3.Rights(), c5c3.ClusterCheckNamespaceRules, c5c3.ClusterCheckRules) {
 		add(got, r.APIGroups, r.Resources, r.Verbs)
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
@@ -131,7 +132,8 @@ func TestChosen(t *testing.T) {
 		want   []string
 		err    string
 	}{
-		"All": {reason: "The default is all controllers.", want: all},
+		"All":     {reason: "The default is all controllers of a control plane.", want: slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "clustercheck" })},
+		"Cluster": {reason: "The companion of a cluster names its controller.", flag: []string{"clustercheck"}, want: []string{"clustercheck"}},
 		"Some": {reason: "Each runs once, even if it is listed twice.", flag: []string{"keyrepository", "databasesync", "keyrepository"},
 			want: []string{"databasesync", "keyrepository"}},
 		"Unknown": {reason: "A misspelled name would disable a controller.", flag: []string{"keyrepositories"},
@@ -183,6 +185,7 @@ func TestNames(t *testing.T) {
 	services.Reader = broken
 	reconcilers := map[string]reconcile.Reconciler{
 		"CellMapping":        &cellmapping.Reconciler{Reader: broken},
+		"ClusterCheck":       &clustercheck.Reconciler{Reader: broken},
 		"ComputeCatalog":     &computecatalog.Reconciler{Reader: broken},
 		"CredentialRotation": &credentialrotation.Reconciler{Reader: broken},
 		"DatabaseSync":       &databasesync.Reconciler{Reader: broken},

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -24,12 +25,16 @@ func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	w := workload.Workload{Name: "companion", Namespace: "cloud"}
-	rules, _ := c5c3.Alerts(w, common.Monitoring{}).(*unstructured.Unstructured)
-	groups, _, err := unstructured.NestedSlice(rules.Object, "spec", "groups")
-	if err != nil {
-		t.Fatal(err)
+	var alerts []any
+	for _, o := range []runtime.Object{c5c3.Alerts(w, common.Monitoring{}), c5c3.ClusterCheckAlerts(w, common.Monitoring{})} {
+		rules, _ := o.(*unstructured.Unstructured)
+		groups, _, err := unstructured.NestedSlice(rules.Object, "spec", "groups")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, _ := groups[0].(map[string]any)["rules"].([]any)
+		alerts = append(alerts, found...)
 	}
-	alerts, _ := groups[0].(map[string]any)["rules"].([]any)
 	for _, a := range alerts {
 		alert, _ := a.(map[string]any)
 		out[fmt.Sprint("alert ", alert["alert"])] = fmt.Sprint(alert["expr"])

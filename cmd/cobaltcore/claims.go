@@ -21,6 +21,7 @@ import (
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	workloadclusterv1 "github.com/c5c3/crossplane-cobaltcore/apis/workloadcluster/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/input"
@@ -48,7 +49,8 @@ type claimDocument struct {
 	preview.Identity
 }
 
-// referencedKinds are the kinds of claims that others refer to, each before the kinds that refer to it.
+// referencedKinds are the kinds of claims that others refer to, each before the kinds that refer to it. WorkloadClusters, which are no
+// claims, are before all of them.
 var referencedKinds = []string{
 	storagev1.GroupVersionKind.Kind, controlplanev1.GroupVersionKind.Kind, hypervisorv1.GroupVersionKind.Kind,
 	cloudv1.GroupVersionKind.Kind, keystoneservicev1.GroupVersionKind.Kind,
@@ -156,9 +158,11 @@ func readable(doc []byte) bool {
 	return yaml.Unmarshal(doc, &v) == nil
 }
 
-// isClaim reports whether a kind is the kind of a claim, or similar to it: a misspelled claim is not ignored.
+// isClaim reports whether a kind is the kind of a claim or of a cluster that claims select, or similar to it: a misspelled claim is not
+// ignored.
 func isClaim(kind string) bool {
-	return slices.Contains(referencedKinds, kind) || spelling.Closest(kind, slices.Values(referencedKinds)) != ""
+	return kind == workloadclusterv1.GroupVersionKind.Kind ||
+		slices.Contains(referencedKinds, kind) || spelling.Closest(kind, slices.Values(referencedKinds)) != ""
 }
 
 // duplicate returns an error if two documents have a claim of the same kind, namespace and name: a cluster has one of them.

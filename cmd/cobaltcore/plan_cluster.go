@@ -66,7 +66,11 @@ func (c *planCommand) readCluster(in io.Reader, errOut io.Writer) (edition, erro
 		if err != nil {
 			return edition{}, err
 		}
-		e.after.Platform = plan.Document{File: one.File, Data: one.Data}
+		data, err := cloud.WithClusters(one.Data)
+		if err != nil {
+			return edition{}, err
+		}
+		e.after.Platform = plan.Document{File: one.File, Data: data}
 	}
 	if e.before.Platform.Data == nil {
 		e.before.Platform = e.after.Platform

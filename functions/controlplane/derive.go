@@ -16,17 +16,24 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// requires selects the claims of the StorageClusters that services reference, and then the composite resources of these claims.
+// requires selects the claims of the StorageClusters that services reference, and then the composite resources of these claims, and the
+// WorkloadClusters of all of them.
 func requires(in function.Input[controlplanev1.ControlPlaneCluster]) map[string]wire.Selector {
 	out := map[string]wire.Selector{}
+	platform.RequireClusterOf(in.Required, in.XR.Spec.Cluster, out)
 	for _, s := range serviceTable {
 		for _, p := range s.Pools(&in.XR.Spec.Services) {
 			storagepool.Requires(in.Required, in.Claim.Namespace, p.Pool, out)
+			platform.RequireCluster(in.Required, storagepool.Cluster(in.Required, in.Claim.Namespace, p.Pool), out)
 		}
+	}
+	for _, previous := range in.XR.Status.Storage {
+		platform.RequireCluster(in.Required, previous.Cluster, out)
 	}
 	return out
 }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 
+	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	workloadclusterv1 "github.com/c5c3/crossplane-cobaltcore/apis/workloadcluster/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
@@ -24,11 +26,13 @@ const workloadNamespaceResource = "workload-namespace"
 // publicCAs is the images' bundle of public authorities, which verifies public addresses.
 const publicCAs = "/etc/ssl/certs/ca-certificates.crt"
 
-// target resolves the nodes' cluster.
-func (m *model) target() error {
+// target resolves the nodes' cluster, and checks it for a new claim.
+func (m *model) target(required map[string][]*structpb.Struct) error {
 	var err error
-	m.cluster, err = platform.Cluster(m.platform, m.claim.Namespace, m.spec.Cluster)
-	return err
+	if m.cluster, err = platform.Cluster(m.platform, m.claim.Namespace, m.spec.Cluster); err != nil || m.observed.Len() > 0 {
+		return err
+	}
+	return platform.CheckRole(required, m.spec.Cluster, workloadclusterv1.Hypervisor)
 }
 
 // remote reports whether the nodes are in another cluster than the management cluster.

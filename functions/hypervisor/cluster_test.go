@@ -428,6 +428,7 @@ func TestClusterIDMissing(t *testing.T) {
 		"remembered": objects(planeClaim, reconcileUntil(controlPlaneIn("west"), "status:")),
 	} {
 		w.RequiredResources = others
+		_, _, _ = w.Explain(New()) // Crossplane looks for a WorkloadCluster with this name.
 		rsp := New().Run(w.Request())
 		if len(rsp.Composed) > 0 {
 			t.Errorf("%s: something is composed", name)

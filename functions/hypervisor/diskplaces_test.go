@@ -104,6 +104,7 @@ func TestDisksInOtherClusterValidation(t *testing.T) {
 	before := slices.Sorted(maps.Keys(w.Observed))
 	without := strings.Replace(open, "{name: west, providerConfig: west-config, allowedNamespaces: [tenant-a]}, ", "", 1)
 	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + without + `}`)
+	_, _, _ = w.Explain(New()) // Crossplane looks for a WorkloadCluster with this name.
 	rsp := New().Run(w.Request())
 	if got := rsp.Results; len(rsp.Composed) > 0 || len(got) != 2 || !strings.Contains(got[0].GetMessage(), `the StorageCluster is in cluster "west"`) {
 		t.Errorf("%d objects before, %d composed, results %v", len(before), len(rsp.Composed), got)

@@ -211,7 +211,8 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 		claim: base.Claim, instance: base.Instance, platform: base.Platform, spec: in.XR.Spec, previous: in.XR.Status, observed: in.Observed,
 	}
 	complete(&m.spec)
-	if err := errors.Join(m.checkVirtualization(), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target()); err != nil {
+	err = errors.Join(m.checkVirtualization(), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target(in.Required))
+	if err != nil {
 		return nil, err
 	}
 	if m.groups, err = m.assignNodeGroups(); err != nil {

@@ -17,17 +17,30 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/controlplane"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 // requires returns selectors of the claims of the control plane and of the storage, and then of their composite resources, if these claims
-// allow this one.
+// allow this one, and of the WorkloadClusters of all three.
 func requires(in function.Input[hypervisorv1.HypervisorCluster]) map[string]wire.Selector {
 	out := map[string]wire.Selector{}
-	controlplane.To(in.Claim.Namespace, in.XR.Spec.ControlPlaneRef, nil).Requires(in.Required, out)
+	plane := controlplane.To(in.Claim.Namespace, in.XR.Spec.ControlPlaneRef, nil)
+	plane.Requires(in.Required, out)
+	platform.RequireClusterOf(in.Required, in.XR.Spec.Cluster, out)
+	if c, _, err := plane.Read(in.Required); err == nil && c != nil {
+		platform.RequireCluster(in.Required, controlplane.Cluster(c), out)
+	}
+	if previous := in.XR.Status.ControlPlane; previous != nil {
+		platform.RequireCluster(in.Required, previous.Cluster, out)
+	}
+	if previous := in.XR.Status.Storage; previous != nil {
+		platform.RequireCluster(in.Required, previous.Cluster, out)
+	}
 	if pool := in.XR.Spec.Storage; pool != nil {
 		storagepool.Requires(in.Required, in.Claim.Namespace, *pool, out)
+		platform.RequireCluster(in.Required, storagepool.Cluster(in.Required, in.Claim.Namespace, *pool), out)
 	}
 	return out
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/placement"
 	"github.com/c5c3/crossplane-cobaltcore/functions/storage"
 	"github.com/c5c3/crossplane-cobaltcore/functions/tempest"
+	"github.com/c5c3/crossplane-cobaltcore/functions/workloadcluster"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
@@ -46,6 +47,7 @@ var constructors = map[string]func() function.Runner{
 	"placement":       placement.New,
 	"storage":         storage.New,
 	"tempest":         tempest.New,
+	"workloadcluster": workloadcluster.New,
 }
 
 // Runners returns the function of each kind of composite resource, by "<Kind>.<group>".

@@ -18,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
@@ -30,13 +31,21 @@ const monitorsUnknown = "MonitorsUnknown"
 
 // requires selects Rook's ConfigMap of monitors. If Ceph runs in another cluster, an Object observes it instead.
 func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selector {
+	out := map[string]wire.Selector{}
+	platform.RequireClusterOf(in.Required, in.XR.Spec.Cluster, out)
+	for name := range out {
+		if _, found := in.Required[name]; !found {
+			return out // It determines whether the nodes are in another cluster.
+		}
+	}
 	if in.XR.Spec.External != nil || inOtherCluster(in) {
-		return nil
+		return out
 	}
 	claim := claimed.Of(in.Claim, in.XR.Name)
-	return map[string]wire.Selector{monitorsRequirement: {
+	out[monitorsRequirement] = wire.Selector{
 		APIVersion: "v1", Kind: "ConfigMap", Namespace: names.Instance(claim.Namespace, claim.Name), Name: rook.MonitorsName,
-	}}
+	}
+	return out
 }
 
 // findAccess reads the access data of clients. If Rook publishes nothing, the last known data stays: a client that reaches one monitor

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 
+	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	workloadclusterv1 "github.com/c5c3/crossplane-cobaltcore/apis/workloadcluster/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -31,11 +33,13 @@ const (
 	monitorsResource = "monitors"
 )
 
-// target resolves the cluster of the storage nodes.
-func (m *model) target() error {
+// target resolves the cluster of the storage nodes, and checks it for a new claim.
+func (m *model) target(required map[string][]*structpb.Struct) error {
 	var err error
-	m.cluster, err = platform.Cluster(m.platform, m.claim.Namespace, m.spec.Cluster)
-	return err
+	if m.cluster, err = platform.Cluster(m.platform, m.claim.Namespace, m.spec.Cluster); err != nil || m.observed.Len() > 0 {
+		return err
+	}
+	return platform.CheckRole(required, m.spec.Cluster, workloadclusterv1.Storage)
 }
 
 // inOtherCluster is like remote, for use before the model is derived.

@@ -181,8 +181,8 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 		observed: in.Observed,
 	}
 	m.complete()
-	if err := errors.Join(syntax.CheckSizes("spec", &m.spec), m.checkDevices(), m.checkLimits(), m.target(), m.checkMonitoringLabels(),
-		m.checkArbiterNodes(), m.checkCosts()); err != nil {
+	if err := errors.Join(syntax.CheckSizes("spec", &m.spec), m.checkDevices(), m.checkLimits(), m.target(in.Required),
+		m.checkMonitoringLabels(), m.checkArbiterNodes(), m.checkCosts()); err != nil {
 		return nil, err
 	}
 	m.monitoring = m.monitoringSettings()

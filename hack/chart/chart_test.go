@@ -169,6 +169,8 @@ platformConfig: {create: false}
 mode: workload
 workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provider-kubernetes}]}
 `, []string{
+				"ClusterRole/cobaltcore:cluster-check", "ClusterRole/cobaltcore:cluster-check-namespace",
+				"ClusterRoleBinding/cobaltcore:cluster-check", "ClusterRoleBinding/cobaltcore:cluster-check-namespace",
 				"ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:hypervisor-operator", "ClusterRole/cobaltcore:hypervisor-operator-namespace",
 				"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:kvm-node-agent", "ClusterRole/cobaltcore:labels-injector",
 				"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:node-certificates", "ClusterRole/cobaltcore:node-maintenance", "ClusterRole/cobaltcore:node-signer",

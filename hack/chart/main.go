@@ -45,6 +45,7 @@ func generate() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for name, rules := range map[string]func() ([]rule, error){
 		"compose": compose, "objects": objects, "workload": workloads, "companion": companionRules,
+		"clustercheck": clusterCheckRules, "clustercheck-namespace": clusterCheckNamespaceRules,
 	} {
 		r, err := rules()
 		if err != nil {
@@ -117,7 +118,7 @@ func policies() policiesFile {
 	}
 }
 
-// kindsFile are the kinds that have a Composition: claims with their namespaced forms, and composite resources.
+// kindsFile are the kinds that have a Composition and belong to tenants: claims with their namespaced forms, and composite resources.
 type kindsFile struct {
 	Claims     []resources `json:"claims"`
 	Composites []resources `json:"composites"`
@@ -129,10 +130,11 @@ type resources struct {
 	Resources []string `json:"resources"`
 }
 
-// composable returns the kinds that have a function, by folder.
+// composable returns the kinds that have a function, by folder. Composite resources of the platform team are not included: the policies
+// that protect other composite resources do not apply to them.
 func composable() (kindsFile, error) {
 	var out kindsFile
-	composites := kindregistry.Composites()
+	composites := kindregistry.WithForm(kindregistry.Claimed, kindregistry.Composed)
 	slices.SortFunc(composites, func(a, b kindregistry.Kind) int { return strings.Compare(a.Folder, b.Folder) })
 	for _, k := range composites {
 		data, err := apis.Definition(k.Folder)

@@ -28,6 +28,8 @@ var reasons = map[string]string{
 	"gateway.networking.k8s.io":      "Public addresses of APIs by the Gateway API.",
 	"generators.external-secrets.io": "How passwords are generated.",
 	"k8s.mariadb.com":                "Databases, accounts and backups, by mariadb-operator.",
+	"kubernetes.crossplane.io":       "Access to clusters, for Objects of cluster-scoped composite resources.",
+	"kubernetes.m.crossplane.io":     "Access to clusters, for Objects of namespaced composite resources.",
 	"monitoring.coreos.com":          "Targets and alerts of Prometheus.",
 	"networking.k8s.io":              "Network policies; public addresses of APIs by Ingress.",
 	"openstack.c5c3.io": "Keys, database schemas and operations in Keystone that K-ORC does not support, which the " +
@@ -72,7 +74,19 @@ var inObjects = map[schema.GroupKind]bool{
 	{Group: "ceph.rook.io", Kind: "CephRBDMirror"}:   true,
 
 	{Group: "storage.k8s.io", Kind: "StorageClass"}: true,
+
+	{Group: "kubernetes.crossplane.io", Kind: "ProviderConfig"}:          true,
+	{Group: "kubernetes.m.crossplane.io", Kind: "ClusterProviderConfig"}: true,
 }
+
+// inManagement are the kinds that are composed in the management cluster only.
+var inManagement = map[schema.GroupKind]bool{
+	{Group: "kubernetes.crossplane.io", Kind: "ProviderConfig"}:          true,
+	{Group: "kubernetes.m.crossplane.io", Kind: "ClusterProviderConfig"}: true,
+}
+
+// inOtherClusters are the kinds that are composed in other clusters only.
+var inOtherClusters = map[schema.GroupKind]bool{{Group: "c5c3.io", Kind: "ClusterCheck"}: true}
 
 // both are the kinds of which some outlive their claim and others do not: an authority's certificate does, a service's not; a generated
 // password does, a copy of a tenant's Secret not; Ceph's identities do, and a companion's right to read Nodes does not.
@@ -119,7 +133,7 @@ var mark = rule{
 
 // compose returns Crossplane's permissions: on objects that it composes directly, and on required resources of Compositions.
 func compose() ([]rule, error) {
-	rules, err := ordered(func(k schema.GroupKind) bool { return !inObjects[k] })
+	rules, err := ordered(func(k schema.GroupKind) bool { return !inObjects[k] && !inOtherClusters[k] })
 	return append(rules, rule{
 		"Compositions read the platform's settings, which only users write.",
 		rbacv1.PolicyRule{APIGroups: []string{common.GroupVersion.Group}, Resources: []string{"platformconfigs"}, Verbs: read},
@@ -140,7 +154,7 @@ func objects() ([]rule, error) {
 
 // workloads returns the provider's permissions in another cluster, on all kinds of objects that are composed there.
 func workloads() ([]rule, error) {
-	rules, err := ordered(func(schema.GroupKind) bool { return true })
+	rules, err := ordered(func(k schema.GroupKind) bool { return !inManagement[k] })
 	return append(rules, mark), err
 }
 
@@ -176,12 +190,22 @@ func plural(k schema.GroupKind) string {
 
 // companionRules are the rights that the companion's Roles grant, without the names that these are bounded to: they differ from control
 // plane to control plane.
-func companionRules() ([]rule, error) {
-	var out []rule
-	for _, r := range c5c3.Rights() {
-		out = append(out, rule{PolicyRule: r})
+func companionRules() ([]rule, error) { return withoutReasons(c5c3.Rights()), nil }
+
+// clusterCheckRules and clusterCheckNamespaceRules are the rights of the companion that checks a cluster, on the cluster and in its own
+// namespace. The provider, which binds both roles, must have them.
+func clusterCheckRules() ([]rule, error) { return withoutReasons(c5c3.ClusterCheckRules), nil }
+
+func clusterCheckNamespaceRules() ([]rule, error) {
+	return withoutReasons(c5c3.ClusterCheckNamespaceRules), nil
+}
+
+func withoutReasons(rules []rbacv1.PolicyRule) []rule {
+	out := make([]rule, len(rules))
+	for i, r := range rules {
+		out[i] = rule{PolicyRule: r}
 	}
-	return out, nil
+	return out
 }
 
 // text is rules as YAML, with their reasons as comments, for the rules of a role.
@@ -195,8 +219,11 @@ func text(rules []rule) []byte {
 		if r.reason != "" {
 			fmt.Fprintf(&out, "# %s\n", r.reason)
 		}
-		fmt.Fprintf(&out, "- apiGroups: [%s]\n  resources: [%s]\n  verbs: [%s]\n",
-			strings.Join(quoteEmpty(r.APIGroups), ", "), strings.Join(r.Resources, ", "), strings.Join(r.Verbs, ", "))
+		fmt.Fprintf(&out, "- apiGroups: [%s]\n  resources: [%s]\n", strings.Join(quoteEmpty(r.APIGroups), ", "), strings.Join(r.Resources, ", "))
+		if len(r.ResourceNames) > 0 {
+			fmt.Fprintf(&out, "  resourceNames: [%s]\n", strings.Join(r.ResourceNames, ", "))
+		}
+		fmt.Fprintf(&out, "  verbs: [%s]\n", strings.Join(r.Verbs, ", "))
 	}
 	return out.Bytes()
 }

@@ -30,14 +30,17 @@ import (
 // west is a cluster of the example PlatformConfig.
 const west = "west"
 
+// south is the WorkloadCluster of the examples.
+const south = "south"
+
 // keystoneServices are services of one's own, after the control plane that lets them in.
 var keystoneServices = []string{"keystoneservice/control-plane.yaml", "keystoneservice/claim.yaml", "keystoneservice/agent.yaml"}
 
 // sameCluster are claims that cannot be in another cluster: they are used from several clusters, belong to a claim in a cluster, or have
-// Secrets that are not copied to another cluster.
+// Secrets that are not copied to another cluster. A WorkloadCluster is in none.
 var sameCluster = append([]string{
 	"storage/external.yaml", "storage/hypervisors.yaml", "storage/objects.yaml", "storage/objects-control-plane.yaml",
-	"storage/mirrored.yaml",
+	"storage/mirrored.yaml", "workloadcluster/cluster.yaml",
 }, keystoneServices...)
 
 // previews runs every example, here and with its workloads in another cluster.
@@ -164,7 +167,7 @@ func TestRightsSuffice(t *testing.T) {
 			rules, who := composeRules, "Crossplane"
 			if o.Wrapped {
 				rules, who = objectRules, "the provider here"
-				if configOf(o) == west {
+				if config := configOf(o); config == west || config == south {
 					rules, who = workloadRules, "the provider there"
 				}
 			} else if granted(kind) {
@@ -187,7 +190,7 @@ func TestRightsAreNeeded(t *testing.T) {
 			kind := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind()
 			if !o.Wrapped {
 				direct[kind] = true
-			} else if !strings.HasSuffix(name, " remote") {
+			} else if !strings.HasSuffix(name, " remote") && configOf(o) != south {
 				wrapped[kind] = true
 			}
 		}

@@ -68,9 +68,19 @@ func claimable(name string, crd *apiextensionsv1.CustomResourceDefinition) (any,
 
 // namespaced makes the definition of a kind that a claimed composite resource is made of.
 func namespaced(name string, crd *apiextensionsv1.CustomResourceDefinition) (any, error) {
+	return compositeOf(xv1.CompositeResourceScopeNamespaced, name, crd)
+}
+
+// clusterScoped makes the definition of a kind that the platform team creates.
+func clusterScoped(name string, crd *apiextensionsv1.CustomResourceDefinition) (any, error) {
+	return compositeOf(xv1.CompositeResourceScopeCluster, name, crd)
+}
+
+// compositeOf makes the definition of a composite resource without a claim.
+func compositeOf(scope xv1.CompositeResourceScope, name string, crd *apiextensionsv1.CustomResourceDefinition) (any, error) {
 	reserved := fields{
-		spec:   union(xcrd.CompositeResourceSpecProps(xv1.CompositeResourceScopeNamespaced, nil)),
-		status: union(xcrd.CompositeResourceStatusProps(xv1.CompositeResourceScopeNamespaced)),
+		spec:   union(xcrd.CompositeResourceSpecProps(scope, nil)),
+		status: union(xcrd.CompositeResourceStatusProps(scope)),
 	}
 	for _, v := range crd.Spec.Versions {
 		// The Go type has the field, so that composers of such a resource can set it; Crossplane adds it to the definition.
@@ -80,7 +90,7 @@ func namespaced(name string, crd *apiextensionsv1.CustomResourceDefinition) (any
 	if err != nil {
 		return nil, err
 	}
-	spec.Scope = string(xv1.CompositeResourceScopeNamespaced)
+	spec.Scope = string(scope)
 	return newObject("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", spec.Names.Plural+"."+spec.Group, spec), nil
 }
 

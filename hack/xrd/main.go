@@ -57,6 +57,8 @@ func folders(from string) ([]folder, error) {
 				f.render = claimable
 			case kindregistry.Namespaced:
 				f.render = namespacedFormOf(k)
+			case kindregistry.Platform:
+				f.render = clusterScoped
 			case kindregistry.CustomResource:
 				f.render, f.file = crdDocument, "crd.yaml"
 			case kindregistry.Composed: // The default.

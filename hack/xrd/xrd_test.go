@@ -183,7 +183,8 @@ func TestFolders(t *testing.T) {
 	}
 	for folder, want := range map[string]string{
 		"controlplane": "definition.yaml first.yaml", "controlplane-namespaced": "definition.yaml first.yaml", "nova": "definition.yaml Nova.yaml", "platform": "crd.yaml PlatformConfig.yaml",
-		"c5c3": "crd.yaml CredentialRotation.yaml NodeIssuer.yaml RaftCluster.yaml RemoteConsumer.yaml SecretAggregate.yaml",
+		"workloadcluster": "definition.yaml WorkloadCluster.yaml",
+		"c5c3":            "crd.yaml ClusterCheck.yaml CredentialRotation.yaml NodeIssuer.yaml RaftCluster.yaml RemoteConsumer.yaml SecretAggregate.yaml",
 	} {
 		if files[folder] != want {
 			t.Errorf("%s: %s, want %s", folder, files[folder], want)

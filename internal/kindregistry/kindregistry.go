@@ -31,6 +31,7 @@ import (
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+	workloadclusterv1 "github.com/c5c3/crossplane-cobaltcore/apis/workloadcluster/v1alpha1"
 )
 
 // Form is the way in which a kind is defined.
@@ -43,6 +44,8 @@ const (
 	Namespaced
 	// Composed is the form of kinds whose namespaced composite resources functions create.
 	Composed
+	// Platform is the form of kinds whose cluster-scoped composite resources the platform team creates.
+	Platform
 	// CustomResource is the form of kinds with a CustomResourceDefinition, which no function composes.
 	CustomResource
 )
@@ -96,6 +99,8 @@ var all = []Kind{
 	of[tempestv1.Tempest]("tempest", tempestv1.GroupVersionKind, Composed),
 	of[ovnv1.OVNCluster]("ovn", ovnv1.GroupVersionKind, Composed),
 
+	of[workloadclusterv1.WorkloadCluster]("workloadcluster", workloadclusterv1.GroupVersionKind, Platform),
+
 	of[platformv1.PlatformConfig]("platform", platformv1.GroupVersionKind, CustomResource),
 	customResource[openstackv1.CellMapping]("openstack", openstackv1.GroupVersion),
 	customResource[openstackv1.ComputeCatalog]("openstack", openstackv1.GroupVersion),
@@ -109,6 +114,7 @@ var all = []Kind{
 	customResource[openstackv1.ServiceCheck]("openstack", openstackv1.GroupVersion),
 	customResource[openstackv1.TestReport]("openstack", openstackv1.GroupVersion),
 	customResource[ovnchassisv1.OVNChassis]("ovnchassis", ovnchassisv1.GroupVersion),
+	customResource[c5c3v1.ClusterCheck]("c5c3", c5c3v1.GroupVersion),
 	customResource[c5c3v1.CredentialRotation]("c5c3", c5c3v1.GroupVersion),
 	customResource[c5c3v1.NodeIssuer]("c5c3", c5c3v1.GroupVersion),
 	customResource[c5c3v1.RaftCluster]("c5c3", c5c3v1.GroupVersion),
@@ -147,4 +153,4 @@ func WithForm(forms ...Form) []Kind {
 }
 
 // Composites returns the kinds with a function of their own. A kind of the form Namespaced has none: it only creates a claim.
-func Composites() []Kind { return WithForm(Claimed, Composed) }
+func Composites() []Kind { return WithForm(Claimed, Composed, Platform) }

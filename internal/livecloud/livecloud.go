@@ -51,6 +51,8 @@ type Cloud struct {
 
 	claims   []*unstructured.Unstructured
 	platform map[string]any
+	// clusters are the WorkloadClusters that claims select, as entries of a PlatformConfig.
+	clusters []map[string]any
 	reader   *reader
 }
 
@@ -68,6 +70,9 @@ func Read(ctx context.Context, r doctor.Reader, o Options) (*Cloud, error) {
 		if all, err = c.related(ctx, all, o.Edited); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.readClusters(ctx, all, o.Edited); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(all, func(a, b *unstructured.Unstructured) int {
 		return cmp.Or(

@@ -26,6 +26,8 @@ var reports = map[string][]string{
 	"rbac.authorization.k8s.io":    {"Role", "RoleBinding", "ClusterRoleBinding"},
 	"admissionregistration.k8s.io": {"ValidatingWebhookConfiguration"},
 	"protection.crossplane.io":     {"Usage Ready"},
+	"kubernetes.crossplane.io":     {"ProviderConfig"},
+	"kubernetes.m.crossplane.io":   {"ClusterProviderConfig"},
 	"k8s.mariadb.com":              {"MariaDB Ready", "ExternalMariaDB Ready", "MaxScale Ready", "Database Ready", "User Ready", "Grant Ready", "PhysicalBackup Complete"},
 	"rabbitmq.com":                 {"RabbitmqCluster AllReplicasReady ClusterAvailable ReconcileSuccess", "Vhost Ready", "Policy Ready"},
 	"cache.cs.sap.com":             {"Valkey status.state=Ready"},
@@ -44,7 +46,7 @@ var reports = map[string][]string{
 		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",
 		"CellMapping Ready", "ComputeCatalog Ready", "OVNSync Ready", "ServiceCheck Ready", "TestReport",
 	},
-	"c5c3.io": {"CredentialRotation Ready", "NodeIssuer Ready", "RaftCluster Ready", "RemoteConsumer Ready", "SecretAggregate Ready"},
+	"c5c3.io": {"ClusterCheck Ready", "CredentialRotation Ready", "NodeIssuer Ready", "RaftCluster Ready", "RemoteConsumer Ready", "SecretAggregate Ready"},
 }
 
 // report writes the statuses into an object, except the one in without.
@@ -109,7 +111,7 @@ func TestReports(t *testing.T) {
 						t.Errorf("it is ready without %s", without)
 					}
 				}
-				if rule.ClusterScoped != slices.Contains([]string{"Namespace", "ClusterRoleBinding", "ValidatingWebhookConfiguration", "StorageClass"}, kind.Kind) || rule.Composite != (strings.HasSuffix(group, ".openstack.c5c3.io") || group == "ovn.c5c3.io") {
+				if rule.ClusterScoped != slices.Contains([]string{"Namespace", "ClusterRoleBinding", "ValidatingWebhookConfiguration", "StorageClass", "ProviderConfig", "ClusterProviderConfig"}, kind.Kind) || rule.Composite != (strings.HasSuffix(group, ".openstack.c5c3.io") || group == "ovn.c5c3.io") {
 					t.Errorf("cluster-scoped %t, composite %t", rule.ClusterScoped, rule.Composite)
 				}
 			})

@@ -15,6 +15,7 @@ import (
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
@@ -44,6 +45,10 @@ var Rules = table(
 
 	// Crossplane.
 	row("protection.crossplane.io", "Usage", conditions("Ready")),
+
+	// provider-kubernetes only counts the users of its configurations.
+	row(observe.ClusterScopedConfig.Group, observe.ClusterScopedConfig.Kind, clusterScoped(exists())),
+	row(observe.NamespacedConfig.Group, observe.NamespacedConfig.Kind, clusterScoped(exists())),
 
 	// mariadb-operator.
 	row("k8s.mariadb.com", "MariaDB", conditions("Ready")),
@@ -117,6 +122,7 @@ var Rules = table(
 	row(openstackv1.GroupVersion.Group, "EndpointRegion", conditions("Available")),
 	row(openstackv1.GroupVersion.Group, "IdentityCheck", conditions("Reachable")),
 	row(openstackv1.GroupVersion.Group, "RoleAssignment", conditions("Available")),
+	row(c5c3v1.GroupVersion.Group, "ClusterCheck", conditions("Ready")),
 	row(c5c3v1.GroupVersion.Group, "CredentialRotation", conditions("Ready")),
 	row(c5c3v1.GroupVersion.Group, "NodeIssuer", conditions("Ready")),
 	row(c5c3v1.GroupVersion.Group, "RaftCluster", conditions("Ready")),

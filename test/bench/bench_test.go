@@ -23,6 +23,7 @@ import (
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	workloadclusterv1 "github.com/c5c3/crossplane-cobaltcore/apis/workloadcluster/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
@@ -68,6 +69,7 @@ func BenchmarkRunFunction(b *testing.B) {
 // poolKind, storageKind and keystoneServiceKind are further kinds of claims; the first and the last refer to a control
 // plane.
 var (
+	workloadClusterKind = workloadclusterv1.GroupVersionKind.GroupKind().String()
 	cloudKind           = cloudv1.CompositeGroupVersionKind.GroupKind().String()
 	keystoneServiceKind = keystoneservicev1.CompositeGroupVersionKind.GroupKind().String()
 
@@ -194,6 +196,12 @@ func composite(tb testing.TB, kind string, remote bool) *simulate.Cluster {
 		return referring(tb, "keystoneservice")
 	case storageKind:
 		return storage(tb)
+	case workloadClusterKind:
+		w, err := preview.NewCluster(example(tb, "workloadcluster/cluster"), examples.Platform, kinds.Runners())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return w
 	case cloudKind:
 		w, err := preview.NewCluster(example(tb, "cloud/claim"), examples.Platform, kinds.Runners())
 		if err != nil {

@@ -255,6 +255,7 @@ var scenes = func() map[string][]scene {
 			quiet("It continues.", `companion_node_maintenance_blocked{name="n"} 0x2000`),
 			quiet("It was blocked for a short time.", `companion_node_maintenance_blocked{name="n"} 1x50 0x2000`),
 		},
+		"ClusterCheckFailing":  condition("companion_cluster_check_condition", "Ready"),
 		"OVNOutOfSync":         condition("companion_ovn_sync_condition", "InSync"),
 		"OVNComparisonOverdue": condition("companion_ovn_sync_condition", "Ready"),
 		"TestsFailed":          condition("companion_test_report_condition", "TestsPassed"),

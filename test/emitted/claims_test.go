@@ -208,7 +208,7 @@ func simulateAll(t *testing.T) []testCase {
 				continue
 			}
 		}
-		if strings.HasPrefix(f, "storage/") || strings.HasPrefix(f, "complete/") { // Ceph belongs to no release.
+		if strings.HasPrefix(f, "storage/") || strings.HasPrefix(f, "complete/") || strings.HasPrefix(f, "workloadcluster/") { // Neither Ceph nor a cluster belongs to a release.
 			all = []release.Release{"2025.2"}
 		}
 		if f != "controlplane/full.yaml" && f != "controlplane/development.yaml" && len(all) > 1 && !effort.Long() {

@@ -59,10 +59,10 @@ func TestObjects(t *testing.T) {
 	}
 	// Kinds that are never composed would never be checked.
 	for _, kind := range []string{
-		"BackendTLSPolicy", "Certificate", "ConfigMap", "CredentialRotation", "CronJob", "Database", "DatabaseSync", "Deployment", "Domain", "Endpoint", "EndpointRegion", "ExternalSecret", "Grant",
+		"BackendTLSPolicy", "Certificate", "ClusterCheck", "ConfigMap", "CredentialRotation", "CronJob", "Database", "DatabaseSync", "Deployment", "Domain", "Endpoint", "EndpointRegion", "ExternalSecret", "Grant",
 		"HTTPRoute", "IdentityCheck", "Ingress", "Issuer", "Job", "KeyRepository", "Keystone", "MariaDB", "MaxScale", "Namespace", "NetworkPolicy", "Password",
 		"PhysicalBackup", "PodDisruptionBudget", "Project", "PrometheusRule", "PushSecret", "RabbitmqCluster", "Role", "RoleAssignment", "RoleBinding", "SecretAggregate",
-		"Service", "ServiceAccount", "ServiceMonitor", "StatefulSet", "Usage", "User", "Valkey", "wrapped Deployment", "wrapped Namespace", "wrapped User",
+		"Service", "ServiceAccount", "ServiceMonitor", "StatefulSet", "Usage", "User", "Valkey", "wrapped ClusterProviderConfig", "wrapped Deployment", "wrapped Namespace", "wrapped ProviderConfig", "wrapped User",
 	} {
 		if !observed[kind] {
 			t.Errorf("no claim becomes a %s", kind)

@@ -108,6 +108,13 @@ var orders = map[string][]order{
 		{first: `Keystone.*`, then: `Usage.* keystone-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `IdentityCatalog.*`, then: `Usage.* catalog-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 	}...),
+	"WorkloadCluster": {
+		{first: `(Provider|ClusterProvider)Config\.kubernetes.*`, then: `Namespace .*`, why: "the provider reaches the cluster with it"},
+		{first: `Namespace .*`, then: `(ServiceAccount|NetworkPolicy\.networking\.k8s\.io|RoleBinding\.rbac\.authorization\.k8s\.io) companion`, why: "it is in it"},
+		{first: `Namespace .*`, then: `ClusterCheck\.c5c3\.io .*`, why: "it is in it"},
+		{first: `(ServiceAccount|(Cluster)?RoleBinding\.rbac\.authorization\.k8s\.io|NetworkPolicy\.networking\.k8s\.io) .*`, then: `Deployment\.apps companion`, why: "it would start without rights"},
+		{first: `(Deployment\.apps|ClusterCheck\.c5c3\.io) .*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.*`, why: "alerts on a new cluster would fire"},
+	},
 	"IdentityCatalog": {
 		{first: `Domain\.openstack\.k-orc\.cloud default`, then: `Project\.openstack\.k-orc\.cloud service`, why: "K-ORC makes it there"},
 		{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
@@ -246,7 +253,7 @@ func ownOrders(subject string) []order {
 func ordersOf(subject string) []order {
 	own := ownOrders(subject)
 	switch subject {
-	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "StorageCluster", "KeystoneService", "OpenStackCluster", "Horizon", "Tempest": // None has a database of a service.
+	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "StorageCluster", "KeystoneService", "OpenStackCluster", "WorkloadCluster", "Horizon", "Tempest": // None has a database of a service.
 		return own
 	case "NovaCell": // It logs in as another one.
 		return append(slices.DeleteFunc(slices.Clone(serviceOrders), func(o order) bool {
@@ -381,6 +388,7 @@ func convergedSimulations(t *testing.T) map[string]converged {
 	add("external storage", "StorageCluster", storage(t, "external"))
 	add("service", "KeystoneService", keystoneService(t))
 	add("cloud", "OpenStackCluster", wholeCloud(t))
+	add("registered cluster", "WorkloadCluster", registeredCluster(t))
 	convergedOnce = out
 	return out
 }

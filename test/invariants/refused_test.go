@@ -93,6 +93,7 @@ var invalidChanges = map[string]map[string]invalidChange{
 	"HypervisorCluster": invalidHypervisors,
 	"StorageCluster":    invalidStorage,
 	"KeystoneService":   invalidKeystoneServices,
+	"WorkloadCluster":   invalidWorkloadClusters,
 	"ControlPlane": with(invalidPools, map[string]invalidChange{
 		"a release that is not supported":      in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 		"a size that is none":                  in("huge", `spec.size: "huge" is not a size`, "size"),
@@ -215,7 +216,7 @@ var invalidServiceChanges = map[string]invalidChange{
 // invalidChanges returns the changes that a kind's function rejects.
 func (s *subject) invalidChanges() map[string]invalidChange {
 	own, known := invalidChanges[s.name]
-	if s.claimed || known && len(own) == 0 || s.name == "OVNCluster" || s.name == "Tempest" { // Neither is a service of OpenStack's.
+	if s.claimed || known && len(own) == 0 || slices.Contains([]string{"OVNCluster", "Tempest", "WorkloadCluster"}, s.name) { // None is a service of OpenStack's.
 		return own
 	}
 	out := maps.Clone(invalidServiceChanges)

@@ -145,6 +145,12 @@ var particular = []*subject{
 		keep:    []string{"claimRef", "controlPlane", "storage"},
 	},
 	{
+		name:   "WorkloadCluster",
+		folder: "workloadcluster",
+		draw:   genWorkloadCluster,
+		keep:   []string{"source"},
+	},
+	{
 		name:    "StorageCluster",
 		folder:  "storage",
 		draw:    genStorage,

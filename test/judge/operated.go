@@ -35,13 +35,17 @@ var operators = map[string]func(w *inventory, o object){
 	"ServiceMonitor.monitoring.coreos.com": noObjects,
 	"PrometheusRule.monitoring.coreos.com": noObjects,
 	"Usage.protection.crossplane.io":       noObjects,
-	"CephClient.ceph.rook.io":              cephClient,
-	"CephCluster.ceph.rook.io":             cephCluster,
-	"CephBlockPool.ceph.rook.io":           noObjects,
-	"CephFilesystem.ceph.rook.io":          noObjects,
-	"CephRBDMirror.ceph.rook.io":           noObjects,
-	"CephNFS.ceph.rook.io":                 noObjects,
-	"CephObjectStore.ceph.rook.io":         cephObjectStore,
+	// Read by provider-kubernetes, which only counts their users.
+	"ProviderConfig.kubernetes.crossplane.io":          noObjects,
+	"ClusterProviderConfig.kubernetes.m.crossplane.io": noObjects,
+
+	"CephClient.ceph.rook.io":      cephClient,
+	"CephCluster.ceph.rook.io":     cephCluster,
+	"CephBlockPool.ceph.rook.io":   noObjects,
+	"CephFilesystem.ceph.rook.io":  noObjects,
+	"CephRBDMirror.ceph.rook.io":   noObjects,
+	"CephNFS.ceph.rook.io":         noObjects,
+	"CephObjectStore.ceph.rook.io": cephObjectStore,
 	// github.com/rabbitmq/messaging-topology-operator v1.19.1 and v1.20.1, internal/controller: they are created in the
 	// queue by its management API, without any pod or Service. Up to 1.19 the operator keeps a copy of a User's Secret,
 	// which is not read.

@@ -12,7 +12,8 @@ var GroupVersion = schema.GroupVersion{Group: "c5c3.io", Version: "v1alpha1"}
 // AddToScheme adds the kinds of this package to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
-		&CredentialRotation{}, &CredentialRotationList{}, &NodeIssuer{}, &NodeIssuerList{}, &RaftCluster{}, &RaftClusterList{},
+		&ClusterCheck{}, &ClusterCheckList{}, &CredentialRotation{}, &CredentialRotationList{},
+		&NodeIssuer{}, &NodeIssuerList{}, &RaftCluster{}, &RaftClusterList{},
 		&RemoteConsumer{}, &RemoteConsumerList{}, &SecretAggregate{}, &SecretAggregateList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)

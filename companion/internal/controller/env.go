@@ -29,6 +29,8 @@ type Env struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Output returns the last lines of a container's log.
 	Output func(ctx context.Context, pod *corev1.Pod, container string) (string, error)
+	// Version returns the version of the API server.
+	Version func(ctx context.Context) (string, error)
 	// Events records Kubernetes events.
 	Events events.EventRecorder
 	// Clock is the source of time.

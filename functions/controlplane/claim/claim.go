@@ -13,6 +13,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	workloadclusterv1 "github.com/c5c3/crossplane-cobaltcore/apis/workloadcluster/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/bounds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -56,7 +57,7 @@ type Claim struct {
 	// Neighbours are the clients in other namespaces.
 	Neighbours common.Neighbours
 
-	// clusterErr is the error for a cluster that the platform does not have.
+	// clusterErr is the error for a cluster that the platform does not have, or that lacks a requirement.
 	clusterErr error
 }
 
@@ -86,6 +87,9 @@ func Read(in function.Input[controlplanev1.ControlPlaneCluster]) (*Claim, error)
 		return nil, invalid.Field("spec.openStackRelease", "%s", err)
 	}
 	c.ProviderConfig, c.clusterErr = platform.Cluster(p, c.Ref.Namespace, c.Spec.Cluster)
+	if c.clusterErr == nil && in.Observed.Len() == 0 { // A new claim.
+		c.clusterErr = platform.CheckRole(in.Required, c.Spec.Cluster, workloadclusterv1.ControlPlane)
+	}
 	c.Remote = c.clusterErr == nil && c.ProviderConfig != platform.Management(p)
 	c.Settings = c.mergedSettings()
 	c.Domain = string(c.Settings.Domain)

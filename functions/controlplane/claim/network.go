@@ -15,7 +15,7 @@ func neighboursOf(n *platformv1.Network) common.Neighbours {
 	out := common.Neighbours{
 		MariaDBOperator:   namespaces(requested.MariaDBOperator, "mariadb-operator"),
 		RabbitMQOperators: namespaces(requested.RabbitMQOperators, "rabbitmq-system"),
-		Monitoring:        namespaces(requested.Monitoring, "monitoring"),
+		Monitoring:        platform.Prometheus(n),
 		APIServerPorts:    platform.APIServerPorts(n),
 	}
 	return out

@@ -21,6 +21,14 @@ var (
 	Namespaced    = schema.GroupVersionKind{Group: "kubernetes.m.crossplane.io", Version: "v1alpha1", Kind: kind}
 )
 
+// Kinds of the configurations of a cluster, to which Objects of the two kinds refer.
+var (
+	ClusterScopedConfig = schema.GroupVersionKind{Group: ClusterScoped.Group, Version: "v1alpha1", Kind: "ProviderConfig"}
+	NamespacedConfig    = schema.GroupVersionKind{Group: Namespaced.Group, Version: "v1alpha1", Kind: namespacedConfigKind}
+)
+
+const namespacedConfigKind = "ClusterProviderConfig"
+
 var (
 	desiredPath  = []string{"spec", "forProvider", "manifest"}
 	observedPath = []string{"status", "atProvider", "manifest"}
@@ -57,7 +65,7 @@ func (w Wrapper) Struct() encoded.Struct {
 	if w.Namespace != "" {
 		gvk = Namespaced
 		meta["namespace"] = encoded.Text(w.Namespace)
-		config["kind"] = encoded.Text("ClusterProviderConfig")
+		config["kind"] = encoded.Text(namespacedConfigKind)
 	}
 	policies := managementPoliciesAll
 	switch {

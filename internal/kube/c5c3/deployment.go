@@ -171,7 +171,10 @@ func Rights() []rbacv1.PolicyRule {
 }
 
 // Deployment returns the Deployment of the companion. One of its pods is the leader, the others wait.
-func Deployment(w workload.Workload, image string) runtime.Object {
+func Deployment(w workload.Workload, image string) runtime.Object { return deployment(w, image) }
+
+// deployment returns a Deployment of the companion with additional arguments.
+func deployment(w workload.Workload, image string, arguments ...string) runtime.Object {
 	probe := func(path string) *corev1.Probe {
 		return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("health")}}}
 	}
@@ -182,7 +185,7 @@ func Deployment(w workload.Workload, image string) runtime.Object {
 		Containers: []corev1.Container{{
 			Name:  "companion",
 			Image: image,
-			Args:  []string{"--namespace=$(NAMESPACE)", "--leader-elect"},
+			Args:  append([]string{"--namespace=$(NAMESPACE)", "--leader-elect"}, arguments...),
 			Env: []corev1.EnvVar{{Name: "NAMESPACE", ValueFrom: &corev1.EnvVarSource{
 				FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.namespace"},
 			}}},

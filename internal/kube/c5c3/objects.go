@@ -84,6 +84,11 @@ func RaftCluster(meta object.Meta, spec c5c3v1.RaftClusterSpec) *c5c3v1.RaftClus
 	return &c5c3v1.RaftCluster{TypeMeta: kind(c5c3API, "RaftCluster"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
+// ClusterCheck builds a ClusterCheck, which observes the cluster that it is in.
+func ClusterCheck(meta object.Meta, spec c5c3v1.ClusterCheckSpec) *c5c3v1.ClusterCheck {
+	return &c5c3v1.ClusterCheck{TypeMeta: kind(c5c3API, "ClusterCheck"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
 // NodeIssuer builds a NodeIssuer, which issues certificates to the nodes of a pool.
 func NodeIssuer(meta object.Meta, spec c5c3v1.NodeIssuerSpec) *c5c3v1.NodeIssuer {
 	return &c5c3v1.NodeIssuer{TypeMeta: kind(c5c3API, "NodeIssuer"), ObjectMeta: objectMeta(meta), Spec: spec}

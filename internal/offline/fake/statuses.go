@@ -47,6 +47,8 @@ var statuses = table(
 	// https://github.com/crossplane-contrib/provider-kubernetes, internal/controller/*/object: only Synced reports the generation.
 	row("kubernetes.crossplane.io", "Object", managed),
 	row("kubernetes.m.crossplane.io", "Object", managed),
+	row("kubernetes.crossplane.io", "ProviderConfig", nil),
+	row("kubernetes.m.crossplane.io", "ClusterProviderConfig", nil),
 
 	// https://github.com/mariadb-operator/mariadb-operator, pkg/condition: nothing reports a generation.
 	row("k8s.mariadb.com", "MariaDB", mariaDB),
@@ -121,6 +123,7 @@ var statuses = table(
 	row(openstackv1.GroupVersion.Group, "EndpointRegion", dated("Available", "RegionSet", "the endpoint is in its region")),
 	row(openstackv1.GroupVersion.Group, "IdentityCheck", identityCheck),
 	row(openstackv1.GroupVersion.Group, "RoleAssignment", dated("Available", "Assigned", "the role is given")),
+	row(c5c3v1.GroupVersion.Group, "ClusterCheck", clusterCheck),
 	row(c5c3v1.GroupVersion.Group, "CredentialRotation", credentialRotation),
 	row(c5c3v1.GroupVersion.Group, "NodeIssuer", nodeIssuer),
 	row(c5c3v1.GroupVersion.Group, "RaftCluster", raftCluster),
@@ -466,6 +469,26 @@ func remoteConsumer(v view) status {
 func nodeIssuer(v view) status {
 	return status{
 		"observedGeneration": v.generation(), "conditions": []any{v.current("Ready", "Signing", "requests of nodes are signed")},
+	}
+}
+
+// clusterCheck returns the report of a cluster that has everything.
+func clusterCheck(v view) status {
+	var operators []any
+	checked, _ := v.get("spec", "operators").([]any)
+	for _, c := range checked {
+		o, _ := c.(map[string]any)
+		operators = append(operators, map[string]any{"name": o["name"]})
+	}
+	return status{
+		"observedGeneration": v.generation(), "lastObservationTime": v.first("lastObservationTime"),
+		"cluster": map[string]any{
+			"kubernetesVersion": "v1.35.3", "ipFamily": "IPv4", "podSecurity": true, "operators": operators,
+			"nodes":          map[string]any{"total": int64(3), "ready": int64(3), "architectures": []any{"amd64"}},
+			"storageClasses": []any{map[string]any{"name": "standard", "provisioner": "csi.example.com", "default": true}},
+			"gatewayClasses": []any{map[string]any{"name": "public", "accepted": true}},
+		},
+		"conditions": []any{v.current("Ready", "Observed", "the properties of the cluster were read")},
 	}
 }
 

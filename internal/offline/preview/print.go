@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -215,7 +216,7 @@ func (r *Result) owners() []string {
 // tree writes one line for each stage of a component, with the objects of that stage.
 func (r *Result) tree(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s/%s", r.Kind, r.Namespace, r.Name)
+	fmt.Fprintf(&b, "%s %s", r.Kind, path.Join(r.Namespace, r.Name))
 	if r.Instance != "" {
 		fmt.Fprintf(&b, " → namespace %s", r.Instance)
 	}

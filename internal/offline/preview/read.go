@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
@@ -19,6 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	tenantplatform "github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
@@ -49,13 +51,16 @@ func readPlatform(doc []byte) (map[string]any, error) {
 	return m, nil
 }
 
-// readClaim reads and validates a claim of a kind that has a function.
+// readClaim reads and validates a claim of a kind that has a function, or a composite resource that the platform team creates.
 func readClaim(doc []byte, kinds map[string]function.Runner) (map[string]any, error) {
 	m, err := parse("the claim", doc)
 	if err != nil {
 		return nil, err
 	}
 	asClaim(m)
+	if isPlatforms(m) {
+		return readPlatforms(doc, m)
+	}
 	claims := claimKinds(kinds)
 	if apiVersion, kind := str(m["apiVersion"]), str(m["kind"]); !slices.Contains(claims, kind+" ("+apiVersion+")") {
 		return nil, newError(input(m), "kind: must be a claim, not %q with apiVersion %q; use one of %s, or its namespaced form of group m.%s",
@@ -70,6 +75,34 @@ func readClaim(doc []byte, kinds map[string]function.Runner) (map[string]any, er
 		}
 	}
 	return checked(doc, m)
+}
+
+// isPlatforms reports whether an object is a composite resource that the platform team creates.
+func isPlatforms(m map[string]any) bool {
+	return slices.ContainsFunc(kindregistry.WithForm(kindregistry.Platform), func(k kindregistry.Kind) bool {
+		return str(m["apiVersion"]) == k.GroupVersion().String() && m["kind"] == k.Kind
+	})
+}
+
+// readPlatforms validates a composite resource that the platform team creates. It has no namespace.
+func readPlatforms(doc []byte, m map[string]any) (map[string]any, error) {
+	if meta, ok := m["metadata"].(map[string]any); ok || m["metadata"] == nil {
+		if v := meta["name"]; v == nil || v == "" {
+			return nil, newError(input(m), "metadata.name: Required value: the names of composed objects are derived from it")
+		}
+	}
+	return checked(doc, m)
+}
+
+// compositeOf returns the composite resource of a claim, or the object itself if it is a composite resource.
+func compositeOf(m map[string]any) (*structpb.Struct, error) {
+	if !isPlatforms(m) {
+		return simulate.Composite(m, str(metadata(m)["name"]))
+	}
+	spec, _ := m["spec"].(map[string]any)
+	return structpb.NewStruct(map[string]any{
+		"apiVersion": m["apiVersion"], "kind": m["kind"], "metadata": map[string]any{"name": metadata(m)["name"]}, "spec": spec,
+	})
 }
 
 // asClaim replaces the namespaced form of a claim by the claim that it creates.

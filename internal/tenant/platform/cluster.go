@@ -56,8 +56,8 @@ func ClusterOf(p *platformv1.PlatformConfigSpec, subject string, name common.Obj
 	}
 	i := slices.IndexFunc(p.Clusters, func(o platformv1.Cluster) bool { return o.Name == name })
 	if i < 0 {
-		return "", fmt.Errorf("%s is in cluster %q, which is no longer in the PlatformConfig; the platform team has to add it to "+
-			"clusters again", subject, name)
+		return "", fmt.Errorf("%s is in cluster %q, which is neither a WorkloadCluster nor in clusters of the PlatformConfig; the "+
+			"platform team has to register it again", subject, name)
 	}
 	return string(p.Clusters[i].ProviderConfig), nil
 }

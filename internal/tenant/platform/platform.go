@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
@@ -14,10 +15,19 @@ import (
 // requirement is the name with which Compositions require it.
 const requirement = "platform"
 
-// Read returns the PlatformConfig from the required resources of a Composition. It returns an error if it does not exist or
-// cannot be parsed: without it, nothing is composed, because the limits of claims would be unknown, and a cloud with other
-// defaults could be smaller.
+// Read returns the PlatformConfig from the required resources of a Composition, with the WorkloadClusters among them in clusters. It
+// returns an error if the PlatformConfig does not exist or cannot be parsed: without it, nothing is composed, because the limits of claims
+// would be unknown, and a cloud with other defaults could be smaller.
 func Read(required map[string][]*structpb.Struct) (*platformv1.PlatformConfigSpec, error) {
+	p, err := readConfig(required)
+	if err != nil {
+		return nil, err
+	}
+	return p, withWorkloadClusters(p, required)
+}
+
+// readConfig returns the PlatformConfig itself.
+func readConfig(required map[string][]*structpb.Struct) (*platformv1.PlatformConfigSpec, error) {
 	found := required[requirement]
 	if len(found) == 0 {
 		return nil, errors.New("there is no PlatformConfig named default; the platform team must create it")
@@ -37,4 +47,12 @@ func APIServerPorts(n *platformv1.Network) []int32 {
 		return []int32{https, usual}
 	}
 	return n.APIServerPorts
+}
+
+// Prometheus returns the namespaces of Prometheus: the namespaces set by the platform, or the namespace of the upstream manifests.
+func Prometheus(n *platformv1.Network) []common.NamespaceName {
+	if n == nil || len(n.Monitoring) == 0 {
+		return []common.NamespaceName{"monitoring"}
+	}
+	return n.Monitoring
 }

@@ -51,7 +51,7 @@ func TestClusterOf(t *testing.T) {
 	for name, tc := range map[string]struct{ cluster, want, err string }{
 		"here":  {"", "in-cluster", ""},
 		"there": {"east", "east-config", ""},
-		"gone":  {"west", "", `the StorageCluster is in cluster "west", which is no longer in the PlatformConfig; the platform team has to add it to clusters again`},
+		"gone":  {"west", "", `the StorageCluster is in cluster "west", which is neither a WorkloadCluster nor in clusters of the PlatformConfig; the platform team has to register it again`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := platform.ClusterOf(p, "the StorageCluster", common.ObjectName(tc.cluster))

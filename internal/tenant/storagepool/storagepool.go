@@ -47,6 +47,17 @@ func Requires(required reference.Required, namespace string, pool common.Storage
 	to(namespace, pool.ClusterRef).Requires(required, into)
 }
 
+// Cluster returns the name of the cluster of a StorageCluster whose pool a claim of a namespace references. Empty: the management cluster,
+// or it is not known yet.
+func Cluster(required reference.Required, namespace string, pool common.StoragePool) common.ObjectName {
+	xr, ok := to(namespace, pool.ClusterRef).Find(required)
+	if !ok {
+		return ""
+	}
+	at := xr.GetFields()["spec"].GetStructValue().GetFields()["cluster"].GetStructValue().GetFields()
+	return common.ObjectName(at["ref"].GetStructValue().GetFields()["name"].GetStringValue())
+}
+
 // Find returns the client with which a user accesses the pool in a field of the claim's spec. If the cluster does not
 // publish the pool yet, it returns no client, and waiting describes the missing condition; the caller keeps using the
 // previous client. It returns an error for a reference to a cluster that does not exist or does not allow it.

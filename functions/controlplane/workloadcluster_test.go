@@ -1,0 +1,41 @@
+package controlplane
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// TestWorkloadCluster checks that a control plane selects a WorkloadCluster, and that only a new one is rejected if the cluster lacks
+// something.
+func TestWorkloadCluster(t *testing.T) {
+	south := func(role string) []*structpb.Struct {
+		return []*structpb.Struct{structOf(t, fields(t, "{apiVersion: crossplane.c5c3.io/v1alpha1, kind: WorkloadCluster, metadata: {name: south}, "+
+			"spec: {roles: [controlPlane], allowedNamespaces: ['*']}, status: {roles: [{role: controlPlane, "+role+"}]}}"))}
+	}
+	lacking := south("ready: false, missing: [the cluster has no StorageClass; install one]")
+	w := newCluster(t, "{cluster: {ref: {name: south}}}", remote)
+	w.RequiredResources = lacking
+	want := `cluster "south" lacks requirements of the role controlPlane: the cluster has no StorageClass; install one;`
+	if _, _, err := w.Explain(New()); !invalid.Is(err) || !strings.Contains(err.Error(), want) {
+		t.Errorf("a new claim has the error %v, want %s", err, want)
+	}
+	w.RequiredResources = south("ready: true")
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	if at := wrapper.ProviderConfig(w.Observed["database"]); at != "south" {
+		t.Errorf("the database is in %q", at)
+	}
+	before := len(w.Observed)
+	w.RequiredResources = lacking
+	rsp, _, err := w.Explain(New())
+	if err != nil || len(rsp.Composed) != before {
+		t.Errorf("an existing claim has the error %v", err)
+	}
+}

@@ -1,0 +1,223 @@
+// Package workloadcluster composes a WorkloadCluster: the access of provider-kubernetes to a cluster, and a companion in the cluster that
+// reports its properties, which are compared with the requirements of roles.
+package workloadcluster
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	workloadclusterv1 "github.com/c5c3/crossplane-cobaltcore/apis/workloadcluster/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
+)
+
+// New returns the function of WorkloadCluster composite resources.
+func New() function.Runner {
+	return function.Kind[workloadclusterv1.WorkloadCluster, *model]{
+		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: place, Status: status,
+		AdvisoryConditions: []function.AdvisoryCondition[*model]{
+			{Type: reachableCondition, Verdict: (*model).reachable}, {Type: requirementsCondition, Verdict: (*model).requirementsMet},
+		},
+	}
+}
+
+// Names of components.
+const (
+	accessComponent     = "access"
+	namespaceComponent  = "namespace"
+	companionComponent  = "companion"
+	checkComponent      = "check"
+	monitoringComponent = "monitoring"
+)
+
+// graph lists the components of a cluster. Everything after the access is in the cluster itself.
+var graph = compose.Graph[*model]{
+	{Name: accessComponent, Phase: common.PhasePending, Build: access},
+	{Name: namespaceComponent, Phase: common.PhasePending, Needs: []string{accessComponent}, Build: namespace},
+	{Name: companionComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: companion},
+	// The check is created before the companion is ready: without its kind, which the chart installs, the companion does not start.
+	{Name: checkComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: check},
+	{
+		Name: monitoringComponent, Phase: common.PhaseInfrastructure, Needs: []string{companionComponent, checkComponent},
+		Enabled: (*model).isMonitored, Build: monitored,
+	},
+}.MustValidate()
+
+// model is the input of all builders. derive computes it once per call.
+type model struct {
+	name string
+	// instance is the namespace of the companion in the cluster, and the prefix of the names of Objects.
+	instance string
+	spec     workloadclusterv1.WorkloadClusterSpec
+	// previous is the status of the last call.
+	previous workloadclusterv1.WorkloadClusterStatus
+	platform *platformv1.PlatformConfigSpec
+	observed observe.State
+	// report contains the properties of the cluster, and observedAt the time of their observation. Nil: unknown.
+	report     *common.ClusterReport
+	observedAt *metav1.Time
+	roles      []workloadclusterv1.RoleStatus
+}
+
+func derive(in function.Input[workloadclusterv1.WorkloadCluster]) (*model, error) {
+	base, err := claimed.Read(in.Required, in.Claim, in.XR.Name)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{
+		name: in.XR.Name, instance: base.Instance, spec: in.XR.Spec, previous: in.XR.Status, platform: base.Platform, observed: in.Observed,
+	}
+	if err := platform.CheckWorkloadCluster(m.platform, m.name, m.spec.IPFamily); err != nil {
+		return nil, err
+	}
+	if m.spec.Source.Existing == nil { // Admission rejects it, too.
+		return nil, invalid.Field("spec.source", "existing is required: reference a Secret with a kubeconfig of the cluster")
+	}
+	if err := m.readReport(); err != nil {
+		return nil, err
+	}
+	for _, r := range m.spec.Roles {
+		m.roles = append(m.roles, m.roleStatus(r))
+	}
+	return m, nil
+}
+
+// access builds the configurations of provider-kubernetes, with the name of the cluster. They are retained: without them, workloads of
+// claims in the cluster could neither be changed nor deleted. An existing configuration is adopted.
+func access(m *model) ([]compose.Stage, error) {
+	ref := m.spec.Source.Existing.KubeconfigSecretRef
+	config := func(of schema.GroupVersionKind) *unstructured.Unstructured {
+		apiVersion, kind := of.ToAPIVersionAndKind()
+		return object.New(apiVersion, kind, object.Meta{Name: m.name, Labels: m.workload().Labels()}, object.Map{
+			"credentials": object.Map{
+				"source":    "Secret",
+				"secretRef": object.Map{"namespace": string(ref.Namespace), "name": string(ref.Name), "key": string(ref.Key)},
+			},
+		})
+	}
+	return []compose.Stage{{
+		{Name: "provider-config", Management: true, Retain: true, Object: config(observe.ClusterScopedConfig)},
+		{Name: "cluster-provider-config", Management: true, Retain: true, Object: config(observe.NamespacedConfig)},
+	}}, nil
+}
+
+// namespace builds the namespace of the companion. As each namespace, it is retained: its deletion would delete objects that others have
+// created in it.
+func namespace(m *model) ([]compose.Stage, error) {
+	labels := m.workload().Labels()
+	for _, mode := range []string{"enforce", "warn", "audit"} {
+		labels["pod-security.kubernetes.io/"+mode] = "restricted"
+	}
+	return []compose.Stage{{{Name: namespaceComponent, Retain: true, Object: &corev1.Namespace{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: m.instance, Labels: labels},
+	}}}}, nil
+}
+
+// place returns the default target of objects: the cluster itself.
+func place(m *model) respond.Target {
+	return respond.Target{
+		Prefix: m.instance, Management: platform.Management(m.platform), Workload: m.name, Remote: true,
+	}
+}
+
+// Conditions of a WorkloadCluster.
+const (
+	reachableCondition    = "Reachable"
+	requirementsCondition = "RequirementsMet"
+)
+
+// reachable returns whether provider-kubernetes and the companion reach the API server of the cluster.
+func (m *model) reachable() ready.Result {
+	if m.observed.Len() == 0 {
+		return ready.Wait("Connecting", "the access to the cluster is not configured yet")
+	}
+	ref := m.spec.Source.Existing.KubeconfigSecretRef
+	for _, name := range []string{namespaceComponent, checkComponent} {
+		o, _ := m.observed.Get(name)
+		c, ok := o.Wrapper().Condition("Synced")
+		if !ok || c.Status == "True" {
+			continue
+		}
+		switch message := oneLine(c.Message); {
+		case strings.Contains(message, "forbidden"):
+			return ready.Fail("Forbidden", "the cluster rejects the account of the kubeconfig: %s; install the chart with mode workload in the "+
+				"cluster, with this account in workload.subjects", message)
+		case strings.Contains(message, "no matches for kind"):
+			return ready.Fail("ChartMissing", "the cluster lacks the CustomResourceDefinitions of the chart: %s; install the chart with mode "+
+				"workload in the cluster, in the version of the function", message)
+		default:
+			return ready.Fail("ConnectionFailed", "provider-kubernetes cannot reach the cluster: %s; check the server and the credentials in key "+
+				"%s of Secret %s in namespace %s, and the network to the server", cmp.Or(message, c.Reason), ref.Key, ref.Name, ref.Namespace)
+		}
+	}
+	o, _ := m.observed.Get(checkComponent)
+	switch stale := m.observed.StaleReasonAfter(o, reportLimit); {
+	case !o.Exists():
+		return ready.Wait("Connecting", "nothing is in the cluster yet")
+	case stale != "":
+		return ready.Fail("ReportTooOld", "%s", stale)
+	}
+	return ready.Result{Ready: true, Reason: "Connected"}
+}
+
+// reportLimit is the maximum age of a report: a write every five minutes, a poll of the provider every ten, and a clock that advances every
+// ten.
+const reportLimit = 25 * time.Minute
+
+// requirementsMet returns whether the cluster meets the requirements of all of its roles.
+func (m *model) requirementsMet() ready.Result {
+	if m.report == nil {
+		return ready.Wait("Unknown", "the companion in the cluster has not reported yet")
+	}
+	for _, r := range m.roles {
+		if len(r.Missing) > 0 {
+			return ready.Fail("RequirementsMissing", "role %s: %s", r.Role, strings.Join(r.Missing, "; "))
+		}
+		if r.Ready == nil {
+			return ready.Wait("Unknown", "the companion in the cluster has not reported everything that role %s requires", r.Role)
+		}
+	}
+	return ready.Result{Ready: true, Reason: "RequirementsMet"}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func status(m *model, plan compose.Plan) any {
+	return workloadclusterv1.WorkloadClusterStatus{
+		Phase: plan.Phase(common.PhaseReady), Components: respond.Components(plan, m.previous.Components), Instance: m.instance,
+		Cluster: m.report, ObservedAt: m.observedAt, Roles: m.roles,
+	}
+}
+
+// readReport reads the report of the companion. While it cannot be read, the last one is kept: conditions show that it is old.
+func (m *model) readReport() error {
+	m.report, m.observedAt = m.previous.Cluster, m.previous.ObservedAt
+	o, _ := m.observed.Get(checkComponent)
+	at := o.LastObservation()
+	if at.IsZero() {
+		return nil
+	}
+	report, err := reportOf(o)
+	if err != nil {
+		return fmt.Errorf("cannot read the status of the ClusterCheck: %w", err)
+	}
+	m.report, m.observedAt = report, &metav1.Time{Time: at}
+	return nil
+}

@@ -1,0 +1,140 @@
+package platform
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	workloadclusterv1 "github.com/c5c3/crossplane-cobaltcore/apis/workloadcluster/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+// clusterRequirement precedes the name of a WorkloadCluster in the name of its requirement.
+const clusterRequirement = "workload-cluster."
+
+// RequireCluster adds the requirement of the WorkloadCluster with a name, unless the PlatformConfig has a cluster with this name, which
+// takes precedence until the platform team removes it. Without a name, it adds none.
+func RequireCluster(required map[string][]*structpb.Struct, name common.ObjectName, into map[string]wire.Selector) {
+	p, err := readConfig(required)
+	if name == "" || err != nil || lists(p, name) {
+		return
+	}
+	apiVersion, kind := workloadclusterv1.GroupVersionKind.ToAPIVersionAndKind()
+	into[clusterRequirement+string(name)] = wire.Selector{APIVersion: apiVersion, Kind: kind, Name: string(name)}
+}
+
+// lists reports whether the PlatformConfig has a cluster with a name.
+func lists(p *platformv1.PlatformConfigSpec, name common.ObjectName) bool {
+	return slices.ContainsFunc(p.Clusters, func(c platformv1.Cluster) bool { return c.Name == name })
+}
+
+// RequireClusterOf is RequireCluster for the cluster that a claim selects.
+func RequireClusterOf(required map[string][]*structpb.Struct, c *common.Cluster, into map[string]wire.Selector) {
+	if c != nil && c.Ref != nil {
+		RequireCluster(required, c.Ref.Name, into)
+	}
+}
+
+// workloadClusters returns the WorkloadClusters among the required resources, by name.
+func workloadClusters(required map[string][]*structpb.Struct) (map[string]workloadclusterv1.WorkloadCluster, error) {
+	out := map[string]workloadclusterv1.WorkloadCluster{}
+	for requirement, found := range required {
+		name, ok := strings.CutPrefix(requirement, clusterRequirement)
+		if !ok || len(found) == 0 {
+			continue
+		}
+		c := workloadclusterv1.WorkloadCluster{}
+		if err := function.Decode(found[0], &c); err != nil {
+			return nil, fmt.Errorf("cannot read WorkloadCluster %s: %w", name, err)
+		}
+		out[name] = c
+	}
+	return out, nil
+}
+
+// withWorkloadClusters adds the required WorkloadClusters to the clusters of a PlatformConfig, sorted by name. Their provider configs have
+// the same names.
+func withWorkloadClusters(p *platformv1.PlatformConfigSpec, required map[string][]*structpb.Struct) error {
+	found, err := workloadClusters(required)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if lists(p, common.ObjectName(name)) {
+			continue
+		}
+		p.Clusters = append(p.Clusters, platformv1.Cluster{
+			Name: common.ObjectName(name), ProviderConfig: common.ObjectName(name), IPFamily: found[name].Spec.IPFamily,
+			AllowedNamespaces: found[name].Spec.AllowedNamespaces,
+		})
+	}
+	return nil
+}
+
+// CheckRole returns an error if a claim selects a WorkloadCluster that lacks a role, or something that the role requires. Call it for
+// claims of which nothing is composed yet: running workloads are reconciled also if a cluster lacks something later.
+func CheckRole(required map[string][]*structpb.Struct, c *common.Cluster, role workloadclusterv1.Role) error {
+	if c == nil || c.Ref == nil {
+		return nil
+	}
+	const field = "spec.cluster.ref.name"
+	found, err := workloadClusters(required)
+	if err != nil {
+		return err
+	}
+	p, err := readConfig(required)
+	if err != nil {
+		return err
+	}
+	cluster, ok := found[string(c.Ref.Name)]
+	if !ok || lists(p, c.Ref.Name) { // A cluster of the PlatformConfig has no roles.
+		return nil
+	}
+	if !slices.Contains(cluster.Spec.Roles, role) {
+		return invalid.Field(field, "cluster %q does not have the role %s; choose another cluster, or contact the platform team to add the role "+
+			"to the WorkloadCluster", c.Ref.Name, role)
+	}
+	i := slices.IndexFunc(cluster.Status.Roles, func(s workloadclusterv1.RoleStatus) bool { return s.Role == role })
+	switch {
+	case i < 0 || cluster.Status.Roles[i].Ready == nil:
+		return invalid.Field(field, "cluster %q has not been checked yet; wait, or contact the platform team to look at the conditions of the "+
+			"WorkloadCluster", c.Ref.Name)
+	case !*cluster.Status.Roles[i].Ready:
+		return invalid.Field(field, "cluster %q lacks requirements of the role %s: %s; contact the platform team, or choose another cluster",
+			c.Ref.Name, role, strings.Join(cluster.Status.Roles[i].Missing, "; "))
+	}
+	return nil
+}
+
+// CheckWorkloadCluster returns an error if a WorkloadCluster contradicts the PlatformConfig: its provider configs have the same name,
+// and an entry of clusters with this name must describe the same cluster.
+func CheckWorkloadCluster(p *platformv1.PlatformConfigSpec, name string, family common.IPFamily) error {
+	if name == Management(p) {
+		return invalid.Field("metadata.name", "%s is the provider config of the management cluster, which this object would replace; choose "+
+			"another name", name)
+	}
+	i := slices.IndexFunc(p.Clusters, func(c platformv1.Cluster) bool { return string(c.Name) == name })
+	if i < 0 {
+		return nil
+	}
+	entry := p.Clusters[i]
+	if string(entry.ProviderConfig) != name {
+		return invalid.Field("metadata.name", "the PlatformConfig has a cluster %s with provider config %s, so claims would use another cluster "+
+			"than this one; choose another name, or remove the entry from clusters of the PlatformConfig", name, entry.ProviderConfig)
+	}
+	if own, listed := cmp.Or(family, p.IPFamily, ipv4), cmp.Or(entry.IPFamily, p.IPFamily, ipv4); own != listed {
+		return invalid.Field("spec.ipFamily", "%s differs from %s in clusters of the PlatformConfig; set both to the first address family of "+
+			"the cluster's Services", own, listed)
+	}
+	return nil
+}
+
+const ipv4 common.IPFamily = "IPv4"
