@@ -26,10 +26,24 @@ const companionProgram = "companion"
 // reconciled are the controllers of the companion that are real here, by name, with the kind of each. The others need a
 // Keystone, which does not exist: they are faked.
 var reconciled = map[string]schema.GroupKind{
+	clusterCheck:      {Group: "c5c3.io", Kind: "ClusterCheck"},
 	"databasesync":    {Group: "openstack.c5c3.io", Kind: "DatabaseSync"},
 	"keyrepository":   {Group: "openstack.c5c3.io", Kind: "KeyRepository"},
 	"remoteconsumer":  {Group: "c5c3.io", Kind: "RemoteConsumer"},
 	"secretaggregate": {Group: "c5c3.io", Kind: "SecretAggregate"},
+}
+
+// clusterCheck is the controller of companions of WorkloadClusters, whose arguments name it. Other companions have no rights on its kind.
+const clusterCheck = "clustercheck"
+
+// controllersOf returns the argument with the real controllers of a companion of a control plane; none if its arguments name them.
+func controllersOf(args []string) []string {
+	const flag = "--controllers="
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, flag) }) {
+		return nil
+	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(reconciled)), func(name string) bool { return name == clusterCheck })
+	return []string{flag + strings.Join(names, ",")}
 }
 
 // companions are the companions of a cluster: one process for all pods of a ReplicaSet, of which only one would be the
@@ -147,8 +161,8 @@ func (cs *companions) launch(ctx context.Context, c *companion, pod *corev1.Pod)
 	for name, value := range variables {
 		environment = append(environment, env(name, value))
 	}
-	args = append(args, "--controllers="+strings.Join(slices.Sorted(maps.Keys(reconciled)), ","),
-		"--health-address="+kubernetes.Address(ports[0]), "--metrics-address="+kubernetes.Address(0))
+	args = append(args, controllersOf(args)...)
+	args = append(args, "--health-address="+kubernetes.Address(ports[0]), "--metrics-address="+kubernetes.Address(0))
 	c.health = "http://" + kubernetes.Address(ports[0]) + container.ReadinessProbe.HTTPGet.Path
 	c.since, c.ending = time.Now(), time.Time{}
 	cs.processes.Forget(c.process)

@@ -39,6 +39,12 @@ func (x *crossplane) provider(ctx context.Context) error {
 	return x.providerConfigs(ctx, local, kubeconfig)
 }
 
+// kubeconfigKey is the key of a kubeconfig in a Secret.
+const kubeconfigKey = "kubeconfig"
+
+// kubeconfigSecret returns the name of the Secret with the kubeconfig of a cluster.
+func kubeconfigSecret(cluster string) string { return "kubeconfig-" + cluster }
+
 // providerConfigs creates the configurations of provider-kubernetes for a cluster: for Objects with a namespace and
 // without.
 func (x *crossplane) providerConfigs(ctx context.Context, name, kubeconfig string) error {
@@ -46,19 +52,19 @@ func (x *crossplane) providerConfigs(ctx context.Context, name, kubeconfig strin
 	if err != nil {
 		return err
 	}
-	secret := "kubeconfig-" + name
+	secret := kubeconfigSecret(name)
 	config := func(apiVersion, kind string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": apiVersion, "kind": kind,
 			"metadata": map[string]any{"name": name},
 			"spec": map[string]any{"credentials": map[string]any{
 				"source":    "Secret",
-				"secretRef": map[string]any{"namespace": namespace, "name": secret, "key": "kubeconfig"},
+				"secretRef": map[string]any{"namespace": namespace, "name": secret, "key": kubeconfigKey},
 			}},
 		}}
 	}
 	return x.applyAll(ctx, []*unstructured.Unstructured{
-		secretObject(namespace, secret, map[string]any{"kubeconfig": base64Of(data)}),
+		secretObject(namespace, secret, map[string]any{kubeconfigKey: base64Of(data)}),
 		config("kubernetes.crossplane.io/v1alpha1", "ProviderConfig"),
 		config("kubernetes.m.crossplane.io/v1alpha1", "ClusterProviderConfig"),
 	})
