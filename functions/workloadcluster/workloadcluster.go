@@ -24,6 +24,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
@@ -119,9 +120,11 @@ func access(m *model) ([]compose.Stage, error) {
 }
 
 // namespace builds the namespace of the companion. As each namespace, it is retained: its deletion would delete objects that others have
-// created in it.
+// created in it. It does not have the label of control planes' namespaces, for which the platform opens its secret store: the companion
+// reads no Secrets.
 func namespace(m *model) ([]compose.Stage, error) {
 	labels := m.workload().Labels()
+	delete(labels, admission.InstanceLabel)
 	for _, mode := range []string{"enforce", "warn", "audit"} {
 		labels["pod-security.kubernetes.io/"+mode] = "restricted"
 	}

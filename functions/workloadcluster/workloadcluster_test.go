@@ -317,6 +317,16 @@ func TestLastReport(t *testing.T) {
 	}
 }
 
+// TestNamespaceLabels verifies that the platform's secret store stays closed for the companion's namespace.
+func TestNamespaceLabels(t *testing.T) {
+	w := readyCluster(t, "roles: [storage]", "domain: example.com")
+	manifest, _ := w.Observed["namespace"].Map()["spec"].(map[string]any)["forProvider"].(map[string]any)["manifest"].(map[string]any)
+	labels, ok := manifest["metadata"].(map[string]any)["labels"].(map[string]any)
+	if value, found := labels[admission.InstanceLabel]; !ok || found {
+		t.Errorf("the namespace has labels %v, with %s %v", labels, admission.InstanceLabel, value)
+	}
+}
+
 // TestRejected verifies conflicts with the PlatformConfig.
 func TestRejected(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, platform, want string }{
@@ -326,6 +336,10 @@ func TestRejected(t *testing.T) {
 			reason: "Claims would use another cluster.", platform: "clusters: [{name: west, providerConfig: old, allowedNamespaces: [a]}]",
 			want: "metadata.name: the PlatformConfig has a cluster west with provider config old, so claims would use another cluster than this one; choose another " +
 				"name, or remove the entry from clusters of the PlatformConfig",
+		},
+		"config of another": {
+			reason: "It would replace the access to another cluster.", platform: "clusters: [{name: east, providerConfig: west, allowedNamespaces: [a]}]",
+			want: "metadata.name: west is the provider config of cluster east of the PlatformConfig, which this object would replace; choose another name",
 		},
 		"other family": {
 			reason: "The objects would change with the removal of the entry.", spec: "ipFamily: IPv6, ",

@@ -114,12 +114,18 @@ func CheckRole(required map[string][]*structpb.Struct, c *common.Cluster, role w
 	return nil
 }
 
-// CheckWorkloadCluster returns an error if a WorkloadCluster contradicts the PlatformConfig: its provider configs have the same name,
-// and an entry of clusters with this name must describe the same cluster.
+// CheckWorkloadCluster returns an error if a WorkloadCluster contradicts the PlatformConfig: its provider configs have the same name. No
+// other cluster may use them, and an entry of clusters with this name must describe the same cluster.
 func CheckWorkloadCluster(p *platformv1.PlatformConfigSpec, name string, family common.IPFamily) error {
 	if name == Management(p) {
 		return invalid.Field("metadata.name", "%s is the provider config of the management cluster, which this object would replace; choose "+
 			"another name", name)
+	}
+	for _, c := range p.Clusters {
+		if string(c.ProviderConfig) == name && string(c.Name) != name {
+			return invalid.Field("metadata.name", "%s is the provider config of cluster %s of the PlatformConfig, which this object would "+
+				"replace; choose another name", name, c.Name)
+		}
 	}
 	i := slices.IndexFunc(p.Clusters, func(c platformv1.Cluster) bool { return string(c.Name) == name })
 	if i < 0 {
