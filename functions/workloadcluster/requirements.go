@@ -114,7 +114,7 @@ func (m *model) roleStatus(r workloadclusterv1.Role) workloadclusterv1.RoleStatu
 			out.Missing = append(out.Missing, operatorProblem(o.name, missing))
 		}
 	}
-	if known || len(out.Missing) > 0 {
+	if m.stale == "" && !m.outdated && (known || len(out.Missing) > 0) {
 		out.Ready = new(len(out.Missing) == 0)
 	}
 	return out

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
@@ -74,7 +74,12 @@ type model struct {
 	// report contains the properties of the cluster, and observedAt the time of their observation. Nil: unknown.
 	report     *common.ClusterReport
 	observedAt *metav1.Time
-	roles      []workloadclusterv1.RoleStatus
+	clock      freshness.Clock
+	// stale is the reason why the report must not be used because of its age. Empty: it is recent, or its age is unknown.
+	stale string
+	// outdated: the report is of an older version of the check.
+	outdated bool
+	roles    []workloadclusterv1.RoleStatus
 }
 
 func derive(in function.Input[workloadclusterv1.WorkloadCluster]) (*model, error) {
@@ -84,6 +89,7 @@ func derive(in function.Input[workloadclusterv1.WorkloadCluster]) (*model, error
 	}
 	m := &model{
 		name: in.XR.Name, instance: base.Instance, spec: in.XR.Spec, previous: in.XR.Status, platform: base.Platform, observed: in.Observed,
+		clock: freshness.ReadClock(in.Required),
 	}
 	if err := platform.CheckWorkloadCluster(m.platform, m.name, m.spec.IPFamily); err != nil {
 		return nil, err
@@ -146,13 +152,13 @@ const (
 	requirementsCondition = "RequirementsMet"
 )
 
-// reachable returns whether provider-kubernetes and the companion reach the API server of the cluster.
+// reachable reports whether provider-kubernetes and the companion reach the API server of the cluster.
 func (m *model) reachable() ready.Result {
 	if m.observed.Len() == 0 {
 		return ready.Wait("Connecting", "the access to the cluster is not configured yet")
 	}
 	ref := m.spec.Source.Existing.KubeconfigSecretRef
-	for _, name := range []string{namespaceComponent, checkComponent} {
+	for _, name := range connected {
 		o, _ := m.observed.Get(name)
 		c, ok := o.Wrapper().Condition("Synced")
 		if !ok || c.Status == "True" {
@@ -171,23 +177,33 @@ func (m *model) reachable() ready.Result {
 		}
 	}
 	o, _ := m.observed.Get(checkComponent)
-	switch stale := m.observed.StaleReasonAfter(o, reportLimit); {
+	switch {
 	case !o.Exists():
-		return ready.Wait("Connecting", "nothing is in the cluster yet")
-	case stale != "":
-		return ready.Fail("ReportTooOld", "%s", stale)
+		return ready.Wait("Connecting", "the ClusterCheck does not exist in the cluster yet")
+	case o.LastObservation().IsZero():
+		return ready.Wait("NotReported", "the companion in the cluster has not reported yet")
+	case !m.clock.Known():
+		return ready.Wait("Unknown", "the age of the report is unknown, because %s", freshness.ClockMissing)
+	case m.stale != "":
+		return ready.Fail("ReportTooOld", "%s", m.stale)
 	}
 	return ready.Result{Ready: true, Reason: "Connected"}
 }
 
-// reportLimit is the maximum age of a report: a write every five minutes, a poll of the provider every ten, and a clock that advances every
-// ten.
-const reportLimit = 25 * time.Minute
+// connected lists the objects in the cluster whose Objects show whether provider-kubernetes can apply them. Objects for Prometheus are not
+// included: their kinds may be missing in a cluster that is reachable.
+var connected = []string{
+	namespaceComponent, checkComponent, "companion-account", "companion-namespace-rights", "companion-cluster-rights",
+	"companion-network-policy", companionComponent,
+}
 
-// requirementsMet returns whether the cluster meets the requirements of all of its roles.
+// requirementsMet reports whether the cluster meets the requirements of all of its roles.
 func (m *model) requirementsMet() ready.Result {
 	if m.report == nil {
 		return ready.Wait("Unknown", "the companion in the cluster has not reported yet")
+	}
+	if m.stale != "" {
+		return ready.Wait("Unknown", "%s", m.stale)
 	}
 	for _, r := range m.roles {
 		if len(r.Missing) > 0 {
@@ -200,7 +216,15 @@ func (m *model) requirementsMet() ready.Result {
 	return ready.Result{Ready: true, Reason: "RequirementsMet"}
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine returns a text of the provider as one line with at most 512 bytes, so that the remedy after it is not cut off.
+func oneLine(s string) string {
+	const limit, more = 512, "…"
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit-len(more)], "") + more
+	}
+	return s
+}
 
 func status(m *model, plan compose.Plan) any {
 	return workloadclusterv1.WorkloadClusterStatus{
@@ -213,14 +237,18 @@ func status(m *model, plan compose.Plan) any {
 func (m *model) readReport() error {
 	m.report, m.observedAt = m.previous.Cluster, m.previous.ObservedAt
 	o, _ := m.observed.Get(checkComponent)
-	at := o.LastObservation()
-	if at.IsZero() {
-		return nil
+	if at := o.LastObservation(); !at.IsZero() {
+		report, err := reportOf(o)
+		if err != nil {
+			return fmt.Errorf("cannot read the status of the ClusterCheck: %w", err)
+		}
+		m.report, m.observedAt = report, &metav1.Time{Time: at}
+		generation, known := o.Int("status", "observedGeneration")
+		m.outdated = known && generation < o.Generation()
 	}
-	report, err := reportOf(o)
-	if err != nil {
-		return fmt.Errorf("cannot read the status of the ClusterCheck: %w", err)
+	if m.observedAt != nil {
+		subject := freshness.Subject{Kind: "ClusterCheck", Namespace: m.instance, Name: m.name}
+		m.stale = m.clock.StaleReason(subject, m.observedAt.Time, freshness.ClusterReportLimit)
 	}
-	m.report, m.observedAt = report, &metav1.Time{Time: at}
 	return nil
 }

@@ -1,6 +1,7 @@
 package workloadcluster
 
 import (
+	gocmp "cmp"
 	"flag"
 	"strings"
 	"testing"
@@ -35,7 +36,11 @@ func around(w *simulate.Cluster, platform string) {
 	delete(w.XR.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
 	w.Required = admission.Requirements()
 	w.Required["platform"] = []*structpb.Struct{parsed("{metadata: {name: default}, spec: {" + platform + "}}")}
+	w.Required["clock"] = []*structpb.Struct{parsed("{status: {lastScheduleTime: \"" + reported + "\"}}")}
 }
+
+// reported is the time of reports of the fake companion.
+const reported = "2025-01-01T00:00:00Z"
 
 func parsed(text string) *structpb.Struct {
 	m := map[string]any{}
@@ -218,7 +223,9 @@ func TestReachable(t *testing.T) {
 		reason string
 		// wrapper changes the Object of the namespace, check the ClusterCheck.
 		wrapper, check func(map[string]any)
-		clock, want    string
+		// at is the changed wrapper; empty: the namespace.
+		at          string
+		clock, want string
 	}{
 		"connected": {reason: "Everything is applied.", want: "TRUE Connected:"},
 		"down": {
@@ -232,9 +239,28 @@ func TestReachable(t *testing.T) {
 				"with mode workload in the cluster, with this account in workload.subjects",
 		},
 		"no chart": {
-			reason: "The kind does not exist.", wrapper: synced("False", `no matches for kind "ClusterCheck"`),
+			reason: "The kind does not exist.", at: "check", wrapper: synced("False", `no matches for kind "ClusterCheck"`),
 			want: `FALSE ChartMissing: the cluster lacks the CustomResourceDefinitions of the chart: no matches for kind "ClusterCheck"; install the chart with ` +
 				"mode workload in the cluster, in the version of the function",
+		},
+		"binding": {
+			reason: "Every object of the companion is necessary for a report.", at: "companion-cluster-rights",
+			wrapper: synced("False", "clusterrolebindings is forbidden:\n"+strings.Repeat("x", 600)),
+			want: "FALSE Forbidden: the cluster rejects the account of the kubeconfig: clusterrolebindings is forbidden: " + strings.Repeat("x", 475) +
+				"…; install the chart with mode workload in the cluster, with this account in workload.subjects",
+		},
+		"monitor": {
+			reason: "A missing kind of Prometheus is no missing access.", at: "companion-monitor",
+			wrapper: synced("False", `no matches for kind "ServiceMonitor"`), want: "TRUE Connected:",
+		},
+		"no report": {
+			reason: "Only the API server is known to be reachable.", check: func(o map[string]any) { delete(o["status"].(map[string]any), "lastObservationTime") },
+			want: "FALSE NotReported: the companion in the cluster has not reported yet",
+		},
+		"no clock": {
+			reason: "A report of any age would be accepted.", clock: "none",
+			want: "FALSE Unknown: the age of the report is unknown, because CronJob cobaltcore-clock in namespace kube-system of the management cluster does not " +
+				"exist: upgrade the Helm chart to the version of the functions",
 		},
 		"stale": {
 			reason: "The report has an age.", check: func(o map[string]any) {
@@ -252,17 +278,20 @@ func TestReachable(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := readyCluster(t, "roles: [storage]", "domain: example.com")
+			w := readyCluster(t, "roles: [storage]", monitoredPlatform)
 			before := len(w.Observed)
 			if tc.wrapper != nil {
-				o := w.Observed["namespace"].Map()
+				at := gocmp.Or(tc.at, "namespace")
+				o := w.Observed[at].Map()
 				tc.wrapper(o)
-				w.Observed["namespace"] = structOf(o)
+				w.Observed[at] = structOf(o)
 			}
 			if tc.check != nil {
 				w.Observed["check"] = inside(w.Observed["check"], tc.check)
 			}
-			if tc.clock != "" {
+			if tc.clock == "none" {
+				delete(w.Required, "clock")
+			} else if tc.clock != "" {
 				w.Required["clock"] = []*structpb.Struct{parsed("{status: {lastScheduleTime: \"" + tc.clock + "\"}}")}
 			}
 			rsp, _, err := w.Explain(New())
@@ -275,6 +304,34 @@ func TestReachable(t *testing.T) {
 			}
 			if len(rsp.Composed) != before {
 				t.Errorf("%s\n%d objects are desired, %d exist", tc.reason, len(rsp.Composed), before)
+			}
+		})
+	}
+}
+
+// TestOldReport verifies that a report is not used for new claims if it is old, or from an older check.
+func TestOldReport(t *testing.T) {
+	for name, change := range map[string]func(*simulate.Cluster){
+		"age": func(w *simulate.Cluster) {
+			w.Required["clock"] = []*structpb.Struct{parsed("{status: {lastScheduleTime: \"2025-01-01T00:30:00Z\"}}")}
+		},
+		"generation": func(w *simulate.Cluster) {
+			w.Observed["check"] = inside(w.Observed["check"], func(o map[string]any) { o["metadata"].(map[string]any)["generation"] = 5.0 })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := readyCluster(t, "roles: [storage]", "domain: example.com")
+			change(w)
+			rsp, _, err := w.Explain(New())
+			if err != nil {
+				t.Fatal(err)
+			}
+			role, _ := rsp.Composite.Object.At("status", "roles").List()[0].(map[string]any)
+			if ready, known := role["ready"]; known {
+				t.Errorf("the role is ready: %v", ready)
+			}
+			if got := condition(rsp, requirementsCondition); !strings.HasPrefix(got, "FALSE Unknown: ") {
+				t.Errorf("%s is %s", requirementsCondition, got)
 			}
 		})
 	}

@@ -57,6 +57,16 @@ type Clock struct{ now time.Time }
 // At returns a clock that shows a time.
 func At(now time.Time) Clock { return Clock{now: now} }
 
+// Known reports whether the time was read.
+func (c Clock) Known() bool { return !c.now.IsZero() }
+
+// ClockMissing is the sentence for an unknown clock, with its remedy.
+const ClockMissing = clockObject + " does not exist: upgrade the Helm chart to the version of the functions"
+
+// ClusterReportLimit is the maximum age of the report on a WorkloadCluster: a write every five minutes, a poll of the provider every ten,
+// and a clock that advances every ten.
+const ClusterReportLimit = GuardWriteInterval + 2*ClockInterval
+
 // ReadClock returns the time of the required CronJob: when Kubernetes last started it or, before that, created it. It is unknown if the
 // object does not exist, as in a preview.
 //

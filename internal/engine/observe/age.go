@@ -48,11 +48,8 @@ func (s State) OldestObservation() time.Time {
 }
 
 // StaleReason returns why the status of an object must not be used because of its age; "" if it is recent, or its age is unknown.
-func (s State) StaleReason(o *Object) string { return s.StaleReasonAfter(o, freshness.ComponentLimit) }
-
-// StaleReasonAfter is like StaleReason, with another limit of the age.
-func (s State) StaleReasonAfter(o *Object, limit time.Duration) string {
-	return s.clock.StaleReason(subject(o), o.LastObservation(), limit)
+func (s State) StaleReason(o *Object) string {
+	return s.clock.StaleReason(subject(o), o.LastObservation(), freshness.ComponentLimit)
 }
 
 // UnverifiedReason returns why a deletion guard must not use the status of an object; "" if its age is known and below the limit.
