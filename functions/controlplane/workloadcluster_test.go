@@ -16,7 +16,7 @@ import (
 func TestWorkloadCluster(t *testing.T) {
 	south := func(role string) []*structpb.Struct {
 		return []*structpb.Struct{structOf(t, fields(t, "{apiVersion: crossplane.c5c3.io/v1alpha1, kind: WorkloadCluster, metadata: {name: south}, "+
-			"spec: {roles: [controlPlane], allowedNamespaces: ['*']}, status: {roles: [{role: controlPlane, "+role+"}]}}"))}
+			"spec: {roles: [controlPlane], allowedNamespaces: ['*']}, status: {observedAt: '2026-05-01T00:00:00Z', roles: [{role: controlPlane, "+role+"}]}}"))}
 	}
 	lacking := south("ready: false, missing: [the cluster has no StorageClass; install one]")
 	w := newCluster(t, "{cluster: {ref: {name: south}}}", remote)

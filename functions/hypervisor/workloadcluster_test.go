@@ -16,7 +16,7 @@ import (
 func TestWorkloadCluster(t *testing.T) {
 	cluster := func(name, role string) []*structpb.Struct {
 		return objects("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: WorkloadCluster, metadata: {name: " + name + "}, " +
-			"spec: {roles: [hypervisor], allowedNamespaces: [tenant-a]}, status: {roles: [{role: hypervisor, " + role + "}]}}")
+			"spec: {roles: [hypervisor], allowedNamespaces: [tenant-a]}, status: {observedAt: '2026-05-01T00:00:00Z', roles: [{role: hypervisor, " + role + "}]}}")
 	}
 	south := func(role string) []*structpb.Struct {
 		return slices.Concat(objects(planeClaim, controlPlaneIn("north")), cluster("north", "ready: false"), cluster("south", role))

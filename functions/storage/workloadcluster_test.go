@@ -15,7 +15,7 @@ import (
 func TestWorkloadCluster(t *testing.T) {
 	south := func(role string) []*structpb.Struct {
 		return []*structpb.Struct{parsed("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: WorkloadCluster, metadata: {name: south}, " +
-			"spec: {roles: [storage], allowedNamespaces: [tenant-a]}, status: {roles: [{role: storage, " + role + "}]}}")}
+			"spec: {roles: [storage], allowedNamespaces: [tenant-a]}, status: {observedAt: '2026-05-01T00:00:00Z', roles: [{role: storage, " + role + "}]}}")}
 	}
 	lacking, ready := south("ready: false, missing: [rook is missing; install it]"), south("ready: true")
 	w := newCluster(in("south", ""), clusters)

@@ -6,13 +6,16 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	workloadclusterv1 "github.com/c5c3/crossplane-cobaltcore/apis/workloadcluster/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
@@ -79,8 +82,8 @@ func withWorkloadClusters(p *platformv1.PlatformConfigSpec, required map[string]
 	return nil
 }
 
-// CheckRole returns an error if a claim selects a WorkloadCluster that lacks a role, or something that the role requires. Call it for
-// claims of which nothing is composed yet: running workloads are reconciled also if a cluster lacks something later.
+// CheckRole returns an error if a claim selects a WorkloadCluster that lacks a role, or something that the role requires, or whose
+// status is not current. Call it for claims of which nothing is composed yet: running workloads are reconciled also if a cluster lacks something later.
 func CheckRole(required map[string][]*structpb.Struct, c *common.Cluster, role workloadclusterv1.Role) error {
 	if c == nil || c.Ref == nil {
 		return nil
@@ -98,13 +101,27 @@ func CheckRole(required map[string][]*structpb.Struct, c *common.Cluster, role w
 	if !ok || lists(p, c.Ref.Name) { // A cluster of the PlatformConfig has no roles.
 		return nil
 	}
+	if cluster.DeletionTimestamp != nil {
+		return invalid.Field(field, "cluster %q is being deleted; choose another cluster", c.Ref.Name)
+	}
 	if !slices.Contains(cluster.Spec.Roles, role) {
 		return invalid.Field(field, "cluster %q does not have the role %s; choose another cluster, or contact the platform team to add the role "+
 			"to the WorkloadCluster", c.Ref.Name, role)
 	}
+	if at := cluster.Status.ObservedAt; at != nil {
+		subject := freshness.Subject{Kind: workloadclusterv1.GroupVersionKind.Kind, Name: cluster.Name}
+		if freshness.ReadClock(required).StaleReason(subject, at.Time, freshness.ClusterReportLimit) != "" {
+			return invalid.Field(field, "cluster %q was last checked at %s; contact the platform team to look at the condition Reachable of the "+
+				"WorkloadCluster", c.Ref.Name, at.UTC().Format(time.RFC3339))
+		}
+	}
+	if isUnreachable(required[clusterRequirement+string(c.Ref.Name)][0]) {
+		return invalid.Field(field, "cluster %q is not reachable; contact the platform team to look at the condition Reachable of the "+
+			"WorkloadCluster", c.Ref.Name)
+	}
 	i := slices.IndexFunc(cluster.Status.Roles, func(s workloadclusterv1.RoleStatus) bool { return s.Role == role })
 	switch {
-	case i < 0 || cluster.Status.Roles[i].Ready == nil:
+	case i < 0 || cluster.Status.Roles[i].Ready == nil || cluster.Status.ObservedAt == nil:
 		return invalid.Field(field, "cluster %q has not been checked yet; wait, or contact the platform team to look at the conditions of the "+
 			"WorkloadCluster", c.Ref.Name)
 	case !*cluster.Status.Roles[i].Ready:
@@ -112,6 +129,15 @@ func CheckRole(required map[string][]*structpb.Struct, c *common.Cluster, role w
 			c.Ref.Name, role, strings.Join(cluster.Status.Roles[i].Missing, "; "))
 	}
 	return nil
+}
+
+// isUnreachable reports whether the condition Reachable of a WorkloadCluster is False.
+func isUnreachable(cluster *structpb.Struct) bool {
+	conditions := cluster.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues()
+	return slices.ContainsFunc(conditions, func(c *structpb.Value) bool {
+		fields := c.GetStructValue().GetFields()
+		return fields["type"].GetStringValue() == "Reachable" && fields["status"].GetStringValue() == string(metav1.ConditionFalse)
+	})
 }
 
 // CheckWorkloadCluster returns an error if a WorkloadCluster contradicts the PlatformConfig: its provider configs have the same name. No

@@ -125,7 +125,10 @@ func TestWorkloadClusters(t *testing.T) {
 
 func TestCheckRole(t *testing.T) {
 	of := func(roles, status string) map[string]string {
-		return map[string]string{"west": "{spec: {roles: [" + roles + "]}, status: {roles: [" + status + "]}}"}
+		return map[string]string{"west": "{spec: {roles: [" + roles + "]}, status: {observedAt: '2026-05-01T00:00:00Z', roles: [" + status + "]}}"}
+	}
+	storage := func(metadata, status string) map[string]string {
+		return map[string]string{"west": "{metadata: {" + metadata + "}, spec: {roles: [storage]}, status: {roles: [{role: storage, ready: true}], " + status + "}}"}
 	}
 	const field = "spec.cluster.ref.name: "
 	for name, tc := range map[string]struct {
@@ -133,6 +136,23 @@ func TestCheckRole(t *testing.T) {
 		clusters       map[string]string
 		want           string
 	}{
+		"no time": {
+			reason: "The age is unknown.", clusters: storage("", ""),
+			want: field + `cluster "west" has not been checked yet; wait, or contact the platform team to look at the conditions of the WorkloadCluster`,
+		},
+		"recent": {reason: "The limit is accepted.", clusters: storage("", "observedAt: '2026-04-30T23:45:00Z', conditions: [{type: Reachable, status: 'True'}]")},
+		"old": {
+			reason: "The companion has stopped.", clusters: storage("", "observedAt: '2026-04-30T23:44:59Z'"),
+			want: field + `cluster "west" was last checked at 2026-04-30T23:44:59Z; contact the platform team to look at the condition Reachable of the WorkloadCluster`,
+		},
+		"unreachable": {
+			reason: "Nothing could be created.", clusters: storage("", "observedAt: '2026-05-01T00:00:00Z', conditions: [{type: Reachable, status: 'False'}]"),
+			want: field + `cluster "west" is not reachable; contact the platform team to look at the condition Reachable of the WorkloadCluster`,
+		},
+		"deleted": {
+			reason: "Its access would not be reconciled.", clusters: storage("deletionTimestamp: '2026-05-01T00:00:00Z'", "observedAt: '2026-05-01T00:00:00Z'"),
+			want: field + `cluster "west" is being deleted; choose another cluster`,
+		},
 		"ready":  {reason: "It has everything.", clusters: of("storage", "{role: controlPlane, ready: false}, {role: storage, ready: true}")},
 		"entry":  {reason: "A cluster of the PlatformConfig is not checked.", config: entryWest},
 		"both":   {reason: "Nor during the migration.", config: entryWest, clusters: of("controlPlane", "")},
@@ -156,6 +176,7 @@ func TestCheckRole(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := required(t, tc.config, tc.clusters)
+			in["clock"] = []*structpb.Struct{parsed(t, "{status: {lastScheduleTime: '2026-05-01T00:10:00Z'}}")}
 			before := maps.Clone(in)
 			err := platform.CheckRole(in, &common.Cluster{Ref: &common.ClusterReference{Name: "west"}}, workloadclusterv1.Storage)
 			if got := ""; err != nil {
