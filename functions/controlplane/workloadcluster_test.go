@@ -38,4 +38,10 @@ func TestWorkloadCluster(t *testing.T) {
 	if err != nil || len(rsp.Composed) != before {
 		t.Errorf("an existing claim has the error %v", err)
 	}
+	// The platform team deletes the WorkloadCluster. The tenant cannot select another one.
+	w.RequiredResources = nil
+	want = `cluster "south", which is neither a WorkloadCluster nor in clusters of the PlatformConfig; the platform team has to register it again`
+	if _, _, err = w.Explain(New()); err == nil || invalid.Is(err) || !strings.Contains(err.Error(), want) {
+		t.Errorf("without the WorkloadCluster, an existing claim has the error %v, want %s", err, want)
+	}
 }

@@ -29,10 +29,8 @@ const publicCAs = "/etc/ssl/certs/ca-certificates.crt"
 // target resolves the nodes' cluster, and checks it for a new claim.
 func (m *model) target(required map[string][]*structpb.Struct) error {
 	var err error
-	if m.cluster, err = platform.Cluster(m.platform, m.claim.Namespace, m.spec.Cluster); err != nil || m.observed.Len() > 0 {
-		return err
-	}
-	return platform.CheckRole(required, m.spec.Cluster, workloadclusterv1.Hypervisor)
+	m.cluster, err = platform.Target(m.platform, required, m.claim.Namespace, m.spec.Cluster, workloadclusterv1.Hypervisor, m.observed.Len() > 0)
+	return err
 }
 
 // remote reports whether the nodes are in another cluster than the management cluster.

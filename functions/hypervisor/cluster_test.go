@@ -12,6 +12,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -428,7 +429,9 @@ func TestClusterIDMissing(t *testing.T) {
 		"remembered": objects(planeClaim, reconcileUntil(controlPlaneIn("west"), "status:")),
 	} {
 		w.RequiredResources = others
-		_, _, _ = w.Explain(New()) // Crossplane looks for a WorkloadCluster with this name.
+		if _, _, err := w.Explain(New()); err == nil || invalid.Is(err) { // Crossplane looks for a WorkloadCluster with this name.
+			t.Errorf("%s: the error is %v", name, err)
+		}
 		rsp := New().Run(w.Request())
 		if len(rsp.Composed) > 0 {
 			t.Errorf("%s: something is composed", name)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
 // storageIn is the StorageCluster in a cluster.
@@ -104,7 +106,9 @@ func TestDisksInOtherClusterValidation(t *testing.T) {
 	before := slices.Sorted(maps.Keys(w.Observed))
 	without := strings.Replace(open, "{name: west, providerConfig: west-config, allowedNamespaces: [tenant-a]}, ", "", 1)
 	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + without + `}`)
-	_, _, _ = w.Explain(New()) // Crossplane looks for a WorkloadCluster with this name.
+	if _, _, err := w.Explain(New()); err == nil || invalid.Is(err) { // Crossplane looks for a WorkloadCluster with this name.
+		t.Errorf("the error is %v", err)
+	}
 	rsp := New().Run(w.Request())
 	if got := rsp.Results; len(rsp.Composed) > 0 || len(got) != 2 || !strings.Contains(got[0].GetMessage(), `the StorageCluster is in cluster "west"`) {
 		t.Errorf("%d objects before, %d composed, results %v", len(before), len(rsp.Composed), got)

@@ -49,4 +49,10 @@ func TestWorkloadCluster(t *testing.T) {
 	if rsp, _, err = w.Explain(New()); err != nil || len(rsp.Composed) != before {
 		t.Errorf("without the control plane, the pool has the error %v", err)
 	}
+	// The platform team deletes the WorkloadCluster. The tenant cannot select another one.
+	w.RequiredResources = slices.Concat(cluster("north", "ready: true"), objects(planeClaim, controlPlaneIn("north")))
+	want = `cluster "south", which is neither a WorkloadCluster nor in clusters of the PlatformConfig; the platform team has to register it again`
+	if _, _, err = w.Explain(New()); err == nil || invalid.Is(err) || !strings.Contains(err.Error(), want) {
+		t.Errorf("without the WorkloadCluster, an existing pool has the error %v, want %s", err, want)
+	}
 }

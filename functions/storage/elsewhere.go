@@ -36,10 +36,8 @@ const (
 // target resolves the cluster of the storage nodes, and checks it for a new claim.
 func (m *model) target(required map[string][]*structpb.Struct) error {
 	var err error
-	if m.cluster, err = platform.Cluster(m.platform, m.claim.Namespace, m.spec.Cluster); err != nil || m.observed.Len() > 0 {
-		return err
-	}
-	return platform.CheckRole(required, m.spec.Cluster, workloadclusterv1.Storage)
+	m.cluster, err = platform.Target(m.platform, required, m.claim.Namespace, m.spec.Cluster, workloadclusterv1.Storage, m.observed.Len() > 0)
+	return err
 }
 
 // inOtherCluster is like remote, for use before the model is derived.

@@ -86,9 +86,10 @@ func Read(in function.Input[controlplanev1.ControlPlaneCluster]) (*Claim, error)
 	if c.Release, err = release.Parse(c.Spec.OpenStackRelease); err != nil {
 		return nil, invalid.Field("spec.openStackRelease", "%s", err)
 	}
-	c.ProviderConfig, c.clusterErr = platform.Cluster(p, c.Ref.Namespace, c.Spec.Cluster)
-	if c.clusterErr == nil && in.Observed.Len() == 0 { // A new claim.
-		c.clusterErr = platform.CheckRole(in.Required, c.Spec.Cluster, workloadclusterv1.ControlPlane)
+	c.ProviderConfig, c.clusterErr = platform.Target(p, in.Required, c.Ref.Namespace, c.Spec.Cluster, workloadclusterv1.ControlPlane,
+		in.Observed.Len() > 0)
+	if c.clusterErr != nil && !invalid.Is(c.clusterErr) {
+		return nil, c.clusterErr
 	}
 	c.Remote = c.clusterErr == nil && c.ProviderConfig != platform.Management(p)
 	c.Settings = c.mergedSettings()

@@ -23,20 +23,28 @@ import (
 // clusterRequirement precedes the name of a WorkloadCluster in the name of its requirement.
 const clusterRequirement = "workload-cluster."
 
-// RequireCluster adds the requirement of the WorkloadCluster with a name, unless the PlatformConfig has a cluster with this name, which
-// takes precedence until the platform team removes it. Without a name, it adds none.
+// RequireCluster adds the requirement of the WorkloadCluster with a name, unless the PlatformConfig has the same cluster with this name,
+// which takes precedence until the platform team removes it. An entry with another provider config could be another cluster: Read returns an
+// error if both exist. Without a name, it adds none.
 func RequireCluster(required map[string][]*structpb.Struct, name common.ObjectName, into map[string]wire.Selector) {
 	p, err := readConfig(required)
-	if name == "" || err != nil || lists(p, name) {
+	if name == "" || err != nil {
+		return
+	}
+	if entry, ok := entryOf(p, name); ok && entry.ProviderConfig == name {
 		return
 	}
 	apiVersion, kind := workloadclusterv1.GroupVersionKind.ToAPIVersionAndKind()
 	into[clusterRequirement+string(name)] = wire.Selector{APIVersion: apiVersion, Kind: kind, Name: string(name)}
 }
 
-// lists reports whether the PlatformConfig has a cluster with a name.
-func lists(p *platformv1.PlatformConfigSpec, name common.ObjectName) bool {
-	return slices.ContainsFunc(p.Clusters, func(c platformv1.Cluster) bool { return c.Name == name })
+// entryOf returns the cluster of the PlatformConfig with a name.
+func entryOf(p *platformv1.PlatformConfigSpec, name common.ObjectName) (platformv1.Cluster, bool) {
+	i := slices.IndexFunc(p.Clusters, func(c platformv1.Cluster) bool { return c.Name == name })
+	if i < 0 {
+		return platformv1.Cluster{}, false
+	}
+	return p.Clusters[i], true
 }
 
 // RequireClusterOf is RequireCluster for the cluster that a claim selects.
@@ -64,14 +72,19 @@ func workloadClusters(required map[string][]*structpb.Struct) (map[string]worklo
 }
 
 // withWorkloadClusters adds the required WorkloadClusters to the clusters of a PlatformConfig, sorted by name. Their provider configs have
-// the same names.
+// the same names. It returns an error for an entry with the same name and another provider config: objects of claims would move to another
+// cluster.
 func withWorkloadClusters(p *platformv1.PlatformConfigSpec, required map[string][]*structpb.Struct) error {
 	found, err := workloadClusters(required)
 	if err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		if lists(p, common.ObjectName(name)) {
+		if entry, ok := entryOf(p, common.ObjectName(name)); ok {
+			if string(entry.ProviderConfig) != name {
+				return fmt.Errorf("cluster %q is a WorkloadCluster, and clusters of the PlatformConfig has it with provider config %s: claims would "+
+					"move to another cluster; the platform team must remove the entry or rename it", name, entry.ProviderConfig)
+			}
 			continue
 		}
 		p.Clusters = append(p.Clusters, platformv1.Cluster{
@@ -80,6 +93,23 @@ func withWorkloadClusters(p *platformv1.PlatformConfigSpec, required map[string]
 		})
 	}
 	return nil
+}
+
+// Target returns the provider config of the cluster that a claim selects, for a role. A claim of which nothing is composed yet is checked
+// by CheckRole. If the cluster of a composed claim was removed, this is an error of the platform: the tenant cannot select another one.
+func Target(p *platformv1.PlatformConfigSpec, required map[string][]*structpb.Struct, namespace string, c *common.Cluster,
+	role workloadclusterv1.Role, composed bool,
+) (string, error) {
+	at, err := Cluster(p, namespace, c)
+	switch {
+	case err == nil && !composed:
+		return at, CheckRole(required, c, role)
+	case err != nil && composed:
+		if _, gone := ClusterOf(p, "the claim", c.Ref.Name); gone != nil {
+			return "", gone
+		}
+	}
+	return at, err
 }
 
 // CheckRole returns an error if a claim selects a WorkloadCluster that lacks a role, or something that the role requires, or whose
@@ -98,7 +128,7 @@ func CheckRole(required map[string][]*structpb.Struct, c *common.Cluster, role w
 		return err
 	}
 	cluster, ok := found[string(c.Ref.Name)]
-	if !ok || lists(p, c.Ref.Name) { // A cluster of the PlatformConfig has no roles.
+	if _, listed := entryOf(p, c.Ref.Name); !ok || listed { // A cluster of the PlatformConfig has no roles.
 		return nil
 	}
 	if cluster.DeletionTimestamp != nil {

@@ -54,11 +54,12 @@ func TestRequireCluster(t *testing.T) {
 		cluster        *common.Cluster
 		want           map[string]wire.Selector
 	}{
-		"none":        {reason: "The management cluster is no WorkloadCluster."},
-		"no name":     {reason: "The schema rejects it.", cluster: &common.Cluster{}},
-		"entry":       {reason: "An entry of the PlatformConfig takes precedence.", config: entryWest, cluster: selects("west")},
-		"other entry": {reason: "Another entry has no effect.", config: entryWest, cluster: selects("east"), want: map[string]wire.Selector{"workload-cluster.east": {APIVersion: "crossplane.c5c3.io/v1alpha1", Kind: "WorkloadCluster", Name: "east"}}},
-		"new":         {reason: "It is looked up by its name.", cluster: selects("west"), want: west},
+		"none":         {reason: "The management cluster is no WorkloadCluster."},
+		"no name":      {reason: "The schema rejects it.", cluster: &common.Cluster{}},
+		"entry":        {reason: "An entry of the PlatformConfig takes precedence.", config: entryWest, cluster: selects("west")},
+		"other config": {reason: "The entry could be another cluster.", config: "clusters: [{name: west, providerConfig: old, allowedNamespaces: [team-a]}]", cluster: selects("west"), want: west},
+		"other entry":  {reason: "Another entry has no effect.", config: entryWest, cluster: selects("east"), want: map[string]wire.Selector{"workload-cluster.east": {APIVersion: "crossplane.c5c3.io/v1alpha1", Kind: "WorkloadCluster", Name: "east"}}},
+		"new":          {reason: "It is looked up by its name.", cluster: selects("west"), want: west},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]wire.Selector{}
@@ -117,6 +118,15 @@ func TestWorkloadClusters(t *testing.T) {
 	}
 	if !slices.Equal(got, []string{"east", "north", "west"}) {
 		t.Errorf("clusters in the order %v", got)
+	}
+	const old = "clusters: [{name: west, providerConfig: old, allowedNamespaces: [team-a]}]"
+	want := `cluster "west" is a WorkloadCluster, and clusters of the PlatformConfig has it with provider config old: claims would move to another ` +
+		"cluster; the platform team must remove the entry or rename it"
+	if _, err := platform.Read(required(t, old, map[string]string{"west": west})); err == nil || invalid.Is(err) || err.Error() != want {
+		t.Errorf("an entry for another cluster: %v, want %s", err, want)
+	}
+	if _, err := platform.Read(required(t, old, map[string]string{"west": ""})); err != nil {
+		t.Errorf("an entry without a WorkloadCluster: %v", err)
 	}
 	if _, err := platform.Read(required(t, "", map[string]string{"west": "{spec: {roles: no}}"})); err == nil || err.Error() == "" || invalid.Is(err) {
 		t.Errorf("an unreadable WorkloadCluster is an error of the tenant: %v", err)
