@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,6 +40,8 @@ type cluster struct {
 	objects   []client.Object
 	// podSecurity: invalid levels are rejected. noGateways: the Gateway API is not installed.
 	podSecurity, noGateways bool
+	// webhook is the error of a webhook for the dry run.
+	webhook error
 	// broken is the kind that cannot be read, and err the error.
 	broken string
 	err    error
@@ -114,9 +117,10 @@ func (c cluster) client(check *c5c3v1.ClusterCheck) client.Client {
 				return fmt.Errorf("unexpected patch of %s", o.GetName())
 			}
 			if c.podSecurity {
-				return apierrors.NewInvalid(schema.GroupKind{Kind: "Namespace"}, instance, nil)
+				label := field.NewPath("metadata", "labels").Key("pod-security.kubernetes.io/enforce")
+				return apierrors.NewInvalid(schema.GroupKind{Kind: "Namespace"}, instance, field.ErrorList{field.Invalid(label, "cobaltcore-check", "no level")})
 			}
-			return nil
+			return c.webhook
 		},
 	})
 }
@@ -149,7 +153,7 @@ func TestReport(t *testing.T) {
 				crd("c.example.com", "True", false, nil), crd("d.example.com", "True", true, nil),
 			}},
 			want: common.ClusterReport{
-				KubernetesVersion: "v1.35.3", IPFamily: "IPv4", PodSecurity: true,
+				KubernetesVersion: "v1.35.3", IPFamily: "IPv4", PodSecurity: new(true),
 				Nodes:          common.NodeReport{Total: 3, Ready: 2, Architectures: []string{"amd64", "arm64"}},
 				StorageClasses: []common.StorageClassReport{{Name: "fast", Provisioner: "csi.example.com", Default: true}, {Name: "slow", Provisioner: "csi.example.com"}},
 				GatewayClasses: []common.GatewayClassReport{{Name: "old"}, {Name: "public", Accepted: true}},
@@ -162,10 +166,35 @@ func TestReport(t *testing.T) {
 		"Empty": {
 			reason:  "A cluster without the Gateway API and without Pod Security Admission has a report.",
 			cluster: cluster{clusterIP: "fd00::1", noGateways: true},
-			want: common.ClusterReport{KubernetesVersion: "v1.35.3", IPFamily: "IPv6", Operators: []common.OperatorReport{{Name: "operator", Missing: []string{
+			want: common.ClusterReport{KubernetesVersion: "v1.35.3", IPFamily: "IPv6", PodSecurity: new(false), Operators: []common.OperatorReport{{Name: "operator", Missing: []string{
 				"a.example.com v1", "b.example.com v1", "c.example.com v1", "d.example.com v2", "e.example.com v1",
 			}}}},
 			message: "Ready True Observed: the properties of the cluster were read", after: 5 * time.Minute, fresh: true,
+		},
+		"Webhook": {
+			reason:  "A webhook rejects the dry run. The rest is reported.",
+			cluster: cluster{clusterIP: "10.96.0.1", webhook: apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, instance, errors.New("no dry runs"))},
+			want: common.ClusterReport{KubernetesVersion: "v1.35.3", IPFamily: "IPv4", Operators: []common.OperatorReport{{Name: "operator", Missing: []string{
+				"a.example.com v1", "b.example.com v1", "c.example.com v1", "d.example.com v2", "e.example.com v1",
+			}}}},
+			message: "Ready True Observed: the properties of the cluster were read, except the enforcement of Pod Security levels: cannot check Pod Security " +
+				`Admission in a dry run: namespaces "west-12345" is forbidden: no dry runs`,
+			after: 5 * time.Minute, fresh: true,
+		},
+		"Policy": {
+			reason:  "A policy of the cluster is not Pod Security Admission.",
+			cluster: cluster{clusterIP: "10.96.0.1", webhook: apierrors.NewInvalid(schema.GroupKind{Kind: "Namespace"}, instance, nil)},
+			want: common.ClusterReport{KubernetesVersion: "v1.35.3", IPFamily: "IPv4", Operators: []common.OperatorReport{{Name: "operator", Missing: []string{
+				"a.example.com v1", "b.example.com v1", "c.example.com v1", "d.example.com v2", "e.example.com v1",
+			}}}},
+			message: "Ready True Observed: the properties of the cluster were read, except the enforcement of Pod Security levels: cannot check Pod Security " +
+				`Admission in a dry run: Namespace "west-12345" is invalid`,
+			after: 5 * time.Minute, fresh: true,
+		},
+		"Unreachable webhook": {
+			reason:  "A temporary error is not a property of the cluster.",
+			cluster: cluster{clusterIP: "10.96.0.1", webhook: apierrors.NewInternalError(errors.New("timeout"))}, want: last,
+			message: "Ready False ReadFailed: cannot check Pod Security Admission in a dry run: Internal error occurred: timeout", after: 10 * time.Second,
 		},
 		"Forbidden": {
 			reason:  "Without the ClusterRole, the last report keeps its age, and the sentence names the chart.",

@@ -3,9 +3,11 @@ package clustercheck
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +30,8 @@ type observation struct {
 	check  *c5c3v1.ClusterCheck
 	now    time.Time
 	report common.ClusterReport
+	// podSecurityErr is the reason why it is unknown whether Pod Security Admission is enabled.
+	podSecurityErr error
 	// err is the reason why the report is not complete.
 	err error
 }
@@ -154,18 +158,37 @@ func hasCondition(o *unstructured.Unstructured, kind string) bool {
 	})
 }
 
-// unknownLevel is a label that Pod Security Admission rejects, because the level does not exist.
-const unknownLevel = `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"cobaltcore-check"}}}`
+// levelLabel is the label with the level of a namespace. Pod Security Admission rejects unknownLevel, because the level does not exist.
+const (
+	levelLabel   = "pod-security.kubernetes.io/enforce"
+	unknownLevel = `{"metadata":{"labels":{"` + levelLabel + `":"cobaltcore-check"}}}`
+)
 
-// readPodSecurity sets the label in a dry run. No right to create pods is necessary.
+// readPodSecurity sets the label in a dry run. No right to create pods is necessary. A webhook or a policy of the cluster can reject the dry
+// run, too: then the state is unknown, and the other properties are reported.
 func (obs *observation) readPodSecurity(ctx context.Context, env *controller.Env) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: obs.check.Namespace}}
 	err := env.Client.Patch(ctx, namespace, client.RawPatch(types.MergePatchType, []byte(unknownLevel)), client.DryRunAll)
-	if err != nil && !apierrors.IsInvalid(err) {
+	switch {
+	case err == nil:
+		obs.report.PodSecurity = new(false)
+	case rejectsLevel(err):
+		obs.report.PodSecurity = new(true)
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		obs.podSecurityErr = fmt.Errorf("cannot check Pod Security Admission in a dry run: %w", err)
+	default:
 		return fmt.Errorf("cannot check Pod Security Admission in a dry run: %w", err)
 	}
-	obs.report.PodSecurity = err != nil
 	return nil
+}
+
+// rejectsLevel reports whether an error is about the label with the level.
+func rejectsLevel(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return strings.Contains(c.Field, levelLabel) })
 }
 
 var definition = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}

@@ -22,6 +22,9 @@ func (obs *observation) update() {
 	state := condition.True("Observed", "the properties of the cluster were read")
 	switch {
 	case obs.err == nil:
+		if obs.podSecurityErr != nil {
+			state.Message += ", except the enforcement of Pod Security levels: " + obs.podSecurityErr.Error()
+		}
 		s.ObservedGeneration, s.Cluster = obs.check.Generation, obs.report
 	case apierrors.IsForbidden(obs.err):
 		state = condition.False("Forbidden", obs.err.Error()+"; install the chart with mode workload in this version, which has the "+

@@ -60,6 +60,7 @@ func (m *model) monitoring() common.Monitoring {
 	return common.Monitoring{Enabled: ptr.Deref(s.Enabled, false), Labels: s.Labels}
 }
 
+// isMonitored reports whether the platform enables monitoring.
 func (m *model) isMonitored() bool { return m.monitoring().Enabled }
 
 // monitored builds the Service and the monitor of the companion's metrics, and an alert. It follows the first report, so that a new cluster
@@ -78,7 +79,7 @@ func check(m *model) ([]compose.Stage, error) {
 	meta := m.workload().Meta()
 	meta.Name = m.name
 	return []compose.Stage{{{
-		Name: checkComponent, Object: c5c3.ClusterCheck(meta, checkSpec(m.spec.Roles)), Ready: m.checkReady,
+		Name: checkComponent, Object: c5c3.ClusterCheck(meta, m.checkSpec()), Ready: m.checkReady,
 	}}}, nil
 }
 

@@ -22,10 +22,13 @@ const minimumKubernetes = "1.30.0"
 type operator struct {
 	name  string
 	roles []workloadclusterv1.Role
-	// group and version of the kinds, and their plural names.
+	// kinds are the composed kinds.
 	kinds []kinds
+	// monitoring: it is required only if the PlatformConfig enables monitoring.
+	monitoring bool
 }
 
+// kinds are kinds of one version of an API group, by their plural names.
 type kinds struct {
 	group, version string
 	plurals        []string
@@ -49,10 +52,7 @@ var operators = []operator{
 	},
 	{name: "valkey-operator", roles: controlPlanes, kinds: []kinds{{"cache.cs.sap.com", "v1alpha1", []string{"valkeys"}}}},
 	{
-		name: "external-secrets",
-		roles: []workloadclusterv1.Role{
-			workloadclusterv1.ControlPlane, workloadclusterv1.Hypervisor, workloadclusterv1.Storage,
-		},
+		name: "external-secrets", roles: allRoles,
 		kinds: []kinds{
 			{"external-secrets.io", "v1", []string{"externalsecrets", "secretstores"}},
 			{"external-secrets.io", "v1alpha1", []string{"pushsecrets"}},
@@ -70,18 +70,28 @@ var operators = []operator{
 			{"ceph.rook.io", "v1", []string{"cephblockpools", "cephclients", "cephclusters", "cephfilesystems", "cephobjectstores"}},
 		},
 	},
+	{
+		name: "prometheus-operator", roles: allRoles, monitoring: true,
+		kinds: []kinds{{"monitoring.coreos.com", "v1", []string{"prometheusrules", "servicemonitors"}}},
+	},
 }
 
+// allRoles are the roles of operators that every cluster requires.
+var allRoles = []workloadclusterv1.Role{workloadclusterv1.ControlPlane, workloadclusterv1.Hypervisor, workloadclusterv1.Storage}
+
+// controlPlanes are the roles of operators that only control planes require.
 var controlPlanes = []workloadclusterv1.Role{workloadclusterv1.ControlPlane}
 
 // requires reports whether a role requires an operator.
-func (o operator) requiredBy(r workloadclusterv1.Role) bool { return slices.Contains(o.roles, r) }
+func (m *model) requires(o operator, r workloadclusterv1.Role) bool {
+	return slices.Contains(o.roles, r) && (!o.monitoring || m.isMonitored())
+}
 
-// checkSpec returns the check of the operators of some roles.
-func checkSpec(roles []workloadclusterv1.Role) c5c3v1.ClusterCheckSpec {
+// checkSpec returns the check of the operators of the cluster's roles.
+func (m *model) checkSpec() c5c3v1.ClusterCheckSpec {
 	var out c5c3v1.ClusterCheckSpec
 	for _, o := range operators {
-		if !slices.ContainsFunc(roles, o.requiredBy) {
+		if !slices.ContainsFunc(m.spec.Roles, func(r workloadclusterv1.Role) bool { return m.requires(o, r) }) {
 			continue
 		}
 		checked := c5c3v1.CheckedOperator{Name: o.name}
@@ -104,7 +114,7 @@ func (m *model) roleStatus(r workloadclusterv1.Role) workloadclusterv1.RoleStatu
 	out.Missing = append(m.commonProblems(), m.roleProblems(r)...)
 	known := true
 	for _, o := range operators {
-		if !o.requiredBy(r) {
+		if !m.requires(o, r) {
 			continue
 		}
 		i := slices.IndexFunc(m.report.Operators, func(found common.OperatorReport) bool { return found.Name == o.name })
@@ -142,7 +152,11 @@ func (m *model) commonProblems() []string {
 	if r.Nodes.Ready == 0 {
 		out = append(out, fmt.Sprintf("none of %d nodes is Ready; add or repair nodes", r.Nodes.Total))
 	}
-	if !r.PodSecurity {
+	switch {
+	case r.PodSecurity == nil:
+		out = append(out, fmt.Sprintf("it is unknown whether the API server enforces Pod Security levels: it rejects a dry run in namespace %s; "+
+			"exempt the namespace from the webhook or policy that the condition Ready of the ClusterCheck names", m.instance))
+	case !*r.PodSecurity:
 		out = append(out, "the API server does not enforce Pod Security levels; enable its admission plugin PodSecurity")
 	}
 	family := cmp.Or(m.spec.IPFamily, platform.IPFamily(m.platform, ""), ipv4)

@@ -226,6 +226,7 @@ func oneLine(s string) string {
 	return s
 }
 
+// status returns the status of the WorkloadCluster.
 func status(m *model, plan compose.Plan) any {
 	return workloadclusterv1.WorkloadClusterStatus{
 		Phase: plan.Phase(common.PhaseReady), Components: respond.Components(plan, m.previous.Components), Instance: m.instance,

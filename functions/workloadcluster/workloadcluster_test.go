@@ -106,6 +106,9 @@ func structOf(m map[string]any) encoded.Struct {
 	return encoded.Of(s)
 }
 
+const unknownLevels = "it is unknown whether the API server enforces Pod Security levels: it rejects a dry run in namespace " +
+	"west-281ec4ff2e58c1213faa; exempt the namespace from the webhook or policy that the condition Ready of the ClusterCheck names"
+
 // TestRequirements verifies the sentences for missing requirements: in the status of the role, and in the conditions.
 func TestRequirements(t *testing.T) {
 	operators := func(missing ...any) map[string]any {
@@ -155,6 +158,20 @@ func TestRequirements(t *testing.T) {
 				"install a supported version of the operator (docs/reference/versions.md)"},
 			condition: "FALSE RequirementsMissing: role storage: rook is missing or has another version: the cluster does not serve a.ceph.rook.io v1, " +
 				"b.ceph.rook.io v1, c.ceph.rook.io v1 and 1 more; install a supported version of the operator (docs/reference/versions.md)",
+		},
+		"pod security unknown": {
+			reason: "A webhook rejects the check.", role: "hypervisor", report: map[string]any{"podSecurity": nil},
+			missing: []any{unknownLevels}, condition: "FALSE RequirementsMissing: role hypervisor: " + unknownLevels,
+		},
+		"monitoring": {
+			reason: "Objects for Prometheus cannot be created.", role: "hypervisor", platform: monitoredPlatform,
+			report: map[string]any{"operators": []any{
+				map[string]any{"name": "external-secrets"}, map[string]any{"name": "prometheus-operator", "missing": []any{"servicemonitors.monitoring.coreos.com v1"}},
+			}},
+			missing: []any{"prometheus-operator is missing or has another version: the cluster does not serve servicemonitors.monitoring.coreos.com v1; " +
+				"install a supported version of the operator (docs/reference/versions.md)"},
+			condition: "FALSE RequirementsMissing: role hypervisor: prometheus-operator is missing or has another version: the cluster does not serve " +
+				"servicemonitors.monitoring.coreos.com v1; install a supported version of the operator (docs/reference/versions.md)",
 		},
 		"new role": {
 			reason: "The companion has not seen the role yet.", role: "storage", report: map[string]any{"operators": []any{}},

@@ -25,9 +25,10 @@ type ClusterReport struct {
 	// +optional
 	GatewayClasses []GatewayClassReport `json:"gatewayClasses,omitempty"`
 	// True: the API server rejects labels of namespaces that Pod Security Admission does not know, so it enforces the levels. False: it
-	// accepts them, so pods of every kind are admitted.
+	// accepts them, so pods of every kind are admitted. Unset: unknown, because the API server rejects the dry run for another reason, which
+	// the condition Ready of the ClusterCheck contains.
 	// +optional
-	PodSecurity bool `json:"podSecurity,omitempty"`
+	PodSecurity *bool `json:"podSecurity,omitempty"`
 	// Operators that the check names.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map

@@ -164,6 +164,11 @@ func (in *ClusterReport) DeepCopyInto(out *ClusterReport) {
 		*out = make([]GatewayClassReport, len(*in))
 		copy(*out, *in)
 	}
+	if in.PodSecurity != nil {
+		in, out := &in.PodSecurity, &out.PodSecurity
+		*out = new(bool)
+		**out = **in
+	}
 	if in.Operators != nil {
 		in, out := &in.Operators, &out.Operators
 		*out = make([]OperatorReport, len(*in))

@@ -105,7 +105,7 @@ type WorkloadClusterStatus struct {
 	// Properties of the cluster, as the companion in it last observed them.
 	// +optional
 	Cluster *common.ClusterReport `json:"cluster,omitempty"`
-	// Time of this observation. It is at most ten minutes old while the cluster is reachable.
+	// Time of this observation. It is at most 25 minutes old while the cluster is reachable.
 	// +optional
 	ObservedAt *metav1.Time `json:"observedAt,omitempty"`
 	// State of each role.
