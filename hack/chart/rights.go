@@ -79,7 +79,7 @@ var inObjects = map[schema.GroupKind]bool{
 	{Group: "kubernetes.m.crossplane.io", Kind: "ClusterProviderConfig"}: true,
 }
 
-// inManagement are the kinds that are composed in the management cluster only.
+// inManagement are the kinds that are composed in the management cluster only. They are always retained, so nothing deletes them.
 var inManagement = map[schema.GroupKind]bool{
 	{Group: "kubernetes.crossplane.io", Kind: "ProviderConfig"}:          true,
 	{Group: "kubernetes.m.crossplane.io", Kind: "ClusterProviderConfig"}: true,
@@ -106,10 +106,11 @@ var chosen = map[schema.GroupKind]bool{{Group: "admissionregistration.k8s.io", K
 // plurals are the names of resources that do not follow from the kind by the rules of English that Kubernetes knows.
 var plurals = map[string]string{"Valkey": "valkeys"}
 
-// read and change are the verbs for applying an object; whyVerbs are the reasons for them.
+// read and change are the verbs for applying an object, keep those without its deletion; whyVerbs are the reasons for them.
 var (
 	read   = []string{"get", "list", "watch"}
 	change = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+	keep   = []string{"get", "list", "watch", "create", "update", "patch"}
 )
 
 const whyVerbs = `# get: compare the existing object with the desired one. list, watch: observe changes immediately; without these two
@@ -161,20 +162,29 @@ func workloads() ([]rule, error) {
 // ordered returns the permissions for the selected kinds of internal/readiness, one rule for each API group. It returns an error for a
 // group without an entry in reasons.
 func ordered(choose func(schema.GroupKind) bool) ([]rule, error) {
-	groups := map[string][]string{}
+	type key struct {
+		group string
+		kept  bool
+	}
+	groups := map[key][]string{}
 	for _, k := range readiness.Rules.Kinds() {
 		if !granted(k) && !chosen[k] && choose(k) {
-			groups[k.Group] = append(groups[k.Group], plural(k))
+			at := key{k.Group, inManagement[k]}
+			groups[at] = append(groups[at], plural(k))
 		}
 	}
 	var out []rule
-	for group, names := range groups {
-		reason, ok := reasons[group]
+	for at, names := range groups {
+		reason, ok := reasons[at.group]
 		if !ok {
-			return nil, fmt.Errorf("cannot grant permissions on %q: add a reason in hack/chart/rights.go", group)
+			return nil, fmt.Errorf("cannot grant permissions on %q: add a reason in hack/chart/rights.go", at.group)
 		}
 		slices.Sort(names)
-		out = append(out, rule{reason, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: names, Verbs: change}})
+		verbs := change
+		if at.kept {
+			verbs = keep
+		}
+		out = append(out, rule{reason, rbacv1.PolicyRule{APIGroups: []string{at.group}, Resources: names, Verbs: verbs}})
 	}
 	slices.SortFunc(out, func(a, b rule) int { return strings.Compare(a.APIGroups[0], b.APIGroups[0]) })
 	return out, nil
