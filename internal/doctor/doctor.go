@@ -145,8 +145,13 @@ func refOf(o map[string]any) Ref {
 // IsClaim reports whether a kind is a claim.
 func IsClaim(kind schema.GroupVersionKind) bool { return form(kind.GroupKind()) == claimForm }
 
-// IsClusterScoped reports whether a kind is the composite resource of a claim, which has no namespace.
+// IsClusterScoped reports whether a kind has no namespace: the composite resource of a claim, or one that the platform team creates.
 func IsClusterScoped(kind schema.GroupVersionKind) bool {
+	for _, k := range kindregistry.WithForm(kindregistry.Platform) {
+		if k.GroupVersionKind.GroupKind() == kind.GroupKind() {
+			return true
+		}
+	}
 	for _, k := range kindregistry.WithForm(kindregistry.Claimed) {
 		if k.Composite().GroupKind() == kind.GroupKind() {
 			return true

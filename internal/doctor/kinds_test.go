@@ -20,3 +20,12 @@ func TestKindOf(t *testing.T) {
 		})
 	}
 }
+
+func TestIsClusterScoped(t *testing.T) {
+	for name, want := range map[string]bool{"workloadcluster": true, "xstoragecluster": true, "storagecluster": false, "nova": false} {
+		kind, ok := KindOf(name)
+		if got := IsClusterScoped(kind); !ok || got != want {
+			t.Errorf("IsClusterScoped(%s) = %t, want %t", kind, got, want)
+		}
+	}
+}
