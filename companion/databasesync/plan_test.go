@@ -28,7 +28,7 @@ func at(from, release string) fixture {
 	return fixture{&observation{sync: s, now: start}}
 }
 
-// attempt records an attempt of the requested step and returns its Job, as it was created.
+// attempt records an attempt of the requested step and returns its Job after its creation.
 func (g fixture) attempt(p phase, n int32, end string) (*record, *batchv1.Job) {
 	s := steps(&g.sync.Spec, p)[0]
 	r := record{

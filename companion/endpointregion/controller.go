@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
 )
 
-// conditionAvailable: the endpoint is in its region. The name is that of K-ORC's conditions.
+// conditionAvailable: the endpoint is in its region. K-ORC's conditions have the same name.
 const conditionAvailable = "Available"
 
 var (

@@ -93,7 +93,7 @@ func TestMethod(t *testing.T) {
 	}
 }
 
-// TestEstimate: durations are those of 100 MiB/s.
+// TestEstimate: durations assume 100 MiB/s.
 func TestEstimate(t *testing.T) {
 	c := candidate{ServerDetails: compute.ServerDetails{Server: compute.Server{Status: "ACTIVE"}, MemoryMiB: 2000, DisksGiB: 10}}
 	off := c

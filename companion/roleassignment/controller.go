@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// conditionAvailable: the role is assigned. The name is that of K-ORC's conditions.
+// conditionAvailable: the role is assigned. K-ORC's conditions have the same name.
 const conditionAvailable = "Available"
 
 var (

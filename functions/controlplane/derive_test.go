@@ -217,7 +217,7 @@ func TestRootPassword(t *testing.T) {
 	}
 }
 
-// TestNumbersOverrideSize checks that the numbers of the claim override those of its size.
+// TestNumbersOverrideSize checks that the numbers of the claim override the numbers of its size.
 func TestNumbersOverrideSize(t *testing.T) {
 	m := derived(t, "{size: large, infrastructure: {mariadb: {replicas: 1}, memcached: {replicas: 7}}, services: {keystone: {replicas: 9}}}", bare)
 	if got := m.DatabaseReplicas(); got != 1 {

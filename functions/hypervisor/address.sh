@@ -1,12 +1,16 @@
-# address is where others reach the node: at the first address of an interface that they can reach, or at NODE_IP where none is named.
-# The field of the claim is what names it.
+# address prints the address at which other nodes reach this node: NODE_IP, or an address of the interface in a field of the claim. An
+# interface may have several: the family of NODE_IP is preferred, because Neutron rejects tunnels whose ends have different families.
+# Temporary and deprecated addresses change or expire.
 address() {
   interface=$1 field=$2
   [ -n "$interface" ] || { echo "$NODE_IP"; return; }
-  found=$(ip -o addr show dev "$interface" scope global | while read -r _ _ _ found _; do
+  found=$(ip -o addr show dev "$interface" scope global | grep -vwE 'temporary|deprecated|tentative' | while read -r _ _ _ found _; do
     echo "${found%%/*}"
-    break
   done)
   [ -n "$found" ] || { echo "the node has no address on $interface, which $field names" >&2; return 1; }
-  echo "$found"
+  case $NODE_IP in
+  *:*) same=$(echo "$found" | grep -m1 :) ;;
+  *) same=$(echo "$found" | grep -m1 -v :) ;;
+  esac || true
+  echo "${same:-$(echo "$found" | head -n 1)}"
 }

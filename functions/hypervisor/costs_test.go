@@ -64,7 +64,7 @@ func TestEveryCostlyFieldIsLimited(t *testing.T) {
 	}
 }
 
-// TestNodesStayInPool checks for labels of slices and gateways that contradict those of the pool, or of each other, that no DaemonSet can
+// TestNodesStayInPool checks for labels of slices and gateways that contradict labels of the pool, or of each other, that no DaemonSet can
 // select a node without the pool's labels, which a limit allows. A claim with such labels may also be rejected.
 func TestNodesStayInPool(t *testing.T) {
 	composed := 0

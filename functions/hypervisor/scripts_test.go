@@ -454,6 +454,36 @@ func TestConsoleBounds(t *testing.T) {
 	}
 }
 
+// TestAddress verifies that the address of an interface has the family of the node's address, and that it does not expire.
+func TestAddress(t *testing.T) {
+	const ipv4, ipv6 = "7: bond1    inet 10.7.0.9/24 brd 10.7.0.255 scope global bond1", "7: bond1    inet6 fd00::9/64 scope global"
+	for name, tc := range map[string]struct {
+		reason string
+		node   string
+		have   []string
+		want   string
+	}{
+		"IPv4":         {"A node with IPv4 prefers IPv4, in any order.", "10.0.0.1", []string{ipv6, ipv4}, "10.7.0.9"},
+		"IPv6":         {"A node with IPv6 prefers IPv6, in any order.", "fd00::1", []string{ipv4, ipv6}, "fd00::9"},
+		"IPv4Only":     {"No address has the family of the node.", "fd00::1", []string{ipv4}, "10.7.0.9"},
+		"IPv6Only":     {"No address has the family of the node.", "10.0.0.1", []string{ipv6}, "fd00::9"},
+		"First":        {"Of several addresses of a family, the first one counts.", "10.0.0.1", []string{ipv4, strings.ReplaceAll(ipv4, "7.0.9", "7.0.8")}, "10.7.0.9"},
+		"Temporary":    {"An address for privacy changes within a day.", "fd00::1", []string{strings.Replace(ipv6, "::9", "::a", 1) + " temporary dynamic", ipv6}, "fd00::9"},
+		"Deprecated":   {"An address at the end of its life accepts no new connections.", "fd00::1", []string{strings.Replace(ipv6, "::9", "::a", 1) + " deprecated mngtmpaddr", ipv6}, "fd00::9"},
+		"OnlyExpiring": {"The remaining address expires, too.", "fd00::1", []string{ipv6 + " temporary dynamic"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stubs(t, map[string]string{"ip": "cat <<'EOF'\n" + strings.Join(tc.have, "\n") + "\nEOF"})
+			command := exec.CommandContext(t.Context(), "sh", "-euc", addressScript+"\naddress bond1 networks.liveMigration.interface")
+			command.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "NODE_IP=" + tc.node}
+			out, err := command.Output()
+			if diff := cmp.Diff(tc.want, strings.TrimSpace(string(out))); diff != "" || (err != nil) != (tc.want == "") {
+				t.Errorf("%s\n%v (-want +got):\n%s", tc.reason, err, diff)
+			}
+		})
+	}
+}
+
 // TestPeer verifies that nova-compute reports a name that resolves to the address of the node, or of an interface.
 func TestPeer(t *testing.T) {
 	for name, tc := range map[string]struct {

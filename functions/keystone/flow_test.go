@@ -191,7 +191,7 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// objects is the function's answer now, as it is composed.
+// objects returns the objects that the function composes now.
 func objects(t *testing.T, w *simulate.Cluster) map[string]encoded.Struct {
 	t.Helper()
 	rsp, _, err := w.Kinds[kind].Explain(w.Request())

@@ -52,7 +52,7 @@ spec:
   compositionRevisionSelector: {matchLabels: {crossplane.c5c3.io/channel: preview}}
 `
 
-// bound returns the claim as it is in a cluster, with more YAML below it.
+// bound returns a stored claim with more YAML.
 func bound(more string) string {
 	return `
 apiVersion: crossplane.c5c3.io/v1alpha1

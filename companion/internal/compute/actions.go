@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -98,24 +99,12 @@ func (m Migration) StartedAt() time.Time {
 
 // Consumers returns the IDs of the servers and migrations with allocations of a resource provider or one of its descendants.
 func (a *API) Consumers(ctx context.Context, root string) ([]string, error) {
-	client, err := a.placement()
-	if err != nil {
-		return nil, err
-	}
-	list, err := answer.List(ctx, "Placement", "list resource providers",
-		resourceproviders.List(client, resourceproviders.ListOpts{InTree: root}), resourceproviders.ExtractResourceProviders)
-	if err != nil {
-		return nil, err
-	}
 	var out []string
-	for _, p := range list {
-		has, err := resourceproviders.GetAllocations(ctx, client, p.UUID).Extract()
-		if err != nil {
-			return nil, describeErrorFrom("Placement", "list allocations of resource provider "+p.Name, err)
-		}
-		for consumer := range has.Allocations {
-			out = append(out, consumer)
-		}
+	err := a.walk(ctx, root, func(_ resourceproviders.ResourceProvider, allocations map[string]resourceproviders.Allocation) {
+		out = slices.AppendSeq(out, maps.Keys(allocations))
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil

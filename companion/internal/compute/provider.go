@@ -38,24 +38,34 @@ func (a *API) placement() (*gophercloud.ServiceClient, error) {
 // Tree returns a resource provider and its descendants, children before parents. The result may be empty.
 // https://docs.openstack.org/api-ref/placement/#resource-providers
 func (a *API) Tree(ctx context.Context, root string) ([]Provider, error) {
+	var out []Provider
+	err := a.walk(ctx, root, func(p resourceproviders.ResourceProvider, allocations map[string]resourceproviders.Allocation) {
+		out = append(out, Provider{ID: p.UUID, Name: p.Name, Consumers: len(allocations)})
+	})
+	return out, err
+}
+
+// walk calls a function for each resource provider of a tree, children before parents, with its allocations by consumer.
+func (a *API) walk(
+	ctx context.Context, root string, do func(resourceproviders.ResourceProvider, map[string]resourceproviders.Allocation),
+) error {
 	client, err := a.placement()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	list, err := answer.List(ctx, "Placement", "list resource providers",
 		resourceproviders.List(client, resourceproviders.ListOpts{InTree: root}), resourceproviders.ExtractResourceProviders)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := make([]Provider, 0, len(list))
 	for _, p := range deepestFirst(list) {
 		has, err := resourceproviders.GetAllocations(ctx, client, p.UUID).Extract()
 		if err != nil {
-			return nil, describeErrorFrom("Placement", "list allocations of resource provider "+p.Name, err)
+			return describeErrorFrom("Placement", "list allocations of resource provider "+p.Name, err)
 		}
-		out = append(out, Provider{ID: p.UUID, Name: p.Name, Consumers: len(has.Allocations)})
+		do(p, has.Allocations)
 	}
-	return out, nil
+	return nil
 }
 
 // deepestFirst sorts a tree, because Placement rejects the deletion of a provider with children.

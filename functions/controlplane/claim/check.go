@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
-// Check returns the errors of the claim itself, without those of its services, of the infrastructure and of limits.
+// Check returns the errors of the claim itself, without errors of its services, of the infrastructure and of limits.
 func (c *Claim) Check() error {
 	return errors.Join(c.clusterErr, c.checkTLS(), c.checkRecoveryTime())
 }

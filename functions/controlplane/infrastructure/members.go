@@ -173,7 +173,7 @@ func (s storeMembers) checkQuorum(v controlplanev1.Valkey, before bool) error {
 		"or 1 without sentinels", s.replicas)
 }
 
-// CheckStorageClassUnchanged returns the error for another storage class than that of existing volumes.
+// CheckStorageClassUnchanged returns the error for a storage class other than the one of existing volumes.
 func CheckStorageClassUnchanged(field, class string) error {
 	is := "the cluster's default class"
 	if class != "" {

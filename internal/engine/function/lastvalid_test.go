@@ -102,7 +102,7 @@ func TestBlockedBy(t *testing.T) {
 }
 
 // TestLastValidDefaults tests that the last valid spec, which may have been stored before a default was added, gets the defaults, and that
-// it is stored as it was.
+// its stored value does not change.
 func TestLastValidDefaults(t *testing.T) {
 	var schedules []common.Cron
 	runner := function.Kind[tempestv1.Tempest, tempestv1.Tempest]{

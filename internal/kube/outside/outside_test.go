@@ -23,7 +23,7 @@ var (
 	none     = &common.MemberExposure{Type: common.ExposureNone}
 )
 
-// TestAt tests that the address of a load balancer has the port of the Service, and that of nodes the node port; before, it is empty.
+// TestAt tests that the address of a load balancer has the port of the Service, and an address of nodes has the node port; before, it is empty.
 func TestAt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		exposure  *common.MemberExposure

@@ -62,7 +62,7 @@ type Processes struct {
 
 // Options are the options that a claim cannot set.
 type Options struct {
-	// Tables are the names of the shared tables that the service has in addition to that of every service.
+	// Tables are the names of the shared tables that the service has in addition to the tables of every service.
 	Tables []string `json:"tables"`
 	// Reserved contains the names of options, separated by spaces, by group. "*" stands for all options of a group, and <driver> for the
 	// group of a back end with this driver.

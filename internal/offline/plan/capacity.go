@@ -23,7 +23,7 @@ type Capacity struct {
 // Changed reports whether the edit changes the amount.
 func (c Capacity) Changed() bool { return c.Before != c.After }
 
-// capacity compares the requests of all pods of a claim, without those of Jobs and of daemons of Ceph, with the maxima of the platform.
+// capacity compares the requests of all pods of a claim, without Jobs and daemons of Ceph, with the maxima of the platform.
 func capacity(p *pair, platform []byte) ([]Capacity, error) {
 	before, err := totals(p.before)
 	if err != nil {

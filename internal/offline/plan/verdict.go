@@ -155,7 +155,7 @@ func subjectsOf(p *pair, services map[string]string) []subject {
 	return out
 }
 
-// facts returns the restarts and changes of a claim. The changes of composite resources are those of their objects.
+// facts returns the restarts and changes of a claim. The changes of a composite resource are the changes of its objects.
 func facts(s *scene, p *pair, c *Claim) []fact {
 	var out []fact
 	for i := range c.Restarts {

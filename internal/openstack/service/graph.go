@@ -91,7 +91,7 @@ func DatabaseSchema[M Instance](needs ...string) compose.Component[M] {
 	}
 }
 
-// API returns the component with the pods of the API. New versions are rolled out after those of the last components.
+// API returns the component with the pods of the API. New versions are rolled out after new versions of the last components.
 func API[M Instance](needs []string, rolloutAfter ...string) compose.Component[M] {
 	return compose.Component[M]{
 		Name: apiComponent, Needs: needs, RolloutAfter: rolloutAfter, Build: buildAPI[M],

@@ -85,7 +85,7 @@ func TestCheckGraph(t *testing.T) {
 	}
 }
 
-// TestGraphRollsInOrder tests that new versions of the API are rolled out after those of the named components.
+// TestGraphRollsInOrder tests that new versions of the API are rolled out after new versions of the named components.
 func TestGraphRollsInOrder(t *testing.T) {
 	if diff := cmp.Diff([]string{"daemon"}, API[*Service](nil, "daemon").RolloutAfter); diff != "" {
 		t.Errorf("the API rolls after (-want +got):\n%s", diff)

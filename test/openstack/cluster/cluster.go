@@ -114,7 +114,8 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 			&c5c3v1.CredentialRotation{}, &c5c3v1.RaftCluster{}, &c5c3v1.RemoteConsumer{}, &ovnchassisv1.OVNChassis{},
 			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
 			&openstackv1.CellMapping{}, &openstackv1.ComputeCatalog{}, &openstackv1.OVNSync{},
-			&openstackv1.ServiceCheck{}, &openstackv1.TestReport{}, &c5c3v1.NodeIssuer{}, &certificatesv1.CertificateSigningRequest{},
+			&openstackv1.ServiceCheck{}, &openstackv1.NodeMaintenance{}, &openstackv1.TestReport{}, &c5c3v1.NodeIssuer{},
+			&certificatesv1.CertificateSigningRequest{},
 			&appsv1.DaemonSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
 		WithIndex(&certificatesv1.CertificateSigningRequest{}, "spec.signerName", func(o client.Object) []string {
 			r, _ := o.(*certificatesv1.CertificateSigningRequest)

@@ -234,7 +234,13 @@ func (s *reader) tours(t *testing.T) []guide.Tour {
 			Page: "tutorials/recover-a-hypervisor", RetryTimeout: commandTimeout,
 			Replace: []string{"SERVER_ID=...", "SERVER_ID=$(openstack server show first -f value -c id)"},
 			Before: map[string]func() error{
-				"": s.do(t, "NODE=$(openstack server show first -f value -c OS-EXT-SRV-ATTR:host)"),
+				// The pods of the control plane run on node-0, so another node fails.
+				"": steps(
+					s.do(t, "openstack server show first -f value -c OS-EXT-SRV-ATTR:host | grep -v node-0 || "+
+						"openstack server migrate --live-migration --wait first"),
+					s.until(t, "openstack server show first -f value -c OS-EXT-SRV-ATTR:host | grep -v node-0"),
+					s.do(t, "NODE=$(openstack server show first -f value -c OS-EXT-SRV-ATTR:host)"),
+				),
 				"xargs": steps(
 					s.do(t, "openstack server stop first"), s.until(t, "openstack server show first -f value -c status | grep SHUTOFF"),
 				),

@@ -35,6 +35,7 @@ func TestMigration(t *testing.T) {
 		t.Run("ThereAndBack", func(t *testing.T) { testMigrations(t, m, g) })
 		t.Run("Leave", func(t *testing.T) { testLeave(t, m, g) })
 		t.Run("Evicted", func(t *testing.T) { testEvicted(t, m, g) })
+		t.Run("Maintenance", func(t *testing.T) { testMaintenance(t, m, g) })
 		t.Run("Receiver", func(t *testing.T) { testReceiver(t, m, g) })
 		t.Run("Outages", func(t *testing.T) { testOutages(t, m, g) })
 		t.Run("PowerLoss", func(t *testing.T) { testPowerLoss(t, m, g) })

@@ -35,6 +35,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/nodeissuer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/nodemaintenance"
 	"github.com/c5c3/crossplane-cobaltcore/companion/ovnsync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
 	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
@@ -85,6 +86,7 @@ func (o *Operators) companion(ctx context.Context) {
 	nodes := &nodeissuer.Reconciler{Client: api, Reader: api, Events: recorder, Clock: realclock.RealClock{}, Random: rand.Reader}
 	reports := &testreport.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}}
 	catalogs := &computecatalog.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
+	maintenances := &nodemaintenance.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	o.administration(ctx)
 	secret, job := &corev1.Secret{}, &batchv1.Job{}
 	consumers := []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}, &corev1.Pod{}}
@@ -92,8 +94,11 @@ func (o *Operators) companion(ctx context.Context) {
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(rafts, with(&c5c3v1.RaftCluster{}, secret)...), &c5c3v1.RaftClusterList{}))
 	o.Cluster.Loop(ctx, pass, o.Cluster.OnChange(o.topology, append(topologyKinds(), secret)...))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.scheduledOrTriggered(cells, o.cellChanges()), &openstackv1.CellMappingList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.scheduledOrTriggered(catalogs, o.edits()), &openstackv1.ComputeCatalogList{}))
+	ofCatalogs := o.scheduledOrTriggered(catalogs, o.edits(&openstackv1.ComputeCatalog{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, ofCatalogs, &openstackv1.ComputeCatalogList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.expired(services), &openstackv1.ServiceCheckList{}))
+	ofOrders := o.scheduledOrTriggered(maintenances, o.edits(&openstackv1.NodeMaintenance{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, ofOrders, &openstackv1.NodeMaintenanceList{}))
 	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, o.onState(credentials, o.credential), &c5c3v1.CredentialRotationList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(secrets, &c5c3v1.SecretAggregate{}, secret), &c5c3v1.SecretAggregateList{}))
 	ofRemotes := []client.Object{&c5c3v1.RemoteConsumer{}, &c5c3v1.CredentialRotation{}}
@@ -354,13 +359,12 @@ func (o *Operators) ovnSync(ctx context.Context, u *unstructured.Unstructured) e
 	return o.available(ctx, u, s, "Ready", func() []metav1.Condition { return s.Status.Conditions })
 }
 
-// edits triggers the reconciler of ComputeCatalogs for changes of their specs.
-func (o *Operators) edits() func(context.Context, reconcile.Request) (bool, error) {
+// edits triggers a reconciler for changes of the specs of a kind.
+func (o *Operators) edits(is client.Object) func(context.Context, reconcile.Request) (bool, error) {
 	observed := map[reconcile.Request]int64{}
 	return func(ctx context.Context, req reconcile.Request) (bool, error) {
-		is := &openstackv1.ComputeCatalog{}
 		err := o.Cluster.Client.Get(ctx, req.NamespacedName, is)
-		before, now := observed[req], is.Generation
+		before, now := observed[req], is.GetGeneration()
 		observed[req] = now
 		return before != now, err
 	}
