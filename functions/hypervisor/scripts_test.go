@@ -469,8 +469,10 @@ func TestAddress(t *testing.T) {
 		"IPv6Only":     {"No address has the family of the node.", "10.0.0.1", []string{ipv6}, "fd00::9"},
 		"First":        {"Of several addresses of a family, the first one counts.", "10.0.0.1", []string{ipv4, strings.ReplaceAll(ipv4, "7.0.9", "7.0.8")}, "10.7.0.9"},
 		"Temporary":    {"An address for privacy changes within a day.", "fd00::1", []string{strings.Replace(ipv6, "::9", "::a", 1) + " temporary dynamic", ipv6}, "fd00::9"},
-		"Deprecated":   {"An address at the end of its life accepts no new connections.", "fd00::1", []string{strings.Replace(ipv6, "::9", "::a", 1) + " deprecated mngtmpaddr", ipv6}, "fd00::9"},
-		"OnlyExpiring": {"The remaining address expires, too.", "fd00::1", []string{ipv6 + " temporary dynamic"}, ""},
+		"Deprecated":   {"An address at the end of its life expires soon.", "fd00::1", []string{strings.Replace(ipv6, "::9", "::a", 1) + " deprecated mngtmpaddr", ipv6}, "fd00::9"},
+		"OnlyExpiring": {"There is no other address.", "fd00::1", []string{ipv6 + " deprecated"}, "fd00::9"},
+		"Tentative":    {"Another node may have the address.", "fd00::1", []string{ipv6 + " tentative"}, ""},
+		"None":         {"The interface has no address.", "fd00::1", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := stubs(t, map[string]string{"ip": "cat <<'EOF'\n" + strings.Join(tc.have, "\n") + "\nEOF"})

@@ -88,6 +88,10 @@ func TestRequest(t *testing.T) {
 			t.Errorf("%s: with everything observed, it is not ready: %v", kind, rsp.Results)
 		}
 	}
+	// Its claims have functions of their own.
+	if rsp := runners[cloudKind].Run(request(t, cloudKind, false, "half")); len(rsp.Results) > 0 {
+		t.Errorf("%s: with half of its objects observed, it reports %v", cloudKind, rsp.Results)
+	}
 }
 
 func inProcess(b *testing.B, req *fnv1.RunFunctionRequest) {
@@ -170,7 +174,9 @@ func request(tb testing.TB, kind string, remote bool, state string) *wire.Reques
 	w := composite(tb, kind, remote)
 	switch state {
 	case "half":
-		calls := finish(tb, &simulate.Cluster{XR: w.XR, Kinds: w.Kinds, Required: w.Required, RequiredResources: w.RequiredResources})
+		calls := finish(tb, &simulate.Cluster{
+			XR: w.XR, Kinds: w.Kinds, Required: w.Required, Nested: w.Nested, RequiredResources: w.RequiredResources, Admit: w.Admit,
+		})
 		for range calls / 2 {
 			step(tb, w)
 		}

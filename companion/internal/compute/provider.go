@@ -42,7 +42,10 @@ func (a *API) Tree(ctx context.Context, root string) ([]Provider, error) {
 	err := a.walk(ctx, root, func(p resourceproviders.ResourceProvider, allocations map[string]resourceproviders.Allocation) {
 		out = append(out, Provider{ID: p.UUID, Name: p.Name, Consumers: len(allocations)})
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // walk calls a function for each resource provider of a tree, children before parents, with its allocations by consumer.
