@@ -42,6 +42,8 @@ func companion(m *model) ([]compose.Stage, error) {
 	if m.monitoring().Enabled {
 		prometheus = workload.Names(platform.Prometheus(m.platform.Network))
 	}
+	denied := w.Meta()
+	denied.Name = "default-deny"
 	policy := c5c3.ClusterCheckNetwork(w, prometheus, platform.APIServerPorts(m.platform.Network))
 	return []compose.Stage{
 		{
@@ -49,6 +51,7 @@ func companion(m *model) ([]compose.Stage, error) {
 			{Name: "companion-namespace-rights", Object: inNamespace},
 			{Name: "companion-cluster-rights", Object: inCluster},
 			{Name: "companion-network-policy", Object: policy},
+			{Name: "default-deny", Object: workload.DenyAll(denied)},
 		},
 		{{Name: companionComponent, Object: c5c3.ClusterCheckDeployment(w, image)}},
 	}, nil

@@ -194,7 +194,7 @@ func (m *model) reachable() ready.Result {
 // included: their kinds may be missing in a cluster that is reachable.
 var connected = []string{
 	namespaceComponent, checkComponent, "companion-account", "companion-namespace-rights", "companion-cluster-rights",
-	"companion-network-policy", companionComponent,
+	"companion-network-policy", "default-deny", companionComponent,
 }
 
 // requirementsMet reports whether the cluster meets the requirements of all of its roles.

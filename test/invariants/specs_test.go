@@ -483,6 +483,7 @@ var particulars = map[string]definedKind{
 	"ovn":             {fix: majorities},
 	"storage":         storageSettings,
 	"tempest":         {fix: limitTestsToEnabledServices},
+	"workloadcluster": {own: map[string]constraint{"spec.source": {fix: existingCluster}}},
 }
 
 // definedKinds are the kinds of composite resources, and PlatformConfig, by folder.

@@ -27,6 +27,13 @@ func genWorkloadCluster(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	return xr, required
 }
 
+// existingCluster sets the only source of a cluster.
+func existingCluster(source object) {
+	if source["existing"] == nil {
+		source["existing"] = object{"kubeconfigSecretRef": object{"namespace": "clusters", "name": "west"}}
+	}
+}
+
 // registeredCluster returns the cluster of the examples.
 func registeredCluster(t *testing.T) *simulate.Cluster {
 	t.Helper()

@@ -55,6 +55,7 @@ var rules = []struct {
 	{"metrics", (*inventory).checkMetrics},
 	{"options", (*inventory).checkOptions},
 	{"caches", (*inventory).checkCaches},
+	{"provider configs", (*inventory).checkProviderConfigs},
 }
 
 // Judge returns the findings, sorted and without duplicates.

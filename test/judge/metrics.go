@@ -75,7 +75,7 @@ var exported = map[string][]string{
 		"companion_node_maintenance_blocked", "companion_node_maintenance_servers",
 		"companion_test_report_condition", "companion_test_report_tests", "companion_test_report_last_run_timestamp_seconds",
 		"companion_raft_cluster_condition", "companion_raft_cluster_leaders", "companion_raft_cluster_members",
-		"companion_raft_cluster_chassis",
+		"companion_raft_cluster_chassis", "companion_cluster_check_condition",
 	},
 }
 

@@ -104,6 +104,9 @@ func (w *inventory) reads(o object) []configRead {
 
 // fieldReads returns the reads by fields of an object that refer to Secrets, outside of its pods.
 func (w *inventory) fieldReads(o object) []configRead {
+	if isProviderConfig(o) {
+		return nil // The platform team creates its Secret: see checkProviderConfigs.
+	}
 	var out []configRead
 	switch {
 	case o.is("CephObjectStore.ceph.rook.io"):

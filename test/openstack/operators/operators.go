@@ -84,6 +84,10 @@ var owners = []owner{
 	{"ValidatingWebhookConfiguration.admissionregistration.k8s.io", nil},
 	{"Ingress.networking.k8s.io", (*Operators).unsupported},
 	{"Usage.protection.crossplane.io", nil},
+	// Kinds of a WorkloadCluster: a cloud of this suite has no other cluster.
+	{"ProviderConfig.kubernetes.crossplane.io", (*Operators).unsupported},
+	{"ClusterProviderConfig.kubernetes.m.crossplane.io", (*Operators).unsupported},
+	{"ClusterCheck.c5c3.io", (*Operators).unsupported},
 	{"ServiceMonitor.monitoring.coreos.com", nil},
 	{"PodMonitor.monitoring.coreos.com", nil},
 	{"PrometheusRule.monitoring.coreos.com", nil},
