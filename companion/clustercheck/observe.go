@@ -47,8 +47,9 @@ func observe(ctx context.Context, env *controller.Env, c *c5c3v1.ClusterCheck) (
 	for _, read := range []func(context.Context, *controller.Env) error{
 		w.readVersion, w.readFamily, w.readNodes, w.readStorageClasses, w.readGatewayClasses, w.readPodSecurity, w.readOperators,
 	} {
-		if w.err = read(ctx, env); w.err != nil {
-			return w, nil
+		if err := read(ctx, env); err != nil {
+			w.err = err // A condition reports it.
+			break
 		}
 	}
 	return w, nil
@@ -151,7 +152,7 @@ func first[T any](all []T) []T { return all[:min(len(all), maximum)] }
 
 // hasCondition reports whether a condition of an object is True.
 func hasCondition(o *unstructured.Unstructured, kind string) bool {
-	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") //nolint:errcheck // A malformed list has no conditions.
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") // A malformed list has no conditions.
 	return slices.ContainsFunc(conditions, func(c any) bool {
 		fields, _ := c.(map[string]any)
 		return fields["type"] == kind && fields["status"] == string(metav1.ConditionTrue)
@@ -164,8 +165,8 @@ const (
 	unknownLevel = `{"metadata":{"labels":{"` + levelLabel + `":"cobaltcore-check"}}}`
 )
 
-// readPodSecurity sets the label in a dry run. No right to create pods is necessary. A webhook or a policy of the cluster can reject the dry
-// run, too: then the state is unknown, and the other properties are reported.
+// readPodSecurity sets the label in a dry run. No right to create pods is necessary. A webhook or a policy of the cluster can reject the
+// dry run, too: then the state is unknown, and the other properties are reported.
 func (obs *observation) readPodSecurity(ctx context.Context, env *controller.Env) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: obs.check.Namespace}}
 	err := env.Client.Patch(ctx, namespace, client.RawPatch(types.MergePatchType, []byte(unknownLevel)), client.DryRunAll)
@@ -188,7 +189,8 @@ func rejectsLevel(err error) bool {
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		return false
 	}
-	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return strings.Contains(c.Field, levelLabel) })
+	causes := status.Status().Details.Causes
+	return slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return strings.Contains(c.Field, levelLabel) })
 }
 
 var definition = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
@@ -217,7 +219,7 @@ func (obs *observation) readOperators(ctx context.Context, env *controller.Env) 
 
 // serves reports whether the API server serves a version of a CustomResourceDefinition.
 func serves(crd *unstructured.Unstructured, name string) bool {
-	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions") //nolint:errcheck // A malformed list has no versions.
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions") // A malformed list has no versions.
 	return hasCondition(crd, "Established") && slices.ContainsFunc(versions, func(v any) bool {
 		fields, _ := v.(map[string]any)
 		return fields["name"] == name && fields["served"] == true

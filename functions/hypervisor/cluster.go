@@ -29,7 +29,8 @@ const publicCAs = "/etc/ssl/certs/ca-certificates.crt"
 // target resolves the nodes' cluster, and checks it for a new claim.
 func (m *model) target(required map[string][]*structpb.Struct) error {
 	var err error
-	m.cluster, err = platform.Target(m.platform, required, m.claim.Namespace, m.spec.Cluster, workloadclusterv1.Hypervisor, m.observed.Len() > 0)
+	const role = workloadclusterv1.Hypervisor
+	m.cluster, err = platform.Target(m.platform, required, m.claim.Namespace, m.spec.Cluster, role, m.observed.Len() > 0)
 	return err
 }
 

@@ -3,6 +3,7 @@ package workloadcluster
 import (
 	gocmp "cmp"
 	"flag"
+	"maps"
 	"strings"
 	"testing"
 
@@ -204,9 +205,7 @@ func TestRequirements(t *testing.T) {
 			}
 			w.Observed["check"] = inside(w.Observed["check"], func(check map[string]any) {
 				report, _ := check["status"].(map[string]any)["cluster"].(map[string]any)
-				for field, value := range tc.report {
-					report[field] = value
-				}
+				maps.Copy(report, tc.report)
 			})
 			rsp, plan, err := w.Explain(New())
 			if err != nil {

@@ -42,10 +42,12 @@ func main() {
 
 // generate returns all generated files of the chart, by their path in it.
 func generate() (map[string][]byte, error) {
-	files := map[string][]byte{}
+	files := map[string][]byte{
+		"generated/clustercheck.yaml":           text(clusterCheckRules()),
+		"generated/clustercheck-namespace.yaml": text(clusterCheckNamespaceRules()),
+	}
 	for name, rules := range map[string]func() ([]rule, error){
 		"compose": compose, "objects": objects, "workload": workloads, "companion": companionRules,
-		"clustercheck": clusterCheckRules, "clustercheck-namespace": clusterCheckNamespaceRules,
 	} {
 		r, err := rules()
 		if err != nil {

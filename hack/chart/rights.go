@@ -204,11 +204,9 @@ func companionRules() ([]rule, error) { return withoutReasons(c5c3.Rights()), ni
 
 // clusterCheckRules and clusterCheckNamespaceRules are the rights of the companion that checks a cluster, on the cluster and in its own
 // namespace. The provider, which binds both roles, must have them.
-func clusterCheckRules() ([]rule, error) { return withoutReasons(c5c3.ClusterCheckRules), nil }
+func clusterCheckRules() []rule { return withoutReasons(c5c3.ClusterCheckRules) }
 
-func clusterCheckNamespaceRules() ([]rule, error) {
-	return withoutReasons(c5c3.ClusterCheckNamespaceRules), nil
-}
+func clusterCheckNamespaceRules() []rule { return withoutReasons(c5c3.ClusterCheckNamespaceRules) }
 
 func withoutReasons(rules []rbacv1.PolicyRule) []rule {
 	out := make([]rule, len(rules))

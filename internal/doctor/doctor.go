@@ -148,7 +148,7 @@ func IsClaim(kind schema.GroupVersionKind) bool { return form(kind.GroupKind()) 
 // IsClusterScoped reports whether a kind has no namespace: the composite resource of a claim, or one that the platform team creates.
 func IsClusterScoped(kind schema.GroupVersionKind) bool {
 	for _, k := range kindregistry.WithForm(kindregistry.Platform) {
-		if k.GroupVersionKind.GroupKind() == kind.GroupKind() {
+		if k.GroupKind() == kind.GroupKind() {
 			return true
 		}
 	}

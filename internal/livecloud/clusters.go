@@ -42,13 +42,7 @@ func (c *Cloud) readClusters(ctx context.Context, all []*unstructured.Unstructur
 			c.reader.fail(err)
 			return c.reader.err()
 		default:
-			entry := map[string]any{"name": name, "providerConfig": name}
-			for _, field := range []string{"allowedNamespaces", "ipFamily"} {
-				if v, ok, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field); ok {
-					entry[field] = v
-				}
-			}
-			if entry["allowedNamespaces"] != nil { // Without namespaces, no claim may use it.
+			if entry := clusterEntry(o); entry["allowedNamespaces"] != nil { // Without namespaces, no claim may use it.
 				c.clusters = append(c.clusters, entry)
 			}
 		}
@@ -62,11 +56,25 @@ func (c *Cloud) readClusters(ctx context.Context, all []*unstructured.Unstructur
 	return err
 }
 
+// clusterEntry returns the entry of a PlatformConfig that has the effect of a WorkloadCluster.
+func clusterEntry(o *unstructured.Unstructured) map[string]any {
+	entry := map[string]any{"name": o.GetName(), "providerConfig": o.GetName()}
+	for _, field := range []string{"allowedNamespaces", "ipFamily"} {
+		if v, ok, err := unstructured.NestedFieldNoCopy(o.Object, "spec", field); ok && err == nil {
+			entry[field] = v
+		}
+	}
+	return entry
+}
+
 // WithClusters returns a PlatformConfig (YAML) with the WorkloadClusters that claims select. Without any, it is unchanged.
 func (c *Cloud) WithClusters(platform []byte) ([]byte, error) {
 	config := map[string]any{}
-	if len(c.clusters) == 0 || yaml.Unmarshal(platform, &config) != nil { // An unreadable PlatformConfig is an error of the plan.
+	if len(c.clusters) == 0 {
 		return platform, nil
+	}
+	if yaml.Unmarshal(platform, &config) != nil {
+		return platform, nil //nolint:nilerr // an unreadable PlatformConfig is an error of the plan
 	}
 	data, err := json.Marshal(c.withClusters(config))
 	if err != nil {

@@ -5,8 +5,8 @@ func isProviderConfig(o object) bool {
 	return o.is("ProviderConfig.kubernetes.crossplane.io") || o.is("ClusterProviderConfig.kubernetes.m.crossplane.io")
 }
 
-// checkProviderConfigs checks that the access to a cluster reads exactly the Secret that the WorkloadCluster names. The platform team creates
-// this Secret, in a namespace of its own.
+// checkProviderConfigs checks that the access to a cluster reads exactly the Secret that the WorkloadCluster names. The platform team
+// creates this Secret, in a namespace of its own.
 func (w *inventory) checkProviderConfigs() {
 	for _, o := range w.objects {
 		if !isProviderConfig(o) {

@@ -24,8 +24,8 @@ import (
 const clusterRequirement = "workload-cluster."
 
 // RequireCluster adds the requirement of the WorkloadCluster with a name, unless the PlatformConfig has the same cluster with this name,
-// which takes precedence until the platform team removes it. An entry with another provider config could be another cluster: Read returns an
-// error if both exist. Without a name, it adds none.
+// which takes precedence until the platform team removes it. An entry with another provider config could be another cluster: Read returns
+// an error if both exist. Without a name, it adds none.
 func RequireCluster(required map[string][]*structpb.Struct, name common.ObjectName, into map[string]wire.Selector) {
 	p, err := readConfig(required)
 	if name == "" || err != nil {
@@ -113,7 +113,8 @@ func Target(p *platformv1.PlatformConfigSpec, required map[string][]*structpb.St
 }
 
 // CheckRole returns an error if a claim selects a WorkloadCluster that lacks a role, or something that the role requires, or whose
-// status is not current. Call it for claims of which nothing is composed yet: running workloads are reconciled also if a cluster lacks something later.
+// status is not current. Call it for claims of which nothing is composed yet: running workloads are reconciled also if a cluster lacks
+// something later.
 func CheckRole(required map[string][]*structpb.Struct, c *common.Cluster, role workloadclusterv1.Role) error {
 	if c == nil || c.Ref == nil {
 		return nil

@@ -189,13 +189,12 @@ func TestCheckRole(t *testing.T) {
 			in["clock"] = []*structpb.Struct{parsed(t, "{status: {lastScheduleTime: '2026-05-01T00:10:00Z'}}")}
 			before := maps.Clone(in)
 			err := platform.CheckRole(in, &common.Cluster{Ref: &common.ClusterReference{Name: "west"}}, workloadclusterv1.Storage)
-			if got := ""; err != nil {
+			got := ""
+			if err != nil {
 				got = err.Error()
-				if !invalid.Is(err) || got != tc.want {
-					t.Errorf("%s\ngot %s\nwant %s", tc.reason, got, tc.want)
-				}
-			} else if tc.want != "" {
-				t.Errorf("%s\nno error, want %s", tc.reason, tc.want)
+			}
+			if got != tc.want || err != nil && !invalid.Is(err) {
+				t.Errorf("%s\ngot %q\nwant %q, as an invalid claim", tc.reason, got, tc.want)
 			}
 			if len(before) != len(in) {
 				t.Error("the requirements changed")
