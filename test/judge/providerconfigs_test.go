@@ -1,23 +1,21 @@
-package judge_test
+package judge
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
 func TestAccessToClustersReadsTheNamedSecret(t *testing.T) {
-	secretRef := func(namespace, name, key string) map[string]any {
-		return map[string]any{"namespace": namespace, "name": name, "key": key}
+	secretRef := func(namespace, name, key string) fields {
+		return fields{"namespace": namespace, "name": name, "key": key}
 	}
-	given := map[string]any{"kind": "WorkloadCluster", "spec": map[string]any{"source": map[string]any{"existing": map[string]any{
+	cluster := fields{"kind": "WorkloadCluster", "spec": fields{"source": fields{"existing": fields{
 		"kubeconfigSecretRef": secretRef("clusters", "south", "kubeconfig"),
 	}}}}
 	for name, c := range map[string]struct {
 		reason string
-		ref    map[string]any
+		ref    fields
 		want   []string
 	}{
 		"named":             {"The platform team creates the Secret.", secretRef("clusters", "south", "kubeconfig"), nil},
@@ -25,11 +23,12 @@ func TestAccessToClustersReadsTheNamedSecret(t *testing.T) {
 		"another key":       {"The key must exist.", secretRef("clusters", "south", "config"), []string{"ProviderConfig south reads key config of Secret south in namespace clusters, which no WorkloadCluster names."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := judge.Judge(judge.Cloud{Given: []map[string]any{given}, Objects: []judge.Object{{Manifest: map[string]any{
-				"apiVersion": "kubernetes.crossplane.io/v1alpha1", "kind": "ProviderConfig", "metadata": map[string]any{"name": "south"},
-				"spec": map[string]any{"credentials": map[string]any{"source": "Secret", "secretRef": c.ref}},
-			}}}})
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			access := object{group: "kubernetes.crossplane.io", kind: "ProviderConfig", name: "south", manifest: fields{
+				"spec": fields{"credentials": fields{"source": "Secret", "secretRef": c.ref}},
+			}}
+			w := &inventory{inputs: []fields{cluster}, objects: []object{access}}
+			w.checkProviderConfigs()
+			if diff := cmp.Diff(c.want, w.findings); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})
