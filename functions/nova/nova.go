@@ -151,10 +151,11 @@ func (m *model) extension() (service.Extension, error) {
 		return service.Extension{}, err
 	}
 	x := service.Extension{
-		Config:  service.Configuration{Options: m.options()},
-		Pods:    service.Pods{Volumes: m.authorities()},
-		API:     service.APIPods{Env: append(compute.WSGIEnv(m.Base, m.Name), compute.APIDatabaseEnv())},
-		Jobs:    service.Jobs{Names: []string{service.ArchiveJob}},
+		Config: service.Configuration{Options: m.options()},
+		Pods:   service.Pods{Volumes: m.authorities()},
+		API:    service.APIPods{Env: append(compute.WSGIEnv(m.Base, m.Name), compute.APIDatabaseEnv())},
+		// nova-manage completes the addresses of the cells' queues with the account in its own.
+		Jobs:    service.Jobs{Names: []string{service.ArchiveJob}, Queue: true},
 		Network: service.Network{APIEgress: append([]workload.Flow{compute.EndpointFlow(compute.APIEndpoints())}, reached...)},
 		Keystone: service.Keystone{
 			Logins:    append(compute.Logins(compute.APIEndpoints()), keymanager.Logins(m.spec.KeyManager)...),

@@ -38,7 +38,7 @@ func (m *model) jobs() service.Jobs {
 		UserVar: novaQueueUser, PasswordVar: novaQueuePassword, Hosts: []string{m.spec.Queue.Host}, Port: m.spec.Queue.Port,
 		Vhost: m.spec.Queue.VirtualHost(compute.CellName(m.spec.Cell)), CAFile: m.address.QueueCA,
 	}.URL()
-	return service.Jobs{Resources: service.Resources(m.spec.Conductor), Volumes: volumes, Env: []corev1.EnvVar{
+	return service.Jobs{Resources: service.Resources(m.spec.Conductor), Queue: true, Volumes: volumes, Env: []corev1.EnvVar{
 		workload.SecretEnv(novaPassword, compute.Secret(m.nova, compute.DatabaseSecret), secret.PasswordKey),
 		workload.SecretEnv(novaQueueUser, compute.Secret(m.nova, compute.QueueSecret), secret.UsernameKey),
 		workload.SecretEnv(novaQueuePassword, compute.Secret(m.nova, compute.QueueSecret), secret.PasswordKey),

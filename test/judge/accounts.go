@@ -138,6 +138,12 @@ func (w *inventory) checkDatabaseLogin(p *pod, c corev1.Container) {
 	}
 }
 
+// formatsCells reports whether a container runs Nova's tools. They complete the addresses of cells in the database with the account in
+// their own address (nova/objects/cell_mapping.py).
+func formatsCells(c corev1.Container) bool {
+	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/nova/nova.conf" })
+}
+
 // checkQueueLogin checks that the user of a virtual host is created in the queue, with this password and with
 // permissions in it.
 func (w *inventory) checkQueueLogin(p *pod, c corev1.Container) {
@@ -145,6 +151,9 @@ func (w *inventory) checkQueueLogin(p *pod, c corev1.Container) {
 		m := queueURL.FindStringSubmatch(e.Value)
 		if m == nil {
 			continue
+		}
+		if p.replicas == nil && !formatsCells(c) {
+			w.foundf("%s: container %s runs to completion and has an account on the queue, to which it does not connect.", p, c.Name)
 		}
 		vhost := m[4]
 		secret, _ := variable(c, p.namespaceRef, m[2])

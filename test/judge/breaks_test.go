@@ -204,6 +204,10 @@ func TestFaults(t *testing.T) {
 			"The database knows another one.", replace("Deployment", "keystone", `"key":"password","name":"keystone-database"`, `"key":"password","name":"keystone-admin"`),
 			"logs in to the database as keystone with key password of Secret keystone-admin, which no User has",
 		},
+		"QueueAccountOfJob": {
+			"Only Nova's tools read the account.", replace("CronJob", "nova-archive", "/etc/nova/nova.conf", "/etc/nova/other.conf"),
+			"has an account on the queue, to which it does not connect",
+		},
 		"GrantOfAnotherDatabase": {
 			"It may log in, and use nothing.", with("Grant", "keystone", "nova", "spec", "database"),
 			"uses database keystone as keystone, for which there is no Database or no Grant",

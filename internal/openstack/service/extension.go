@@ -78,7 +78,9 @@ type Jobs struct {
 	Names []string
 	// Resources of the pods of schema Jobs. Nil: the resources of the API.
 	Resources *common.Resources
-	// Env replaces variables of the same name.
+	// Queue: the tools read the address of the queue, and its account. A Job never connects to the queue.
+	Queue bool
+	// Env replaces variables of the same name. A replaced address of the queue also replaces its account.
 	Env     []corev1.EnvVar
 	Volumes []Volume
 }

@@ -31,6 +31,10 @@ const syncWait = "&init_command=SET+SESSION+wsrep_sync_wait%3D1"
 
 // BarePod returns a pod with the service's image and access to the databases and the queue, without configuration files.
 func (s *Service) BarePod(image string, command []string) workload.Pod {
+	return s.barePod(image, command, s.Queue)
+}
+
+func (s *Service) barePod(image string, command []string, queue bool) workload.Pod {
 	db := s.Spec.Database
 	var env []corev1.EnvVar
 	if len(s.Databases) > 0 {
@@ -44,7 +48,7 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 		}
 		env = append(env, corev1.EnvVar{Name: oslo.MustEnvName(d.Group, "connection"), Value: url})
 	}
-	if s.Queue {
+	if queue {
 		env = append(env, s.queueEnv()...)
 	}
 	p := workload.Pod{
@@ -62,7 +66,7 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 	if len(s.Databases) > 0 {
 		s.SecretVolume(databaseCA, string(db.CASecretRef.Name), string(db.CASecretRef.Key)).mount(&p)
 	}
-	if s.Queue {
+	if queue {
 		ca := s.Spec.Queue.CASecretRef
 		s.SecretVolume(queueCA, string(ca.Name), string(ca.Key)).mount(&p)
 	}
@@ -71,7 +75,11 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 
 // Pod returns a BarePod with configuration files.
 func (s *Service) Pod(image string, f Files, command []string) workload.Pod {
-	p := s.BarePod(image, command)
+	return s.addFiles(s.BarePod(image, command), f)
+}
+
+// addFiles mounts the configuration files in a pod.
+func (s *Service) addFiles(p workload.Pod, f Files) workload.Pod {
 	c := &p.Containers[0]
 	var mounted []string
 	if !s.WithoutOsloConfig {
@@ -97,18 +105,22 @@ func (b *Base) mountConfig(c *corev1.Container, files ...string) {
 	}
 }
 
-// JobPod returns a pod for the service's Jobs, which run its command line tools.
+// JobPod returns a pod for the service's Jobs, which run its command line tools. It has no account on the queue, unless the tools read it.
 func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
-	p := s.Pod(image, f, command)
+	p := s.addFiles(s.barePod(image, command, s.extension.Jobs.Queue), f)
 	p.RestartPolicy = corev1.RestartPolicyNever
 	for _, v := range s.extension.Jobs.Volumes {
 		v.mount(&p)
 	}
 	c := &p.Containers[0]
-	replaced := func(existing corev1.EnvVar) bool {
-		return slices.ContainsFunc(s.extension.Jobs.Env, func(e corev1.EnvVar) bool { return e.Name == existing.Name })
+	replaced := map[string]bool{}
+	for _, e := range s.extension.Jobs.Env {
+		replaced[e.Name] = true
 	}
-	c.Env = append(slices.DeleteFunc(c.Env, replaced), s.extension.Jobs.Env...)
+	if replaced[transportURL] { // Nothing else reads the account in the address.
+		replaced[queueUserEnv], replaced[queuePasswordEnv] = true, true
+	}
+	c.Env = append(slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool { return replaced[e.Name] }), s.extension.Jobs.Env...)
 	return p
 }
 

@@ -20,6 +20,9 @@ const (
 	queuePasswordEnv = "QUEUE_PASSWORD"
 )
 
+// transportURL is the variable with the address of the queue.
+var transportURL = oslo.MustEnvName("DEFAULT", "transport_url")
+
 // queueOptions must be the same for all programs that share a virtual host: quorum queues, which survive the loss of a
 // member, also for replies, and streams for fanout messages, which require a prefetch count. Notifications are disabled,
 // because they have no consumer and would accumulate. https://docs.openstack.org/oslo.messaging/latest/admin/rabbit.html
@@ -66,7 +69,7 @@ func (b *Base) queueEnv() []corev1.EnvVar {
 	return []corev1.EnvVar{
 		workload.SecretEnv(queueUserEnv, b.queueSecret(), secret.UsernameKey),
 		workload.SecretEnv(queuePasswordEnv, b.queueSecret(), secret.PasswordKey),
-		{Name: oslo.MustEnvName("DEFAULT", "transport_url"), Value: url},
+		{Name: transportURL, Value: url},
 	}
 }
 
