@@ -140,7 +140,9 @@ var platformFaults = []cloudFault{
 				config.SetResourceVersion("")
 				config.SetUID("")
 				config.SetManagedFields(nil)
-				if err := cloud.Client.Create(contextOf(t), config); err != nil {
+				// As Helm, which owns its fields: otherwise, an upgrade of the chart has conflicts.
+				restored := client.ApplyConfigurationFromUnstructured(config)
+				if err := cloud.Client.Apply(contextOf(t), restored, client.FieldOwner("helm"), client.ForceOwnership); err != nil {
 					t.Fatal(err)
 				}
 				discard(t, p.claim)
