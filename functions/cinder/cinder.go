@@ -26,6 +26,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
@@ -282,6 +283,7 @@ func (m *model) options() oslo.Config {
 			"glance_core_properties":      coreProperties,
 			"glance_catalog_info":         "image:glance:internalURL",
 			"glance_ca_certificates_file": ca,
+			"service_down_time":           int(override.CinderServiceDownTime.Seconds()),
 		},
 		serviceGroup: {"send_service_user_token": true},
 		// Commands that would run as root run without privileges: the helpers drop their capabilities, and would fail to keep any.

@@ -23,7 +23,7 @@ func TestEachOwner(t *testing.T) {
 			return derive(in)
 		},
 		Groups: []registry.Group{{Name: "ceph-rbd", Template: "rbd"}, {Name: "archive_1", Template: "nfs"}},
-		Tunable: []string{"DEFAULT default_availability_zone",
+		Tunable: []string{"DEFAULT default_availability_zone", "DEFAULT service_down_time",
 			"DEFAULT glance_core_properties",
 			"DEFAULT backup_max_operations", "DEFAULT backup_file_size", "DEFAULT backup_sha_block_size_bytes", "DEFAULT backup_ceph_chunk_size",
 			"DEFAULT backup_s3_object_size", "DEFAULT backup_s3_block_size", "DEFAULT backup_swift_object_size", "DEFAULT backup_swift_block_size",

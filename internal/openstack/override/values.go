@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
@@ -171,9 +172,14 @@ func silence(value any, other func(string, string) any) string {
 	return downTime(value, other("DEFAULT", "report_interval"), "raise it")
 }
 
+// CinderServiceDownTime is the time without reports after which a service of Cinder counts as down, if the claim does not set it. A volume
+// process does not report while it stops, for up to three minutes, nor until it is initialized and its first interval has passed
+// (cinder/service.py). With Cinder's default of 60 seconds, the scheduler finds no backend for new volumes in the meantime, and they fail.
+const CinderServiceDownTime = 5 * time.Minute
+
 // report compares them if only the interval is set.
-func report(value any, other func(string, string) any) string {
-	return downTime(other("DEFAULT", "service_down_time"), value, "lower it, or raise service_down_time")
+func report(value any, _ func(string, string) any) string {
+	return downTime(int64(CinderServiceDownTime.Seconds()), value, "lower it, or raise service_down_time")
 }
 
 func downTime(down, interval any, remedy string) string {
