@@ -9,8 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
@@ -22,7 +20,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
@@ -32,7 +29,7 @@ import (
 // New returns the function of WorkloadCluster composite resources.
 func New() function.Runner {
 	return function.Kind[workloadclusterv1.WorkloadCluster, *model]{
-		Graph: graph, Rules: readiness.Rules, Derive: derive, Target: place, Status: status,
+		Graph: graph, Rules: readiness.Rules, Requires: requires, Derive: derive, Target: place, Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{
 			{Type: reachableCondition, Verdict: (*model).reachable}, {Type: requirementsCondition, Verdict: (*model).requirementsMet},
 		},
@@ -97,6 +94,9 @@ func derive(in function.Input[workloadclusterv1.WorkloadCluster]) (*model, error
 	if m.spec.Source.Existing == nil { // Admission rejects it, too.
 		return nil, invalid.Field("spec.source", "existing is required: reference a Secret with a kubeconfig of the cluster")
 	}
+	if err := m.checkExistingAccess(in.Required); err != nil {
+		return nil, err
+	}
 	if err := m.readReport(); err != nil {
 		return nil, err
 	}
@@ -104,25 +104,6 @@ func derive(in function.Input[workloadclusterv1.WorkloadCluster]) (*model, error
 		m.roles = append(m.roles, m.roleStatus(r))
 	}
 	return m, nil
-}
-
-// access builds the configurations of provider-kubernetes, with the name of the cluster. They are retained: without them, workloads of
-// claims in the cluster could neither be changed nor deleted. An existing configuration is adopted.
-func access(m *model) ([]compose.Stage, error) {
-	ref := m.spec.Source.Existing.KubeconfigSecretRef
-	config := func(of schema.GroupVersionKind) *unstructured.Unstructured {
-		apiVersion, kind := of.ToAPIVersionAndKind()
-		return object.New(apiVersion, kind, object.Meta{Name: m.name, Labels: m.workload().Labels()}, object.Map{
-			"credentials": object.Map{
-				"source":    "Secret",
-				"secretRef": object.Map{"namespace": string(ref.Namespace), "name": string(ref.Name), "key": string(ref.Key)},
-			},
-		})
-	}
-	return []compose.Stage{{
-		{Name: "provider-config", Management: true, Retain: true, Object: config(observe.ClusterScopedConfig)},
-		{Name: "cluster-provider-config", Management: true, Retain: true, Object: config(observe.NamespacedConfig)},
-	}}, nil
 }
 
 // namespace builds the namespace of the companion. As each namespace, it is retained: its deletion would delete objects that others have

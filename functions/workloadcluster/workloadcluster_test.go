@@ -3,6 +3,7 @@ package workloadcluster
 import (
 	gocmp "cmp"
 	"flag"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -122,6 +123,8 @@ func TestRequirements(t *testing.T) {
 		report                 map[string]any // fields of the report that differ
 		missing                []any
 		condition              string
+		// unready: the cluster of the fakes does not become ready either.
+		unready bool
 	}{
 		"everything": {reason: "The cluster has all.", role: "storage", condition: "TRUE RequirementsMet:"},
 		"old": {
@@ -149,7 +152,8 @@ func TestRequirements(t *testing.T) {
 				"PodSecurity; the Services of the cluster have IPv6 addresses, and IPv4 is expected; set spec.ipFamily to IPv6",
 		},
 		"platform family": {
-			reason: "The platform has another default.", role: "hypervisor", platform: "domain: example.com, ipFamily: IPv6",
+			unready: true,
+			reason:  "The platform has another default.", role: "hypervisor", platform: "domain: example.com, ipFamily: IPv6",
 			missing:   []any{"the Services of the cluster have IPv4 addresses, and IPv6 is expected; set spec.ipFamily to IPv4"},
 			condition: "FALSE RequirementsMissing: role hypervisor: the Services of the cluster have IPv4 addresses, and IPv6 is expected; set spec.ipFamily to IPv4",
 		},
@@ -200,8 +204,8 @@ func TestRequirements(t *testing.T) {
 				platform = "domain: example.com"
 			}
 			w := newCluster("roles: ["+tc.role+"]", platform)
-			if err := w.Run(func(simulate.Step) {}); err != nil && tc.report == nil && tc.missing == nil {
-				t.Fatal(err)
+			if err := w.Run(func(simulate.Step) {}); (err != nil) != tc.unready {
+				t.Fatalf("the simulated cluster: %v, want an error: %t", err, tc.unready)
 			}
 			w.Observed["check"] = inside(w.Observed["check"], func(check map[string]any) {
 				report, _ := check["status"].(map[string]any)["cluster"].(map[string]any)
@@ -407,8 +411,7 @@ func TestRejected(t *testing.T) {
 		"entry": {reason: "The entry is the same cluster, during the migration.", platform: "clusters: [{name: west, providerConfig: west, allowedNamespaces: [a]}]"},
 		"other config": {
 			reason: "Claims would use another cluster.", platform: "clusters: [{name: west, providerConfig: old, allowedNamespaces: [a]}]",
-			want: "metadata.name: the PlatformConfig has a cluster west with provider config old, so claims would use another cluster than this one; choose another " +
-				"name, or remove the entry from clusters of the PlatformConfig",
+			want: "metadata.name: the PlatformConfig has a cluster west with provider config old, so claims would use another cluster than this one; choose another name",
 		},
 		"config of another": {
 			reason: "It would replace the access to another cluster.", platform: "clusters: [{name: east, providerConfig: west, allowedNamespaces: [a]}]",
@@ -426,6 +429,49 @@ func TestRejected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := newCluster(tc.spec+"roles: [storage]", "domain: example.com, "+tc.platform).Explain(New())
+			switch {
+			case tc.want == "" && err != nil:
+				t.Errorf("%s\n%v", tc.reason, err)
+			case tc.want != "" && (!invalid.Is(err) || err.Error() != tc.want):
+				t.Errorf("%s\nerror %v\n want %s", tc.reason, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestRejectsExistingAccess verifies that Objects of others never move to this cluster.
+func TestRejectsExistingAccess(t *testing.T) {
+	const rejected = "spec.source.existing.kubeconfigSecretRef: %s west exists with other credentials, and Objects that use it would move to another " +
+		"cluster; reference the same key of the same Secret, or choose another name for this object"
+	for name, tc := range map[string]struct{ reason, requirement, existing, want string }{
+		"same": {
+			reason: "The configuration of an entry is adopted.", requirement: "provider-config",
+			existing: "{kind: ProviderConfig, metadata: {name: west}, spec: {credentials: {source: Secret, secretRef: {namespace: crossplane-system, name: west, key: kubeconfig}}}}",
+		},
+		"own": {
+			reason: "The Secret of its own configuration may change.", requirement: "provider-config",
+			existing: "{kind: ProviderConfig, metadata: {name: west, labels: {app.kubernetes.io/instance: INSTANCE}}, spec: {credentials: {source: Secret, " +
+				"secretRef: {namespace: crossplane-system, name: old, key: kubeconfig}}}}",
+		},
+		"another Secret": {
+			reason: "It is the access to another cluster.", requirement: "cluster-provider-config",
+			existing: "{kind: ClusterProviderConfig, metadata: {name: west}, spec: {credentials: {source: Secret, secretRef: {namespace: crossplane-system, name: old, key: kubeconfig}}}}",
+			want:     fmt.Sprintf(rejected, "ClusterProviderConfig"),
+		},
+		"no Secret": {
+			reason: "It is the access to the management cluster.", requirement: "provider-config",
+			existing: "{kind: ProviderConfig, metadata: {name: west}, spec: {credentials: {source: InjectedIdentity}}}",
+			want:     fmt.Sprintf(rejected, "ProviderConfig"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newCluster("roles: [storage]", "domain: example.com")
+			own, ok := readyCluster(t, "roles: [storage]", "domain: example.com").XR.GetFields()["status"].GetStructValue().GetFields()["instance"]
+			if !ok {
+				t.Fatal("a ready WorkloadCluster has no instance")
+			}
+			w.Required[tc.requirement] = []*structpb.Struct{parsed(strings.ReplaceAll(tc.existing, "INSTANCE", own.GetStringValue()))}
+			_, _, err := w.Explain(New())
 			switch {
 			case tc.want == "" && err != nil:
 				t.Errorf("%s\n%v", tc.reason, err)

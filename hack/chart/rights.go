@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
@@ -138,6 +139,12 @@ func compose() ([]rule, error) {
 	return append(rules, rule{
 		"Compositions read the platform's settings, which only users write.",
 		rbacv1.PolicyRule{APIGroups: []string{common.GroupVersion.Group}, Resources: []string{"platformconfigs"}, Verbs: read},
+	}, rule{
+		"WorkloadClusters do not replace an existing access to another cluster.",
+		rbacv1.PolicyRule{APIGroups: []string{observe.ClusterScopedConfig.Group}, Resources: []string{"providerconfigs"}, Verbs: read},
+	}, rule{
+		"WorkloadClusters do not replace an existing access to another cluster, of namespaced Objects.",
+		rbacv1.PolicyRule{APIGroups: []string{observe.NamespacedConfig.Group}, Resources: []string{"clusterproviderconfigs"}, Verbs: read},
 	}, rule{
 		"Compositions check that the admission policies are installed; otherwise nothing is composed.",
 		rbacv1.PolicyRule{

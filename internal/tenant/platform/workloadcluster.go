@@ -72,8 +72,9 @@ func workloadClusters(required map[string][]*structpb.Struct) (map[string]worklo
 }
 
 // withWorkloadClusters adds the required WorkloadClusters to the clusters of a PlatformConfig, sorted by name. Their provider configs have
-// the same names. It returns an error for an entry with the same name and another provider config: objects of claims would move to another
-// cluster.
+// the same names. An entry with the same name takes precedence. It returns an error if the entry has another provider config and the
+// WorkloadCluster is composed: objects of its claims would move to another cluster. A WorkloadCluster that was created after such an entry
+// is rejected, and never composed.
 func withWorkloadClusters(p *platformv1.PlatformConfigSpec, required map[string][]*structpb.Struct) error {
 	found, err := workloadClusters(required)
 	if err != nil {
@@ -81,9 +82,9 @@ func withWorkloadClusters(p *platformv1.PlatformConfigSpec, required map[string]
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if entry, ok := entryOf(p, common.ObjectName(name)); ok {
-			if string(entry.ProviderConfig) != name {
+			if string(entry.ProviderConfig) != name && found[name].Status.Instance != "" {
 				return fmt.Errorf("cluster %q is a WorkloadCluster, and clusters of the PlatformConfig has it with provider config %s: claims would "+
-					"move to another cluster; the platform team must remove the entry or rename it", name, entry.ProviderConfig)
+					"move to another cluster; the platform team must remove the entry, or give it another name", name, entry.ProviderConfig)
 			}
 			continue
 		}
@@ -119,7 +120,7 @@ func CheckRole(required map[string][]*structpb.Struct, c *common.Cluster, role w
 	if c == nil || c.Ref == nil {
 		return nil
 	}
-	const field = "spec.cluster.ref.name"
+	const field = clusterField
 	found, err := workloadClusters(required)
 	if err != nil {
 		return err
@@ -146,20 +147,31 @@ func CheckRole(required map[string][]*structpb.Struct, c *common.Cluster, role w
 				"WorkloadCluster", c.Ref.Name, at.UTC().Format(time.RFC3339))
 		}
 	}
+	if cluster.Status.ObservedAt == nil {
+		return notChecked(c.Ref.Name)
+	}
 	if isUnreachable(required[clusterRequirement+string(c.Ref.Name)][0]) {
 		return invalid.Field(field, "cluster %q is not reachable; contact the platform team to look at the condition Reachable of the "+
 			"WorkloadCluster", c.Ref.Name)
 	}
 	i := slices.IndexFunc(cluster.Status.Roles, func(s workloadclusterv1.RoleStatus) bool { return s.Role == role })
 	switch {
-	case i < 0 || cluster.Status.Roles[i].Ready == nil || cluster.Status.ObservedAt == nil:
-		return invalid.Field(field, "cluster %q has not been checked yet; wait, or contact the platform team to look at the conditions of the "+
-			"WorkloadCluster", c.Ref.Name)
+	case i < 0 || cluster.Status.Roles[i].Ready == nil:
+		return notChecked(c.Ref.Name)
 	case !*cluster.Status.Roles[i].Ready:
 		return invalid.Field(field, "cluster %q lacks requirements of the role %s: %s; contact the platform team, or choose another cluster",
 			c.Ref.Name, role, strings.Join(cluster.Status.Roles[i].Missing, "; "))
 	}
 	return nil
+}
+
+// clusterField selects the cluster of a claim.
+const clusterField = "spec.cluster.ref.name"
+
+// notChecked returns the error for a cluster without a complete report.
+func notChecked(name common.ObjectName) error {
+	return invalid.Field(clusterField, "cluster %q has not been checked yet; wait, or contact the platform team to look at the conditions of "+
+		"the WorkloadCluster", name)
 }
 
 // isUnreachable reports whether the condition Reachable of a WorkloadCluster is False.
@@ -191,7 +203,7 @@ func CheckWorkloadCluster(p *platformv1.PlatformConfigSpec, name string, family 
 	entry := p.Clusters[i]
 	if string(entry.ProviderConfig) != name {
 		return invalid.Field("metadata.name", "the PlatformConfig has a cluster %s with provider config %s, so claims would use another cluster "+
-			"than this one; choose another name, or remove the entry from clusters of the PlatformConfig", name, entry.ProviderConfig)
+			"than this one; choose another name", name, entry.ProviderConfig)
 	}
 	if own, listed := cmp.Or(family, p.IPFamily, ipv4), cmp.Or(entry.IPFamily, p.IPFamily, ipv4); own != listed {
 		return invalid.Field("spec.ipFamily", "%s differs from %s in clusters of the PlatformConfig; set both to the first address family of "+

@@ -121,8 +121,12 @@ func TestWorkloadClusters(t *testing.T) {
 	}
 	const old = "clusters: [{name: west, providerConfig: old, allowedNamespaces: [team-a]}]"
 	want := `cluster "west" is a WorkloadCluster, and clusters of the PlatformConfig has it with provider config old: claims would move to another ` +
-		"cluster; the platform team must remove the entry or rename it"
-	if _, err := platform.Read(required(t, old, map[string]string{"west": west})); err == nil || invalid.Is(err) || err.Error() != want {
+		"cluster; the platform team must remove the entry, or give it another name"
+	const composed = "{spec: {allowedNamespaces: [team-*]}, status: {instance: west-1}}"
+	if _, err := platform.Read(required(t, old, map[string]string{"west": west})); err != nil {
+		t.Errorf("the WorkloadCluster was created after the entry, and is rejected: %v", err)
+	}
+	if _, err := platform.Read(required(t, old, map[string]string{"west": composed})); err == nil || invalid.Is(err) || err.Error() != want {
 		t.Errorf("an entry for another cluster: %v, want %s", err, want)
 	}
 	if _, err := platform.Read(required(t, old, map[string]string{"west": ""})); err != nil {
