@@ -24,6 +24,7 @@ func genWorkloadCluster(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	delete(platform["spec"].(object), "ipFamily")
 	required := admission.Requirements()
 	required["platform"] = []*structpb.Struct{structOf(t, platform)}
+	required["provider-config"], required["cluster-provider-config"] = nil, nil // No other owner has created them.
 	return xr, required
 }
 
