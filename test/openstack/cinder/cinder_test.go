@@ -50,6 +50,9 @@ func TestCinder(t *testing.T) {
 			t.Run("Volumes", func(t *testing.T) { testVolumes(t, c) })
 			t.Run("Backup", func(t *testing.T) { testVolumeBackup(t, c) })
 			t.Run("Managers", func(t *testing.T) { testManagers(t, c) })
+			if r == release.Releases()[len(release.Releases())-1] {
+				t.Run("Silence", func(t *testing.T) { testSilentManagers(t, c) })
+			}
 			t.Run("Credential", func(t *testing.T) { harness.CheckRotation(t, c.Cloud, cinderv1.ServiceName, VolumesUsed(t, c)) })
 		})
 	}
@@ -242,4 +245,40 @@ func testManagers(t *testing.T, c Cinder) {
 	if diff := cmp.Diff([]string{"cinder-volume-ceph-rbd-0@ceph-rbd", "cinder-volume-ceph-rbd-1@ceph-rbd"}, hosts); diff != "" {
 		t.Errorf("managers (-want +got):\n%s", diff)
 	}
+}
+
+// testSilentManagers creates a volume after both managers have not reported for longer than Cinder's default for a service that is down
+// (60 s), as in a rollout on busy nodes. The volume waits for the managers, and does not fail.
+func testSilentManagers(t *testing.T, c Cinder) {
+	signal := func(ctx context.Context, name string) { // [c] excludes the shell itself.
+		command := `for p in /proc/[0-9]*; do case "$(tr '\0' ' ' < $p/cmdline 2>/dev/null)" in *[c]inder-volume*) kill -` + name + ` ${p#/proc/} || true;; esac; done`
+		for _, pod := range []string{"cinder-volume-ceph-rbd-0", "cinder-volume-ceph-rbd-1"} {
+			if out, err := c.Cloud.Cluster.Exec(ctx, c.Cloud.Namespace, pod, "sh", "-c", command); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+	}
+	resumed := false
+	signal(t.Context(), "STOP")
+	t.Cleanup(func() {
+		if !resumed {
+			signal(context.Background(), "CONT")
+		}
+	})
+	time.Sleep(75 * time.Second)
+	v, err := volumes.Create(t.Context(), c.ServiceClient, volumes.CreateOpts{Name: "of silent managers", Size: 1}, nil).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Second)
+	waiting, err := volumes.Get(t.Context(), c.ServiceClient, v.ID).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if waiting.Status != "creating" {
+		t.Errorf("the volume is %s while no manager runs, want creating", waiting.Status)
+	}
+	signal(t.Context(), "CONT")
+	resumed = true
+	c.WaitForVolume(t, v.ID)
 }
