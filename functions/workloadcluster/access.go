@@ -14,11 +14,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// configKinds are the kinds of the configurations of provider-kubernetes by the name of their resource, which is also the name of the
-// requirement of the existing object.
-var configKinds = map[string]schema.GroupVersionKind{
-	"provider-config":         observe.ClusterScopedConfig,
-	"cluster-provider-config": observe.NamespacedConfig,
+// configs are the configurations of provider-kubernetes: the name of the resource, which is also the name of the requirement of the
+// existing object, and the kind.
+var configs = []struct {
+	name string
+	kind schema.GroupVersionKind
+}{
+	{"provider-config", observe.ClusterScopedConfig},
+	{"cluster-provider-config", observe.NamespacedConfig},
 }
 
 // instanceLabel identifies the WorkloadCluster that composes a configuration.
@@ -27,9 +30,9 @@ const instanceLabel = "app.kubernetes.io/instance"
 // requires returns the existing configurations with the name of the cluster.
 func requires(in function.Input[workloadclusterv1.WorkloadCluster]) map[string]wire.Selector {
 	out := map[string]wire.Selector{}
-	for name, of := range configKinds {
-		apiVersion, kind := of.ToAPIVersionAndKind()
-		out[name] = wire.Selector{APIVersion: apiVersion, Kind: kind, Name: in.XR.Name}
+	for _, c := range configs {
+		apiVersion, kind := c.kind.ToAPIVersionAndKind()
+		out[c.name] = wire.Selector{APIVersion: apiVersion, Kind: kind, Name: in.XR.Name}
 	}
 	return out
 }
@@ -38,8 +41,8 @@ func requires(in function.Input[workloadclusterv1.WorkloadCluster]) map[string]w
 // Objects that use it would move to this cluster, without their data.
 func (m *model) checkExistingAccess(required map[string][]*structpb.Struct) error {
 	ref := m.spec.Source.Existing.KubeconfigSecretRef
-	for _, name := range []string{"provider-config", "cluster-provider-config"} {
-		found := required[name]
+	for _, c := range configs {
+		found := required[c.name]
 		if len(found) == 0 {
 			continue
 		}
@@ -64,17 +67,18 @@ func (m *model) checkExistingAccess(required map[string][]*structpb.Struct) erro
 // claims in the cluster could neither be changed nor deleted. An existing configuration with the same credentials is adopted.
 func access(m *model) ([]compose.Stage, error) {
 	ref := m.spec.Source.Existing.KubeconfigSecretRef
-	config := func(name string) compose.Resource {
-		apiVersion, kind := configKinds[name].ToAPIVersionAndKind()
-		return compose.Resource{
-			Name: name, Management: true, Retain: true,
+	var stage compose.Stage
+	for _, c := range configs {
+		apiVersion, kind := c.kind.ToAPIVersionAndKind()
+		stage = append(stage, compose.Resource{
+			Name: c.name, Management: true, Retain: true,
 			Object: object.New(apiVersion, kind, object.Meta{Name: m.name, Labels: m.workload().Labels()}, object.Map{
 				"credentials": object.Map{
 					"source":    "Secret",
 					"secretRef": object.Map{"namespace": string(ref.Namespace), "name": string(ref.Name), "key": string(ref.Key)},
 				},
 			}),
-		}
+		})
 	}
-	return []compose.Stage{{config("provider-config"), config("cluster-provider-config")}}, nil
+	return []compose.Stage{stage}, nil
 }

@@ -9,13 +9,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientset "k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	workloadclusterv1 "github.com/c5c3/crossplane-cobaltcore/apis/workloadcluster/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
@@ -94,6 +97,48 @@ func TestWorkloadCluster(t *testing.T) {
 	}
 	clusterCondition(t, name, "Reachable", "True", "")
 	remove(t, ceph)
+	removeLost(t, registered)
+}
+
+// removeLost deletes a WorkloadCluster without its API server, as the guide describes it: its Objects forget the objects in the cluster.
+func removeLost(t *testing.T, registered *unstructured.Unstructured) {
+	t.Helper()
+	name := registered.GetName()
+	resume, err := cloud.Suspend(name + "-apiserver")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := resume(); err != nil {
+			t.Error(err)
+		}
+	})
+	remove(t, registered) // Its Objects are left, and wait for the API server.
+	patched := 0
+	for _, o := range list(t, cloud.Cluster, objectKind, "") {
+		if o.GetLabels()["crossplane.io/composite"] != name {
+			continue
+		}
+		patched++
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec": {"managementPolicies": ["Observe"]}}`))
+		if err := cloud.Client.Patch(t.Context(), &o, patch); err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+	}
+	if patched == 0 {
+		t.Error("no Object has the label of the WorkloadCluster")
+	}
+	start := time.Now()
+	eventually(t, 3*time.Minute, func() error {
+		if n := objectsIn(t, name); n > 0 {
+			return fmt.Errorf("%d Objects of the lost cluster are left", n)
+		}
+		return nil
+	})
+	t.Logf("the Objects of the lost cluster are removed after %s", time.Since(start).Round(time.Second))
+	for _, kind := range []schema.GroupVersionKind{observe.ClusterScopedConfig, observe.NamespacedConfig} {
+		get(t, cloud.Cluster, kind, "", name) // Retained.
+	}
 }
 
 // objectsIn returns the number of Objects in a cluster.

@@ -24,8 +24,8 @@ import (
 const clusterRequirement = "workload-cluster."
 
 // RequireCluster adds the requirement of the WorkloadCluster with a name, unless the PlatformConfig has the same cluster with this name,
-// which takes precedence until the platform team removes it. An entry with another provider config could be another cluster: Read returns
-// an error if both exist. Without a name, it adds none.
+// which takes precedence until the platform team removes it. An entry with another provider config could be another cluster, and the
+// objects of claims could be in either: Read decides. Without a name, it adds none.
 func RequireCluster(required map[string][]*structpb.Struct, name common.ObjectName, into map[string]wire.Selector) {
 	p, err := readConfig(required)
 	if name == "" || err != nil {
@@ -120,7 +120,6 @@ func CheckRole(required map[string][]*structpb.Struct, c *common.Cluster, role w
 	if c == nil || c.Ref == nil {
 		return nil
 	}
-	const field = clusterField
 	found, err := workloadClusters(required)
 	if err != nil {
 		return err
@@ -134,24 +133,23 @@ func CheckRole(required map[string][]*structpb.Struct, c *common.Cluster, role w
 		return nil
 	}
 	if cluster.DeletionTimestamp != nil {
-		return invalid.Field(field, "cluster %q is being deleted; choose another cluster", c.Ref.Name)
+		return invalid.Field(clusterField, "cluster %q is being deleted; choose another cluster", c.Ref.Name)
 	}
 	if !slices.Contains(cluster.Spec.Roles, role) {
-		return invalid.Field(field, "cluster %q does not have the role %s; choose another cluster, or contact the platform team to add the role "+
-			"to the WorkloadCluster", c.Ref.Name, role)
+		return invalid.Field(clusterField, "cluster %q does not have the role %s; choose another cluster, or contact the platform team to add "+
+			"the role to the WorkloadCluster", c.Ref.Name, role)
 	}
-	if at := cluster.Status.ObservedAt; at != nil {
-		subject := freshness.Subject{Kind: workloadclusterv1.GroupVersionKind.Kind, Name: cluster.Name}
-		if freshness.ReadClock(required).StaleReason(subject, at.Time, freshness.ClusterReportLimit) != "" {
-			return invalid.Field(field, "cluster %q was last checked at %s; contact the platform team to look at the condition Reachable of the "+
-				"WorkloadCluster", c.Ref.Name, at.UTC().Format(time.RFC3339))
-		}
-	}
-	if cluster.Status.ObservedAt == nil {
+	at := cluster.Status.ObservedAt
+	if at == nil {
 		return notChecked(c.Ref.Name)
 	}
+	subject := freshness.Subject{Kind: workloadclusterv1.GroupVersionKind.Kind, Name: cluster.Name}
+	if freshness.ReadClock(required).StaleReason(subject, at.Time, freshness.ClusterReportLimit) != "" {
+		return invalid.Field(clusterField, "cluster %q was last checked at %s; contact the platform team to look at the condition Reachable of "+
+			"the WorkloadCluster", c.Ref.Name, at.UTC().Format(time.RFC3339))
+	}
 	if isUnreachable(required[clusterRequirement+string(c.Ref.Name)][0]) {
-		return invalid.Field(field, "cluster %q is not reachable; contact the platform team to look at the condition Reachable of the "+
+		return invalid.Field(clusterField, "cluster %q is not reachable; contact the platform team to look at the condition Reachable of the "+
 			"WorkloadCluster", c.Ref.Name)
 	}
 	i := slices.IndexFunc(cluster.Status.Roles, func(s workloadclusterv1.RoleStatus) bool { return s.Role == role })
@@ -159,8 +157,8 @@ func CheckRole(required map[string][]*structpb.Struct, c *common.Cluster, role w
 	case i < 0 || cluster.Status.Roles[i].Ready == nil:
 		return notChecked(c.Ref.Name)
 	case !*cluster.Status.Roles[i].Ready:
-		return invalid.Field(field, "cluster %q lacks requirements of the role %s: %s; contact the platform team, or choose another cluster",
-			c.Ref.Name, role, strings.Join(cluster.Status.Roles[i].Missing, "; "))
+		return invalid.Field(clusterField, "cluster %q lacks requirements of the role %s: %s; contact the platform team, or choose another "+
+			"cluster", c.Ref.Name, role, strings.Join(cluster.Status.Roles[i].Missing, "; "))
 	}
 	return nil
 }
