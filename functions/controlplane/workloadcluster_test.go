@@ -45,3 +45,13 @@ func TestWorkloadCluster(t *testing.T) {
 		t.Errorf("without the WorkloadCluster, an existing claim has the error %v, want %s", err, want)
 	}
 }
+
+// TestStaysInItsCluster checks that an edit of the provider config of a cluster moves no object of an existing control plane.
+func TestStaysInItsCluster(t *testing.T) {
+	w := readyCluster(t, "{cluster: {ref: {name: east}}}", remote)
+	w.Required = required(t, strings.Replace(remote, "providerConfig: east", "providerConfig: west", 1))
+	want := "is in the cluster with the provider config east, and would move to west without its data"
+	if _, _, err := w.Explain(New()); err == nil || invalid.Is(err) || !strings.Contains(err.Error(), want) {
+		t.Errorf("after the edit, the error is %v, want %s", err, want)
+	}
+}

@@ -178,6 +178,9 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 	if err != nil {
 		return composition{requirements: requirements}, err
 	}
+	if err := place.CheckClusters(plan, observed); err != nil {
+		return composition{requirements: requirements}, err
+	}
 	status, err := encode.Struct(k.Status(m, plan))
 	if err != nil {
 		return composition{}, fmt.Errorf("cannot write the status: %w", err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -52,16 +53,46 @@ func (p Target) isRemote(i compose.Item) bool {
 // wrap returns the Object around an item.
 func (p Target) wrap(i compose.Item) encoded.Struct {
 	w := wrapper.Wrapper{
-		Name: p.objectName(i.Name), ProviderConfig: p.Management, Keep: i.Retain && !p.DeleteData, Observe: i.Observe,
+		Name: p.objectName(i.Name), ProviderConfig: p.clusterOf(i), Keep: i.Retain && !p.DeleteData, Observe: i.Observe,
 		ReadyCEL: i.Rule.CEL, Desired: i.Body,
-	}
-	if p.isRemote(i) {
-		w.ProviderConfig = cmp.Or(i.Cluster, p.Workload)
 	}
 	if p.Namespaced {
 		w.Namespace = p.Namespace
 	}
 	return w.Struct()
+}
+
+// CheckClusters returns an error if an object would move to another cluster: provider-kubernetes would create it there without its data, and
+// leave the first one behind. The provider config of a cluster is set in the PlatformConfig, so this is no error of the claim.
+func (p Target) CheckClusters(plan compose.Plan, observed observe.State) error {
+	for _, i := range plan.Items() {
+		o, ok := observed.Get(i.Name)
+		if !ok || i.Observe {
+			continue
+		}
+		if from, to := p.observedCluster(o), p.clusterOf(i); from != to {
+			return fmt.Errorf("%s is in the cluster with the provider config %s, and would move to %s without its data; restore the provider "+
+				"config %s in the PlatformConfig (spec.clusters or spec.providerConfig)", i.Name, from, to, from)
+		}
+	}
+	return nil
+}
+
+// clusterOf returns the provider config of the cluster that an item is composed into.
+func (p Target) clusterOf(i compose.Item) string {
+	if p.isRemote(i) {
+		return cmp.Or(i.Cluster, p.Workload)
+	}
+	return p.Management
+}
+
+// observedCluster returns the provider config of the cluster that an observed resource is in. Crossplane composes only into the management
+// cluster.
+func (p Target) observedCluster(o *observe.Object) string {
+	if w := o.Wrapper(); w != nil {
+		return w.String("spec", "providerConfigRef", "name")
+	}
+	return p.Management
 }
 
 // Reference returns the reference to the composed resource of an item: the object itself, or the Object around it.

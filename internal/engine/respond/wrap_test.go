@@ -1,6 +1,7 @@
 package respond_test
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
@@ -156,6 +158,79 @@ func TestWrap(t *testing.T) {
 			want.Kind = schema.FromAPIVersionAndKind(apiVersion, tc.want["kind"].(string))
 			if diff := cmp.Diff(want, tc.place.Reference(tc.item)); diff != "" {
 				t.Errorf("%s\nReference(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestCheckClustersRejectsMoves tests that no object moves to another cluster, where it would exist without its data.
+func TestCheckClustersRejectsMoves(t *testing.T) {
+	remote := respond.Target{Prefix: "cloud", Management: "here", Workload: "there", Remote: true}
+	object := func(config string) map[string]any {
+		return map[string]any{
+			"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": map[string]any{"name": "cloud-r"},
+			"spec": map[string]any{
+				"forProvider":       map[string]any{"manifest": map[string]any{"apiVersion": "v1", "kind": "Secret"}},
+				"providerConfigRef": map[string]any{"name": config},
+			},
+		}
+	}
+	direct := map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "a"}}
+	const moves = "r is in the cluster with the provider config %s, and would move to %s without its data; restore the provider config %s in the " +
+		"PlatformConfig (spec.clusters or spec.providerConfig)"
+	cases := map[string]struct {
+		reason   string
+		place    respond.Target
+		item     compose.Item
+		observed map[string]any
+		want     string
+	}{
+		"New": {reason: "A new resource moves from nowhere.", place: remote},
+		"SameCluster": {
+			reason: "The provider config has not changed.", place: remote, observed: object("there"),
+		},
+		"OtherCluster": {
+			reason: "The provider config of the claim's cluster has changed.", place: remote, observed: object("east"),
+			want: fmt.Sprintf(moves, "east", "there", "east"),
+		},
+		"FromManagement": {
+			reason: "Crossplane composed the object directly, in the management cluster.", place: remote, observed: direct,
+			want: fmt.Sprintf(moves, "here", "there", "here"),
+		},
+		"ToManagement": {
+			reason: "The claim's cluster is the management cluster now.", place: remote, item: compose.Item{Management: true},
+			observed: object("there"), want: fmt.Sprintf(moves, "there", "here", "there"),
+		},
+		"ThirdCluster": {
+			reason: "An item of a third cluster, such as the Secret of a control plane, does not move either.", place: remote,
+			item: compose.Item{Cluster: "west"}, observed: object("there"), want: fmt.Sprintf(moves, "there", "west", "there"),
+		},
+		"Wrapped": {
+			reason: "An object that gets a wrapper stays in the management cluster.", place: remote,
+			item: compose.Item{Management: true, Retain: true}, observed: direct,
+		},
+		"ObserveOnly": {
+			reason: "An object that is only observed has no data of the claim.", place: remote, item: compose.Item{Observe: true},
+			observed: object("east"),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.item.Name = "r"
+			resources := map[string]encoded.Struct{}
+			if tc.observed != nil {
+				resources["r"] = encoded.Of(structOf(t, tc.observed))
+			}
+			observed, err := observe.New(resources)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if err := tc.place.CheckClusters(compose.Plan{RetainedRevisions: []compose.Item{tc.item}}, observed); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nCheckClusters(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
