@@ -138,6 +138,17 @@ if plugin:
 
 func rulesFile(t horizonv1.Type) string { return "policy-" + string(t) + ".yaml" }
 
+// sessionCookie returns the name of the cookie of a session. With the prefix __Host-, browsers accept the cookie only from the dashboard's own
+// host, with TLS: a host below the same parent domain, such as another tenant's, cannot set the session of a user. Without TLS, browsers
+// reject the prefix. Horizon's scripts read the cookie csrftoken by its name, so it keeps it; Django also compares the origin of requests.
+// https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes
+func sessionCookie(secure bool) string {
+	if secure {
+		return "__Host-sessionid"
+	}
+	return "sessionid"
+}
+
 // settings returns the settings that differ from Horizon's defaults.
 // https://docs.openstack.org/horizon/latest/configuration/settings.html, https://docs.djangoproject.com/en/5.2/ref/settings/
 func (m *model) settings() python.Module {
@@ -156,6 +167,7 @@ func (m *model) settings() python.Module {
 		{Name: "SESSION_ENGINE", Value: "django.contrib.sessions.backends.cache"},
 		{Name: "SESSION_CACHE_ALIAS", Value: sessionCache},
 		{Name: "SESSION_TIMEOUT", Value: m.spec.SessionSeconds},
+		{Name: "SESSION_COOKIE_NAME", Value: sessionCookie(secure)},
 		{Name: "SESSION_COOKIE_SECURE", Value: secure},
 		{Name: "CSRF_COOKIE_SECURE", Value: secure},
 		{Name: "LANGUAGE_COOKIE_SECURE", Value: secure},

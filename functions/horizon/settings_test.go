@@ -50,7 +50,7 @@ func TestSettings(t *testing.T) {
 		"Plain": {
 			"There is no external access, and there are no volumes.", "{}",
 			[]string{
-				`ALLOWED_HOSTS = ["horizon.cloud.svc",]`, "SESSION_TIMEOUT = 3600 ", "SESSION_COOKIE_SECURE = True", "CSRF_COOKIE_SECURE = True", `DEFAULT_SERVICE_REGIONS = {"*": "here",}`,
+				`ALLOWED_HOSTS = ["horizon.cloud.svc",]`, "SESSION_TIMEOUT = 3600 ", "SESSION_COOKIE_SECURE = True", `SESSION_COOKIE_NAME = "__Host-sessionid"`, "CSRF_COOKIE_SECURE = True", `DEFAULT_SERVICE_REGIONS = {"*": "here",}`,
 				`CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache",}, "sessions": {`, `SESSION_CACHE_ALIAS = "sessions"`,
 				`SECRET_KEY = open("/etc/horizon/secret-key/password", encoding="ascii").read()`,
 				`OPENSTACK_SSL_CACERT = "/etc/horizon/identity-ca/ca.crt"`, `"create_volume": False`, "MULTIDOMAIN_SUPPORT = False",
@@ -65,7 +65,7 @@ func TestSettings(t *testing.T) {
 		"PlainHTTP": {
 			"Browsers do not send secure cookies with HTTP, and the Gateway sets the protocol.", exposedAt + "\nendpoints: {public: \"http://cloud.org\"}",
 			[]string{
-				`SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https",)`, "SESSION_COOKIE_SECURE = False", "CSRF_COOKIE_SECURE = False",
+				`SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https",)`, "SESSION_COOKIE_SECURE = False", `SESSION_COOKIE_NAME = "sessionid"`, "CSRF_COOKIE_SECURE = False",
 			}, nil,
 		},
 		"Volumes": {

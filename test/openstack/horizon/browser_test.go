@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
@@ -309,4 +311,46 @@ func testBrowser(t *testing.T, s *site) {
 	for _, c := range d.complaints() {
 		t.Errorf("the browser complains: %s", c)
 	}
+	testForeignCookies(t, d, s)
+}
+
+// testForeignCookies checks that a host below the same parent domain cannot set the cookie of a session. The script sets it as such a host
+// would, for the parent domain.
+func testForeignCookies(t *testing.T, d *driven, s *site) {
+	before := d.sessions()
+	if len(before) != 1 {
+		t.Fatalf("the browser has the sessions %v, want one", before)
+	}
+	_, parent, _ := strings.Cut(s.host(), ".")
+	for _, name := range []string{"__Host-sessionid", "sessionid"} {
+		d.eval("document.cookie = '" + name + "=foreign; domain=" + parent + "; path=/; secure'; return ''")
+	}
+	d.open(s.url + "/identity/")
+	if row := d.text("#projects tbody tr, table tbody tr"); row == "" {
+		t.Error("the user is logged out")
+	}
+	after := d.sessions()
+	delete(after, "sessionid") // Horizon does not read it.
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("another host set the session: -want, +got:\n%s", diff)
+	}
+}
+
+// sessions returns the values of the browser's cookies for sessions, by name.
+func (d *driven) sessions() map[string]string {
+	d.t.Helper()
+	var cookies []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+	if err := json.Unmarshal(d.do(http.MethodGet, "/cookie", nil), &cookies); err != nil {
+		d.t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, c := range cookies {
+		if strings.HasSuffix(c.Name, "sessionid") {
+			out[c.Name] = c.Value
+		}
+	}
+	return out
 }
