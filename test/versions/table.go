@@ -132,6 +132,7 @@ func platform() []Program {
 			},
 		},
 		{
+			// 1.4 requires Go 1.27, a newer one than the tools of this project are built with.
 			Name: "provider-kubernetes", Supported: Range{From: "1.0"},
 			Deployed: Pinned{"docs/install.md", `upbound/provider-kubernetes:v([0-9.]+)`},
 			Tested:   []Source{Tool{"provider-kubernetes", "github.com/crossplane-contrib/provider-kubernetes"}},
