@@ -296,6 +296,18 @@ func waiting(reason, message string) string {
   state: {waiting: {reason: %s, message: %q}}, lastState: {terminated: {exitCode: 1, reason: Error}}}]}`, reason, message)
 }
 
+// pendingVolume adds a member of MariaDB that is not scheduled, with a volume that is not provisioned.
+func (c *cloud) pendingVolume(scheduler string) {
+	c.edit("MariaDB", "mariadb", set("Ready", "False", "StatefulSetNotReady", "Not ready"))
+	c.extra = append(c.extra, parse(c.t, `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: mariadb, namespace: `+c.namespace()+`,
+  generation: 1, ownerReferences: [{apiVersion: k8s.mariadb.com/v1alpha1, kind: MariaDB, name: mariadb}]},
+  spec: {replicas: 1, selector: {matchLabels: {app: mariadb}}}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1}}`))
+	c.pod("mariadb-0", map[string]any{"app": "mariadb"}, nil, fmt.Sprintf(unscheduled, scheduler))
+	c.extra[len(c.extra)-1]["spec"] = parse(c.t, "{volumes: [{name: s, persistentVolumeClaim: {claimName: storage-mariadb-0}}]}")
+	c.extra = append(c.extra, parse(c.t, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: storage-mariadb-0,
+  namespace: `+c.namespace()+`}, spec: {storageClassName: fast}, status: {phase: Pending}}`))
+}
+
 const unscheduled = `{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: %q}]}`
 
 // TestDoctorFaults breaks one object of a composed cloud each, and expects its cause as the first one, with the next command.
@@ -352,17 +364,15 @@ func TestDoctorFaults(t *testing.T) {
 		},
 		"pending volume": {
 			"The volume is the cause, not the pod.", func(c *cloud) {
-				c.edit("MariaDB", "mariadb", set("Ready", "False", "StatefulSetNotReady", "Not ready"))
-				c.extra = append(c.extra, parse(c.t, `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: mariadb, namespace: `+c.namespace()+`,
-  generation: 1, ownerReferences: [{apiVersion: k8s.mariadb.com/v1alpha1, kind: MariaDB, name: mariadb}]},
-  spec: {replicas: 1, selector: {matchLabels: {app: mariadb}}}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1}}`))
-				c.pod("mariadb-0", map[string]any{"app": "mariadb"}, nil, fmt.Sprintf(unscheduled, "pod has unbound immediate PersistentVolumeClaims"))
-				c.extra[len(c.extra)-1]["spec"] = parse(c.t, "{volumes: [{name: s, persistentVolumeClaim: {claimName: storage-mariadb-0}}]}")
-				c.extra = append(c.extra, parse(c.t, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: storage-mariadb-0,
-  namespace: `+c.namespace()+`}, spec: {storageClassName: fast}, status: {phase: Pending}}`))
+				c.pendingVolume("pod has unbound immediate PersistentVolumeClaims")
 				c.event("PersistentVolumeClaim", "storage-mariadb-0", "ProvisioningFailed", `storageclass.storage.k8s.io "fast" not found`)
 			}, "PersistentVolumeClaim/storage-mariadb-0", "VolumePending", `"fast" not found`,
 			"kubectl describe persistentvolumeclaim storage-mariadb-0 -n NS",
+		},
+		"pending volume of a pod without a node": {
+			"The volume is provisioned once the pod has a node.", func(c *cloud) {
+				c.pendingVolume("0/3 nodes are available: 3 Insufficient memory.")
+			}, "Pod/mariadb-0", "Unschedulable", "Insufficient memory", "kubectl get nodes",
 		},
 		"exceeded quota": {
 			"The event of the ReplicaSet has the quota.", func(c *cloud) {

@@ -182,7 +182,7 @@ func (w *walk) pod(ctx context.Context, chain []Ref, pod *corev1.Pod) (Cause, bo
 		return transient(cause(reasonTerminating, "the pod is being deleted; finalizers: "+cmp.Or(strings.Join(pod.Finalizers, ", "), "none")))
 	}
 	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
-		if c, pending := w.volumes(ctx, appended(chain, self), pod); pending {
+		if c, pending := w.volumes(ctx, appended(chain, self), pod, scheduled.Message); pending {
 			return c, true
 		}
 		return cause("Unschedulable", scheduled.Message, "kubectl get nodes")
@@ -288,8 +288,9 @@ func memoryLimit(pod *corev1.Pod, name string) string {
 	return "of the node"
 }
 
-// volumes returns the cause for a pod whose volume is not provisioned.
-func (w *walk) volumes(ctx context.Context, chain []Ref, pod *corev1.Pod) (Cause, bool) {
+// volumes returns the cause for a pod whose volume is not provisioned. Many volumes are provisioned only once the pod has a node: such a volume
+// is a cause if it has a warning, or if the scheduler's message names volumes.
+func (w *walk) volumes(ctx context.Context, chain []Ref, pod *corev1.Pod, scheduler string) (Cause, bool) {
 	for _, v := range pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil {
 			continue
@@ -304,8 +305,11 @@ func (w *walk) volumes(ctx context.Context, chain []Ref, pod *corev1.Pod) (Cause
 			continue
 		}
 		text := w.event(ctx, pod.Namespace, func(e *corev1.Event) bool {
-			return e.InvolvedObject.Kind == volumeKind.Kind && e.InvolvedObject.Name == name
+			return e.Type == corev1.EventTypeWarning && e.InvolvedObject.Kind == volumeKind.Kind && e.InvolvedObject.Name == name
 		})
+		if text == "" && scheduler != "" && !strings.Contains(strings.ToLower(scheduler), "volume") {
+			continue
+		}
 		class, _, _ := unstructured.NestedString(u.Object, "spec", "storageClassName")
 		return Cause{
 			Object: self, Chain: chain, Reason: "VolumePending", rank: rankSpecific,
