@@ -51,8 +51,8 @@ generate: ## Generate deep copies, definitions, Compositions, versions, referenc
 	go run ./hack/messages
 	go run ./hack/chart package/chart
 
-scaffold: ## Write the first version of a service from Placement's files. SERVICE=, PORT= and TYPE= are required; MODULE= is optional
-	go run ./hack/scaffold -port "$(PORT)" -type "$(TYPE)" $(if $(MODULE),-module "$(MODULE)") "$(SERVICE)"
+scaffold: ## Write the first version of a service from Placement's files. SERVICE= is required; PORT=, TYPE= and MODULE= replace the defaults of known services
+	go run ./hack/scaffold $(if $(PORT),-port "$(PORT)") $(if $(TYPE),-type "$(TYPE)") $(if $(MODULE),-module "$(MODULE)") "$(SERVICE)"
 
 verify-generated: ## Fail if a generated file differs from the result of `make generate`
 	@$(call tree,before) && $(MAKE) --no-print-directory generate && $(call tree,after) && git diff --stat --exit-code "$$before" "$$after" || \

@@ -1,10 +1,11 @@
 // Command scaffold writes the first version of an OpenStack service. Placement is the template: its files, and its rows of other files, are
 // copied with other names, and their sentences about Placement are replaced with "TODO". The command then lists the files to edit by hand.
 //
-//	scaffold -port 9001 -type dns [-module designate.wsgi.api:application] [-root .] designate
+//	scaffold [-port 9001] [-type dns] [-module designate.wsgi.api:application] [-root .] designate
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,14 +30,16 @@ func main() {
 func run(args []string, out io.Writer) error {
 	var s service
 	flags := flag.NewFlagSet("scaffold", flag.ContinueOnError)
-	flags.IntVar(&s.port, "port", 0, "port of the API")
-	flags.StringVar(&s.serviceType, "type", "", "type in Keystone's catalog")
+	flags.IntVar(&s.port, "port", 0, "port of the API (default of a known service)")
+	flags.StringVar(&s.serviceType, "type", "", "type in Keystone's catalog (default of a known service)")
 	flags.StringVar(&s.module, "module", "", "WSGI module of the API (default <service>.wsgi.api:application)")
 	root := flags.String("root", ".", "folder of the project")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	s.name = flags.Arg(0)
+	known := knownServices[s.name]
+	s.port, s.serviceType = cmp.Or(s.port, known.port), cmp.Or(s.serviceType, known.serviceType)
 	if s.module == "" {
 		s.module = s.name + ".wsgi.api:application"
 	}
@@ -100,9 +103,9 @@ func (s service) check() error {
 	case !namePattern.MatchString(s.name):
 		return fmt.Errorf("service: must be one word in lower case, not %q", s.name)
 	case s.port < 1 || s.port > 65535:
-		return errors.New("-port: must be between 1 and 65535")
+		return errors.New("-port: must be between 1 and 65535; set PORT=")
 	case !typePattern.MatchString(s.serviceType):
-		return fmt.Errorf("-type: must be a service type such as key-manager, not %q", s.serviceType)
+		return fmt.Errorf("-type: must be a service type such as key-manager, not %q; set TYPE=", s.serviceType)
 	}
 	for _, k := range kindregistry.All() {
 		if k.Folder == s.name {

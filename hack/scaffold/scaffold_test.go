@@ -180,7 +180,7 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	args := []string{"-root", to, "-port", "9001", "-type", "dns", "designate"}
+	args := []string{"-root", to, "designate"}
 	var out bytes.Buffer
 	if err := run(args, &out); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ type Size struct {
 	// API is the number of pods of each API.
 	API          int32
 	APIResources *common.Resources
-	// Daemons is the number of pods of each consumer of the message queue. Each pod has one process.
+	// Daemons is the number of pods of each consumer of the message queue, and of OVN's relays. Each pod has one process.
 	Daemons         int32
 	DaemonResources *common.Resources
 	// Database is the number of members, MaxScale the number of proxies, 0 for none.
