@@ -71,7 +71,7 @@ lint: ## Check style, errors, import rules (.golangci.yml) and language (hack/la
 test: ## Run the tests that require only Go, within a budget of processor time: [PKG=./functions/nova] [RUN=TestName] [ARGS="-count 1"]
 	@$(budget) $(LIMITS) -timeout 2h -run '$(RUN)' $(ARGS) $(tested)
 
-# TestCrash has a separate target for all of its runs: make crash.
+# TestRecoversFromFaultAtAnyCall has a separate target for all of its runs: make crash.
 test-long: export COBALTCORE_TEST_LONG := 1
 test-long: ## Run them with the long searches of the same properties, for up to an hour: [PKG=./test/invariants] [RUN=TestName]
 	@$(budget) -timeout 10h -run '$(RUN)' $(ARGS) $(tested)
@@ -93,8 +93,8 @@ mutation-conditions: # Comparisons, logic, arithmetic
 	tool=$$(hack/tools/build.sh gremlins) && for dir in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(PKG)); do \
 	  echo "$${dir#$(CURDIR)/}" && "$$tool" unleash --config hack/mutation/gremlins.yaml --output-statuses lct "./$${dir#$(CURDIR)/}"; done
 
-crash: ## Fail each call of the companion's controllers to the API server, instead of a sample of them (TestCrash), for up to hours
-	go test -count=1 -timeout 5h -run TestCrash $$(grep -rl --include=crash_test.go '"crash.every"' ./companion | xargs -n1 dirname | sort) -args -crash.every=1
+crash: ## Fail each call of the companion's controllers to the API server, instead of a sample of them (TestRecoversFromFaultAtAnyCall), for up to hours
+	go test -count=1 -timeout 5h -run TestRecoversFromFaultAtAnyCall $$(grep -rl --include=crash_test.go '"crash.every"' ./companion | xargs -n1 dirname | sort) -args -crash.every=1
 
 bench: ## Run the benchmarks COUNT (6) times, in the format of benchstat
 	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./...
