@@ -11,9 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
-// TestCopies checks that the CronJob which copies pools of Ceph has no field that Kubernetes does not have, runs an existing script, and
-// reads the key that Rook writes.
-func TestCopies(t *testing.T) {
+// TestPoolCopyCronJobIsValid checks that the CronJob which copies pools of Ceph has no field that Kubernetes does not have, runs an
+// existing script, and reads the key that Rook writes.
+func TestPoolCopyCronJobIsValid(t *testing.T) {
 	data, err := examples.Files.ReadFile("copies/cronjob.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -103,7 +103,7 @@ func text(t *testing.T, document map[string]any) string {
 	return string(data)
 }
 
-func TestSpecs(t *testing.T) {
+func TestRulesAcceptOrRejectSpecs(t *testing.T) {
 	all := crds(t)
 	for kind, k := range readCases(t) {
 		k.test(t, all[kind])

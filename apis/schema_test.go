@@ -32,8 +32,8 @@ func crds(t testing.TB) map[string]*apiextensionsv1.CustomResourceDefinition {
 	return all
 }
 
-// TestAccepted checks that an API server accepts every CRD: structure, defaults, CEL rules and their cost.
-func TestAccepted(t *testing.T) {
+// TestAPIServerAcceptsCRDs checks that an API server accepts every CRD: structure, defaults, CEL rules and their cost.
+func TestAPIServerAcceptsCRDs(t *testing.T) {
 	for kind, crd := range crds(t) {
 		if err := schema.CheckCRD(crd); err != nil {
 			t.Errorf("%s: %v", kind, err)

@@ -97,8 +97,9 @@ func registered(t *testing.T) map[string][]string {
 	return out
 }
 
-// TestMetrics: alerts and dashboards use existing metrics of the companion, with existing labels, and include all of its own.
-func TestMetrics(t *testing.T) {
+// TestMonitoringUsesExistingMetrics: alerts and dashboards use existing metrics of the companion, with existing labels, and include all of
+// its own.
+func TestMonitoringUsesExistingMetrics(t *testing.T) {
 	known, shown := registered(t), map[string]bool{}
 	all := expressions(t)
 	for _, where := range slices.Sorted(maps.Keys(all)) {

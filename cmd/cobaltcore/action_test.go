@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestAction runs the last step of the GitHub action, and gives its arguments to the command.
-func TestAction(t *testing.T) {
+// TestActionPassesInputsToCommand runs the last step of the GitHub action, and gives its arguments to the command.
+func TestActionPassesInputsToCommand(t *testing.T) {
 	data, err := os.ReadFile("../../action.yml")
 	if err != nil {
 		t.Fatal(err)

@@ -25,9 +25,9 @@ const claims = "../../test/claims"
 // sentence matches "<kind> <name>: <field>: <error>"; objects of other kinds have no field.
 var sentence = regexp.MustCompile(`^(the claim: [^:]+|(the object|\S+( \S+)?): (object|apiVersion|kind|metadata|spec)[^ ]*: ).+`)
 
-// TestValidation runs every claim of test/claims/testdata: each is rejected with the message in the .want file and exit code 1,
-// and nothing else is written anywhere.
-func TestValidation(t *testing.T) {
+// TestInvalidClaimsAreRejected runs every claim of test/claims/testdata: each is rejected with the message in the .want file and exit code
+// 1, and nothing else is written anywhere.
+func TestInvalidClaimsAreRejected(t *testing.T) {
 	files, err := filepath.Glob(claims + "/testdata/*.yaml")
 	if err != nil || len(files) < 30 {
 		t.Fatalf("only %d claims: %v", len(files), err)

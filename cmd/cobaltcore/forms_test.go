@@ -99,8 +99,8 @@ func TestFormsAcceptExamples(t *testing.T) {
 	}
 }
 
-// TestForms compares the form with the API for values that users enter.
-func TestForms(t *testing.T) {
+// TestFormAgreesWithAPI compares the form with the API for values that users enter.
+func TestFormAgreesWithAPI(t *testing.T) {
 	const ref = "{name: cloud, namespace: tenant-a}"
 	for _, tc := range []struct {
 		reason, kind, spec string

@@ -28,8 +28,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestYAML: every document is the manifest of one object of the JSON output, in the same order.
-func TestYAML(t *testing.T) {
+// TestYAMLContainsObjectsOfJSON: every document is the manifest of one object of the JSON output, in the same order.
+func TestYAMLContainsObjectsOfJSON(t *testing.T) {
 	for name, claim := range controlPlanes(t) {
 		t.Run(name, func(t *testing.T) {
 			docs := strings.Split(printed(t, claim)["yaml"], "---\n")[1:]
@@ -53,8 +53,8 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// TestJSON checks the fields against the table in docs/cli.md.
-func TestJSON(t *testing.T) {
+// TestJSONFieldsAreDocumented checks the fields against the table in docs/cli.md.
+func TestJSONFieldsAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/cli.md")
 	if err != nil {
 		t.Fatal(err)
@@ -128,8 +128,8 @@ func collect(into map[string]bool, m map[string]any) {
 	}
 }
 
-// TestDot checks that Graphviz accepts every line, every arrow connects existing boxes, and there is no cycle.
-func TestDot(t *testing.T) {
+// TestDotGraphIsValidAndAcyclic checks that Graphviz accepts every line, every arrow connects existing boxes, and there is no cycle.
+func TestDotGraphIsValidAndAcyclic(t *testing.T) {
 	line := regexp.MustCompile(`^ *("[^"]+" \[label="[^"]+"\];|"[^"]+" -> "[^"]+";|subgraph "[^"]+" \{|digraph "[^"]+" \{|label="[^"]+";|rankdir=LR;|node \[.*\];|\})$`)
 	for name, claim := range controlPlanes(t) {
 		t.Run(name, func(t *testing.T) {
@@ -176,8 +176,8 @@ func TestDot(t *testing.T) {
 	}
 }
 
-// TestTree: every object is named once, and the sum is right.
-func TestTree(t *testing.T) {
+// TestTreeListsEachObjectOnce: every object is named once, and the sum is right.
+func TestTreeListsEachObjectOnce(t *testing.T) {
 	for name, claim := range controlPlanes(t) {
 		t.Run(name, func(t *testing.T) {
 			text := printed(t, claim)["tree"]
@@ -195,8 +195,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestDeterministic: the same claim gives the same bytes, in every format, however its keys are ordered.
-func TestDeterministic(t *testing.T) {
+// TestOutputIsDeterministic: the same claim gives the same bytes, in every format, however its keys are ordered.
+func TestOutputIsDeterministic(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for name, claim := range controlPlanes(t) {
 		t.Run(name, func(t *testing.T) {

@@ -47,8 +47,8 @@ func reports(t *testing.T, format string) map[string][]byte {
 	return out
 }
 
-// TestSARIF validates the output with the JSON Schema of SARIF 2.1.0, testdata/schema/sarif-2.1.0.json.
-func TestSARIF(t *testing.T) {
+// TestSARIFMatchesSchema validates the output with the JSON Schema of SARIF 2.1.0, testdata/schema/sarif-2.1.0.json.
+func TestSARIFMatchesSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("testdata/schema/sarif-2.1.0.json")
 	if err != nil {
 		t.Fatal(err)

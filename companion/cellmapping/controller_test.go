@@ -28,8 +28,8 @@ func (c *cluster) count(startRun string) int {
 	return n
 }
 
-// TestOrder: each change directly follows a list, and the cells take turns.
-func TestOrder(t *testing.T) {
+// TestListsCellsBeforeEachChange: each change directly follows a list, and the cells take turns.
+func TestListsCellsBeforeEachChange(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	c.nova.register("compute-1", "cell1")
 	c.reconcileUntil(c.sound(), "a host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
@@ -157,9 +157,9 @@ func TestTwoMappings(t *testing.T) {
 	c.Verify()
 }
 
-// TestFailure: the status contains the end of the output, without passwords; the run is retried with an increasing delay,
-// each time after a list.
-func TestFailure(t *testing.T) {
+// TestRetriesFailedCommandsWithDelay: the status contains the end of the output, without passwords; the run is retried with an increasing
+// delay, each time after a list.
+func TestRetriesFailedCommandsWithDelay(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	c.exits = func(command []string) int32 {
 		if command[2] == "create_cell" {
@@ -303,8 +303,8 @@ func TestNextAttemptTime(t *testing.T) {
 	}
 }
 
-// TestStuck: a Job whose pod cannot start is replaced for a changed spec.
-func TestStuck(t *testing.T) {
+// TestReplacesJobsThatCannotStart: a Job whose pod cannot start is replaced for a changed spec.
+func TestReplacesJobsThatCannotStart(t *testing.T) {
 	c := newCluster(t, mapping("cell1", func(o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" }),
 		clouds(), secret())
 	r := c.sound()

@@ -20,7 +20,7 @@ import (
 )
 
 // stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them.
-var stride = flag.Int("crash.every", effort.Of(797, 97), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(797, 97), "make every n-th run of TestRecoversFromFaultAtAnyCall")
 
 const second = "?second=1"
 
@@ -258,8 +258,8 @@ func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 	}
 }
 
-// TestCrash repeats each life cycle for each call to Kubernetes, Keystone and Nova, and each fault.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall repeats each life cycle for each call to Kubernetes, Keystone and Nova, and each fault.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	for name, l := range lives {
 		t.Run(name, func(t *testing.T) {
 			c, full := l.run(t, crash.NoFault)

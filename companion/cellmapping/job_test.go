@@ -99,8 +99,8 @@ func TestNewJob(t *testing.T) {
 	}
 }
 
-// TestNames: names and label values are valid for all names of a Nova, and unique.
-func TestNames(t *testing.T) {
+// TestNamesAreValidAndUnique: names and label values are valid for all names of a Nova, and unique.
+func TestNamesAreValidAndUnique(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,80}[a-z0-9])?(\.[a-z0-9]{1,20}){0,8}`).Draw(t, "name")
 		if e := validation.IsDNS1123Subdomain(jobName(name)); len(e) > 0 || len(jobName(name)) > labelLimit {

@@ -26,8 +26,8 @@ func printed(t *testing.T, name, release string) string {
 	return noise + string(text) + noise
 }
 
-// TestPrinted parses output of nova-manage of the oldest and the newest release.
-func TestPrinted(t *testing.T) {
+// TestParsesOutputOfNovaManage parses output of nova-manage of the oldest and the newest release.
+func TestParsesOutputOfNovaManage(t *testing.T) {
 	ids := map[string][2]string{
 		"2025.1": {"a6d4aed5-be28-4f81-8c77-75289f968b95", "cafc9480-6717-404c-a330-cdc3fccaf2a5"},
 		"2026.2": {"f2d67dfc-397b-45f6-b6cc-d2346867843b", "87a4b83b-94f4-44db-b936-cfc40c67b756"},
@@ -59,8 +59,8 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// TestTruncate: a truncated list, or other output, is an error: a missing cell would be created a second time.
-func TestTruncate(t *testing.T) {
+// TestRejectsTruncatedOutput: a truncated list, or other output, is an error: a missing cell would be created a second time.
+func TestRejectsTruncatedOutput(t *testing.T) {
 	full := printed(t, "two-cells", "2026.2")
 	last := strings.LastIndex(full, "\n+-")
 	for name, text := range map[string]string{

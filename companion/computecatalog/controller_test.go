@@ -209,8 +209,9 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// TestRepaired: objects that are removed by others are created again, and objects that they create instead are left to them.
-func TestRepaired(t *testing.T) {
+// TestRestoresDeletedFlavorsAndAggregates: objects that are removed by others are created again, and objects that they create instead are
+// left to them.
+func TestRestoresDeletedFlavorsAndAggregates(t *testing.T) {
 	c := newCluster(t, []common.Flavor{size("small", nil)}, []common.HostAggregate{zone("east", "az-east", "east-1")})
 	c.run(c.sound())
 	c.nova.SetFlavors()
@@ -294,8 +295,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 // RoundTrip calls the function.
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestUnreferenced: an aggregate to which others have added hosts is not deleted when it is removed from the spec.
-func TestUnreferenced(t *testing.T) {
+// TestRetainsAggregatesWithOtherHosts: an aggregate to which others have added hosts is not deleted when it is removed from the spec.
+func TestRetainsAggregatesWithOtherHosts(t *testing.T) {
 	c := newCluster(t, nil, []common.HostAggregate{zone("east", "az-east", "east-1")})
 	c.run(c.sound())
 	all := c.nova.Aggregates()
@@ -311,8 +312,8 @@ func TestUnreferenced(t *testing.T) {
 	}
 }
 
-// TestUnavailable: an error of Nova is reported; a new hypervisor is added.
-func TestUnavailable(t *testing.T) {
+// TestReportsErrorsOfNova: an error of Nova is reported; a new hypervisor is added.
+func TestReportsErrorsOfNova(t *testing.T) {
 	c := newCluster(t, nil, []common.HostAggregate{zone("east", "az-east", "east-9")})
 	c.nova.SetDown(true)
 	c.run(c.sound())
@@ -352,9 +353,9 @@ func TestWarns(t *testing.T) {
 	}
 }
 
-// TestOrder: a host is removed from one zone before it is added to another, and from other aggregates after that: it is never
-// without the aggregate that restricts its use.
-func TestOrder(t *testing.T) {
+// TestMovesHostsBetweenZonesInOrder: a host is removed from one zone before it is added to another, and from other aggregates after that:
+// it is never without the aggregate that restricts its use.
+func TestMovesHostsBetweenZonesInOrder(t *testing.T) {
 	for _, tc := range []struct{ a, b, want string }{
 		{"az-a", "az-b", "removed host east-1 from aggregate a, added host east-1 to aggregate b"},
 		{"", "", "added host east-1 to aggregate b, removed host east-1 from aggregate a"},

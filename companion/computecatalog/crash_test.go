@@ -15,7 +15,7 @@ import (
 
 // stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them. Writes are the
 // most important ones.
-var stride = flag.Int("crash.every", effort.Of(37, 11), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(37, 11), "make every n-th run of TestRecoversFromFaultAtAnyCall")
 
 // life creates flavors and aggregates, changes them, recreates removed ones, and deletes them, next to objects of others.
 func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
@@ -112,8 +112,8 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	return c, a
 }
 
-// TestCrash repeats the life for each call to Kubernetes, Keystone and Nova and each fault.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall repeats the life for each call to Kubernetes, Keystone and Nova and each fault.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	_, full := life(t, crash.NoFault)
 	all := full.Points()
 	points := crash.Sample(all, *stride, func(p crash.Point) bool { return full.Writes[p.Call] != "" })

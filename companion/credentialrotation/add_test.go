@@ -27,7 +27,7 @@ func TestCredentialMissing(t *testing.T) {
 	}
 }
 
-func TestUses(t *testing.T) {
+func TestFindsReferencedSecretsAndConsumers(t *testing.T) {
 	r := copied(rotationOf(applicationCredential))
 	want := []string{string(r.Spec.SecretName), string(r.Spec.CloudCredentialsRef.SecretName)}
 	if got := kind.Secrets(r); !slices.Equal(got, want) {

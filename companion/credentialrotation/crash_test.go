@@ -15,7 +15,7 @@ import (
 
 // stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them. The most
 // important ones are writes to Keystone, and to objects of a queue, whose response is lost.
-var stride = flag.Int("crash.every", effort.Of(1597, 97), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(1597, 97), "make every n-th run of TestRecoversFromFaultAtAnyCall")
 
 // life creates a first credential, starts pods and rotates twice, the second time with other roles. A rotation by another
 // leader counts, too.
@@ -112,8 +112,9 @@ func verify(t testing.TB, c *cluster, target string) {
 	c.checkOutput()
 }
 
-// TestCrash repeats the life of a credential for each call to Kubernetes and Keystone, each fault, and stale reads after it.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall repeats the life of a credential for each call to Kubernetes and Keystone, each fault, and stale reads
+// after it.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	for _, target := range []string{applicationCredential, password, queueUser} {
 		t.Run(target, func(t *testing.T) {
 			c, full := life(t, target, crash.NoFault)

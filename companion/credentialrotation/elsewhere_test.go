@@ -42,8 +42,8 @@ func (c *cluster) replaced(r *Reconciler) {
 	}
 }
 
-// TestExternal: the rotation waits for an external consumer until the next credential is due.
-func TestExternal(t *testing.T) {
+// TestWaitsForExternalConsumers: the rotation waits for an external consumer until the next credential is due.
+func TestWaitsForExternalConsumers(t *testing.T) {
 	const shortly, rotationTime = 3 * day, 83 * day
 	noop := func(*cluster, *c5c3v1.RemoteConsumer) {}
 	for name, tc := range map[string]struct {

@@ -12,8 +12,8 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 )
 
-// TestValidation: errors are reported, and nothing is changed.
-func TestValidation(t *testing.T) {
+// TestReportsErrorsWithoutChanges: errors are reported, and nothing is changed.
+func TestReportsErrorsWithoutChanges(t *testing.T) {
 	secretOf := func(labels, annotations, data map[string]string) *corev1.Secret {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace, Labels: labels, Annotations: annotations},
 			Data: map[string][]byte{}}

@@ -14,8 +14,8 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 )
 
-// TestFirst: a new rotation creates a credential, and all pods have it.
-func TestFirst(t *testing.T) {
+// TestCreatesFirstCredential: a new rotation creates a credential, and all pods have it.
+func TestCreatesFirstCredential(t *testing.T) {
 	c, _ := start(t, rotationOf(applicationCredential))
 	s, r := c.secret(), c.rotation()
 	if len(s.Data) != 2 || !c.keystone.AcceptsCredential(text(s, idKey), text(s, secretKey)) || len(s.OwnerReferences) > 0 {
@@ -48,8 +48,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestOverlap: until the end of the grace period, both credentials are valid; then one.
-func TestOverlap(t *testing.T) {
+// TestBothCredentialsValidDuringGracePeriod: until the end of the grace period, both credentials are valid; then one.
+func TestBothCredentialsValidDuringGracePeriod(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	old, _ := c.nextCredential()
 	c.days(r, 83)
@@ -201,9 +201,9 @@ func TestRolloutDeferred(t *testing.T) {
 	}
 }
 
-// TestRepairs: after damage to the Secret or in Keystone, there is a valid credential again, no pod loses its credential, and
-// nothing is left behind.
-func TestRepairs(t *testing.T) {
+// TestRecoversFromDamagedCredentials: after damage to the Secret or in Keystone, there is a valid credential again, no pod loses its
+// credential, and nothing is left behind.
+func TestRecoversFromDamagedCredentials(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		damage func(*cluster)
@@ -297,7 +297,7 @@ func TestRotateNow(t *testing.T) {
 	}
 }
 
-func TestSuspend(t *testing.T) {
+func TestSuspendStopsRotation(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	old, _ := c.nextCredential()
 	c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Suspend = true })

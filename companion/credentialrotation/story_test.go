@@ -63,8 +63,8 @@ func (s *timeline) recordedText() []string {
 	return out
 }
 
-// TestScenario: the visible behavior from the first to the second credential.
-func TestScenario(t *testing.T) {
+// TestReportsProgressOfRotation: the visible behavior from the first to the second credential.
+func TestReportsProgressOfRotation(t *testing.T) {
 	for target, want := range map[string][]string{
 		applicationCredential: {
 			". CredentialStaged",

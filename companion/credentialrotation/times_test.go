@@ -8,8 +8,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// TestTimes: the unit of the grace period is days.
-func TestTimes(t *testing.T) {
+// TestPeriodsAreInDays: the unit of the grace period is days.
+func TestPeriodsAreInDays(t *testing.T) {
 	start := time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 	w := &observation{rotation: rotationOf(applicationCredential), target: &application{}, record: record{Since: start, Distributed: &start}}
 	w.rotation.Spec.GracePeriodDays = new(int32(3))

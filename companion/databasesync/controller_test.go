@@ -90,7 +90,7 @@ func TestNoOutput(t *testing.T) {
 	}
 }
 
-func TestOutput(t *testing.T) {
+func TestReturnsLogOfPod(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: namespace}}
 	text, err := batchjob.Output(fake.NewClientset(pod).CoreV1(), lines)(context.Background(), pod, "keystone")
 	if err != nil || text != "fake logs" {
@@ -112,8 +112,8 @@ func TestStatusRemoved(t *testing.T) {
 	}
 }
 
-// TestRecreated: a re-created DatabaseSync waits for running Jobs of the previous one.
-func TestRecreated(t *testing.T) {
+// TestWaitsForJobsOfPreviousObject: a re-created DatabaseSync waits for running Jobs of the previous one.
+func TestWaitsForJobsOfPreviousObject(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.API)
 	c.reconcileUntil(r, "sync", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
@@ -134,8 +134,8 @@ func TestRecreated(t *testing.T) {
 	c.Verify()
 }
 
-// TestDeletion: nothing starts for a DatabaseSync that is being deleted, and its metrics are deleted with it.
-func TestDeletion(t *testing.T) {
+// TestDeletionStopsStepsAndMetrics: nothing starts for a DatabaseSync that is being deleted, and its metrics are deleted with it.
+func TestDeletionStopsStepsAndMetrics(t *testing.T) {
 	s := keystone("2025.1")
 	now := metav1.Time{Time: start}
 	s.DeletionTimestamp, s.Finalizers = &now, []string{"foregroundDeletion"}
@@ -205,8 +205,8 @@ func TestConsumers(t *testing.T) {
 	}
 }
 
-// TestTimeout: a leader that continues with outdated state neither starts nor deletes a Job.
-func TestTimeout(t *testing.T) {
+// TestOutdatedLeaderChangesNoJob: a leader that continues with outdated state neither starts nor deletes a Job.
+func TestOutdatedLeaderChangesNoJob(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.API)
 	c.reconcileUntil(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })

@@ -21,7 +21,7 @@ import (
 )
 
 // stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them.
-var stride = flag.Int("crash.every", effort.Of(797, 29), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(797, 29), "make every n-th run of TestRecoversFromFaultAtAnyCall")
 
 // lifecycleCase is a life cycle that is repeated with a fault at each call.
 type lifecycleCase struct {
@@ -298,8 +298,8 @@ func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 	}
 }
 
-// TestCrash repeats each life cycle for each API call and each fault.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall repeats each life cycle for each API call and each fault.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	for name, l := range lives {
 		t.Run(name, func(t *testing.T) {
 			c, full := l.run(t, crash.NoFault)

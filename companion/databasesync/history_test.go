@@ -31,8 +31,8 @@ func TestTrimmed(t *testing.T) {
 	}
 }
 
-// TestRepeated: a step with thousands of repetitions has one record.
-func TestRepeated(t *testing.T) {
+// TestRepeatedStepHasOneRecord: a step with thousands of repetitions has one record.
+func TestRepeatedStepHasOneRecord(t *testing.T) {
 	var history []record
 	for i := range 5000 {
 		history = appendAttempt(history, record{Step: "migrate/online", Hash: "x", Attempt: int32(i + 1)})
@@ -43,7 +43,7 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-func TestCompleted(t *testing.T) {
+func TestDetectsCompletedSteps(t *testing.T) {
 	s := step{phase: expanding, release: "2025.1", hash: "x"}
 	ok := record{Step: "expand/x", Release: "2025.1", Hash: "x", Result: openstackv1.StepSucceeded}
 	other := record{Step: "expand/x", Release: "2025.2", Hash: "y", Result: openstackv1.StepFailed}

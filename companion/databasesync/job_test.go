@@ -56,8 +56,8 @@ func TestNewJob(t *testing.T) {
 	}
 }
 
-// TestRestricted: the pod is restricted, except for fields that the template sets.
-func TestRestricted(t *testing.T) {
+// TestPodsAreRestricted: the pod is restricted, except for fields that the template sets.
+func TestPodsAreRestricted(t *testing.T) {
 	j, _ := job(t, func(pod *corev1.PodSpec) { pod.InitContainers = []corev1.Container{{Name: "wait"}} })
 	pod := j.Spec.Template.Spec
 	if *pod.AutomountServiceAccountToken || !*pod.SecurityContext.RunAsNonRoot ||
@@ -105,7 +105,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-func TestWiring(t *testing.T) {
+func TestExitCodesDecideResult(t *testing.T) {
 	for name, tc := range map[string]struct {
 		success, repeat []int32
 		code            *int32

@@ -10,8 +10,8 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// TestQuiesce: when consumers have to be stopped, and which steps wait for that.
-func TestQuiesce(t *testing.T) {
+// TestStopsConsumersBeforeSteps: when consumers have to be stopped, and which steps wait for that.
+func TestStopsConsumersBeforeSteps(t *testing.T) {
 	const one, two = "2025.1", "2025.2"
 	// quiet returns a Keystone of 2025.1 whose steps require stopped pods, during an upgrade.
 	quiet := func(to string) fixture {

@@ -107,9 +107,9 @@ var services = map[string]struct {
 	},
 }
 
-// TestServices: the tools of other services are supported, from an empty database to its upgrade, and from a retained
+// TestSupportsToolsOfAllServices: the tools of other services are supported, from an empty database to its upgrade, and from a retained
 // database.
-func TestServices(t *testing.T) {
+func TestSupportsToolsOfAllServices(t *testing.T) {
 	for name, tc := range services {
 		t.Run(name, func(t *testing.T) {
 			run := func(requested string, releases ...string) []string {

@@ -40,8 +40,8 @@ func (s *timeline) watch(c *cluster) {
 	}
 }
 
-// TestScenario: the visible behavior for a new database, and for an upgrade with a step that fails once.
-func TestScenario(t *testing.T) {
+// TestReportsProgressOfSync: the visible behavior for a new database, and for an upgrade with a step that fails once.
+func TestReportsProgressOfSync(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.API)
 	got, failed := &timeline{}, controllertest.Series(t, metrics, "")["companion_database_sync_failures_total"]

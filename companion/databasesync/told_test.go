@@ -45,8 +45,8 @@ func TestJobOfOtherOwner(t *testing.T) {
 	}
 }
 
-// TestRecognized: a schema of an earlier release is upgraded, with an event.
-func TestRecognized(t *testing.T) {
+// TestUpgradesSchemaOfEarlierRelease: a schema of an earlier release is upgraded, with an event.
+func TestUpgradesSchemaOfEarlierRelease(t *testing.T) {
 	w := &observation{sync: identified(keystone("2026.2")), now: start}
 	w.sync.Status.SchemaRevision = "e8725d6fa226"
 	p := w.matchRevision(w.sync.Spec.SchemaVersion)

@@ -14,8 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 )
 
-// TestRecognize: the result for an existing schema and a requested release.
-func TestRecognize(t *testing.T) {
+// TestChoosesStepsByExistingSchema: the result for an existing schema and a requested release.
+func TestChoosesStepsByExistingSchema(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason         string
 		found, release string
@@ -186,8 +186,8 @@ func TestUnreadableOutput(t *testing.T) {
 	}
 }
 
-// TestTermination: the termination message of a container has precedence over its log, which may be lost.
-func TestTermination(t *testing.T) {
+// TestPrefersTerminationMessageToLog: the termination message of a container has precedence over its log, which may be lost.
+func TestPrefersTerminationMessageToLog(t *testing.T) {
 	c := newCluster(t, identified(keystone("2026.1")), secret())
 	c.serves, c.startedAttempts = []string{"2025.1"}, []string{"2025.1"}
 	r := c.reconciler(c.API)

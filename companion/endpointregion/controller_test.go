@@ -187,9 +187,9 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestCrash repeats the life of an endpoint that is created late, moved, and re-created, for each call to Kubernetes and
-// Keystone and each fault.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall repeats the life of an endpoint that is created late, moved, and re-created, for each call to Kubernetes
+// and Keystone and each fault.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		c := newCluster(t, region(), clouds())
 		a := crash.New(c.api, at)

@@ -39,8 +39,8 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestLongest: the maximum length equals the limit of the CRD.
-func TestLongest(t *testing.T) {
+// TestLimitsLengthOfCertificates: the maximum length equals the limit of the CRD.
+func TestLimitsLengthOfCertificates(t *testing.T) {
 	one := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("a")})
 	body := 48000
 	for len(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make([]byte, body)})) <= 65536 {
@@ -56,8 +56,8 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-// TestBuckets: a login takes between a tenth of a second and half a minute.
-func TestBuckets(t *testing.T) {
+// TestBucketsCoverDurationOfLogins: a login takes between a tenth of a second and half a minute.
+func TestBucketsCoverDurationOfLogins(t *testing.T) {
 	duration.WithLabelValues("buckets", "buckets").Observe(1)
 	registry := prometheus.NewPedanticRegistry()
 	if err := metrics.Register(registry); err != nil {
@@ -83,8 +83,8 @@ func TestBuckets(t *testing.T) {
 	duration.DeleteLabelValues("buckets", "buckets")
 }
 
-// TestAuthority: the authority is reported after each login.
-func TestAuthority(t *testing.T) {
+// TestReportsAuthorityAfterLogin: the authority is reported after each login.
+func TestReportsAuthorityAfterLogin(t *testing.T) {
 	one := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("a")}))
 	w := &observation{check: &openstackv1.IdentityCheck{}, now: start.Add(time.Millisecond), cloud: identity.Cloud{CA: []byte(one)},
 		version: "v3.14"}

@@ -105,8 +105,8 @@ func (c *cluster) drained() []string {
 	return controllertest.Events(c.events)
 }
 
-// TestOutage: two failed logins are no outage; the third one is, and the first successful login ends it.
-func TestOutage(t *testing.T) {
+// TestReportsOutageAfterThreeFailures: two failed logins are no outage; the third one is, and the first successful login ends it.
+func TestReportsOutageAfterThreeFailures(t *testing.T) {
 	c := newCluster(t, clouds())
 	r := c.reconciler(c.api, c.keystone)
 	c.pass(r)
@@ -153,7 +153,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-func TestValidation(t *testing.T) {
+func TestReportsFailedLogins(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		objects []client.Object
@@ -251,9 +251,9 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestLockout: failed logins as the administrator do not lock it out, from the first login on, and again after the option was
-// removed. Other options of the user are retained.
-func TestLockout(t *testing.T) {
+// TestExemptsAdministratorFromLockout: failed logins as the administrator do not lock it out, from the first login on, and again after the
+// option was removed. Other options of the user are retained.
+func TestExemptsAdministratorFromLockout(t *testing.T) {
 	c := newCluster(t, clouds())
 	r := c.reconciler(c.api, c.keystone)
 	c.keystone.SetLockoutAttempts(6)
@@ -313,9 +313,9 @@ func TestNotExempt(t *testing.T) {
 	}
 }
 
-// TestCrash repeats an outage for each call to Kubernetes and Keystone and each fault. The time of the last token in the
-// status is always correct.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall repeats an outage for each call to Kubernetes and Keystone and each fault. The time of the last token in
+// the status is always correct.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		c := newCluster(t)
 		a := crash.New(c.api, at)

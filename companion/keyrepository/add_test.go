@@ -26,7 +26,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-func TestUses(t *testing.T) {
+func TestFindsReferencedSecretsAndConsumers(t *testing.T) {
 	repo := fernet()
 	if got := kind.Secrets(repo); !slices.Equal(got, []string{secretName}) {
 		t.Errorf("watched Secrets: %v", got)

@@ -10,9 +10,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
 )
 
-// TestOrders checks the complete objects for External Secrets. An admission policy of the platform restricts the companion to
-// this shape.
-func TestOrders(t *testing.T) {
+// TestBackupObjectsHaveAllFields checks the complete objects for External Secrets. An admission policy of the platform restricts the
+// companion to this shape.
+func TestBackupObjectsHaveAllFields(t *testing.T) {
 	w := &observation{repo: withBackup(fernet()), now: time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC), record: record{Hash: "hash"}}
 	owner := map[string]any{
 		"apiVersion": "openstack.c5c3.io/v1alpha1", "kind": "KeyRepository", "name": "keystone-fernet-keys", "uid": "repo-uid",
@@ -80,8 +80,8 @@ func TestBackupID(t *testing.T) {
 	}
 }
 
-// TestDaily: there is one push for each day and for each set of keys.
-func TestDaily(t *testing.T) {
+// TestPushesBackupOncePerDay: there is one push for each day and for each set of keys.
+func TestPushesBackupOncePerDay(t *testing.T) {
 	w := &observation{repo: withBackup(fernet()), now: time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC), record: record{Hash: "hash"}}
 	today := w.pushName()
 	for hours, same := range map[int]bool{1: true, 23: true, 24: false, 31 * 24: false} {

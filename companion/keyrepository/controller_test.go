@@ -121,7 +121,7 @@ func TestCreate(t *testing.T) {
 	c.Verify()
 }
 
-func TestAdopt(t *testing.T) {
+func TestAdoptsExistingKeys(t *testing.T) {
 	random := newCluster(t, fernet()).random
 	set, _ := keys.Setup(random)
 	for range 5 {

@@ -14,7 +14,7 @@ import (
 
 // stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them. The most
 // important ones are lost or late writes to the Secret.
-var stride = flag.Int("crash.every", effort.Of(797, 199), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(797, 199), "make every n-th run of TestRecoversFromFaultAtAnyCall")
 
 // newAPI injects a fault at a point. Another leader continues until and including the next rotation.
 func newAPI(c *cluster, at crash.Point) *crash.API {
@@ -98,8 +98,8 @@ func verify(t testing.TB, c *cluster) {
 	}
 }
 
-// TestCrash repeats the life of a repository for each API call, each fault, and stale reads after it.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall repeats the life of a repository for each API call, each fault, and stale reads after it.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	for kind, repo := range map[string]func() *openstackv1.KeyRepository{
 		"fernet":     func() *openstackv1.KeyRepository { return withBackup(fernet()) },
 		"credential": func() *openstackv1.KeyRepository { return withBackup(credential()) },

@@ -167,9 +167,9 @@ func (c *cluster) pushes() []string {
 	return out
 }
 
-// TestDays: after some days and rotations, one PushSecret is left, the store contains the current keys, and still does when
-// the PushSecret is deleted.
-func TestDays(t *testing.T) {
+// TestStoreContainsCurrentKeys: after some days and rotations, one PushSecret is left, the store contains the current keys, and still does
+// when the PushSecret is deleted.
+func TestStoreContainsCurrentKeys(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
 	for range 20 {
 		c.Clock.SetTime(c.Clock.Now().Add(24 * time.Hour))

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
-func TestDeleted(t *testing.T) {
+func TestRestoresOrReportsDeletedKeys(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		repo   *openstackv1.KeyRepository
@@ -167,7 +167,7 @@ func TestRecordRemoved(t *testing.T) {
 	}
 }
 
-func TestAccept(t *testing.T) {
+func TestAcceptsEditedKeysByAnnotation(t *testing.T) {
 	c, r := start(t, fernet())
 	c.edit(func(s *corev1.Secret) { s.Data["1"], s.Data["0"] = s.Data["0"], s.Data["1"] })
 	edited := c.set()

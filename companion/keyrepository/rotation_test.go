@@ -13,7 +13,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-func TestValidation(t *testing.T) {
+func TestRejectsInvalidRepositories(t *testing.T) {
 	for name, tc := range map[string]struct {
 		do   func(*openstackv1.KeyRepository)
 		want []string
@@ -96,7 +96,7 @@ func TestRotationWaits(t *testing.T) {
 	}
 }
 
-func TestSuspend(t *testing.T) {
+func TestSuspendDelaysRotation(t *testing.T) {
 	c, r := start(t, fernet())
 	c.change(func(r *openstackv1.KeyRepository) { r.Spec.Suspend = true })
 	c.Clock.SetTime(c.Clock.Now().Add(30 * 24 * time.Hour))

@@ -49,8 +49,8 @@ func (s *timeline) watch(c *cluster) {
 	}
 }
 
-// TestScenario: the visible behavior from the creation of keys to the second rotation.
-func TestScenario(t *testing.T) {
+// TestReportsProgressOfRotations: the visible behavior from the creation of keys to the second rotation.
+func TestReportsProgressOfRotations(t *testing.T) {
 	for name, tc := range map[string]struct {
 		repo *openstackv1.KeyRepository
 		want []string

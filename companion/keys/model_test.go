@@ -61,8 +61,8 @@ func fernetRotate(d directory, fresh string, maxActive int) {
 	}
 }
 
-// TestModel rotates a set and a directory in parallel, with changing limits.
-func TestModel(t *testing.T) {
+// TestSetRotatesLikeKeystone rotates a set and a directory in parallel, with changing limits.
+func TestSetRotatesLikeKeystone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		source := random(rapid.Byte().Draw(t, "seed"))
 		set, err := Setup(source)
@@ -101,10 +101,10 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestTokens is the guarantee: data encrypted by any pod can be decrypted by all pods, with the current, the previous or the
-// next distributed set, for the lifetime of a token. Rotations follow the controller's rule: all pods have the set before the
-// next one is created, and no key is purged that the log requires. Delays, schedules, lifetimes and limits are arbitrary.
-func TestTokens(t *testing.T) {
+// TestPodsDecryptTokensUntilExpiry is the guarantee: data encrypted by any pod can be decrypted by all pods, with the current, the previous
+// or the next distributed set, for the lifetime of a token. Rotations follow the controller's rule: all pods have the set before the next
+// one is created, and no key is purged that the log requires. Delays, schedules, lifetimes and limits are arbitrary.
+func TestPodsDecryptTokensUntilExpiry(t *testing.T) {
 	type token struct {
 		key     Key
 		expires time.Time

@@ -20,7 +20,7 @@ import (
 
 // stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them. Writes are the most important
 // ones.
-var stride = flag.Int("crash.every", effort.Of(41, 7), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(41, 7), "make every n-th run of TestRecoversFromFaultAtAnyCall")
 
 // secondOrder is the order of the other node of the pool.
 const secondOrder = "replace-disk"
@@ -192,8 +192,8 @@ func (l *life) finish() {
 	}
 }
 
-// TestCrash repeats the life for each call to Kubernetes and to OpenStack, and each fault.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall repeats the life for each call to Kubernetes and to OpenStack, and each fault.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	full := play(t, crash.NoFault)
 	full.finish()
 	all := full.api.Points()

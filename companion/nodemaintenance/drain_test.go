@@ -99,8 +99,8 @@ func (c *cluster) run(r *Reconciler, to string, passes int) {
 
 func (c *cluster) state() string { return string(c.order(name).Status.State) }
 
-// TestStory: a node is drained by all methods, rebooted, verified and returned.
-func TestStory(t *testing.T) {
+// TestDrainsRebootsAndReturnsNode: a node is drained by all methods, rebooted, verified and returned.
+func TestDrainsRebootsAndReturnsNode(t *testing.T) {
 	c := draining(t, runs("live"), runs("cold").wants("cold"), runs("off").in("SHUTOFF"), runs("stop").wants("stop"),
 		runs("stays").wants("stop").in("SHUTOFF"))
 	r := c.sound()

@@ -15,8 +15,8 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// TestRequests: each request is completed once, in its mode.
-func TestRequests(t *testing.T) {
+// TestCompletesEachRequestOnce: each request is completed once, in its mode.
+func TestCompletesEachRequestOnce(t *testing.T) {
 	c := newCluster(t, object(), secret())
 	c.missingPorts = 2
 	r := c.sound()
@@ -85,8 +85,8 @@ func TestFinalizerNotRemoved(t *testing.T) {
 	}
 }
 
-// TestFailures: a failed run is retried with an increasing delay; the reason is reported without secrets.
-func TestFailures(t *testing.T) {
+// TestRetriesFailedRunsWithDelay: a failed run is retried with an increasing delay; the reason is reported without secrets.
+func TestRetriesFailedRunsWithDelay(t *testing.T) {
 	c := newCluster(t, object(), secret())
 	c.exits = func() int32 { return 1 }
 	r := c.sound()

@@ -15,7 +15,7 @@ import (
 )
 
 // stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them.
-var stride = flag.Int("crash.every", effort.Of(23, 7), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(23, 7), "make every n-th run of TestRecoversFromFaultAtAnyCall")
 
 // life requests a comparison, loses its Job while that runs, then requests a repair, changes the image during that, and
 // compares again.
@@ -74,8 +74,8 @@ func verify(t *testing.T, c *cluster) {
 	}
 }
 
-// TestCrash repeats the life for each call to Kubernetes, and each fault.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall repeats the life for each call to Kubernetes, and each fault.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	c, full := life(t, crash.NoFault)
 	verify(t, c)
 	all := full.Points()

@@ -71,8 +71,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestTable: of two rows with a common prefix the longer one is first, and each row with a kind has sides.
-func TestTable(t *testing.T) {
+// TestLongerPrefixesComeFirst: of two rows with a common prefix the longer one is first, and each row with a kind has sides.
+func TestLongerPrefixesComeFirst(t *testing.T) {
 	for i, f := range warningPatterns {
 		if (f.kind == "") != (len(f.sides) == 0) {
 			t.Errorf("%q: %q has sides %v", f.prefix, f.kind, f.sides)

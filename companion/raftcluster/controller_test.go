@@ -270,9 +270,9 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestCrash: after a fault at any call, and with another leader, the first recorded cluster ID is kept, even if members have
-// another one.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall: after a fault at any call, and with another leader, the first recorded cluster ID is kept, even if
+// members have another one.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) *crash.API {
 		t.Helper()
 		c := newCluster(t, 1, "")
@@ -302,8 +302,8 @@ func TestCrash(t *testing.T) {
 	t.Logf("%d calls, %d of them writes", full.Calls, len(full.Writes))
 }
 
-// TestEvents: an event reports the recorded cluster ID once.
-func TestEvents(t *testing.T) {
+// TestReportsClusterIDOnce: an event reports the recorded cluster ID once.
+func TestReportsClusterIDOnce(t *testing.T) {
 	c := newCluster(t, 1, "")
 	c.members.setReply(name+"-0", serving(ownCluster, "a", true, true, 3))
 	for range 3 {
@@ -322,8 +322,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestSteady: the status is written once during an outage, because each write triggers Crossplane.
-func TestSteady(t *testing.T) {
+// TestWritesStatusOnceDuringOutage: the status is written once during an outage, because each write triggers Crossplane.
+func TestWritesStatusOnceDuringOutage(t *testing.T) {
 	c := newCluster(t, 3, ownCluster)
 	index := 5000
 	c.members.setReply(name+"-1", serving(ownCluster, "b", true, true, index))
@@ -354,8 +354,8 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestExpired: the message for members with expired certificates contains no time.
-func TestExpired(t *testing.T) {
+// TestExpiredCertificateMessageHasNoTime: the message for members with expired certificates contains no time.
+func TestExpiredCertificateMessageHasNoTime(t *testing.T) {
 	c := newCluster(t, 1, ownCluster)
 	c.members.expire()
 	c.members.setReply(name+"-0", serving(ownCluster, "a", true, true, 3))

@@ -179,8 +179,8 @@ func TestNoExemption(t *testing.T) {
 	}
 }
 
-// TestDelete: the assignment is removed once Keystone responds, even if the referenced objects no longer exist.
-func TestDelete(t *testing.T) {
+// TestRemovesRoleWithItsObject: the assignment is removed once Keystone responds, even if the referenced objects no longer exist.
+func TestRemovesRoleWithItsObject(t *testing.T) {
 	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u"), known("Project", "service",
 		"p"))
 	c.run(c.sound())
@@ -201,8 +201,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestDetach: an object that retains the role is deleted without Keystone.
-func TestDetach(t *testing.T) {
+// TestDetachRetainsRole: an object that retains the role is deleted without Keystone.
+func TestDetachRetainsRole(t *testing.T) {
 	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u"), known("Project", "service",
 		"p"))
 	c.run(c.sound())

@@ -17,7 +17,7 @@ import (
 
 // stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them. Writes are the
 // most important ones.
-var stride = flag.Int("crash.every", effort.Of(37, 11), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(37, 11), "make every n-th run of TestRecoversFromFaultAtAnyCall")
 
 const (
 	foreign = "projects/p/users/somebody/roles/r"
@@ -91,8 +91,8 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	return c, a
 }
 
-// TestCrash repeats the life for each call to Kubernetes and Keystone and each fault.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall repeats the life for each call to Kubernetes and Keystone and each fault.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	_, full := life(t, crash.NoFault)
 	all := full.Points()
 	points := crash.Sample(all, *stride, func(p crash.Point) bool { return full.Writes[p.Call] != "" })

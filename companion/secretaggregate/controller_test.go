@@ -52,7 +52,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-func TestFollows(t *testing.T) {
+func TestUpdatesSecretAfterChanges(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason      string
 		change      func(*cluster)
@@ -292,9 +292,9 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestForbidden: with a source that the companion's Role does not include, nothing is created, and existing content is
+// TestForbiddenSourceRetainsSecret: with a source that the companion's Role does not include, nothing is created, and existing content is
 // retained. The controller polls, because a new permission triggers no pass.
-func TestForbidden(t *testing.T) {
+func TestForbiddenSourceRetainsSecret(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	c.reconcileUntilStable()
 	a := c.aggregate()
@@ -341,8 +341,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestEvents: writes are reported with their reason, and the Secret is marked with its owner.
-func TestEvents(t *testing.T) {
+// TestReportsWritesWithReason: writes are reported with their reason, and the Secret is marked with its owner.
+func TestReportsWritesWithReason(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	c.reconcileUntilStable()
 	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("new") })

@@ -73,8 +73,8 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	return c, a
 }
 
-// TestCrash repeats the life for each API call and each fault.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall repeats the life for each API call and each fault.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	_, full := life(t, crash.NoFault)
 	points := full.Points()
 	crash.Run(t, points, func(t *testing.T, p crash.Point) {

@@ -136,8 +136,8 @@ func TestQuote(t *testing.T) {
 	})
 }
 
-// TestURL: URL parsers return the escaped text, and an INI file contains it unchanged.
-func TestURL(t *testing.T) {
+// TestEscapesTextForURLs: URL parsers return the escaped text, and an INI file contains it unchanged.
+func TestEscapesTextForURLs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		escaped, err := render("{{ .a }}", "URL", text)
@@ -175,8 +175,8 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// TestSize: the maximum size of a Secret is one mebibyte.
-func TestSize(t *testing.T) {
+// TestRejectsSecretsAboveOneMebibyte: the maximum size of a Secret is one mebibyte.
+func TestRejectsSecretsAboveOneMebibyte(t *testing.T) {
 	for size, ok := range map[int]bool{1 << 20: true, 1<<20 + 1: false} {
 		if got, err := render("{{ .a }}", "", strings.Repeat("x", size)); (err == nil) != ok || ok && len(got) != size {
 			t.Errorf("%d bytes: %v", size, err)

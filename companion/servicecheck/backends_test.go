@@ -164,8 +164,8 @@ func TestBackendsNeverReported(t *testing.T) {
 	}
 }
 
-// TestMessages: an unknown amount keeps the previous one, and an infinite amount is unset.
-func TestMessages(t *testing.T) {
+// TestRetainsCapacityWhileUnknown: an unknown amount keeps the previous one, and an infinite amount is unset.
+func TestRetainsCapacityWhileUnknown(t *testing.T) {
 	v := newVolumes(t)
 	v.after(0)
 	v.cinder.SetPools(

@@ -139,9 +139,9 @@ func (c *cluster) passOf(r *Reconciler, name string) (*openstackv1.ServiceCheck,
 	return o, result
 }
 
-// TestRequests: the number of requests of one pass of all pools depends on the number of nodes by its pages only, and not on the number
-// of pools. Placement is queried separately for nodes without free memory, once.
-func TestRequests(t *testing.T) {
+// TestRequestsDependOnlyOnNodes: the number of requests of one pass of all pools depends on the number of nodes by its pages only, and not
+// on the number of pools. Placement is queried separately for nodes without free memory, once.
+func TestRequestsDependOnlyOnNodes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		nodes, pools, full int
 		// pages is the number of pages of hypervisors.

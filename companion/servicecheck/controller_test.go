@@ -208,8 +208,8 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestBinaries: processes are counted by binary, in alphabetical order.
-func TestBinaries(t *testing.T) {
+// TestCountsProcessesByBinary: processes are counted by binary, in alphabetical order.
+func TestCountsProcessesByBinary(t *testing.T) {
 	c := newCluster(t, replicas("nova-conductor", 1), replicas("nova-cell1-conductor", 0))
 	c.nova.Set(
 		compute.Service{ID: "1", Binary: "nova-scheduler", Host: "a", Up: true}, record("nova-conductor-0", true),
@@ -236,8 +236,8 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestCrash: after a fault at any call, and with another leader, exactly the stale records are removed in the end.
-func TestCrash(t *testing.T) {
+// TestRecoversFromFaultAtAnyCall: after a fault at any call, and with another leader, exactly the stale records are removed in the end.
+func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) *crash.API {
 		t.Helper()
 		c := newCluster(t, replicas("nova-conductor", 1), replicas("nova-cell1-conductor", 1))

@@ -101,8 +101,8 @@ func outcomeState(r *openstackv1.TestReport) string {
 	return fmt.Sprintf("%s %s: %s", is.Status, is.Reason, is.Message)
 }
 
-// TestOutcomes: the result of a run is its termination message, or that none exists.
-func TestOutcomes(t *testing.T) {
+// TestReportsResultOfRun: the result of a run is its termination message, or that none exists.
+func TestReportsResultOfRun(t *testing.T) {
 	complete, failed := job("1", 0, batchv1.JobComplete), job("1", 0, batchv1.JobFailed)
 	at := &metav1.Time{Time: start}
 	long := strings.Repeat("x", 500)

@@ -72,9 +72,9 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestRewrap verifies that the Job fails if a key could not be encrypted again, although Barbican's tool succeeds, so that no key is
-// removed.
-func TestRewrap(t *testing.T) {
+// TestRewrapFailsIfKeyIsSkipped verifies that the Job fails if a key could not be encrypted again, although Barbican's tool succeeds, so
+// that no key is removed.
+func TestRewrapFailsIfKeyIsSkipped(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, tool string
 		want         bool

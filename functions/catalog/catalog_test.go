@@ -12,4 +12,4 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 var kind = servicetest.Kind{KeepsNoData: true, GroupVersionKind: catalogv1.GroupVersionKind, Runner: New()}
 
-func TestObjects(t *testing.T) { kind.Objects(t, *update) }
+func TestObjectsMatchGoldens(t *testing.T) { kind.Objects(t, *update) }

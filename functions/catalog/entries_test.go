@@ -20,8 +20,9 @@ import (
 
 type groups = []catalogv1.BootstrapResource
 
-// TestEntries verifies that imported objects refer to imported objects only, and that the objects for users of services always exist.
-func TestEntries(t *testing.T) {
+// TestImportsReferOnlyToImports verifies that imported objects refer to imported objects only, and that the objects for users of services
+// always exist.
+func TestImportsReferOnlyToImports(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason          string
 		spec            catalogv1.IdentityCatalogSpec

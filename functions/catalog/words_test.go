@@ -17,9 +17,9 @@ var prefixes = map[string]string{
 	"EndpointRegion": "region-of-endpoint-", "RoleAssignment": "role-assignment-",
 }
 
-// TestMessages verifies all fields of the objects for K-ORC and the companion: objects of Keystone's bootstrap are imported and not
-// changed; others are created, and retained on deletion. All use the same credentials.
-func TestMessages(t *testing.T) {
+// TestObjectsHaveAllFields verifies all fields of the objects for K-ORC and the companion: objects of Keystone's bootstrap are imported and
+// not changed; others are created, and retained on deletion. All use the same credentials.
+func TestObjectsHaveAllFields(t *testing.T) {
 	want := map[string]map[string]any{}
 	if err := yaml.UnmarshalStrict([]byte(`
 domain-default: {managementPolicy: unmanaged, import: {filter: {name: Default}}}

@@ -15,9 +15,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestSwift verifies that backups of a project are stored in its own account with the token of the requesting user, and that no token of
-// Cinder is sent.
-func TestSwift(t *testing.T) {
+// TestSwiftBackupsUseTokenOfUser verifies that backups of a project are stored in its own account with the token of the requesting user,
+// and that no token of Cinder is sent.
+func TestSwiftBackupsUseTokenOfUser(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, release string
 		swift           map[string]any

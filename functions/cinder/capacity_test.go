@@ -42,9 +42,9 @@ func finds(t *testing.T, w *simulate.Cluster, status string) {
 	w.Observed[checkComponent] = encoded.Of(changed)
 }
 
-// TestCapacity verifies that the companion's report is copied, and that the last known one is retained without a report. The condition
-// names the Ceph clusters that do not respond, and does not affect the readiness of Cinder.
-func TestCapacity(t *testing.T) {
+// TestReportsCapacityOfBackends verifies that the companion's report is copied, and that the last known one is retained without a report.
+// The condition names the Ceph clusters that do not respond, and does not affect the readiness of Cinder.
+func TestReportsCapacityOfBackends(t *testing.T) {
 	const (
 		first     = "{name: ceph-rbd, up: 2, totalGiB: 100, availableGiB: 60}"
 		second    = "{name: ceph_2, up: 1, totalGiB: 10, availableGiB: 0}"

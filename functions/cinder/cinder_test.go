@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 var kind = servicetest.Kind{GroupVersionKind: cinderv1.GroupVersionKind, Runner: New()}
 
-func TestObjects(t *testing.T) { kind.Objects(t, *update) }
+func TestObjectsMatchGoldens(t *testing.T) { kind.Objects(t, *update) }
 
 // TestRequiredComponents tests that the graph has the components and needs that the definition requires.
 func TestRequiredComponents(t *testing.T) { servicetest.CheckGraph(t, &definition, graph) }

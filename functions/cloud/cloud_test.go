@@ -27,7 +27,7 @@ var kind = servicetest.Kind{
 	Cluster: func(w *simulate.Cluster) { around(w, shared()...) },
 }
 
-func TestObjects(t *testing.T) { kind.Objects(t, *update) }
+func TestObjectsMatchGoldens(t *testing.T) { kind.Objects(t, *update) }
 
 // claimOf and compositeOf return an existing claim of namespace shared, and its composite resource.
 func claimOf(kind, name, spec string) string {
@@ -105,8 +105,9 @@ const (
 	full  = "{" + small + ", storage: {spec: {deviceSelector: {all: true}}}, hypervisorPools: [{name: a, spec: {}}]}"
 )
 
-// TestOrder verifies that claims are created one after the other, and that an existing claim stays while another one is missing.
-func TestOrder(t *testing.T) {
+// TestCreatesClaimsInOrder verifies that claims are created one after the other, and that an existing claim stays while another one is
+// missing.
+func TestCreatesClaimsInOrder(t *testing.T) {
 	var got []string
 	w := newCluster(full)
 	for range 5 {
@@ -150,8 +151,8 @@ func withObject(observed map[string]encoded.Struct, name string, o encoded.Struc
 	return observed
 }
 
-// TestRejected verifies the errors of new clouds.
-func TestRejected(t *testing.T) {
+// TestRejectsInvalidClouds verifies the errors of new clouds.
+func TestRejectsInvalidClouds(t *testing.T) {
 	const existing = "controlPlane: {ref: {namespace: shared, name: cloud}}"
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -245,8 +246,9 @@ func TestChannel(t *testing.T) {
 	}
 }
 
-// TestRemoved verifies that a claim with data or virtual machines is not deleted by an edit: the last valid spec is composed.
-func TestRemoved(t *testing.T) {
+// TestRetainsClaimsWithDataOrServers verifies that a claim with data or virtual machines is not deleted by an edit: the last valid spec is
+// composed.
+func TestRetainsClaimsWithDataOrServers(t *testing.T) {
 	const without = "{" + small + ", storage: {spec: {deviceSelector: {all: true}}}}"
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -431,8 +433,8 @@ func TestExisting(t *testing.T) {
 	}
 }
 
-// TestDeletion verifies what a deletion of the cloud would do: the effect on data, and whether virtual machines are left.
-func TestDeletion(t *testing.T) {
+// TestReportsEffectOfDeletion verifies what a deletion of the cloud would do: the effect on data, and whether virtual machines are left.
+func TestReportsEffectOfDeletion(t *testing.T) {
 	const servers = "{status: {conditions: [{type: NoVirtualMachines, status: 'False', reason: ServersOnNodes, message: 2 virtual machines}]}}"
 	for name, tc := range map[string]struct {
 		reason, spec, resource, patch string

@@ -11,9 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
-// TestMandatory checks that nothing is composed without the admission policies, and that existing objects are kept. It is not an error of
-// the tenant.
-func TestMandatory(t *testing.T) {
+// TestRequiresAdmissionPolicies checks that nothing is composed without the admission policies, and that existing objects are kept. It is
+// not an error of the tenant.
+func TestRequiresAdmissionPolicies(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		change func(required map[string][]*structpb.Struct)

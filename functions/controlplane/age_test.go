@@ -12,9 +12,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestAge checks that the claim is not ready while the status of a service is too old, that it does not repeat the old status, and that
-// the companion is not ready while no status is recent although its pods are.
-func TestAge(t *testing.T) {
+// TestOutdatedStatusIsNotReady checks that the claim is not ready while the status of a service is too old, that it does not repeat the old
+// status, and that the companion is not ready while no status is recent although its pods are.
+func TestOutdatedStatusIsNotReady(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	old, recent := noon.Add(-freshness.ComponentLimit-time.Second), noon.Add(-freshness.ComponentLimit)
 	for name, tc := range map[string]struct {

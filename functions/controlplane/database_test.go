@@ -26,9 +26,9 @@ func ordered(t *testing.T, spec, platform, is string) map[string]any {
 	return out
 }
 
-// TestRetained checks that immutable fields keep their observed values, regardless of the platform, and so do fields whose change would
-// restart a cluster with members of different settings.
-func TestRetained(t *testing.T) {
+// TestRetainsImmutableFields checks that immutable fields keep their observed values, regardless of the platform, and so do fields whose
+// change would restart a cluster with members of different settings.
+func TestRetainsImmutableFields(t *testing.T) {
 	const (
 		platform = "{domain: example.com, storageClass: fast, images: {pullSecrets: [registry]}, limits: [" + limittest.Everything + "]}"
 		restore  = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
@@ -71,9 +71,9 @@ func TestRetained(t *testing.T) {
 	}
 }
 
-// TestCollations checks that a new database gives all tables of a service one collation. An existing database without that setting keeps it
-// unset, because new tables reference existing ones.
-func TestCollations(t *testing.T) {
+// TestNewDatabasesHaveOneCollation checks that a new database gives all tables of a service one collation. An existing database without
+// that setting keeps it unset, because new tables reference existing ones.
+func TestNewDatabasesHaveOneCollation(t *testing.T) {
 	const previous = "{replicas: 3, storage: {size: 20Gi}, myCnf: "
 	for name, tc := range map[string]struct {
 		observedReplicas string
@@ -123,8 +123,8 @@ func TestHostUnchanged(t *testing.T) {
 	}
 }
 
-// TestSizing checks that buffer pool and connections follow the claim.
-func TestSizing(t *testing.T) {
+// TestDatabaseSettingsFollowSize checks that buffer pool and connections follow the claim.
+func TestDatabaseSettingsFollowSize(t *testing.T) {
 	for spec, want := range map[string][]string{
 		"{size: development}": {"max_connections=1024", "innodb_buffer_pool_size=256M"},
 		"{}":                  {"max_connections=2048", "innodb_buffer_pool_size=1G"},
@@ -146,9 +146,9 @@ func TestSizing(t *testing.T) {
 
 const backedUp = `backup: {schedule: "5 4 * * *", retentionDays: 2, s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}`
 
-// TestBackups checks that a changed schedule or bucket creates another object, which replaces the old one in the same reconciliation. An
-// existing object with the database's name keeps it until then.
-func TestBackups(t *testing.T) {
+// TestChangedBackupIsAnotherObject checks that a changed schedule or bucket creates another object, which replaces the old one in the same
+// reconciliation. An existing object with the database's name keeps it until then.
+func TestChangedBackupIsAnotherObject(t *testing.T) {
 	name := func(spec string, observed map[string]*structpb.Struct) (resource, object string) {
 		m, err := derive(input(t, "{infrastructure: {mariadb: {"+spec+"}}}", bare, observed))
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
-func TestAddresses(t *testing.T) {
+func TestAddressesFollowExposure(t *testing.T) {
 	const (
 		internal = "https://keystone." + instance + ".svc:5000/v3"
 		gateway  = "{type: GatewayAPI, gateway: {name: public, namespace: gateways}}"
@@ -231,7 +231,7 @@ func TestNumbersOverrideSize(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestRejectsInvalidClaims(t *testing.T) {
 	const platform = `{domain: example.com, clusters: [
 		{name: mine, providerConfig: mine, allowedNamespaces: ["tenant-*"]}, {name: theirs, providerConfig: theirs, allowedNamespaces: [tenant-b, "*-tenant-a"]}],
 		exposure: {type: GatewayAPI, gateway: {namespace: a, name: b}},
@@ -318,8 +318,8 @@ func TestNoPlatform(t *testing.T) {
 	}
 }
 
-// TestGlobal checks that the claim's settings override the platform's.
-func TestGlobal(t *testing.T) {
+// TestClaimOverridesPlatform checks that the claim's settings override the platform's.
+func TestClaimOverridesPlatform(t *testing.T) {
 	const platform = `{domain: example.com, monitoring: {enabled: true}, secretStore: {name: theirs}, images: {registry: theirs.example.com, pullSecrets: [theirs]},
 		limits: [` + limittest.Everything + `]}`
 	type want struct {
@@ -347,8 +347,8 @@ func TestGlobal(t *testing.T) {
 	}
 }
 
-// TestInstance checks that a composite resource without a claim uses its own name.
-func TestInstance(t *testing.T) {
+// TestInstanceWithoutClaimUsesOwnName checks that a composite resource without a claim uses its own name.
+func TestInstanceWithoutClaimUsesOwnName(t *testing.T) {
 	if got := derived(t, "{}", bare).Instance; got != instance {
 		t.Errorf("instance %s, want %s", got, instance)
 	}

@@ -67,8 +67,8 @@ func TestRootSecretAfter(t *testing.T) {
 	}
 }
 
-// TestMemcached checks that the server's port, the address in Keystone's settings and the probes match.
-func TestMemcached(t *testing.T) {
+// TestMemcachedPortsMatch checks that the server's port, the address in Keystone's settings and the probes match.
+func TestMemcachedPortsMatch(t *testing.T) {
 	all := desired(t, readyCluster(t, "{}", bare))
 	set, service := inner(all["memcached-keystone"]), inner(all["memcached-keystone-service"])
 	c := containers(t, set)[0]

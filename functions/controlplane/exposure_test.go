@@ -9,8 +9,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane/services"
 )
 
-// TestExposure checks that settings without effect are rejected, and that settings that were accepted before remain valid.
-func TestExposure(t *testing.T) {
+// TestRejectsExposureWithoutEffect checks that settings without effect are rejected, and that settings that were accepted before remain
+// valid.
+func TestRejectsExposureWithoutEffect(t *testing.T) {
 	const (
 		gateway = "{domain: a.b, exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}, tls: {issuerRef: {name: other}}}"
 		issuer  = "{global: {tls: {issuerRef: {name: acme}}}}"

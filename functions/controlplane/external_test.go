@@ -16,8 +16,9 @@ const aKeystone = `global: {region: eu-de-2}, services: {placement: {enabled: tr
 
 const trusting = "{domain: example.com, limits: [" + limittest.Everything + "]}"
 
-// TestExternal checks that services use an external Keystone like the control plane's own, and that it is marked as shared.
-func TestExternal(t *testing.T) {
+// TestServicesUseExternalKeystone checks that services use an external Keystone like the control plane's own, and that it is marked as
+// shared.
+func TestServicesUseExternalKeystone(t *testing.T) {
 	all := desired(t, readyCluster(t, "{"+aKeystone+"}", trusting))
 	const url = "https://identity.example.org:5001/v3"
 	if diff := cmp.Diff(any(fields(t, `{authURL: "`+url+`", user: cloud-admin, userDomain: staff, project: admin, projectDomain: Default,

@@ -15,9 +15,9 @@ import (
 
 const remote = `{domain: example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}]}`
 
-// TestUsages checks that each Usage references its two objects, has no namespace for a cluster-scoped one, and replays the blocked
-// deletion.
-func TestUsages(t *testing.T) {
+// TestUsagesReplayBlockedDeletion checks that each Usage references its two objects, has no namespace for a cluster-scoped one, and replays
+// the blocked deletion.
+func TestUsagesReplayBlockedDeletion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec string
 		// keystone lists the objects that Keystone uses; the other Usages belong to the catalog and to the other services.
@@ -87,9 +87,9 @@ func TestDeletionPolicy(t *testing.T) {
 	}
 }
 
-// TestClusters checks that workloads are in the cluster of the claim, and that composite resources, Usages and their namespace stay in the
-// management cluster.
-func TestClusters(t *testing.T) {
+// TestWorkloadsAreInClusterOfClaim checks that workloads are in the cluster of the claim, and that composite resources, Usages and their
+// namespace stay in the management cluster.
+func TestWorkloadsAreInClusterOfClaim(t *testing.T) {
 	management := []string{"namespace"}
 	direct := map[string]bool{"Keystone": true, "IdentityCatalog": true, "Usage": true}
 	for name, o := range desired(t, readyCluster(t, "{cluster: {ref: {name: east}}}", remote)) {
@@ -133,8 +133,8 @@ func TestKeystone(t *testing.T) {
 	}
 }
 
-// TestChannel checks that a service uses the channel of its control plane, and none without one.
-func TestChannel(t *testing.T) {
+// TestServicesFollowRevisionChannel checks that a service uses the channel of its control plane, and none without one.
+func TestServicesFollowRevisionChannel(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
 		want         any
@@ -181,8 +181,8 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestRestore checks that a new database is bootstrapped from a backup, and is backed up itself.
-func TestRestore(t *testing.T) {
+// TestBootstrapsDatabaseFromBackup checks that a new database is bootstrapped from a backup, and is backed up itself.
+func TestBootstrapsDatabaseFromBackup(t *testing.T) {
 	all := desired(t, readyCluster(t, `{size: development, infrastructure: {mariadb: {
 		backup: {schedule: "5 4 * * *", retentionDays: 2, s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}},
 		restoreFrom: {targetRecoveryTime: "2026-05-01T03:00:00Z", rootPasswordSecretRef: {name: old-root, key: password}, s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}, privateCA: true}}}}}`, bare))

@@ -19,9 +19,9 @@ const (
 	singleSignOn = ", websso: {choices: [{name: company, label: Company account}], initialChoice: company}"
 )
 
-// TestDashboard checks that the dashboard gets the addresses and access rules of the enabled services, and has its own host name with any
-// routing, and no database.
-func TestDashboard(t *testing.T) {
+// TestDashboardHasAddressesOfServices checks that the dashboard gets the addresses and access rules of the enabled services, and has its
+// own host name with any routing, and no database.
+func TestDashboardHasAddressesOfServices(t *testing.T) {
 	for _, routing := range []string{"Hostnames", "Paths"} {
 		objects := desired(t, readyCluster(t, dashboard(routing, ", title: Cloud, memory: 1Gi", ""), bare))
 		spec, _ := at(objects["horizon"].Map(), "spec").(map[string]any)

@@ -281,8 +281,8 @@ func deriveError(t *testing.T, spec, platform string) error {
 	return err
 }
 
-// TestRepeated checks that a claim may repeat settings of the platform completely or in part, without effect.
-func TestRepeated(t *testing.T) {
+// TestRepeatedPlatformSettingsHaveNoEffect checks that a claim may repeat settings of the platform completely or in part, without effect.
+func TestRepeatedPlatformSettingsHaveNoEffect(t *testing.T) {
 	for _, spec := range []string{
 		"{}",
 		"{global: {tls: {enabled: true}, monitoring: {enabled: true}}}",
@@ -376,8 +376,8 @@ func TestHostsWithoutTLS(t *testing.T) {
 	}
 }
 
-// TestMaxima checks that the costs of a claim are bounded by every limit, and by a default without limits.
-func TestMaxima(t *testing.T) {
+// TestLimitsBoundCostOfClaims checks that the costs of a claim are bounded by every limit, and by a default without limits.
+func TestLimitsBoundCostOfClaims(t *testing.T) {
 	const house = "{domain: example.com, limits: [{name: house, namespaces: ['*'], maxima: "
 	for name, tc := range map[string]struct {
 		reason, spec, platform, field, message string
@@ -461,8 +461,8 @@ func TestDefaultMaxima(t *testing.T) {
 	}
 }
 
-// TestResources checks that resources of a claim override the defaults of its size in every workload.
-func TestResources(t *testing.T) {
+// TestResourcesOverrideSizeDefaults checks that resources of a claim override the defaults of its size in every workload.
+func TestResourcesOverrideSizeDefaults(t *testing.T) {
 	for _, field := range []string{"infrastructure: {mariadb", "infrastructure: {rabbitmq", "infrastructure: {valkey", "services: {keystone"} {
 		for name, tc := range map[string]struct{ resources, message string }{
 			"cpu alone":           {"{requests: {cpu: '4'}}", ""},

@@ -10,9 +10,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestMonitoring checks that all monitoring objects have the labels that Prometheus selects by, and are created after the objects that they
-// monitor.
-func TestMonitoring(t *testing.T) {
+// TestMonitoringObjectsFollowTheirTargets checks that all monitoring objects have the labels that Prometheus selects by, and are created
+// after the objects that they monitor.
+func TestMonitoringObjectsFollowTheirTargets(t *testing.T) {
 	const spec = "{size: medium, global: {monitoring: {enabled: true, labels: {team: a}}}}"
 	w, stage, calls := newCluster(t, spec, bare), map[string]int{}, 0
 	if err := w.Run(func(s simulate.Step) {

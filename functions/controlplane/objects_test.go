@@ -51,8 +51,8 @@ func strip(v any, fields []string) {
 	}
 }
 
-// TestObjects compares the objects for operators with reviewed ones, for the example with all features.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchReviewedManifests compares the objects for operators with reviewed ones, for the example with all features.
+func TestObjectsMatchReviewedManifests(t *testing.T) {
 	objects := example(t, "full.yaml")
 	for name, tc := range map[string]struct {
 		reason, resource string
@@ -576,8 +576,8 @@ usages:
 	}
 }
 
-// TestUsers checks the users of retained Secrets.
-func TestUsers(t *testing.T) {
+// TestRetainedObjectsHaveUsages checks the users of retained Secrets.
+func TestRetainedObjectsHaveUsages(t *testing.T) {
 	var got []string
 	objects := example(t, "full.yaml")
 	for _, resource := range slices.Sorted(maps.Keys(objects)) {

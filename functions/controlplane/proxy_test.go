@@ -8,9 +8,9 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// TestProxy checks that Keystone uses a new proxy once that is ready, and stops using it before it is removed. The operator delegates
-// failover to the proxy only in between.
-func TestProxy(t *testing.T) {
+// TestKeystoneUsesProxyOnceReady checks that Keystone uses a new proxy once that is ready, and stops using it before it is removed. The
+// operator delegates failover to the proxy only in between.
+func TestKeystoneUsesProxyOnceReady(t *testing.T) {
 	keystone := func(host string, generation int) *structpb.Struct {
 		return structOf(t, fields(t, fmt.Sprintf(`{metadata: {generation: %d}, spec: {database: {host: %s.%s.svc}},
 			status: {observedGeneration: 1, phase: Ready, conditions: [{type: Ready, status: "True"}, {type: Synced, status: "True"}]}}`, generation, host, instance)))

@@ -21,8 +21,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestRows checks that each row reads the list of a limit with the name that tenants see.
-func TestRows(t *testing.T) {
+// TestRowsReadListsOfTheirLimit checks that each row reads the list of a limit with the name that tenants see.
+func TestRowsReadListsOfTheirLimit(t *testing.T) {
 	rows := []bounds.AllowList{
 		bounds.Registries, bounds.HostDomains, bounds.SecretStores, bounds.Gateways, bounds.IngressClasses, bounds.ExposureNamespaces, bounds.Annotations, bounds.Issuers, bounds.NodeSelectors, bounds.Tolerations,
 		bounds.StorageClasses, bounds.MonitoringLabels, bounds.S3Endpoints, bounds.DirectoryHosts, bounds.OpenIDHosts, keystone.IdentityHosts, infrastructure.DatabaseHosts, infrastructure.ExternalQueueHosts, bounds.DownloadHosts, bounds.StorageNetworks, bounds.NFSServers, bounds.VaultServers,

@@ -129,8 +129,8 @@ const (
 		limits: [` + limittest.Everything + `]}`
 )
 
-// TestSecrets checks the names and namespaces of copied Secrets.
-func TestSecrets(t *testing.T) {
+// TestSecretsAreCopiedFromTheirNamespace checks the names and namespaces of copied Secrets.
+func TestSecretsAreCopiedFromTheirNamespace(t *testing.T) {
 	const pull = `{domain: example.com, images: {pullSecrets: [mirror]}, limits: [` + limittest.Everything + `]}`
 	s3 := tenantsecret.Request{
 		Name: "s3", Keys: []string{"access-key-id", "ca.crt", "secret-access-key"},

@@ -27,8 +27,9 @@ const all = `placement: {enabled: true}, glance: {enabled: true, stores: [{name:
 // pods matches identifiers in which placement means scheduling of pods.
 var pods = regexp.MustCompile(`^Placement$`)
 
-// TestTable checks that a service is named only in the list and in its own file or package, so that a new service changes no other file.
-func TestTable(t *testing.T) {
+// TestServicesAreNamedInTheirPackage checks that a service is named only in the list and in its own file or package, so that a new service
+// changes no other file.
+func TestServicesAreNamedInTheirPackage(t *testing.T) {
 	names := release.Services()
 	word := regexp.MustCompile(`(?i)` + strings.Join(names, "|"))
 	var files []string
@@ -162,8 +163,8 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestPaths checks that services with a shared host name use the paths of devstack.
-func TestPaths(t *testing.T) {
+// TestSharedHostUsesPathsOfDevstack checks that services with a shared host name use the paths of devstack.
+func TestSharedHostUsesPathsOfDevstack(t *testing.T) {
 	m := derived(t, "{services: {"+all+"}, global: {domain: a.org, exposure: {type: GatewayAPI, routing: Paths, gateway: {name: a, namespace: b}}}}", bare)
 	want := []string{"https://a.org/identity/v3", "https://a.org/placement", "https://a.org/image"}
 	var got []string
@@ -175,8 +176,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestHostnames checks that host names of services are unique.
-func TestHostnames(t *testing.T) {
+// TestHostnamesOfServicesAreUnique checks that host names of services are unique.
+func TestHostnamesOfServicesAreUnique(t *testing.T) {
 	const spec = "{services: {keystone: {hostname: api.a.org}, placement: {enabled: true, hostname: api.a.org}}, global: {exposure: {type: GatewayAPI, routing: %, gateway: {name: a, namespace: b}}}}"
 	_, err := derive(input(t, strings.ReplaceAll(spec, "%", "Hostnames"), bare, nil))
 	requireFieldError(t, "The routes of both services would match.", err, "spec.services.placement.hostname", "keystone uses api.a.org already")
@@ -185,8 +186,9 @@ func TestHostnames(t *testing.T) {
 	requireFieldError(t, "The name is too long for DNS.", err, "spec.global.domain", "at most 253 are allowed")
 }
 
-// TestNeeds checks that a service is created after the objects that it references are ready, and its Usage immediately after it.
-func TestNeeds(t *testing.T) {
+// TestServicesFollowTheirDependencies checks that a service is created after the objects that it references are ready, and its Usage
+// immediately after it.
+func TestServicesFollowTheirDependencies(t *testing.T) {
 	stage, calls := map[string]int{}, 0
 	w := newCluster(t, "{services: {"+all+"}}", bare)
 	if err := w.Run(func(s simulate.Step) {
@@ -280,8 +282,8 @@ func connectionLimit(t *testing.T, spec string) int64 {
 	return n
 }
 
-// TestConnections checks that the connection limit of the database covers all services.
-func TestConnections(t *testing.T) {
+// TestConnectionLimitCoversAllServices checks that the connection limit of the database covers all services.
+func TestConnectionLimitCoversAllServices(t *testing.T) {
 	const many = "replicas: 9, uwsgi: {processes: 8, threads: 8}"
 	of := func(others string) int64 {
 		return connectionLimit(t, "{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}, services: {keystone: {"+many+"}"+others+"}}")

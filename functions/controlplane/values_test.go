@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestValues checks values of a claim after applying the defaults of its size and of the platform.
-func TestValues(t *testing.T) {
+// TestValidatesClaimsAfterDefaults checks values of a claim after applying the defaults of its size and of the platform.
+func TestValidatesClaimsAfterDefaults(t *testing.T) {
 	const (
 		s3      = "credentialsSecretRef: {name: s3}, endpoint: s3.example.com, bucket: abc"
 		secrets = "caSecretRef: {name: q, key: a}, passwordSecretRef: {name: q, key: b}"

@@ -94,8 +94,9 @@ func TestQuiesced(t *testing.T) {
 	}
 }
 
-// TestTrustee verifies that the domain with the users of stacks, and the objects of stacks in Keystone, are retained as long as the stacks.
-func TestTrustee(t *testing.T) {
+// TestRetainsUsersOfStacks verifies that the domain with the users of stacks, and the objects of stacks in Keystone, are retained as long
+// as the stacks.
+func TestRetainsUsersOfStacks(t *testing.T) {
 	for policy, want := range map[string]string{common.DeletionPolicyRetain: "detach", common.DeletionPolicyDelete: "delete"} {
 		objects := built(t, "small", policy, nil)
 		if got := at(objects["user"], "spec", "managedOptions", "onDelete"); got != want {

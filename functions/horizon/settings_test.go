@@ -228,9 +228,9 @@ func TestRule_RejectsControlCharacters(t *testing.T) {
 	}
 }
 
-// TestAssets verifies that the container which builds the assets reads the settings and writes the assets, and mounts neither the
-// certificate's key nor a writable page.
-func TestAssets(t *testing.T) {
+// TestAssetsContainerMountsNoKey verifies that the container which builds the assets reads the settings and writes the assets, and mounts
+// neither the certificate's key nor a writable page.
+func TestAssetsContainerMountsNoKey(t *testing.T) {
 	m, err := of(t, "{}")
 	if err != nil {
 		t.Fatal(err)

@@ -138,9 +138,9 @@ func inMounts(t *testing.T, dir, commands string) string {
 	return string(out)
 }
 
-// TestNamespaces verifies that an agent in a new container has the network namespaces of all previous containers, without the names of
-// deleted ones, and that only the last keeper process remains.
-func TestNamespaces(t *testing.T) {
+// TestAgentsRetainNetworkNamespaces verifies that an agent in a new container has the network namespaces of all previous containers,
+// without the names of deleted ones, and that only the last keeper process remains.
+func TestAgentsRetainNetworkNamespaces(t *testing.T) {
 	dir := stubs(t, map[string]string{
 		"agent": `for name in $MAKE; do ip netns add "$name"; ip -n "$name" link set lo up; done
 for place in /run/netns/*; do
@@ -165,9 +165,9 @@ end`)
 	}
 }
 
-// TestOutlive verifies that processes of agents leave the control group of their pod in every hierarchy, of both versions, and do not
-// inherit the login.
-func TestOutlive(t *testing.T) {
+// TestProcessesLeaveControlGroupOfPod verifies that processes of agents leave the control group of their pod in every hierarchy, of both
+// versions, and do not inherit the login.
+func TestProcessesLeaveControlGroupOfPod(t *testing.T) {
 	for name, tc := range map[string]struct{ make, want string }{
 		"first": {
 			"for h in memory cpuset; do mkdir $h; touch $h/cgroup.procs; done; ln -s memory alias; mkdir other; echo 0-3 >cpuset/cpuset.cpus; " +

@@ -37,9 +37,9 @@ func setStatus(t *testing.T, w *simulate.Cluster, name string, status map[string
 	w.Observed[name] = encoded.Of(changed)
 }
 
-// TestCapacity verifies that the claim copies the companion's counts, and keeps them while Nova is unavailable, and that a missing count is
-// not treated as zero. The condition on deletion names the remedy.
-func TestCapacity(t *testing.T) {
+// TestReportsCapacityOfPool verifies that the claim copies the companion's counts, and keeps them while Nova is unavailable, and that a
+// missing count is not treated as zero. The condition on deletion names the remedy.
+func TestReportsCapacityOfPool(t *testing.T) {
 	const (
 		counts      = "capacity: {virtualMachines: %, totalVCPU: 64, availableVCPU: 60, totalMemoryMiB: 131072, availableMemoryMiB: 126976}\n"
 		responses   = "conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}, {type: Counted, status: 'True', reason: Complete, message: all}]\n"

@@ -225,8 +225,8 @@ func TestSecretStoreTransfer(t *testing.T) {
 	})
 }
 
-// TestMarked verifies that the store is open to the pool's namespaces only if it is used.
-func TestMarked(t *testing.T) {
+// TestStoreIsOpenOnlyIfUsed verifies that the store is open to the pool's namespaces only if it is used.
+func TestStoreIsOpenOnlyIfUsed(t *testing.T) {
 	everywhere(t, mine, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
 		marked := nodes != plane || nodes != "in-cluster"
 		count := 0
@@ -254,8 +254,8 @@ func TestMarked(t *testing.T) {
 	})
 }
 
-// TestEgress verifies that nodes of another cluster use the exposed addresses, and no internal ones.
-func TestEgress(t *testing.T) {
+// TestRemoteNodesUseExposedAddresses verifies that nodes of another cluster use the exposed addresses, and no internal ones.
+func TestRemoteNodesUseExposedAddresses(t *testing.T) {
 	everywhere(t, mine, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
 		inside, outside := []string{
 			"rabbitmq." + cloud + ".svc", "ssl:ovn-southbound-0." + cloud + ".svc:6645", "https://keystone." + cloud + ".svc:5000/v3",

@@ -23,9 +23,9 @@ func hooked(spec string) *simulate.Cluster {
 	return w
 }
 
-// TestInjector verifies that the injector is composed if the claim enables it, with the roles of the chart only, and with rights on pods of
-// the pool's namespace only. It runs the platform's image, pulled with the platform's Secret.
-func TestInjector(t *testing.T) {
+// TestInjectorHasMinimalRights verifies that the injector is composed if the claim enables it, with the roles of the chart only, and with
+// rights on pods of the pool's namespace only. It runs the platform's image, pulled with the platform's Secret.
+func TestInjectorHasMinimalRights(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason     string
 		newCluster *simulate.Cluster

@@ -33,9 +33,9 @@ func withConnection(t *testing.T, programs map[string]string, connection, socket
 	return dir
 }
 
-// TestConnected verifies that agents are ready only with their own connection to the queue: pods on nodes share the connections of the
-// node.
-func TestConnected(t *testing.T) {
+// TestAgentsRequireOwnQueueConnection verifies that agents are ready only with their own connection to the queue: pods on nodes share the
+// connections of the node.
+func TestAgentsRequireOwnQueueConnection(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, connection, socket string
 		want                       bool

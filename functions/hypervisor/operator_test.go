@@ -36,8 +36,8 @@ func TestLifecycleIsOff(t *testing.T) {
 	}
 }
 
-// TestOperator verifies the operator's configuration for all places of nodes and control plane.
-func TestOperator(t *testing.T) {
+// TestConfiguresOperatorForEachCluster verifies the operator's configuration for all places of nodes and control plane.
+func TestConfiguresOperatorForEachCluster(t *testing.T) {
 	everywhere(t, more(operating), func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
 		if at, _ := lives(all[operatorComponent]); at != nodes {
 			t.Errorf("it is in %s, and nodes in %s", at, nodes)

@@ -176,8 +176,9 @@ func TestPeerCertificates_OtherClusters(t *testing.T) {
 	})
 }
 
-// TestPurposes verifies that a certificate for one purpose is of no use for another: each has a separate authority, service account and signer.
-func TestPurposes(t *testing.T) {
+// TestCertificatesServeOnePurpose verifies that a certificate for one purpose is of no use for another: each has a separate authority,
+// service account and signer.
+func TestCertificatesServeOnePurpose(t *testing.T) {
 	w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	if err := makeReady(w); err != nil {
 		t.Fatal(err)

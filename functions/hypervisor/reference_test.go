@@ -37,9 +37,9 @@ func numbered(name string, count int) string {
 	return strings.Join(all, ", ")
 }
 
-// TestConsent verifies that a control plane can be used from its own namespace and from the allowed ones. Other claims get the error of a
-// missing control plane, regardless of their claim reference.
-func TestConsent(t *testing.T) {
+// TestControlPlaneRequiresConsent verifies that a control plane can be used from its own namespace and from the allowed ones. Other claims
+// get the error of a missing control plane, regardless of their claim reference.
+func TestControlPlaneRequiresConsent(t *testing.T) {
 	external := strings.Replace(controlPlaneYAML, "claimRef: {namespace: tenant-a, name: cloud}", "claimRef: {namespace: tenant-b, name: cloud}", 1)
 	for name, tc := range map[string]struct {
 		reason, namespace string
@@ -145,8 +145,8 @@ func TestNextAttemptTime(t *testing.T) {
 	}
 }
 
-// TestValidation verifies that each invalid field is reported by its path.
-func TestValidation(t *testing.T) {
+// TestInvalidFieldsAreReportedByPath verifies that each invalid field is reported by its path.
+func TestInvalidFieldsAreReportedByPath(t *testing.T) {
 	externalOVN := strings.Replace(controlPlaneYAML, "      issuerRef: {name: ovn-ca, kind: Issuer}\n", "", 1)
 	for name, tc := range map[string]struct {
 		reason, spec, other, field, message string
@@ -299,8 +299,9 @@ func TestQueueByName(t *testing.T) {
 	}
 }
 
-// TestClosed verifies that a control plane without hypervisor networks allows no ingress, and that the pool is composed nevertheless.
-func TestClosed(t *testing.T) {
+// TestNoIngressWithoutHypervisorNetworks verifies that a control plane without hypervisor networks allows no ingress, and that the pool is
+// composed nevertheless.
+func TestNoIngressWithoutHypervisorNetworks(t *testing.T) {
 	w := newCluster(mine, "tenant-a", objects(planeClaim, strings.Replace(controlPlaneYAML, "      hypervisorNetworks: [10.20.0.0/16]\n", "", 1))...)
 	if err := makeReady(w); err != nil {
 		t.Fatal(err)

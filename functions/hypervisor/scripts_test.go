@@ -50,9 +50,9 @@ func script(t *testing.T, dir string, env []string, args ...string) (string, err
 	return string(out), err
 }
 
-// TestController verifies that the node's switch is configured with its name, the address of the selected interface and its bridges, and
-// that outdated settings are removed.
-func TestController(t *testing.T) {
+// TestConfiguresSwitchOfNode verifies that the node's switch is configured with its name, the address of the selected interface and its
+// bridges, and that outdated settings are removed.
+func TestConfiguresSwitchOfNode(t *testing.T) {
 	const connect = "ovs-vsctl --timeout=10 --no-wait show\n"
 	const end = "ovn-controller unix:/run/openvswitch/db.sock --unixctl=/run/ovn/ovn-controller.ctl --pidfile=/run/ovn/ovn-controller.pid " +
 		"--private-key=/tls/tls.key --certificate=/tls/tls.crt --ca-cert=/tls/ca.crt -vconsole:info -vsyslog:off\n"
@@ -533,8 +533,9 @@ func TestNovaCompute_Programs(t *testing.T) {
 	}
 }
 
-// TestMetadata verifies that an agent starts after the devices of its predecessor are removed from the switch, and no others.
-func TestMetadata(t *testing.T) {
+// TestRemovesDevicesOfPreviousAgent verifies that an agent starts after the devices of its predecessor are removed from the switch, and no
+// others.
+func TestRemovesDevicesOfPreviousAgent(t *testing.T) {
 	dir := stubs(t, map[string]string{
 		"ovsdb-client": `case "$*" in
 *" Open_vSwitch external_ids") echo '"{hostname=node-1, system-id=node-1}"' ;;

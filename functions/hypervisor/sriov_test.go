@@ -47,9 +47,9 @@ func ran(t *testing.T, spec, plane string) *simulate.Cluster {
 	return w
 }
 
-// TestSRIOV verifies that only nodes with network cards run an SR-IOV agent, with both mechanisms, and that Neutron's login is copied only
-// to pools that use it.
-func TestSRIOV(t *testing.T) {
+// TestSRIOVAgentsRequireNetworkCards verifies that only nodes with network cards run an SR-IOV agent, with both mechanisms, and that
+// Neutron's login is copied only to pools that use it.
+func TestSRIOVAgentsRequireNetworkCards(t *testing.T) {
 	const login = "control-plane-secrets-control-plane-neutron-queue"
 	byOthers := []string{"openvswitch-agent"}
 	for name, tc := range map[string]struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestValues verifies settings of nodes for each group: settings of a slice override the pool's.
-func TestValues(t *testing.T) {
+// TestSlicesOverrideSettingsOfPool verifies settings of nodes for each group: settings of a slice override the pool's.
+func TestSlicesOverrideSettingsOfPool(t *testing.T) {
 	const (
 		bond     = "networks: {bridgeMappings: [{physicalNetwork: external, bridge: br-ex, interface: bond0}]"
 		sliceOf  = `slices: [{name: fast, nodeSelector: {fast: "true"}, `

@@ -8,8 +8,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestAttachable verifies the condition on backends whose volumes servers cannot use.
-func TestAttachable(t *testing.T) {
+// TestReportsVolumesThatServersCannotUse verifies the condition on backends whose volumes servers cannot use.
+func TestReportsVolumesThatServersCannotUse(t *testing.T) {
 	const key = "volume-secrets-volume-key-cinder-volume-ceph-rbd"
 	before, _, _ := strings.Cut(controlPlaneYAML, "    volumes:\n")
 	for name, tc := range map[string]struct {

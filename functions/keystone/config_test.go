@@ -56,9 +56,9 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestServes verifies that uWSGI listens for all clients with HTTPS, with both address families if pods have IPv6, and for the proxy only
-// if there is one.
-func TestServes(t *testing.T) {
+// TestUWSGIListensForItsClients verifies that uWSGI listens for all clients with HTTPS, with both address families if pods have IPv6, and
+// for the proxy only if there is one.
+func TestUWSGIListensForItsClients(t *testing.T) {
 	for name, tc := range map[string]struct{ file, family, want string }{
 		"default":    {"small", "", "https-socket = :5000,/etc/keystone/tls/tls.crt,/etc/keystone/tls/tls.key"},
 		"IPv4":       {"small", "IPv4", "https-socket = :5000,/etc/keystone/tls/tls.crt,/etc/keystone/tls/tls.key"},

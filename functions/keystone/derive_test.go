@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
-// TestReleases verifies that the running release differs from the desired one until the schema is upgraded.
-func TestReleases(t *testing.T) {
+// TestReleaseChangesAfterSchemaUpgrade verifies that the running release differs from the desired one until the schema is upgraded.
+func TestReleaseChangesAfterSchemaUpgrade(t *testing.T) {
 	type want struct{ Target, Effective, Image, SchemaImage, Proxy, Version, Err string }
 	const repository, proxy = "ghcr.io/c5c3/keystone:", "ghcr.io/c5c3/keystone-federation-proxy"
 	oldVersion, version, nextVersion := versionOf(t, "2025.1"), versionOf(t, "2025.2"), versionOf(t, "2026.1")
@@ -147,8 +147,8 @@ func requireFieldError(t *testing.T, reason string, err error, field string) {
 	}
 }
 
-// TestValidation verifies that errors name the field, with and without admission.
-func TestValidation(t *testing.T) {
+// TestErrorsNameInvalidField verifies that errors name the field, with and without admission.
+func TestErrorsNameInvalidField(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file   string
 		change func(map[string]any)

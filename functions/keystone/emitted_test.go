@@ -106,8 +106,8 @@ func TestBootstrapJob(t *testing.T) {
 	}
 }
 
-// TestTemplates verifies that templates of a SecretAggregate insert only names of its sources.
-func TestTemplates(t *testing.T) {
+// TestTemplatesUseOnlyTheirSources verifies that templates of a SecretAggregate insert only names of its sources.
+func TestTemplatesUseOnlyTheirSources(t *testing.T) {
 	inserted := regexp.MustCompile(`\.([a-zA-Z_][a-zA-Z0-9_]*)`)
 	for _, file := range []string{"small", "federation", "federation-tokens", "directories"} {
 		count := 0

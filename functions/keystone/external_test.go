@@ -19,9 +19,9 @@ func setExternal(spec map[string]any) {
 	}
 }
 
-// TestExternal verifies that an external Keystone has only the objects with credentials for clients, with the same names as for an internal
-// one: no pod, no database, no key.
-func TestExternal(t *testing.T) {
+// TestExternalKeystoneHasOnlyCredentials verifies that an external Keystone has only the objects with credentials for clients, with the
+// same names as for an internal one: no pod, no database, no key.
+func TestExternalKeystoneHasOnlyCredentials(t *testing.T) {
 	w := ready(t, xr(t, "small", setExternal, set(map[string]any{"enabled": true}, "monitoring")))
 	all := desired(t, w)
 	if diff := cmp.Diff([]string{

@@ -46,8 +46,9 @@ func TestProviderCA(t *testing.T) {
 	}
 }
 
-// TestTokens verifies that access tokens are accepted only with introspection by the provider, and only tokens of this client.
-func TestTokens(t *testing.T) {
+// TestAccessTokensRequireIntrospection verifies that access tokens are accepted only with introspection by the provider, and only tokens of
+// this client.
+func TestAccessTokensRequireIntrospection(t *testing.T) {
 	without, with := derived(t, xr(t, "federation")).Files.Data[httpdConf], derived(t, xr(t, "federation-tokens")).Files.Data[httpdConf]
 	for _, word := range []string{"OIDCOAuth", "auth-openidc\n", "oauth20"} {
 		if strings.Contains(without, word) {

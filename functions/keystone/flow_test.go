@@ -69,8 +69,9 @@ func TestConfigChange(t *testing.T) {
 	}
 }
 
-// TestUpgrade verifies that pods keep the image and configuration of the old release until the schema of the new one is installed.
-func TestUpgrade(t *testing.T) {
+// TestPodsUpgradeAfterSchema verifies that pods keep the image and configuration of the old release until the schema of the new one is
+// installed.
+func TestPodsUpgradeAfterSchema(t *testing.T) {
 	oldImage, newImage := "ghcr.io/c5c3/keystone:"+versionOf(t, "2025.1"), "ghcr.io/c5c3/keystone:"+versionOf(t, "2025.2")
 	w := ready(t, xr(t, "small", set("2025.1", "openStackRelease")))
 	previous := desired(t, w)
@@ -182,8 +183,8 @@ func TestDeletionPolicy(t *testing.T) {
 	}
 }
 
-// TestRemote verifies that all objects are composed in the other cluster.
-func TestRemote(t *testing.T) {
+// TestComposesObjectsInOtherCluster verifies that all objects are composed in the other cluster.
+func TestComposesObjectsInOtherCluster(t *testing.T) {
 	for name, o := range objects(t, ready(t, xr(t, "federation"))) {
 		if !wrapper.IsObject(o) || at(o.Map(), "spec", "providerConfigRef", "name") != "east" {
 			t.Errorf("%s is composed as %v, provider config %v", name, o.At("kind").Text(), at(o.Map(), "spec", "providerConfigRef"))

@@ -147,8 +147,8 @@ func at(v any, path ...any) any {
 	return v
 }
 
-// TestFiles compares the files that pods read with goldens: testdata/<spec>/<file>.
-func TestFiles(t *testing.T) {
+// TestFilesMatchGoldens compares the files that pods read with goldens: testdata/<spec>/<file>.
+func TestFilesMatchGoldens(t *testing.T) {
 	specs := servicetest.Specs(t)
 	cases := golden.In("testdata", specs)
 	for _, name := range cases.Order(specs) {

@@ -112,9 +112,9 @@ func TestCompanionAccess(t *testing.T) {
 	}
 }
 
-// TestDomains verifies that pods are replaced when a domain was created: Keystone reads a directory's file only at startup, and only if the
-// domain exists.
-func TestDomains(t *testing.T) {
+// TestNewDomainReplacesPods verifies that pods are replaced when a domain was created: Keystone reads a directory's file only at startup,
+// and only if the domain exists.
+func TestNewDomainReplacesPods(t *testing.T) {
 	annotations := func(ids map[string]any) any {
 		return at(desired(t, ready(t, xr(t, "directories", set(ids, "domainIDs"))))["deployment"], "spec", "template", "metadata", "annotations", domainsAnnotation)
 	}

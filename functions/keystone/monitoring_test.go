@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestAlerts verifies the severity, the delay and the expression of alerts. Failing logins are critical.
-func TestAlerts(t *testing.T) {
+// TestAlertsHaveExpectedSeverity verifies the severity, the delay and the expression of alerts. Failing logins are critical.
+func TestAlertsHaveExpectedSeverity(t *testing.T) {
 	expect := func(severity, wait string, expect ...string) monitoringtest.Alert {
 		return monitoringtest.Alert{Severity: severity, For: wait, Asks: expect}
 	}

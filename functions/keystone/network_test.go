@@ -9,8 +9,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// TestInbound verifies the permitted clients of the API, for each type of exposure.
-func TestInbound(t *testing.T) {
+// TestPermitsClientsByExposure verifies the permitted clients of the API, for each type of exposure.
+func TestPermitsClientsByExposure(t *testing.T) {
 	ports := []int32{int32(keystonev1.Port)}
 	for name, tc := range map[string]struct {
 		reason   string
@@ -40,8 +40,8 @@ func TestInbound(t *testing.T) {
 	}
 }
 
-// TestOutbound verifies that pods may connect to the addresses and ports in the spec only.
-func TestOutbound(t *testing.T) {
+// TestPermitsOnlyConnectionsOfSpec verifies that pods may connect to the addresses and ports in the spec only.
+func TestPermitsOnlyConnectionsOfSpec(t *testing.T) {
 	base := workload.Flow{Ports: []int32{3306, keystonev1.CachePort}}
 	ldap := func(url string) map[string]any {
 		return map[string]any{"domain": "d" + url[len(url)-1:], "ldap": map[string]any{

@@ -25,9 +25,9 @@ func strip(v any, fields []string) {
 	}
 }
 
-// TestObjects verifies all fields of the objects for operators and the companion. Other tests verify pods; this one verifies the programs
-// that they run.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchReviewedManifests verifies all fields of the objects for operators and the companion. Other tests verify pods; this one
+// verifies the programs that they run.
+func TestObjectsMatchReviewedManifests(t *testing.T) {
 	worlds := map[string]map[string]map[string]any{}
 	for _, file := range []string{"small", "directories", "federation"} {
 		worlds[file] = desired(t, ready(t, xr(t, file,

@@ -11,9 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestStartup verifies that pods of the API are replaced when files change that they read only at startup, and not while no version is
-// reported.
-func TestStartup(t *testing.T) {
+// TestChangedStartupFilesReplacePods verifies that pods of the API are replaced when files change that they read only at startup, and not
+// while no version is reported.
+func TestChangedStartupFilesReplacePods(t *testing.T) {
 	const (
 		certificate = keystonev1.Group + "/certificate"
 		backends    = keystonev1.Group + "/identity-backends"

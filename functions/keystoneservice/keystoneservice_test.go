@@ -95,9 +95,9 @@ const (
 // more returns a claim with further fields.
 func more(fields string) string { return strings.TrimSuffix(least, "}") + ", " + fields + "}" }
 
-// TestConsent verifies that a control plane allows the claims in its grants only. Other claims get the error of a missing control plane;
-// permission for a namespace is not sufficient.
-func TestConsent(t *testing.T) {
+// TestControlPlaneRequiresConsent verifies that a control plane allows the claims in its grants only. Other claims get the error of a
+// missing control plane; permission for a namespace is not sufficient.
+func TestControlPlaneRequiresConsent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
 		others       []string
@@ -185,8 +185,8 @@ func TestRequirementsStable(t *testing.T) {
 	}
 }
 
-// TestUnclaimed verifies that a claim is required: without it, the Secret has no namespace.
-func TestUnclaimed(t *testing.T) {
+// TestRequiresClaimForNamespace verifies that a claim is required: without it, the Secret has no namespace.
+func TestRequiresClaimForNamespace(t *testing.T) {
 	w := newCluster(least, claimOf(granted), controlPlaneYAML)
 	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "claimRef")
 	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "make a claim (KeystoneService)") {
@@ -197,9 +197,9 @@ func TestUnclaimed(t *testing.T) {
 // fullGrant is a claim with all fields, all of which are granted.
 const fullGrant = "{namespace: quotas, name: limes, type: resources, allowAdministration: true}"
 
-// TestReverted verifies that exactly the objects of a revoked grant are removed. While the control plane cannot be read, existing objects
-// stay, and no further ones are created.
-func TestReverted(t *testing.T) {
+// TestRevokedGrantRemovesObjects verifies that exactly the objects of a revoked grant are removed. While the control plane cannot be read,
+// existing objects stay, and no further ones are created.
+func TestRevokedGrantRemovesObjects(t *testing.T) {
 	full := more(entry + ", account: {roles: [service, admin]}")
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -333,8 +333,9 @@ func without(all, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(others, name) })
 }
 
-// TestNames verifies that claims with similar names have no common object names in a control plane's namespace, or in Keystone.
-func TestNames(t *testing.T) {
+// TestSimilarClaimsShareNoNames verifies that claims with similar names have no common object names in a control plane's namespace, or in
+// Keystone.
+func TestSimilarClaimsShareNoNames(t *testing.T) {
 	of := func(namespace, name string) map[string]encoded.Struct {
 		w := newCluster(least, claimOf(fmt.Sprintf("{namespace: %s, name: %s}", namespace, name)), controlPlaneYAML)
 		w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed(fmt.Sprintf("{namespace: %s, name: %s}", namespace, name)))

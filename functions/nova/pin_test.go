@@ -9,9 +9,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestPinned verifies that processes which call hypervisors are replaced when the oldest version of all cells changes, until no hypervisor
-// has an earlier release.
-func TestPinned(t *testing.T) {
+// TestOldestVersionReplacesCallers verifies that processes which call hypervisors are replaced when the oldest version of all cells
+// changes, until no hypervisor has an earlier release.
+func TestOldestVersionReplacesCallers(t *testing.T) {
 	w, _ := kind.Ready(t, "medium")
 	var oldest any = int64(0)
 	w.Reports = func(kind, _ string) map[string]any {

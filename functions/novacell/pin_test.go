@@ -10,9 +10,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestPinned verifies that the cell's conductor is replaced when the oldest version of hypervisors changes, until no hypervisor has an
-// earlier release. Other processes of the cell do not call hypervisors, and proxies keep their connections.
-func TestPinned(t *testing.T) {
+// TestOldestVersionReplacesConductor verifies that the cell's conductor is replaced when the oldest version of hypervisors changes, until
+// no hypervisor has an earlier release. Other processes of the cell do not call hypervisors, and proxies keep their connections.
+func TestOldestVersionReplacesConductor(t *testing.T) {
 	w, _ := kind.Ready(t, "medium")
 	var oldest any = int64(0)
 	w.Reports = func(kind, _ string) map[string]any {

@@ -86,8 +86,9 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// TestLeaving verifies that the Service of a leaving member is retained until its pod is deleted, because nodes still read from it.
-func TestLeaving(t *testing.T) {
+// TestRetainsServiceOfLeavingMember verifies that the Service of a leaving member is retained until its pod is deleted, because nodes still
+// read from it.
+func TestRetainsServiceOfLeavingMember(t *testing.T) {
 	s := observation{pods: 5, configured: 5, id: "618fd7fb-82e8-49fc-90d9-73be342a6e86"}
 	d := derived(t, 3, s).north
 	if got := len(d.buildMemberServices(&common.MemberExposure{Type: common.ExposureLoadBalancer}, s.observed(t))); got != 5 {

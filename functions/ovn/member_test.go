@@ -43,8 +43,9 @@ func raftStatus(role, timer string) string {
 		"    1122 (1122 at ssl:ovn-northbound-5.ovn-northbound.cloud.svc:6643)\n"
 }
 
-// TestPrepare verifies that a member creates a cluster, joins one or waits, and that a second cluster is never created.
-func TestPrepare(t *testing.T) {
+// TestMembersNeverCreateSecondCluster verifies that a member creates a cluster, joins one or waits, and that a second cluster is never
+// created.
+func TestMembersNeverCreateSecondCluster(t *testing.T) {
 	at := func(n string) string { return "ssl:ovn-northbound-" + n + ".ovn-northbound.cloud.svc:6643" }
 	create := func(from string) string {
 		return "ovsdb-tool --election-timer=4000 create-cluster STAGE/data/OVN_Northbound.db.new " + from + " " + at("0") + "\n"
@@ -124,8 +125,8 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestTend verifies that a running member applies the desired settings of the cluster.
-func TestTend(t *testing.T) {
+// TestRunningMemberAppliesSettings verifies that a running member applies the desired settings of the cluster.
+func TestRunningMemberAppliesSettings(t *testing.T) {
 	const control = "ovs-appctl --timeout=5 --target=STAGE/tmp/control "
 	query := control + "cluster/status OVN_Northbound\n"
 	bound := control + "cluster/set-backlog-threshold OVN_Northbound 500 1048576\n"

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 var kind = servicetest.Kind{GroupVersionKind: ovnv1.GroupVersionKind, Runner: New(), Name: ovnv1.Name}
 
-func TestObjects(t *testing.T) { kind.Objects(t, *update) }
+func TestObjectsMatchGoldens(t *testing.T) { kind.Objects(t, *update) }
 
 // observation is the observed state of the northbound database: the number of pods, the number of members in their configuration, and the status
 // of the RaftCluster: ID, readiness, and the states of the pods.
@@ -136,8 +136,8 @@ func TestMembersReady(t *testing.T) {
 	}
 }
 
-// TestValidation verifies that values which the schema rejects are rejected for callers without an API server.
-func TestValidation(t *testing.T) {
+// TestRejectsInvalidValues verifies that values which the schema rejects are rejected for callers without an API server.
+func TestRejectsInvalidValues(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec ovnv1.OVNClusterSpec
 		want string

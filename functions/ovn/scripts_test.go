@@ -175,7 +175,7 @@ case $last in
 esac
 `
 
-func TestCopies(t *testing.T) {
+func TestBucketScriptFindsAllCopies(t *testing.T) {
 	s := newStage(t, map[string]string{"curl": store}, bucket...)
 	out, err := s.with(t, "bucket.sh", "copies OVN_Northbound")
 	want := "a/b/OVN_Northbound/20260101T000000Z.db.gz\na/b/OVN_Northbound/20260102T000000Z.db.gz\na/b/OVN_Northbound/20260401T000000Z.db.gz\n"

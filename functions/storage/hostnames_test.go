@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
-// TestHostnames verifies that a host name requires the platform's exposure, and must be allowed for the claim.
-func TestHostnames(t *testing.T) {
+// TestHostnamesRequireExposure verifies that a host name requires the platform's exposure, and must be allowed for the claim.
+func TestHostnamesRequireExposure(t *testing.T) {
 	const (
 		gateway = ", exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}"
 		all     = ", limits: [" + limittest.Everything + "]"

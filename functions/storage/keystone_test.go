@@ -163,8 +163,8 @@ func TestConsumerNotAllowed(t *testing.T) {
 	}
 }
 
-// TestStores verifies that the claim reports the addresses of its object stores, and the required permissions.
-func TestStores(t *testing.T) {
+// TestReportsAddressesOfObjectStores verifies that the claim reports the addresses of its object stores, and the required permissions.
+func TestReportsAddressesOfObjectStores(t *testing.T) {
 	w := complete(t, with(strings.TrimSuffix(letIn, "]")+", {name: plain}]"))
 	const namespace = ".tenant-a-storage-72da48a0ed7f612b5eac.svc"
 	want := []any{

@@ -34,7 +34,7 @@ const open = "{domain: example.com, secretStore: {name: openbao}, " +
 	"exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}, " +
 	"rook: {namespace: rook, serviceAccount: operator, csi: {}}, limits: [" + limittest.Everything + "]}"
 
-func TestObjects(t *testing.T) { kind.Objects(t, *update) }
+func TestObjectsMatchGoldens(t *testing.T) { kind.Objects(t, *update) }
 
 // around returns the input of a claim of namespace tenant-a on a platform.
 func around(w *simulate.Cluster, platform string) {
@@ -87,8 +87,8 @@ const three = `nodes: [{name: a, devices: [{name: sda}]}, {name: b, devices: [{n
 
 func with(fields string) string { return "{" + three + ", " + fields + "}" }
 
-// TestValidation verifies that each invalid field is reported by its path.
-func TestValidation(t *testing.T) {
+// TestInvalidFieldsAreReportedByPath verifies that each invalid field is reported by its path.
+func TestInvalidFieldsAreReportedByPath(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, field, message string }{
 		"Monitors": {
 			"A node that is lost would take two along.", with("monitors: {count: 5}"), "spec.monitors.count", "there are 3 nodes for 5 of them",
@@ -281,8 +281,9 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-// TestRemoved verifies that removing a pool from the spec never deletes it. With Delete, the policy must become Retain first.
-func TestRemoved(t *testing.T) {
+// TestRemovedPoolsAreRetained verifies that removing a pool from the spec never deletes it. With Delete, the policy must become Retain
+// first.
+func TestRemovedPoolsAreRetained(t *testing.T) {
 	const both, one = "pools: [{name: images}, {name: volumes}]", "pools: [{name: images}]"
 	w := complete(t, with(both+", deletionPolicy: Delete"))
 	edit := func(spec string) error {

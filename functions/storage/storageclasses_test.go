@@ -31,9 +31,9 @@ func TestStorageClassesValidation(t *testing.T) {
 	}
 }
 
-// TestClasses verifies that each pool has its own StorageClass with a unique name, in the nodes' cluster, and that its driver is not
-// changed.
-func TestClasses(t *testing.T) {
+// TestEachPoolHasItsStorageClass verifies that each pool has its own StorageClass with a unique name, in the nodes' cluster, and that its
+// driver is not changed.
+func TestEachPoolHasItsStorageClass(t *testing.T) {
 	const instance, pools = "tenant-a-storage-72da48a0ed7f612b5eac", "pools: [{name: pvcs, storageClass: {}}, {name: scratch, storageClass: {reclaimPolicy: Delete}}]"
 	w := complete(t, with(pools))
 	created := kind.Desired(t, w)

@@ -10,7 +10,7 @@ import (
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 )
 
-func TestValues(t *testing.T) {
+func TestRejectsInvalidDevicesAndAddresses(t *testing.T) {
 	const address = "; write the address as ceph mon dump prints it, such as [v2:10.0.0.1:3300,v1:10.0.0.1:6789]"
 	for name, tc := range map[string]struct{ reason, spec, want string }{
 		"nothing":          {reason: "Defaults are accepted.", spec: "{}"},

@@ -38,8 +38,9 @@ func of(t testing.TB, spec string) (*model, error) {
 	return derive(in)
 }
 
-// TestChosen verifies the selection of tests. Go's regular expressions have no lookahead, so both conditions are matched separately.
-func TestChosen(t *testing.T) {
+// TestSelectsTestsOfSpec verifies the selection of tests. Go's regular expressions have no lookahead, so both conditions are matched
+// separately.
+func TestSelectsTestsOfSpec(t *testing.T) {
 	const (
 		smoke    = "tempest.api.identity.v3.test_users.UsersTest.test_create[id-1,smoke]"
 		unmarked = "tempest.api.identity.v3.test_users.UsersTest.test_list[id-2]"
@@ -84,8 +85,8 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestValidation verifies that tests of missing services are rejected, and that an invalid address composes no policy.
-func TestValidation(t *testing.T) {
+// TestRejectsTestsOfMissingServices verifies that tests of missing services are rejected, and that an invalid address composes no policy.
+func TestRejectsTestsOfMissingServices(t *testing.T) {
 	for spec, field := range map[string]string{
 		`tests: {services: [identity, compute]}`:                "spec.tests.services[1]",
 		`services: [{type: identity, internalURL: "keystone"}]`: "spec.services[0].internalURL",
@@ -109,8 +110,8 @@ func TestPassed(t *testing.T) {
 	}
 }
 
-// TestEgress verifies that tests may connect only to the ports of the services, each listed once.
-func TestEgress(t *testing.T) {
+// TestEgressHasOnlyPortsOfServices verifies that tests may connect only to the ports of the services, each listed once.
+func TestEgressHasOnlyPortsOfServices(t *testing.T) {
 	m, err := of(t, `services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:5000"}]`)
 	if err != nil {
 		t.Fatal(err)

@@ -175,8 +175,9 @@ func script(folder string) *exec.Cmd {
 	return c
 }
 
-// TestScript verifies that the message contains the results of tests, and that their resources are removed before and after them.
-func TestScript(t *testing.T) {
+// TestScriptReportsResultsAndCleansUp verifies that the message contains the results of tests, and that their resources are removed before
+// and after them.
+func TestScriptReportsResultsAndCleansUp(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, tests string
 		want          map[string]any

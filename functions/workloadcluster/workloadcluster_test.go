@@ -31,7 +31,7 @@ var kind = servicetest.Kind{
 	Cluster: func(w *simulate.Cluster) { around(w, monitoredPlatform) },
 }
 
-func TestObjects(t *testing.T) { kind.Objects(t, *update) }
+func TestObjectsMatchGoldens(t *testing.T) { kind.Objects(t, *update) }
 
 // around completes a cluster with the PlatformConfig and the policies.
 func around(w *simulate.Cluster, platform string) {
@@ -111,8 +111,8 @@ func structOf(m map[string]any) encoded.Struct {
 const unknownLevels = "it is unknown whether the API server enforces Pod Security levels: it rejects a dry run in namespace " +
 	"west-281ec4ff2e58c1213faa; exempt the namespace from the webhook or policy that the condition Ready of the ClusterCheck names"
 
-// TestRequirements verifies the sentences for missing requirements: in the status of the role, and in the conditions.
-func TestRequirements(t *testing.T) {
+// TestReportsMissingRequirements verifies the sentences for missing requirements: in the status of the role, and in the conditions.
+func TestReportsMissingRequirements(t *testing.T) {
 	operators := func(missing ...any) map[string]any {
 		return map[string]any{"operators": []any{
 			map[string]any{"name": "external-secrets"}, map[string]any{"name": "rook", "missing": missing},
@@ -404,8 +404,8 @@ func TestNamespaceLabels(t *testing.T) {
 	}
 }
 
-// TestRejected verifies conflicts with the PlatformConfig.
-func TestRejected(t *testing.T) {
+// TestRejectsConflictsWithPlatform verifies conflicts with the PlatformConfig.
+func TestRejectsConflictsWithPlatform(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, platform, want string }{
 		"none":  {reason: "Another entry is another cluster.", platform: "clusters: [{name: east, providerConfig: east, allowedNamespaces: [a]}]"},
 		"entry": {reason: "The entry is the same cluster, during the migration.", platform: "clusters: [{name: west, providerConfig: west, allowedNamespaces: [a]}]"},

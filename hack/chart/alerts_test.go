@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 )
 
-// TestClock checks that the CronJob has the name and the interval that the functions and the alert assume.
-func TestClock(t *testing.T) {
+// TestClockMatchesFunctionsAndAlert checks that the CronJob has the name and the interval that the functions and the alert assume.
+func TestClockMatchesFunctionsAndAlert(t *testing.T) {
 	data, err := os.ReadFile(chart + "/templates/clock.yaml")
 	if err != nil {
 		t.Fatal(err)

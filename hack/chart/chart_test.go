@@ -29,8 +29,8 @@ const chart = "../../package/chart"
 // helm is the real program. Building it takes minutes, so only `make test-package` sets it.
 var helm = os.Getenv("HELM")
 
-// TestGenerated checks that the generated files of the chart are up to date.
-func TestGenerated(t *testing.T) {
+// TestGeneratedFilesAreCurrent checks that the generated files of the chart are up to date.
+func TestGeneratedFilesAreCurrent(t *testing.T) {
 	want, err := generate()
 	if err != nil {
 		t.Fatal(err)
@@ -128,8 +128,8 @@ var management = []string{
 	"ValidatingAdmissionPolicyBinding/cobaltcore-node-signers", "ValidatingAdmissionPolicyBinding/cobaltcore-pod-labels",
 }
 
-// TestTemplates checks every rendered object as the API server that gets it would.
-func TestTemplates(t *testing.T) {
+// TestAPIServerAcceptsRenderedObjects checks every rendered object as the API server that gets it would.
+func TestAPIServerAcceptsRenderedObjects(t *testing.T) {
 	without := func(drop ...string) []string {
 		var out []string
 		for _, name := range management {
@@ -348,8 +348,8 @@ func TestAgentsOfNodes(t *testing.T) {
 	}
 }
 
-// TestRefusals: a mistake in the values is a sentence, not a cluster that half works.
-func TestRefusals(t *testing.T) {
+// TestInvalidValuesAreRejected: a mistake in the values is a sentence, not a cluster that half works.
+func TestInvalidValuesAreRejected(t *testing.T) {
 	cases := map[string]struct{ reason, values, want string }{
 		"NoDomain":   {"There is no default domain.", "{}", "platformConfig.spec.domain: name the domain"},
 		"NoSubjects": {"Permissions without a subject are a mistake.", "mode: workload", "workload.subjects: say as whom"},
@@ -370,8 +370,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestReferences checks that references in the chart and in Compositions refer to existing objects.
-func TestReferences(t *testing.T) {
+// TestReferencedObjectsExist checks that references in the chart and in Compositions refer to existing objects.
+func TestReferencedObjectsExist(t *testing.T) {
 	o := rendered(t, domain)
 	cases := map[string]struct {
 		reason    string

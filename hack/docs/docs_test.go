@@ -235,7 +235,7 @@ func generated(t *testing.T) map[string]string {
 	return out
 }
 
-func TestMessages(t *testing.T) {
+func TestDescribesKindsAndAllowedValues(t *testing.T) {
 	n := func(i int64) *int64 { return &i }
 	f := func(x float64) *float64 { return &x }
 	type want struct{ kind, allowed string }

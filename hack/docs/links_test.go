@@ -22,8 +22,9 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 )
 
-// TestLinks holds that every relative link in a page of this repository leads to a file and, where it names one, to a heading.
-func TestLinks(t *testing.T) {
+// TestRelativeLinksHaveTargets holds that every relative link in a page of this repository leads to a file and, where it names one, to a
+// heading.
+func TestRelativeLinksHaveTargets(t *testing.T) {
 	root := filepath.Join("..", "..")
 	pages := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

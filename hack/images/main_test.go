@@ -36,8 +36,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestArguments checks that the values of an image's row are passed to the recipe, which also builds without them.
-func TestArguments(t *testing.T) {
+// TestRecipesGetTheirArguments checks that the values of an image's row are passed to the recipe, which also builds without them.
+func TestRecipesGetTheirArguments(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^ARG ([A-Z]+)$`)
 	for _, name := range []string{"glance", "nova"} {
 		j, err := plan(context.Background(), name, options{root: root})

@@ -44,7 +44,7 @@ type platform struct {
 // archive matches the line of the template that krew-release-bot replaces by the address and the checksum of an archive.
 var archive = regexp.MustCompile(`\{\{addURIAndSha "([^"]+)" \.TagName \| indent 4 \}\}`)
 
-func TestManifest(t *testing.T) {
+func TestManifestListsBuiltPlatforms(t *testing.T) {
 	template, err := os.ReadFile("cobaltcore.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -87,8 +87,8 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestRelease tests that a release has the archives.
-func TestRelease(t *testing.T) {
+// TestReleaseHasArchivesOfPlugin tests that a release has the archives.
+func TestReleaseHasArchivesOfPlugin(t *testing.T) {
 	data, err := os.ReadFile("../../.github/workflows/release.yaml")
 	if err != nil {
 		t.Fatal(err)

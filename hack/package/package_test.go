@@ -26,8 +26,8 @@ import (
 // crossplane is the real CLI. Building it takes minutes, so only `make test-package` sets it.
 var crossplane = os.Getenv("CROSSPLANE")
 
-// TestReproducible builds the same commit in two folders, and another commit.
-func TestReproducible(t *testing.T) {
+// TestBuildsAreReproducible builds the same commit in two folders, and another commit.
+func TestBuildsAreReproducible(t *testing.T) {
 	root, other := checkout(t), t.TempDir()
 	gitIn(t, other, "clone", "-q", root, ".")
 	outs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
@@ -248,8 +248,8 @@ func checkChart(t *testing.T, image v1.Image, host, archive string) {
 	}
 }
 
-// TestValidation checks the error messages of failed builds.
-func TestValidation(t *testing.T) {
+// TestReportsErrorsOfFailedBuilds checks the error messages of failed builds.
+func TestReportsErrorsOfFailedBuilds(t *testing.T) {
 	empty := t.TempDir()
 	cases := map[string]struct {
 		reason string
@@ -277,8 +277,8 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// TestLint builds the same packages with the real CLI, which parses and lints them, and compares the objects.
-func TestLint(t *testing.T) {
+// TestPackagesMatchCrossplaneCLI builds the same packages with the real CLI, which parses and lints them, and compares the objects.
+func TestPackagesMatchCrossplaneCLI(t *testing.T) {
 	if crossplane == "" {
 		t.Skip("run by `make test-package`, which builds the crossplane CLI first")
 	}

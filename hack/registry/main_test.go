@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestVersions tests that the committed code is that of the committed table.
-func TestVersions(t *testing.T) {
+// TestGeneratedVersionsAreCurrent tests that the committed code is that of the committed table.
+func TestGeneratedVersionsAreCurrent(t *testing.T) {
 	table, err := os.ReadFile("services.toml")
 	if err != nil {
 		t.Fatal(err)

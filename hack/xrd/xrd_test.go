@@ -110,7 +110,7 @@ func TestClaimable(t *testing.T) {
 	}
 }
 
-func TestValidation(t *testing.T) {
+func TestInvalidSchemasAreRejected(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(spec, status *apiextensionsv1.JSONSchemaProps)
@@ -223,8 +223,8 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestCompositions tests that the committed Compositions of composed kinds are generated.
-func TestCompositions(t *testing.T) {
+// TestCommittedCompositionsAreCurrent tests that the committed Compositions of composed kinds are generated.
+func TestCommittedCompositionsAreCurrent(t *testing.T) {
 	for _, k := range kindregistry.WithForm(kindregistry.Composed, kindregistry.Namespaced) {
 		got, err := os.ReadFile("../../compositions/" + k.Folder + ".yaml")
 		if err != nil {

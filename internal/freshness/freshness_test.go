@@ -10,8 +10,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// TestReasons checks every bound with fixed times.
-func TestReasons(t *testing.T) {
+// TestReportsOutdatedObservations checks every bound with fixed times.
+func TestReportsOutdatedObservations(t *testing.T) {
 	subject := Subject{Kind: "ServiceCheck", Namespace: "cloud", Name: "pool"}
 	for name, tc := range map[string]struct {
 		reason   string
@@ -80,8 +80,9 @@ func TestReadClock(t *testing.T) {
 	}
 }
 
-// TestLimits: the limits exceed the age of the status of a companion that works. A write, a pass every ten minutes, and the rounding add up.
-func TestLimits(t *testing.T) {
+// TestLimitsExceedNormalAge: the limits exceed the age of the status of a companion that works. A write, a pass every ten minutes, and the
+// rounding add up.
+func TestLimitsExceedNormalAge(t *testing.T) {
 	const resync, minute = 10 * time.Minute, time.Minute
 	if oldest := WriteInterval + resync + Precision; ComponentLimit < oldest+resync {
 		t.Errorf("a component's limit is %s, and a status can be %s old", ComponentLimit, oldest)

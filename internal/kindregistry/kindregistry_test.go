@@ -18,8 +18,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 )
 
-// TestFolders tests that every folder of apis/ with a definition has a kind, and the reverse.
-func TestFolders(t *testing.T) {
+// TestEveryFolderHasKind tests that every folder of apis/ with a definition has a kind, and the reverse.
+func TestEveryFolderHasKind(t *testing.T) {
 	var got []string
 	for _, k := range All() {
 		if _, err := apis.Definition(k.Folder); err != nil {
@@ -54,8 +54,8 @@ func TestEveryClaimHasNamespacedForm(t *testing.T) {
 	}
 }
 
-// TestTypes tests that each kind has the name of its Go type, which is in its folder.
-func TestTypes(t *testing.T) {
+// TestKindsHaveNamesOfTheirTypes tests that each kind has the name of its Go type, which is in its folder.
+func TestKindsHaveNamesOfTheirTypes(t *testing.T) {
 	for _, k := range All() {
 		folder := k.Folder
 		if k.Form == Namespaced {
@@ -108,8 +108,8 @@ func TestObservationTime(t *testing.T) {
 	}
 }
 
-// TestSchemes tests that the registry contains the kinds that the companion adds to its scheme.
-func TestSchemes(t *testing.T) {
+// TestRegistryContainsKindsOfSchemes tests that the registry contains the kinds that the companion adds to its scheme.
+func TestRegistryContainsKindsOfSchemes(t *testing.T) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{openstackv1.AddToScheme, c5c3v1.AddToScheme, ovnchassisv1.AddToScheme} {
 		if err := add(s); err != nil {

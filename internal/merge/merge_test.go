@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 )
 
-func TestOver(t *testing.T) {
+func TestMergesStructsFieldByField(t *testing.T) {
 	yes, no := new(true), new(false)
 	for name, tc := range map[string]struct {
 		reason            string

@@ -11,10 +11,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
-// TestAgreement changes finished objects of every kind at random, as far as their servers would let such a change through.
+// TestFunctionAndProviderAgree changes finished objects of every kind at random, as far as their servers would let such a change through.
 // The function and provider-kubernetes must agree on the result, otherwise an Object is polled rarely while the function
 // waits for it. A result that is not ready has a message.
-func TestAgreement(t *testing.T) {
+func TestFunctionAndProviderAgree(t *testing.T) {
 	for _, kind := range kinds() {
 		rule, _ := readiness.Rules.For(kind)
 		t.Run(kind.String(), rapid.MakeCheck(func(t *rapid.T) {

@@ -117,9 +117,9 @@ func kinds() []schema.GroupKind {
 	})
 }
 
-// TestFinish tests that an object of any kind is ready after its owner has finished, for the function and for provider-kubernetes. Before
-// that it is ready only if existing is sufficient.
-func TestFinish(t *testing.T) {
+// TestFinishedObjectsAreReady tests that an object of any kind is ready after its owner has finished, for the function and for
+// provider-kubernetes. Before that it is ready only if existing is sufficient.
+func TestFinishedObjectsAreReady(t *testing.T) {
 	if len(kinds()) < 30 {
 		t.Fatalf("the table has only %d kinds", len(kinds()))
 	}
@@ -162,9 +162,9 @@ var withoutGeneration = map[string]string{
 	"SecretStore.external-secrets.io":    "it reports none",
 }
 
-// TestStale tests that a status of an older generation is not ready, for any kind whose owner reports the generation. The other kinds
-// are on a list.
-func TestStale(t *testing.T) {
+// TestOlderGenerationIsNotReady tests that a status of an older generation is not ready, for any kind whose owner reports the generation.
+// The other kinds are on a list.
+func TestOlderGenerationIsNotReady(t *testing.T) {
 	for _, kind := range kinds() {
 		rule, _ := readiness.Rules.For(kind)
 		if rule.CEL == "" {

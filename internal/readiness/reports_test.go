@@ -15,7 +15,7 @@ import (
 )
 
 // reports contains the final statuses of owners in their releases, independently of the table of rules: conditions that must be true,
-// or a field and its value. Without an entry, existing is sufficient. Composite resources are added by TestReports.
+// or a field and its value. Without an entry, existing is sufficient. Composite resources are added by TestCompleteStatusIsReady.
 var reports = map[string][]string{
 	"":                             {"ConfigMap", "Service", "ServiceAccount", "PersistentVolumeClaim", "Namespace status.phase=Active"},
 	"apps":                         {"Deployment pods", "StatefulSet pods", "DaemonSet nodes"},
@@ -80,8 +80,8 @@ func report(o map[string]any, tokens []string, without string) {
 	o["status"] = status
 }
 
-// TestReports tests that each kind is ready with the complete status of its owner, and that no other kind has a rule.
-func TestReports(t *testing.T) {
+// TestCompleteStatusIsReady tests that each kind is ready with the complete status of its owner, and that no other kind has a rule.
+func TestCompleteStatusIsReady(t *testing.T) {
 	known, all := 0, maps.Clone(reports)
 	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
 		all[k.Group] = append(slices.Clone(all[k.Group]), k.Kind+" Ready")

@@ -49,8 +49,8 @@ func TestNewVersion(t *testing.T) {
 	}
 }
 
-// TestServing tests whether the running version serves.
-func TestServing(t *testing.T) {
+// TestDetectsServingVersion tests whether the running version serves.
+func TestDetectsServingVersion(t *testing.T) {
 	statefulSet := schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
 	for kind, cases := range map[schema.GroupKind]map[string]struct {
 		status map[string]any
@@ -75,8 +75,8 @@ func TestServing(t *testing.T) {
 	}
 }
 
-// TestRollouts tests that exactly the kinds with workloads have a rollout.
-func TestRollouts(t *testing.T) {
+// TestOnlyWorkloadsHaveRollouts tests that exactly the kinds with workloads have a rollout.
+func TestOnlyWorkloadsHaveRollouts(t *testing.T) {
 	for _, kind := range kinds() {
 		rule, _ := readiness.Rules.For(kind)
 		pods := kind.Group == "apps" // Deployments and their like

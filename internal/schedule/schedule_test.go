@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestValidation checks errors for schedules without five fields, and without times.
-func TestValidation(t *testing.T) {
+// TestInvalidSchedulesAreRejected checks errors for schedules without five fields, and without times.
+func TestInvalidSchedulesAreRejected(t *testing.T) {
 	for _, text := range []string{"@daily", "CRON_TZ=UTC 0 0 * * *", "TZ=UTC 0 0 * * *", "0 0 * *", "0 0 * * * *", "0 0 30 2 *", "0 0,1 30 2 *", "", "0 24 * * *",
 		", * * * *", "0 ,, * * *", "0 0 , * *", "0 0 * , *", "0 0 * * ,"} {
 		if err := Check(text); err == nil {

@@ -80,7 +80,7 @@ func serve(t testing.TB) (*grpc.ClientConn, chan int) {
 	return conn, r.encoded
 }
 
-func TestServe(t *testing.T) {
+func TestServerPreservesUnknownFields(t *testing.T) {
 	conn, remaining := serve(t)
 	req := wiretest.Request(40)
 	req.Context = object(t, map[string]any{"k": "v"})

@@ -77,9 +77,9 @@ var (
 	storageKind = storagev1.CompositeGroupVersionKind.GroupKind().String()
 )
 
-// TestRequest checks that every kind has something to measure, and that its function composes no further objects once
-// everything is observed.
-func TestRequest(t *testing.T) {
+// TestEveryKindHasSomethingToMeasure checks that every kind has something to measure, and that its function composes no further objects
+// once everything is observed.
+func TestEveryKindHasSomethingToMeasure(t *testing.T) {
 	runners := kinds.Runners()
 	for _, kind := range effort.Sample(composites(), 4) {
 		runner := runners[kind]

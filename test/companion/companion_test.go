@@ -56,7 +56,7 @@ type cluster struct {
 	held  string
 }
 
-func TestCompanion(t *testing.T) {
+func TestCompanionRotatesKeysAndUpgrades(t *testing.T) {
 	ctrl.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	c := start(t)
 	c.create(&corev1.Secret{ObjectMeta: meta1("database")})

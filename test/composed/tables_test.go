@@ -147,9 +147,9 @@ func readTable(t *testing.T, name string) table {
 	return tb
 }
 
-// TestTables holds whole clouds to tables written by hand. No flag rewrites a table: a value that changes is changed there by whoever has a
-// reason for it.
-func TestTables(t *testing.T) {
+// TestCloudsMatchTables holds whole clouds to tables written by hand. No flag rewrites a table: a value that changes is changed there by
+// whoever has a reason for it.
+func TestCloudsMatchTables(t *testing.T) {
 	for name, get := range tables {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]facts{}

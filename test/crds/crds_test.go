@@ -22,8 +22,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
-// TestSamples validates the fields that the project uses with the pinned CRDs.
-func TestSamples(t *testing.T) {
+// TestSamplesMatchPinnedCRDs validates the fields that the project uses with the pinned CRDs.
+func TestSamplesMatchPinnedCRDs(t *testing.T) {
 	set := crds.Load(t)
 	for name, obj := range samples(t) {
 		t.Run(name, func(t *testing.T) {
@@ -35,8 +35,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestMutations changes a sample and expects the error of an API server, or of one of this package's checks.
-func TestMutations(t *testing.T) {
+// TestMutatedSamplesAreRejected changes a sample and expects the error of an API server, or of one of this package's checks.
+func TestMutatedSamplesAreRejected(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		sample string

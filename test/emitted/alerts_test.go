@@ -610,7 +610,7 @@ func TestEveryAlertHasScenario(t *testing.T) {
 	}
 }
 
-// prove makes TestAlerts write the list of alerts that it has evaluated in their scenes.
+// prove makes TestAlertsFireOnlyInBadScenes write the list of alerts that it has evaluated in their scenes.
 var prove = flag.Bool("prove", false, "write testdata/alerts.txt, after Prometheus's engine has evaluated every alert as its scenes want (PROMQL)")
 
 // proofs returns a line for each alert: name, severity, duration, a hash of its scenes, and the expression.
@@ -629,7 +629,7 @@ func proofs(all map[string][]rule) []string {
 const proven = "testdata/alerts.txt"
 
 // TestAlertsAreProven checks that Prometheus's engine has evaluated each alert in its current scenes, without running
-// the engine. Only TestAlerts writes the list, and only if all alerts behave as in their scenes.
+// the engine. Only TestAlertsFireOnlyInBadScenes writes the list, and only if all alerts behave as in their scenes.
 func TestAlertsAreProven(t *testing.T) {
 	data, err := os.ReadFile(proven)
 	if err != nil {
@@ -639,7 +639,7 @@ func TestAlertsAreProven(t *testing.T) {
 	got := proofs(alertsOf(watched(t)...))
 	for _, p := range got {
 		if !slices.Contains(known, p) {
-			t.Errorf("Prometheus's engine has not evaluated this alert in its current form; run TestAlerts with PROMQL and -prove, and review the change: %s", p)
+			t.Errorf("Prometheus's engine has not evaluated this alert in its current form; run TestAlertsFireOnlyInBadScenes with PROMQL and -prove, and review the change: %s", p)
 		}
 	}
 	for _, k := range known {
@@ -649,9 +649,9 @@ func TestAlertsAreProven(t *testing.T) {
 	}
 }
 
-// TestAlerts checks with Prometheus's engine that each expression of each alert is raised in the bad scenes, and
+// TestAlertsFireOnlyInBadScenes checks with Prometheus's engine that each expression of each alert is raised in the bad scenes, and
 // neither in the good ones nor for the same series of another control plane.
-func TestAlerts(t *testing.T) {
+func TestAlertsFireOnlyInBadScenes(t *testing.T) {
 	tool := os.Getenv("PROMQL")
 	if tool == "" {
 		t.Skip("PROMQL names no engine; make test-package builds it")

@@ -63,8 +63,9 @@ func aggregated(t *testing.T, c testCase, name string, values map[string]map[str
 // hostile is a password with all that means something in YAML, JSON, templates and shells.
 const hostile = "a\"b\\c'd: #e {{ .id }} ${f} %g\t\u00e9 \n- &h *i !j |k >l @m `n ,o"
 
-// TestClouds checks that readers of a clouds.yaml get names and secrets unchanged, whatever characters they contain.
-func TestClouds(t *testing.T) {
+// TestClientsReadCloudsFileUnchanged checks that readers of a clouds.yaml get names and secrets unchanged, whatever characters they
+// contain.
+func TestClientsReadCloudsFileUnchanged(t *testing.T) {
 	type login struct{ User, Password, Project, ID, Secret string }
 	for name, want := range map[string]map[string]login{
 		"development.yaml 2025.2": {

@@ -87,9 +87,9 @@ func labelsOf(o preview.Object) map[string]string {
 	return out
 }
 
-// TestConfiguration checks that each service has every option of its configuration files and every rule of its policy
+// TestServicesAcceptTheirConfiguration checks that each service has every option of its configuration files and every rule of its policy
 // in the release of the claim, and accepts each value.
-func TestConfiguration(t *testing.T) {
+func TestServicesAcceptTheirConfiguration(t *testing.T) {
 	checked := map[string]int{}
 	for _, c := range cases(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -131,8 +131,8 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestEnvironment checks that oslo.config reads every option that a pod's environment sets from there.
-func TestEnvironment(t *testing.T) {
+// TestOsloConfigReadsEnvironment checks that oslo.config reads every option that a pod's environment sets from there.
+func TestOsloConfigReadsEnvironment(t *testing.T) {
 	checked := 0
 	for _, c := range cases(t) {
 		for _, o := range c.Objects {

@@ -47,8 +47,8 @@ func example(t *testing.T, file string) []*unstructured.Unstructured {
 	}
 }
 
-// TestIdentity validates every object of the example with the released operators' definitions.
-func TestIdentity(t *testing.T) {
+// TestIdentityExampleIsValid validates every object of the example with the released operators' definitions.
+func TestIdentityExampleIsValid(t *testing.T) {
 	set := crds.Load(t)
 	own, err := definition.All()
 	if err != nil {
@@ -66,10 +66,10 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestNetworks checks the example of networks: API servers accept every object, referenced objects exist, all objects
+// TestNetworksExampleIsValid checks the example of networks: API servers accept every object, referenced objects exist, all objects
 // log in as the project, and the rules of its security group are in an order that K-ORC handles correctly: rules with
 // ports first (docs/networks-as-code.md).
-func TestNetworks(t *testing.T) {
+func TestNetworksExampleIsValid(t *testing.T) {
 	set, existing := crds.Load(t), map[string]bool{}
 	objects := example(t, "networks/project.yaml")
 	for _, o := range objects {

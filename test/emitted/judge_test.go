@@ -22,8 +22,8 @@ func cloud(c testCase, set *crds.Set) judge.Cloud {
 	return out
 }
 
-// TestWiring checks that the judge has no findings.
-func TestWiring(t *testing.T) {
+// TestComposedObjectsHaveNoFindings checks that the judge has no findings.
+func TestComposedObjectsHaveNoFindings(t *testing.T) {
 	set := crds.Load(t)
 	for _, c := range cases(t) {
 		t.Run(c.name, func(t *testing.T) {

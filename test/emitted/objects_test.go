@@ -11,9 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
-// TestObjects checks that the API server of each cluster accepts every object, and for Objects of provider-kubernetes
+// TestAPIServerAcceptsObjects checks that the API server of each cluster accepts every object, and for Objects of provider-kubernetes
 // also the wrapped one.
-func TestObjects(t *testing.T) {
+func TestAPIServerAcceptsObjects(t *testing.T) {
 	set := crds.Load(t)
 	own, err := definition.All()
 	if err != nil {

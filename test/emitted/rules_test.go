@@ -27,8 +27,8 @@ func find(v any, key string, found map[string]bool) {
 	}
 }
 
-// TestExpressions checks that Prometheus's parser accepts every expression of alerts and dashboards.
-func TestExpressions(t *testing.T) {
+// TestPrometheusParsesExpressions checks that Prometheus's parser accepts every expression of alerts and dashboards.
+func TestPrometheusParsesExpressions(t *testing.T) {
 	tool := os.Getenv("PROMQL")
 	if tool == "" {
 		t.Skip("PROMQL names no parser of expressions; make test-package builds it")

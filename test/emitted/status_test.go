@@ -39,9 +39,9 @@ func (s statusChecker) Explain(req *wire.Request) (*wire.Response, compose.Plan,
 	return rsp, plan, nil
 }
 
-// TestStatus checks that the API server accepts every status that a function returns for its composite resource, from
+// TestAPIServerAcceptsEveryStatus checks that the API server accepts every status that a function returns for its composite resource, from
 // the first call to the last. A rejected status would stay unchanged forever.
-func TestStatus(t *testing.T) {
+func TestAPIServerAcceptsEveryStatus(t *testing.T) {
 	for name, claim := range map[string][]byte{
 		"smallest":    examples.Claim,
 		"large":       document(t, "ControlPlaneCluster", "cloud", parse(t, specs["remote, delete"]), "2026.1"),

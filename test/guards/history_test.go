@@ -108,8 +108,8 @@ func TestSeparateCluster(t *testing.T) {
 	}
 }
 
-// TestGuards searches for a history in which a guard is open while a server is on a node, or can still arrive there. The companion and the
-// function of pools are the real ones.
+// TestGuardsAreClosedWhileServersExist searches for a history in which a guard is open while a server is on a node, or can still arrive
+// there. The companion and the function of pools are the real ones.
 //
 // Servers that Nova schedules after the last observation are the window that freshness permits: a guard describes the state at the time
 // status.lastObservationTime of the ServiceCheck. In exact terms, as long as a guard is open:
@@ -121,7 +121,7 @@ func TestSeparateCluster(t *testing.T) {
 //   - Both: when the function sets the condition, that time is at most the limit and an interval of the clock ago.
 //
 // At the end of each history all services work and the servers are deleted: the guards open.
-func TestGuards(t *testing.T) {
+func TestGuardsAreClosedWhileServersExist(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newScenario(t)
 		counts.histories.Add(1)

@@ -12,8 +12,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
-// TestExamples checks that every example becomes ready, and that every emitted kind has a readiness rule.
-func TestExamples(t *testing.T) {
+// TestExamplesBecomeReady checks that every example becomes ready, and that every emitted kind has a readiness rule.
+func TestExamplesBecomeReady(t *testing.T) {
 	files, err := fs.Glob(examples.Files, "controlplane/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no examples: %v", err)

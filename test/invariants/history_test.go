@@ -32,10 +32,10 @@ const rounds = 25
 // counts summarizes all histories. A case is one state, and the response to it.
 var counts struct{ cases, thorough, rejected, held, rejectedSpecs, longest atomic.Int64 }
 
-// TestHistories simulates the lifecycles of composite resources: desired resources are created call by call, with
+// TestInvariantsHoldInRandomHistories simulates the lifecycles of composite resources: desired resources are created call by call, with
 // disturbances, invalid specs and garbage in between. Every response is checked for the invariants, and at the end,
 // undisturbed, everything becomes ready.
-func TestHistories(t *testing.T) {
+func TestInvariantsHoldInRandomHistories(t *testing.T) {
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

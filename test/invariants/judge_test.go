@@ -14,8 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// TestWiring checks that the judge has no findings about the objects composed for random claims on random platforms.
-func TestWiring(t *testing.T) {
+// TestComposedObjectsHaveNoFindings checks that the judge has no findings about the objects composed for random claims on random platforms.
+func TestComposedObjectsHaveNoFindings(t *testing.T) {
 	t.Parallel()
 	judged, withCells, found := 0, 0, false
 	rapid.Check(t, func(t *rapid.T) {

@@ -448,8 +448,8 @@ func (s converged) early(t *testing.T, runner function.Runner, of []string, trie
 	}
 }
 
-// TestOrder checks that nothing is created before its prerequisites.
-func TestOrder(t *testing.T) {
+// TestPrerequisitesAreCreatedFirst checks that nothing is created before its prerequisites.
+func TestPrerequisitesAreCreatedFirst(t *testing.T) {
 	both := map[string]map[order]bool{}
 	simulations, tried := convergedSimulations(t), map[[3]string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(simulations)) {

@@ -184,9 +184,9 @@ var poolOrders = []order{
 	{first: `ConfigMap storage-cinder`, then: `Cinder\..*`, why: "its volumes are kept there"},
 }
 
-// TestRevoked checks that a StorageCluster that withdraws its consent or is deleted affects no running object: every
+// TestRevokedConsentChangesNoObject checks that a StorageCluster that withdraws its consent or is deleted affects no running object: every
 // object stays unchanged, and the claim reports the error.
-func TestRevoked(t *testing.T) {
+func TestRevokedConsentChangesNoObject(t *testing.T) {
 	w := pooled(t)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)

@@ -682,8 +682,8 @@ func (k *definedKind) checkType(t *rapid.T, o object) {
 	}
 }
 
-// TestDraw checks that nearly all drawn specs are valid. Invalid ones are discarded by the other tests.
-func TestDraw(t *testing.T) {
+// TestDrawnSpecsAreValid checks that nearly all drawn specs are valid. Invalid ones are discarded by the other tests.
+func TestDrawnSpecsAreValid(t *testing.T) {
 	for _, k := range definedKinds {
 		t.Run(k.kind, rapid.MakeCheck(func(t *rapid.T) { k.draw(t, "", "example") }))
 	}

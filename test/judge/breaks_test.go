@@ -169,8 +169,8 @@ func sampled[T any](faults map[string]T) []string {
 	return effort.Sample(slices.Sorted(maps.Keys(faults)), 3)
 }
 
-// TestFaults checks that an example has no findings, and that each fault results in the finding that describes it.
-func TestFaults(t *testing.T) {
+// TestEachFaultIsReported checks that an example has no findings, and that each fault results in the finding that describes it.
+func TestEachFaultIsReported(t *testing.T) {
 	full := example(t, "full.yaml")
 	if found := judge.Judge(full); len(found) > 0 {
 		t.Fatalf("an example has findings: %q", found)
@@ -375,8 +375,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCaches checks that a program that trusts the content of a cache is reported.
-func TestCaches(t *testing.T) {
+// TestTrustInCacheIsReported checks that a program that trusts the content of a cache is reported.
+func TestTrustInCacheIsReported(t *testing.T) {
 	cloud := example(t, "services.yaml")
 	if findings := judge.Judge(cloud); len(findings) > 0 {
 		t.Fatalf("an example has findings: %q", findings)

@@ -187,8 +187,8 @@ func TestRemoteConsumers(t *testing.T) {
 	}
 }
 
-// TestExemption checks that a user of a service without exemption from the rules for people is found.
-func TestExemption(t *testing.T) {
+// TestMissingExemptionIsReported checks that a user of a service without exemption from the rules for people is found.
+func TestMissingExemptionIsReported(t *testing.T) {
 	full := example(t, "services.yaml")
 	for name, breaks := range map[string]breaking{
 		"glance":            without("RoleAssignment", "glance-service", "spec", "exemptUser"),
@@ -207,9 +207,9 @@ func TestExemption(t *testing.T) {
 	}
 }
 
-// TestClosed checks that without networks of hypervisors no traffic to or from hypervisors is allowed, and that none is
-// required.
-func TestClosed(t *testing.T) {
+// TestNoTrafficWithoutHypervisorNetworks checks that without networks of hypervisors no traffic to or from hypervisors is allowed, and that
+// none is required.
+func TestNoTrafficWithoutHypervisorNetworks(t *testing.T) {
 	full := example(t, "services.yaml")
 	services := full.Given[0]["spec"].(fields)["services"].(fields)["nova"].(fields)
 	delete(services, "hypervisorNetworks")

@@ -37,8 +37,9 @@ import (
 // region is the default region of a claim's endpoints.
 const region = "RegionOne"
 
-// TestClaim checks that a claim becomes a Keystone that external clients can use, and that its deletion leaves nothing.
-func TestClaim(t *testing.T) {
+// TestClaimServesExternalClients checks that a claim becomes a Keystone that external clients can use, and that its deletion leaves
+// nothing.
+func TestClaimServesExternalClients(t *testing.T) {
 	ctx, cancel := stopwatch.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	claim := order(ctx, t, "../../examples/controlplane/development.yaml")

@@ -19,9 +19,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
-// TestDoctor checks that cobaltcore doctor names faults that only a kubelet or a scheduler reports. Each fault is a second container in the
-// pods of Keystone: Crossplane applies only its own containers, and leaves this one to its owner.
-func TestDoctor(t *testing.T) {
+// TestDoctorNamesFaultsOfNodes checks that cobaltcore doctor names faults that only a kubelet or a scheduler reports. Each fault is a
+// second container in the pods of Keystone: Crossplane applies only its own containers, and leaves this one to its owner.
+func TestDoctorNamesFaultsOfNodes(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := stopwatch.WithTimeout(context.Background(), 25*time.Minute)
 	defer cancel()

@@ -26,14 +26,14 @@ import (
 
 var maxScaleKind = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MaxScale"}
 
-// TestMedium checks that MariaDB's operator accepts the objects of size medium. MaxScale itself does not run, because
+// TestMediumClaimIsAccepted checks that MariaDB's operator accepts the objects of size medium. MaxScale itself does not run, because
 // it has no image: the objects that its operator creates without one exist, including certificates that clients verify
 // by the CA of MariaDB. Only the claim waits for the missing proxy, and reports it, and a proxy that is no longer
 // wanted is deleted.
-func TestMedium(t *testing.T) {
+func TestMediumClaimIsAccepted(t *testing.T) {
 	// It uses all processors for five minutes, which other tests need.
-	if !selected("Medium") {
-		t.Skip("it runs only on request: make test-e2e RUN=TestMedium")
+	if !selected("MediumClaimIsAccepted") {
+		t.Skip("it runs only on request: make test-e2e RUN=TestMediumClaimIsAccepted")
 	}
 	ctx, cancel := stopwatch.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()

@@ -47,7 +47,7 @@ const (
 )
 
 // accept: the summary is accepted instead of compared.
-var accept = flag.Bool("accept", false, "accept the access of pods that TestProbe observes")
+var accept = flag.Bool("accept", false, "accept the access of pods that TestProbeFindsOnlyAcceptedAccess observes")
 
 // latest are the workloads of probe.yaml that are created last, pending one that does not become ready: its Ceph does not exist.
 var (
@@ -55,11 +55,11 @@ var (
 	pending = "cinder-volume-rbd"
 )
 
-// TestProbe runs a probe in each container of each kind of pod of a control plane with all services, and of the functions. It compares
-// the observed access with the accepted summary, which docs/reference/probed-access.md shows.
-func TestProbe(t *testing.T) {
-	if !selected("Probe") {
-		t.Skip("it needs most of the memory: RUN=TestProbe")
+// TestProbeFindsOnlyAcceptedAccess runs a probe in each container of each kind of pod of a control plane with all services, and of the
+// functions. It compares the observed access with the accepted summary, which docs/reference/probed-access.md shows.
+func TestProbeFindsOnlyAcceptedAccess(t *testing.T) {
+	if !selected("ProbeFindsOnlyAcceptedAccess") {
+		t.Skip("it needs most of the memory: RUN=TestProbeFindsOnlyAcceptedAccess")
 	}
 	ctx, cancel := stopwatch.WithTimeout(context.Background(), 50*time.Minute)
 	defer cancel()
@@ -95,7 +95,7 @@ func check(t *testing.T, observed []podaccess.Kind) {
 	}
 	if len(all) > 0 {
 		t.Error("the access of pods has changed; fix it, or accept it: review the lines above, run " +
-			"make test-e2e RUN='^TestProbe$$' ACCEPT=1 and make generate, and commit test/node/podaccess/accepted.yaml and the page")
+			"make test-e2e RUN='^TestProbeFindsOnlyAcceptedAccess$$' ACCEPT=1 and make generate, and commit test/node/podaccess/accepted.yaml and the page")
 	}
 }
 

@@ -20,9 +20,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
 )
 
-// TestQueue checks that RabbitMQ's operator trusts the certificate of a queue that was created after the operator had
+// TestQueueIsTrustedByOperator checks that RabbitMQ's operator trusts the certificate of a queue that was created after the operator had
 // started, and creates a service's objects in it.
-func TestQueue(t *testing.T) {
+func TestQueueIsTrustedByOperator(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := stopwatch.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()

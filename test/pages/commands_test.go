@@ -521,7 +521,7 @@ func missing(schemas []*props, paths []string) []string {
 	})
 }
 
-func TestCommands(t *testing.T) {
+func TestSplitsBlocksIntoCommands(t *testing.T) {
 	got := commands("A=$(kubectl get pods -o jsonpath='{.a b}') # a comment\nkubectl apply -f - <<EOF | grep 'x y'\nkind: Y\nEOF\nx \\\n  --y=\"1 2\"; z\n")
 	want := [][]string{
 		{"A="}, {"kubectl", "get", "pods", "-o", "jsonpath={.a b}"}, {"kubectl", "apply", "-f", "-"}, {"grep", "x y"}, {"x", "--y=1 2"}, {"z"},

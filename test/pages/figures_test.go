@@ -104,7 +104,7 @@ func TestPagesAreShort(t *testing.T) {
 	}
 }
 
-func TestMeasure(t *testing.T) {
+func TestCountsLengthOfSentencesAndCells(t *testing.T) {
 	got := measure("<!-- no words\n-->\n# A heading\n\nOne two three. Four five\nsix seven: [eight nine](ten.md) eleven.\n\n1. An item of five words.\n\n" +
 		"```sh\ncode is not counted\n```\n\n| Head | Cell |\n|---|---|\n| one two | [three](x.md) |\n")
 	want := figures{length: 24, sentences: []int{3, 4, 3, 5}, cells: []int{1, 1, 2, 1}}

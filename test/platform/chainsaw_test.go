@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestChainsaw runs the suite of test/chainsaw as users would run it against their cluster. Chainsaw takes longer to
+// TestChainsawSuitePasses runs the suite of test/chainsaw as users would run it against their cluster. Chainsaw takes longer to
 // build than all other tools of a platform, so it is optional.
-func TestChainsaw(t *testing.T) {
+func TestChainsawSuitePasses(t *testing.T) {
 	t.Parallel()
 	tool := os.Getenv("CHAINSAW")
 	if tool == "" {

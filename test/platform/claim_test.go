@@ -122,8 +122,8 @@ func versionOf(o unstructured.Unstructured) string {
 	return strconv.FormatInt(o.GetGeneration(), 10)
 }
 
-// TestEdit checks that an edit changes the objects that differ in the preview, and writes no other object at all.
-func TestEdit(t *testing.T) {
+// TestEditWritesOnlyPreviewedObjects checks that an edit changes the objects that differ in the preview, and writes no other object at all.
+func TestEditWritesOnlyPreviewedObjects(t *testing.T) {
 	t.Parallel()
 	before := claim(t, "tenant-edit")
 	after := claim(t, "tenant-edit", set(int64(3), "spec", "services", "keystone", "replicas"))
@@ -166,9 +166,9 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// TestDrift checks that manually changed or removed objects are restored, including those of Crossplane's provider,
+// TestRevertsManualChanges checks that manually changed or removed objects are restored, including those of Crossplane's provider,
 // which without an event checks only every ten minutes.
-func TestDrift(t *testing.T) {
+func TestRevertsManualChanges(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-drift")
 	order(t, u)
@@ -209,10 +209,10 @@ func TestDrift(t *testing.T) {
 	ready(t, u)
 }
 
-// TestStale checks that Ready of an older generation fulfills no dependency. While the schema is not upgraded,
-// Keystone's pods are unchanged and the claim is not ready, although the DatabaseSync still has Ready=True of the
-// previous release.
-func TestStale(t *testing.T) {
+// TestOlderGenerationFulfillsNoDependency checks that Ready of an older generation fulfills no dependency. While the schema is not
+// upgraded, Keystone's pods are unchanged and the claim is not ready, although the DatabaseSync still has Ready=True of the previous
+// release.
+func TestOlderGenerationFulfillsNoDependency(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-stale")
 	order(t, u)
@@ -265,7 +265,7 @@ func image(t *testing.T, namespace string) string {
 	return i
 }
 
-// TestRollout checks that a claim is not ready before an edit is effective. Once the current generation of the
+// TestNotReadyBeforeEditIsEffective checks that a claim is not ready before an edit is effective. Once the current generation of the
 // composite resource has been composed, its function does not report it as ready until a new pod has started, without a
 // moment in between.
 //
@@ -273,7 +273,7 @@ func image(t *testing.T, namespace string) string {
 // then recorded for the generation of the edit; and in the middle of a pass, core applies the conditions that its cache
 // had at the start of the pass (FunctionComposer.Compose applies "any pending conditions"), which may come from two
 // passes earlier. The phase is applied with them, and belongs to that pass. The end of the pass corrects both.
-func TestRollout(t *testing.T) {
+func TestNotReadyBeforeEditIsEffective(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-rollout")
 	order(t, u)
@@ -316,9 +316,9 @@ func TestRollout(t *testing.T) {
 	ready(t, more)
 }
 
-// TestWithdraw checks that an image that no node can pull can be set and withdrawn before a pod of it runs. Nothing of
+// TestWithdrawnImageBlocksNoPod checks that an image that no node can pull can be set and withdrawn before a pod of it runs. Nothing of
 // it blocks the previous state, which can be written again, including the Job of Keystone's bootstrap.
-func TestWithdraw(t *testing.T) {
+func TestWithdrawnImageBlocksNoPod(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-withdraw")
 	order(t, u)

@@ -33,11 +33,11 @@ var (
 	podKind    = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 )
 
-// TestRotation checks that the companion, with the permissions of its Role, rotates the keys of tokens and of stored
+// TestRotatesKeysOncePerSchedule checks that the companion, with the permissions of its Role, rotates the keys of tokens and of stored
 // credentials on the claim's schedule. It does so once, because no rotation starts until every pod of Keystone has the
 // keys. Only Keystone's pods are restarted; meanwhile the claim is not ready. No key and no other Secret is lost, and
 // no other object is written.
-func TestRotation(t *testing.T) {
+func TestRotatesKeysOncePerSchedule(t *testing.T) {
 	t.Parallel()
 	rotating := []string{"keystone-fernet-keys", "keystone-credential-keys"}
 	scheduled := func(schedule string) *unstructured.Unstructured {
@@ -201,9 +201,9 @@ func look(t *testing.T, namespace string) state {
 	return s
 }
 
-// TestRelease upgrades a claim to the next release. The schema is expanded while the old release runs; it is contracted
+// TestUpgradesClaimToNextRelease upgrades a claim to the next release. The schema is expanded while the old release runs; it is contracted
 // only after all pods run the new one. The claim reports the progress, and at the end that the new release runs.
-func TestRelease(t *testing.T) {
+func TestUpgradesClaimToNextRelease(t *testing.T) {
 	t.Parallel()
 	const before, after = "2025.1", "2025.2"
 	u := claim(t, "tenant-release", set(before, "spec", "openStackRelease"))

@@ -18,9 +18,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// TestRetain checks that by default data outlives its claim: all objects that the preview lists as retained, and the
+// TestRetainsDataOfDeletedClaim checks that by default data outlives its claim: all objects that the preview lists as retained, and the
 // generated Secrets, stay unchanged, and the same claim, re-created, adopts them.
-func TestRetain(t *testing.T) {
+func TestRetainsDataOfDeletedClaim(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-retain")
 	order(t, u)
@@ -97,10 +97,10 @@ func controllersOwn(o unstructured.Unstructured) bool {
 	return owner != nil && slices.Contains([]string{keysKind.Kind, schemaKind.Kind, "CronJob"}, owner.Kind)
 }
 
-// TestDelete checks that with deletionPolicy Delete nothing is left, and that every object is deleted before the
+// TestDeletesObjectsInOrder checks that with deletionPolicy Delete nothing is left, and that every object is deleted before the
 // objects that its deletion needs: the catalog before Keystone, Keystone before its database, the database before the
 // namespace.
-func TestDelete(t *testing.T) {
+func TestDeletesObjectsInOrder(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-delete", set("Delete", "spec", "deletionPolicy"))
 	order(t, u)

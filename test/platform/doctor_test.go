@@ -57,9 +57,9 @@ type patient struct {
 	namespace string
 }
 
-// TestDoctor checks that cobaltcore doctor names the cause of faults, with an account that has only the documented rights: faults of the
-// whole platform before any other test runs, faults of new claims, and faults of ready clouds, one after the other.
-func TestDoctor(t *testing.T) {
+// TestDoctorNamesCauseOfFaults checks that cobaltcore doctor names the cause of faults, with an account that has only the documented
+// rights: faults of the whole platform before any other test runs, faults of new claims, and faults of ready clouds, one after the other.
+func TestDoctorNamesCauseOfFaults(t *testing.T) {
 	r, err := diagnosis.Connect(t.Context(), cloud.Client, cloud.Kubeconfig, filepath.Join("..", ".."), t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -46,9 +46,10 @@ packages: {version: ""}
 // upgradeChart is the command of the tutorials that applies values.yaml.
 const upgradeChart = "helm upgrade cobaltcore package/chart --namespace crossplane-system --values platform.yaml --values values.yaml"
 
-// TestGuides runs the commands of tutorials and how-to guides as the pages show them, in the order of a reader, and compares their output.
-// The table of package guide lists the commands of other suites. No other test runs at the same time, because pages change the PlatformConfig.
-func TestGuides(t *testing.T) {
+// TestGuidesRunAsWritten runs the commands of tutorials and how-to guides as the pages show them, in the order of a reader, and compares
+// their output. The table of package guide lists the commands of other suites. No other test runs at the same time, because pages change
+// the PlatformConfig.
+func TestGuidesRunAsWritten(t *testing.T) {
 	r := newReader(t)
 	tours := r.tours()
 	for _, tour := range tours {

@@ -28,9 +28,9 @@ func namespacedForm(claim *unstructured.Unstructured) *unstructured.Unstructured
 	return u
 }
 
-// TestNamespaced checks that a tenant gets a cloud with a namespaced composite resource: it has the status of the cloud, the tenant cannot
-// set the fields of Crossplane, and data is retained when it is deleted.
-func TestNamespaced(t *testing.T) {
+// TestNamespacedCompositeBecomesCloud checks that a tenant gets a cloud with a namespaced composite resource: it has the status of the
+// cloud, the tenant cannot set the fields of Crossplane, and data is retained when it is deleted.
+func TestNamespacedCompositeBecomesCloud(t *testing.T) {
 	t.Parallel()
 	const namespace = "tenant-namespaced"
 	tenantNamespace(t, namespace)

@@ -68,9 +68,9 @@ func fieldErrors(t *testing.T, u *unstructured.Unstructured) field.ErrorList {
 	return v.Validate(defaulted)
 }
 
-// TestRefused creates the claims of test/claims. The API server must report the preview's errors about fields, with the
-// same messages, before anything happens; errors that only the function can find are accepted by the API server.
-func TestRefused(t *testing.T) {
+// TestAPIServerRejectsInvalidFields creates the claims of test/claims. The API server must report the preview's errors about fields, with
+// the same messages, before anything happens; errors that only the function can find are accepted by the API server.
+func TestAPIServerRejectsInvalidFields(t *testing.T) {
 	t.Parallel()
 	namespaceFor(t, "tenant-refused")
 	rejected := 0
@@ -106,10 +106,9 @@ var inBody = regexp.MustCompile(`\S+ in body `)
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// TestInvalid creates the claims of test/claims that only the function can reject: options of a service, and violations
-// of the platform's limits and clusters. Each claim must report the error of the preview, and nothing may be composed
-// for it.
-func TestInvalid(t *testing.T) {
+// TestFunctionRejectsInvalidClaims creates the claims of test/claims that only the function can reject: options of a service, and
+// violations of the platform's limits and clusters. Each claim must report the error of the preview, and nothing may be composed for it.
+func TestFunctionRejectsInvalidClaims(t *testing.T) {
 	t.Parallel()
 	rejected := map[string]*unstructured.Unstructured{}
 	message := map[string][]string{}

@@ -30,10 +30,10 @@ type attack struct {
 // forbidden is the expected error of attacks that RBAC rejects.
 const forbidden = ""
 
-// TestTenant checks that an editor of a namespace may create claims in it, and nothing else: not in other namespaces,
+// TestTenantMayOnlyManageClaims checks that an editor of a namespace may create claims in it, and nothing else: not in other namespaces,
 // not the claim's objects, and not the fields of a claim that control its composition. docs/explanation/attacks.md
 // lists these attacks.
-func TestTenant(t *testing.T) {
+func TestTenantMayOnlyManageClaims(t *testing.T) {
 	t.Parallel()
 	tenantNamespace(t, "tenant-rights")
 	alice, err := cloud.As("alice")
@@ -197,9 +197,9 @@ func TestTenant(t *testing.T) {
 	}
 }
 
-// TestMandatory checks that without its admission policies the platform composes nothing, and that claims report the
+// TestRequiresAdmissionPolicies checks that without its admission policies the platform composes nothing, and that claims report the
 // platform team's error. It runs alone on the platform: other claims would report the same.
-func TestMandatory(t *testing.T) {
+func TestRequiresAdmissionPolicies(t *testing.T) {
 	const name = "cobaltcore-claims"
 	binding := get(t, cloud.Cluster, bindingKind, "", name)
 	if err := cloud.Client.Delete(t.Context(), binding.DeepCopy()); err != nil {

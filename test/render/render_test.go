@@ -39,7 +39,7 @@ var script = os.Getenv("RENDER")
 // everything.
 var states = []string{"empty", "half", "ready"}
 
-func TestRender(t *testing.T) {
+func TestRenderMatchesGoldens(t *testing.T) {
 	if script == "" {
 		t.Skip("run by `make render`, which builds the crossplane CLI first")
 	}

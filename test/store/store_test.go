@@ -29,7 +29,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-func TestStore(t *testing.T) {
+func TestStoreTransfersCopiesAndKeys(t *testing.T) {
 	ctrl.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	w := start(t)
 	t.Run("Copies", func(t *testing.T) { testCopies(t, w) })

@@ -38,9 +38,9 @@ var clients = []struct {
 	{"a program of ours that calls a service", `python3 -I \S*rpc-ping\.py`, []string{`TIMEOUT=\d+`, `\btimeout -k \d+ \d+ `}},
 }
 
-// TestScripts verifies that each call of a client in a script has limits, also if it runs only in a probe: the kubelet ends the probe, and
-// not always its processes, and the log does not show which call hangs.
-func TestScripts(t *testing.T) {
+// TestScriptsLimitEachCall verifies that each call of a client in a script has limits, also if it runs only in a probe: the kubelet ends
+// the probe, and not always its processes, and the log does not show which call hangs.
+func TestScriptsLimitEachCall(t *testing.T) {
 	calls := map[string]int{}
 	for name, text := range scripts(t) {
 		found, problems := unbounded(text)
@@ -89,8 +89,8 @@ var separators = regexp.MustCompile(`&&|\|\||[;|&]\s|\$\(|\x60`)
 const start = `^[\s({!]*(?:[\w|*-]+\)\s+)?(?:\w+\(\) \{ )?` +
 	`(?:(?:if|until|while|then|do|else|exec|setsid|env|!|-k|\d+|timeout|\w+=\S*|case|sh|"\S*/outlive.sh")\s+)*`
 
-// TestUnbounded verifies that a call without a limit is found wherever a command can be in a script.
-func TestUnbounded(t *testing.T) {
+// TestFindsCallsWithoutLimit verifies that a call without a limit is found wherever a command can be in a script.
+func TestFindsCallsWithoutLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string
 		want int
@@ -156,9 +156,9 @@ type limit struct {
 	unit     time.Duration
 }
 
-// TestLayers verifies that a client gives up before the layer that calls it: otherwise the upper layer reports that the client hangs, and the
-// reason is lost.
-func TestLayers(t *testing.T) {
+// TestInnerLayersTimeOutFirst verifies that a client gives up before the layer that calls it: otherwise the upper layer reports that the
+// client hangs, and the reason is lost.
+func TestInnerLayersTimeOutFirst(t *testing.T) {
 	const (
 		probe   = "internal/kube/workload/probe.go"
 		steps   = "companion/internal/controller/step.go"

@@ -133,8 +133,8 @@ func TestUpstream(t *testing.T) {
 	}
 }
 
-// TestImages checks that every image of another project is the deployed version of a program.
-func TestImages(t *testing.T) {
+// TestThirdPartyImagesHaveRows checks that every image of another project is the deployed version of a program.
+func TestThirdPartyImagesHaveRows(t *testing.T) {
 	rows := map[versions.Source]bool{}
 	for _, p := range versions.Table() {
 		rows[p.Deployed] = true
@@ -153,8 +153,8 @@ func TestImages(t *testing.T) {
 // developerTools build, check and render the project; none of them runs in a cloud or stands for a component of one.
 var developerTools = []string{"chainsaw", "controller-gen", "cosign", "crossplane", "golangci-lint", "govulncheck", "gremlins", "helm", "image-verification"}
 
-// TestModules checks that every tool and every module with definitions belongs to a program.
-func TestModules(t *testing.T) {
+// TestToolsAndModulesHaveRows checks that every tool and every module with definitions belongs to a program.
+func TestToolsAndModulesHaveRows(t *testing.T) {
 	tools, definitions := map[string]bool{}, map[string]bool{}
 	for _, p := range versions.Table() {
 		for _, s := range append(slices.Clone(p.Tested), p.Deployed) {

@@ -129,11 +129,11 @@ func orders(t *testing.T) []order {
 // A trial is one edit of an existing claim.
 type trial struct{ from, to order }
 
-// TestEdits checks that each edit that a claim accepts is accepted by the owners of its objects, so that an edit which
+// TestOwnersAcceptAcceptedEdits checks that each edit that a claim accepts is accepted by the owners of its objects, so that an edit which
 // they would reject is rejected on the claim. It edits every example in every size to every other (in
 // make test, from every size to every other, and some of the rest), and from every example to one that differs in a
 // field, and back.
-func TestEdits(t *testing.T) {
+func TestOwnersAcceptAcceptedEdits(t *testing.T) {
 	court := newCourt(t)
 	var trials []trial
 	all := orders(t)

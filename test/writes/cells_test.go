@@ -11,10 +11,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// TestCells checks that with the maximum number of cells, no composite resource has more than 70 objects, none is
+// TestMaximumCellsFitIntoLimits checks that with the maximum number of cells, no composite resource has more than 70 objects, none is
 // larger than an API server accepts (etcd's 1.5 MB), and no response is larger than gRPC accepts (4 MiB), each with a
 // wide margin.
-func TestCells(t *testing.T) {
+func TestMaximumCellsFitIntoLimits(t *testing.T) {
 	if !effort.Long() {
 		t.Skip("sixteen cells take 5 CPU-seconds: make test-long composes them")
 	}

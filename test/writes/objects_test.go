@@ -12,9 +12,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// TestObjects checks that no composite resource has more than 75 objects: all of them are applied whenever one of them
+// TestCompositesHaveLimitedObjects checks that no composite resource has more than 75 objects: all of them are applied whenever one of them
 // changes, so that the cost until they are ready grows with the square of their number. Larger ones must be split.
-func TestObjects(t *testing.T) {
+func TestCompositesHaveLimitedObjects(t *testing.T) {
 	const most = 75
 	files, err := examples.Files.ReadDir("controlplane")
 	if err != nil {

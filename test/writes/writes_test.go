@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestWrites checks the number of writes until a claim is ready: with immediate owners, like the fakes of
+// TestReadyClaimRequiresLimitedWrites checks the number of writes until a claim is ready: with immediate owners, like the fakes of
 // test/platform, where many events are coalesced into a running pass; and with the delays of `make test-e2e`, where
 // each event causes separate passes. If a number falls, record it here; if it rises, it needs a reason: with one
 // generator for all passwords the smallest claim has an object fewer, and where hardly any events are coalesced,
@@ -20,7 +20,7 @@ import (
 // and not the number of writes per object. With Glance's CronJob, all services together have an object more, which
 // takes four writes. The age of each status is written to the composite resources, and Keystone's cache has objects of its own, which
 // admit only its pods.
-func TestWrites(t *testing.T) {
+func TestReadyClaimRequiresLimitedWrites(t *testing.T) {
 	full, err := examples.Files.ReadFile("controlplane/full.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -50,9 +50,9 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestComplete checks the same for the claims of a whole cloud, each next to the claims that it refers to, and all of
-// them together.
-func TestComplete(t *testing.T) {
+// TestCompleteCloudRequiresLimitedWrites checks the same for the claims of a whole cloud, each next to the claims that it refers to, and
+// all of them together.
+func TestCompleteCloudRequiresLimitedWrites(t *testing.T) {
 	for name, tc := range map[string]struct {
 		duration pace
 		most     int

@@ -8,8 +8,8 @@ import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 )
 
-// TestNames pins the names of existing objects: a different name would be another Secret, or an address without a server.
-func TestNames(t *testing.T) {
+// TestObjectNamesAreStable pins the names of existing objects: a different name would be another Secret, or an address without a server.
+func TestObjectNamesAreStable(t *testing.T) {
 	got := map[string]string{
 		"url":        keystonev1.InternalURL("keystone", "cloud"),
 		"admin":      keystonev1.AdminSecretName("keystone"),

@@ -60,8 +60,8 @@ func TestStarted(t *testing.T) {
 	}
 }
 
-// TestObstacle: the reason why a pod cannot start is returned, but not the normal phases of a start.
-func TestObstacle(t *testing.T) {
+// TestReportsWhyPodCannotStart: the reason why a pod cannot start is returned, but not the normal phases of a start.
+func TestReportsWhyPodCannotStart(t *testing.T) {
 	waiting := func(reason, message string) corev1.PodStatus {
 		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
 			{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}},

@@ -136,9 +136,9 @@ func rules(w *runner) controller.Decision {
 	return controller.First([]func(*runner) *controller.Decision{FinishRun[*runner], AdoptJob[*runner], StartRun[*runner]}, w)
 }
 
-// TestSteps: each state of the record, the Job and its pods has one step. A Job is released only after it was recorded, and a
+// TestEachStateHasOneStep: each state of the record, the Job and its pods has one step. A Job is released only after it was recorded, and a
 // name is free only when nothing can write any more.
-func TestSteps(t *testing.T) {
+func TestEachStateHasOneStep(t *testing.T) {
 	const neverStarted, nameRequired = "it never started and is no longer needed", "it has ended, and the next Job requires its name"
 	recorded := &openstackv1.JobRun{Number: 1, Generation: 2, JobUID: "job-uid"}
 	earlier := &openstackv1.JobRun{Number: 1, Generation: 1, JobUID: "job-uid"}
@@ -339,8 +339,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestRecord: the status identifies the Job before it is released, and is written even if it is unchanged.
-func TestRecord(t *testing.T) {
+// TestRecordsJobBeforeItsRelease: the status identifies the Job before it is released, and is written even if it is unchanged.
+func TestRecordsJobBeforeItsRelease(t *testing.T) {
 	w := newRunner(nil)
 	w.Job = w.ownJob()
 	d := rules(w)

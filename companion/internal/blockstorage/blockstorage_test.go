@@ -114,16 +114,16 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestPlus: if a part is unknown, the sum is unknown.
-func TestPlus(t *testing.T) {
+// TestSumWithUnknownPartIsUnknown: if a part is unknown, the sum is unknown.
+func TestSumWithUnknownPartIsUnknown(t *testing.T) {
 	got := blockstorage.Capacity{GiB: 1, Unknown: true}.Add(blockstorage.Capacity{GiB: 2, Infinite: true})
 	if want := (blockstorage.Capacity{GiB: 3, Unknown: true, Infinite: true}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
-// TestErrors: errors contain the message of Cinder.
-func TestErrors(t *testing.T) {
+// TestErrorsContainMessageOfCinder: errors contain the message of Cinder.
+func TestErrorsContainMessageOfCinder(t *testing.T) {
 	api, cinder := found(t)
 	for want, prepare := range map[string]func(){
 		"Cinder returned HTTP 403: Policy doesn't allow it to be performed.": func() {

@@ -10,8 +10,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
-// TestActions: operations on servers, their rejections, the reason of the last failed migration, and the consumers of a host.
-func TestActions(t *testing.T) {
+// TestServerActionsReportRejections: operations on servers, their rejections, the reason of the last failed migration, and the consumers of
+// a host.
+func TestServerActionsReportRejections(t *testing.T) {
 	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
 	nova.SetHypervisors(computetest.Hypervisor{
 		Host: "node-1", Provider: "p", Below: []string{"q"}, Consumers: []string{"m"}, Servers: []compute.Server{{ID: "a", Status: "ACTIVE"}},

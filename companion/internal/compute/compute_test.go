@@ -128,8 +128,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestNeighbours: the records of a hypervisor in other services, and their errors.
-func TestNeighbours(t *testing.T) {
+// TestListsRecordsOfHypervisor: the records of a hypervisor in other services, and their errors.
+func TestListsRecordsOfHypervisor(t *testing.T) {
 	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
 	nova.SetHypervisors(computetest.Hypervisor{Host: "node-1", Provider: "root", Below: []string{"a", "b"}, Consumers: []string{"c"}})
 	agent := compute.Agent{ID: "node-1", Type: "OVN Controller agent", Host: "node-1"}
@@ -166,8 +166,8 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// TestHypervisors: the number of servers, and the free capacity in Placement.
-func TestHypervisors(t *testing.T) {
+// TestReportsServersAndFreeCapacity: the number of servers, and the free capacity in Placement.
+func TestReportsServersAndFreeCapacity(t *testing.T) {
 	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
 	nova.SetHypervisors(
 		computetest.Hypervisor{Host: "node-1", Provider: "a", Servers: []compute.Server{{ID: "1"}, {ID: "2", Status: "SHUTOFF"}}},

@@ -38,7 +38,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-func TestEnding(t *testing.T) {
+func TestDetectsFinishedJobs(t *testing.T) {
 	of := func(kind batchv1.JobConditionType, status corev1.ConditionStatus) batchv1.JobCondition {
 		return batchv1.JobCondition{Type: kind, Status: status}
 	}

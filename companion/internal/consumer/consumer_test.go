@@ -160,8 +160,8 @@ func TestMissingAndCreated(t *testing.T) {
 	}
 }
 
-// TestRoll: the pods are annotated, other fields are not changed, and only the observed version is patched.
-func TestRoll(t *testing.T) {
+// TestRestartChangesOnlyAnnotation: the pods are annotated, other fields are not changed, and only the observed version is patched.
+func TestRestartChangesOnlyAnnotation(t *testing.T) {
 	for kind, object := range workloads("old", 2, 2) {
 		t.Run(kind, func(t *testing.T) {
 			ctx, c := context.Background(), api(object)
@@ -313,8 +313,8 @@ func TestStopPendingReason(t *testing.T) {
 	}
 }
 
-// TestImage: the rollout status of each kind is read, and the default is one replica.
-func TestImage(t *testing.T) {
+// TestReadsRolloutStatusOfWorkloads: the rollout status of each kind is read, and the default is one replica.
+func TestReadsRolloutStatusOfWorkloads(t *testing.T) {
 	spec := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "glance", Image: "new"}}}}
 	const n = 3
 	for kind, w := range map[string]func(desired *int32, total, updated, available int32) client.Object{

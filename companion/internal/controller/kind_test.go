@@ -244,8 +244,8 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestOrder: the status is written before the action, so that nothing is done without a record.
-func TestOrder(t *testing.T) {
+// TestWritesStatusBeforeAction: the status is written before the action, so that nothing is done without a record.
+func TestWritesStatusBeforeAction(t *testing.T) {
 	writes := 0
 	k := testKind(func(o *object) Decision {
 		return Decision{Status: func() { o.Status.ID = "x" }, Action: func(context.Context, *Env) error {
@@ -296,8 +296,8 @@ func TestCredentialMissing(t *testing.T) {
 	}
 }
 
-// TestErrors: read errors are returned, and no decision is made.
-func TestErrors(t *testing.T) {
+// TestReadErrorsPreventDecisions: read errors are returned, and no decision is made.
+func TestReadErrorsPreventDecisions(t *testing.T) {
 	k := testKind(func(*object) Decision { t.Error("decided"); return Decision{} })
 	writes := 0
 	env := newEnv(server(nil, &writes, newObject()))
@@ -315,8 +315,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMeasure: the exported metrics are those of the status.
-func TestMeasure(t *testing.T) {
+// TestExportsMetricsOfStatus: the exported metrics are those of the status.
+func TestExportsMetricsOfStatus(t *testing.T) {
 	k := testKind(func(o *object) Decision { return Decision{Status: func() { o.Status.ID = "x" }} })
 	shown := ""
 	k.ExportMetrics = func(o *object) { shown = o.Status.ID }

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// TestLog: each step is logged, with or without an event; a conflict is logged at debug level.
-func TestLog(t *testing.T) {
+// TestLogsEachStep: each step is logged, with or without an event; a conflict is logged at debug level.
+func TestLogsEachStep(t *testing.T) {
 	noop := func(context.Context, *Env) error { return nil }
 	for name, tc := range map[string]struct {
 		step Decision

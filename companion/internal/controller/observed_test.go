@@ -13,9 +13,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 )
 
-// TestObserved: the time of the last observation is written with other changes, and otherwise once per interval, and only by passes that
-// read everything.
-func TestObserved(t *testing.T) {
+// TestWritesObservationTimeOncePerInterval: the time of the last observation is written with other changes, and otherwise once per
+// interval, and only by passes that read everything.
+func TestWritesObservationTimeOncePerInterval(t *testing.T) {
 	const interval = freshness.WriteInterval
 	for name, tc := range map[string]struct {
 		reason string

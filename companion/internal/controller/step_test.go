@@ -41,8 +41,9 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestTimes: as documented in docs/explanation/companion.md, the resync interval is ten minutes, and the poll interval is ten seconds.
-func TestTimes(t *testing.T) {
+// TestIntervalsAreAsDocumented: as documented in docs/explanation/companion.md, the resync interval is ten minutes, and the poll interval
+// is ten seconds.
+func TestIntervalsAreAsDocumented(t *testing.T) {
 	if ResyncInterval != 10*time.Minute || Poll != 10*time.Second || MinRequeueInterval <= 0 || MinRequeueInterval > time.Second {
 		t.Errorf("%s, %s, %s", ResyncInterval, Poll, MinRequeueInterval)
 	}
@@ -158,7 +159,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-func TestValidation(t *testing.T) {
+func TestRejectedIsNilWithoutError(t *testing.T) {
 	if err := Rejected("RejectedByKeystone", nil); err != nil {
 		t.Errorf("nothing was refused: %v", err)
 	}

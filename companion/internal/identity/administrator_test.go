@@ -219,8 +219,8 @@ type readCloser struct{ *bytes.Reader }
 
 func (readCloser) Close() error { return nil }
 
-// TestRequests: a login is for a user of a domain and a project; a credential contains its scope.
-func TestRequests(t *testing.T) {
+// TestRequestsContainScope: a login is for a user of a domain and a project; a credential contains its scope.
+func TestRequestsContainScope(t *testing.T) {
 	sent := &requests{keystone: identitytest.New(map[string]string{"glance": password})}
 	c := cloud()
 	u, err := Transport(func([]byte) (http.RoundTripper, error) { return sent, nil }).Login(t.Context(), c)

@@ -205,8 +205,8 @@ func TestChangePassword(t *testing.T) {
 	}
 }
 
-// TestErrors: errors contain the message of Keystone, but not the request.
-func TestErrors(t *testing.T) {
+// TestErrorsContainMessageOfKeystone: errors contain the message of Keystone, but not the request.
+func TestErrorsContainMessageOfKeystone(t *testing.T) {
 	ctx := context.Background()
 	k := identitytest.New(map[string]string{"glance": password})
 	u, err := through(k)(ctx, cloud())
@@ -365,8 +365,8 @@ func TestVisit(t *testing.T) {
 	}
 }
 
-// TestTimeouts: a service that does not accept connections delays a pass briefly, and Nova has time to wait for a cell.
-func TestTimeouts(t *testing.T) {
+// TestTimeoutsAllowForSlowCells: a service that does not accept connections delays a pass briefly, and Nova has time to wait for a cell.
+func TestTimeoutsAllowForSlowCells(t *testing.T) {
 	way, err := TLS(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-func TestRecord(t *testing.T) {
+func TestRecordIsStoredInAnnotation(t *testing.T) {
 	type record struct {
 		Name string `json:"name"`
 	}

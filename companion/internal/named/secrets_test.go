@@ -114,9 +114,9 @@ func touch(t *testing.T, a *api, name string) {
 	}
 }
 
-// TestFollow: a Secret triggers its objects when it is first observed and when it changes. Requests to the API server are
-// restricted to one name.
-func TestFollow(t *testing.T) {
+// TestSecretChangesTriggerObjects: a Secret triggers its objects when it is first observed and when it changes. Requests to the API server
+// are restricted to one name.
+func TestSecretChangesTriggerObjects(t *testing.T) {
 	a := newAPI(t, "keystone-admin")
 	s, q := start(t, a)
 	s.Watch(key("clouds"), "keystone-admin")
@@ -134,8 +134,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestShared: each Secret is watched once, until no object references it.
-func TestShared(t *testing.T) {
+// TestWatchesEachSecretOnce: each Secret is watched once, until no object references it.
+func TestWatchesEachSecretOnce(t *testing.T) {
 	a := newAPI(t, "keystone-admin", "keystone-tls")
 	s, q := start(t, a)
 	s.Watch(key("clouds"), "keystone-admin")
@@ -167,8 +167,8 @@ func TestNoOwner(t *testing.T) {
 	}
 }
 
-// TestDeleted: a deleted Secret triggers its objects, too.
-func TestDeleted(t *testing.T) {
+// TestDeletedSecretTriggersObjects: a deleted Secret triggers its objects, too.
+func TestDeletedSecretTriggersObjects(t *testing.T) {
 	a := newAPI(t, "keystone-admin")
 	s, q := start(t, a)
 	s.Watch(key("clouds"), "keystone-admin")
@@ -194,8 +194,8 @@ func (c *closed) Stop() {
 	c.Interface.Stop()
 }
 
-// TestEnded: nothing is watched after the controller has ended.
-func TestEnded(t *testing.T) {
+// TestWatchesEndWithController: nothing is watched after the controller has ended.
+func TestWatchesEndWithController(t *testing.T) {
 	a := newAPI(t, "keystone-admin")
 	w := &closed{Interface: watch.NewRaceFreeFake(), done: make(chan struct{})}
 	opened := make(chan struct{})

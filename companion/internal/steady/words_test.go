@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestMessages: parts that differ between attempts are omitted.
-func TestMessages(t *testing.T) {
+// TestMessagesOmitVaryingParts: parts that differ between attempts are omitted.
+func TestMessagesOmitVaryingParts(t *testing.T) {
 	from := func(port int, op string, err error) error {
 		return &net.OpError{
 			Op: op, Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: port}, Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2),

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestForms checks values by the rules of the programs that read them.
-func TestForms(t *testing.T) {
+// TestValuesFollowRulesOfPrograms checks values by the rules of the programs that read them.
+func TestValuesFollowRulesOfPrograms(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		err    error

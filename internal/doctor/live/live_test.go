@@ -106,8 +106,8 @@ func reader(t *testing.T, forbidden ...string) *live.Reader {
 	return live.New(b.Build(), func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) })
 }
 
-// TestRights diagnoses the claim with the rights of an operator, of a tenant, and of an operator without events.
-func TestRights(t *testing.T) {
+// TestDiagnosesWithRightsOfUser diagnoses the claim with the rights of an operator, of a tenant, and of an operator without events.
+func TestDiagnosesWithRightsOfUser(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
 		forbidden     []string
@@ -154,8 +154,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestUnreadable tests the errors for a claim that cannot be read.
-func TestUnreadable(t *testing.T) {
+// TestReportsUnreadableClaims tests the errors for a claim that cannot be read.
+func TestReportsUnreadableClaims(t *testing.T) {
 	cases := map[string]struct {
 		reason, name string
 		forbidden    []string

@@ -18,8 +18,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
 
-// TestStates gives the verdict on a resource in each state.
-func TestStates(t *testing.T) {
+// TestReportsReadinessOfEachState gives the verdict on a resource in each state.
+func TestReportsReadinessOfEachState(t *testing.T) {
 	for name, s := range states {
 		t.Run(name, func(t *testing.T) {
 			m := &toy{
@@ -169,9 +169,9 @@ func TestRetainedRevisionFails(t *testing.T) {
 	}
 }
 
-// TestRetained tests that an older revision is composed without fields of the server or Crossplane, and with all others, because a
-// missing field would be removed.
-func TestRetained(t *testing.T) {
+// TestRetainsFieldsOfOlderRevision tests that an older revision is composed without fields of the server or Crossplane, and with all
+// others, because a missing field would be removed.
+func TestRetainsFieldsOfOlderRevision(t *testing.T) {
 	direct := applied(t, object("ConfigMap", "old"))
 	hash := direct["metadata"].(map[string]any)["annotations"].(map[string]any)[compose.HashAnnotation]
 	direct["extra"] = map[string]any{"creationTimestamp": nil, "list": []any{map[string]any{"a": nil, "b": "c"}}}

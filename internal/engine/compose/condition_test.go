@@ -21,8 +21,9 @@ func TestConditionType(t *testing.T) {
 	}
 }
 
-// TestConditions tests the names of conditions, and the list of conditions that no part has any more, with current and former names.
-func TestConditions(t *testing.T) {
+// TestListsCurrentAndRetiredConditions tests the names of conditions, and the list of conditions that no part has any more, with current
+// and former names.
+func TestListsCurrentAndRetiredConditions(t *testing.T) {
 	build := func(bool) ([]compose.Stage, error) { return nil, nil }
 	on := func(on bool) bool { return on }
 	g := compose.Graph[bool]{

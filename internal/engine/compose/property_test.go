@@ -17,8 +17,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 )
 
-// TestInvariants tests the invariants of the package with random graphs in random states, and then makes all objects ready.
-func TestInvariants(t *testing.T) {
+// TestInvariantsHoldForRandomGraphs tests the invariants of the package with random graphs in random states, and then makes all objects
+// ready.
+func TestInvariantsHoldForRandomGraphs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawToy(t)
 		plan := m.compute(t)

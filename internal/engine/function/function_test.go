@@ -348,8 +348,8 @@ func TestServerRecovers(t *testing.T) {
 	}
 }
 
-// TestUnread tests that large unused fields are not decoded, that all others are, and that the request is not changed.
-func TestUnread(t *testing.T) {
+// TestUnusedFieldsAreNotDecoded tests that large unused fields are not decoded, that all others are, and that the request is not changed.
+func TestUnusedFieldsAreNotDecoded(t *testing.T) {
 	type m = map[string]any
 	in := function.Input[m]{}
 	runner := function.Kind[m, m]{

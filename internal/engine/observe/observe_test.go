@@ -261,8 +261,8 @@ func TestWrapper(t *testing.T) {
 	}
 }
 
-// TestNil calls all methods of a nil Object.
-func TestNil(t *testing.T) {
+// TestNilObjectIsAbsent calls all methods of a nil Object.
+func TestNilObjectIsAbsent(t *testing.T) {
 	var o *observe.Object
 	_, isInt := o.Int("a")
 	_, isBool := o.Bool("a")

@@ -23,8 +23,9 @@ func rootOf(t *testing.T) string {
 	return ""
 }
 
-// TestSpelling tests that only this package, tests and fakes use the kind and fields of provider-kubernetes' Objects.
-func TestSpelling(t *testing.T) {
+// TestOtherPackagesUseNoProviderFields tests that only this package, tests and fakes use the kind and fields of provider-kubernetes'
+// Objects.
+func TestOtherPackagesUseNoProviderFields(t *testing.T) {
 	root := rootOf(t)
 	text := []string{"kubernetes.crossplane.io", "kubernetes.m.crossplane.io", "forProvider", "atProvider", "managementPolicies"}
 	read := 0

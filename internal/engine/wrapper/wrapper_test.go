@@ -19,7 +19,7 @@ func structOf(t *testing.T, o map[string]any) encoded.Struct {
 	return encoded.Of(s)
 }
 
-func TestIs(t *testing.T) {
+func TestRecognizesObjectsOfProvider(t *testing.T) {
 	cases := map[string]struct {
 		reason           string
 		apiVersion, kind string
@@ -77,8 +77,8 @@ func TestOrphansOnDelete(t *testing.T) {
 	}
 }
 
-// TestObserves tests that an Object is observe-only exactly if Observe is its only management policy.
-func TestObserves(t *testing.T) {
+// TestObserveOnlyRequiresSinglePolicy tests that an Object is observe-only exactly if Observe is its only management policy.
+func TestObserveOnlyRequiresSinglePolicy(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		wrapper wrapper.Wrapper

@@ -15,8 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// TestObjects compares the complete objects of the companion and of its custom resources.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchReviewedManifests compares the complete objects of the companion and of its custom resources.
+func TestObjectsMatchReviewedManifests(t *testing.T) {
 	w := workload.Workload{Name: "companion", Namespace: "cloud", App: "companion", Instance: "cloud", Replicas: 2}
 	meta := object.Meta{Name: "x", Namespace: "cloud", Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}}
 	network, err := c5c3.Network(w, []string{"monitoring"}, []int32{443, 6443}, []int32{8774, 8778, 9696},
@@ -342,8 +342,8 @@ metadata:
 
 func granted(role, binding runtime.Object) []runtime.Object { return []runtime.Object{role, binding} }
 
-// TestSpecs tests that each kind gets the passed spec.
-func TestSpecs(t *testing.T) {
+// TestObjectsContainTheirSpec tests that each kind gets the passed spec.
+func TestObjectsContainTheirSpec(t *testing.T) {
 	meta, clouds := object.Meta{Name: "x", Namespace: "cloud"}, common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
 	check := openstackv1.IdentityCheckSpec{CloudCredentialsRef: clouds}
 	role, region := openstackv1.RoleAssignmentSpec{CloudCredentialsRef: clouds}, openstackv1.EndpointRegionSpec{CloudCredentialsRef: clouds}

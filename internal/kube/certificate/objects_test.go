@@ -12,8 +12,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
-// TestObjects compares complete cert-manager objects.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchReviewedManifests compares complete cert-manager objects.
+func TestObjectsMatchReviewedManifests(t *testing.T) {
 	meta := object.Meta{Name: "internal-ca", Namespace: "cloud"}
 	objecttest.Run(t, map[string]objecttest.Case{
 		"authority": {

@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object/objecttest"
 )
 
-// TestObjects compares the complete objects that expose a service.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchReviewedManifests compares the complete objects that expose a service.
+func TestObjectsMatchReviewedManifests(t *testing.T) {
 	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: map[string]string{"a": "b"}}
 	backend := exposure.Backend{Service: "keystone", Port: 5000, Host: "keystone.cloud.svc", CASecret: "keystone-tls", CAConfigMap: "authority",
 		Limits: exposure.Limits{Request: 2 * time.Minute, Connect: time.Minute, Silence: 2 * time.Minute, BodyBytes: 1 << 20, HeaderBytes: 64 << 10},

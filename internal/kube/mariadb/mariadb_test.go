@@ -115,8 +115,8 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestNames tests that SQL names of databases and users can differ from the names of objects.
-func TestNames(t *testing.T) {
+// TestSQLNamesCanDifferFromObjects tests that SQL names of databases and users can differ from the names of objects.
+func TestSQLNamesCanDifferFromObjects(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		account Account
@@ -215,8 +215,8 @@ func TestWatched(t *testing.T) {
 	}
 }
 
-// TestRestricted tests that all configurable security contexts of the operator are set.
-func TestRestricted(t *testing.T) {
+// TestPodsAreRestricted tests that all configurable security contexts of the operator are set.
+func TestPodsAreRestricted(t *testing.T) {
 	one, metered := server, server
 	one.Replicas, metered.Exporter.Enabled = 1, true
 	meta := object.Meta{Name: "x", Namespace: "cloud"}

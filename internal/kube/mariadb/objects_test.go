@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object/objecttest"
 )
 
-// TestObjects compares complete objects of the operator.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchReviewedManifests compares complete objects of the operator.
+func TestObjectsMatchReviewedManifests(t *testing.T) {
 	meta := object.Meta{Name: "mariadb", Namespace: "cloud"}
 	placement := common.Placement{
 		NodeSelector: map[string]common.LabelValue{"disk": "fast"},

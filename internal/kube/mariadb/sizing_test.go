@@ -50,7 +50,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
+func TestSettingsFollowResources(t *testing.T) {
 	cpu := func(s string) *common.Resources {
 		return &common.Resources{Requests: &common.ResourceAmounts{CPU: amount(s)}}
 	}

@@ -41,7 +41,7 @@ func TestEveryRowLimits(t *testing.T) {
 	}
 }
 
-func TestMessages(t *testing.T) {
+func TestMessagesNameMinimumAndRemedy(t *testing.T) {
 	small := resource.MustParse("32Mi")
 	got := []string{
 		minimum.CheckLimits("spec.resources", minimum.MariaDB, &common.Resources{Limits: &common.ResourceAmounts{Memory: &small}}).Error(),

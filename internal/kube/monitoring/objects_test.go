@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object/objecttest"
 )
 
-// TestObjects compares complete objects of Prometheus and Grafana.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchReviewedManifests compares complete objects of Prometheus and Grafana.
+func TestObjectsMatchReviewedManifests(t *testing.T) {
 	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: map[string]string{"app": "keystone"}}
 	conf := common.Monitoring{Labels: map[string]common.LabelValue{"prometheus": "platform"}}
 	selector := map[string]string{"app": "keystone"}

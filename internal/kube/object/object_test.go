@@ -35,8 +35,9 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestWith tests that empty values are omitted, except meaningful ones: false, zero, and a non-nil empty list or object.
-func TestWith(t *testing.T) {
+// TestOmitsEmptyOptionalValues tests that empty values are omitted, except meaningful ones: false, zero, and a non-nil empty list or
+// object.
+func TestOmitsEmptyOptionalValues(t *testing.T) {
 	got := WithOptional(Map{"given": ""}, Map{
 		"nil": nil, "map": Map(nil), "list": List(nil), "text": "",
 		"false": false, "zero": int64(0), "empty map": Map{}, "empty list": List{}, "a": "b",
@@ -80,7 +81,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-func TestPlacement(t *testing.T) {
+func TestPlacementHasOnlySetFields(t *testing.T) {
 	got := Tolerations([]common.Toleration{
 		{Operator: "Exists"},
 		{Key: "a", Operator: "Equal", Value: "b", Effect: "NoExecute", TolerationSeconds: ptr.To[int64](0)},

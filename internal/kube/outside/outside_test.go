@@ -23,8 +23,9 @@ var (
 	none     = &common.MemberExposure{Type: common.ExposureNone}
 )
 
-// TestAt tests that the address of a load balancer has the port of the Service, and an address of nodes has the node port; before, it is empty.
-func TestAt(t *testing.T) {
+// TestAddressFollowsExposureType tests that the address of a load balancer has the port of the Service, and an address of nodes has the
+// node port; before, it is empty.
+func TestAddressFollowsExposureType(t *testing.T) {
 	for name, tc := range map[string]struct {
 		exposure  *common.MemberExposure
 		observed  observed

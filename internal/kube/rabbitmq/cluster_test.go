@@ -76,8 +76,8 @@ func TestWALLimit(t *testing.T) {
 	}
 }
 
-// TestToken tests which members get a token of Kubernetes and reach the API server: those that find each other by it.
-func TestToken(t *testing.T) {
+// TestOnlyEarlierVersionsGetToken tests which members get a token of Kubernetes and reach the API server: those that find each other by it.
+func TestOnlyEarlierVersionsGetToken(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason         string
 		image, running string

@@ -16,8 +16,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
-// TestObjects compares complete objects of the operator.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchReviewedManifests compares complete objects of the operator.
+func TestObjectsMatchReviewedManifests(t *testing.T) {
 	own := common.Broker{RabbitMQRef: common.LocalReference{Name: "rabbitmq"}}
 	retained := rabbitmq.Account{Meta: object.Meta{Name: "glance", Namespace: "cloud"}, Broker: own, Secret: "glance-queue"}
 	cell := rabbitmq.Account{

@@ -12,8 +12,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
-// TestObjects compares complete objects of External Secrets.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchReviewedManifests compares complete objects of External Secrets.
+func TestObjectsMatchReviewedManifests(t *testing.T) {
 	meta := object.Meta{Name: "keystone-database", Namespace: "cloud"}
 	store := common.SecretStoreReference{Name: "openbao", Kind: "ClusterSecretStore", Prefix: "kv"}
 	stored := secret.Stored(store, "cloud", "root")

@@ -14,8 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// TestObjects compares the complete objects of a workload.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchReviewedManifests compares the complete objects of a workload.
+func TestObjectsMatchReviewedManifests(t *testing.T) {
 	api := workload.Workload{Name: "keystone", Namespace: "cloud", App: "keystone", Instance: "cloud", Component: "api", Replicas: 2}
 	placed := api
 	placed.Resources = &common.Resources{

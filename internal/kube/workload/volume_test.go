@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TestRetention tests that data outlives the pods.
-func TestRetention(t *testing.T) {
+// TestDataOutlivesPods tests that data outlives the pods.
+func TestDataOutlivesPods(t *testing.T) {
 	const keep, drop = appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	data, cache := Claim{Name: "data"}, Claim{Name: "cache", Disposable: true}
 	policy := func(p appsv1.PersistentVolumeClaimRetentionPolicyType) *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy {

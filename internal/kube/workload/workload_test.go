@@ -186,8 +186,8 @@ func describe(sources []networkingv1.NetworkPolicyPeer, ports []networkingv1.Net
 	return strings.Join(who, ", ") + "; " + strings.Join(where, " ")
 }
 
-// TestStop tests that the grace period covers drain, running requests and a margin.
-func TestStop(t *testing.T) {
+// TestGracePeriodCoversDrainAndRequests tests that the grace period covers drain, running requests and a margin.
+func TestGracePeriodCoversDrainAndRequests(t *testing.T) {
 	c := corev1.Container{}
 	Drain(&c)
 	requests := time.Minute
@@ -257,8 +257,8 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// TestObjects tests the main fields of each kind.
-func TestObjects(t *testing.T) {
+// TestWorkloadsHaveSafeDefaults tests the main fields of each kind.
+func TestWorkloadsHaveSafeDefaults(t *testing.T) {
 	if d := api.Deployment(pod()); *d.Spec.Replicas != 2 || d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntVal != 0 || d.Spec.Strategy.RollingUpdate.MaxSurge.IntVal != 1 {
 		t.Errorf("a roll-out loses requests: %v", d.Spec.Strategy)
 	}

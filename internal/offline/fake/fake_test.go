@@ -51,8 +51,8 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
-// TestGenerations tests where each owner reports its generation.
-func TestGenerations(t *testing.T) {
+// TestOwnersReportTheirGeneration tests where each owner reports its generation.
+func TestOwnersReportTheirGeneration(t *testing.T) {
 	for name, tc := range map[string]struct {
 		o                   map[string]any
 		status, inCondition bool
@@ -82,8 +82,9 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// TestRetry tests that a second call for an unchanged object changes nothing, because each change would trigger another reconciliation.
-func TestRetry(t *testing.T) {
+// TestSecondCallChangesNoObject tests that a second call for an unchanged object changes nothing, because each change would trigger another
+// reconciliation.
+func TestSecondCallChangesNoObject(t *testing.T) {
 	for _, kind := range fake.Kinds() {
 		o := object(kind.Group+"/v1", kind.Kind, nil)
 		before := finish(t, o, first)

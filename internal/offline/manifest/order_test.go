@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// TestOrder tests that kind and name come first.
-func TestOrder(t *testing.T) {
+// TestPrintsKindAndNameFirst tests that kind and name come first.
+func TestPrintsKindAndNameFirst(t *testing.T) {
 	s, err := structpb.NewStruct(map[string]any{
 		"spec": map[string]any{
 			"zone": "z", "name": "n", "list": []any{map[string]any{"b": true, "name": "x"}, nil, []any{1, 2.5}, map[string]any{}, []any{}, "t"},
@@ -56,8 +56,8 @@ spec:
 	}
 }
 
-// TestPlaintext tests which strings need no quotes, and which a YAML parser would read as another type.
-func TestPlaintext(t *testing.T) {
+// TestQuotesAmbiguousStrings tests which strings need no quotes, and which a YAML parser would read as another type.
+func TestQuotesAmbiguousStrings(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a": true, "/a": true, "a-b_c.d/e(f)": true, "a:b": true, "a b": true, "A1": true,
 		"": false, "1": false, "-": false, "a:": false, "a: b": false, "a ": false, "a #": false, "a  b": false, "a::": false, "a,b": false,

@@ -109,8 +109,9 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestErrors tests that errors of tenants are returned as ValidationErrors with one sentence each, and other errors as bugs.
-func TestErrors(t *testing.T) {
+// TestSeparatesTenantErrorsFromBugs tests that errors of tenants are returned as ValidationErrors with one sentence each, and other errors
+// as bugs.
+func TestSeparatesTenantErrorsFromBugs(t *testing.T) {
 	one := invalid.Field("spec.size", "it is too small")
 	two := errors.Join(one, invalid.Field("spec.global.domain", "it is\nelsewhere"))
 	for name, tc := range map[string]struct {

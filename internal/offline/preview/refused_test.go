@@ -235,8 +235,8 @@ func TestInvalidClaims(t *testing.T) {
 	}
 }
 
-// TestInputs tests the source of errors, and unreadable inputs.
-func TestInputs(t *testing.T) {
+// TestReportsSourceOfErrors tests the source of errors, and unreadable inputs.
+func TestReportsSourceOfErrors(t *testing.T) {
 	cases := map[string]struct {
 		reason, claim, platform string
 		want                    ValidationErrors

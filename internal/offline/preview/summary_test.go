@@ -87,7 +87,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-func TestAmounts(t *testing.T) {
+func TestRoundsAmountsUp(t *testing.T) {
 	for amount, want := range map[string][2]string{"0": {"0.0", "0Gi"}, "1": {"1.0", "1Gi"}, "1050m": {"1.1", "1Gi"}, "1536Mi": {"1610612736.0", "2Gi"}} {
 		q := resource.MustParse(amount)
 		if got := [2]string{cores(q), gibibytes(q)}; got != want {

@@ -16,8 +16,8 @@ func texts(errs field.ErrorList) []string {
 	return out
 }
 
-// TestTidy tests that each error is reported once, at its field, in the order of the fields.
-func TestTidy(t *testing.T) {
+// TestReportsEachErrorOnce tests that each error is reported once, at its field, in the order of the fields.
+func TestReportsEachErrorOnce(t *testing.T) {
 	omitted := field.OmitValueType{}
 	cases := map[string]struct {
 		reason string

@@ -419,8 +419,8 @@ func TestMetadataTypes(t *testing.T) {
 	}
 }
 
-// TestScope tests that objects of namespaced kinds, and only these, have a namespace.
-func TestScope(t *testing.T) {
+// TestOnlyNamespacedKindsHaveNamespace tests that objects of namespaced kinds, and only these, have a namespace.
+func TestOnlyNamespacedKindsHaveNamespace(t *testing.T) {
 	placed, free := widget(t, "{name: w, namespace: here}", "color: red", ""), widget(t, "{name: w}", "color: red", "")
 	v := widgets(t)
 	if errs := append(v.Validate(placed), v.Validate(free)...); len(errs) > 0 {

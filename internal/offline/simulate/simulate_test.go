@@ -300,8 +300,8 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestConditions tests that the function of the parent reads the conditions of a nested composite resource.
-func TestConditions(t *testing.T) {
+// TestParentReadsConditionsOfNested tests that the function of the parent reads the conditions of a nested composite resource.
+func TestParentReadsConditionsOfNested(t *testing.T) {
 	remarked := function.Kind[spec, spec]{
 		Rules: readiness.Rules,
 		Graph: child, Derive: func(in function.Input[spec]) (spec, error) { return in.XR, nil },
@@ -565,8 +565,8 @@ func TestObserved(t *testing.T) {
 	}
 }
 
-// TestOthers tests that a function that requires a resource by name is called again with the existing one.
-func TestOthers(t *testing.T) {
+// TestRequiredResourcesCauseAnotherCall tests that a function that requires a resource by name is called again with the existing one.
+func TestRequiredResourcesCauseAnotherCall(t *testing.T) {
 	selector := wire.Selector{APIVersion: "v1", Kind: "Book", Namespace: "shelf", Name: "first"}
 	calls, found := 0, 0
 	queries := func(more bool) function.Runner {

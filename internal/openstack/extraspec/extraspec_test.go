@@ -56,8 +56,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestReleases checks that each supported release has its own rules.
-func TestReleases(t *testing.T) {
+// TestEachReleaseHasItsRules checks that each supported release has its own rules.
+func TestEachReleaseHasItsRules(t *testing.T) {
 	for _, r := range release.Releases() {
 		if err := Check(string(r), "hw:cpu_policy", "shared"); err != nil {
 			t.Errorf("%s: %v", r, err)

@@ -44,8 +44,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestFields checks that all errors are reported at once, each with its field.
-func TestFields(t *testing.T) {
+// TestReportsAllInvalidFields checks that all errors are reported at once, each with its field.
+func TestReportsAllInvalidFields(t *testing.T) {
 	var s keystonev1.KeystoneSpec
 	if err := yaml.Unmarshal([]byte(`{config: {token: {cache_time: x}}, policy: {"identity:no_such": "@"},
   federation: {metadataURL: "https://a:0", issuer: "https://b:0", introspectionURL: "https://c:0"}}`), &s); err != nil {

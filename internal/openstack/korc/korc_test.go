@@ -8,8 +8,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// TestPolicies checks that deletion of an imported or managed object deletes nothing in Keystone.
-func TestPolicies(t *testing.T) {
+// TestDeletionRetainsKeystoneResources checks that deletion of an imported or managed object deletes nothing in Keystone.
+func TestDeletionRetainsKeystoneResources(t *testing.T) {
 	c := Credentials{SecretName: "keystone-clouds", CloudName: "admin"}
 	ref := object.Map{"secretName": "keystone-clouds", "cloudName": "admin"}
 	meta := object.Meta{Name: "admin", Namespace: "cloud"}

@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 )
 
-// TestObjects compares complete K-ORC objects.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchReviewedManifests compares complete K-ORC objects.
+func TestObjectsMatchReviewedManifests(t *testing.T) {
 	credentials := korc.Credentials{SecretName: "clouds", CloudName: "admin"}
 	meta := object.Meta{Name: "admin", Namespace: "cloud"}
 	objecttest.Run(t, map[string]objecttest.Case{

@@ -102,8 +102,8 @@ firewall_driver = openvswitch
 	}
 }
 
-// TestSRIOV checks that, with OVN, only the agents of network cards exist, with the plugins that they need.
-func TestSRIOV(t *testing.T) {
+// TestOVNRunsOnlySRIOVAgents checks that, with OVN, only the agents of network cards exist, with the plugins that they need.
+func TestOVNRunsOnlySRIOVAgents(t *testing.T) {
 	n := neutronv1.Networks{
 		DistributedFloatingIPs: true,
 		ML2: &neutronv1.ML2{

@@ -10,8 +10,8 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 )
 
-// TestTypes validates network types after defaults are applied, which depend on the mechanism.
-func TestTypes(t *testing.T) {
+// TestValidatesTypesAfterDefaults validates network types after defaults are applied, which depend on the mechanism.
+func TestValidatesTypesAfterDefaults(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, ml2, want string
 		by                neutronv1.Mechanism

@@ -47,10 +47,10 @@ var keystone = oslo.Config{
 	"token": {"provider": "fernet", "expiration": 3600, "caching": true},
 }
 
-// TestGolden compares with files that the real oslo.config has read: testdata/<name>.conf, and testdata/<name>.env with the
+// TestGoldensMatchOsloConfig compares with files that the real oslo.config has read: testdata/<name>.conf, and testdata/<name>.env with the
 // values of environment variables as Kubernetes sets them. The expected values are in testdata/<name>.json: a repeated
 // option is {"multi": [...]}, a reference {"template": ..., "value": ...}.
-func TestGolden(t *testing.T) {
+func TestGoldensMatchOsloConfig(t *testing.T) {
 	if *update {
 		write(t, "keystone.json", toJSON(t, keystone))
 		write(t, "nasty.json", toJSON(t, nastyConfig()))

@@ -135,8 +135,8 @@ func TestEnvValueRoundTrip(t *testing.T) {
 	})
 }
 
-// TestPlaceholder checks that the service reads a text exactly that replaces a placeholder in a rendered file.
-func TestPlaceholder(t *testing.T) {
+// TestReplacedPlaceholderIsReadExactly checks that the service reads a text exactly that replaces a placeholder in a rendered file.
+func TestReplacedPlaceholderIsReadExactly(t *testing.T) {
 	const placeholder = "{{ .password }}"
 	file, err := one(oslo.Template(placeholder)).Render()
 	if err != nil {

@@ -127,8 +127,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestSecret checks that errors for secrets do not contain their values.
-func TestSecret(t *testing.T) {
+// TestErrorsContainNoSecretValues checks that errors for secrets do not contain their values.
+func TestErrorsContainNoSecretValues(t *testing.T) {
 	_, err := Options(service, release, overrides(t, "{config: {database: {connection: 'mysql://a:hunter2@b/c'}, DEFAULT: {admin_token: hunter2}}}"), base)
 	if n := len(invalidFields(t, err)); n != 2 || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("error %v", err)

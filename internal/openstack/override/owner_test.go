@@ -123,9 +123,9 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestOwned checks that an option that the tenant does not own is rejected with the field that sets it, in any notation of
-// its name.
-func TestOwned(t *testing.T) {
+// TestOwnedOptionsNameTheirField checks that an option that the tenant does not own is rejected with the field that sets it, in any
+// notation of its name.
+func TestOwnedOptionsNameTheirField(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, in, release, want string }{
 		"Field": {
 			reason: "The field is named from the top of the spec.", in: "{config: {token: {expiration: 604800}}}",
@@ -188,9 +188,9 @@ func TestOwned(t *testing.T) {
 	}
 }
 
-// TestNova checks, for every release, that a tenant may set tuning options, and may not set options from which other values
-// are derived.
-func TestNova(t *testing.T) {
+// TestNovaAllowsOnlyTuningOptions checks, for every release, that a tenant may set tuning options, and may not set options from which other
+// values are derived.
+func TestNovaAllowsOnlyTuningOptions(t *testing.T) {
 	const in = "spec.services.nova.config."
 	for name, tc := range map[string]struct{ reason, in, want string }{
 		"Tuned": {reason: "Weights, filters, ratios, timeouts and quotas that have no field.", in: `{config: {
@@ -231,8 +231,8 @@ func TestNova(t *testing.T) {
 	}
 }
 
-// TestClasses checks that filters must be part of Nova's package, unless unknown options are allowed for another image.
-func TestClasses(t *testing.T) {
+// TestFiltersMustExistInNova checks that filters must be part of Nova's package, unless unknown options are allowed for another image.
+func TestFiltersMustExistInNova(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, in, want string }{
 		"Unknown": {
 			"Nova's scheduler does not start with a filter that it has not.", "{config: {filter_scheduler: {enabled_filters: [ComputeFiltr]}}}",

@@ -69,9 +69,9 @@ var fieldsOfDirectories = map[string]string{
 	"url": "url", "user": "user", "user_tree_dn": "userTreeDN",
 }
 
-// TestConflict checks that every reserved option is rejected, even if unknown options are allowed, with a reason and the field that sets it, if
-// there is one.
-func TestConflict(t *testing.T) {
+// TestReservedOptionsAreRejected checks that every reserved option is rejected, even if unknown options are allowed, with a reason and the
+// field that sets it, if there is one.
+func TestReservedOptionsAreRejected(t *testing.T) {
 	check := func(name, field string, err error) {
 		t.Helper()
 		switch {

@@ -8,8 +8,8 @@ import (
 	releases "github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestValues tests values that the types of options permit, and that stop a service.
-func TestValues(t *testing.T) {
+// TestRejectsValuesThatStopService tests values that the types of options permit, and that stop a service.
+func TestRejectsValuesThatStopService(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, service, in string
 		want                string

@@ -47,7 +47,7 @@ func loadExamples(t testing.TB) examples {
 	return out
 }
 
-func TestExamples(t *testing.T) {
+func TestExampleValuesMatchTheirTypes(t *testing.T) {
 	all := loadExamples(t)
 	for _, release := range releases {
 		r := keystone(t, release)

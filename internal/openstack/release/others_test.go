@@ -45,8 +45,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestUnreleased checks that an image without a released version requires a tag or a digest.
-func TestUnreleased(t *testing.T) {
+// TestUnreleasedImagesRequireTagOrDigest checks that an image without a released version requires a tag or a digest.
+func TestUnreleasedImagesRequireTagOrDigest(t *testing.T) {
 	if got, err := ImageFor(OVSAgent, "", Override{Registry: "registry.example.com"}); err == nil || !strings.Contains(err.Error(), "give the tag or the digest") {
 		t.Errorf("it is %q (%v)", got, err)
 	}
@@ -60,9 +60,9 @@ func TestUnreleased(t *testing.T) {
 	}
 }
 
-// TestRunning checks that the image of an operator moves to a mirror and keeps its version, whether this is a tag, a
+// TestMirrorRetainsRunningVersion checks that the image of an operator moves to a mirror and keeps its version, whether this is a tag, a
 // digest, or unknown.
-func TestRunning(t *testing.T) {
+func TestMirrorRetainsRunningVersion(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0f", 32)
 	own, err := ImageFor(MariaDB, "", Override{})
 	if err != nil {

@@ -86,9 +86,9 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestTable checks that every release has every service, that versions have three parts and do not decrease, and that every
-// service but Tempest has a new major version in each release.
-func TestTable(t *testing.T) {
+// TestEveryReleaseHasEveryService checks that every release has every service, that versions have three parts and do not decrease, and that
+// every service but Tempest has a new major version in each release.
+func TestEveryReleaseHasEveryService(t *testing.T) {
 	if !slices.IsSorted(release.Releases()) {
 		t.Errorf("releases are not sorted by age: %v", release.Releases())
 	}

@@ -42,7 +42,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-func TestUnknown(t *testing.T) {
+func TestServiceWithoutSchemaIsUnknown(t *testing.T) {
 	if _, err := Known("cortex"); err == nil {
 		t.Error("a service without a schema has one")
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/schedule"
 )
 
-// TestNeed checks that a key is kept exactly as long as it is needed, to the second.
-func TestNeed(t *testing.T) {
+// TestKeysAreRetainedUntilUnneeded checks that a key is kept exactly as long as it is needed, to the second.
+func TestKeysAreRetainedUntilUnneeded(t *testing.T) {
 	daily, err := schedule.Parse("0 0 * * *")
 	if err != nil {
 		t.Fatal(err)

@@ -464,9 +464,9 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestClient checks that a service that is only a client has neither a database nor a user, reads only its own files, and
-// trusts Keystone's CA.
-func TestClient(t *testing.T) {
+// TestClientHasNoDatabaseOrUser checks that a service that is only a client has neither a database nor a user, reads only its own files,
+// and trusts Keystone's CA.
+func TestClientHasNoDatabaseOrUser(t *testing.T) {
 	d := Definition{
 		App: "placement", Title: "Example", Port: 8778, Module: "example.wsgi:application", HealthPath: "/up", RequiresHostHeader: true, WithoutOsloConfig: true,
 	}

@@ -82,8 +82,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestShare checks that the host can be an IPv6 address, which contains colons.
-func TestShare(t *testing.T) {
+// TestShareHostCanBeIPv6Address checks that the host can be an IPv6 address, which contains colons.
+func TestShareHostCanBeIPv6Address(t *testing.T) {
 	for share, want := range map[cinderv1.NFSShare][2]string{
 		"nfs.example.com:/volumes": {"nfs.example.com", "/volumes"}, "[fd00::1]:/a/b": {"[fd00::1]", "/a/b"}, "x": {"x", ""}, "": {"", ""},
 	} {

@@ -37,9 +37,9 @@ func TestStorageStore(t *testing.T) {
 	}
 }
 
-// TestBetween checks that Secrets in the management cluster are read there, Secrets in another cluster are read in that
-// cluster, and workloads in a third cluster get them through the store.
-func TestBetween(t *testing.T) {
+// TestSecretsCrossClustersThroughStore checks that Secrets in the management cluster are read there, Secrets in another cluster are read in
+// that cluster, and workloads in a third cluster get them through the store.
+func TestSecretsCrossClustersThroughStore(t *testing.T) {
 	store := &common.SecretStoreReference{Name: "openbao"}
 	for name, tc := range map[string]struct{ secrets, readers, cluster, via string }{
 		"here":       {"here", "here", "", ""},

@@ -112,8 +112,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestObjects compares complete objects.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchReviewedManifests compares complete objects.
+func TestObjectsMatchReviewedManifests(t *testing.T) {
 	s := set()
 	s.Labels = map[string]string{"a": "b"}
 	var access, copies []runtime.Object

@@ -106,9 +106,9 @@ func TestTargetStays(t *testing.T) {
 	}
 }
 
-// TestRemote checks that workloads in another cluster get the Secrets through the platform's store, in the folder of the
-// instance.
-func TestRemote(t *testing.T) {
+// TestRemoteWorkloadsReadSecretsFromStore checks that workloads in another cluster get the Secrets through the platform's store, in the
+// folder of the instance.
+func TestRemoteWorkloadsReadSecretsFromStore(t *testing.T) {
 	s := set()
 	s.Via = &common.SecretStoreReference{Name: "openbao", Kind: "ClusterSecretStore", Prefix: "a"}
 	copies := map[string]map[string]any{}

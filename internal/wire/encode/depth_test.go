@@ -26,8 +26,8 @@ type (
 func (c *chain) DeepCopyObject() runtime.Object   { return c }
 func (c *chain) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// TestDepth checks that the maximum depth is accepted for all types, and one level more is rejected.
-func TestDepth(t *testing.T) {
+// TestRejectsValuesBelowMaximumDepth checks that the maximum depth is accepted for all types, and one level more is rejected.
+func TestRejectsValuesBelowMaximumDepth(t *testing.T) {
 	tree := func(levels int) map[string]any {
 		v := map[string]any{}
 		for range levels - 1 {

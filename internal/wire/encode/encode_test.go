@@ -79,7 +79,7 @@ type textual struct{ s string }
 
 func (t textual) MarshalText() ([]byte, error) { return []byte("<" + t.s + ">"), nil }
 
-func TestValue(t *testing.T) {
+func TestEncodesValuesOfAllTypes(t *testing.T) {
 	noon := time.Date(2025, 10, 1, 12, 0, 0, 123456000, time.UTC)
 
 	cases := map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 )
 
-// TestKinds checks that all number types of Go result in the same number.
-func TestKinds(t *testing.T) {
+// TestAllNumberTypesAreEqual checks that all number types of Go result in the same number.
+func TestAllNumberTypesAreEqual(t *testing.T) {
 	s, err := encode.Struct(map[string]any{
 		"i": 1, "i8": int8(-8), "i16": int16(-16), "i32": int32(-32), "i64": int64(-64),
 		"u": uint(1), "u8": uint8(8), "u16": uint16(16), "u32": uint32(32), "u64": uint64(64), "up": uintptr(7),

@@ -258,7 +258,7 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 		for _, f := range v.Fields() {
 			fill(t, f, depth+1)
 		}
-	case reflect.Interface: // RawExtension's object, which TestValue covers
+	case reflect.Interface: // RawExtension's object, which TestEncodesValuesOfAllTypes covers
 	default:
 		panic("fill does not support " + v.Type().String())
 	}

@@ -65,8 +65,8 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestEmpty checks that a nil message has no bytes, and that no bytes are read as an empty message.
-func TestEmpty(t *testing.T) {
+// TestNilMessageIsEmpty checks that a nil message has no bytes, and that no bytes are read as an empty message.
+func TestNilMessageIsEmpty(t *testing.T) {
 	for name, s := range map[string]*structpb.Struct{"nil": nil, "empty": {}} {
 		if got := encoded.Of(s); len(got) > 0 || len(got.Map()) > 0 || got.Tree() == nil {
 			t.Errorf("Of(%s) = %x", name, got)

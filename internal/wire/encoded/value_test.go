@@ -146,9 +146,9 @@ func TestInt64(t *testing.T) {
 	}
 }
 
-// TestLengths checks texts and names at the lengths where the encoding of a length changes, and beyond the first buffer of
-// a writer.
-func TestLengths(t *testing.T) {
+// TestTextsOfAnyLengthAreReadable checks texts and names at the lengths where the encoding of a length changes, and beyond the first buffer
+// of a writer.
+func TestTextsOfAnyLengthAreReadable(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 1<<7 - 1, 1 << 7, 1<<7 + 1, 300, 1<<14 - 10, 1<<14 - 1, 1 << 14, 1<<14 + 1, 1 << 16, 1<<21 + 1} {
 		// The last character differs, to detect a text that is truncated or shifted.
 		text := (strings.Repeat("x", n) + "end")[3:]
@@ -308,8 +308,8 @@ func TestReadSome(t *testing.T) {
 	}
 }
 
-// TestDeep checks that everything the protobuf library decodes is decoded, and that deeper values terminate.
-func TestDeep(t *testing.T) {
+// TestDecodesAsDeepAsProtobuf checks that everything the protobuf library decodes is decoded, and that deeper values terminate.
+func TestDecodesAsDeepAsProtobuf(t *testing.T) {
 	nest := func(levels int, around func(*encoded.Writer)) encoded.Struct {
 		w := encoded.NewWriter()
 		defer w.Free()

@@ -13,9 +13,9 @@ import (
 
 // Suites that run commands.
 const (
-	// Platform is TestGuides of test/platform, with a real API server and a real Crossplane.
+	// Platform is TestGuidesRunAsWritten of test/platform, with a real API server and a real Crossplane.
 	Platform = "platform"
-	// OpenStack is TestGuides of test/openstack/guides, with the real services.
+	// OpenStack is TestGuidesRunAsWritten of test/openstack/guides, with the real services.
 	OpenStack = "openstack"
 	// Offline is cmd/cobaltcore, whose tests run the commands of all pages that need no cluster.
 	Offline = "offline"

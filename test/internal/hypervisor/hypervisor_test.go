@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestScreen checks that viewers of a screen see its name.
-func TestScreen(t *testing.T) {
+// TestViewersReadNameOfScreen checks that viewers of a screen see its name.
+func TestViewersReadNameOfScreen(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

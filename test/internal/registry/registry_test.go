@@ -12,9 +12,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/registry"
 )
 
-// TestPackage checks that a client pulls the contents of a package, and that two versions of one package are two
+// TestClientsPullContentsOfPackage checks that a client pulls the contents of a package, and that two versions of one package are two
 // images.
-func TestPackage(t *testing.T) {
+func TestClientsPullContentsOfPackage(t *testing.T) {
 	r := registry.New()
 	for _, tag := range []string{"v1", "v2"} {
 		if err := r.AddPackage("c5c3/function", tag, []byte("kind: Function\n")); err != nil {

@@ -49,7 +49,7 @@ func cluster(t *testing.T, specs ...string) Cluster {
 	return c
 }
 
-func TestValidation(t *testing.T) {
+func TestPoliciesAllowOrDenyFlows(t *testing.T) {
 	const selects = "podSelector: {matchLabels: {app: api}}\n"
 	cases := map[string]struct {
 		reason   string

@@ -74,7 +74,7 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-func TestSockets(t *testing.T) {
+func TestParsesTableOfSockets(t *testing.T) {
 	const table = `  sl  local_address rem_address   st
    0: 0100007F:1F90 00000000:0000 0A
    1: 00000000:1388 00000000:0000 0A

@@ -23,8 +23,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
 
-// TestBrokers checks that RabbitMQ and Valkey from a claim serve a client with an account, by TLS.
-func TestBrokers(t *testing.T) {
+// TestBrokersServeClientsByTLS checks that RabbitMQ and Valkey from a claim serve a client with an account, by TLS.
+func TestBrokersServeClientsByTLS(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t, harness.Read(t, "brokers.yaml"), nil)
 	t.Run("RabbitMQ", func(t *testing.T) { testRabbitMQ(t, c) })

@@ -23,9 +23,9 @@ with rados.Rados(conffile=conf, rados_id=user) as cluster, cluster.open_ioctx(po
         print(image.read(0, 7).decode())
 `
 
-// TestCeph checks that a client of a real Ceph can write into its pool and into no other, with the libraries of
+// TestCephLimitsClientToItsPool checks that a client of a real Ceph can write into its pool and into no other, with the libraries of
 // OpenStack's services.
-func TestCeph(t *testing.T) {
+func TestCephLimitsClientToItsPool(t *testing.T) {
 	if harness.Programs.Ceph == "" {
 		t.Skip("a Ceph runs only on request: SERVICE=ceph")
 	}

@@ -100,10 +100,10 @@ var foreign = []string{"httpd.conf"}
 // orderedRelease is the release that a claim orders.
 var orderedRelease = regexp.MustCompile(`openStackRelease: "[0-9.]+"`)
 
-// TestConfiguration checks every option of every configuration file emitted for the claims of test/openstack/testdata with
+// TestConfigurationPassesValidator checks every option of every configuration file emitted for the claims of test/openstack/testdata with
 // oslo-config-validator, in each installed release. The validator takes seconds to load the options of a service, and compares only their
 // names: it reads all files of a service at once.
-func TestConfiguration(t *testing.T) {
+func TestConfigurationPassesValidator(t *testing.T) {
 	claims := map[string][]byte{"example": examples.Claim}
 	for _, pattern := range []string{"../testdata/[a-o]*.yaml", "../testdata/placement.yaml", "../testdata/secrets.yaml", "../testdata/small.yaml", "../testdata/stacks.yaml", "../testdata/volumes.yaml", "../../../examples/controlplane/*.yaml"} {
 		files, err := filepath.Glob(pattern)

@@ -30,9 +30,9 @@ type reader struct {
 	machines *hypervisors.Machines
 }
 
-// TestGuides runs the commands of the OpenStack client on tutorials and how-to guides as the pages show them, and compares their output.
-// The table of package guide lists the commands of other suites.
-func TestGuides(t *testing.T) {
+// TestGuidesRunAsWritten runs the commands of the OpenStack client on tutorials and how-to guides as the pages show them, and compares
+// their output. The table of package guide lists the commands of other suites.
+func TestGuidesRunAsWritten(t *testing.T) {
 	const r = hypervisors.RestartRelease
 	m := hypervisors.Start(
 		t, harness.Claim(t, "compute.yaml", r, harness.Suffix(r)), harness.Claim(t, "hypervisors.yaml", r, harness.Suffix(r)), 0,

@@ -30,7 +30,7 @@ var (
 	service = flag.String("service", "", "the service or infrastructure to test; empty: all")
 	// logs is a folder for the logs of the pods of a failed test; empty: they are deleted with the test.
 	logs = flag.String("logs", "", "a folder for the logs of the pods of tests that fail")
-	// Busy is the time for which TestLoad keeps a server busy, and a stream idle. An upload takes twice as long.
+	// Busy is the time for which TestLoadMatchesModelOfCapacity keeps a server busy, and a stream idle. An upload takes twice as long.
 	Busy = flag.Duration("busy", 10*time.Minute, "how long the load tests keep a server busy; an upload takes twice as long")
 	// Programs are the programs of clouds.
 	Programs *install.Programs

@@ -32,9 +32,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
 
-// TestHeat checks that the Heat of every release creates, updates and deletes stacks of a plain user, waits for signals
+// TestHeatManagesStacks checks that the Heat of every release creates, updates and deletes stacks of a plain user, waits for signals
 // by either API, and loses nothing when its engines are replaced.
-func TestHeat(t *testing.T) {
+func TestHeatManagesStacks(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
 			t.Parallel()

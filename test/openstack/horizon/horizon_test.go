@@ -28,9 +28,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/keystone"
 )
 
-// TestHorizon checks that in every release, users can log in to the dashboard and see their resources, and that they
-// stay logged in when its pods are replaced.
-func TestHorizon(t *testing.T) {
+// TestHorizonDisplaysResourcesOfUsers checks that in every release, users can log in to the dashboard and see their resources, and that
+// they stay logged in when its pods are replaced.
+func TestHorizonDisplaysResourcesOfUsers(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
 			cloud := harness.Start(t, harness.Claim(t, "dashboard.yaml", r, harness.Suffix(r)), nil)

@@ -12,9 +12,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
 
-// TestHypervisors checks that two claims become a cloud of every release in which a server has an address and metadata,
+// TestHypervisorsRunReachableServers checks that two claims become a cloud of every release in which a server has an address and metadata,
 // and is reachable from outside.
-func TestHypervisors(t *testing.T) {
+func TestHypervisorsRunReachableServers(t *testing.T) {
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
 			m := Start(t, harness.Claim(t, "compute.yaml", r, harness.Suffix(r)), harness.Claim(t, "hypervisors.yaml", r, harness.Suffix(r)), i)

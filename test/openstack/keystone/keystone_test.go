@@ -15,9 +15,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
 
-// TestKeystone checks that a Keystone with two pods serves tokens, the catalog, the tenant's options and rules and a
+// TestKeystoneServesUsersAndServices checks that a Keystone with two pods serves tokens, the catalog, the tenant's options and rules and a
 // directory's users, and that the companion rotates its keys.
-func TestKeystone(t *testing.T) {
+func TestKeystoneServesUsersAndServices(t *testing.T) {
 	t.Parallel()
 	authority, err := pki.New("directory")
 	if err != nil {

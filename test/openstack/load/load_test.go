@@ -36,13 +36,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/nova"
 )
 
-// TestLoad checks the model of time and size (internal/openstack/capacity) with real servers: Keystone behind Apache,
+// TestLoadMatchesModelOfCapacity checks the model of time and size (internal/openstack/capacity) with real servers: Keystone behind Apache,
 // Glance and Nova with their composed configuration and probes, behind nginx, HAProxy and Envoy with the limits that
 // their controllers derive from composed objects. Servers are busy, and streams idle, for ten minutes (-busy), and an
 // upload takes twice as long.
-func TestLoad(t *testing.T) {
+func TestLoadMatchesModelOfCapacity(t *testing.T) {
 	if harness.Programs.Proxies == "" {
-		t.Skip("it takes twenty minutes: name it by SERVICE=load or RUN=TestLoad")
+		t.Skip("it takes twenty minutes: name it by SERVICE=load or RUN=TestLoadMatchesModelOfCapacity")
 	}
 	for name, test := range map[string]func(*testing.T){
 		"Keystone": testKeystoneLoad, "Glance": testGlanceLoad, "Consoles": testConsoleLoad,

@@ -76,10 +76,10 @@ const domain = `<domain type='qemu'><name>g</name><memory unit='MiB'>128</memory
 <devices><interface type='ethernet'><mac address='02:00:00:00:00:11'/><target dev='tap00000000-01'/><model type='virtio'/></interface>
 <serial type='pty'><log file='/var/lib/nova/console.log' append='off'/></serial></devices></domain>`
 
-// TestNode checks that the switch, its controller and libvirt of a node, from the function's golden files, run a server
+// TestNodeRunsReachableServer checks that the switch, its controller and libvirt of a node, from the function's golden files, run a server
 // that is reachable from outside, and that each can be replaced while it is pinged. There is no OpenStack: OVN's
 // central part is one pod without TLS, and virsh starts the server.
-func TestNode(t *testing.T) {
+func TestNodeRunsReachableServer(t *testing.T) {
 	n := startNodes(t, "node-0")
 	n.exec(t, "central", topology)
 	c := n.Cluster

@@ -27,9 +27,9 @@ import (
 // different times, so that one of them wins), plus a margin for a busy machine.
 const election = 30 * time.Second
 
-// TestOVN runs three members of each database and two of northd, as ordered by an OVNCluster, and checks that after any
-// loss there is one cluster, with every acknowledged row.
-func TestOVN(t *testing.T) {
+// TestOVNRetainsRowsAfterFaults runs three members of each database and two of northd, as ordered by an OVNCluster, and checks that after
+// any loss there is one cluster, with every acknowledged row.
+func TestOVNRetainsRowsAfterFaults(t *testing.T) {
 	t.Parallel()
 	n := newOVN(t, "networks", 3)
 	began := time.Now()

@@ -16,9 +16,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
 
-// TestPlacement checks that the Placement of every release stores inventories and allocations of hypervisors, and that
+// TestPlacementStoresAllocations checks that the Placement of every release stores inventories and allocations of hypervisors, and that
 // the credential of its pods is rotated while clients use it.
-func TestPlacement(t *testing.T) {
+func TestPlacementStoresAllocations(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
 			t.Parallel()

@@ -25,9 +25,9 @@ type row struct {
 	took    time.Duration
 }
 
-// TestPlans makes each edit of the table in a real cloud while clients use all services, and compares the plan of the edit with the
-// requests that failed and the pods that were replaced.
-func TestPlans(t *testing.T) {
+// TestPlansPredictEffectOfEdits makes each edit of the table in a real cloud while clients use all services, and compares the plan of the
+// edit with the requests that failed and the pods that were replaced.
+func TestPlansPredictEffectOfEdits(t *testing.T) {
 	claim := harness.Read(t, "plans.yaml")
 	edits := harness.Must[[]Edit](t)(Edits())
 	cloud := harness.Start(t, claim, nil)

@@ -93,9 +93,9 @@ spec:
         volumeMounts: [{name: state, mountPath: /state}]
       volumes: [{name: state, hostPath: {path: /var/lib/agent}}]`
 
-// TestPods checks that pods have the features of Kubernetes: volumes that outlive them, names, probes and hooks inside,
-// UDP, host network and host folders, and only the requested capabilities.
-func TestPods(t *testing.T) {
+// TestPodsHaveFeaturesOfKubernetes checks that pods have the features of Kubernetes: volumes that outlive them, names, probes and hooks
+// inside, UDP, host network and host folders, and only the requested capabilities.
+func TestPodsHaveFeaturesOfKubernetes(t *testing.T) {
 	t.Parallel()
 	ctx, dir := context.Background(), t.TempDir()
 	c, err := cluster.New(dir, func(string) (cluster.Image, error) { return cluster.Image{}, nil }, harness.Progress())

@@ -30,9 +30,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/volumes"
 )
 
-// TestSmoke runs the smoke tests of all services, or those that the flag selects, in a cloud with servers and volumes
+// TestSmokeTestsPass runs the smoke tests of all services, or those that the flag selects, in a cloud with servers and volumes
 // from two claims, with the CronJob of its claim. None fails, and they leave no objects.
-func TestSmoke(t *testing.T) {
+func TestSmokeTestsPass(t *testing.T) {
 	if harness.Programs.Ceph == "" {
 		t.Skip("a Ceph runs only on request: SERVICE=smoke")
 	}

@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	// suiteNames are the names of the suites that TestSuites runs.
+	// suiteNames are the names of the suites that TestSuitesOfTempestPass runs.
 	suiteNames = flag.String("groups", "", `suites of Tempest, separated by spaces, or "all"`)
 	// suiteLogs is the folder of the suites' logs.
 	suiteLogs = flag.String("results", "", "a folder for the log of each suite of Tempest")
@@ -77,10 +77,10 @@ func chosenSuites(names, tests string) ([]tempestSuite, error) {
 	return out, nil
 }
 
-// TestSuites runs Tempest's tests of APIs and the services' plugins, one suite after the other, against one cloud of
+// TestSuitesOfTempestPass runs Tempest's tests of APIs and the services' plugins, one suite after the other, against one cloud of
 // two nodes, with the claim's CronJob. No test fails, and they leave no objects. Nothing runs unless flags select
 // suites or tests.
-func TestSuites(t *testing.T) {
+func TestSuitesOfTempestPass(t *testing.T) {
 	if harness.Programs.Ceph == "" || *suiteNames+*suite == "" {
 		t.Skip("suites of Tempest take hours; name them: make tempest GROUPS=\"image volume\"")
 	}

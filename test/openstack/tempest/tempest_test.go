@@ -27,12 +27,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/harness"
 )
 
-// suite selects the tests that TestTempest runs.
+// suite selects the tests that TestTempestReportsItsResult runs.
 var suite = flag.String("tests", "", "a regular expression of the names of tests of Tempest; empty: the default of each test")
 
-// TestTempest checks that a claim's tests run in its cloud, by a CronJob whose pods are as restricted as emitted. Their
+// TestTempestReportsItsResult checks that a claim's tests run in its cloud, by a CronJob whose pods are as restricted as emitted. Their
 // result is in the claim, they leave no objects, and a failing test is reported as failed.
-func TestTempest(t *testing.T) {
+func TestTempestReportsItsResult(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
 			t.Parallel()

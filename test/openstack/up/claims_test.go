@@ -15,9 +15,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
-// TestComplete checks that the claims of the example are accepted together by the test platform, and that its stack is
-// booted.
-func TestComplete(t *testing.T) {
+// TestExampleClaimsAreAcceptedTogether checks that the claims of the example are accepted together by the test platform, and that its stack
+// is booted.
+func TestExampleClaimsAreAcceptedTogether(t *testing.T) {
 	got, err := readClaims([]string{"../../../examples/complete"})
 	if err != nil {
 		t.Fatal(err)

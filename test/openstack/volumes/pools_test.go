@@ -23,11 +23,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/hypervisors"
 )
 
-// TestPools checks that images, volumes and disks of servers are in pools of a StorageCluster with a real Ceph, that
+// TestPoolsStoreImagesAndDisks checks that images, volumes and disks of servers are in pools of a StorageCluster with a real Ceph, that
 // volumes and disks are clones of their image, that a server writes without an error while the key of Nova's user is
 // replaced and Ceph's daemon is killed, that it can be migrated without copying its disks, and that its deletion leaves
 // nothing.
-func TestPools(t *testing.T) {
+func TestPoolsStoreImagesAndDisks(t *testing.T) {
 	if harness.Programs.Ceph == "" {
 		t.Skip("a Ceph runs only on request: SERVICE=pools")
 	}

@@ -25,9 +25,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/hypervisors"
 )
 
-// TestVolumes checks that servers of two claims can attach volumes of a real Ceph, reattach them unchanged, keep them
+// TestVolumesAttachToServers checks that servers of two claims can attach volumes of a real Ceph, reattach them unchanged, keep them
 // while pods of the node are replaced, continue after a rotation of the key, and boot from them.
-func TestVolumes(t *testing.T) {
+func TestVolumesAttachToServers(t *testing.T) {
 	if harness.Programs.Ceph == "" {
 		t.Skip("a Ceph runs only on request: SERVICE=volumes")
 	}
