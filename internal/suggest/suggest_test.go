@@ -1,4 +1,4 @@
-package spelling_test
+package suggest_test
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
+	"github.com/c5c3/crossplane-cobaltcore/internal/suggest"
 )
 
 func TestClosest(t *testing.T) {
@@ -27,7 +27,7 @@ func TestClosest(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, spelling.Closest(tc.name, slices.Values(fields))); diff != "" {
+			if diff := cmp.Diff(tc.want, suggest.Closest(tc.name, slices.Values(fields))); diff != "" {
 				t.Errorf("%s\nClosest(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -47,7 +47,7 @@ func TestClosestProperties(t *testing.T) {
 				want, least = c, d
 			}
 		}
-		if got := spelling.Closest(name, slices.Values(candidates)); got != want {
+		if got := suggest.Closest(name, slices.Values(candidates)); got != want {
 			t.Errorf("Closest(%q, %q) = %q, want %q", name, candidates, got, want)
 		}
 	})

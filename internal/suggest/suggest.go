@@ -1,5 +1,5 @@
-// Package spelling suggests the correct form of a misspelled name.
-package spelling
+// Package suggest finds the correct form of a misspelled name.
+package suggest
 
 import "iter"
 
