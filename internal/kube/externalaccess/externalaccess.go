@@ -1,6 +1,6 @@
-// Package outside builds Services for access to non-HTTP pods from other clusters. A Service is kept when its pods are replaced,
+// Package externalaccess builds Services for access to non-HTTP pods from other clusters. A Service is kept when its pods are replaced,
 // and so is its address, which is in certificates.
-package outside
+package externalaccess
 
 import (
 	"maps"

@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/outside"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/externalaccess"
 )
 
 // queueService is the composed resource of the Service for access to the queue from other clusters.
@@ -18,7 +18,7 @@ const queueService = "messaging-external-service"
 
 // QueueExposed reports whether the queue is exposed to hypervisors of other clusters.
 func (inf *Infrastructure) QueueExposed() bool {
-	return inf.RunsQueue() && outside.IsExposed(inf.Spec.Infrastructure.RabbitMQ.Exposure)
+	return inf.RunsQueue() && externalaccess.IsExposed(inf.Spec.Infrastructure.RabbitMQ.Exposure)
 }
 
 // ComposeQueueExposure composes that Service. The queue does not depend on it: its certificate is reissued once there is an address.
@@ -27,7 +27,7 @@ func (inf *Infrastructure) ComposeQueueExposure() ([]compose.Stage, error) {
 	return []compose.Stage{{{
 		Name: queueService, Object: inf.Cluster("").ExternalService(),
 		Ready: func(o *observe.Object) rules.Result {
-			if !outside.HasAddress(o, exposure) {
+			if !externalaccess.HasAddress(o, exposure) {
 				return rules.Wait("NoAddress", "waiting for a load balancer to assign an address to Service %s", o.String("metadata", "name"))
 			}
 			return rules.Yes
@@ -44,7 +44,7 @@ func (inf *Infrastructure) ExternalQueue() *controlplanev1.ExternalAddress {
 	if !ok || !inf.QueueExposed() {
 		return nil
 	}
-	host, port := outside.Address(observedState, inf.Spec.Infrastructure.RabbitMQ.Exposure, common.QueuePort)
+	host, port := externalaccess.Address(observedState, inf.Spec.Infrastructure.RabbitMQ.Exposure, common.QueuePort)
 	if host == "" {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (inf *Infrastructure) queueHosts() []string {
 
 // checkQueueExposure repeats the validation of the schema.
 func checkQueueExposure(c *claim.Claim) error {
-	return outside.Check("spec.infrastructure.rabbitmq.exposure", c.Spec.Infrastructure.RabbitMQ.Exposure)
+	return externalaccess.Check("spec.infrastructure.rabbitmq.exposure", c.Spec.Infrastructure.RabbitMQ.Exposure)
 }
 
 // CheckNotExposed returns an error for fields of an exposure of type None, which have no effect.
