@@ -1,6 +1,6 @@
-// Package named watches individual Secrets. The companion's permissions are for Secrets by name, so it can neither list nor
+// Package secretwatch watches individual Secrets. The companion's permissions are for Secrets by name, so it can neither list nor
 // watch all Secrets of a namespace.
-package named
+package secretwatch
 
 import (
 	"context"
