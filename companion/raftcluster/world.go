@@ -20,7 +20,7 @@ import (
 	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/stableerr"
 )
 
 // observation is the state of a cluster that was read in one pass.
@@ -89,7 +89,7 @@ func (obs *observation) readChassis(ctx context.Context, env *controller.Env, co
 	}
 	chassis, nodes, err := registered(ctx, env, obs.cluster, from, config.Clone(), obs.now)
 	if err != nil {
-		obs.chassisErr = fmt.Errorf("%s: %s", from, steady.StableMessage(err))
+		obs.chassisErr = fmt.Errorf("%s: %s", from, stableerr.StableMessage(err))
 		return
 	}
 	obs.chassis, obs.nodes, obs.objects = chassis, nodes, obs.known(ctx, env.Reader)
@@ -157,12 +157,12 @@ func connect(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, na
 	config.ServerName = name + "." + string(c.Spec.Domain)
 	conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(config.ServerName, strconv.Itoa(int(c.Spec.Port))))
 	if err != nil {
-		return nil, fmt.Errorf("cannot connect: %s", steady.StableMessage(err))
+		return nil, fmt.Errorf("cannot connect: %s", stableerr.StableMessage(err))
 	}
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("cannot connect by TLS: %s", steady.StableMessage(err))
+		return nil, fmt.Errorf("cannot connect by TLS: %s", stableerr.StableMessage(err))
 	}
 	return secure, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/pagination"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/stableerr"
 )
 
 // statusError is a message with the HTTP status of the response; 0 if there was no response.
@@ -36,7 +36,7 @@ func Rejected(err error) bool {
 func DescribeError(service, operation string, err error) error {
 	text, code := err.Error(), 0
 	var response gophercloud.ErrUnexpectedResponseCode
-	if missing := steady.IsNoResponse(err); missing != "" {
+	if missing := stableerr.IsNoResponse(err); missing != "" {
 		text = missing
 	} else if errors.As(err, &response) {
 		code = response.Actual

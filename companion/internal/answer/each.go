@@ -9,7 +9,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/stableerr"
 )
 
 // errInvalidPage is the error of a page that has no list, or whose next page has the same address.
@@ -43,7 +43,7 @@ func Each[T any](ctx context.Context, service, operation string, list Pages, eac
 		case err == nil && next == address:
 			err = errInvalidPage
 		case err != nil && !isInvalid(err):
-			text := fmt.Sprintf("cannot %s: the response of %s is incomplete: %s", operation, service, steady.StableMessage(err))
+			text := fmt.Sprintf("cannot %s: the response of %s is incomplete: %s", operation, service, stableerr.StableMessage(err))
 			return &statusError{text, 0}
 		}
 		if err != nil {

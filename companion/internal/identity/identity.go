@@ -23,7 +23,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/stableerr"
 )
 
 const (
@@ -286,7 +286,7 @@ func (u *User) ChangePassword(ctx context.Context, from, to string) error {
 func explain(operation string, err error, secrets ...string) error {
 	text := err.Error()
 	var response gophercloud.ErrUnexpectedResponseCode
-	if missing := steady.IsNoResponse(err); missing != "" {
+	if missing := stableerr.IsNoResponse(err); missing != "" {
 		text = missing
 	} else if errors.As(err, &response) {
 		var body struct {

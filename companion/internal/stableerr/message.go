@@ -1,6 +1,6 @@
-// Package steady describes connection errors with messages that change only with the reason. A change of a status triggers
+// Package stableerr describes connection errors with messages that change only with the reason. A change of a status triggers
 // Crossplane, and the errors of Go's packages contain times and source ports, which differ each time.
-package steady
+package stableerr
 
 import (
 	"context"
