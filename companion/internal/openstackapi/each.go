@@ -1,4 +1,4 @@
-package answer
+package openstackapi
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package answer_test
+package openstackapi_test
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/pagination"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/openstackapi"
 )
 
 type service func(*http.Request) (*http.Response, error)
@@ -65,7 +65,7 @@ func TestList(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			page := 0
 			client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: address}
-			client.HTTPClient.Transport = answer.SameAddress(service(func(r *http.Request) (*http.Response, error) {
+			client.HTTPClient.Transport = openstackapi.SameAddress(service(func(r *http.Request) (*http.Response, error) {
 				want := address + "flavors/detail"
 				if page > 0 {
 					want += "?marker=1"
@@ -91,7 +91,7 @@ func TestList(t *testing.T) {
 			if tc.extract != nil {
 				extract = tc.extract
 			}
-			list, err := answer.List(t.Context(), "Nova", "list flavors", flavors.ListDetail(client, nil), extract)
+			list, err := openstackapi.List(t.Context(), "Nova", "list flavors", flavors.ListDetail(client, nil), extract)
 			var got []string
 			for _, f := range list {
 				got = append(got, f.Name)
@@ -102,7 +102,7 @@ func TestList(t *testing.T) {
 			if text := fmt.Sprint(err); (err != nil) != (tc.wantErr != "") || !strings.HasPrefix(text, tc.wantErr) && err != nil {
 				t.Errorf("%s: %s, want %s", tc.reason, text, tc.wantErr)
 			}
-			if got := answer.Rejected(err); got != tc.rejected {
+			if got := openstackapi.Rejected(err); got != tc.rejected {
 				t.Errorf("%s: rejected is %t", tc.reason, got)
 			}
 		})

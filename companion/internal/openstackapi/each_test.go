@@ -1,4 +1,4 @@
-package answer_test
+package openstackapi_test
 
 import (
 	"io"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/openstackapi"
 )
 
 // brokenBody is a response whose connection ends before its last byte.
@@ -80,7 +80,7 @@ func TestEach(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			page := 0
 			client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: "http://nova/v2.1/"}
-			client.HTTPClient.Transport = answer.SameAddress(service(func(r *http.Request) (*http.Response, error) {
+			client.HTTPClient.Transport = openstackapi.SameAddress(service(func(r *http.Request) (*http.Response, error) {
 				if got := r.URL.Host + r.URL.Path; got != "nova/v2.1/things" || r.URL.Query().Has("marker") != (page > 0) {
 					t.Errorf("%s: request to %s", tc.reason, r.URL)
 				}
@@ -95,7 +95,7 @@ func TestEach(t *testing.T) {
 				return &http.Response{StatusCode: code, Request: r, Body: body, Header: http.Header{}}, nil
 			}))
 			var got []string
-			err := answer.Each(t.Context(), "Nova", "list things", answer.Pages{Client: client, First: address, Key: "things"},
+			err := openstackapi.Each(t.Context(), "Nova", "list things", openstackapi.Pages{Client: client, First: address, Key: "things"},
 				func(name string, item struct{ ID string }) { got = append(got, name+"="+item.ID) })
 			if tc.wantErr != "" {
 				if err == nil || err.Error() != tc.wantErr {

@@ -1,5 +1,5 @@
-// Package answer reads lists of OpenStack services, and formats their errors.
-package answer
+// Package openstackapi reads lists of OpenStack services, and formats their errors.
+package openstackapi
 
 import (
 	"context"
