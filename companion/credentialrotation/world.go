@@ -10,9 +10,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/apireader"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/jsonannotation"
 )
 
 const (
@@ -75,7 +76,7 @@ func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.Credenti
 		rotation: rotation, target: targets[rotation.Spec.Target](),
 		now: env.Clock.Now().UTC().Truncate(time.Second), // The precision of times in a status.
 	}, env.Reader
-	secret, err := live.Get(ctx, env.Reader, "Secret", w.key(string(rotation.Spec.SecretName)), &corev1.Secret{})
+	secret, err := apireader.Get(ctx, env.Reader, "Secret", w.key(string(rotation.Spec.SecretName)), &corev1.Secret{})
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func (obs *observation) classifySecret(secret *corev1.Secret) {
 		obs.state = missing
 		return
 	}
-	rec, unreadable := live.ReadRecord[record](secret, recordAnnotation)
+	rec, unreadable := jsonannotation.Read[record](secret, recordAnnotation)
 	switch {
 	case rec != nil && rec.Rotation != obs.rotation.Name:
 		obs.state, obs.secretOwner = foreign, "it belongs to CredentialRotation "+rec.Rotation

@@ -11,9 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/apireader"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/jsonannotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
 	"github.com/c5c3/crossplane-cobaltcore/internal/schedule"
@@ -72,7 +73,7 @@ type observation struct {
 func observe(ctx context.Context, env *controller.Env, repo *openstackv1.KeyRepository) (*observation, error) {
 	w := &observation{repo: repo, now: env.Clock.Now()}
 	w.derive()
-	secret, err := live.Get(ctx, env.Reader, "Secret", w.key(string(repo.Spec.SecretName)), &corev1.Secret{})
+	secret, err := apireader.Get(ctx, env.Reader, "Secret", w.key(string(repo.Spec.SecretName)), &corev1.Secret{})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func observe(ctx context.Context, env *controller.Env, repo *openstackv1.KeyRepo
 	}
 	w.classifySecret(secret)
 	if w.state == intact && w.migrates() {
-		w.job, err = live.Get(ctx, env.Reader, "Job", w.key(w.jobName()), &batchv1.Job{})
+		w.job, err = apireader.Get(ctx, env.Reader, "Job", w.key(w.jobName()), &batchv1.Job{})
 	}
 	return w, err
 }
@@ -137,7 +138,7 @@ func (obs *observation) classifySecret(secret *corev1.Secret) {
 	}
 	hash := keys.Hash(secret.Data)
 	set, invalid := keys.Parse(secret.Data)
-	rec, unreadable := live.ReadRecord[record](secret, recordAnnotation)
+	rec, unreadable := jsonannotation.Read[record](secret, recordAnnotation)
 	obs.state = edited
 	switch {
 	case invalid != nil:

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/apireader"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
 // passTimeout limits the reads of a pass. It is longer than two requests to Nova during which the database of a cell does not respond.
@@ -67,7 +67,7 @@ func observe(ctx context.Context, env *controller.Env, o *openstackv1.NodeMainte
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 	name := string(o.Spec.ServiceCheckName)
-	check, err := live.Get(ctx, env.Reader, "ServiceCheck", client.ObjectKey{Namespace: o.Namespace, Name: name}, &openstackv1.ServiceCheck{})
+	check, err := apireader.Get(ctx, env.Reader, "ServiceCheck", client.ObjectKey{Namespace: o.Namespace, Name: name}, &openstackv1.ServiceCheck{})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func recordOf(o *openstackv1.NodeMaintenance, check *openstackv1.ServiceCheck) (
 // readCluster reads the Node, and the other started orders of the pool.
 func (obs *observation) readCluster(ctx context.Context, reader client.Reader) (err error) {
 	o := obs.order
-	obs.node, err = live.Get(ctx, reader, "Node", client.ObjectKey{Name: string(o.Spec.NodeName)}, &corev1.Node{})
+	obs.node, err = apireader.Get(ctx, reader, "Node", client.ObjectKey{Name: string(o.Spec.NodeName)}, &corev1.Node{})
 	switch {
 	case apierrors.IsForbidden(err):
 		obs.nodeProblem = "the companion may not read Nodes: set virtualization.evictOnCordon in the HypervisorCluster"

@@ -18,8 +18,8 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/apireader"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/stableerr"
 )
 
@@ -56,7 +56,7 @@ func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster) (*
 		return w, nil
 	}
 	key := client.ObjectKey{Namespace: c.Namespace, Name: string(c.Spec.StatefulSetName)}
-	set, err := live.Get(ctx, env.Reader, "StatefulSet", key, &appsv1.StatefulSet{})
+	set, err := apireader.Get(ctx, env.Reader, "StatefulSet", key, &appsv1.StatefulSet{})
 	if err != nil || set == nil {
 		return w, err
 	}
@@ -112,7 +112,7 @@ func (obs *observation) reader() string {
 // credentials returns the TLS configuration for queries.
 func credentials(ctx context.Context, reader client.Reader, c *c5c3v1.RaftCluster) (config *tls.Config, problem string, err error) {
 	name := string(c.Spec.ClientSecretName)
-	s, err := live.Get(ctx, reader, "Secret", client.ObjectKey{Namespace: c.Namespace, Name: name}, &corev1.Secret{})
+	s, err := apireader.Get(ctx, reader, "Secret", client.ObjectKey{Namespace: c.Namespace, Name: name}, &corev1.Secret{})
 	if err != nil {
 		return nil, "", err
 	}

@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/apireader"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
 const (
@@ -63,7 +63,7 @@ func observe(ctx context.Context, env *controller.Env, aggregate *c5c3v1.SecretA
 		if s, ok := secrets[name]; ok {
 			return s, nil
 		}
-		s, err := live.Get(ctx, env.Reader, "Secret", client.ObjectKey{Namespace: aggregate.Namespace, Name: name}, &corev1.Secret{})
+		s, err := apireader.Get(ctx, env.Reader, "Secret", client.ObjectKey{Namespace: aggregate.Namespace, Name: name}, &corev1.Secret{})
 		switch {
 		case apierrors.IsForbidden(err):
 			denied = append(denied, name)

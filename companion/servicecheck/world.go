@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/apireader"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
 // observation is the state that was read in one pass.
@@ -112,7 +112,7 @@ func (obs *observation) needsCurrentRecords() bool {
 // readSet reads a StatefulSet and then its pods.
 func (obs *observation) readSet(ctx context.Context, reader client.Reader, name string) error {
 	key := client.ObjectKey{Namespace: obs.check.Namespace, Name: name}
-	s, err := live.Get(ctx, reader, "StatefulSet", key, &appsv1.StatefulSet{})
+	s, err := apireader.Get(ctx, reader, "StatefulSet", key, &appsv1.StatefulSet{})
 	if err != nil || s == nil {
 		return err
 	}

@@ -1,11 +1,10 @@
-package live
+package apireader
 
 import (
 	"context"
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -33,26 +32,5 @@ func TestGet(t *testing.T) {
 	if got, err := Get(t.Context(), broken, "Secret", key, &corev1.Secret{}); err == nil || err.Error() != "cannot read Secret b: no" ||
 		got != nil {
 		t.Errorf("%v, %v", got, err)
-	}
-}
-
-func TestRecord(t *testing.T) {
-	type record struct {
-		Name string `json:"name"`
-	}
-	o := &corev1.Secret{}
-	if got, err := ReadRecord[record](o, "a"); got != nil || err != nil {
-		t.Errorf("none: %v, %v", got, err)
-	}
-	WriteRecord(&o.ObjectMeta, "a", record{"x"})
-	if diff := cmp.Diff(map[string]string{"a": `{"name":"x"}`}, o.Annotations); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if got, err := ReadRecord[record](o, "a"); err != nil || got == nil || got.Name != "x" {
-		t.Errorf("%v, %v", got, err)
-	}
-	o.Annotations["a"] = "{"
-	if got, err := ReadRecord[record](o, "a"); err == nil || got != nil {
-		t.Errorf("an invalid record: %v, %v", got, err)
 	}
 }

@@ -1,4 +1,5 @@
-package live
+// Package jsonannotation stores the records of controllers as JSON in annotations.
+package jsonannotation
 
 import (
 	"encoding/json"
@@ -7,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ReadRecord returns the record in an annotation; nil, without an error, if none exists.
-func ReadRecord[R any](o metav1.Object, annotation string) (*R, error) {
+// Read returns the record in an annotation; nil, without an error, if none exists.
+func Read[R any](o metav1.Object, annotation string) (*R, error) {
 	text, ok := o.GetAnnotations()[annotation]
 	if !ok {
 		return nil, nil
@@ -20,8 +21,8 @@ func ReadRecord[R any](o metav1.Object, annotation string) (*R, error) {
 	return r, nil
 }
 
-// WriteRecord stores a record in an annotation. A record of strings, numbers and times always has a JSON form.
-func WriteRecord(o *metav1.ObjectMeta, annotation string, record any) {
+// Write stores a record in an annotation. A record of strings, numbers and times always has a JSON form.
+func Write(o *metav1.ObjectMeta, annotation string, record any) {
 	text, _ := json.Marshal(record) //nolint:errchkjson // See above.
 	metav1.SetMetaDataAnnotation(o, annotation, string(text))
 }

@@ -1,5 +1,5 @@
-// Package live reads objects without a cache, and records that controllers store in them.
-package live
+// Package apireader reads objects from the API server, without the cache of the manager.
+package apireader
 
 import (
 	"context"
