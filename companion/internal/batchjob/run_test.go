@@ -18,7 +18,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/jsonannotation"
 )
 
@@ -476,7 +476,7 @@ func TestObserve(t *testing.T) {
 				p.Namespace, p.Labels = "cloud", w.Labels
 				objects = append(objects, w.ownJob(tc.job...), &p)
 			}
-			api := crash.NewServer(scheme, nil, objects...)
+			api := faultinjection.NewServer(scheme, nil, objects...)
 			if err := api.Get(t.Context(), client.ObjectKeyFromObject(w.sync), w.sync); err != nil {
 				t.Fatal(err)
 			}

@@ -1,11 +1,11 @@
-// Package crash lets tests repeat a test run of a controller once for each API call, and inject a fault at that call. The API
+// Package faultinjection lets tests repeat a test run of a controller once for each API call, and inject a fault at that call. The API
 // server is in memory; the test provides fakes for all other services.
 //
-//	whole := crash.New(server, crash.Nowhere)   // a run in which nothing goes wrong counts the calls
+//	whole := faultinjection.New(server, faultinjection.Nowhere)   // a run in which nothing goes wrong counts the calls
 //	…
 //	for _, p := range whole.Points() {          // and each of these is another run
-//		api := crash.New(server, p)
-package crash
+//		api := faultinjection.New(server, p)
+package faultinjection
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package crash
+package faultinjection
 
 import (
 	"net/http"
