@@ -1,7 +1,7 @@
 // Package faultinjection lets tests repeat a test run of a controller once for each API call, and inject a fault at that call. The API
 // server is in memory; the test provides fakes for all other services.
 //
-//	whole := faultinjection.New(server, faultinjection.Nowhere)   // a run in which nothing goes wrong counts the calls
+//	whole := faultinjection.New(server, faultinjection.NoFault)   // a run in which nothing goes wrong counts the calls
 //	…
 //	for _, p := range whole.Points() {          // and each of these is another run
 //		api := faultinjection.New(server, p)
