@@ -40,7 +40,8 @@ func (m *model) target(required map[string][]*structpb.Struct) error {
 	return err
 }
 
-// inOtherCluster is like remote, for use before the model is derived.
+// inOtherCluster is like remote, for use before the model is derived. It needs no error: the model reads the same PlatformConfig and
+// cluster, and nothing is composed if that fails.
 func inOtherCluster(in function.Input[storagev1.StorageCluster]) bool {
 	p, err := platform.Read(in.Required)
 	if err != nil {
