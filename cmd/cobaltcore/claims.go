@@ -26,7 +26,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/input"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
-	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
+	"github.com/c5c3/crossplane-cobaltcore/internal/suggest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/terminal"
 )
 
@@ -162,7 +162,7 @@ func readable(doc []byte) bool {
 // ignored.
 func isClaim(kind string) bool {
 	return kind == workloadclusterv1.GroupVersionKind.Kind ||
-		slices.Contains(referencedKinds, kind) || spelling.Closest(kind, slices.Values(referencedKinds)) != ""
+		slices.Contains(referencedKinds, kind) || suggest.Closest(kind, slices.Values(referencedKinds)) != ""
 }
 
 // duplicate returns an error if two documents have a claim of the same kind, namespace and name: a cluster has one of them.

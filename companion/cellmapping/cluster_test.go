@@ -24,7 +24,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob/batchjobtest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
@@ -36,7 +36,7 @@ const (
 // start is the time at which a simulation starts.
 var start = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 
-var scheme = crash.NewScheme(batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
+var scheme = faultinjection.NewScheme(batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
 
 // cluster simulates the environment of the controller: a cluster that runs its Jobs, and Nova.
 type cluster struct {
@@ -90,7 +90,7 @@ func clouds() client.Object { return identitytest.Clouds(namespace, "clouds", pa
 
 func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	t.Helper()
-	api := crash.NewServer(scheme, []client.Object{&openstackv1.CellMapping{}, &batchv1.Job{}, &corev1.Pod{}}, objects...)
+	api := faultinjection.NewServer(scheme, []client.Object{&openstackv1.CellMapping{}, &batchv1.Job{}, &corev1.Pod{}}, objects...)
 	c := &cluster{
 		Cluster: batchjobtest.New(t, api, start), events: events.NewFakeRecorder(100000), nova: &nova{},
 		web:   computetest.New(identitytest.New(map[string]string{"admin": password})),

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
@@ -184,7 +184,7 @@ var standing = sync.OnceValues(func() ([]client.Object, nova) {
 })
 
 // run executes a life cycle with one faulty call.
-func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+func (l lifecycleCase) run(t *testing.T, at faultinjection.Point) (*cluster, *faultinjection.API) {
 	t.Helper()
 	objects, existing := []client.Object{mapping(cell0), mapping("cell1"), clouds()}, nova{}
 	if l.stands {
@@ -200,7 +200,7 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 		registered: maps.Clone(existing.registered)}
 	c.Clock.SetTime(start.Add(30 * time.Minute))
 	c.tick()
-	a := crash.New(c.API, at)
+	a := faultinjection.New(c.API, at)
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.sound()
@@ -262,11 +262,11 @@ func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	for name, l := range lives {
 		t.Run(name, func(t *testing.T) {
-			c, full := l.run(t, crash.NoFault)
+			c, full := l.run(t, faultinjection.NoFault)
 			l.verify(t, c)
 			all := full.Points()
-			points := crash.Sample(all, *stride, nil)
-			crash.Run(t, points, func(t *testing.T, p crash.Point) {
+			points := faultinjection.Sample(all, *stride, nil)
+			faultinjection.Run(t, points, func(t *testing.T, p faultinjection.Point) {
 				c, _ := l.run(t, p)
 				l.verify(t, c)
 			})

@@ -9,7 +9,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/jsonannotation"
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
@@ -93,6 +93,6 @@ func newJob(c *openstackv1.CellMapping, r *run) *batchv1.Job {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c, openstackv1.GroupVersion.WithKind(kindName))},
 	}, map[string]string{novaLabel: novaLabelValue(novaOf(c)), commandLabel: string(r.Command)}, &c.Spec.Template, command(&c.Spec, r),
 		jobTimeouts)
-	live.WriteRecord(&job.ObjectMeta, runAnnotation, r)
+	jsonannotation.Write(&job.ObjectMeta, runAnnotation, r)
 	return job
 }

@@ -13,7 +13,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/jsonannotation"
 )
 
 func TestCommand(t *testing.T) {
@@ -82,7 +82,7 @@ func TestNewJob(t *testing.T) {
 		*j.Spec.PodReplacementPolicy != batchv1.Failed {
 		t.Errorf("not one pod, once: %+v", j.Spec)
 	}
-	if got, err := live.ReadRecord[run](j, runAnnotation); err != nil || *got != *r {
+	if got, err := jsonannotation.Read[run](j, runAnnotation); err != nil || *got != *r {
 		t.Errorf("is of run %+v: %v", got, err)
 	}
 	if !metav1.IsControlledBy(j, c) || j.Name != "nova-cells" || j.Spec.Template.Labels[novaLabel] != "nova" ||

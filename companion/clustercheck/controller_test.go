@@ -25,12 +25,12 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
 const instance = "west-12345"
 
-var scheme = crash.NewScheme(c5c3v1.AddToScheme, corev1.AddToScheme, storagev1.AddToScheme)
+var scheme = faultinjection.NewScheme(c5c3v1.AddToScheme, corev1.AddToScheme, storagev1.AddToScheme)
 
 var now = time.Date(2026, 5, 1, 2, 0, 0, 0, time.UTC)
 
@@ -81,7 +81,7 @@ func crd(name, established string, served bool, labels map[string]any) *unstruct
 // client returns a client of the cluster. The client of the test has no admission plugins and serves all kinds.
 func (c cluster) client(check *c5c3v1.ClusterCheck) client.Client {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes"}, Spec: corev1.ServiceSpec{ClusterIP: c.clusterIP}}
-	api := crash.NewServer(scheme, []client.Object{check}, append(c.objects, service, check)...)
+	api := faultinjection.NewServer(scheme, []client.Object{check}, append(c.objects, service, check)...)
 	fails := func(kind string) error {
 		if kind == c.broken {
 			return c.err

@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
@@ -31,7 +31,7 @@ const (
 	password  = "correct-horse-battery" // Must never be revealed.
 )
 
-var scheme = crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
+var scheme = faultinjection.NewScheme(appsv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
 
 type specs = map[string]common.ComputeProperty
 
@@ -54,7 +54,7 @@ func newCluster(t testing.TB, flavors []common.Flavor, aggregates []common.HostA
 	c.Spec.CloudCredentialsRef.SecretName, c.Spec.CloudCredentialsRef.CloudName = "clouds", "admin"
 	out := &cluster{
 		t: t, nova: computetest.New(identitytest.New(map[string]string{"admin": password})), events: events.NewFakeRecorder(10000),
-		api:       crash.NewServer(scheme, []client.Object{&openstackv1.ComputeCatalog{}}, c, identitytest.Clouds(namespace, "clouds", password)),
+		api:       faultinjection.NewServer(scheme, []client.Object{&openstackv1.ComputeCatalog{}}, c, identitytest.Clouds(namespace, "clouds", password)),
 		onPassEnd: func() {},
 	}
 	out.report("east-1", "east-2", "west-1")

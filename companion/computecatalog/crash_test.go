@@ -9,7 +9,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
@@ -18,12 +18,12 @@ import (
 var stride = flag.Int("crash.every", effort.Of(37, 11), "make every n-th run of TestRecoversFromFaultAtAnyCall")
 
 // life creates flavors and aggregates, changes them, recreates removed ones, and deletes them, next to objects of others.
-func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+func life(t *testing.T, at faultinjection.Point) (*cluster, *faultinjection.API) {
 	t.Helper()
 	c := newCluster(t, nil, nil)
 	c.nova.SetFlavors(foreignFlavor)
 	c.nova.SetAggregates(foreignAggregate)
-	a := crash.New(c.api, at)
+	a := faultinjection.New(c.api, at)
 	// Every created object is recorded, so that it will be removed.
 	a.Written = func() {
 		recorded := map[string]bool{foreignFlavor.Name: true}
@@ -114,10 +114,10 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 
 // TestRecoversFromFaultAtAnyCall repeats the life for each call to Kubernetes, Keystone and Nova and each fault.
 func TestRecoversFromFaultAtAnyCall(t *testing.T) {
-	_, full := life(t, crash.NoFault)
+	_, full := life(t, faultinjection.NoFault)
 	all := full.Points()
-	points := crash.Sample(all, *stride, func(p crash.Point) bool { return full.Writes[p.Call] != "" })
-	crash.Run(t, points, func(t *testing.T, p crash.Point) {
+	points := faultinjection.Sample(all, *stride, func(p faultinjection.Point) bool { return full.Writes[p.Call] != "" })
+	faultinjection.Run(t, points, func(t *testing.T, p faultinjection.Point) {
 		c, _ := life(t, p)
 		if s := c.catalog().Status; len(s.Flavors)+len(s.Aggregates) > 0 {
 			t.Errorf("records are left: %+v", s)

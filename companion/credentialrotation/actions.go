@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/jsonannotation"
 )
 
 // Random lengths in bytes. The encoded secret has 43 characters; bcrypt, with which Keystone stores it, reads at most 72.
@@ -91,7 +91,7 @@ func write(w *observation, rec record, data map[string]string) controller.Action
 		if w.secret != nil {
 			secret = w.secret.DeepCopy()
 		}
-		live.WriteRecord(&secret.ObjectMeta, recordAnnotation, rec)
+		jsonannotation.Write(&secret.ObjectMeta, recordAnnotation, rec)
 		if secret.Data == nil {
 			secret.Data = map[string][]byte{}
 		}

@@ -31,7 +31,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer/consumertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
@@ -52,7 +52,7 @@ const (
 )
 
 var scheme = func() *runtime.Scheme {
-	s := crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme)
+	s := faultinjection.NewScheme(appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme)
 	for _, kind := range []string{"User", "Permission", "Vhost"} {
 		s.AddKnownTypeWithName(brokerKind(kind), &unstructured.Unstructured{})
 		s.AddKnownTypeWithName(brokerKind(kind+"List"), &unstructured.UnstructuredList{})
@@ -101,7 +101,7 @@ func newCluster(t testing.TB, rotation *c5c3v1.CredentialRotation, more ...clien
 	if rotation.Spec.Target == password {
 		objects = append(objects, initial())
 	}
-	c.api = crash.NewServer(scheme, []client.Object{&c5c3v1.CredentialRotation{}}, append(objects, more...)...)
+	c.api = faultinjection.NewServer(scheme, []client.Object{&c5c3v1.CredentialRotation{}}, append(objects, more...)...)
 	return c
 }
 

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/apireader"
 )
 
 // aggregateKind is the kind of a consumer that copies the credential.
@@ -25,12 +25,12 @@ type secretCopy struct {
 }
 
 func observeCopy(ctx context.Context, reader client.Reader, key client.ObjectKey) (secretCopy, error) {
-	a, err := live.Get(ctx, reader, aggregateKind, key, &c5c3v1.SecretAggregate{})
+	a, err := apireader.Get(ctx, reader, aggregateKind, key, &c5c3v1.SecretAggregate{})
 	if err != nil || a == nil {
 		return secretCopy{name: key.Name}, err
 	}
 	target := client.ObjectKey{Namespace: key.Namespace, Name: string(a.Spec.TargetSecretName)}
-	secret, err := live.Get(ctx, reader, "Secret", target, &corev1.Secret{})
+	secret, err := apireader.Get(ctx, reader, "Secret", target, &corev1.Secret{})
 	return secretCopy{name: key.Name, exists: true, secret: secret}, err
 }
 

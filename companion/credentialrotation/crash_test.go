@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
@@ -19,7 +19,7 @@ var stride = flag.Int("crash.every", effort.Of(1597, 97), "make every n-th run o
 
 // life creates a first credential, starts pods and rotates twice, the second time with other roles. A rotation by another
 // leader counts, too.
-func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
+func life(t testing.TB, target string, at faultinjection.Point) (*cluster, *faultinjection.API) {
 	t.Helper()
 	rotation, around := rotationOf(target), []client.Object{}
 	if target == applicationCredential {
@@ -30,7 +30,7 @@ func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
 	c.keystone.SetRoles(userName, "service", "admin", "reader")
 	c.keystone.Add(userName, "not of a rotation")
 	c.keystone.Add("nova", "of another user")
-	a := crash.New(c.api, at)
+	a := faultinjection.New(c.api, at)
 	a.Written, c.onPass = c.check, a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.sound()
@@ -117,16 +117,16 @@ func verify(t testing.TB, c *cluster, target string) {
 func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	for _, target := range []string{applicationCredential, password, queueUser} {
 		t.Run(target, func(t *testing.T) {
-			c, full := life(t, target, crash.NoFault)
+			c, full := life(t, target, faultinjection.NoFault)
 			verify(t, c, target)
 			all := full.Points()
-			points := crash.Sample(all, *stride, func(p crash.Point) bool {
+			points := faultinjection.Sample(all, *stride, func(p faultinjection.Point) bool {
 				written := full.Writes[p.Call]
-				ofQueue := target == queueUser && strings.HasPrefix(written, "*unstructured") && p.Fault == crash.FailAfterWrite && !p.Stale
+				ofQueue := target == queueUser && strings.HasPrefix(written, "*unstructured") && p.Fault == faultinjection.FailAfterWrite && !p.Stale
 				return strings.Contains(written, " /") || ofQueue || strings.HasSuffix(written, "/"+secretName) &&
-					p.Fault != crash.FailBeforeWrite
+					p.Fault != faultinjection.FailBeforeWrite
 			})
-			crash.Run(t, points, func(t *testing.T, p crash.Point) {
+			faultinjection.Run(t, points, func(t *testing.T, p faultinjection.Point) {
 				c, _ := life(t, target, p)
 				verify(t, c, target)
 			})

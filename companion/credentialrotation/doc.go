@@ -2,7 +2,7 @@
 // or a new user of message queues, writes it into the Secret that consumers read, restarts the consumers, and revokes the
 // previous credential once it is proven to be unused.
 //
-// Each pass reads the state live (world.go), selects the one next step (rules.go) and executes it in Kubernetes or in
+// Each pass reads the state live (observation.go), selects the one next step (rules.go) and executes it in Kubernetes or in
 // Keystone. The three targets differ in how a credential is created, found and revoked (target.go). All state is stored in
 // the Secret, together with the credential and written in the same call (record.go). Two rules make it safe to stop the
 // controller, or to replace it by another leader, at any point: a credential, including its secret, is written into the

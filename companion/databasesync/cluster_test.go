@@ -19,7 +19,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob/batchjobtest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
 const namespace = "team-a-prod-12345"
@@ -27,7 +27,7 @@ const namespace = "team-a-prod-12345"
 // start is the time at which a simulation starts.
 var start = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 
-var scheme = crash.NewScheme(appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
+var scheme = faultinjection.NewScheme(appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
 
 // cluster simulates the environment of the controller: a cluster that runs its Jobs, Crossplane, which rolls out the Deployment
 // when the schema serves a release, and the database. It writes without the controller's client.
@@ -100,7 +100,7 @@ func secret() *corev1.Secret {
 func newCluster(t batchjobtest.TB, objects ...client.Object) *cluster {
 	statuses := []client.Object{&openstackv1.DatabaseSync{}, &batchv1.Job{}, &corev1.Pod{}, &appsv1.Deployment{}}
 	c := &cluster{
-		Cluster: batchjobtest.New(t, crash.NewServer(scheme, statuses, objects...), start), events: events.NewFakeRecorder(100000),
+		Cluster: batchjobtest.New(t, faultinjection.NewServer(scheme, statuses, objects...), start), events: events.NewFakeRecorder(100000),
 		onPass: func() {}, exits: func(record) int32 { return 0 },
 	}
 	c.Run, c.Started = c.run, c.started

@@ -16,7 +16,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
@@ -229,7 +229,7 @@ func standing() []client.Object {
 }
 
 // run executes a life cycle with one faulty call.
-func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+func (l lifecycleCase) run(t *testing.T, at faultinjection.Point) (*cluster, *faultinjection.API) {
 	t.Helper()
 	objects := []client.Object{keystone("2025.1"), secret()}
 	if l.from != "" {
@@ -251,7 +251,7 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 	if l.found != "" {
 		c.serves, c.startedAttempts = []string{l.found}, []string{l.found}
 	}
-	a := crash.New(c.API, at)
+	a := faultinjection.New(c.API, at)
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.reconciler(c.API)
@@ -302,14 +302,14 @@ func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	for name, l := range lives {
 		t.Run(name, func(t *testing.T) {
-			c, full := l.run(t, crash.NoFault)
+			c, full := l.run(t, faultinjection.NoFault)
 			l.verify(t, c)
 			if !slices.Equal(c.starts, l.want) {
 				t.Errorf("started %q", c.starts)
 			}
 			all := full.Points()
-			points := crash.Sample(all, *stride, nil)
-			crash.Run(t, points, func(t *testing.T, p crash.Point) {
+			points := faultinjection.Sample(all, *stride, nil)
+			faultinjection.Run(t, points, func(t *testing.T, p faultinjection.Point) {
 				c, _ := l.run(t, p)
 				l.verify(t, c)
 			})

@@ -10,7 +10,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/jsonannotation"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
@@ -77,13 +77,13 @@ func newJob(sync *openstackv1.DatabaseSync, st step, r *record) *batchv1.Job {
 	}, marks, &sync.Spec.Template, command, t)
 	pod := &job.Spec.Template
 	pod.Annotations = labels.Merge(map[string]string{evictAnnotation: "false"}, pod.Annotations)
-	live.WriteRecord(&job.ObjectMeta, attemptAnnotation, r)
+	jsonannotation.Write(&job.ObjectMeta, attemptAnnotation, r)
 	return job
 }
 
 // attemptOf returns the record for which a Job was created.
 func attemptOf(job *batchv1.Job) (record, bool) {
-	r, err := live.ReadRecord[record](job, attemptAnnotation)
+	r, err := jsonannotation.Read[record](job, attemptAnnotation)
 	if err != nil || r == nil || r.Step == "" || r.Hash == "" {
 		return record{}, false
 	}

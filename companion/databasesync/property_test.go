@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
@@ -29,7 +29,7 @@ func TestAnyHistory(t *testing.T) {
 		c := newCluster(t, first, secret())
 		codes := map[phase]int32{}
 		c.exits = func(r record) int32 { return codes[phaseOf(&r)] }
-		api := crash.New(c.API, crash.NoFault)
+		api := faultinjection.New(c.API, faultinjection.NoFault)
 		r := c.reconciler(api.Client())
 		releases := rapid.SampledFrom(release.Releases())
 		passes := func(r *Reconciler, most int) {
@@ -61,13 +61,13 @@ func TestAnyHistory(t *testing.T) {
 			case "clock":
 				c.Clock.SetTime(c.Clock.Now().Add(time.Duration(rapid.IntRange(-2, 26).Draw(t, "hours")) * time.Hour))
 			case "fault":
-				p := crash.Point{
+				p := faultinjection.Point{
 					Call: rapid.IntRange(0, 40).Draw(t, "call"),
-					Fault: rapid.SampledFrom([]crash.Fault{crash.FailBeforeWrite, crash.FailAfterWrite, crash.Conflict, crash.ConcurrentWriter}).Draw(t,
+					Fault: rapid.SampledFrom([]faultinjection.Fault{faultinjection.FailBeforeWrite, faultinjection.FailAfterWrite, faultinjection.Conflict, faultinjection.ConcurrentWriter}).Draw(t,
 						"fault"),
 					Stale: rapid.Bool().Draw(t, "stale"),
 				}
-				api = crash.New(c.API, p)
+				api = faultinjection.New(c.API, p)
 				c.onPass = api.ReconcileDone
 				api.OnConcurrentWrite = func() { passes(c.reconciler(c.API), 20) }
 				r = c.reconciler(api.Client())

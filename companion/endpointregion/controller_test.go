@@ -24,7 +24,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc/korctest"
 )
@@ -35,7 +35,7 @@ const (
 	password  = "correct-horse-battery" // Must never be revealed.
 )
 
-var scheme = crash.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme, korctest.AddToScheme("Endpoint"))
+var scheme = faultinjection.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme, korctest.AddToScheme("Endpoint"))
 
 // cluster is the environment of the controller, with all of its output.
 type cluster struct {
@@ -50,7 +50,7 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	t.Helper()
 	return &cluster{
 		t: t, keystone: identitytest.New(map[string]string{"admin": password}),
-		api:    crash.NewServer(scheme, []client.Object{&openstackv1.EndpointRegion{}}, objects...),
+		api:    faultinjection.NewServer(scheme, []client.Object{&openstackv1.EndpointRegion{}}, objects...),
 		events: events.NewFakeRecorder(10000), logs: &bytes.Buffer{},
 	}
 }
@@ -187,12 +187,12 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestRecoversFromFaultAtAnyCall repeats the life of an endpoint that is created late, moved, and re-created, for each call to Kubernetes
-// and Keystone and each fault.
+// TestRecoversFromFaultAtAnyCall repeats the life of an endpoint that is created late, moved, and re-created, for each call to Kubernetes and
+// Keystone and each fault.
 func TestRecoversFromFaultAtAnyCall(t *testing.T) {
-	life := func(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+	life := func(t *testing.T, at faultinjection.Point) (*cluster, *faultinjection.API) {
 		c := newCluster(t, region(), clouds())
-		a := crash.New(c.api, at)
+		a := faultinjection.New(c.api, at)
 		a.OnConcurrentWrite = func() { c.run(c.sound(), func() {}) }
 		r := c.reconciler(a.Client(), a.HTTP(c.keystone))
 		replace := func(id string) {
@@ -214,9 +214,9 @@ func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 		c.run(c.sound(), func() {})
 		return c, a
 	}
-	_, full := life(t, crash.NoFault)
+	_, full := life(t, faultinjection.NoFault)
 	points := full.Points()
-	crash.Run(t, points, func(t *testing.T, p crash.Point) {
+	faultinjection.Run(t, points, func(t *testing.T, p faultinjection.Point) {
 		c, _ := life(t, p)
 		if first, second := c.keystone.Region("e1"), c.keystone.Region("e2"); first != "eu-de-1" || second != "eu-de-1" {
 			t.Errorf("regions %q and %q", first, second)

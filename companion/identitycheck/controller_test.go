@@ -23,7 +23,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
@@ -35,7 +35,7 @@ const (
 
 var (
 	start  = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
-	scheme = crash.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme)
+	scheme = faultinjection.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme)
 )
 
 // cluster is the environment of the controller, with all of its output.
@@ -60,7 +60,7 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	return &cluster{
 		outside: keystone,
 		t:       t, keystone: keystone, clock: clocktesting.NewFakePassiveClock(start),
-		api:    crash.NewServer(scheme, []client.Object{check}, append(objects, check)...),
+		api:    faultinjection.NewServer(scheme, []client.Object{check}, append(objects, check)...),
 		events: events.NewFakeRecorder(10000), logs: &bytes.Buffer{},
 	}
 }
@@ -181,7 +181,7 @@ func TestReportsFailedLogins(t *testing.T) {
 // not log in.
 func TestNoEvents(t *testing.T) {
 	c := newCluster(t, clouds())
-	a := crash.New(c.api, crash.NoFault)
+	a := faultinjection.New(c.api, faultinjection.NoFault)
 	r := c.reconciler(a.Client(), c.keystone)
 	for c.clock.Now().Before(start.Add(time.Hour)) {
 		c.pass(r)
@@ -251,8 +251,8 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestExemptsAdministratorFromLockout: failed logins as the administrator do not lock it out, from the first login on, and again after the
-// option was removed. Other options of the user are retained.
+// TestExemptsAdministratorFromLockout: failed logins as the administrator do not lock it out, from the first login on, and again after the option was
+// removed. Other options of the user are retained.
 func TestExemptsAdministratorFromLockout(t *testing.T) {
 	c := newCluster(t, clouds())
 	r := c.reconciler(c.api, c.keystone)
@@ -313,12 +313,12 @@ func TestNotExempt(t *testing.T) {
 	}
 }
 
-// TestRecoversFromFaultAtAnyCall repeats an outage for each call to Kubernetes and Keystone and each fault. The time of the last token in
-// the status is always correct.
+// TestRecoversFromFaultAtAnyCall repeats an outage for each call to Kubernetes and Keystone and each fault. The time of the last token in the
+// status is always correct.
 func TestRecoversFromFaultAtAnyCall(t *testing.T) {
-	life := func(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+	life := func(t *testing.T, at faultinjection.Point) (*cluster, *faultinjection.API) {
 		c := newCluster(t)
-		a := crash.New(c.api, at)
+		a := faultinjection.New(c.api, at)
 		var down time.Time
 		a.Written = func() {
 			if last := c.check().Status.LastToken; !down.IsZero() && last != nil && last.After(down) {
@@ -345,9 +345,9 @@ func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 		}
 		return c, a
 	}
-	_, full := life(t, crash.NoFault)
+	_, full := life(t, faultinjection.NoFault)
 	points := full.Points()
-	crash.Run(t, points, func(t *testing.T, p crash.Point) {
+	faultinjection.Run(t, points, func(t *testing.T, p faultinjection.Point) {
 		c, _ := life(t, p)
 		c.pass(c.reconciler(c.api, c.keystone))
 		if s := c.reachable(); s.Status != metav1.ConditionTrue {

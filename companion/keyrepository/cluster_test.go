@@ -28,7 +28,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob/batchjobtest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
@@ -38,7 +38,7 @@ const (
 )
 
 var scheme = func() *runtime.Scheme {
-	s := crash.NewScheme(appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
+	s := faultinjection.NewScheme(appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
 	for _, k := range []struct{ gvk, list string }{{"PushSecret", "PushSecretList"}, {"ExternalSecret", "ExternalSecretList"}} {
 		gvk := pushSecretKind
 		if k.gvk == externalSecretKind.Kind {
@@ -89,7 +89,7 @@ type cluster struct {
 
 func newCluster(t testing.TB, repo *openstackv1.KeyRepository, more ...client.Object) *cluster {
 	t.Helper()
-	api := crash.NewServer(scheme, []client.Object{&openstackv1.KeyRepository{}}, append([]client.Object{repo}, more...)...)
+	api := faultinjection.NewServer(scheme, []client.Object{&openstackv1.KeyRepository{}}, append([]client.Object{repo}, more...)...)
 	c := &cluster{
 		Cluster: batchjobtest.New(t, api, time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)),
 		random:  rand.NewChaCha8([32]byte{1}), events: events.NewFakeRecorder(10000),

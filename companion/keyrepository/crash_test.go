@@ -8,7 +8,7 @@ import (
 	"time"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
@@ -17,8 +17,8 @@ import (
 var stride = flag.Int("crash.every", effort.Of(797, 199), "make every n-th run of TestRecoversFromFaultAtAnyCall")
 
 // newAPI injects a fault at a point. Another leader continues until and including the next rotation.
-func newAPI(c *cluster, at crash.Point) *crash.API {
-	a := crash.New(c.API, at)
+func newAPI(c *cluster, at faultinjection.Point) *faultinjection.API {
+	a := faultinjection.New(c.API, at)
 	a.Written, c.onPass = c.watch, a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.reconciler(c.API, c.API)
@@ -54,7 +54,7 @@ func (c *cluster) untilRotation(r *Reconciler) {
 }
 
 // life creates keys, starts pods and rotates three times. A rotation by another leader counts, too.
-func life(t testing.TB, repo *openstackv1.KeyRepository, at crash.Point) (*cluster, *crash.API) {
+func life(t testing.TB, repo *openstackv1.KeyRepository, at faultinjection.Point) (*cluster, *faultinjection.API) {
 	t.Helper()
 	c := newCluster(t, repo)
 	a := newAPI(c, at)
@@ -105,17 +105,17 @@ func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 		"credential": func() *openstackv1.KeyRepository { return withBackup(credential()) },
 	} {
 		t.Run(kind, func(t *testing.T) {
-			c, full := life(t, repo(), crash.NoFault)
+			c, full := life(t, repo(), faultinjection.NoFault)
 			verify(t, c)
 			if kind == "credential" && len(c.jobRuns) != 3 {
 				t.Errorf("3 rotations, but migrations %v", c.jobRuns)
 			}
 			all := full.Points()
-			points := crash.Sample(all, *stride, func(p crash.Point) bool {
+			points := faultinjection.Sample(all, *stride, func(p faultinjection.Point) bool {
 				onSecret := strings.HasPrefix(full.Writes[p.Call], "*v1.Secret ")
-				return onSecret && !p.Stale && (p.Fault == crash.FailAfterWrite || p.Fault == crash.ConcurrentWriter)
+				return onSecret && !p.Stale && (p.Fault == faultinjection.FailAfterWrite || p.Fault == faultinjection.ConcurrentWriter)
 			})
-			crash.Run(t, points, func(t *testing.T, p crash.Point) {
+			faultinjection.Run(t, points, func(t *testing.T, p faultinjection.Point) {
 				c, _ := life(t, repo(), p)
 				verify(t, c)
 			})

@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/jsonannotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
@@ -36,7 +36,7 @@ type record struct {
 // writeTo sets the data and the record of a Secret.
 func (r record) writeTo(s *corev1.Secret, set keys.Set) {
 	r.Hash, s.Data = set.Hash(), set.Data()
-	live.WriteRecord(&s.ObjectMeta, recordAnnotation, r)
+	jsonannotation.Write(&s.ObjectMeta, recordAnnotation, r)
 }
 
 // created returns the record of new keys, with which nothing is encrypted yet.

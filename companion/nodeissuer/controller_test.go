@@ -35,7 +35,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
 const (
@@ -47,7 +47,7 @@ const (
 )
 
 var (
-	scheme = crash.NewScheme(corev1.AddToScheme, certificatesv1.AddToScheme, c5c3v1.AddToScheme)
+	scheme = faultinjection.NewScheme(corev1.AddToScheme, certificatesv1.AddToScheme, c5c3v1.AddToScheme)
 	now    = time.Date(2026, 5, 1, 2, 0, 0, 0, time.UTC)
 )
 

@@ -19,7 +19,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
@@ -30,7 +30,7 @@ const (
 	password  = "correct-horse-battery" // Must never be revealed.
 )
 
-var scheme = crash.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme)
+var scheme = faultinjection.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme)
 
 // cluster is the environment of the controller: a pool with two nodes.
 type cluster struct {
@@ -83,7 +83,7 @@ func newCluster(t testing.TB, servers ...server) *cluster {
 	check.Spec.CloudCredentialsRef.SecretName, check.Spec.CloudCredentialsRef.CloudName = "clouds", "admin"
 	c := &cluster{
 		t: t, nova: computetest.New(identitytest.New(map[string]string{"admin": password})),
-		api: crash.NewServer(scheme, []client.Object{&openstackv1.NodeMaintenance{}}, check, identitytest.Clouds(namespace, "clouds", password),
+		api: faultinjection.NewServer(scheme, []client.Object{&openstackv1.NodeMaintenance{}}, check, identitytest.Clouds(namespace, "clouds", password),
 			order(name, "node-1")),
 		clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)), events: events.NewFakeRecorder(100000),
 	}

@@ -14,7 +14,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
@@ -30,7 +30,7 @@ const secondOrder = "replace-disk"
 type life struct {
 	*cluster
 
-	api  *crash.API
+	api  *faultinjection.API
 	runs map[string]int
 }
 
@@ -114,14 +114,14 @@ func (l *life) check() {
 }
 
 // play executes the life with a fault at one call.
-func play(t *testing.T, at crash.Point) *life {
+func play(t *testing.T, at faultinjection.Point) *life {
 	t.Helper()
 	c := draining(t, runs("live"), runs("cold").wants("cold"), runs("stop").wants("stop"))
 	c.nova.SetAgents(compute.Agent{ID: "1", Host: "node-1", Alive: true}, compute.Agent{ID: "2", Host: "node-2", Alive: true})
 	second := order(secondOrder, "node-2")
 	second.Spec.Mode, second.Spec.MaxNodes = openstackv1.MaintenanceDrain, 2
 	c.must(c.api.Create(context.Background(), second))
-	l := &life{cluster: c, api: crash.New(c.api, at), runs: map[string]int{}}
+	l := &life{cluster: c, api: faultinjection.New(c.api, at), runs: map[string]int{}}
 	l.api.Written = l.check
 	l.api.OnConcurrentWrite = func() {
 		rival := l.sound()
@@ -194,10 +194,10 @@ func (l *life) finish() {
 
 // TestRecoversFromFaultAtAnyCall repeats the life for each call to Kubernetes and to OpenStack, and each fault.
 func TestRecoversFromFaultAtAnyCall(t *testing.T) {
-	full := play(t, crash.NoFault)
+	full := play(t, faultinjection.NoFault)
 	full.finish()
 	all := full.api.Points()
-	points := crash.Sample(all, *stride, func(p crash.Point) bool { return full.api.Writes[p.Call] != "" })
-	crash.Run(t, points, func(t *testing.T, p crash.Point) { play(t, p).finish() })
+	points := faultinjection.Sample(all, *stride, func(p faultinjection.Point) bool { return full.api.Writes[p.Call] != "" })
+	faultinjection.Run(t, points, func(t *testing.T, p faultinjection.Point) { play(t, p).finish() })
 	t.Logf("%d calls, %d of them writes; %d of %d runs", full.api.Calls, len(full.api.Writes), len(points), len(all))
 }

@@ -20,7 +20,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob/batchjobtest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
 const namespace = "team-a-prod-12345"
@@ -28,7 +28,7 @@ const namespace = "team-a-prod-12345"
 // start is the time at which a simulation starts.
 var start = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 
-var scheme = crash.NewScheme(batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
+var scheme = faultinjection.NewScheme(batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
 
 // cluster simulates the environment of the controller: a cluster that runs its Jobs, and Neutron's tool.
 type cluster struct {
@@ -75,7 +75,7 @@ func secret() *corev1.Secret {
 
 func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	t.Helper()
-	api := crash.NewServer(scheme, []client.Object{&openstackv1.OVNSync{}, &batchv1.Job{}, &corev1.Pod{}}, objects...)
+	api := faultinjection.NewServer(scheme, []client.Object{&openstackv1.OVNSync{}, &batchv1.Job{}, &corev1.Pod{}}, objects...)
 	c := &cluster{
 		Cluster: batchjobtest.New(t, api, start), events: events.NewFakeRecorder(100000), onPass: func() {}, exits: func() int32 { return 0 },
 	}

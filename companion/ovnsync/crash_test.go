@@ -10,7 +10,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
@@ -19,11 +19,11 @@ var stride = flag.Int("crash.every", effort.Of(23, 7), "make every n-th run of T
 
 // life requests a comparison, loses its Job while that runs, then requests a repair, changes the image during that, and
 // compares again.
-func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+func life(t *testing.T, at faultinjection.Point) (*cluster, *faultinjection.API) {
 	t.Helper()
 	c := newCluster(t, object(), secret())
 	c.missingPorts = 3
-	a := crash.New(c.API, at)
+	a := faultinjection.New(c.API, at)
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.sound()
@@ -76,11 +76,11 @@ func verify(t *testing.T, c *cluster) {
 
 // TestRecoversFromFaultAtAnyCall repeats the life for each call to Kubernetes, and each fault.
 func TestRecoversFromFaultAtAnyCall(t *testing.T) {
-	c, full := life(t, crash.NoFault)
+	c, full := life(t, faultinjection.NoFault)
 	verify(t, c)
 	all := full.Points()
-	points := crash.Sample(all, *stride, nil)
-	crash.Run(t, points, func(t *testing.T, p crash.Point) {
+	points := faultinjection.Sample(all, *stride, nil)
+	faultinjection.Run(t, points, func(t *testing.T, p faultinjection.Point) {
 		c, _ := life(t, p)
 		verify(t, c)
 	})

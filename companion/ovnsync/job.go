@@ -10,7 +10,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/jsonannotation"
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
@@ -44,6 +44,6 @@ func newJob(o *openstackv1.OVNSync, r *run) *batchv1.Job {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(o, openstackv1.GroupVersion.WithKind(kindName))},
 	}, map[string]string{syncLabel: jobName(o)}, &o.Spec.Template, []string{python, "-c", program, strings.ToLower(string(r.Mode))},
 		jobTimeouts)
-	live.WriteRecord(&job.ObjectMeta, runAnnotation, r)
+	jsonannotation.Write(&job.ObjectMeta, runAnnotation, r)
 	return job
 }

@@ -22,7 +22,7 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 	another    = "4faed963-70cf-4947-8764-ec65f8ef37fa"
 )
 
-var scheme = crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme, ovnchassisv1.AddToScheme)
+var scheme = faultinjection.NewScheme(appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme, ovnchassisv1.AddToScheme)
 
 // cluster is the environment of the controller.
 type cluster struct {
@@ -62,7 +62,7 @@ func newCluster(t *testing.T, pods int32, id string, objects ...client.Object) *
 		})
 	}
 	return &cluster{
-		t: t, members: m, api: crash.NewServer(scheme, []client.Object{&c5c3v1.RaftCluster{}, &ovnchassisv1.OVNChassis{}}, append(objects,
+		t: t, members: m, api: faultinjection.NewServer(scheme, []client.Object{&c5c3v1.RaftCluster{}, &ovnchassisv1.OVNChassis{}}, append(objects,
 			m.secret())...),
 		clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)), events: events.NewFakeRecorder(1000),
 	}
@@ -270,15 +270,15 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestRecoversFromFaultAtAnyCall: after a fault at any call, and with another leader, the first recorded cluster ID is kept, even if
-// members have another one.
+// TestRecoversFromFaultAtAnyCall: after a fault at any call, and with another leader, the first recorded cluster ID is kept, even if members have
+// another one.
 func TestRecoversFromFaultAtAnyCall(t *testing.T) {
-	life := func(t *testing.T, at crash.Point) *crash.API {
+	life := func(t *testing.T, at faultinjection.Point) *faultinjection.API {
 		t.Helper()
 		c := newCluster(t, 1, "")
 		first := name + "-0"
 		c.members.setReply(first, serving(ownCluster, "a", true, true, 3))
-		a := crash.New(c.api, at)
+		a := faultinjection.New(c.api, at)
 		a.OnConcurrentWrite = func() { _, _ = c.pass(c.api) }
 		for range 3 {
 			_, _ = c.pass(a.Client())
@@ -297,8 +297,8 @@ func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 		}
 		return a
 	}
-	full := life(t, crash.NoFault)
-	crash.Run(t, full.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
+	full := life(t, faultinjection.NoFault)
+	faultinjection.Run(t, full.Points(), func(t *testing.T, p faultinjection.Point) { life(t, p) })
 	t.Logf("%d calls, %d of them writes", full.Calls, len(full.Writes))
 }
 

@@ -8,7 +8,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/stableerr"
 )
 
 // database is the state of a database of a server. https://docs.openvswitch.org/en/latest/ref/ovsdb-server.5/
@@ -77,12 +77,12 @@ func transact(ctx context.Context, conn net.Conn, name string, operations ...any
 	}
 	question := map[string]any{"id": 1, "method": "transact", "params": append([]any{name}, operations...)}
 	if err := json.NewEncoder(conn).Encode(question); err != nil {
-		return nil, fmt.Errorf("query failed: %s", steady.StableMessage(err))
+		return nil, fmt.Errorf("query failed: %s", stableerr.StableMessage(err))
 	}
 	for read := json.NewDecoder(conn); ; {
 		var a answer
 		if err := read.Decode(&a); err != nil {
-			return nil, fmt.Errorf("cannot read the response: %s", steady.StableMessage(err))
+			return nil, fmt.Errorf("cannot read the response: %s", stableerr.StableMessage(err))
 		}
 		if a.Method != "" { // An echo request of the server.
 			continue

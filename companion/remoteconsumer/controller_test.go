@@ -15,12 +15,12 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
 const namespace, consumerName = "team-a-prod-12345", "team-a-pool-67890"
 
-var scheme = crash.NewScheme(c5c3v1.AddToScheme)
+var scheme = faultinjection.NewScheme(c5c3v1.AddToScheme)
 
 // rotation returns a rotation whose name differs from its Secret's.
 func rotation(namespace, secret, id string) *c5c3v1.CredentialRotation {
@@ -86,7 +86,7 @@ func TestReport(t *testing.T) {
 					{SecretName: "nova-cell1-queue", ObservedID: tc.queue}, {SecretName: "nova-credential", ObservedID: tc.nov},
 				}},
 			}
-			api := crash.NewServer(scheme, []client.Object{consumer}, append(tc.existing, consumer)...)
+			api := faultinjection.NewServer(scheme, []client.Object{consumer}, append(tc.existing, consumer)...)
 			r := &Reconciler{
 				Client: api, Reader: api, Events: events.NewFakeRecorder(10),
 				Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 5, 1, 2, 0, 0, 0, time.UTC)),

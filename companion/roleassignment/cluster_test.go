@@ -20,7 +20,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc/korctest"
 )
@@ -31,7 +31,7 @@ const (
 	password  = "correct-horse-battery" // Must never be revealed.
 )
 
-var scheme = crash.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme, korctest.AddToScheme("Role", "User", "Group", "Project", "Domain"))
+var scheme = faultinjection.NewScheme(corev1.AddToScheme, openstackv1.AddToScheme, korctest.AddToScheme("Role", "User", "Group", "Project", "Domain"))
 
 // cluster is the environment of the controller, with all of its output.
 type cluster struct {
@@ -48,7 +48,7 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	t.Helper()
 	return &cluster{
 		t: t, keystone: identitytest.New(map[string]string{"admin": password}),
-		api:    crash.NewServer(scheme, []client.Object{&openstackv1.RoleAssignment{}}, objects...),
+		api:    faultinjection.NewServer(scheme, []client.Object{&openstackv1.RoleAssignment{}}, objects...),
 		events: events.NewFakeRecorder(10000), logs: &bytes.Buffer{}, onPassEnd: func() {},
 	}
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
@@ -34,7 +34,7 @@ func exempting(change func(*openstackv1.RoleAssignment)) *openstackv1.RoleAssign
 
 // life assigns a role to a user that is created late, again after it was removed, and to a re-created user with the same
 // name; removes it with its object; and retains it with an object that requests that.
-func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+func life(t *testing.T, at faultinjection.Point) (*cluster, *faultinjection.API) {
 	t.Helper()
 	ctx := context.Background()
 	c := newCluster(t, exempting(nil), clouds(), known("Role", "service", "r"), known("Project", "service", "p"))
@@ -42,7 +42,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	for _, user := range []string{"u1", "u2"} {
 		c.keystone.SetPassword(user, "another")
 	}
-	a := crash.New(c.api, at)
+	a := faultinjection.New(c.api, at)
 	// Every assignment is recorded, so that it will be removed, except for a retained one.
 	remaining := []string{foreign}
 	a.Written = func() {
@@ -93,10 +93,10 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 
 // TestRecoversFromFaultAtAnyCall repeats the life for each call to Kubernetes and Keystone and each fault.
 func TestRecoversFromFaultAtAnyCall(t *testing.T) {
-	_, full := life(t, crash.NoFault)
+	_, full := life(t, faultinjection.NoFault)
 	all := full.Points()
-	points := crash.Sample(all, *stride, func(p crash.Point) bool { return full.Writes[p.Call] != "" })
-	crash.Run(t, points, func(t *testing.T, p crash.Point) {
+	points := faultinjection.Sample(all, *stride, func(p faultinjection.Point) bool { return full.Writes[p.Call] != "" })
+	faultinjection.Run(t, points, func(t *testing.T, p faultinjection.Point) {
 		c, _ := life(t, p)
 		if diff := cmp.Diff([]string{second, foreign}, c.keystone.AssignedRoles()); diff != "" {
 			t.Errorf("given (-want +got):\n%s", diff)

@@ -24,7 +24,7 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 	secret    = "correct-horse-battery" // Must never be revealed.
 )
 
-var scheme = crash.NewScheme(corev1.AddToScheme, c5c3v1.AddToScheme)
+var scheme = faultinjection.NewScheme(corev1.AddToScheme, c5c3v1.AddToScheme)
 
 func aggregate() *c5c3v1.SecretAggregate {
 	return &c5c3v1.SecretAggregate{
@@ -73,7 +73,7 @@ type cluster struct {
 func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	t.Helper()
 	return &cluster{
-		t: t, api: crash.NewServer(scheme, []client.Object{&c5c3v1.SecretAggregate{}}, objects...),
+		t: t, api: faultinjection.NewServer(scheme, []client.Object{&c5c3v1.SecretAggregate{}}, objects...),
 		events: events.NewFakeRecorder(10000), logs: &bytes.Buffer{}, random: rand.NewChaCha8([32]byte{1}),
 	}
 }

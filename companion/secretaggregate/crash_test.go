@@ -9,15 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
 // life creates a Secret, whose sources appear one after the other, changes both of them, deletes it while K-ORC still uses
 // it, and modifies it.
-func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+func life(t *testing.T, at faultinjection.Point) (*cluster, *faultinjection.API) {
 	t.Helper()
 	c := newCluster(t, aggregate())
-	a := crash.New(c.api, at)
+	a := faultinjection.New(c.api, at)
 	// The content is consistent: it was rendered from sources of the same time.
 	created := map[string]bool{}
 	note := func(password, ca string) { created["password: \""+password+"\"\n"+ca] = true }
@@ -75,9 +75,9 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 
 // TestRecoversFromFaultAtAnyCall repeats the life for each API call and each fault.
 func TestRecoversFromFaultAtAnyCall(t *testing.T) {
-	_, full := life(t, crash.NoFault)
+	_, full := life(t, faultinjection.NoFault)
 	points := full.Points()
-	crash.Run(t, points, func(t *testing.T, p crash.Point) {
+	faultinjection.Run(t, points, func(t *testing.T, p faultinjection.Point) {
 		c, _ := life(t, p)
 		want := map[string][]byte{"clouds.yaml": []byte("password: \"newest\"\n"), "cacert": []byte("other")}
 		if diff := cmp.Diff(want, c.target().Data); diff != "" {

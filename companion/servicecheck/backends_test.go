@@ -12,7 +12,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/blockstorage/blockstoragetest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
@@ -261,10 +261,10 @@ func TestCinderQueriedOnce(t *testing.T) {
 
 // TestBackendsCrash: after a fault at any call, the status is correct in the end.
 func TestBackendsCrash(t *testing.T) {
-	life := func(t *testing.T, at crash.Point) *crash.API {
+	life := func(t *testing.T, at faultinjection.Point) *faultinjection.API {
 		t.Helper()
 		v := newVolumes(t)
-		a := crash.New(v.api, at)
+		a := faultinjection.New(v.api, at)
 		r := v.reconciler(a.Client(), a.HTTP(v.cinder))
 		for range 4 {
 			_, _ = v.pass(r)
@@ -274,6 +274,6 @@ func TestBackendsCrash(t *testing.T) {
 		compare(t, "Both are reported.", []openstackv1.CheckedBackendState{completeState, full}, v.check().Status.Backends)
 		return a
 	}
-	crashed := life(t, crash.NoFault)
-	crash.Run(t, crashed.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
+	crashed := life(t, faultinjection.NoFault)
+	faultinjection.Run(t, crashed.Points(), func(t *testing.T, p faultinjection.Point) { life(t, p) })
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
@@ -32,7 +32,7 @@ const (
 	password  = "correct-horse-battery" // Must never be revealed.
 )
 
-var scheme = crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
+var scheme = faultinjection.NewScheme(appsv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
 
 // cluster is the environment of the controller.
 type cluster struct {
@@ -75,7 +75,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	t.Helper()
 	return &cluster{
 		t: t, nova: computetest.New(identitytest.New(map[string]string{"admin": password})),
-		api: crash.NewServer(scheme, []client.Object{&openstackv1.ServiceCheck{}}, append(objects, check(), identitytest.Clouds(namespace,
+		api: faultinjection.NewServer(scheme, []client.Object{&openstackv1.ServiceCheck{}}, append(objects, check(), identitytest.Clouds(namespace,
 			"clouds", password))...),
 		clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)), events: events.NewFakeRecorder(1000),
 	}
@@ -238,14 +238,14 @@ func TestInterval(t *testing.T) {
 
 // TestRecoversFromFaultAtAnyCall: after a fault at any call, and with another leader, exactly the stale records are removed in the end.
 func TestRecoversFromFaultAtAnyCall(t *testing.T) {
-	life := func(t *testing.T, at crash.Point) *crash.API {
+	life := func(t *testing.T, at faultinjection.Point) *faultinjection.API {
 		t.Helper()
 		c := newCluster(t, replicas("nova-conductor", 1), replicas("nova-cell1-conductor", 1))
 		c.nova.Set(
 			record("nova-conductor-0", false), record("nova-conductor-1", false), record("nova-conductor-2", false),
 			record("nova-cell1-conductor-0", true),
 		)
-		a := crash.New(c.api, at)
+		a := faultinjection.New(c.api, at)
 		a.OnConcurrentWrite = func() { _, _ = c.pass(c.reconciler(c.api, c.nova)) }
 		r := c.reconciler(a.Client(), a.HTTP(c.nova))
 		for range 4 {
@@ -262,7 +262,7 @@ func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 		}
 		return a
 	}
-	completeState := life(t, crash.NoFault)
-	crash.Run(t, completeState.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
+	completeState := life(t, faultinjection.NoFault)
+	faultinjection.Run(t, completeState.Points(), func(t *testing.T, p faultinjection.Point) { life(t, p) })
 	t.Logf("%d calls, %d of them writes", completeState.Calls, len(completeState.Writes))
 }

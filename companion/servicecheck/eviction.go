@@ -12,10 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/apireader"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
 // disabledReasonPrefix is the prefix of the reason with which nova-compute is disabled, followed by the time.
@@ -88,7 +88,7 @@ func (obs *observation) cordoned(ctx context.Context, reader client.Reader, node
 	if !obs.nodes.evicted[node] {
 		return false, nil
 	}
-	n, err := live.Get(ctx, reader, "Node", client.ObjectKey{Name: node}, &corev1.Node{})
+	n, err := apireader.Get(ctx, reader, "Node", client.ObjectKey{Name: node}, &corev1.Node{})
 	if err != nil || n == nil {
 		return false, err
 	}

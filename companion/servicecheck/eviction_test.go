@@ -16,7 +16,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
@@ -400,11 +400,11 @@ func TestOneByOne(t *testing.T) {
 // TestEvictionCrash: after a fault at any call, and with another leader, the node has no servers in the end, each server was
 // migrated once, and the node is enabled again when it is uncordoned.
 func TestEvictionCrash(t *testing.T) {
-	life := func(t *testing.T, at crash.Point) *crash.API {
+	life := func(t *testing.T, at faultinjection.Point) *faultinjection.API {
 		t.Helper()
 		c := evicting(t, runs("a"), runs("b"))
 		c.cordon("node-1", true)
-		a := crash.New(c.api, at)
+		a := faultinjection.New(c.api, at)
 		a.OnConcurrentWrite = func() { _, _ = c.pass(c.reconciler(c.api, c.nova)) }
 		r := c.reconciler(a.Client(), a.HTTP(c.nova))
 		pass := func(to string) {
@@ -428,15 +428,15 @@ func TestEvictionCrash(t *testing.T) {
 		}
 		return a
 	}
-	completeState := life(t, crash.NoFault)
+	completeState := life(t, faultinjection.NoFault)
 	points := some(completeState, 13)
-	crash.Run(t, points, func(t *testing.T, p crash.Point) { life(t, p) })
+	faultinjection.Run(t, points, func(t *testing.T, p faultinjection.Point) { life(t, p) })
 	t.Logf("%d calls, %d of them writes; %d of %d runs", completeState.Calls, len(completeState.Writes), len(points),
 		len(completeState.Points()))
 }
 
 // some returns every n-th point, so that the test is fast enough, and all points with writes.
-func some(completeState *crash.API, n int) (out []crash.Point) {
+func some(completeState *faultinjection.API, n int) (out []faultinjection.Point) {
 	for i, p := range completeState.Points() {
 		if i%n == 0 || completeState.Writes[p.Call] != "" {
 			out = append(out, p)

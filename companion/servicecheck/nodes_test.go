@@ -18,7 +18,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
 // pool is the namespace of the nodes' pods, and elsewhere the namespace of another pool.
@@ -385,7 +385,7 @@ func TestNodesComeBack(t *testing.T) {
 // TestNodesCrash: after a fault at any call, and with another leader, all records of the removed node are deleted in the end,
 // and none of other nodes.
 func TestNodesCrash(t *testing.T) {
-	life := func(t *testing.T, at crash.Point) *crash.API {
+	life := func(t *testing.T, at faultinjection.Point) *faultinjection.API {
 		t.Helper()
 		c := hypervisors(t)
 		if _, err := c.pass(c.reconciler(c.api, c.nova)); err != nil {
@@ -393,7 +393,7 @@ func TestNodesCrash(t *testing.T) {
 		}
 		c.pods(pool, 1, "node-2")
 		c.stopReporting("node-1")
-		a := crash.New(c.api, at)
+		a := faultinjection.New(c.api, at)
 		a.OnConcurrentWrite = func() { _, _ = c.pass(c.reconciler(c.api, c.nova)) }
 		r := c.reconciler(a.Client(), a.HTTP(c.nova))
 		for range 4 {
@@ -414,7 +414,7 @@ func TestNodesCrash(t *testing.T) {
 		}
 		return a
 	}
-	completeState := life(t, crash.NoFault)
-	crash.Run(t, some(completeState, 7), func(t *testing.T, p crash.Point) { life(t, p) })
+	completeState := life(t, faultinjection.NoFault)
+	faultinjection.Run(t, some(completeState, 7), func(t *testing.T, p faultinjection.Point) { life(t, p) })
 	t.Logf("%d calls, %d of them writes", completeState.Calls, len(completeState.Writes))
 }

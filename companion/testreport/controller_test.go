@@ -19,12 +19,12 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
 const namespace, name = "team-a-prod-12345", "tempest"
 
-var scheme = crash.NewScheme(batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
+var scheme = faultinjection.NewScheme(batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme)
 
 // start is the start time of the first run.
 var start = time.Date(2026, 5, 1, 2, 0, 0, 0, time.UTC)
@@ -73,7 +73,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Generation: 3},
 		Spec:       openstackv1.TestReportSpec{CronJobName: name},
 	}
-	api := crash.NewServer(scheme, []client.Object{report}, append(objects, report)...)
+	api := faultinjection.NewServer(scheme, []client.Object{report}, append(objects, report)...)
 	return &cluster{t: t, api: api, events: events.NewFakeRecorder(10)}
 }
 

@@ -127,7 +127,8 @@ func (m *model) reporting() ready.Result {
 	return ready.Wait("NodesMissing", "%s", message)
 }
 
-// maxUnavailable returns the percentage of nodes that may be unavailable, which the schema validates.
+// maxUnavailable returns the percentage of nodes that may be unavailable. The schema accepts 1% to 50% only. Of any other text, no
+// node may be unavailable, so that an error is never taken for permission.
 func (m *model) maxUnavailable() int64 {
 	percentage, err := strconv.ParseInt(strings.TrimSuffix(m.spec.MaxUnavailable, "%"), 10, 64)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/outside"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/externalaccess"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
@@ -38,7 +38,7 @@ type memberService struct {
 
 // buildMemberServices returns the Services of a database's members: of all desired ones, and of members that have not left yet.
 func (d *database) buildMemberServices(e *common.MemberExposure, observed observe.State) []memberService {
-	if !outside.IsExposed(e) {
+	if !externalaccess.IsExposed(e) {
 		return nil
 	}
 	out := make([]memberService, max(d.targetMembers, d.workload.Replicas))
@@ -63,17 +63,17 @@ func (e *memberService) service() *corev1.Service {
 	s := e.workload.Service(ports...)
 	s.Spec.Selector = maps.Clone(s.Spec.Selector)
 	maps.Copy(s.Spec.Selector, e.pods)
-	return outside.Open(s, e.exposure)
+	return externalaccess.Open(s, e.exposure)
 }
 
 // externalEndpoint returns the host and the port for clients in other clusters. Empty host: it has no address yet.
 func (e *memberService) externalEndpoint() (host string, port int32) {
-	return outside.Address(e.observedService, e.exposure, e.port)
+	return externalaccess.Address(e.observedService, e.exposure, e.port)
 }
 
 // serviceReadiness reports whether the Service has an address.
 func (e *memberService) serviceReadiness(o *observe.Object) ready.Result {
-	if !outside.HasAddress(o, e.exposure) {
+	if !externalaccess.HasAddress(o, e.exposure) {
 		return ready.Wait("NoAddress", "no load balancer has given Service %s an address yet", e.workload.Name)
 	}
 	return ready.Yes

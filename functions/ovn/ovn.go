@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/externalaccess"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/outside"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -95,10 +95,10 @@ func derive(in function.Input[ovnv1.OVNCluster]) (*model, error) {
 	if m.south, err = m.database(southbound, m.spec.Southbound.Members, in.Observed); err != nil {
 		return nil, err
 	}
-	if err := outside.Check("spec.southbound.exposure", m.spec.Southbound.Exposure); err != nil {
+	if err := externalaccess.Check("spec.southbound.exposure", m.spec.Southbound.Exposure); err != nil {
 		return nil, err
 	}
-	m.south.externalClients = outside.ExternalClients(m.spec.Southbound.Exposure, m.south.port)
+	m.south.externalClients = externalaccess.ExternalClients(m.spec.Southbound.Exposure, m.south.port)
 	m.south.memberServices = m.south.buildMemberServices(m.spec.Southbound.Exposure, in.Observed)
 	m.relay, err = m.relays(in.Observed)
 	return m, err

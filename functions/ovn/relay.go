@@ -13,7 +13,7 @@ import (
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/outside"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/externalaccess"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 )
@@ -47,7 +47,7 @@ func (m *model) relays(observed observe.State) (relays, error) {
 	rule, _ := readiness.Rules.For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
 	deployment, _ := observed.Get(relay)
 	out.servesChassis = m.previous.Relay.ChassisEndpoint != "" || hasChassisPort(deployment) && rule.Check(deployment).Ready
-	if outside.IsExposed(out.exposure) {
+	if externalaccess.IsExposed(out.exposure) {
 		e := memberService{workload: w, exposure: out.exposure, resource: relayService, port: ovnv1.SouthboundPort, chassis: ovnv1.ChassisPort}
 		e.observedService, _ = observed.Get(relayService)
 		out.memberServices = []memberService{e}
@@ -97,7 +97,7 @@ func (m *model) buildRelay() ([]compose.Stage, error) {
 	for i := range m.relay.memberServices {
 		service.Object, service.Ready = m.relay.memberServices[i].service(), m.relay.memberServices[i].serviceReadiness
 	}
-	in := append([]workload.Flow{{Ports: []int32{m.south.port}}}, outside.ExternalClients(m.relay.exposure, m.south.port)...)
+	in := append([]workload.Flow{{Ports: []int32{m.south.port}}}, externalaccess.ExternalClients(m.relay.exposure, m.south.port)...)
 	out := []workload.Flow{{Pods: m.south.workload.Selector(), Ports: []int32{m.south.port}}}
 	hosts := append([]string{m.relayHost(), fmt.Sprintf("%s.%s.svc", w.Name, m.namespace)}, hosts(m.relay.memberServices)...)
 	return []compose.Stage{

@@ -155,9 +155,14 @@ func (m *model) checkSnapshotSchedules() error {
 		if p.Mirroring == nil {
 			continue
 		}
-		intervals := map[int]string{}
+		intervals := map[int64]string{}
 		for j, s := range p.Mirroring.SnapshotSchedules {
-			minutes := minutesOf(s.Interval)
+			minutes, ok := minutesOf(s.Interval)
+			if !ok {
+				errs = append(errs, invalid.Field(fmt.Sprintf("spec.pools[%d].mirroring.snapshotSchedules[%d].interval", i, j),
+					"%s is not a number of minutes, hours or days; set an interval such as 15m, 1h or 1d", s.Interval))
+				continue
+			}
 			if other, duplicate := intervals[minutes]; duplicate {
 				errs = append(errs, invalid.Field(fmt.Sprintf("spec.pools[%d].mirroring.snapshotSchedules[%d].interval", i, j),
 					"%s and %s are the same "+
@@ -169,14 +174,13 @@ func (m *model) checkSnapshotSchedules() error {
 	return errors.Join(errs...)
 }
 
-// minutesOf returns an interval in minutes. The schema checks its form: 15m, 1h, 1d.
-func minutesOf(interval string) int {
-	if interval == "" {
-		return 0
+// minutesOf returns an interval in minutes: 15m, 1h, 1d. The schema checks its form, but not the size of the number.
+func minutesOf(interval string) (minutes int64, ok bool) {
+	for unit, of := range map[string]int64{"m": 1, "h": 60, "d": 24 * 60} {
+		if number, found := strings.CutSuffix(interval, unit); found {
+			n, err := strconv.ParseInt(number, 10, 32)
+			return n * of, err == nil
+		}
 	}
-	n, err := strconv.Atoi(interval[:len(interval)-1])
-	if err != nil {
-		return 0
-	}
-	return n * map[byte]int{'m': 1, 'h': 60, 'd': 24 * 60}[interval[len(interval)-1]]
+	return 0, false
 }

@@ -32,7 +32,11 @@ func TestRejectsInvalidDevicesAndAddresses(t *testing.T) {
 		"networks of IPv6": {reason: "All are IPv6 networks.", spec: "{network: {host: true, publicCIDRs: ['fd00::/64'], clusterCIDRs: ['fd01::/64']}}"},
 		"two families":     {"Daemons listen at one.", "{network: {host: true, publicCIDRs: [10.0.0.0/24], clusterCIDRs: ['fd01::/64']}}", "spec.network.clusterCIDRs[0]: fd01::/64 and 10.0.0.0/24 must be of one family: daemons listen at IPv4 or at IPv6; remove one of them"},
 		"schedules":        {reason: "They differ.", spec: "{pools: [{name: a, mirroring: {snapshotSchedules: [{interval: 1h}, {interval: 1d}, {interval: 90m}]}}, {name: b, mirroring: {snapshotSchedules: [{interval: 1h}]}}]}"},
-		"interval twice":   {"Ceph keeps one.", "{pools: [{name: a, mirroring: {snapshotSchedules: [{interval: 1d}, {interval: 24h}]}}]}", "spec.pools[0].mirroring.snapshotSchedules[1].interval: 24h and 1d are the same interval, of which Ceph keeps one; remove one of them"},
+		"interval too long": {
+			"Ceph cannot store it.", "{pools: [{name: a, mirroring: {snapshotSchedules: [{interval: 99999999999d}]}}]}",
+			"spec.pools[0].mirroring.snapshotSchedules[0].interval: 99999999999d is not a number of minutes, hours or days; set an interval such as 15m, 1h or 1d",
+		},
+		"interval twice": {"Ceph keeps one.", "{pools: [{name: a, mirroring: {snapshotSchedules: [{interval: 1d}, {interval: 24h}]}}]}", "spec.pools[0].mirroring.snapshotSchedules[1].interval: 24h and 1d are the same interval, of which Ceph keeps one; remove one of them"},
 		"memory": {
 			"The daemons cannot start with less.",
 			"{monitors: {resources: {limits: {memory: 8Mi}}}, managers: {resources: {limits: {memory: 8Mi}}}, osds: {resources: {limits: {memory: 1119Mi}}}, mirroring: {resources: {limits: {memory: 8Mi}}}, " +

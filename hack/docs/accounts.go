@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/hack/chart/reviewed"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
-	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+	"github.com/c5c3/crossplane-cobaltcore/test/wiring"
 )
 
 // accountSections are the tables of the page, in their order.
@@ -159,14 +159,14 @@ func (e *emitted) nodeCertificates(name string, m map[string]any) account {
 // accounts returns the composed accounts.
 func (e *emitted) accounts() []account { //nolint:gocognit // one step after the other
 	var out []account
-	var objects []judge.Object
+	var objects []wiring.Object
 	for _, r := range e.results {
 		for _, o := range r.Objects {
 			m := o.Manifest.AsMap()
 			if inner, ok := at(m, "spec", "forProvider", "manifest").(map[string]any); ok && o.Wrapped {
 				m = inner
 			}
-			objects = append(objects, judge.Object{Manifest: m})
+			objects = append(objects, wiring.Object{Manifest: m})
 		}
 	}
 	for _, o := range objects {
@@ -253,7 +253,7 @@ func (e *emitted) holders(namespace, name string) []string {
 }
 
 // copied returns the holders of the Secret that an object creates.
-func (e *emitted) copied(creator judge.ID) []string {
+func (e *emitted) copied(creator wiring.ID) []string {
 	for _, s := range e.Secrets {
 		if s.Maker.ID == creator {
 			return e.holders(s.Namespace, s.Name)
@@ -263,7 +263,7 @@ func (e *emitted) copied(creator judge.ID) []string {
 }
 
 // rolesOf returns the roles of a user, by the name of its object.
-func rolesOf(objects []judge.Object, namespace, user string) string {
+func rolesOf(objects []wiring.Object, namespace, user string) string {
 	var out []string
 	for _, o := range objects {
 		r := at(o.Manifest, "spec", "resource")
@@ -282,7 +282,7 @@ func rolesOf(objects []judge.Object, namespace, user string) string {
 }
 
 // roleName returns the name in Keystone of a role, by the name of its object.
-func roleName(objects []judge.Object, namespace, name string) string {
+func roleName(objects []wiring.Object, namespace, name string) string {
 	for _, o := range objects {
 		if text(o.Manifest, "kind")+"/"+text(o.Manifest, "apiVersion") == "Role/"+korc.APIVersion &&
 			text(o.Manifest, "metadata", "namespace") == namespace && text(o.Manifest, "metadata", "name") == name {
@@ -292,7 +292,7 @@ func roleName(objects []judge.Object, namespace, name string) string {
 	return name
 }
 
-func grantsOf(objects []judge.Object, namespace, user string) string {
+func grantsOf(objects []wiring.Object, namespace, user string) string {
 	var out []string
 	for _, o := range objects {
 		spec := at(o.Manifest, "spec")
@@ -333,7 +333,7 @@ func caps(m map[string]any) string {
 }
 
 // bound returns the rules of a composed Role that is bound to accounts. ClusterRoles are the chart's, or Rook's.
-func (e *emitted) bound(objects []judge.Object, namespace string, binding map[string]any) []account {
+func (e *emitted) bound(objects []wiring.Object, namespace string, binding map[string]any) []account {
 	var out []account
 	subjects, _ := at(binding, "subjects").([]any)
 	for _, o := range objects {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
-	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+	"github.com/c5c3/crossplane-cobaltcore/test/wiring"
 )
 
 // podAccessText introduces the tables.
@@ -90,7 +90,7 @@ func (e *emitted) podAccess() *table {
 }
 
 // servers returns the servers of pods, with the ports of each.
-func (e *emitted) servers(w judge.Workload) []string {
+func (e *emitted) servers(w wiring.Workload) []string {
 	byServer, order := map[string][]string{}, []string{}
 	for _, h := range e.Hops {
 		if h.From.Of != w.Of || h.From.Part != w.Part {
@@ -105,7 +105,7 @@ func (e *emitted) servers(w judge.Workload) []string {
 	var out []string
 	for _, to := range order {
 		between := ", "
-		if to == "hypervisors" { // The judge has the first and the last port of consoles.
+		if to == "hypervisors" { // Package wiring has the first and the last port of consoles.
 			between = " to "
 		}
 		out = append(out, to+" "+strings.Join(unique(byServer[to]), between))
@@ -148,7 +148,7 @@ func accessOfPools() (*table, error) {
 }
 
 // addNodeAccess adds the access of pods of an instance to the one of the same kind of pod.
-func (e *emitted) addNodeAccess(kinds []*nodeAccess, w judge.Workload, instance string) []*nodeAccess {
+func (e *emitted) addNodeAccess(kinds []*nodeAccess, w wiring.Workload, instance string) []*nodeAccess {
 	r := &nodeAccess{name: code(slicePods.ReplaceAllString(w.Of.Name, "")), account: e.account(w)}
 	if w.HostNetwork {
 		r.name += " (network of the node)"
@@ -168,7 +168,7 @@ func (e *emitted) addNodeAccess(kinds []*nodeAccess, w judge.Workload, instance 
 }
 
 // podName returns the name of pods, with their kind if they run to completion, and their role if an operator creates several kinds.
-func (e *emitted) podName(w judge.Workload) string {
+func (e *emitted) podName(w wiring.Workload) string {
 	kind := ""
 	if w.Ends {
 		kind = w.Of.Kind + " "
@@ -176,14 +176,14 @@ func (e *emitted) podName(w judge.Workload) string {
 	return strings.TrimSpace(kind + code(e.stableName(w.Of.Name)) + " " + w.Part)
 }
 
-func (e *emitted) secretsOf(w judge.Workload) string {
+func (e *emitted) secretsOf(w wiring.Workload) string {
 	if w.Operated {
 		return "its operator's"
 	}
 	return e.quotedNames(w.Secrets)
 }
 
-func (e *emitted) account(w judge.Workload) string {
+func (e *emitted) account(w wiring.Workload) string {
 	switch {
 	case w.Operated:
 		return "its operator's"

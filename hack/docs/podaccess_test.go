@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+	"github.com/c5c3/crossplane-cobaltcore/test/wiring"
 )
 
 // sharedSecrets are the Secrets that pods of another service than the owner of the Secret read, with the reason.
@@ -29,7 +29,7 @@ func TestPodsHaveSecretsOfTheirServiceOnly(t *testing.T) {
 			t.Errorf("%s has a token of %s", w.Of, w.Account)
 		}
 		for _, name := range w.Secrets {
-			i := slices.IndexFunc(e.Secrets, func(s judge.Secret) bool { return s.Namespace == w.Of.Namespace && s.Name == name })
+			i := slices.IndexFunc(e.Secrets, func(s wiring.Secret) bool { return s.Namespace == w.Of.Namespace && s.Name == name })
 			if i < 0 {
 				t.Errorf("%s reads %s, which is not described", w.Of, name)
 				continue

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+	"github.com/c5c3/crossplane-cobaltcore/test/wiring"
 )
 
 // owners maps API groups, by suffix, to the owner of their objects. The first match is used.
@@ -26,7 +26,7 @@ var owners = []struct{ group, who string }{
 }
 
 // owner returns the owner of an object, or its kind if owners has no entry for it.
-func owner(id judge.ID) string {
+func owner(id wiring.ID) string {
 	for _, o := range owners {
 		if id.Group == o.group || strings.HasSuffix(id.Group, "."+o.group) {
 			return o.who
@@ -43,7 +43,7 @@ var ownerReads = map[string]string{
 }
 
 // maker returns the creator of a Secret, and the source of its content. Secrets without a composed creator belong to the tenant.
-func (e *emitted) maker(s judge.Secret) string {
+func (e *emitted) maker(s wiring.Secret) string {
 	m := s.Maker
 	switch m.Kind {
 	case "":
@@ -71,7 +71,7 @@ var credential = map[string]string{ //nolint:gosec // Descriptions, not credenti
 	"ApplicationCredential": "a credential in Keystone", "Password": "a user's password in Keystone", "QueueUser": "a user of the queue",
 }
 
-func issuerKind(m judge.Manifest) string {
+func issuerKind(m wiring.Manifest) string {
 	if k, ok := at(m.Fields, "spec", "issuerRef", "kind").(string); ok {
 		return "(" + k + ")"
 	}
@@ -79,7 +79,7 @@ func issuerKind(m judge.Manifest) string {
 }
 
 // sources are the Secrets that one is made of.
-func (e *emitted) sources(s judge.Secret) string {
+func (e *emitted) sources(s wiring.Secret) string {
 	var out []string
 	for _, from := range s.From {
 		name := code(e.stableName(from.Name))
@@ -109,7 +109,7 @@ func (e *emitted) place(namespace string) string {
 }
 
 // renewed returns when the value of a Secret changes, from the fields of the object that creates it.
-func (e *emitted) renewed(s judge.Secret) string {
+func (e *emitted) renewed(s wiring.Secret) string {
 	spec := at(s.Maker.Fields, "spec")
 	switch s.Maker.Kind {
 	case "":
@@ -164,7 +164,7 @@ func interval(v any) string {
 }
 
 // readers returns the readers of a Secret: pods of the section by name, pods of other sections by section, and owners of objects.
-func (e *emitted) readers(s judge.Secret, home string) string {
+func (e *emitted) readers(s wiring.Secret, home string) string {
 	var pods, sections, others, targets []string
 	for _, r := range s.Readers {
 		section := e.section(r.ID)
@@ -206,7 +206,7 @@ func (e *emitted) readers(s judge.Secret, home string) string {
 }
 
 // target is the Secret that an object makes.
-func target(e *emitted, id judge.ID) string {
+func target(e *emitted, id wiring.ID) string {
 	for _, s := range e.Secrets {
 		if s.Maker.ID == id {
 			return s.Name
@@ -216,7 +216,7 @@ func target(e *emitted, id judge.ID) string {
 }
 
 // storeNote returns a note for a Secret that is also in the store.
-func storeNote(s judge.Secret) string {
+func storeNote(s wiring.Secret) string {
 	if len(s.Stores) > 0 {
 		return "; kept in the store"
 	}

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
-	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+	"github.com/c5c3/crossplane-cobaltcore/test/wiring"
 )
 
 // infrastructure is the section of shared components.
 const infrastructure = "Infrastructure"
 
 // section is the service that an object belongs to: the composite resource below the claim's own that it is composed for.
-func (e *emitted) section(id judge.ID) string {
+func (e *emitted) section(id wiring.ID) string {
 	o, r := e.object(id)
 	if r == nil {
 		return ""
@@ -160,7 +160,7 @@ func (e *emitted) secretTable(section string) *table {
 }
 
 // homeOf returns the section of the creator of a Secret. Secrets of users belong to the infrastructure.
-func (e *emitted) homeOf(s judge.Secret) string {
+func (e *emitted) homeOf(s wiring.Secret) string {
 	if s.Maker.Kind == "" {
 		return infrastructure
 	}
@@ -174,7 +174,7 @@ var roles = map[string]string{
 }
 
 // tls returns the protection of a connection.
-func (e *emitted) tls(h judge.Connection) string {
+func (e *emitted) tls(h wiring.Connection) string {
 	switch {
 	case h.To.Outside != "":
 		return ""
@@ -188,7 +188,7 @@ func (e *emitted) tls(h judge.Connection) string {
 	return "its operator's"
 }
 
-func (e *emitted) endName(end judge.Endpoint) string {
+func (e *emitted) endName(end wiring.Endpoint) string {
 	if word := roles[end.Outside]; word != "" {
 		return word
 	}

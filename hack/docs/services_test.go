@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+	"github.com/c5c3/crossplane-cobaltcore/test/wiring"
 )
 
 // TestSecretsHaveMakersAndReaders checks that the page contains the creator and the readers of every composed Secret.
@@ -31,7 +31,7 @@ func TestSecretsHaveMakersAndReaders(t *testing.T) {
 		if !sections[home] {
 			t.Errorf("Secret %s is of section %q, which is not in the page", s.Name, home)
 		}
-		copied := func(r judge.Reader) bool { return r.Kind == "ExternalSecret" }
+		copied := func(r wiring.Reader) bool { return r.Kind == "ExternalSecret" }
 		if e.maker(s) == "" || s.Maker.Kind == "" && !slices.ContainsFunc(s.Readers, copied) {
 			t.Errorf("Secret %s has no creator", s.Name)
 		}
@@ -57,7 +57,7 @@ func TestOwner(t *testing.T) {
 	for group, want := range map[string]string{
 		"openstack.c5c3.io": "the companion", "gateway.networking.k8s.io": "the gateway", "networking.k8s.io": "the Ingress controller", "apps": "Deployment",
 	} {
-		if got := owner(judge.ID{Group: group, Kind: "Deployment"}); got != want {
+		if got := owner(wiring.ID{Group: group, Kind: "Deployment"}); got != want {
 			t.Errorf("%s: %s, want %s", group, got, want)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 var folders = []string{"apis", "cmd", "companion", "functions", "internal", "package/chart"}
 
 // notProduction matches packages of tests, and of fakes that have the messages of other projects.
-var notProduction = regexp.MustCompile(`test$|/testdata$|^companion/internal/crash$|^internal/offline/(expected|fake|golden)$`)
+var notProduction = regexp.MustCompile(`test$|/testdata$|^companion/internal/faultinjection$|^internal/offline/(expected|fake|golden)$`)
 
 // collect returns the messages of the production code.
 func collect(root fs.FS) ([]message, error) {

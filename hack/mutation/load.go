@@ -55,7 +55,7 @@ type listed struct {
 
 // helper holds for packages that only tests use.
 func helper(path string) bool {
-	return strings.HasSuffix(path, "test") || strings.HasSuffix(path, "/crash")
+	return strings.HasSuffix(path, "test") || strings.HasSuffix(path, "/faultinjection")
 }
 
 // load parses and checks the packages that the patterns name.

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
+	"github.com/c5c3/crossplane-cobaltcore/internal/suggest"
 )
 
 // goPackage is a package with tests, as go list prints it.
@@ -70,7 +70,7 @@ func match(filter string, packages []goPackage) error {
 			return fmt.Errorf("filter %q: %w", filter, err)
 		}
 		if !slices.ContainsFunc(names, pattern.MatchString) {
-			return fmt.Errorf("filter %q: no test matches %q; %s", filter, expression, suggest(expression, names))
+			return fmt.Errorf("filter %q: no test matches %q; %s", filter, expression, suggestion(expression, names))
 		}
 	}
 	return nil
@@ -171,8 +171,8 @@ func split(filter string, separator byte) []string {
 // suggested is the maximum number of test names in an error.
 const suggested = 8
 
-// suggest names the tests whose names are most like the expression.
-func suggest(expression string, names []string) string {
+// suggestion names the tests whose names are most like the expression.
+func suggestion(expression string, names []string) string {
 	selector := strings.ToLower(strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_]|\(\?[a-z]*[:)]`).ReplaceAllString(expression, ""), "_"))
 	ordered := slices.Clone(names)
 	slices.SortStableFunc(ordered, func(a, b string) int { return distance(selector, a) - distance(selector, b) })
@@ -191,5 +191,5 @@ func distance(selector, name string) int {
 	if strings.Contains(name, strings.TrimPrefix(selector, "test")) {
 		return 0
 	}
-	return spelling.Distance(selector, name)
+	return suggest.Distance(selector, name)
 }

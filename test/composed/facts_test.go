@@ -199,8 +199,8 @@ func source(t *testing.T, pod corev1.PodSpec, m corev1.VolumeMount) string {
 	return text
 }
 
-// judged are kinds whose meaning other tests judge: what claims are composed of (their own objects are in the tables), policies and
-// references of Secrets (test/judge), alerts (test/emitted), and rights (test/emitted, hack/chart).
+// judged are kinds whose meaning other tests check: what claims are composed of (their own objects are in the tables), policies and
+// references of Secrets (test/wiring), alerts (test/emitted), and rights (test/emitted, hack/chart).
 var judged = regexp.MustCompile(`^(ConfigMap|NetworkPolicy|PrometheusRule|Role|RoleBinding|ClusterRoleBinding|ServiceAccount|ExternalSecret|PushSecret|Password|` +
 	`SecretStore|Namespace|Deployment|StatefulSet|DaemonSet|Job|CronJob|RemoteConsumer|Service|HTTPRoute|BackendTLSPolicy|SecretAggregate|Usage` +
 	compositeKinds() + `)$`)

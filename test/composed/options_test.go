@@ -9,7 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
-	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+	"github.com/c5c3/crossplane-cobaltcore/test/wiring"
 )
 
 // TestHypervisorsGetTheirOptions holds control planes together with their hypervisors to the table of which program reads which option. Each
@@ -34,7 +34,7 @@ func TestHypervisorsGetTheirOptions(t *testing.T) {
 						}
 					}))
 				}
-				var whole judge.Cloud
+				var whole wiring.Cloud
 				for _, c := range beside {
 					given := map[string]any{}
 					if err := yaml.Unmarshal(c.claim, &given); err != nil {
@@ -42,10 +42,10 @@ func TestHypervisorsGetTheirOptions(t *testing.T) {
 					}
 					whole.Given = append(whole.Given, given)
 					for _, o := range c.objects {
-						whole.Objects = append(whole.Objects, judge.Object{Stage: o.Stage, Manifest: o.Manifest.AsMap()})
+						whole.Objects = append(whole.Objects, wiring.Object{Stage: o.Stage, Manifest: o.Manifest.AsMap()})
 					}
 				}
-				for _, finding := range judge.Options(whole) {
+				for _, finding := range wiring.Options(whole) {
 					t.Error(finding)
 				}
 			})

@@ -26,7 +26,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
-	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+	"github.com/c5c3/crossplane-cobaltcore/test/wiring"
 )
 
 // emittedAs decodes the only object of a kind with a name.
@@ -108,7 +108,7 @@ func TestSchemaJobs(t *testing.T) {
 		pod := j.Spec.Template
 		main := pod.Spec.Containers[0]
 		steps = append(steps, fmt.Sprintf("%s: %s", pod.Labels["openstack.c5c3.io/step"], strings.Join(main.Command, " ")))
-		for _, finding := range judge.Pods(asMap(t, &j)) {
+		for _, finding := range wiring.Pods(asMap(t, &j)) {
 			t.Error(finding)
 		}
 		if pod.Spec.ServiceAccountName != "" || *pod.Spec.AutomountServiceAccountToken {

@@ -13,9 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/apireader"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/jsonannotation"
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
@@ -104,7 +105,7 @@ func Observe[W Runner[R], R comparable](ctx context.Context, env *controller.Env
 	o := w.observed()
 	namespace := client.InNamespace(o.Owner.GetNamespace())
 	key := client.ObjectKey{Namespace: o.Owner.GetNamespace(), Name: o.Name}
-	if o.Job, err = live.Get(ctx, env.Reader, "Job", key, &batchv1.Job{}); err != nil {
+	if o.Job, err = apireader.Get(ctx, env.Reader, "Job", key, &batchv1.Job{}); err != nil {
 		return false, err
 	}
 	// Pods after the Job: the pods of a Job that did not exist may still exist.
@@ -143,7 +144,7 @@ func runInProgress(w recorder) *openstackv1.JobRun {
 
 // runOf returns the run for which a Job was created; nil if its annotation contains none.
 func runOf[R comparable](job *batchv1.Job, annotation string) *R {
-	r, err := live.ReadRecord[R](job, annotation)
+	r, err := jsonannotation.Read[R](job, annotation)
 	if err != nil || r == nil || *r == *new(R) {
 		return nil
 	}

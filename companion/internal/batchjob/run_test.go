@@ -18,8 +18,8 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/jsonannotation"
 )
 
 var now = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
@@ -94,7 +94,7 @@ func (w *runner) NewJob(r *run) *batchv1.Job {
 		Name: w.Name, Namespace: "cloud", UID: "job-uid",
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(w.sync, openstackv1.GroupVersion.WithKind("OVNSync"))},
 	}, Spec: batchv1.JobSpec{Suspend: new(true)}}
-	live.WriteRecord(&j.ObjectMeta, w.Kind.Annotation, r)
+	jsonannotation.Write(&j.ObjectMeta, w.Kind.Annotation, r)
 	return j
 }
 
@@ -476,7 +476,7 @@ func TestObserve(t *testing.T) {
 				p.Namespace, p.Labels = "cloud", w.Labels
 				objects = append(objects, w.ownJob(tc.job...), &p)
 			}
-			api := crash.NewServer(scheme, nil, objects...)
+			api := faultinjection.NewServer(scheme, nil, objects...)
 			if err := api.Get(t.Context(), client.ObjectKeyFromObject(w.sync), w.sync); err != nil {
 				t.Fatal(err)
 			}

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/openstackapi"
 )
 
 // Volume is the name of the program that manages a backend.
@@ -72,7 +72,7 @@ func Find(
 // https://docs.openstack.org/api-ref/block-storage/v3/#services-os-services
 func (a *API) Services(ctx context.Context) ([]Service, error) {
 	const operation = "list the services of Cinder"
-	list, err := answer.List(ctx, "Cinder", operation, services.List(a.client, services.ListOpts{}), services.ExtractServices)
+	list, err := openstackapi.List(ctx, "Cinder", operation, services.List(a.client, services.ListOpts{}), services.ExtractServices)
 	if err != nil {
 		return nil, err
 	}
@@ -139,5 +139,5 @@ func parseCapacity(value any) Capacity {
 
 // describeError formats an error of Cinder.
 func describeError(operation string, err error) error {
-	return answer.DescribeError("Cinder", operation, err)
+	return openstackapi.DescribeError("Cinder", operation, err)
 }

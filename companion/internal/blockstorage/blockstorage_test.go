@@ -14,7 +14,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/blockstorage"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/blockstorage/blockstoragetest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
@@ -22,7 +22,7 @@ const password = "correct-horse-battery"
 
 func find(t *testing.T, cinder http.RoundTripper, secrets ...client.Object) (*blockstorage.API, string) {
 	t.Helper()
-	reader := crash.NewServer(clientgoscheme.Scheme, nil, secrets...)
+	reader := faultinjection.NewServer(clientgoscheme.Scheme, nil, secrets...)
 	ref := common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
 	api, reason, err := blockstorage.Find(t.Context(), reader, func([]byte) (http.RoundTripper, error) { return cinder, nil }, "cloud", ref)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/openstackapi"
 )
 
 // ColdMigration is the type of the migrations that Migrate starts. A resize has another one.
@@ -60,8 +60,8 @@ func (a *API) MoveFailure(ctx context.Context, id string) (string, error) {
 	}
 	client := a.withMicroversion(detailsMicroversion)
 	var last action
-	list := answer.Pages{Client: client, First: client.ServiceURL("servers", id, "os-instance-actions"), Key: "instanceActions"}
-	err := answer.Each(ctx, "Nova", "list the actions of server "+id, list, func(_ string, o action) {
+	list := openstackapi.Pages{Client: client, First: client.ServiceURL("servers", id, "os-instance-actions"), Key: "instanceActions"}
+	err := openstackapi.Each(ctx, "Nova", "list the actions of server "+id, list, func(_ string, o action) {
 		if slices.Contains([]string{"live-migration", "migrate"}, o.Action) && o.Message != "" && o.Started > last.Started {
 			last = o
 		}

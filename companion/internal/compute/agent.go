@@ -6,7 +6,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/agents"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/openstackapi"
 )
 
 // Agent is an agent of Neutron on a host, including OVN's controllers.
@@ -39,8 +39,8 @@ func (a *API) ListAgents(ctx context.Context) ([]Agent, error) {
 		Alive bool   `json:"alive"`
 	}
 	var out []Agent
-	list := answer.Pages{Client: client, First: client.ServiceURL("agents"), Key: "agents"}
-	err = answer.Each(ctx, "Neutron", "list agents", list, func(_ string, g agent) { out = append(out, Agent(g)) })
+	list := openstackapi.Pages{Client: client, First: client.ServiceURL("agents"), Key: "agents"}
+	err = openstackapi.Each(ctx, "Neutron", "list agents", list, func(_ string, g agent) { out = append(out, Agent(g)) })
 	if err != nil {
 		return nil, err
 	}

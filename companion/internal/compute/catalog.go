@@ -9,7 +9,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/openstackapi"
 )
 
 // catalogMicroversion is the first with which Nova rejects unknown extra specs; earlier ones already have the description and
@@ -22,7 +22,7 @@ func (a *API) catalog() *gophercloud.ServiceClient { return a.withMicroversion(c
 // Flavors returns all flavors, without the projects of private ones.
 // https://docs.openstack.org/api-ref/compute/#flavors
 func (a *API) Flavors(ctx context.Context) ([]common.Flavor, error) {
-	list, err := answer.List(ctx, "Nova", "list flavors",
+	list, err := openstackapi.List(ctx, "Nova", "list flavors",
 		flavors.ListDetail(a.catalog(), flavors.ListOpts{AccessType: flavors.AllAccess}), flavors.ExtractFlavors)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (a *API) Flavors(ctx context.Context) ([]common.Flavor, error) {
 
 // Projects returns the projects that may use a private flavor.
 func (a *API) Projects(ctx context.Context, id string) ([]string, error) {
-	list, err := answer.List(ctx, "Nova", "list the projects of flavor "+id,
+	list, err := openstackapi.List(ctx, "Nova", "list the projects of flavor "+id,
 		flavors.ListAccesses(a.catalog(), id), flavors.ExtractAccesses)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ const zoneKey = "availability_zone"
 // Aggregates returns all host aggregates.
 // https://docs.openstack.org/api-ref/compute/#host-aggregates-os-aggregates
 func (a *API) Aggregates(ctx context.Context) ([]Aggregate, error) {
-	list, err := answer.List(ctx, "Nova", "list aggregates", aggregates.List(a.catalog()), aggregates.ExtractAggregates)
+	list, err := openstackapi.List(ctx, "Nova", "list aggregates", aggregates.List(a.catalog()), aggregates.ExtractAggregates)
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/openstackapi"
 )
 
 // microversion is the first that identifies records by UUID: numeric IDs are not unique across cells.
@@ -109,8 +109,8 @@ func (a *API) listServices(ctx context.Context, query url.Values) ([]Service, er
 		address += "?" + query.Encode()
 	}
 	out := []Service{}
-	list := answer.Pages{Client: &client, First: address, Key: "services"}
-	err := answer.Each(ctx, "Nova", "list compute services", list, func(_ string, s service) {
+	list := openstackapi.Pages{Client: &client, First: address, Key: "services"}
+	err := openstackapi.Each(ctx, "Nova", "list compute services", list, func(_ string, s service) {
 		at, err := time.Parse(timeLayout, s.Updated)
 		if err != nil {
 			at = time.Time{} // It has never reported.
@@ -164,7 +164,7 @@ func (a *API) withMicroversion(version string) *gophercloud.ServiceClient {
 
 // Rejected reports whether Nova rejected a request, so that it had no effect. After a missing response or a server error, the
 // effect is unknown.
-func Rejected(err error) bool { return answer.Rejected(err) }
+func Rejected(err error) bool { return openstackapi.Rejected(err) }
 
 // describeError formats an error of Nova.
 func describeError(operation string, err error) error {
@@ -173,5 +173,5 @@ func describeError(operation string, err error) error {
 
 // describeErrorFrom formats an error of another service.
 func describeErrorFrom(service, operation string, err error) error {
-	return answer.DescribeError(service, operation, err)
+	return openstackapi.DescribeError(service, operation, err)
 }

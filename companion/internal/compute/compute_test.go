@@ -15,7 +15,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
@@ -28,7 +28,7 @@ func find(t *testing.T, nova *computetest.Nova, secrets ...client.Object) (*comp
 
 func findBy(t *testing.T, nova http.RoundTripper, secrets ...client.Object) (*compute.API, string) {
 	t.Helper()
-	reader := crash.NewServer(clientgoscheme.Scheme, nil, secrets...)
+	reader := faultinjection.NewServer(clientgoscheme.Scheme, nil, secrets...)
 	ref := common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
 	api, problem, err := compute.Find(t.Context(), reader, func([]byte) (http.RoundTripper, error) { return nova, nil }, "cloud", ref)
 	if err != nil {

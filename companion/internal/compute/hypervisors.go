@@ -11,7 +11,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/openstackapi"
 )
 
 // Hypervisor is the state of a host in Nova.
@@ -40,8 +40,8 @@ func (a *API) ListHypervisors(ctx context.Context) (map[string]Hypervisor, error
 	}
 	out := map[string]Hypervisor{}
 	query := url.Values{"with_servers": {"true"}, "limit": {hypervisorsPerPage}}
-	list := answer.Pages{Client: a.client, First: a.client.ServiceURL("os-hypervisors", "detail") + "?" + query.Encode(), Key: "hypervisors"}
-	err := answer.Each(ctx, "Nova", "list hypervisors", list, func(_ string, h hypervisor) {
+	list := openstackapi.Pages{Client: a.client, First: a.client.ServiceURL("os-hypervisors", "detail") + "?" + query.Encode(), Key: "hypervisors"}
+	err := openstackapi.Each(ctx, "Nova", "list hypervisors", list, func(_ string, h hypervisor) {
 		out[h.Service.Host] = Hypervisor{Provider: h.ID, Servers: len(h.Servers)}
 	})
 	if err != nil {
@@ -100,8 +100,8 @@ func (a *API) ListServers(ctx context.Context, host string) ([]Server, error) {
 	}
 	out := []Server{}
 	query := url.Values{"all_tenants": {"true"}, "host": {host}}
-	list := answer.Pages{Client: a.client, First: a.client.ServiceURL("servers", "detail") + "?" + query.Encode(), Key: "servers"}
-	err := answer.Each(ctx, "Nova", "list the servers of "+host, list, func(_ string, s server) { out = append(out, Server(s)) })
+	list := openstackapi.Pages{Client: a.client, First: a.client.ServiceURL("servers", "detail") + "?" + query.Encode(), Key: "servers"}
+	err := openstackapi.Each(ctx, "Nova", "list the servers of "+host, list, func(_ string, s server) { out = append(out, Server(s)) })
 	if err != nil {
 		return nil, err
 	}
@@ -137,10 +137,10 @@ func (a *API) ListMigrations(ctx context.Context, host string) ([]Migration, err
 	client := *a.client
 	client.Microversion = migrationsMicroversion
 	out := []Migration{}
-	list := answer.Pages{
+	list := openstackapi.Pages{
 		Client: &client, First: client.ServiceURL("os-migrations") + "?" + url.Values{"host": {host}}.Encode(), Key: "migrations",
 	}
-	err := answer.Each(ctx, "Nova", "list the migrations of "+host, list, func(_ string, m Migration) { out = append(out, m) })
+	err := openstackapi.Each(ctx, "Nova", "list the migrations of "+host, list, func(_ string, m Migration) { out = append(out, m) })
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/openstackapi"
 )
 
 // placementMicroversion is the first with trees of resource providers.
@@ -56,7 +56,7 @@ func (a *API) walk(
 	if err != nil {
 		return err
 	}
-	list, err := answer.List(ctx, "Placement", "list resource providers",
+	list, err := openstackapi.List(ctx, "Placement", "list resource providers",
 		resourceproviders.List(client, resourceproviders.ListOpts{InTree: root}), resourceproviders.ExtractResourceProviders)
 	if err != nil {
 		return err
@@ -132,8 +132,8 @@ func (a *API) ListCapacities(ctx context.Context) (map[string]Capacity, error) {
 	}
 	out := map[string]Capacity{}
 	query := url.Values{"resources": {"MEMORY_MB:1"}}
-	list := answer.Pages{Client: client, First: client.ServiceURL("allocation_candidates") + "?" + query.Encode(), Key: "provider_summaries"}
-	err = answer.Each(ctx, "Placement", "list allocation candidates", list, func(provider string, s summary) {
+	list := openstackapi.Pages{Client: client, First: client.ServiceURL("allocation_candidates") + "?" + query.Encode(), Key: "provider_summaries"}
+	err = openstackapi.Each(ctx, "Placement", "list allocation candidates", list, func(provider string, s summary) {
 		var c Capacity
 		for class, r := range s.Resources {
 			c.add(class, max(r.Capacity, 0), max(r.Capacity-r.Used, 0))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/openstackapi"
 )
 
 // detailsMicroversion is the first with which the list of servers has the extra specs of their flavors (2.47), the properties of their
@@ -85,8 +85,8 @@ func (a *API) ListServerDetails(ctx context.Context, host string) ([]ServerDetai
 	client := a.withMicroversion(detailsMicroversion)
 	out := []ServerDetails{}
 	query := url.Values{"all_tenants": {"true"}, "host": {host}}
-	list := answer.Pages{Client: client, First: client.ServiceURL("servers", "detail") + "?" + query.Encode(), Key: "servers"}
-	err := answer.Each(ctx, "Nova", "list the servers of "+host, list, func(_ string, s serverDetails) { out = append(out, s.decode()) })
+	list := openstackapi.Pages{Client: client, First: client.ServiceURL("servers", "detail") + "?" + query.Encode(), Key: "servers"}
+	err := openstackapi.Each(ctx, "Nova", "list the servers of "+host, list, func(_ string, s serverDetails) { out = append(out, s.decode()) })
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +125,8 @@ func (a *API) ListVNICTypes(ctx context.Context, host string) (map[string][]stri
 	}
 	out := map[string][]string{}
 	query := url.Values{"binding:host_id": {host}, "fields": {"id", "device_id", "binding:vnic_type"}}
-	list := answer.Pages{Client: client, First: client.ServiceURL("ports") + "?" + query.Encode(), Key: "ports"}
-	err = answer.Each(ctx, "Neutron", "list the ports of "+host, list, func(_ string, p port) {
+	list := openstackapi.Pages{Client: client, First: client.ServiceURL("ports") + "?" + query.Encode(), Key: "ports"}
+	err = openstackapi.Each(ctx, "Neutron", "list the ports of "+host, list, func(_ string, p port) {
 		out[p.Server] = append(out[p.Server], p.Type)
 	})
 	if err != nil {

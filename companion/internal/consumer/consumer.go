@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/apireader"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
@@ -47,7 +47,7 @@ func Observe(ctx context.Context, reader client.Reader, kind string, key client.
 	if empty == nil {
 		return w, fmt.Errorf("cannot read %s: consumers are Deployments, StatefulSets and DaemonSets", w)
 	}
-	object, err := live.Get(ctx, reader, kind, key, empty)
+	object, err := apireader.Get(ctx, reader, kind, key, empty)
 	if err != nil || object == nil {
 		return w, err
 	}

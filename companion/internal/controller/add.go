@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/named"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/secretwatch"
 )
 
 // Add adds the controller of the kind to a manager, after the given changes to its Env. For watched objects of other kinds,
@@ -54,7 +54,7 @@ func (k *Kind[T, W]) Add(mgr ctrl.Manager, changes ...func(*Env) error) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named(name).For(k.Object, builder.WithPredicates(changed))
 	if k.Secrets != nil {
-		secrets, err := named.New(mgr)
+		secrets, err := secretwatch.New(mgr)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/named"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/secretwatch"
 )
 
 // Env contains the dependencies of a controller. The Reconciler of each kind is an Env, so that tests can replace them.
@@ -40,7 +40,7 @@ type Env struct {
 	// Random is the source of keys, passwords and salts.
 	Random io.Reader
 	// Secrets triggers passes for changes of Secrets; nil: none.
-	Secrets *named.Source
+	Secrets *secretwatch.Source
 
 	// conflicts is the requeue interval after the last conflict of an object, until a pass without one.
 	conflicts map[client.ObjectKey]time.Duration

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/apireader"
 )
 
 // podsPerPage limits the memory for pods, of which only the names of nodes are kept. A pod takes about 10 kB.
@@ -31,7 +31,7 @@ type Node struct {
 // Nodes returns the nodes of a DaemonSet's pods by name, and whether it has a pod for each of its nodes. complete is false if the
 // DaemonSet does not exist. Pods that are not scheduled yet count for the node that the DaemonSet has selected for them.
 func Nodes(ctx context.Context, reader client.Reader, key client.ObjectKey) (found []Node, complete bool, err error) {
-	set, err := live.Get(ctx, reader, "DaemonSet", key, &appsv1.DaemonSet{})
+	set, err := apireader.Get(ctx, reader, "DaemonSet", key, &appsv1.DaemonSet{})
 	if err != nil || set == nil {
 		return nil, false, err
 	}

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/daemonset"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
 // TestNodes: the nodes of a DaemonSet are found by its pods, and they are complete only if each selected node has a pod.
@@ -71,7 +71,7 @@ func TestNodes(t *testing.T) {
 				p.Name += string(rune('a' + i))
 				objects = append(objects, p)
 			}
-			api := crash.NewServer(crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme), nil, objects...)
+			api := faultinjection.NewServer(faultinjection.NewScheme(appsv1.AddToScheme, corev1.AddToScheme), nil, objects...)
 			got, complete, err := daemonset.Nodes(t.Context(), api, client.ObjectKeyFromObject(tc.set))
 			if err != nil {
 				t.Fatal(err)
@@ -105,7 +105,7 @@ func TestNodesRevisions(t *testing.T) {
 		},
 		Spec: corev1.PodSpec{NodeName: "a"},
 	}
-	api := crash.NewServer(crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme), nil, set, pod)
+	api := faultinjection.NewServer(faultinjection.NewScheme(appsv1.AddToScheme, corev1.AddToScheme), nil, set, pod)
 	got, _, err := daemonset.Nodes(t.Context(), api, client.ObjectKeyFromObject(set))
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestNodesPages(t *testing.T) {
 		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "nova-compute"}}},
 		Status:     appsv1.DaemonSetStatus{DesiredNumberScheduled: 3},
 	}
-	api := crash.NewServer(crash.NewScheme(appsv1.AddToScheme, corev1.AddToScheme), nil, set)
+	api := faultinjection.NewServer(faultinjection.NewScheme(appsv1.AddToScheme, corev1.AddToScheme), nil, set)
 	var limits []int64
 	paged := interceptor.NewClient(api, interceptor.Funcs{
 		List: func(_ context.Context, _ client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {

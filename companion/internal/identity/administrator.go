@@ -15,7 +15,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/apireader"
 )
 
 // FindCloud reads the cloud that an object references. If the Secret is incomplete, reason is set; an error is from the API
@@ -24,7 +24,7 @@ func FindCloud(
 	ctx context.Context, reader client.Reader, namespace string, ref common.CloudCredentialsReference,
 ) (c Cloud, reason string, err error) {
 	key := client.ObjectKey{Namespace: namespace, Name: string(ref.SecretName)}
-	s, err := live.Get(ctx, reader, "Secret", key, &corev1.Secret{})
+	s, err := apireader.Get(ctx, reader, "Secret", key, &corev1.Secret{})
 	switch {
 	case err != nil:
 		return c, "", err

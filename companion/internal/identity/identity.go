@@ -22,8 +22,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/openstackapi"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/stableerr"
 )
 
 const (
@@ -62,7 +62,7 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 		return nil, fmt.Errorf("cannot use auth_url %q as an address", c.AuthURL)
 	}
 	provider.HTTPClient = http.Client{
-		Transport: answer.SameAddress(way), Timeout: timeout,
+		Transport: openstackapi.SameAddress(way), Timeout: timeout,
 		// Do not send passwords to a redirect target.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -236,7 +236,7 @@ func (u *User) MissingRoles(roles []string) []string {
 
 // ApplicationCredentials returns all application credentials of the user.
 func (u *User) ApplicationCredentials(ctx context.Context) ([]ApplicationCredential, error) {
-	list, err := answer.List(ctx, "Keystone", "list application credentials",
+	list, err := openstackapi.List(ctx, "Keystone", "list application credentials",
 		applicationcredentials.List(u.service, u.id, nil), applicationcredentials.ExtractApplicationCredentials)
 	if err != nil {
 		return nil, err
@@ -286,7 +286,7 @@ func (u *User) ChangePassword(ctx context.Context, from, to string) error {
 func explain(operation string, err error, secrets ...string) error {
 	text := err.Error()
 	var response gophercloud.ErrUnexpectedResponseCode
-	if missing := steady.IsNoResponse(err); missing != "" {
+	if missing := stableerr.IsNoResponse(err); missing != "" {
 		text = missing
 	} else if errors.As(err, &response) {
 		var body struct {

@@ -12,7 +12,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/stableerr"
 )
 
 // Reasons why an address does not respond as Keystone does.
@@ -78,14 +78,14 @@ func unreachable(host string, err error) *ConnectError {
 	)
 	switch {
 	case errors.As(err, &name):
-		return &ConnectError{ReasonNameResolutionFailed, fmt.Sprintf("the name of %s cannot be resolved: %s", host, steady.StableMessage(err))}
-	case steady.IsCertificateExpired(err):
+		return &ConnectError{ReasonNameResolutionFailed, fmt.Sprintf("the name of %s cannot be resolved: %s", host, stableerr.StableMessage(err))}
+	case stableerr.IsCertificateExpired(err):
 		return &ConnectError{ReasonCertificateRejected, fmt.Sprintf("the certificate of %s has expired or is not valid yet", host)}
 	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &other):
 		return &ConnectError{
 			ReasonCertificateRejected, fmt.Sprintf("the certificate of %s is not trusted by the system's authorities: %s", host,
-				steady.StableMessage(err)),
+				stableerr.StableMessage(err)),
 		}
 	}
-	return &ConnectError{ReasonConnectionFailed, fmt.Sprintf("no connection to %s: %s", host, steady.StableMessage(err))}
+	return &ConnectError{ReasonConnectionFailed, fmt.Sprintf("no connection to %s: %s", host, stableerr.StableMessage(err))}
 }

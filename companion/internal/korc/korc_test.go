@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc/korctest"
 )
@@ -25,7 +25,7 @@ func TestID(t *testing.T) {
 	going.SetFinalizers([]string{"openstack.k-orc.cloud/user"})
 	external := object("external", "e")
 	external.SetNamespace("other")
-	api := fake.NewClientBuilder().WithScheme(crash.NewScheme(korctest.AddToScheme("User"))).WithObjects(object("made", "m"), object("new", ""), going, external).Build()
+	api := fake.NewClientBuilder().WithScheme(faultinjection.NewScheme(korctest.AddToScheme("User"))).WithObjects(object("made", "m"), object("new", ""), going, external).Build()
 	fails := func(err error) client.Reader {
 		return interceptor.NewClient(api, interceptor.Funcs{
 			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {

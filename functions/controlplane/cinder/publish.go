@@ -19,8 +19,8 @@ func (x model) Publish(to *controlplanev1.HypervisorAccess) {
 		case b.RBD != nil:
 			access.User, access.SecretUUID = b.RBD.User, volume.SecretUUID(m.Instance, s.Name, b.Name)
 		case b.Ceph != nil:
-			c, err := openstack.StorageClient(clients, cinderv1.PlaceOf(b.Name))
-			if err != nil {
+			c := openstack.FindStorageClient(clients, cinderv1.PlaceOf(b.Name))
+			if c == nil {
 				continue
 			}
 			access.User, access.SecretUUID = c.User, c.SecretUUID

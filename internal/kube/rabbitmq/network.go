@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/outside"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/externalaccess"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
@@ -28,7 +28,7 @@ func (c Cluster) NetworkPolicy(clients []map[string]string, monitored bool, n co
 // flows returns the traffic of the members.
 func (c Cluster) flows(clients []map[string]string, monitored bool, n common.Neighbours) (in, out []workload.Flow) {
 	in = append(workload.From(clients, amqpPort), workload.Flow{Namespaces: workload.Names(n.RabbitMQOperators), Ports: managementPort})
-	in = append(in, outside.ExternalClients(c.Exposure, common.QueuePort)...)
+	in = append(in, externalaccess.ExternalClients(c.Exposure, common.QueuePort)...)
 	if monitored {
 		in = append(in, workload.Flow{Namespaces: workload.Names(n.Monitoring), Ports: metricsPort})
 	}

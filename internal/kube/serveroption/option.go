@@ -15,7 +15,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
+	"github.com/c5c3/crossplane-cobaltcore/internal/suggest"
 )
 
 // A Table has the options of one server by name.
@@ -74,7 +74,7 @@ func (t Table) value(name string, raw []byte) (string, error) {
 	}
 	option, ok := t.Options[name]
 	if !ok {
-		if closest := spelling.Closest(name, maps.Keys(t.Options)); closest != "" {
+		if closest := suggest.Closest(name, maps.Keys(t.Options)); closest != "" {
 			return "", errors.New("is not an option that a claim can set; did you mean " + closest + "?")
 		}
 		return "", errors.New("is not an option that a claim can set; remove it, or choose one of docs/reference/server-options.md")

@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/docs"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
-	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
+	"github.com/c5c3/crossplane-cobaltcore/internal/suggest"
 )
 
 // componentSection is the heading of the section about all conditions of components, such as DatabaseReady.
@@ -171,7 +171,7 @@ func unknownName(name string, crds []*apiextensionsv1.CustomResourceDefinition) 
 		names = append(names, c.Spec.Names.Kind)
 	}
 	hint := ""
-	if closest := spelling.Closest(name, slices.Values(names)); closest != "" {
+	if closest := suggest.Closest(name, slices.Values(names)); closest != "" {
 		hint = "; did you mean " + closest + "?"
 	}
 	return fmt.Errorf("%s is not an alert, a condition, a reason or a kind; the path of a field starts with spec, or with a kind: "+
@@ -180,7 +180,7 @@ func unknownName(name string, crds []*apiextensionsv1.CustomResourceDefinition) 
 
 // suggestion returns the end of a message about an unknown name.
 func suggestion(name string, names []string) string {
-	switch closest := spelling.Closest(name, slices.Values(names)); {
+	switch closest := suggest.Closest(name, slices.Values(names)); {
 	case closest != "":
 		return "; did you mean " + closest + "?"
 	case len(names) > 0:

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
-	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
+	"github.com/c5c3/crossplane-cobaltcore/internal/suggest"
 )
 
 // hint returns a suggestion for a value that a schema rejects, or "".
@@ -59,7 +59,7 @@ func suggestField(v *schema.Validator, path string) (parent, name string) {
 	if i := strings.LastIndex(path, "."); i >= 0 {
 		parent, name = path[:i], path[i+1:]
 	}
-	return parent, spelling.Closest(name, slices.Values(v.Fields(parent)))
+	return parent, suggest.Closest(name, slices.Values(v.Fields(parent)))
 }
 
 // misspelled returns the paths of fields that are set with a misspelled name.

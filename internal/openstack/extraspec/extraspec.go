@@ -16,7 +16,7 @@ import (
 	"sync"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
-	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
+	"github.com/c5c3/crossplane-cobaltcore/internal/suggest"
 )
 
 //go:embed data/*.json.gz
@@ -131,7 +131,7 @@ func (r *rules) unknown(name string) error {
 		return nil
 	}
 	remedy := "correct or remove it"
-	if closest := spelling.Closest(name, slices.Values(r.names())); closest != "" {
+	if closest := suggest.Closest(name, slices.Values(r.names())); closest != "" {
 		remedy = fmt.Sprintf("did you mean %q?", closest)
 	}
 	return fmt.Errorf("is not an extra spec of Nova %s; %s", r.Release, remedy)

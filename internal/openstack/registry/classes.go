@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
+	"github.com/c5c3/crossplane-cobaltcore/internal/suggest"
 )
 
 // CheckClasses returns an error for a class in an option's value that the service's package does not contain in this
@@ -59,7 +59,7 @@ func (r *Registry) noClass(o *Option, name string) error {
 	}); where != "" {
 		return fmt.Errorf("%s: %s", subject, where)
 	}
-	if closest := spelling.Closest(name, slices.Values(o.Classes)); closest != "" {
+	if closest := suggest.Closest(name, slices.Values(o.Classes)); closest != "" {
 		return fmt.Errorf("%s: did you mean %s?", subject, closest)
 	}
 	return fmt.Errorf("%s: it has %s; with an image that has more, set allowUnknown", subject, strings.Join(o.Classes, ", "))

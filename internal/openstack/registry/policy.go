@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
+	"github.com/c5c3/crossplane-cobaltcore/internal/suggest"
 )
 
 // CheckPolicy validates one policy rule of a tenant.
@@ -73,7 +73,7 @@ func (r *Registry) unknownRule(name string) error {
 	if where != "" {
 		return fmt.Errorf("%s: %s", subject, where)
 	}
-	if closest := spelling.Closest(name, maps.Keys(r.policies)); closest != "" {
+	if closest := suggest.Closest(name, maps.Keys(r.policies)); closest != "" {
 		return fmt.Errorf("%s: did you mean %s?", subject, closest)
 	}
 	return fmt.Errorf("%s: give a rule of %s, or a rule to which another of your rules refers", subject, r.Service)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
+	"github.com/c5c3/crossplane-cobaltcore/internal/suggest"
 )
 
 // unknown returns the error for an option that this release does not have. It contains the releases that have the option,
@@ -37,7 +37,7 @@ func (r *Registry) unknown(group, option string) error {
 // suggestion returns a similar option or group: the closest name in the group, the same name in another group, or the
 // closest group.
 func (r *Registry) suggestion(group, option string) string {
-	if name := spelling.Closest(option, maps.Keys(r.groups[normal(group)])); name != "" {
+	if name := suggest.Closest(option, maps.Keys(r.groups[normal(group)])); name != "" {
 		return Name{normal(group), name}.String()
 	}
 	var same []string
@@ -46,14 +46,14 @@ func (r *Registry) suggestion(group, option string) string {
 			same = append(same, g)
 		}
 	}
-	if g := spelling.Closest(normal(group), slices.Values(same)); g != "" {
+	if g := suggest.Closest(normal(group), slices.Values(same)); g != "" {
 		return Name{g, option}.String()
 	}
 	if len(same) == 1 {
 		return Name{same[0], option}.String()
 	}
 	if r.groups[normal(group)] == nil {
-		if g := spelling.Closest(normal(group), maps.Keys(r.groups)); g != "" {
+		if g := suggest.Closest(normal(group), maps.Keys(r.groups)); g != "" {
 			return "[" + g + "]"
 		}
 	}

@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"errors"
+	"net/url"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -51,7 +52,15 @@ func (s Spec) Complete() {
 func (s Spec) Check(base, app string, r release.Release) error {
 	_, options := override.Options(app, string(r), s.Overrides, base, s.Groups...)
 	_, rules := override.Rules(app, string(r), s.Overrides, base)
-	return errors.Join(s.checkImage(base, app, r), options, rules, s.checkMemory(base))
+	return errors.Join(s.checkImage(base, app, r), options, rules, s.checkMemory(base), s.checkInternalURL(base))
+}
+
+// checkInternalURL returns an error for a URL of the schema's form that cannot be parsed, such as http://[.
+func (s Spec) checkInternalURL(base string) error {
+	if _, err := url.Parse(string(s.Endpoints.Internal)); err != nil {
+		return invalid.Field(base+".endpoints.internal", "%s is not a valid URL; set the address at which pods reach the service", s.Endpoints.Internal)
+	}
+	return nil
 }
 
 // checkImage returns an error if the image tag belongs to another release, because schema steps and program would not

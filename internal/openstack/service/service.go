@@ -168,7 +168,8 @@ func (b *Base) Exposed() bool {
 // Monitored reports whether monitoring is enabled.
 func (b *Base) Monitored() bool { return b.Spec.Monitoring.Enabled }
 
-// InternalHost returns the host name of the internal URL, which the server certificate must contain.
+// InternalHost returns the host name of the internal URL, which the server certificate must contain. Spec.Check rejects a URL that
+// cannot be parsed.
 func (b *Base) InternalHost() string {
 	u, err := url.Parse(string(b.Spec.Endpoints.Internal))
 	if err != nil {

@@ -27,7 +27,7 @@ var exceptions = map[string]struct {
 }{
 	"internal/guide/guide_test.go":              {"It is the end of a context that the test verifies.", 1},
 	"node/load_test.go":                         {"It measures how long requests are not answered.", 2},
-	"node/strikes_test.go":                      {"It is the timeout of a request that is repeated.", 1},
+	"node/faultinjection_test.go":               {"It is the timeout of a request that is repeated.", 1},
 	"node/up/main.go":                           {"A user waits for it.", 1},
 	"openstack/cluster/cluster.go":              {"It is the interval of a controller.", 1},
 	"openstack/cluster/pod.go":                  {"It is the grace period of a pod, which ends a hook.", 1},
