@@ -224,9 +224,9 @@ func TestReconcile(t *testing.T) {
 			if diff := cmp.Diff(tc.ready, metav1.Condition{Status: got.Status, Reason: got.Reason, Message: got.Message}); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if same := meta.FindStatusCondition(s.Conditions, conditionSameCluster); same != nil && same.Status != tc.same || same == nil &&
+			if same := meta.FindStatusCondition(s.Conditions, conditionClusterIDMatches); same != nil && same.Status != tc.same || same == nil &&
 				tc.same != "" {
-				t.Errorf("%s SameCluster is %+v, want %s", tc.reason, same, tc.same)
+				t.Errorf("%s ClusterIDMatches is %+v, want %s", tc.reason, same, tc.same)
 			}
 		})
 	}
@@ -292,7 +292,7 @@ func TestCrash(t *testing.T) {
 			_, _ = c.pass(a.Client())
 			a.ReconcileDone()
 		}
-		if s := c.status(); s.ClusterID != ownCluster || s.Leader != "" || !meta.IsStatusConditionFalse(s.Conditions, conditionSameCluster) {
+		if s := c.status(); s.ClusterID != ownCluster || s.Leader != "" || !meta.IsStatusConditionFalse(s.Conditions, conditionClusterIDMatches) {
 			t.Errorf("it followed another cluster: %+v", s)
 		}
 		return a

@@ -87,11 +87,11 @@ func (obs *observation) report() {
 	}
 	obs.reportChassis()
 	if foreign := obs.foreign(); len(foreign) > 0 {
-		obs.set(conditionSameCluster, condition.False("OtherCluster", fmt.Sprintf(
+		obs.set(conditionClusterIDMatches, condition.False("OtherCluster", fmt.Sprintf(
 			"%s, which differs from %s: back up its data, then delete its volume and its pod so that it rejoins",
 			strings.Join(foreign, ", "), describeID(s.ClusterID))))
 	} else {
-		obs.set(conditionSameCluster, condition.True("SameCluster", "no pod is a member of another cluster"))
+		obs.set(conditionClusterIDMatches, condition.True("ClusterIDMatches", "no pod is a member of another cluster"))
 	}
 	if wrong := obs.unhealthyReason(); wrong != "" {
 		obs.ready(condition.False(obs.reason(), wrong))

@@ -18,11 +18,11 @@ import (
 // conditionReady: the API responds, and all known processes are up.
 const conditionReady = "Ready"
 
-// conditionCleared: no records of removed nodes are left.
-const conditionCleared = "Cleared"
+// conditionRemovedNodesCleanedUp: no records of removed nodes are left.
+const conditionRemovedNodesCleanedUp = "RemovedNodesCleanedUp"
 
-// conditionEvicted: no cordoned node has servers, and none can get any.
-const conditionEvicted = "Evicted"
+// conditionCordonedNodesEvacuated: no cordoned node has servers, and none can get any.
+const conditionCordonedNodesEvacuated = "CordonedNodesEvacuated"
 
 // conditionCounted: the number of servers in the status is complete.
 const conditionCounted = "Counted"
@@ -46,7 +46,10 @@ func kind(c *collector) *controller.Kind[*openstackv1.ServiceCheck, *observation
 		WriteInterval: freshness.GuardWriteInterval,
 		Incomplete:    func(w *observation) bool { return w.limited > 0 || w.errorMessage != "" },
 		ReadAt:        func(w *observation) time.Time { return w.startedAt },
-		Warns:         []string{conditionReady, conditionCleared},
+		Warns:         []string{conditionReady, conditionRemovedNodesCleanedUp},
+
+		FormerConditions: []string{"Cleared", "Evicted"},
+
 		Metrics:       metrics,
 		ExportMetrics: measure,
 	}

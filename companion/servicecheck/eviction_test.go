@@ -60,7 +60,7 @@ func (c *cluster) evicts(r *Reconciler, to string, passes int) string {
 		c.nova.End(to, c.clock.Now().UTC().Format("2006-01-02T15:04:05.000000"))
 		c.clock.SetTime(c.clock.Now().Add(time.Minute))
 	}
-	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionEvicted)
+	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionCordonedNodesEvacuated)
 	if got == nil {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 // TestKind checks the watches and the warnings of the kind.
 func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, kind(&collector{}), controllertest.Expectations{
-		Warns: []string{"Ready", "Cleared"},
+		Warns: []string{"Ready", "RemovedNodesCleanedUp"},
 		Metrics: []string{
 			"companion_service_check_condition",
 			"companion_service_check_down",

@@ -154,7 +154,7 @@ func (c *cluster) runPasses(r *Reconciler) string {
 		}
 		c.clock.SetTime(c.clock.Now().Add(time.Minute))
 	}
-	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionCleared)
+	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionRemovedNodesCleanedUp)
 	if got == nil {
 		return ""
 	}

@@ -24,9 +24,9 @@ func (m *model) alerts() ([]compose.Stage, error) {
 		},
 		{
 			Name: "OVNClusterMismatch", Severity: monitoring.Critical, For: "1m",
-			Expr:    fmt.Sprintf(`companion_raft_cluster_condition{%s,condition="SameCluster"} == 0`, both),
+			Expr:    fmt.Sprintf(`companion_raft_cluster_condition{%s,condition="ClusterIDMatches"} == 0`, both),
 			Summary: "A pod of {{ $labels.name }} belongs to another Raft cluster. Its clients see different networks.",
-			Action:  "The RaftCluster's condition SameCluster names it. Save its file, then delete its volume and its pod, so that it joins.",
+			Action:  "The RaftCluster's condition ClusterIDMatches names it. Save its file, then delete its volume and its pod, so that it joins.",
 		},
 		{
 			Name: "OVNMembersMissing", Severity: monitoring.Warning, For: "15m",

@@ -248,8 +248,8 @@ var scenes = func() map[string][]scene {
 		"HostsNotMapped":            condition("companion_cell_mapping_condition", "HostsMapped"),
 		"ComputeCatalogNotReady":    condition("companion_compute_catalog_condition", "Ready"),
 		"ProcessesDown":             condition("companion_service_check_condition", "Ready"),
-		"RemovedNodeNotEmpty":       condition("companion_service_check_condition", "Cleared"),
-		"CordonedNodeNotEmpty":      condition("companion_service_check_condition", "Evicted"),
+		"RemovedNodeNotEmpty":       condition("companion_service_check_condition", "RemovedNodesCleanedUp"),
+		"CordonedNodeNotEmpty":      condition("companion_service_check_condition", "CordonedNodesEvacuated"),
 		"NodeMaintenanceBlocked": {
 			raised("It is blocked.", "n", `companion_node_maintenance_blocked{name="n"} 1x2000`),
 			quiet("It continues.", `companion_node_maintenance_blocked{name="n"} 0x2000`),
@@ -395,7 +395,7 @@ var scenes = func() map[string][]scene {
 	scenes["OVNWithoutLeader"] = []scene{
 		raised("No member leads.", "ovn-southbound", raft("leaders", "")+"0x100"), quiet("One does.", raft("leaders", "")+"1x100"),
 	}
-	for name, condition := range map[string]string{"OVNClusterMismatch": "SameCluster", "OVNMembersMissing": "Ready", "OVNChassisUncounted": "ChassisCounted"} {
+	for name, condition := range map[string]string{"OVNClusterMismatch": "ClusterIDMatches", "OVNMembersMissing": "Ready", "OVNChassisUncounted": "ChassisCounted"} {
 		at := raft("condition", `,condition="`+condition+`"`)
 		scenes[name] = []scene{
 			raised("It is not so.", "ovn-southbound", at+"0x100"), quiet("It is.", at+"1x100"),

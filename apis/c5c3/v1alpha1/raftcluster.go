@@ -69,8 +69,8 @@ type RaftClusterStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Ready (a majority agrees, and every pod of the StatefulSet is a member that keeps up), SameCluster (no pod is a member of
-	// another cluster), ChassisCounted (the count of the registered nodes is current; only with countChassis).
+	// Conditions: Ready (a majority agrees, and every pod of the StatefulSet is a member that keeps up), ClusterIDMatches (no pod is a
+	// member of another cluster), ChassisCounted (the count of the registered nodes is current; only with countChassis).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type

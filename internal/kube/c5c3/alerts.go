@@ -262,15 +262,16 @@ func (s series) novaAlerts() []monitoring.Alert {
 		},
 		{
 			Name: "RemovedNodeNotEmpty", Severity: monitoring.Warning, For: "1h",
-			Expr:    s.isFalse("service_check", "Cleared"),
+			Expr:    s.isFalse("service_check", "RemovedNodesCleanedUp"),
 			Summary: "A node has been removed from the pool of ServiceCheck {{ $labels.name }}, but Nova still lists servers on it.",
-			Action:  "See the condition Cleared of the ServiceCheck for the node and the remedy.",
+			Action:  "See the condition RemovedNodesCleanedUp of the ServiceCheck for the node and the remedy.",
 		},
 		{
 			Name: "CordonedNodeNotEmpty", Severity: monitoring.Warning, For: "2h",
-			Expr:    s.isFalse("service_check", "Evicted"),
+			Expr:    s.isFalse("service_check", "CordonedNodesEvacuated"),
 			Summary: "A node of the pool of ServiceCheck {{ $labels.name }} is cordoned, but servers are still on it.",
-			Action:  "See the condition Evicted of the ServiceCheck for the servers that cannot be migrated, the reason and the remedy.",
+			Action: "See the condition CordonedNodesEvacuated of the ServiceCheck for the servers that cannot be migrated, the reason and " +
+				"the remedy.",
 		},
 		{
 			Name: "NodeMaintenanceBlocked", Severity: monitoring.Warning, For: "1h",

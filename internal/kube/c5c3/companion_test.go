@@ -177,8 +177,8 @@ func TestAlerts(t *testing.T) {
 		"HostsNotMapped": isFalse(warning, "30m", "cell_mapping", "HostsMapped"),
 		"ProcessesDown":  isFalse(warning, "15m", "service_check", "Ready"),
 
-		"RemovedNodeNotEmpty":  isFalse(warning, "1h", "service_check", "Cleared"),
-		"CordonedNodeNotEmpty": isFalse(warning, "2h", "service_check", "Evicted"),
+		"RemovedNodeNotEmpty":  isFalse(warning, "1h", "service_check", "RemovedNodesCleanedUp"),
+		"CordonedNodeNotEmpty": isFalse(warning, "2h", "service_check", "CordonedNodesEvacuated"),
 
 		"NodeMaintenanceBlocked": alert("1h", "companion_node_maintenance_blocked"),
 

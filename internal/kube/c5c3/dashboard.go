@@ -136,8 +136,8 @@ func (s series) compute() []monitoring.Panel {
 			{Expr: s.of("companion_service_check_down", ""), Legend: "{{name}} {{binary}} down"},
 			{Expr: increase("companion_service_check_removed_total", "1d"), Legend: "{{name}} records removed in a day"},
 			{Expr: s.isFalse("service_check", "Ready"), Legend: "{{name}} is not ready"},
-			{Expr: s.isFalse("service_check", "Cleared"), Legend: "{{name}} has virtual machines on a node that has left"},
-			{Expr: s.isFalse("service_check", "Evicted"), Legend: "{{name}} has virtual machines on a node that is cordoned"},
+			{Expr: s.isFalse("service_check", "RemovedNodesCleanedUp"), Legend: "{{name}} has virtual machines on a node that has left"},
+			{Expr: s.isFalse("service_check", "CordonedNodesEvacuated"), Legend: "{{name}} has virtual machines on a node that is cordoned"},
 		}},
 		{Title: "Maintenance of nodes", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("companion_node_maintenance_servers", ""), Legend: "{{name}} servers on the node"},

@@ -501,7 +501,7 @@ func raftCluster(v view) status {
 	leader := v.text("spec", "statefulSetName") + "-0"
 	conditions := []any{
 		v.current("Ready", "InQuorum", "all pods are members, and "+leader+" is the leader"),
-		v.current("SameCluster", "SameCluster", "no pod is a member of another cluster"),
+		v.current("ClusterIDMatches", "ClusterIDMatches", "no pod is a member of another cluster"),
 	}
 	out := status{"observedGeneration": v.generation(), "clusterID": id, "leader": leader, "conditions": conditions}
 	if v.get("spec", "countChassis") == true {

@@ -44,7 +44,7 @@ func (m *Machines) evicted(t *testing.T) string {
 	if err := m.Cloud.Cluster.Client.Get(context.Background(), key, c); err != nil {
 		t.Fatal(err)
 	}
-	if is := meta.FindStatusCondition(c.Status.Conditions, "Evicted"); is != nil {
+	if is := meta.FindStatusCondition(c.Status.Conditions, "CordonedNodesEvacuated"); is != nil {
 		return is.Reason + ": " + is.Message
 	}
 	return "nothing"
