@@ -445,7 +445,7 @@ func (q *queue) revoke(_ *observation, id string) *controller.Decision {
 		}
 	}
 	return &controller.Decision{
-		Name: "RevocationWaits", Wait: fmt.Sprintf("RabbitMQ's messaging topology operator has not deleted user %s yet", id),
+		Name: "RevocationPending", Wait: fmt.Sprintf("RabbitMQ's messaging topology operator has not deleted user %s yet", id),
 	}
 }
 

@@ -42,12 +42,12 @@ func TestNewWorkload(t *testing.T) {
 			if reported := c.recordedText(); c.podCount != 2 || strings.Contains(reported, "PodsRolled") {
 				t.Errorf("%d pods for 2 replicas:\n%s", c.podCount, reported)
 			}
-			c.expect("Distributed", "True EveryPod")
+			c.expect("Distributed", "True AllPodsRestarted")
 			c.untilRotation(r)
 			if reported := c.recordedText(); c.podCount != 4 || strings.Count(reported, "PodsRolled") != 1 {
 				t.Errorf("%d pods after a rotation:\n%s", c.podCount, reported)
 			}
-			c.expect("Distributed", "True EveryPod")
+			c.expect("Distributed", "True AllPodsRestarted")
 			c.Verify()
 		})
 	}
@@ -101,7 +101,7 @@ func TestNotNewWorkload(t *testing.T) {
 				if set.Hash() == previousHash || c.podCount != 4 {
 					t.Errorf("%d pods for 2 replicas. %s", c.podCount, tc.reason)
 				}
-				c.expect("Distributed", "True EveryPod")
+				c.expect("Distributed", "True AllPodsRestarted")
 			}
 		})
 	}

@@ -251,7 +251,7 @@ func (w *scenario) call(pool int) {
 	g := w.pools[pool].run(check, w.now.Truncate(clockInterval), w.now)
 	w.guards[pool] = g
 	for name, count := range map[string]*atomic.Int64{noVirtualMachines: &counts.openEmpty, cordonedNodesEvacuated: &counts.openEvicted} {
-		if g := g[name]; g.open && g.reason != "NoneCordoned" {
+		if g := g[name]; g.open && g.reason != "NoNodesCordoned" {
 			count.Add(1)
 			if w.cloud.isAnyCellDown() && g.observed.After(w.cloud.cellDownAt) {
 				counts.openPartial.Add(1)

@@ -57,11 +57,11 @@ type RaftClusterSpec struct {
 
 // States of a member.
 const (
-	MemberJoined      = "Joined"
-	MemberJoining     = "Joining"
-	MemberLeft        = "Left"
-	MemberForeign     = "Foreign"
-	MemberUnreachable = "Unreachable"
+	MemberJoined            = "Joined"
+	MemberJoining           = "Joining"
+	MemberLeft              = "Left"
+	MemberClusterIDMismatch = "ClusterIDMismatch"
+	MemberUnreachable       = "Unreachable"
 )
 
 // RaftClusterStatus is the observed state of a RaftCluster.
@@ -119,8 +119,8 @@ type RaftMember struct {
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod"`
 	// Joined: it is a member of the cluster and connected to the others. Joining: it is not connected yet, or not any more. Left: it does not
-	// serve the database. Foreign: it is a member of another cluster. Unreachable: it does not respond.
-	// +kubebuilder:validation:Enum=Joined;Joining;Left;Foreign;Unreachable
+	// serve the database. ClusterIDMismatch: it is a member of another cluster. Unreachable: it does not respond.
+	// +kubebuilder:validation:Enum=Joined;Joining;Left;ClusterIDMismatch;Unreachable
 	State string `json:"state"`
 	// Server ID of the member. A member that has lost its volume gets a new ID.
 	// +kubebuilder:validation:MaxLength=36

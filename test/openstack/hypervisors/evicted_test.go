@@ -88,7 +88,7 @@ func testEvicted(t *testing.T, m *Machines, g Guest) {
 	})
 	m.cordon(t, other, false)
 	m.Until(t, "that nothing is cordoned", g.Server.ID, func() error {
-		if report := m.evicted(t); !strings.HasPrefix(report, "NoneCordoned") {
+		if report := m.evicted(t); !strings.HasPrefix(report, "NoNodesCordoned") {
 			return fmt.Errorf("it reports %s", report)
 		}
 		return nil

@@ -387,7 +387,7 @@ func (f fleet) ready(cell string, want metav1.ConditionStatus, text string) erro
 
 // healthy returns an error unless each pool has the state with which the test begins.
 func (f fleet) healthy() error {
-	return errors.Join(f.recovered(), f.condition("cell2", "CordonedNodesEvacuated", true, "NoneCordoned"))
+	return errors.Join(f.recovered(), f.condition("cell2", "CordonedNodesEvacuated", true, "NoNodesCordoned"))
 }
 
 // recovered is the same for nodes that are cordoned by now.
