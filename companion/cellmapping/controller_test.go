@@ -39,7 +39,7 @@ func TestOrder(t *testing.T) {
 	}
 	noted := c.noted()
 	for _, wantEvent := range []string{
-		"Normal CreateCell registered cell1 in Nova", "Normal HostsSearched started a search for unmapped hosts: compute-1",
+		"Normal CreateCell registered cell1 in Nova", "Normal HostDiscoveryStarted started a search for unmapped hosts: compute-1",
 		"Normal ListHosts 1 hosts are mapped to cell1, previously 0",
 	} {
 		if !strings.Contains(noted, wantEvent) {

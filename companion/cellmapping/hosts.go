@@ -101,7 +101,7 @@ func look(w *observation) *controller.Decision {
 			}
 		}}
 	}
-	s := &controller.Decision{Name: "HostsSearched", RequeueAfter: controller.MinRequeueInterval, Record: true, Status: func() {
+	s := &controller.Decision{Name: "HostDiscoveryStarted", RequeueAfter: controller.MinRequeueInterval, Record: true, Status: func() {
 		w.Report("")
 		w.reportHosts()
 		w.cell.Status.Search = search

@@ -110,7 +110,7 @@ func markConsumers(w *observation) *controller.Decision {
 	if !ok {
 		return nil
 	}
-	return &controller.Decision{Name: "ConsumerMarked", Action: func(ctx context.Context, env *controller.Env) error {
+	return &controller.Decision{Name: "ConsumerAnnotated", Action: func(ctx context.Context, env *controller.Env) error {
 		return created.Mark(ctx, env.Client, w.annotation(), w.record.ID)
 	}}
 }
@@ -130,7 +130,7 @@ func rollConsumers(w *observation) *controller.Decision {
 				At: w.record.Since.Add(restartDelay)}
 		}
 		return &controller.Decision{
-			Name: "ConsumerRolled", Note: fmt.Sprintf("restarted %s to distribute credential %s", c, w.record.ID),
+			Name: "ConsumerRestarted", Note: fmt.Sprintf("restarted %s to distribute credential %s", c, w.record.ID),
 			Action: func(ctx context.Context, env *controller.Env) error {
 				return c.RestartWithAnnotation(ctx, env.Client, w.annotation(), w.record.ID)
 			},
@@ -241,7 +241,7 @@ func markForRevocation(w *observation) *controller.Decision {
 	}
 	rec := w.record
 	rec.PendingRevocation, rec.OtherCredentialsRevoked = orphans, false
-	return &controller.Decision{Name: "CredentialsCondemned", Action: writeRecord(w, rec)}
+	return &controller.Decision{Name: "CredentialsPendingRevocation", Action: writeRecord(w, rec)}
 }
 
 // rotate stages a new credential when it is due and the last rotation is complete.

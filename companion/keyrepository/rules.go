@@ -127,7 +127,7 @@ func restore(w *observation) *controller.Decision {
 	case w.backup.missing != nil:
 		return &controller.Decision{Name: "SecretStoreUnavailable", Wait: w.backup.missing.Error()}
 	case w.backup.restore == nil:
-		return &controller.Decision{Name: "AskStore", Action: create(w.externalSecret()), RequeueAfter: storeResponseTime}
+		return &controller.Decision{Name: "ReadSecretStore", Action: create(w.externalSecret()), RequeueAfter: storeResponseTime}
 	}
 	switch w.backup.answer() {
 	case storeEntryMissing:
@@ -226,7 +226,7 @@ func markConsumers(w *observation) *controller.Decision {
 	if !ok {
 		return nil
 	}
-	return &controller.Decision{Name: "ConsumerMarked", Action: func(ctx context.Context, env *controller.Env) error {
+	return &controller.Decision{Name: "ConsumerAnnotated", Action: func(ctx context.Context, env *controller.Env) error {
 		return created.Mark(ctx, env.Client, w.annotation(), w.record.Hash)
 	}}
 }
@@ -237,7 +237,7 @@ func rollPods(w *observation) *controller.Decision {
 	for _, c := range w.consumers {
 		if c.Template() != nil && !c.Named(w.annotation(), w.record.Hash) && !c.HasAnnotation(w.annotation(), w.record.Hash) {
 			return &controller.Decision{
-				Name: "PodsRolled", Note: fmt.Sprintf("restarted %s to distribute the keys with primary %d", c, w.set.Primary()),
+				Name: "PodsRestarted", Note: fmt.Sprintf("restarted %s to distribute the keys with primary %d", c, w.set.Primary()),
 				Action: func(ctx context.Context, env *controller.Env) error {
 					return c.RestartWithAnnotation(ctx, env.Client, w.annotation(), w.record.Hash)
 				},

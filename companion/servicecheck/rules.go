@@ -53,7 +53,7 @@ func next(w *observation) controller.Decision {
 		for _, r := range stale {
 			all = append(all, r.summary())
 		}
-		s.Name, s.Note = "Cleared", "removed the records of removed nodes: "+strings.Join(all, "; ")
+		s.Name, s.Note = "NodeRecordsRemoved", "removed the records of removed nodes: "+strings.Join(all, "; ")
 		s.Record, s.Action = true, w.outdate(w.clear(stale))
 		return s
 	}
