@@ -151,7 +151,7 @@ func TestScenario(t *testing.T) {
 				"next_rotation_timestamp_seconds": float64(status.NextRotation.Unix()),
 				"last_backup_timestamp_seconds":   backedUp,
 				"keys":                            float64(len(c.set())),
-				"needed_keys":                     float64(status.NeededKeys),
+				"required_keys":                   float64(status.NeededKeys),
 			} {
 				if got := controllertest.Series(t, metrics, tc.repo.Name)["companion_key_repository_"+name]; got != want {
 					t.Errorf("%s is %v, want %v", name, got, want)

@@ -29,8 +29,8 @@ const conditionCounted = "Counted"
 
 var (
 	metrics = controller.NewMetrics("service_check")
-	up      = metrics.Gauge("up", "Number of processes that report.", "binary")
-	down    = metrics.Gauge("down", "Number of processes whose reports are overdue.", "binary")
+	up      = metrics.Gauge("processes_up", "Number of processes that report.", "binary")
+	down    = metrics.Gauge("processes_down", "Number of processes whose reports are overdue.", "binary")
 	removed = metrics.Counter("removed_total", "Number of removed records.")
 )
 

@@ -12,9 +12,9 @@ func TestKind(t *testing.T) {
 		Warns: []string{"Ready", "RemovedNodesCleanedUp"},
 		Metrics: []string{
 			"companion_service_check_condition",
-			"companion_service_check_down",
+			"companion_service_check_processes_down",
+			"companion_service_check_processes_up",
 			"companion_service_check_removed_total",
-			"companion_service_check_up",
 		},
 	})
 }
