@@ -32,8 +32,9 @@ import (
 
 // claimFlags are the flags of commands that read claims.
 type claimFlags struct {
-	File     []string `help:"File or folder with claims, or -, standard input. Repeat it for more." placeholder:"CLAIM" sep:"none" short:"f"`
-	Platform []string `help:"PlatformConfig file. Default: the one among the claims, or an example." placeholder:"FILE" sep:"none" short:"e"`
+	File []string `help:"File or folder with claims, or -, standard input. Repeat it for more." placeholder:"CLAIM" sep:"none" short:"f"`
+
+	PlatformConfig []string `help:"PlatformConfig. Default: the one among the claims, or an example." placeholder:"FILE" sep:"none" short:"e"`
 }
 
 // fileFlag is a flag with one file, or with many.
@@ -59,7 +60,7 @@ var referencedKinds = []string{
 // check returns an error for mistakes of the caller, before anything is read. others are flags of the command.
 func (c *claimFlags) check(others ...fileFlag) error {
 	standard := 0
-	for _, f := range append([]fileFlag{{"-f", c.File, true}, {"-e", c.Platform, false}}, others...) {
+	for _, f := range append([]fileFlag{{"-f", c.File, true}, {"-e", c.PlatformConfig, false}}, others...) {
 		switch {
 		case len(f.files) > 1 && !f.many:
 			return errUsage(fmt.Sprintf("%s is given %d times; give one file, and call once for each claim", f.flag, len(f.files)))
@@ -73,7 +74,7 @@ func (c *claimFlags) check(others ...fileFlag) error {
 		}
 	}
 	if standard > 1 {
-		return errUsage("standard input can be read once; name a file for all but one of -f, --old and -e")
+		return errUsage("standard input can be read once; name a file for all but one of -f, --current and -e")
 	}
 	return nil
 }
@@ -145,11 +146,11 @@ func onePlatform(platforms []input.Document, errOut io.Writer) (input.Document, 
 
 // platform returns the PlatformConfig of the flag, if it is set.
 func (c *claimFlags) platform(in io.Reader) ([]input.Document, error) {
-	if len(c.Platform) == 0 {
+	if len(c.PlatformConfig) == 0 {
 		return nil, nil
 	}
-	data, err := readOne(c.Platform, in)
-	return []input.Document{{File: name(c.Platform), Data: data}}, err
+	data, err := readOne(c.PlatformConfig, in)
+	return []input.Document{{File: name(c.PlatformConfig), Data: data}}, err
 }
 
 // readable reports whether a document is YAML.

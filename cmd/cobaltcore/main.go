@@ -38,13 +38,13 @@ read; 2 the command line is invalid; 3 the command failed. With plan --detailed-
 
   cobaltcore preview -f claim.yaml -e platformconfig.yaml
   cobaltcore preview -f storage.yaml -f control-plane.yaml -f hypervisors.yaml
-  cobaltcore plan --old merged/ -f claims/ -e platformconfig.yaml
+  cobaltcore plan --current merged/ -f claims/ -e platformconfig.yaml
   cobaltcore plan -f claims/ --cluster
   cobaltcore validate -f claims/ -e platformconfig.yaml --format sarif
   cobaltcore images -f claims/
   cobaltcore explain spec.services.nova.cells
   cobaltcore doctor controlplanecluster/prod -n team-a
-  cobaltcore preview -f claim.yaml --old merged.yaml -e platformconfig.yaml --format json`
+  cobaltcore preview -f claim.yaml --current merged.yaml -e platformconfig.yaml --format json`
 
 type cli struct {
 	Preview     previewCommand    `cmd:"" help:"Show all objects that a claim is composed into; no cluster is required."`

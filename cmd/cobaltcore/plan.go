@@ -15,7 +15,7 @@ import (
 type planCommand struct {
 	claimFlags `embed:""`
 
-	Old []string `help:"File or folder with the existing claims, or -. Repeat it for more." placeholder:"CLAIM" sep:"none"`
+	Current []string `help:"File or folder with the existing claims, or -. Repeat it for more." placeholder:"CLAIM" sep:"none"`
 	// FunctionVersion selects a program, because the functions of a version are part of its program.
 	FunctionVersion string `help:"${functionVersionHelp}" name:"function-version" placeholder:"VERSION|FILE"`
 	Format          string `default:"text" enum:"text,json,markdown" help:"Output format: text, json, or markdown (pull requests)." short:"o"`
@@ -70,16 +70,16 @@ func (c *planCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 // checkFlags returns an error for mistakes of the caller, before anything is read.
 func (c *planCommand) checkFlags() error {
 	switch {
-	case c.Cluster && len(c.Old) > 0:
-		return errUsage("--old and --cluster are both the existing claims; set one of them")
-	case !c.Cluster && len(c.Old) == 0:
-		return errUsage("the existing claims are required; set --old, or --cluster to read them from a cluster")
+	case c.Cluster && len(c.Current) > 0:
+		return errUsage("--current and --cluster are both the existing claims; set one of them")
+	case !c.Cluster && len(c.Current) == 0:
+		return errUsage("the existing claims are required; set --current, or --cluster to read them from a cluster")
 	case !c.Cluster && (c.Namespace != "" || c.Kubeconfig != "" || c.Context != "" || !c.Drift):
 		return errUsage("-n, --kubeconfig, --context and --no-drift require --cluster")
-	case len(c.File) == 0 && c.FunctionVersion == "" && (!c.Cluster || len(c.Platform) == 0):
+	case len(c.File) == 0 && c.FunctionVersion == "" && (!c.Cluster || len(c.PlatformConfig) == 0):
 		return errUsage("-f is required: it names the claims after the edit")
 	}
-	return c.check(fileFlag{"--old", c.Old, true})
+	return c.check(fileFlag{"--current", c.Current, true})
 }
 
 // edition is the input of a plan.
@@ -94,7 +94,7 @@ func (c *planCommand) read(in io.Reader, errOut io.Writer) (edition, error) {
 	if c.Cluster {
 		return c.readCluster(in, errOut)
 	}
-	oldClaims, oldPlatforms, err := c.side(c.Old, in, errOut)
+	oldClaims, oldPlatforms, err := c.side(c.Current, in, errOut)
 	if err != nil {
 		return edition{}, err
 	}

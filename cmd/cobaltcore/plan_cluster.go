@@ -32,7 +32,7 @@ func (c *planCommand) readCluster(in io.Reader, errOut io.Writer) (edition, erro
 		return edition{}, err
 	}
 	platforms = append(platforms, given...)
-	r, _, err := live.Connect(live.Options{Kubeconfig: c.Kubeconfig, Context: c.Context, Alternative: "--old", Now: time.Now})
+	r, _, err := live.Connect(live.Options{Kubeconfig: c.Kubeconfig, Context: c.Context, Alternative: "--current", Now: time.Now})
 	if err != nil {
 		return edition{}, &livecloud.ReadError{Subject: "--kubeconfig", Problem: err.Error()}
 	}

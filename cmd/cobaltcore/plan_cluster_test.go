@@ -221,7 +221,7 @@ func TestPlanCluster(t *testing.T) {
 		"BrokenServer": {
 			reason: "the API server fails", edit: none,
 			cluster: func(_ *testing.T, c *fakeCluster) { c.code = http.StatusInternalServerError },
-			code:    exitInvalid, errOut: []string{"--cluster: cannot list ", "; check the connection with kubectl cluster-info, or compare files with --old"},
+			code:    exitInvalid, errOut: []string{"--cluster: cannot list ", "; check the connection with kubectl cluster-info, or compare files with --current"},
 		},
 		"OtherCluster": {
 			reason: "the cluster has no claims of this project", edit: none,
@@ -349,11 +349,11 @@ func TestPlanClusterUnreachable(t *testing.T) {
 		want   string
 	}{
 		"NoServer":  {"the connection fails", []string{"--cluster", "--kubeconfig", config}, exitInvalid, "--cluster: cannot list "},
-		"NoConfig":  {"the file does not exist", []string{"--cluster", "--kubeconfig", config + "x"}, exitInvalid, "; set KUBECONFIG or --kubeconfig, or read files with --old"},
+		"NoConfig":  {"the file does not exist", []string{"--cluster", "--kubeconfig", config + "x"}, exitInvalid, "; set KUBECONFIG or --kubeconfig, or read files with --current"},
 		"NoContext": {"the context does not exist", []string{"--cluster", "--kubeconfig", config, "--context", "x"}, exitInvalid, "--kubeconfig: cannot read the kubeconfig: "},
-		"Both":      {"the existing claims have one source", []string{"--cluster", "--old", claim}, exitUsage, "--old and --cluster are both the existing claims"},
-		"Neither":   {"a plan has two sides", nil, exitUsage, "the existing claims are required; set --old, or --cluster"},
-		"Flags":     {"a flag without effect is a mistake", []string{"--old", claim, "--no-drift"}, exitUsage, "require --cluster"},
+		"Both":      {"the existing claims have one source", []string{"--cluster", "--current", claim}, exitUsage, "--current and --cluster are both the existing claims"},
+		"Neither":   {"a plan has two sides", nil, exitUsage, "the existing claims are required; set --current, or --cluster"},
+		"Flags":     {"a flag without effect is a mistake", []string{"--current", claim, "--no-drift"}, exitUsage, "require --cluster"},
 		"Detailed":  {"2 means changes", []string{"--cluster", "--kubeconfig", config, "--detailed-exitcode"}, exitInvalid, "--cluster: cannot list "},
 	}
 	for name, tc := range cases {

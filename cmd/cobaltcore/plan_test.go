@@ -268,7 +268,7 @@ func TestPlanDump(t *testing.T) {
 			if err := os.WriteFile(dump, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			for _, args := range [][]string{{"--old", dump, "-f", complete + "storage.yaml"}, {"--old", complete + "storage.yaml", "-f", dump}} {
+			for _, args := range [][]string{{"--current", dump, "-f", complete + "storage.yaml"}, {"--current", complete + "storage.yaml", "-f", dump}} {
 				var out, errOut bytes.Buffer
 				code := run(append([]string{"plan", "--detailed-exitcode"}, args...), strings.NewReader(""), &out, &errOut)
 				if code != 0 || !strings.HasPrefix(out.String(), "No changes.") {
@@ -321,7 +321,7 @@ func TestPlanManyClaims(t *testing.T) {
 			write(after, "a.yaml", storage("a", "3Gi"))
 			write(after, "b.yaml", tc.b)
 			var out, errOut bytes.Buffer
-			code := run([]string{"plan", "--old", before, "-f", after, "--detailed-exitcode"}, strings.NewReader(""), &out, &errOut)
+			code := run([]string{"plan", "--current", before, "-f", after, "--detailed-exitcode"}, strings.NewReader(""), &out, &errOut)
 			if code != tc.code || !strings.Contains(errOut.String(), tc.errOut) || tc.out == nil && out.Len() > 0 {
 				t.Errorf("%s: exit code %d, want %d with %q:\n%s%s", tc.reason, code, tc.code, tc.errOut, &out, &errOut)
 			}
@@ -349,7 +349,7 @@ func planned(t testing.TB, e planEdit, args ...string) (code int, out, errOut st
 			t.Fatal(err)
 		}
 	}
-	args = append([]string{"plan", "--old", complete + "storage.yaml", "-f", dir}, args...)
+	args = append([]string{"plan", "--current", complete + "storage.yaml", "-f", dir}, args...)
 	var stdout, stderr bytes.Buffer
 	code = run(args, strings.NewReader(""), &stdout, &stderr)
 	return code, stdout.String(), strings.ReplaceAll(stderr.String(), dir, "DIR")

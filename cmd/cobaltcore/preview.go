@@ -13,10 +13,10 @@ import (
 type previewCommand struct {
 	claimFlags `embed:""`
 
-	Old    []string `help:"Claim as it exists in the cluster; changes of immutable fields are reported." placeholder:"CLAIM" sep:"none"`
-	Out    string   `help:"Directory to write every manifest to, or an output format." placeholder:"DIR|FORMAT" short:"o"`
-	Format string   `default:"tree" enum:"tree,yaml,json,dot" help:"Output format: tree, yaml, json or dot."`
-	Stage  int      `help:"Show only objects that exist when this stage is reached." placeholder:"N"`
+	Current []string `help:"Claim as it exists in the cluster; changes of immutable fields are reported." placeholder:"CLAIM" sep:"none"`
+	Out     string   `help:"Directory to write every manifest to, or an output format." placeholder:"DIR|FORMAT" short:"o"`
+	Format  string   `default:"tree" enum:"tree,yaml,json,dot" help:"Output format: tree, yaml, json or dot."`
+	Stage   int      `help:"Show only objects that exist when this stage is reached." placeholder:"N"`
 }
 
 // Run previews claims. It writes notes to errOut and, with --format json, validation errors also to out.
@@ -27,7 +27,7 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	old, err := readOne(c.Old, in)
+	old, err := readOne(c.Current, in)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	result, err := preview.RunEdit(old, claims[0].Data, platform.Data, kinds.Runners())
 	if err != nil {
 		return c.report(inFile(err, map[preview.Source]string{
-			preview.SourceClaim: claims[0].File, preview.SourceOldClaim: name(c.Old), preview.SourcePlatform: platform.File,
+			preview.SourceClaim: claims[0].File, preview.SourceOldClaim: name(c.Current), preview.SourcePlatform: platform.File,
 		}), out)
 	}
 	if c.Stage > result.Stages {
@@ -58,9 +58,9 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 
 // runAll shows several claims.
 func (c *previewCommand) runAll(claims []claimDocument, platform input.Document, out io.Writer) error {
-	if len(c.Old) > 0 || c.Out != "" || c.Stage > 0 || c.Format == "dot" {
-		return errUsage(fmt.Sprintf("%d claims are shown whole, as tree, yaml or json; give one claim with --old, -o, --stage and --format dot",
-			len(claims)))
+	if len(c.Current) > 0 || c.Out != "" || c.Stage > 0 || c.Format == "dot" {
+		return errUsage(fmt.Sprintf(
+			"%d claims are shown whole, as tree, yaml or json; give one claim with --current, -o, --stage and --format dot", len(claims)))
 	}
 	results, err := previewAll(claims, platform)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *previewCommand) check() error {
 	if c.Stage < 0 {
 		return errUsage("--stage has to be 1 or more")
 	}
-	return c.claimFlags.check(fileFlag{"--old", c.Old, false})
+	return c.claimFlags.check(fileFlag{"--current", c.Current, false})
 }
 
 // report prints validation errors as JSON with --format json.

@@ -156,7 +156,7 @@ func TestPlanOfAnotherVersion(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out, errOut bytes.Buffer
-			args := []string{"plan", "--old", complete + "storage.yaml", "--function-version", tc.version}
+			args := []string{"plan", "--current", complete + "storage.yaml", "--function-version", tc.version}
 			code, _ := execute(args, strings.NewReader(""), &out, &errOut)
 			if tc.out != "" {
 				code = run(append(args, "--detailed-exitcode"), strings.NewReader(""), &out, &errOut)

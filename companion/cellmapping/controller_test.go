@@ -39,7 +39,7 @@ func TestListsCellsBeforeEachChange(t *testing.T) {
 	}
 	noted := c.noted()
 	for _, wantEvent := range []string{
-		"Normal CreateCell registered cell1 in Nova", "Normal HostsSearched started a search for unmapped hosts: compute-1",
+		"Normal CreateCell registered cell1 in Nova", "Normal HostDiscoveryStarted started a search for unmapped hosts: compute-1",
 		"Normal ListHosts 1 hosts are mapped to cell1, previously 0",
 	} {
 		if !strings.Contains(noted, wantEvent) {
@@ -87,7 +87,7 @@ func TestNoFault(t *testing.T) {
 			t.Errorf("%s was searched %d times in two hours", cell, n)
 		}
 		hosts := c.condition(cell, conditionHosts)
-		if hosts.Status != metav1.ConditionFalse || hosts.Reason != "HostsUnmapped" || !strings.HasPrefix(hosts.Message,
+		if hosts.Status != metav1.ConditionFalse || hosts.Reason != "HostsNotMapped" || !strings.HasPrefix(hosts.Message,
 			"no cell contains lost; last search in "+cell) {
 			t.Errorf("%+v", hosts)
 		}
@@ -113,7 +113,7 @@ func TestDuplicateCells(t *testing.T) {
 	}
 	before := slices.Clone(c.nova.cells)
 	r := c.sound()
-	c.reconcileUntil(r, "a refusal", func() bool { return c.condition("cell1", conditionReady).Reason == "SeveralCells" })
+	c.reconcileUntil(r, "a refusal", func() bool { return c.condition("cell1", conditionReady).Reason == "AmbiguousCell" })
 	for range 300 {
 		c.pass(r)
 	}
@@ -217,7 +217,7 @@ func TestSearchFails(t *testing.T) {
 	c.exits = func(command []string) int32 { return map[bool]int32{true: 255}[command[2] == "discover_hosts"] }
 	c.nova.register("compute-1", "cell1")
 	c.tick()
-	c.reconcileUntil(r, "a failure", func() bool { return c.condition("cell1", conditionHosts).Reason == "SearchFailed" })
+	c.reconcileUntil(r, "a failure", func() bool { return c.condition("cell1", conditionHosts).Reason == "HostDiscoveryFailed" })
 	c.commands = nil
 	for range 720 {
 		c.pass(r)

@@ -101,7 +101,7 @@ func look(w *observation) *controller.Decision {
 			}
 		}}
 	}
-	s := &controller.Decision{Name: "HostsSearched", RequeueAfter: controller.MinRequeueInterval, Record: true, Status: func() {
+	s := &controller.Decision{Name: "HostDiscoveryStarted", RequeueAfter: controller.MinRequeueInterval, Record: true, Status: func() {
 		w.Report("")
 		w.reportHosts()
 		w.cell.Status.Search = search
@@ -139,10 +139,10 @@ func (obs *observation) reportHosts() {
 	switch {
 	case len(without) > 0 && s.Search != nil && s.Search.Time != nil:
 		at := s.Search.Time.Add(batchjob.Backoff(pollInterval, maxBackoff, s.Search.Attempts))
-		obs.set(conditionHosts, false, "HostsUnmapped", fmt.Sprintf("no cell contains %s; last search in %s at %s, next at %s",
+		obs.set(conditionHosts, false, "HostsNotMapped", fmt.Sprintf("no cell contains %s; last search in %s at %s, next at %s",
 			condition.JoinNames(without), obs.cell.Spec.Cell, clock(s.Search.Time.Time), clock(at)))
 	case len(without) > 0:
-		obs.set(conditionHosts, false, "HostsUnmapped", fmt.Sprintf("no cell contains %s; searching %s", condition.JoinNames(without),
+		obs.set(conditionHosts, false, "HostsNotMapped", fmt.Sprintf("no cell contains %s; searching %s", condition.JoinNames(without),
 			obs.cell.Spec.Cell))
 	case int(s.HostCount) > len(s.Hosts):
 		obs.set(conditionHosts, true, "TooManyHosts", fmt.Sprintf("%d hosts are mapped, and at most %d can be compared with Nova's API; "+

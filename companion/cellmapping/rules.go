@@ -22,7 +22,7 @@ func rejectSpec(w *observation) *controller.Decision {
 	if why := w.duplicateCells(); why != "" && w.NextRun() == nil {
 		at := w.cell.Status.Listed.Add(controller.ResyncInterval)
 		return &controller.Decision{RequeueAfter: controller.RequeueIn(at, w.Now), Status: func() {
-			w.set(conditionReady, false, "SeveralCells", why)
+			w.set(conditionReady, false, "AmbiguousCell", why)
 		}}
 	}
 	return nil

@@ -39,7 +39,7 @@ func (obs *observation) Report(why string) {
 	case why != "":
 		obs.set(conditionReady, false, "Waiting", why)
 	case obs.duplicateCells() != "":
-		obs.set(conditionReady, false, "SeveralCells", obs.duplicateCells())
+		obs.set(conditionReady, false, "AmbiguousCell", obs.duplicateCells())
 	default:
 		obs.set(conditionReady, false, "Waiting", fmt.Sprintf("%s is not registered in Nova yet", obs.cell.Spec.Cell))
 	}
@@ -49,7 +49,7 @@ func (obs *observation) Report(why string) {
 	case !obs.isRecorded():
 		obs.set(conditionHosts, false, "Waiting", fmt.Sprintf("%s is not registered in Nova yet", obs.cell.Spec.Cell))
 	case obs.searching() && failed:
-		obs.set(conditionHosts, false, "SearchFailed", fmt.Sprintf("the search for hosts failed and is retried: %s: %s", s.Run.Command,
+		obs.set(conditionHosts, false, "HostDiscoveryFailed", fmt.Sprintf("the search for hosts failed and is retried: %s: %s", s.Run.Command,
 			batchjob.FailureMessage(&s.Run.JobRun)))
 	case before == nil, before.Reason == "Waiting":
 		obs.set(conditionHosts, false, "Waiting", "hosts have not been listed yet")

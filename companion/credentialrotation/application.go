@@ -85,7 +85,7 @@ func (a *application) generateCredential(w *observation) (string, *controller.De
 		return "", &controller.Decision{Name: "WaitingForRoles", Wait: lacking}
 	}
 	return "", &controller.Decision{
-		Name: "CredentialMade", Note: "created application credential " + w.record.Staged,
+		Name: "CredentialCreated", Note: "created application credential " + w.record.Staged,
 		Action: callKeystone(w, func(ctx context.Context, _ *controller.Env) error {
 			description := fmt.Sprintf("Made by CredentialRotation %s/%s", w.rotation.Namespace, w.rotation.Name)
 			return a.user.CreateApplicationCredential(ctx, w.record.Staged, description, w.staged(), w.record.StagedRoles)

@@ -143,7 +143,7 @@ func TestStaleCredentials(t *testing.T) {
 	for range 4 { // Within the grace period.
 		c.pass(r)
 	}
-	if got := c.condition(conditionDistributed); got.Status != metav1.ConditionFalse || got.Reason != "LeftBehind" {
+	if got := c.condition(conditionDistributed); got.Status != metav1.ConditionFalse || got.Reason != "ConsumersOutOfDate" {
 		t.Errorf("%+v", got)
 	}
 	const wantEvent = "Warning CredentialDistributed RemoteConsumer west is not known to have the credential with all of its pods; the " +

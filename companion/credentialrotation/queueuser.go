@@ -218,7 +218,7 @@ func (q *queue) ensure(w *observation, id, password string) *controller.Decision
 		switch {
 		case user == nil:
 			return &controller.Decision{
-				Name: "QueueUserOrdered", Action: createUser(o.user),
+				Name: "QueueUserCreated", Action: createUser(o.user),
 				Note: fmt.Sprintf("created User %s for %s", o.user.GetName(), q.title(id)),
 			}
 		case user.GetDeletionTimestamp() != nil:
@@ -226,7 +226,7 @@ func (q *queue) ensure(w *observation, id, password string) *controller.Decision
 		case !equality.Semantic.DeepEqual(user.GetOwnerReferences(), o.user.GetOwnerReferences()):
 			own := user.DeepCopy()
 			own.SetOwnerReferences(o.user.GetOwnerReferences())
-			return &controller.Decision{Name: "QueueUserOwned", Action: func(ctx context.Context, env *controller.Env) error {
+			return &controller.Decision{Name: "QueueUserOwnerSet", Action: func(ctx context.Context, env *controller.Env) error {
 				return env.Client.Update(ctx, own)
 			}}
 		case user.GetAnnotations()[suppliedAnnotation] == "":
@@ -320,7 +320,7 @@ func (q *queue) createUserSecret(w *observation, id, password string, user *unst
 	}
 	annotations[suppliedAnnotation] = name
 	supplied.SetAnnotations(annotations)
-	return &controller.Decision{Name: "QueueUserSupplied", Action: func(ctx context.Context, env *controller.Env) error {
+	return &controller.Decision{Name: "QueueUserSecretCreated", Action: func(ctx context.Context, env *controller.Env) error {
 		if err := createAll(secret)(ctx, env); err != nil {
 			return err
 		}
@@ -332,7 +332,7 @@ func (q *queue) createUserSecret(w *observation, id, password string, user *unst
 func (q *queue) createPermission(id string, user, permission *unstructured.Unstructured) *controller.Decision {
 	permission.SetOwnerReferences(ownedBy(user))
 	return &controller.Decision{
-		Name: "QueueUserPermitted", Action: createAll(permission),
+		Name: "QueueUserPermissionCreated", Action: createAll(permission),
 		Note: fmt.Sprintf("granted %s access to virtual host %s", q.title(id), hostOf(permission).name),
 	}
 }
@@ -445,7 +445,7 @@ func (q *queue) revoke(_ *observation, id string) *controller.Decision {
 		}
 	}
 	return &controller.Decision{
-		Name: "RevocationWaits", Wait: fmt.Sprintf("RabbitMQ's messaging topology operator has not deleted user %s yet", id),
+		Name: "RevocationPending", Wait: fmt.Sprintf("RabbitMQ's messaging topology operator has not deleted user %s yet", id),
 	}
 }
 

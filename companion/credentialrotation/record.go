@@ -38,8 +38,8 @@ type record struct {
 	StagedRoles []string `json:"stagedRoles,omitempty"`
 	// PendingRevocation are the IDs of unused credentials, which are revoked one by one.
 	PendingRevocation []string `json:"condemned,omitempty"`
-	// OthersRevoked is set when all other credentials of this rotation are revoked.
-	OthersRevoked bool `json:"clean,omitempty"`
+	// OtherCredentialsRevoked is set when all other credentials of this rotation are revoked.
+	OtherCredentialsRevoked bool `json:"clean,omitempty"`
 }
 
 // replaced returns the record for the staged credential being in use.
@@ -58,7 +58,7 @@ func (r record) withMissingConsumers(absent []string) record {
 
 // revoked returns the record for the state in which only the credential in use is valid.
 func (r record) revoked() record {
-	r.PendingRevocation, r.Previous, r.OthersRevoked = nil, "", true
+	r.PendingRevocation, r.Previous, r.OtherCredentialsRevoked = nil, "", true
 	return r
 }
 

@@ -57,10 +57,10 @@ func TestBothCredentialsValidDuringGracePeriod(t *testing.T) {
 	if fresh == old || !c.accepts(old) || !c.accepts(fresh) {
 		t.Fatalf("old %v, new %v", c.accepts(old), c.accepts(fresh))
 	}
-	if s := c.rotation().Status; s.Phase != "Grace" || s.PreviousID != old.id || s.CurrentID != fresh.id {
+	if s := c.rotation().Status; s.Phase != "GracePeriod" || s.PreviousID != old.id || s.CurrentID != fresh.id {
 		t.Errorf("status %+v", s)
 	}
-	if condition := c.condition(conditionRevoked); condition.Reason != "Grace" || !strings.Contains(condition.Message,
+	if condition := c.condition(conditionRevoked); condition.Reason != "GracePeriod" || !strings.Contains(condition.Message,
 		old.id+" is kept until 2026-05-25T12:") {
 		t.Errorf("%v", condition)
 	}

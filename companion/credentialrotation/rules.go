@@ -97,7 +97,7 @@ func recordMissingConsumers(w *observation) *controller.Decision {
 	if len(absent) == 0 {
 		return nil
 	}
-	return &controller.Decision{Name: "ConsumersAwaited", Action: writeRecord(w, w.record.withMissingConsumers(absent))}
+	return &controller.Decision{Name: "WaitingForConsumers", Action: writeRecord(w, w.record.withMissingConsumers(absent))}
 }
 
 // markConsumers annotates consumers that were created after the credential, so that they are not restarted for a credential
@@ -110,7 +110,7 @@ func markConsumers(w *observation) *controller.Decision {
 	if !ok {
 		return nil
 	}
-	return &controller.Decision{Name: "ConsumerMarked", Action: func(ctx context.Context, env *controller.Env) error {
+	return &controller.Decision{Name: "ConsumerAnnotated", Action: func(ctx context.Context, env *controller.Env) error {
 		return created.Mark(ctx, env.Client, w.annotation(), w.record.ID)
 	}}
 }
@@ -126,11 +126,11 @@ func rollConsumers(w *observation) *controller.Decision {
 			continue
 		}
 		if w.maybeInUse() {
-			return &controller.Decision{Name: "Settling", Wait: "waiting for kubelets to update the mounted Secret",
+			return &controller.Decision{Name: "WaitingForKubelets", Wait: "waiting for kubelets to update the mounted Secret",
 				At: w.record.Since.Add(restartDelay)}
 		}
 		return &controller.Decision{
-			Name: "ConsumerRolled", Note: fmt.Sprintf("restarted %s to distribute credential %s", c, w.record.ID),
+			Name: "ConsumerRestarted", Note: fmt.Sprintf("restarted %s to distribute credential %s", c, w.record.ID),
 			Action: func(ctx context.Context, env *controller.Env) error {
 				return c.RestartWithAnnotation(ctx, env.Client, w.annotation(), w.record.ID)
 			},
@@ -230,18 +230,18 @@ func markForRevocation(w *observation) *controller.Decision {
 	}
 	orphans := w.orphanedCredentials()
 	switch {
-	case len(orphans) == 0 && w.record.OthersRevoked:
+	case len(orphans) == 0 && w.record.OtherCredentialsRevoked:
 		return nil
 	case len(orphans) == 0:
-		return &controller.Decision{Name: "OthersRevoked", Action: writeRecord(w, w.record.revoked())}
+		return &controller.Decision{Name: "OtherCredentialsRevoked", Action: writeRecord(w, w.record.revoked())}
 	case w.consumersPendingReason() != "":
-		return &controller.Decision{Name: "RevocationWaits", Wait: w.consumersPendingReason()}
+		return &controller.Decision{Name: "RevocationPending", Wait: w.consumersPendingReason()}
 	case w.graceEnd().After(w.now):
-		return &controller.Decision{Name: "Grace", At: w.graceEnd()}
+		return &controller.Decision{Name: "GracePeriod", At: w.graceEnd()}
 	}
 	rec := w.record
-	rec.PendingRevocation, rec.OthersRevoked = orphans, false
-	return &controller.Decision{Name: "CredentialsCondemned", Action: writeRecord(w, rec)}
+	rec.PendingRevocation, rec.OtherCredentialsRevoked = orphans, false
+	return &controller.Decision{Name: "CredentialsPendingRevocation", Action: writeRecord(w, rec)}
 }
 
 // rotate stages a new credential when it is due and the last rotation is complete.

@@ -47,15 +47,15 @@ func report(w *observation, s controller.Decision) c5c3v1.CredentialRotationStat
 func (obs *observation) phase() string {
 	switch {
 	case obs.record.Staged != "":
-		return "Minting"
+		return "CreatingCredential"
 	case obs.record.ID == "":
 		return "Idle"
 	case obs.record.Distributed == nil:
 		return "Distributing"
 	case len(obs.record.PendingRevocation) > 0:
 		return "Revoking"
-	case !obs.record.OthersRevoked:
-		return "Grace"
+	case !obs.record.OtherCredentialsRevoked:
+		return "GracePeriod"
 	}
 	return "Idle"
 }
@@ -87,7 +87,7 @@ func distributedCondition(w *observation) condition.State {
 		return condition.False("Waiting", why)
 	}
 	if late := w.outdatedConsumers(); len(late) > 0 {
-		return condition.False("LeftBehind", late[0].staleCredentials())
+		return condition.False("ConsumersOutOfDate", late[0].staleCredentials())
 	}
 	return condition.True("DistributedToConsumers", fmt.Sprintf("every consumer has credential %s", w.record.ID))
 }
@@ -97,13 +97,13 @@ func revokedCondition(w *observation, s controller.Decision) condition.State {
 	switch {
 	case w.record.ID == "":
 		return condition.False("NoCredential", "no valid credential exists")
-	case w.record.OthersRevoked && len(orphans) == 0:
-		return condition.True("OthersRevoked", fmt.Sprintf("no other credential than %s is valid", w.record.ID))
+	case w.record.OtherCredentialsRevoked && len(orphans) == 0:
+		return condition.True("OtherCredentialsRevoked", fmt.Sprintf("no other credential than %s is valid", w.record.ID))
 	case w.record.Distributed == nil:
 		return condition.False("Distributing", "the previous credential is revoked when every consumer has the new one")
-	case s.Name == "Grace":
+	case s.Name == "GracePeriod":
 		verb := map[bool]string{true: "is", false: "are"}[len(orphans) == 1]
-		return condition.False("Grace", fmt.Sprintf("%s %s kept until %s", strings.Join(orphans, ", "), verb, s.At.Format(time.RFC3339)))
+		return condition.False("GracePeriod", fmt.Sprintf("%s %s kept until %s", strings.Join(orphans, ", "), verb, s.At.Format(time.RFC3339)))
 	case s.Wait != "":
 		return condition.False("Waiting", s.Wait)
 	}

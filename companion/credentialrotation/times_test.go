@@ -37,7 +37,7 @@ func TestReconcileUntilStable(t *testing.T) {
 	}
 	w.credentialsListed = false // Keystone is not queried for it.
 	w.record.ID, w.record.Previous, w.record.Since = "new", w.record.ID, w.now
-	for after, want := range map[time.Duration]string{0: "Settling", 9 * time.Second: "Settling", 10 * time.Second: "ConsumerRolled"} {
+	for after, want := range map[time.Duration]string{0: "WaitingForKubelets", 9 * time.Second: "WaitingForKubelets", 10 * time.Second: "ConsumerRestarted"} {
 		later := *w
 		later.now = w.now.Add(after)
 		if s := rollConsumers(&later); s == nil || s.Name != want {

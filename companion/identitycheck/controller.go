@@ -16,8 +16,8 @@ const (
 	conditionReachable = "Reachable"
 	// conditionPublic: the public address responds as a client expects.
 	conditionPublic = "PublicReachable"
-	// conditionExempt: the user that logs in is exempt from lockout and password expiry.
-	conditionExempt = "Exempt"
+	// conditionLockoutExempt: the user that logs in is exempt from lockout and password expiry.
+	conditionLockoutExempt = "LockoutExempt"
 )
 
 var (
@@ -36,7 +36,10 @@ var kind = controller.Kind[*openstackv1.IdentityCheck, *observation]{
 	ObservedAt: func(c *openstackv1.IdentityCheck) **metav1.Time { return &c.Status.LastObservationTime },
 	Incomplete: func(w *observation) bool { return w.limited > 0 || w.errorMessage != "" || w.err != nil },
 	Warns:      []string{conditionPublic, conditionReachable},
-	Metrics:    metrics,
+
+	FormerConditions: []string{"Exempt"},
+
+	Metrics: metrics,
 }
 
 // Reconciler reconciles IdentityChecks with one worker.

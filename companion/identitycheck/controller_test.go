@@ -273,7 +273,7 @@ func TestExemptsAdministratorFromLockout(t *testing.T) {
 		for range failureThreshold + 1 {
 			c.pass(r)
 		}
-		if got := c.reachable(); got.Status != metav1.ConditionTrue || !meta.IsStatusConditionTrue(c.check().Status.Conditions, conditionExempt) {
+		if got := c.reachable(); got.Status != metav1.ConditionTrue || !meta.IsStatusConditionTrue(c.check().Status.Conditions, conditionLockoutExempt) {
 			t.Errorf("%s: %v", round, got)
 		}
 		c.keystone.SetOption("admin", "ignore_lockout_failure_attempts", nil)
@@ -306,7 +306,7 @@ func TestNotExempt(t *testing.T) {
 	c := newCluster(t, clouds())
 	c.keystone.Refuse(http.MethodPatch, "You are not authorized to perform the requested action: identity:update_user.")
 	c.pass(c.reconciler(c.api, c.keystone))
-	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionExempt)
+	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionLockoutExempt)
 	if got == nil || got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "identity:update_user") ||
 		c.reachable().Status != metav1.ConditionTrue {
 		t.Errorf("%v", got)

@@ -50,7 +50,7 @@ func next(w *observation) controller.Decision {
 // report sets the status after a login.
 func (obs *observation) report() {
 	if obs.err == nil && obs.check.Spec.Exempt {
-		obs.set(conditionExempt, obs.exempt)
+		obs.set(conditionLockoutExempt, obs.exempt)
 	}
 	obs.check.Status.Authority = certificates(obs.cloud.CA)
 	obs.reportPublic()

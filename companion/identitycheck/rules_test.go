@@ -71,7 +71,7 @@ func TestNext(t *testing.T) {
 			reason: "It is reported separately.", spec: openstackv1.IdentityCheckSpec{Exempt: true},
 			state: observation{version: "v3.14", exempt: condition.False("RejectedByKeystone", "no")},
 			want: decision{After: time.Minute, Token: true, Conditions: map[string]string{
-				conditionReachable: "True TokenIssued", conditionExempt: "False RejectedByKeystone",
+				conditionReachable: "True TokenIssued", conditionLockoutExempt: "False RejectedByKeystone",
 			}},
 		},
 		"Public": {

@@ -22,7 +22,7 @@ var (
 	nextRotation = metrics.Gauge("next_rotation_timestamp_seconds", "Time of the next rotation; overdue if in the past. 0: never.")
 	lastBackup   = metrics.Gauge("last_backup_timestamp_seconds", "Time of the last backup of the keys. 0: never.")
 	activeKeys   = metrics.Gauge("keys", "Number of keys.")
-	neededKeys   = metrics.Gauge("needed_keys", "Number of keys that the schedule and the token lifetime require.")
+	neededKeys   = metrics.Gauge("required_keys", "Number of keys that the schedule and the token lifetime require.")
 	rotations    = metrics.Counter("rotations_total", "Number of rotations.")
 )
 

@@ -150,7 +150,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 	if c.secret() != nil {
 		t.Fatal("made keys while the store was down")
 	}
-	c.expect("Ready", "False StoreUnknown", "store vault", "synthetic message", regenerateAnnotation+`: "repo-uid"`)
+	c.expect("Ready", "False SecretStoreUnavailable", "store vault", "synthetic message", regenerateAnnotation+`: "repo-uid"`)
 
 	t.Run("Found", func(t *testing.T) {
 		set, _ := keys.Setup(c.random)
@@ -215,7 +215,7 @@ func TestNoExternalSecrets(t *testing.T) {
 		},
 	})
 	c.reconcileN(c.reconciler(absent, absent))
-	c.expect("Ready", "False StoreUnknown", "External Secrets is not installed")
+	c.expect("Ready", "False SecretStoreUnavailable", "External Secrets is not installed")
 	if c.secret() != nil {
 		t.Error("made keys without knowing of a backup")
 	}

@@ -15,8 +15,8 @@ func TestKind(t *testing.T) {
 			"companion_key_repository_keys",
 			"companion_key_repository_last_backup_timestamp_seconds",
 			"companion_key_repository_last_rotation_timestamp_seconds",
-			"companion_key_repository_needed_keys",
 			"companion_key_repository_next_rotation_timestamp_seconds",
+			"companion_key_repository_required_keys",
 			"companion_key_repository_rotations_total",
 		},
 	})

@@ -39,15 +39,15 @@ func TestNewWorkload(t *testing.T) {
 	for name, repo := range map[string]*openstackv1.KeyRepository{"fernet": fernet(), "credential": withBackup(credential())} {
 		t.Run(name, func(t *testing.T) {
 			c, r := started(t, repo)
-			if reported := c.recordedText(); c.podCount != 2 || strings.Contains(reported, "PodsRolled") {
+			if reported := c.recordedText(); c.podCount != 2 || strings.Contains(reported, "PodsRestarted") {
 				t.Errorf("%d pods for 2 replicas:\n%s", c.podCount, reported)
 			}
-			c.expect("Distributed", "True EveryPod")
+			c.expect("Distributed", "True AllPodsRestarted")
 			c.untilRotation(r)
-			if reported := c.recordedText(); c.podCount != 4 || strings.Count(reported, "PodsRolled") != 1 {
+			if reported := c.recordedText(); c.podCount != 4 || strings.Count(reported, "PodsRestarted") != 1 {
 				t.Errorf("%d pods after a rotation:\n%s", c.podCount, reported)
 			}
-			c.expect("Distributed", "True EveryPod")
+			c.expect("Distributed", "True AllPodsRestarted")
 			c.Verify()
 		})
 	}
@@ -101,7 +101,7 @@ func TestNotNewWorkload(t *testing.T) {
 				if set.Hash() == previousHash || c.podCount != 4 {
 					t.Errorf("%d pods for 2 replicas. %s", c.podCount, tc.reason)
 				}
-				c.expect("Distributed", "True EveryPod")
+				c.expect("Distributed", "True AllPodsRestarted")
 			}
 		})
 	}

@@ -29,7 +29,7 @@ func TestRestoresOrReportsDeletedKeys(t *testing.T) {
 		"FernetBackedUp": {"The same.", withBackup(fernet()), func(*cluster) {}, true, false, "True KeysReady", "Warning KeysRestored"},
 		"StoreDown": {
 			"No keys are created while the store may have them.", withBackup(fernet()), func(c *cluster) { c.storeDown = true },
-			false, false, "False StoreUnknown", "Warning StoreUnknown",
+			false, false, "False SecretStoreUnavailable", "Warning SecretStoreUnavailable",
 		},
 		"BackupGone": {
 			"Stored data requires exactly these keys.", withBackup(credential()), func(c *cluster) { delete(c.store, "prod/keys") },
@@ -140,7 +140,7 @@ func TestEdited(t *testing.T) {
 					t.Error("not restored")
 				}
 				c.expect("Ready", "True KeysReady")
-				c.expect("Distributed", "True EveryPod")
+				c.expect("Distributed", "True AllPodsRestarted")
 			})
 		})
 	}

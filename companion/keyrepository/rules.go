@@ -125,9 +125,9 @@ func generate(w *observation) *controller.Decision {
 func restore(w *observation) *controller.Decision {
 	switch {
 	case w.backup.missing != nil:
-		return &controller.Decision{Name: "StoreUnknown", Wait: w.backup.missing.Error()}
+		return &controller.Decision{Name: "SecretStoreUnavailable", Wait: w.backup.missing.Error()}
 	case w.backup.restore == nil:
-		return &controller.Decision{Name: "AskStore", Action: create(w.externalSecret()), RequeueAfter: storeResponseTime}
+		return &controller.Decision{Name: "ReadSecretStore", Action: create(w.externalSecret()), RequeueAfter: storeResponseTime}
 	}
 	switch w.backup.answer() {
 	case storeEntryMissing:
@@ -149,7 +149,7 @@ func restore(w *observation) *controller.Decision {
 	case unknown:
 	}
 	_, _, message := readyCondition(w.backup.restore)
-	return &controller.Decision{Name: "StoreUnknown", Wait: fmt.Sprintf(
+	return &controller.Decision{Name: "SecretStoreUnavailable", Wait: fmt.Sprintf(
 		"waiting for store %s to report entry %s: %s. If the store will never respond and has no keys, set on this KeyRepository "+
 			"the annotation %s: %q", w.repo.Spec.Backup.SecretStoreRef.Name, w.repo.Spec.Backup.RemoteKey, cmp.Or(message, storeNoResponse),
 		regenerateAnnotation, w.regenerateAnnotationValue())}
@@ -216,7 +216,7 @@ func recordMissingConsumers(w *observation) *controller.Decision {
 	if len(absent) == 0 {
 		return nil
 	}
-	return &controller.Decision{Name: "ConsumersAwaited", Action: writeKeys(w, w.set, w.record.withMissingConsumers(absent))}
+	return &controller.Decision{Name: "WaitingForConsumers", Action: writeKeys(w, w.set, w.record.withMissingConsumers(absent))}
 }
 
 // markConsumers annotates consumers that were created after the keys, so that they are not restarted for keys that they
@@ -226,7 +226,7 @@ func markConsumers(w *observation) *controller.Decision {
 	if !ok {
 		return nil
 	}
-	return &controller.Decision{Name: "ConsumerMarked", Action: func(ctx context.Context, env *controller.Env) error {
+	return &controller.Decision{Name: "ConsumerAnnotated", Action: func(ctx context.Context, env *controller.Env) error {
 		return created.Mark(ctx, env.Client, w.annotation(), w.record.Hash)
 	}}
 }
@@ -237,7 +237,7 @@ func rollPods(w *observation) *controller.Decision {
 	for _, c := range w.consumers {
 		if c.Template() != nil && !c.Named(w.annotation(), w.record.Hash) && !c.HasAnnotation(w.annotation(), w.record.Hash) {
 			return &controller.Decision{
-				Name: "PodsRolled", Note: fmt.Sprintf("restarted %s to distribute the keys with primary %d", c, w.set.Primary()),
+				Name: "PodsRestarted", Note: fmt.Sprintf("restarted %s to distribute the keys with primary %d", c, w.set.Primary()),
 				Action: func(ctx context.Context, env *controller.Env) error {
 					return c.RestartWithAnnotation(ctx, env.Client, w.annotation(), w.record.Hash)
 				},

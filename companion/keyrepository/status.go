@@ -52,7 +52,7 @@ func report(w *observation, s controller.Decision) openstackv1.KeyRepositoryStat
 		applies bool
 		state   condition.State
 	}{
-		{conditionDistributed, true, w.distributionCondition(w.waitsFor(), "EveryPod",
+		{conditionDistributed, true, w.distributionCondition(w.waitsFor(), "AllPodsRestarted",
 			"every pod was started after the keys with primary %d were written")},
 		{conditionMigrated, w.migrates(), w.distributionCondition(w.migrationPendingReason(), "Migrated",
 			"all stored data is encrypted with key %d")},

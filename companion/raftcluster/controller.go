@@ -14,8 +14,8 @@ import (
 
 // Conditions of a cluster.
 const (
-	conditionReady       = "Ready"
-	conditionSameCluster = "SameCluster"
+	conditionReady            = "Ready"
+	conditionClusterIDMatches = "ClusterIDMatches"
 	// conditionChassisCounted is True if the count of the registered nodes is current.
 	conditionChassisCounted = "ChassisCounted"
 )
@@ -29,14 +29,17 @@ var (
 
 // kind polls: neither the members nor their StatefulSet are watched.
 var kind = controller.Kind[*c5c3v1.RaftCluster, *observation]{
-	Name:          "RaftCluster",
-	Object:        &c5c3v1.RaftCluster{},
-	Observe:       observe,
-	Next:          next,
-	Conditions:    func(c *c5c3v1.RaftCluster) *[]metav1.Condition { return &c.Status.Conditions },
-	ObservedAt:    func(c *c5c3v1.RaftCluster) **metav1.Time { return &c.Status.LastObservationTime },
-	Incomplete:    func(w *observation) bool { return w.limited > 0 || w.errorMessage != "" || len(w.pods) == 0 },
-	Warns:         []string{conditionReady, conditionSameCluster, conditionChassisCounted},
+	Name:       "RaftCluster",
+	Object:     &c5c3v1.RaftCluster{},
+	Observe:    observe,
+	Next:       next,
+	Conditions: func(c *c5c3v1.RaftCluster) *[]metav1.Condition { return &c.Status.Conditions },
+	ObservedAt: func(c *c5c3v1.RaftCluster) **metav1.Time { return &c.Status.LastObservationTime },
+	Incomplete: func(w *observation) bool { return w.limited > 0 || w.errorMessage != "" || len(w.pods) == 0 },
+	Warns:      []string{conditionReady, conditionClusterIDMatches, conditionChassisCounted},
+
+	FormerConditions: []string{"SameCluster"},
+
 	Metrics:       metrics,
 	ExportMetrics: measure,
 }

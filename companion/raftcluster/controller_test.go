@@ -106,7 +106,7 @@ func TestReconcile(t *testing.T) {
 		"Created": {
 			reason: "The first member has created the cluster.", pods: 1, replies: []string{serving(ownCluster, "a", true, true, 3)},
 			id: ownCluster, leader: pod(0), states: []string{"Joined"}, same: "True", after: shortRequeueInterval,
-			ready: metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 1 pods are members, and ovn-northbound-0 is the leader"},
+			ready: metav1.Condition{Status: "True", Reason: "QuorumHealthy", Message: "all 1 pods are members, and ovn-northbound-0 is the leader"},
 		},
 		"Starting": {
 			reason: "Nothing is recorded without a response.", pods: 1, replies: []string{""}, states: []string{"Unreachable"}, same: "True",
@@ -119,7 +119,7 @@ func TestReconcile(t *testing.T) {
 			replies: []string{serving(ownCluster, "a", false, true, 9), serving(ownCluster, "b", true, true, 10), serving(ownCluster, "c", false,
 				true, 8)},
 			states: []string{"Joined", "Joined", "Joined"},
-			ready:  metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 3 pods are members, and ovn-northbound-1 is the leader"},
+			ready:  metav1.Condition{Status: "True", Reason: "QuorumHealthy", Message: "all 3 pods are members, and ovn-northbound-1 is the leader"},
 		},
 		"Joining": {
 			reason: "One lost its volume and joins.", pods: 3, knownClusterID: ownCluster, id: ownCluster, leader: pod(1), same: "True",
@@ -157,22 +157,22 @@ func TestReconcile(t *testing.T) {
 			leader: pod(1), same: "False", after: shortRequeueInterval,
 			replies: []string{serving(another, "x", true, true, 3), serving(ownCluster, "b", true, true, 10), serving(ownCluster, "c", false, true,
 				8)},
-			states: []string{"Foreign", "Joined", "Joined"},
-			ready:  metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is a member of another cluster"},
+			states: []string{"ClusterIDMismatch", "Joined", "Joined"},
+			ready:  metav1.Condition{Status: "False", Reason: "ClusterIDMismatch", Message: "ovn-northbound-0 is a member of another cluster"},
 		},
 		"Only another": {
 			reason: "The only member was re-created: the recorded ID is retained.", pods: 1, knownClusterID: ownCluster, id: ownCluster,
 			same:    "False",
 			after:   shortRequeueInterval,
-			replies: []string{serving(another, "x", true, true, 3)}, states: []string{"Foreign"},
-			ready: metav1.Condition{Status: "False", Reason: "OtherCluster",
+			replies: []string{serving(another, "x", true, true, 3)}, states: []string{"ClusterIDMismatch"},
+			ready: metav1.Condition{Status: "False", Reason: "ClusterIDMismatch",
 				Message: "ovn-northbound-0 is a member of another cluster; no member is the leader"},
 		},
 		"Two at first": {
 			reason: "It is unknown which ID is correct.", pods: 2, same: "False", after: shortRequeueInterval,
-			replies: []string{serving(another, "x", true, true, 3), serving(ownCluster, "b", true, true, 3)}, states: []string{"Foreign", "Foreign"},
+			replies: []string{serving(another, "x", true, true, 3), serving(ownCluster, "b", true, true, 3)}, states: []string{"ClusterIDMismatch", "ClusterIDMismatch"},
 			ready: metav1.Condition{
-				Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is a member of another cluster; " +
+				Status: "False", Reason: "ClusterIDMismatch", Message: "ovn-northbound-0 is a member of another cluster; " +
 					"ovn-northbound-1 is a member of another cluster; no member is the leader",
 			},
 		},
@@ -190,8 +190,8 @@ func TestReconcile(t *testing.T) {
 			reason: "The cluster with the data is recorded.", pods: 2, id: ownCluster, leader: pod(0), same: "False",
 			after:   shortRequeueInterval,
 			replies: []string{serving(ownCluster, "a", true, true, 3), serving(another, "", false, false, 0)},
-			states:  []string{"Joined", "Foreign"},
-			ready:   metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-1 is a member of another cluster"},
+			states:  []string{"Joined", "ClusterIDMismatch"},
+			ready:   metav1.Condition{Status: "False", Reason: "ClusterIDMismatch", Message: "ovn-northbound-1 is a member of another cluster"},
 		},
 		"Refuses": {
 			reason: "The response is an error.", pods: 1, knownClusterID: ownCluster, id: ownCluster,
@@ -224,9 +224,9 @@ func TestReconcile(t *testing.T) {
 			if diff := cmp.Diff(tc.ready, metav1.Condition{Status: got.Status, Reason: got.Reason, Message: got.Message}); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if same := meta.FindStatusCondition(s.Conditions, conditionSameCluster); same != nil && same.Status != tc.same || same == nil &&
+			if same := meta.FindStatusCondition(s.Conditions, conditionClusterIDMatches); same != nil && same.Status != tc.same || same == nil &&
 				tc.same != "" {
-				t.Errorf("%s SameCluster is %+v, want %s", tc.reason, same, tc.same)
+				t.Errorf("%s ClusterIDMatches is %+v, want %s", tc.reason, same, tc.same)
 			}
 		})
 	}
@@ -292,7 +292,7 @@ func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 			_, _ = c.pass(a.Client())
 			a.ReconcileDone()
 		}
-		if s := c.status(); s.ClusterID != ownCluster || s.Leader != "" || !meta.IsStatusConditionFalse(s.Conditions, conditionSameCluster) {
+		if s := c.status(); s.ClusterID != ownCluster || s.Leader != "" || !meta.IsStatusConditionFalse(s.Conditions, conditionClusterIDMatches) {
 			t.Errorf("it followed another cluster: %+v", s)
 		}
 		return a

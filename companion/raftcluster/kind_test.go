@@ -9,7 +9,7 @@ import (
 // TestKind checks the watches and the warnings of the kind.
 func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
-		Warns: []string{"Ready", "SameCluster", "ChassisCounted"},
+		Warns: []string{"Ready", "ClusterIDMatches", "ChassisCounted"},
 		Metrics: []string{
 			"companion_raft_cluster_chassis",
 			"companion_raft_cluster_condition",

@@ -208,7 +208,7 @@ func (obs *observation) updateControllerState(o *ovnchassisv1.OVNChassis, n host
 	case !n.active && n.heartbeat.IsZero():
 		state = condition.False("NoConfigurationApplied", "the node is registered, but its ovn-controller has not applied any configuration yet")
 	case !n.active:
-		state = condition.False("Behind",
+		state = condition.False("ChassisOutOfDate",
 			"ovn-controller on the node has been out of date for more than two minutes: it is stopped or disconnected")
 	}
 	previous := o.Status.DeepCopy()

@@ -88,7 +88,7 @@ func TestNodes(t *testing.T) {
 	}
 	c.expectShown("One that is five minutes newer is written.", a+" True Active 120", b+" True Active 360")
 	c.have(9, node{name: "b", done: 5, ago: 150 * time.Second, config: gateway}, node{name: "a", done: 9})
-	c.expectShown("A node is powered off.", a+" True Active 420", b+" False Behind 270")
+	c.expectShown("A node is powered off.", a+" True Active 420", b+" False ChassisOutOfDate 270")
 	c.have(9, node{name: "b", done: 9}, node{name: "a", done: 9})
 	c.have(9, node{name: "b", done: 9}, node{name: "a", done: 9})
 	c.expectShown("It returns with other settings.", a+" True Active 420", "b b.example [{geneve 10.0.0.1}] [] false True Active 540")

@@ -43,7 +43,7 @@ func next(w *observation) controller.Decision {
 		s.Status = func() { w.cluster.Status.ClusterID = id; w.report() }
 	}
 	if show := w.show(); show != nil {
-		s.Name, s.Action = cmp.Or(s.Name, "NodesShown"), show
+		s.Name, s.Action = cmp.Or(s.Name, "NodesReported"), show
 	}
 	if w.unhealthyReason() == "" {
 		s.RequeueAfter = time.Duration(w.cluster.Spec.IntervalSeconds) * time.Second
@@ -87,17 +87,17 @@ func (obs *observation) report() {
 	}
 	obs.reportChassis()
 	if foreign := obs.foreign(); len(foreign) > 0 {
-		obs.set(conditionSameCluster, condition.False("OtherCluster", fmt.Sprintf(
+		obs.set(conditionClusterIDMatches, condition.False("ClusterIDMismatch", fmt.Sprintf(
 			"%s, which differs from %s: back up its data, then delete its volume and its pod so that it rejoins",
 			strings.Join(foreign, ", "), describeID(s.ClusterID))))
 	} else {
-		obs.set(conditionSameCluster, condition.True("SameCluster", "no pod is a member of another cluster"))
+		obs.set(conditionClusterIDMatches, condition.True("ClusterIDMatches", "no pod is a member of another cluster"))
 	}
 	if wrong := obs.unhealthyReason(); wrong != "" {
 		obs.ready(condition.False(obs.reason(), wrong))
 		return
 	}
-	obs.ready(condition.True("InQuorum", fmt.Sprintf("all %d pods are members, and %s is the leader", len(obs.pods), s.Leader)))
+	obs.ready(condition.True("QuorumHealthy", fmt.Sprintf("all %d pods are members, and %s is the leader", len(obs.pods), s.Leader)))
 }
 
 // reportChassis sets the count of the nodes, and whether it is current.
@@ -141,7 +141,7 @@ func (obs *observation) member(p pod) c5c3v1.RaftMember {
 		out.State = c5c3v1.MemberLeft
 		return out
 	case d.cluster != "" && d.cluster != obs.cluster.Status.ClusterID && (d.connected || obs.cluster.Status.ClusterID != ""):
-		out.State = c5c3v1.MemberForeign
+		out.State = c5c3v1.MemberClusterIDMismatch
 	case d.connected && d.cluster != "":
 		out.State = c5c3v1.MemberJoined
 	default:
@@ -155,7 +155,7 @@ func (obs *observation) member(p pod) c5c3v1.RaftMember {
 func (obs *observation) foreign() []string {
 	var out []string
 	for _, p := range obs.pods {
-		if obs.member(p).State == c5c3v1.MemberForeign {
+		if obs.member(p).State == c5c3v1.MemberClusterIDMismatch {
 			out = append(out, p.name+" is a member of cluster "+p.database.cluster)
 		}
 	}
@@ -171,7 +171,7 @@ func (obs *observation) unhealthyReason() string {
 			out = append(out, p.name+" does not respond")
 		case c5c3v1.MemberLeft:
 			out = append(out, p.name+" is no longer a member")
-		case c5c3v1.MemberForeign:
+		case c5c3v1.MemberClusterIDMismatch:
 			out = append(out, p.name+" is a member of another cluster")
 		case c5c3v1.MemberJoining:
 			out = append(out, p.name+" is not connected to a majority")
@@ -192,7 +192,7 @@ func (obs *observation) unhealthyReason() string {
 func (obs *observation) reason() string {
 	switch {
 	case len(obs.foreign()) > 0:
-		return "OtherCluster"
+		return "ClusterIDMismatch"
 	case !obs.hasLeader():
 		return "NoLeader"
 	}
@@ -210,7 +210,7 @@ func (obs *observation) hasLeader() bool {
 func (obs *observation) newest() int64 {
 	var out int64
 	for _, p := range obs.pods {
-		if p.database != nil && obs.member(p).State != c5c3v1.MemberForeign {
+		if p.database != nil && obs.member(p).State != c5c3v1.MemberClusterIDMismatch {
 			out = max(out, p.database.index)
 		}
 	}

@@ -16,7 +16,7 @@ const conditionAvailable = "Available"
 
 var (
 	metrics  = controller.NewMetrics("role_assignment")
-	assigned = metrics.Counter("given_total", "Number of times the role was assigned: more than once if it was removed.")
+	assigned = metrics.Counter("assigned_total", "Number of times the role was assigned: more than once if it was removed.")
 )
 
 // Neither K-ORC's objects nor Keystone are watched.

@@ -11,8 +11,8 @@ func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
 		Finalizes: true, Warns: []string{"Available"},
 		Metrics: []string{
+			"companion_role_assignment_assigned_total",
 			"companion_role_assignment_condition",
-			"companion_role_assignment_given_total",
 		},
 	})
 }

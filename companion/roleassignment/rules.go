@@ -22,7 +22,7 @@ func next(w *observation) controller.Decision {
 	case w.deleted() && w.keystone == nil:
 		return w.wait("KeystoneUnavailable", "cannot remove the role: "+w.errorMessage)
 	case w.deleted():
-		return controller.Decision{Name: "RoleTaken", Action: w.removeAssignment, Note: "removed the role: " + path(*recorded)}
+		return controller.Decision{Name: "RoleUnassigned", Action: w.removeAssignment, Note: "removed the role: " + path(*recorded)}
 	case w.finalized() == w.isRetained():
 		return controller.Decision{Name: "Finalized", Action: w.finalize}
 	case w.waits != "":
@@ -31,7 +31,7 @@ func next(w *observation) controller.Decision {
 		return w.wait("KeystoneUnavailable", w.errorMessage)
 	case recorded != nil && *recorded != w.desired:
 		return controller.Decision{
-			Name: "RoleLeft", Action: w.leave,
+			Name: "RoleRetained", Action: w.leave,
 			Note: "a referenced object was re-created in Keystone; previous assignment: " + path(*recorded),
 		}
 	case recorded == nil:

@@ -86,18 +86,18 @@ func TestNext(t *testing.T) {
 		},
 		"DeletedNotExempt": {
 			"A deletion does not wait for it.", of(func(w *observation) { deleted(w); w.mustExempt = true }),
-			decision{Name: "RoleTaken", Note: "removed the role: projects/p/users/u/roles/r", Action: true, Resource: &ids},
+			decision{Name: "RoleUnassigned", Note: "removed the role: projects/p/users/u/roles/r", Action: true, Resource: &ids},
 		},
 		"Another": {
 			"The user was re-created.", of(func(w *observation) { w.assignment.Status.Resource = &other }),
 			decision{
-				Name: "RoleLeft", Note: "a referenced object was re-created in Keystone; previous assignment: projects/p/users/before/roles/r",
+				Name: "RoleRetained", Note: "a referenced object was re-created in Keystone; previous assignment: projects/p/users/before/roles/r",
 				Action: true, Resource: &other,
 			},
 		},
 		"NoFinalizer": {"It is added before the assignment.", of(func(w *observation) { w.assignment.Finalizers = nil }),
 			decision{Name: "Finalized", Action: true, Resource: &ids}},
-		"Deleted": {"The role is removed.", of(deleted), decision{Name: "RoleTaken", Note: "removed the role: projects/p/users/u/roles/r",
+		"Deleted": {"The role is removed.", of(deleted), decision{Name: "RoleUnassigned", Note: "removed the role: projects/p/users/u/roles/r",
 			Action: true, Resource: &ids}},
 		"DeletedUnset": {"Nothing was assigned.", of(func(w *observation) { deleted(w); w.assignment.Status.Resource = nil }),
 			decision{Name: "Finalized", Action: true}},

@@ -269,7 +269,7 @@ func TestCurrentRecords(t *testing.T) {
 			},
 			holds: func(t *testing.T, c *cluster) {
 				t.Helper()
-				if got := meta.FindStatusCondition(c.check().Status.Conditions, conditionEvicted); got.Status != metav1.ConditionFalse {
+				if got := meta.FindStatusCondition(c.check().Status.Conditions, conditionCordonedNodesEvacuated); got.Status != metav1.ConditionFalse {
 					t.Errorf("%+v", got)
 				}
 				if s := c.service("node-1"); !s.Disabled {

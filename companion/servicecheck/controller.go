@@ -18,19 +18,19 @@ import (
 // conditionReady: the API responds, and all known processes are up.
 const conditionReady = "Ready"
 
-// conditionCleared: no records of removed nodes are left.
-const conditionCleared = "Cleared"
+// conditionRemovedNodesCleanedUp: no records of removed nodes are left.
+const conditionRemovedNodesCleanedUp = "RemovedNodesCleanedUp"
 
-// conditionEvicted: no cordoned node has servers, and none can get any.
-const conditionEvicted = "Evicted"
+// conditionCordonedNodesEvacuated: no cordoned node has servers, and none can get any.
+const conditionCordonedNodesEvacuated = "CordonedNodesEvacuated"
 
 // conditionCounted: the number of servers in the status is complete.
 const conditionCounted = "Counted"
 
 var (
 	metrics = controller.NewMetrics("service_check")
-	up      = metrics.Gauge("up", "Number of processes that report.", "binary")
-	down    = metrics.Gauge("down", "Number of processes whose reports are overdue.", "binary")
+	up      = metrics.Gauge("processes_up", "Number of processes that report.", "binary")
+	down    = metrics.Gauge("processes_down", "Number of processes whose reports are overdue.", "binary")
 	removed = metrics.Counter("removed_total", "Number of removed records.")
 )
 
@@ -46,7 +46,10 @@ func kind(c *collector) *controller.Kind[*openstackv1.ServiceCheck, *observation
 		WriteInterval: freshness.GuardWriteInterval,
 		Incomplete:    func(w *observation) bool { return w.limited > 0 || w.errorMessage != "" },
 		ReadAt:        func(w *observation) time.Time { return w.startedAt },
-		Warns:         []string{conditionReady, conditionCleared},
+		Warns:         []string{conditionReady, conditionRemovedNodesCleanedUp},
+
+		FormerConditions: []string{"Cleared", "Evicted"},
+
 		Metrics:       metrics,
 		ExportMetrics: measure,
 	}

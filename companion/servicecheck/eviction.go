@@ -320,5 +320,5 @@ func (obs *observation) evictionCondition() condition.State {
 	case len(empty) > 0:
 		return condition.True("NodesEmpty", "no servers are on "+condition.JoinNames(empty))
 	}
-	return condition.True("NoneCordoned", "no node is cordoned")
+	return condition.True("NoNodesCordoned", "no node is cordoned")
 }

@@ -60,7 +60,7 @@ func (c *cluster) evicts(r *Reconciler, to string, passes int) string {
 		c.nova.End(to, c.clock.Now().UTC().Format("2006-01-02T15:04:05.000000"))
 		c.clock.SetTime(c.clock.Now().Add(time.Minute))
 	}
-	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionEvicted)
+	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionCordonedNodesEvacuated)
 	if got == nil {
 		return ""
 	}
@@ -77,7 +77,7 @@ func (c *cluster) service(host string) compute.Service {
 	return compute.Service{}
 }
 
-const noneCordoned = "True NoneCordoned: no node is cordoned"
+const noNodesCordoned = "True NoNodesCordoned: no node is cordoned"
 
 // TestEviction: the state of a cordoned node and of its servers after some passes.
 func TestEviction(t *testing.T) {
@@ -93,7 +93,7 @@ func TestEviction(t *testing.T) {
 		// disabled is the prefix of the reason in Nova, if the service is disabled.
 		disabled string
 	}{
-		"Nothing": {"No node is cordoned.", []compute.Server{runs("a")}, func(*cluster) {}, "node-2", 3, "", noneCordoned, ""},
+		"Nothing": {"No node is cordoned.", []compute.Server{runs("a")}, func(*cluster) {}, "node-2", 3, "", noNodesCordoned, ""},
 		"Cordoned": {
 			"All servers are migrated, one after the other.", []compute.Server{runs("a"), runs("b")}, func(c *cluster) { c.cordon("node-1", true) },
 			"node-2", 4, "a b", "True NodesEmpty: no servers are on node-1", disabledReasonPrefix,
@@ -110,7 +110,7 @@ func TestEviction(t *testing.T) {
 				c.cordon("node-1", true)
 				c.evicts(c.reconciler(c.api, c.nova), "node-2", 3)
 				c.cordon("node-1", false)
-			}, "", 2, "a", noneCordoned, "",
+			}, "", 2, "a", noNodesCordoned, "",
 		},
 		"Theirs": {
 			"Another user disabled it, possibly because of its servers.", []compute.Server{runs("a")}, func(c *cluster) {
@@ -133,7 +133,7 @@ func TestEviction(t *testing.T) {
 		},
 		"TheirsBack": {
 			"It was disabled by another user and stays disabled.", nil, func(c *cluster) { c.disable("node-1", "broken fan") }, "", 2, "",
-			noneCordoned, "broken fan",
+			noNodesCordoned, "broken fan",
 		},
 		"Stopped": {
 			"Running servers are migrated; stopped ones stay and are reported.", []compute.Server{off, runs("a")},
@@ -252,7 +252,7 @@ func TestEviction(t *testing.T) {
 		},
 		"NotAsked": {
 			"The other pool's nodes are cordoned for other reasons.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("theirs", true) },
-			"node-2", 3, "", noneCordoned, "",
+			"node-2", 3, "", noNodesCordoned, "",
 		},
 		"Off": {
 			"The option was unset: a host that was disabled here is enabled again.", []compute.Server{runs("a")}, func(c *cluster) {

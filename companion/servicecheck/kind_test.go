@@ -9,12 +9,12 @@ import (
 // TestKind checks the watches and the warnings of the kind.
 func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, kind(&collector{}), controllertest.Expectations{
-		Warns: []string{"Ready", "Cleared"},
+		Warns: []string{"Ready", "RemovedNodesCleanedUp"},
 		Metrics: []string{
 			"companion_service_check_condition",
-			"companion_service_check_down",
+			"companion_service_check_processes_down",
+			"companion_service_check_processes_up",
 			"companion_service_check_removed_total",
-			"companion_service_check_up",
 		},
 	})
 }

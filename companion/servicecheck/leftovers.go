@@ -123,7 +123,7 @@ func (obs *observation) removedNodesCondition() condition.State {
 		return condition.True("PodsMissing", "nova-compute has no pod on "+strings.Join(obs.absent(), ", ")+"; they are considered removed only "+
 			"while the DaemonSets of all pools have a pod on each of their nodes")
 	case len(leaving) > 0:
-		return condition.True("NodeLeaving", strings.Join(leaving, "; "))
+		return condition.True("RecordRemovalPending", strings.Join(leaving, "; "))
 	}
 	return condition.True("NoRecordsLeft", "no records of removed nodes are left")
 }

@@ -154,7 +154,7 @@ func (c *cluster) runPasses(r *Reconciler) string {
 		}
 		c.clock.SetTime(c.clock.Now().Add(time.Minute))
 	}
-	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionCleared)
+	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionRemovedNodesCleanedUp)
 	if got == nil {
 		return ""
 	}
@@ -221,14 +221,14 @@ func TestNodes(t *testing.T) {
 				c.pods(pool, 1, "node-2")
 				c.stopReporting("node-1")
 				c.nova.SetCellDown("node-1")
-			}, allRecords("node-1"), "True NodeLeaving: node-1 was removed, and the database of its cell does not respond", "node-1 node-2",
+			}, allRecords("node-1"), "True RecordRemovalPending: node-1 was removed, and the database of its cell does not respond", "node-1 node-2",
 		},
 		"OtherCellDown": {
 			"Nova searches a service in one cell after the other, and cannot delete it.", func(c *cluster) {
 				c.pods(pool, 1, "node-2")
 				c.stopReporting("node-1")
 				c.nova.SetCellDown("theirs")
-			}, allRecords("node-1"), "True NodeLeaving: node-1 was removed, and Nova can delete its records when the databases of all cells respond",
+			}, allRecords("node-1"), "True RecordRemovalPending: node-1 was removed, and Nova can delete its records when the databases of all cells respond",
 			"node-1 node-2",
 		},
 		"OtherCellDownInUse": {
@@ -265,7 +265,7 @@ func TestNodes(t *testing.T) {
 		},
 		"Reports": {
 			"Its process still runs.", func(c *cluster) { c.pods(pool, 1, "node-2") }, allRecords("node-1"),
-			"True NodeLeaving: node-1 was removed, and its nova-compute still reports", "node-1 node-2",
+			"True RecordRemovalPending: node-1 was removed, and its nova-compute still reports", "node-1 node-2",
 		},
 		"AgentReports": {
 			"Its network agent still runs.", func(c *cluster) {
@@ -273,7 +273,7 @@ func TestNodes(t *testing.T) {
 				alive := c.nova.Agents()
 				c.stopReporting("node-1")
 				c.nova.SetAgents(alive...)
-			}, allRecords("node-1"), "True NodeLeaving: node-1 was removed, and Neutron agent OVN Controller agent still reports", "node-1 node-2",
+			}, allRecords("node-1"), "True RecordRemovalPending: node-1 was removed, and Neutron agent OVN Controller agent still reports", "node-1 node-2",
 		},
 		"Machines": {
 			"Its disks may return.", hypervisor(func(h *computetest.Hypervisor) { h.Servers = []compute.Server{{ID: "a"}, {ID: "b"}} }),

@@ -36,7 +36,7 @@ func next(w *observation) controller.Decision {
 				w.setCounted(state)
 			}
 			if w.evictsNodes() {
-				condition.Set(&w.check.Status.Conditions, conditionEvicted, w.check.Generation, w.now, state)
+				condition.Set(&w.check.Status.Conditions, conditionCordonedNodesEvacuated, w.check.Generation, w.now, state)
 			}
 		}}
 	}
@@ -53,7 +53,7 @@ func next(w *observation) controller.Decision {
 		for _, r := range stale {
 			all = append(all, r.summary())
 		}
-		s.Name, s.Note = "Cleared", "removed the records of removed nodes: "+strings.Join(all, "; ")
+		s.Name, s.Note = "NodeRecordsRemoved", "removed the records of removed nodes: "+strings.Join(all, "; ")
 		s.Record, s.Action = true, w.outdate(w.clear(stale))
 		return s
 	}
@@ -159,15 +159,15 @@ func (obs *observation) report() {
 	slices.SortFunc(s.Binaries, func(a, b openstackv1.BinaryState) int { return strings.Compare(a.Binary, b.Binary) })
 	s.Binaries = s.Binaries[:min(len(s.Binaries), binaryLimit)]
 	if len(obs.check.Spec.Nodes) > 0 {
-		condition.Set(&s.Conditions, conditionCleared, obs.check.Generation, obs.now, obs.removedNodesCondition())
+		condition.Set(&s.Conditions, conditionRemovedNodesCleanedUp, obs.check.Generation, obs.now, obs.removedNodesCondition())
 		obs.setCounted(obs.counted)
 	} else {
 		meta.RemoveStatusCondition(&s.Conditions, conditionCounted)
 	}
 	if obs.evictsNodes() {
-		condition.Set(&s.Conditions, conditionEvicted, obs.check.Generation, obs.now, obs.evictionCondition())
+		condition.Set(&s.Conditions, conditionCordonedNodesEvacuated, obs.check.Generation, obs.now, obs.evictionCondition())
 	} else {
-		meta.RemoveStatusCondition(&s.Conditions, conditionEvicted)
+		meta.RemoveStatusCondition(&s.Conditions, conditionCordonedNodesEvacuated)
 	}
 	missing, unknown := obs.missing()
 	backends, nodes := obs.backendsNotReporting(), obs.missingNodes()

@@ -131,7 +131,7 @@ func TestReportsCapacityOfBackends(t *testing.T) {
 			}
 			message := ""
 			for _, c := range rsp.Conditions {
-				if c.GetType() == cinderv1.CephConnected && c.GetReason() != "Retired" {
+				if c.GetType() == cinderv1.CephConnected && c.GetReason() != "NotApplicable" {
 					message = c.GetStatus().String() + " " + c.GetReason() + ": " + c.GetMessage()
 				}
 			}

@@ -31,7 +31,7 @@ func TestOutdatedStatusIsNotReady(t *testing.T) {
 		"no clock": {"A preview has none.", false, old, old, map[string]string{}, true},
 		"no times": {"The companion is older than the function.", true, time.Time{}, time.Time{}, map[string]string{}, true},
 		"all": {"The companion is not working.", true, old, old, map[string]string{
-			"KeystoneReady": "WaitingForNeeds", "CatalogReady": "WaitingForNeeds", "CompanionReady": "NoProgress",
+			"KeystoneReady": "WaitingForDependencies", "CatalogReady": "WaitingForDependencies", "CompanionReady": "NoProgress",
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

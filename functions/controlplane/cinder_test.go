@@ -109,7 +109,7 @@ func TestCephConnected(t *testing.T) {
 		"NoCinder": {reason: "There is no condition.", spec: "{}"},
 		"Off":      {reason: "A disabled service has no condition.", spec: "{services: {cinder: {enabled: false}}}"},
 		"NotYet":   {reason: "Cinder reports no condition yet.", spec: blocks("", "")},
-		"Retired":  {reason: "The condition does not apply any more.", spec: blocks("", ""), observed: withCondition("Unknown", "Retired", "none")},
+		"Retired":  {reason: "The condition does not apply any more.", spec: blocks("", ""), observed: withCondition("Unknown", "NotApplicable", "none")},
 		"True": {
 			reason: "All clusters are reachable.", spec: blocks("", ""), observed: withCondition("True", "Connected", "all do"),
 			want: rules.Result{Ready: true, Reason: "Connected", Message: "all do"},

@@ -257,7 +257,7 @@ func TestDatabaseMonitoring(t *testing.T) {
 	names, monitors := alerts("{size: medium, infrastructure: {mariadb: {" + backedUp + "}}, global: {monitoring: {enabled: true, labels: {team: a}}}}")
 	for _, want := range []string{
 		"DatabaseDown", "DatabaseDegraded", "DatabaseVolumeFilling", "DatabaseVolumeFull", "DatabaseConnectionsExhausting",
-		"DatabaseMetricsMissing", "DatabaseClusterSplit", "DatabaseProxyDown", "DatabaseBackupFailed", "DatabaseBackupOld", "DatabaseBackupMissing",
+		"DatabaseMetricsMissing", "DatabaseGaleraClusterDegraded", "DatabaseProxyDown", "DatabaseBackupFailed", "DatabaseBackupOld", "DatabaseBackupMissing",
 	} {
 		if !strings.Contains(strings.Join(names, " ")+" ", want+" ") {
 			t.Errorf("no alert %s among %v", want, names)

@@ -33,8 +33,8 @@ func TestGuardAge(t *testing.T) {
 		status = "observedGeneration: 1\n" +
 			"capacity: {virtualMachines: 0, totalVCPU: 64, availableVCPU: 64, totalMemoryMiB: 1, availableMemoryMiB: 1}\n" +
 			"conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}, " +
-			"{type: Counted, status: 'True', reason: Complete, message: all}, {type: Cleared, status: 'True', reason: NoRecordsLeft, message: all}, " +
-			"{type: Evicted, status: 'True', reason: NodesEmpty, message: all}]\nnodes: [{name: node-1}]\n"
+			"{type: Counted, status: 'True', reason: Complete, message: all}, {type: RemovedNodesCleanedUp, status: 'True', reason: NoRecordsLeft, message: all}, " +
+			"{type: CordonedNodesEvacuated, status: 'True', reason: NodesEmpty, message: all}]\nnodes: [{name: node-1}]\n"
 		remedy  = "check the Deployment and the log of the companion"
 		upgrade = "does not exist: upgrade the Helm chart to the version of the functions; deletion guards are closed until then"
 	)
@@ -67,7 +67,7 @@ func TestGuardAge(t *testing.T) {
 				reported += observedAt(tc.observed)
 			}
 			reports(t, w, checkComponent, reported)
-			guards := map[string]string{noVirtualMachines: "", nodesCleared: "", nodesEvicted: ""}
+			guards := map[string]string{noVirtualMachines: "", removedNodesCleanedUp: "", cordonedNodesEvacuated: ""}
 			for _, c := range New().Run(w.Request()).Conditions {
 				if _, ok := guards[c.GetType()]; ok {
 					guards[c.GetType()] = c.GetStatus().String() + " " + c.GetMessage()

@@ -27,9 +27,9 @@ const (
 // Conditions from the companion's report: whether data of removed nodes has been cleaned up, whether cordoned nodes are empty, and whether
 // nova-compute reports from the nodes.
 const (
-	nodesCleared   = "NodesCleared"
-	nodesEvicted   = "NodesEvicted"
-	nodesReporting = "NodesReporting"
+	removedNodesCleanedUp  = "RemovedNodesCleanedUp"
+	cordonedNodesEvacuated = "CordonedNodesEvacuated"
+	nodesReporting         = "NodesReporting"
 )
 
 // checkEvery is the check interval of the companion, in seconds.

@@ -17,7 +17,7 @@ func TestNodesCleared(t *testing.T) {
 	w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	message := func() string {
 		for _, c := range New().Run(w.Request()).Conditions {
-			if c.GetType() == nodesCleared {
+			if c.GetType() == removedNodesCleanedUp {
 				return c.GetStatus().String() + " " + c.GetReason() + ": " + c.GetMessage()
 			}
 		}
@@ -33,7 +33,7 @@ func TestNodesCleared(t *testing.T) {
 	status, _ := all["status"].(map[string]any)
 	conditions, _ := status["conditions"].([]any)
 	status["conditions"] = append(conditions, map[string]any{
-		"type": "Cleared", "status": "False", "reason": "NodeInUse", "message": "node-1 has left, and 2 virtual machines are on it",
+		"type": "RemovedNodesCleanedUp", "status": "False", "reason": "NodeInUse", "message": "node-1 has left, and 2 virtual machines are on it",
 	})
 	changed, err := structpb.NewStruct(all)
 	if err != nil {

@@ -33,9 +33,11 @@ func New() function.Runner {
 	return function.Kind[hypervisorv1.HypervisorCluster, *model]{
 		Graph: graph, Rules: readiness.Rules, Requires: requires, Derive: derive, Target: place, Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{
-			{Type: volumesAttachable, Verdict: (*model).attachableBackends}, {Type: nodesCleared, Verdict: nodesCondition("Cleared")},
-			{Type: nodesEvicted, Verdict: nodesCondition("Evicted")}, {Type: nodesReporting, Verdict: (*model).reporting},
-			{Type: noVirtualMachines, Verdict: (*model).empty}, {Type: reservedMemorySufficient, Verdict: (*model).memorySufficient},
+			{Type: volumesAttachable, Verdict: (*model).attachableBackends},
+			{Type: removedNodesCleanedUp, Former: "NodesCleared", Verdict: nodesCondition("RemovedNodesCleanedUp")},
+			{Type: cordonedNodesEvacuated, Former: "NodesEvicted", Verdict: nodesCondition("CordonedNodesEvacuated")},
+			{Type: nodesReporting, Verdict: (*model).reporting}, {Type: noVirtualMachines, Verdict: (*model).empty},
+			{Type: reservedMemorySufficient, Verdict: (*model).memorySufficient},
 		},
 	}
 }

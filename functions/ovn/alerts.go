@@ -16,7 +16,7 @@ func (m *model) alerts() ([]compose.Stage, error) {
 	pods := fmt.Sprintf(`{%s,deployment=%q}`, in, m.sub(northd))
 	alerts := []monitoring.Alert{
 		{
-			Name: "OVNWithoutLeader", Severity: monitoring.Critical, For: "2m",
+			Name: "OVNDatabaseNoLeader", Severity: monitoring.Critical, For: "2m",
 			Expr:    fmt.Sprintf(`companion_raft_cluster_leaders{%s} == 0`, both),
 			Summary: "Database {{ $labels.name }} has no Raft leader. Networks, ports and routers cannot be changed; existing ones keep working.",
 			Action: "Check its pods: a majority must run and be able to connect to each other. If a majority's volumes are lost, follow " +
@@ -24,18 +24,18 @@ func (m *model) alerts() ([]compose.Stage, error) {
 		},
 		{
 			Name: "OVNClusterMismatch", Severity: monitoring.Critical, For: "1m",
-			Expr:    fmt.Sprintf(`companion_raft_cluster_condition{%s,condition="SameCluster"} == 0`, both),
+			Expr:    fmt.Sprintf(`companion_raft_cluster_condition{%s,condition="ClusterIDMatches"} == 0`, both),
 			Summary: "A pod of {{ $labels.name }} belongs to another Raft cluster. Its clients see different networks.",
-			Action:  "The RaftCluster's condition SameCluster names it. Save its file, then delete its volume and its pod, so that it joins.",
+			Action:  "The RaftCluster's condition ClusterIDMatches names it. Save its file, then delete its volume and its pod, so that it joins.",
 		},
 		{
-			Name: "OVNMembersMissing", Severity: monitoring.Warning, For: "15m",
+			Name: "OVNDatabaseDegraded", Severity: monitoring.Warning, For: "15m",
 			Expr:    fmt.Sprintf(`companion_raft_cluster_condition{%s,condition="Ready"} == 0`, both),
 			Summary: "At least one pod of {{ $labels.name }} is not an up-to-date member.",
 			Action:  "See the condition Ready of the RaftCluster for the pod and the reason.",
 		},
 		{
-			Name: "OVNNodesBehind", Severity: monitoring.Warning, For: "15m",
+			Name: "OVNChassisOutOfDate", Severity: monitoring.Warning, For: "15m",
 			Expr:    fmt.Sprintf(`companion_raft_cluster_chassis{%s,state="behind"} > 0`, both),
 			Summary: "{{ $value }} chassis are out of date: ovn-controller is not running or cannot connect to the southbound database.",
 			Action: "The condition ControllersReady of the OVNCluster names them. Check ovn-controller on these nodes. Remove a node that " +

@@ -26,8 +26,8 @@ import (
 // call, because functions do not watch required resources.
 const monitorsRequirement = "monitors"
 
-// monitorsUnknown is the reason of conditions that wait for Rook to publish the monitors.
-const monitorsUnknown = "MonitorsUnknown"
+// waitingForMonitors is the reason of conditions that wait for Rook to publish the monitors.
+const waitingForMonitors = "WaitingForMonitors"
 
 // requires selects Rook's ConfigMap of monitors. If Ceph runs in another cluster, an Object observes it instead.
 func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selector {
@@ -164,7 +164,7 @@ func access(m *model) ([]compose.Stage, error) {
 		Name: accessComponent, Object: workload.ConfigMap(m.meta(accessComponent), data),
 		Ready: func(o *observe.Object) ready.Result {
 			if !m.peerKnown {
-				return ready.Wait(monitorsUnknown, "waiting for Rook to publish the monitors in ConfigMap %s", rook.MonitorsName)
+				return ready.Wait(waitingForMonitors, "waiting for Rook to publish the monitors in ConfigMap %s", rook.MonitorsName)
 			}
 			return rule.Check(o)
 		},

@@ -43,7 +43,7 @@ func (m *model) healthAlerts() []monitoring.Alert {
 	status := m.of("ceph_health_status", "")
 	return []monitoring.Alert{
 		{
-			Name: "CephUnknown", Severity: monitoring.Warning, For: "15m",
+			Name: "CephMetricsMissing", Severity: monitoring.Warning, For: "15m",
 			Expr:    "absent(" + status + ")",
 			Summary: "Ceph metrics are missing. Other alerts on this cluster cannot fire.",
 			Action:  "Check the pods of the managers, then the targets of Prometheus. Data is read and written without managers.",
@@ -61,19 +61,19 @@ func (m *model) healthAlerts() []monitoring.Alert {
 			Action:  "See the condition CephHealthy of the claim for the health checks of Ceph.",
 		},
 		{
-			Name: "CephDataUnreachable", Severity: monitoring.Critical, For: "5m",
+			Name: "CephPGsUnavailable", Severity: monitoring.Critical, For: "5m",
 			Expr:    m.healthCheckExpr(unreachable),
 			Summary: "Placement groups are inactive: their data cannot be read or written. Ceph reports this only as a warning.",
 			Action:  "Too many devices or nodes with copies are unavailable at the same time: restore them.",
 		},
 		{
-			Name: "CephDataDamaged", Severity: monitoring.Critical, For: "5m",
+			Name: "CephPGsDamaged", Severity: monitoring.Critical, For: "5m",
 			Expr:    m.healthCheckExpr("PG_DAMAGED|OSD_SCRUB_ERRORS|OBJECT_UNFOUND"),
 			Summary: "Copies of data differ or are lost: {{ $labels.name }}.",
 			Action:  "Do not remove a device, not even one that is down: it may have the last good copy. See Ceph's page on that health check.",
 		},
 		{
-			Name: "CephSlow", Severity: monitoring.Warning, For: "15m",
+			Name: "CephSlowRequests", Severity: monitoring.Warning, For: "15m",
 			Expr:    m.healthCheckExpr("SLOW_OPS"),
 			Summary: "Requests to Ceph take more than half a minute.",
 			Action:  "Ceph names the daemons in its health check: check their devices and network.",
@@ -100,7 +100,7 @@ func (m *model) daemonAlerts() []monitoring.Alert {
 			Action:  "Restore the nodes of monitors. If they are lost permanently, see Rook's page on restoring the quorum.",
 		},
 		{
-			Name: "CephDeviceDown", Severity: monitoring.Warning, For: "15m",
+			Name: "CephOSDDown", Severity: monitoring.Warning, For: "15m",
 			Expr:    m.of("ceph_osd_up", "") + " == 0",
 			Summary: "The daemon {{ $labels.ceph_daemon }} of a device is down.",
 			Action:  "Ceph re-creates the copies on other devices. Replace the device and remove the OSD.",
@@ -119,7 +119,7 @@ func (m *model) capacityAlerts() []monitoring.Alert {
 	const more = "Add devices, or remove data; do not raise Ceph's ratios."
 	return []monitoring.Alert{
 		{
-			Name: "CephFilling", Severity: monitoring.Warning, For: "15m",
+			Name: "CephCapacityWarning", Severity: monitoring.Warning, For: "15m",
 			Expr: fmt.Sprintf("%s / %s >= 0.%d",
 				m.of("ceph_cluster_total_used_raw_bytes", ""), m.of("ceph_cluster_total_bytes", ""), warnAt),
 			Summary: fmt.Sprintf("%d %% of the capacity of Ceph is used. Ceph warns at %d %% and rejects writes at %d %%.", warnAt, nearFull, full),
@@ -168,7 +168,7 @@ func (m *model) objectAlerts() []monitoring.Alert {
 // nfsAlert returns the alert on NFS servers, which Ceph's health does not cover.
 func (m *model) nfsAlert() monitoring.Alert {
 	return monitoring.Alert{
-		Name: "CephFileServerDown", Severity: monitoring.Critical, For: "5m",
+		Name: "CephNFSDown", Severity: monitoring.Critical, For: "5m",
 		Expr:    m.of("kube_deployment_status_replicas_available", fmt.Sprintf(",deployment=~%q", rook.NFSApp+"-.+")) + " == 0",
 		Summary: "An NFS server is not available ({{ $labels.deployment }}). Its clients hang.",
 		Action:  "Check the events and logs of the pod. Each server requires its own node.",

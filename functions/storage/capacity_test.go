@@ -113,8 +113,8 @@ func TestAdvisoryConditions(t *testing.T) {
 				}
 			}
 			requested := conditions(w)
-			if requested["CapacitySuffices"] != tc.capacity || requested["CephHealthy"] != tc.healthy {
-				t.Errorf("%s\n got %q and %q\nwant %q and %q", tc.reason, requested["CapacitySuffices"], requested["CephHealthy"], tc.capacity, tc.healthy)
+			if requested["CapacitySufficient"] != tc.capacity || requested["CephHealthy"] != tc.healthy {
+				t.Errorf("%s\n got %q and %q\nwant %q and %q", tc.reason, requested["CapacitySufficient"], requested["CephHealthy"], tc.capacity, tc.healthy)
 			}
 			if got := requested["ClusterReady"]; !strings.HasPrefix(got, "True") {
 				t.Errorf("the cluster is %s", got)

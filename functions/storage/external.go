@@ -165,7 +165,7 @@ func reachable(u user) ready.Check {
 		if v.Ready {
 			return v
 		}
-		return ready.Wait("NotReached", "client.%s cannot open its pools: see the events of pod %s. Check that key, capabilities, fsid "+
+		return ready.Wait("Unreachable", "client.%s cannot open its pools: see the events of pod %s. Check that key, capabilities, fsid "+
 			"and monitors match the Ceph cluster", u.User, checkPrefix+string(u.Service))
 	}
 }

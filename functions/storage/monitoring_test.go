@@ -31,17 +31,17 @@ func TestAlerts(t *testing.T) {
 	}
 	finds := func(checks string) string { return `ceph_health_detail{name=~"` + checks + `"}` }
 	ceph := map[string]monitoringtest.Alert{
-		"CephUnknown":         expect(warning, "15m", "ceph_health_status"),
+		"CephMetricsMissing":  expect(warning, "15m", "ceph_health_status"),
 		"CephError":           expect(critical, "5m", "ceph_health_status"),
 		"CephWarning":         expect(warning, "15m", "ceph_health_status"),
-		"CephDataUnreachable": expect(critical, "5m", finds("PG_AVAILABILITY")),
-		"CephDataDamaged":     expect(critical, "5m", finds("PG_DAMAGED|OSD_SCRUB_ERRORS|OBJECT_UNFOUND")),
-		"CephSlow":            expect(warning, "15m", finds("SLOW_OPS")),
+		"CephPGsUnavailable":  expect(critical, "5m", finds("PG_AVAILABILITY")),
+		"CephPGsDamaged":      expect(critical, "5m", finds("PG_DAMAGED|OSD_SCRUB_ERRORS|OBJECT_UNFOUND")),
+		"CephSlowRequests":    expect(warning, "15m", finds("SLOW_OPS")),
 		"CephMonitorDown":     expect(warning, "15m", "ceph_mon_quorum_status"),
 		"CephQuorumAtRisk":    expect(critical, "15m", "ceph_mon_quorum_status"),
-		"CephDeviceDown":      expect(warning, "15m", "ceph_osd_up"),
+		"CephOSDDown":         expect(warning, "15m", "ceph_osd_up"),
 		"CephNodeDown":        expect(critical, "15m", finds("OSD_(HOST|RACK|ROW|ROOM|DATACENTER|ZONE|REGION)_DOWN")),
-		"CephFilling":         expect(warning, "15m", "ceph_cluster_total_used_raw_bytes", "ceph_cluster_total_bytes"),
+		"CephCapacityWarning": expect(warning, "15m", "ceph_cluster_total_used_raw_bytes", "ceph_cluster_total_bytes"),
 		"CephPoolFilling":     expect(warning, "15m", "ceph_pool_stored", "ceph_pool_quota_bytes", "ceph_pool_metadata"),
 		"CephNearFull":        expect(warning, "5m", finds("OSD_NEARFULL|OSD_BACKFILLFULL|POOL_NEAR_?FULL")),
 		"CephFull":            expect(critical, "1m", finds("OSD_FULL|POOL_FULL")),
@@ -57,11 +57,11 @@ func TestAlerts(t *testing.T) {
 	if diff := cmp.Diff(ceph, alertsOf(t, with("monitoring: {enabled: true}, objectStores: [{name: objects}]"))); diff != "" {
 		t.Errorf("with an object store (-want +got):\n%s", diff)
 	}
-	ceph["CephFileServerDown"] = expect(critical, "5m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-nfs-.+"}`)
+	ceph["CephNFSDown"] = expect(critical, "5m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-nfs-.+"}`)
 	if diff := cmp.Diff(ceph, alertsOf(t, with("monitoring: {enabled: true}, objectStores: [{name: objects}], filesystems: [{name: fs}], nfs: [{name: shares}]"))); diff != "" {
 		t.Errorf("with NFS (-want +got):\n%s", diff)
 	}
-	delete(ceph, "CephFileServerDown")
+	delete(ceph, "CephNFSDown")
 	delete(ceph, "CephObjectStoreDown")
 	delete(ceph, "CephObjectStoreCertificateExpiring")
 	ceph["CephMirrorDown"] = expect(warning, "15m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-rbd-mirror-.+"}`)

@@ -106,7 +106,7 @@ func (m *model) observedMonitors() compose.Stage {
 		Name: monitorsResource, Observe: true, Object: workload.ConfigMap(monitorsMeta, nil),
 		Ready: func(o *observe.Object) ready.Result {
 			if o.String("data", rook.MonitorsKey) == "" {
-				return ready.Wait(monitorsUnknown, "waiting for Rook to publish the monitors")
+				return ready.Wait(waitingForMonitors, "waiting for Rook to publish the monitors")
 			}
 			return ready.Yes
 		},

@@ -29,8 +29,10 @@ func New() function.Runner {
 	return function.Kind[storagev1.StorageCluster, *model]{
 		Graph: graph, Rules: readiness.Rules, Requires: requires, Derive: derive, Target: place, Status: status,
 		AdvisoryConditions: []function.AdvisoryCondition[*model]{
-			{Type: "CephHealthy", Verdict: (*model).healthy}, {Type: "CapacitySuffices", Verdict: (*model).capacityCondition},
-			{Type: "ZonesIntact", Verdict: (*model).zonesIntact}, {Type: "MirroringHealthy", Verdict: (*model).mirroringHealthy},
+			{Type: "CephHealthy", Verdict: (*model).healthy},
+			{Type: "CapacitySufficient", Former: "CapacitySuffices", Verdict: (*model).capacityCondition},
+			{Type: "ZonesHealthy", Former: "ZonesIntact", Verdict: (*model).zonesHealthy},
+			{Type: "MirroringHealthy", Verdict: (*model).mirroringHealthy},
 		},
 	}
 }

@@ -245,8 +245,8 @@ func (m *model) zonesWithoutCopy(o *observe.Object) string {
 	return ""
 }
 
-// zonesIntact returns the condition on zones and on the arbiter: whether the loss of one more is tolerated.
-func (m *model) zonesIntact() ready.Result {
+// zonesHealthy returns the condition on zones and on the arbiter: whether the loss of one more is tolerated.
+func (m *model) zonesHealthy() ready.Result {
 	if !m.isStretched() || m.ceph().String("status", "ceph", "health") == "" {
 		return ready.Result{}
 	}

@@ -179,12 +179,12 @@ func TestZones(t *testing.T) {
 			if got := requested["ClusterReady"]; !strings.HasPrefix(got, tc.cluster) {
 				t.Errorf("%s\ncluster: got %q, want %q", tc.reason, got, tc.cluster)
 			}
-			if got := requested["ZonesIntact"]; !strings.HasPrefix(got, tc.zones) {
+			if got := requested["ZonesHealthy"]; !strings.HasPrefix(got, tc.zones) {
 				t.Errorf("%s\nzones: got %q, want %q", tc.reason, got, tc.zones)
 			}
 		})
 	}
-	if got := conditions(complete(t, with("pools: [{name: images}]")))["ZonesIntact"]; got != "" {
+	if got := conditions(complete(t, with("pools: [{name: images}]")))["ZonesHealthy"]; got != "" {
 		t.Errorf("a cluster without zones has the condition %q", got)
 	}
 }

@@ -82,7 +82,7 @@ func (m *model) passed() ready.Result {
 // alerts returns alerts on metrics of kube-state-metrics. The companion alerts on test results.
 func (m *model) alerts() ([]compose.Stage, error) {
 	return service.SingleObjectComponent("alerts", monitoring.Rules(m.meta(m.name), m.spec.Monitoring, monitoring.Alert{
-		Name: "TempestNotRun", Severity: monitoring.Warning, For: "1h",
+		Name: "TempestRunOverdue", Severity: monitoring.Warning, For: "1h",
 		Expr:    fmt.Sprintf("time() - kube_cronjob_next_schedule_time{namespace=%q,cronjob=%q} > 3600", m.namespace, m.name),
 		Summary: "A Tempest run is overdue by more than one hour.",
 		Action:  "Check the events of the CronJob: a previous run may not have ended, or it is suspended.",

@@ -153,7 +153,7 @@ func (r *reader) err() error {
 			"set --context, or install the Configuration")
 	case err != nil:
 		return newReadError("--cluster", fmt.Sprintf("cannot %v: %v", err, cause(err)),
-			"check the connection with kubectl cluster-info, or compare files with --old")
+			"check the connection with kubectl cluster-info, or compare files with --current")
 	case len(r.forbidden) == 0:
 		return nil
 	}

@@ -421,7 +421,7 @@ func TestCheck(t *testing.T) {
 			kind:   keystone,
 			status: map[string]any{"observedGeneration": int64(3), "phase": "Creating", "conditions": []any{condition("Ready", "False")}, "components": []any{
 				component("credentials", "Ready", "", "It was slow."),
-				component("database", "Creating", "ConnectionFailed", "User keystone: cannot connect"), component("api", "Waiting", "WaitingForNeeds", "waits for database"),
+				component("database", "Creating", "ConnectionFailed", "User keystone: cannot connect"), component("api", "Waiting", "WaitingForDependencies", "waits for database"),
 			}},
 			want: ready.Result{Reason: "ConnectionFailed", Message: "database: User keystone: cannot connect", Propagated: true},
 		},

@@ -114,7 +114,7 @@ var scenes = func() map[string][]scene {
 	databaseDown, databaseDegraded := members("mariadb", "mariadb")
 	proxyDown, _ := members("maxscale", "maxscale")
 	cacheDown, cacheDegraded := members("memcached", "memcached")
-	storeDown, storeDegraded := members("valkey-valkey-node", "")
+	valkeyDown, valkeyDegraded := members("valkey-valkey-node", "")
 	messages := func(state, queue, count string) string {
 		return `rabbitmq_detailed_queue_messages_` + state + `{pod="rabbitmq-server-0",vhost="nova",queue="` + queue + `"} ` + count + "x100"
 	}
@@ -153,7 +153,7 @@ var scenes = func() map[string][]scene {
 		},
 
 		"CompanionDown": {raised("None exists.", "companion", deployment("companion")+" 0x100"), quiet("One is.", deployment("companion")+" 1x100")},
-		"CompanionWithoutLeader": {
+		"CompanionNoLeader": {
 			raised("No pod leads.", "", `leader_election_master_status{name="companion.cobaltcore.c5c3.io",pod="a"} 0x100`),
 			raised("No metric.", ""),
 			quiet("One leads.", `leader_election_master_status{name="companion.cobaltcore.c5c3.io",pod="a"} 0x100`, `leader_election_master_status{name="companion.cobaltcore.c5c3.io",pod="b"} 1x100`),
@@ -207,9 +207,9 @@ var scenes = func() map[string][]scene {
 		"KeysNotReady":       condition("companion_key_repository_condition", "Ready"),
 		"KeysNotDistributed": condition("companion_key_repository_condition", "Distributed"),
 		"KeysNotMigrated":    condition("companion_key_repository_condition", "Migrated"),
-		"KeyBackupStale":     condition("companion_key_repository_condition", "BackedUp"),
+		"KeyBackupOutOfDate": condition("companion_key_repository_condition", "BackedUp"),
 		"KeyRotationOverdue": overdue("companion_key_repository_next_rotation_timestamp_seconds"),
-		"KeysOld": {
+		"KeysTooOld": {
 			{
 				reason: "Of 61 days ago, with no next time.", start: "61d", fires: []string{"n"},
 				series: []string{`companion_key_repository_next_rotation_timestamp_seconds{name="n"} 0x100`, `companion_key_repository_last_rotation_timestamp_seconds{name="n"} 60x100`},
@@ -236,7 +236,7 @@ var scenes = func() map[string][]scene {
 			quiet("Once, before.", `companion_database_sync_failures_total{name="n",step="expand"} 5x100`),
 		},
 		"SchemaNotReady":            condition("companion_database_sync_condition", "Ready"),
-		"SchemaNotContracted":       condition("companion_database_sync_condition", "Contracted"),
+		"SchemaUpgradeIncomplete":   condition("companion_database_sync_condition", "Contracted"),
 		"CredentialNotReady":        condition("companion_credential_rotation_condition", "Ready"),
 		"CredentialNotDistributed":  condition("companion_credential_rotation_condition", "Distributed"),
 		"CredentialRotationOverdue": overdue("companion_credential_rotation_next_rotation_timestamp_seconds"),
@@ -247,9 +247,9 @@ var scenes = func() map[string][]scene {
 		"CellNotReady":              condition("companion_cell_mapping_condition", "Ready"),
 		"HostsNotMapped":            condition("companion_cell_mapping_condition", "HostsMapped"),
 		"ComputeCatalogNotReady":    condition("companion_compute_catalog_condition", "Ready"),
-		"ProcessesDown":             condition("companion_service_check_condition", "Ready"),
-		"RemovedNodeNotEmpty":       condition("companion_service_check_condition", "Cleared"),
-		"CordonedNodeNotEmpty":      condition("companion_service_check_condition", "Evicted"),
+		"ServiceProcessesDown":      condition("companion_service_check_condition", "Ready"),
+		"RemovedNodeNotEmpty":       condition("companion_service_check_condition", "RemovedNodesCleanedUp"),
+		"NodeEvacuationIncomplete":  condition("companion_service_check_condition", "CordonedNodesEvacuated"),
 		"NodeMaintenanceBlocked": {
 			raised("It is blocked.", "n", `companion_node_maintenance_blocked{name="n"} 1x2000`),
 			quiet("It continues.", `companion_node_maintenance_blocked{name="n"} 0x2000`),
@@ -259,7 +259,7 @@ var scenes = func() map[string][]scene {
 		"OVNOutOfSync":         condition("companion_ovn_sync_condition", "InSync"),
 		"OVNComparisonOverdue": condition("companion_ovn_sync_condition", "Ready"),
 		"TestsFailed":          condition("companion_test_report_condition", "TestsPassed"),
-		"TempestNotRun": {
+		"TempestRunOverdue": {
 			{reason: "Two hours ago.", series: []string{`kube_cronjob_next_schedule_time{cronjob="tempest"} 60x300`}, at: "3h10m", fires: []string{"tempest"}},
 			{reason: "A few minutes ago.", series: []string{`kube_cronjob_next_schedule_time{cronjob="tempest"} 3600x300`}, at: "70m"},
 			{reason: "It is to come.", series: []string{`kube_cronjob_next_schedule_time{cronjob="tempest"} 100000x300`}, at: "3h10m"},
@@ -274,7 +274,7 @@ var scenes = func() map[string][]scene {
 			quiet("Half.", `mysql_global_status_threads_connected{instance="mariadb-0"} 50x100`, `mysql_global_variables_max_connections{instance="mariadb-0"} 100x100`),
 		},
 		"DatabaseMetricsMissing": {raised("It cannot.", "mariadb-0", `mysql_up{instance="mariadb-0"} 0x100`), quiet("It can.", `mysql_up{instance="mariadb-0"} 1x100`)},
-		"DatabaseClusterSplit": {
+		"DatabaseGaleraClusterDegraded": {
 			raised("One is alone.", "mariadb-2", `mysql_global_status_wsrep_cluster_size{instance="mariadb-2"} 1x100`, `mysql_global_status_wsrep_cluster_size{instance="mariadb-0"} 3x100`),
 			quiet("All see all.", `mysql_global_status_wsrep_cluster_size{instance="mariadb-0"} 3x100`),
 		},
@@ -306,8 +306,8 @@ var scenes = func() map[string][]scene {
 			quiet("A twentieth.", `mysql_global_status_wsrep_flow_control_paused_ns{instance="mariadb-1"} 0+3000000000x100`),
 			quiet("An hour, before.", `mysql_global_status_wsrep_flow_control_paused_ns{instance="mariadb-1"} 3600000000000x100`),
 		},
-		"StoreDown": storeDown, "StoreDegraded": storeDegraded,
-		"StoreWithoutPrimary": {
+		"ValkeyDown": valkeyDown, "ValkeyDegraded": valkeyDegraded,
+		"ValkeyNoPrimary": {
 			raised("All follow.", "", `redis_instance_info{pod="a",role="slave"} 1x100`, `redis_instance_info{pod="b",role="slave"} 1x100`),
 			quiet("One leads.", `redis_instance_info{pod="a",role="slave"} 1x100`, `redis_instance_info{pod="b",role="master"} 1x100`),
 			quiet("No metric."),
@@ -328,11 +328,11 @@ var scenes = func() map[string][]scene {
 			raised("One of three.", "rabbitmq-server", queued("1")...), quiet("Two of three.", queued("2")...),
 		},
 		"QueueDegraded": queueDegraded,
-		"QueueOutOfMemory": {
+		"QueueMemoryAlarm": {
 			raised("One is.", "", `rabbitmq_alarms_memory_used_watermark{pod="rabbitmq-server-0",instance="a"} 0x100`, `rabbitmq_alarms_memory_used_watermark{pod="rabbitmq-server-0",instance="b"} 1x100`),
 			quiet("None is.", `rabbitmq_alarms_memory_used_watermark{pod="rabbitmq-server-0",instance="a"} 0x100`),
 		},
-		"QueueDiskFull": {
+		"QueueDiskAlarm": {
 			raised("One is.", "", `rabbitmq_alarms_free_disk_space_watermark{pod="rabbitmq-server-0",instance="a"} 1x100`), quiet("None is.", `rabbitmq_alarms_free_disk_space_watermark{pod="rabbitmq-server-0",instance="a"} 0x100`),
 		},
 		"QueuePartitioned": {
@@ -392,17 +392,17 @@ var scenes = func() map[string][]scene {
 	raft := func(metric, at string) string {
 		return "companion_raft_cluster_" + metric + `{name="ovn-southbound"` + at + "} "
 	}
-	scenes["OVNWithoutLeader"] = []scene{
+	scenes["OVNDatabaseNoLeader"] = []scene{
 		raised("No member leads.", "ovn-southbound", raft("leaders", "")+"0x100"), quiet("One does.", raft("leaders", "")+"1x100"),
 	}
-	for name, condition := range map[string]string{"OVNClusterMismatch": "SameCluster", "OVNMembersMissing": "Ready", "OVNChassisUncounted": "ChassisCounted"} {
+	for name, condition := range map[string]string{"OVNClusterMismatch": "ClusterIDMatches", "OVNDatabaseDegraded": "Ready", "OVNChassisUncounted": "ChassisCounted"} {
 		at := raft("condition", `,condition="`+condition+`"`)
 		scenes[name] = []scene{
 			raised("It is not so.", "ovn-southbound", at+"0x100"), quiet("It is.", at+"1x100"),
 			quiet("Another's is not.", strings.Replace(at, "ovn-southbound", "other", 1)+"0x100"),
 		}
 	}
-	scenes["OVNNodesBehind"] = []scene{
+	scenes["OVNChassisOutOfDate"] = []scene{
 		raised("One does nothing any more.", "ovn-southbound", raft("chassis", `,state="behind"`)+"1x100"),
 		quiet("All are up to date.", raft("chassis", `,state="behind"`)+"0x100", raft("chassis", `,state="active"`)+"3x100"),
 	}
@@ -491,7 +491,7 @@ func nodeScenes(label, pod string) map[string][]scene {
 }
 
 // absences are the alerts on missing series: they are also raised for series of other control planes.
-var absences = []string{"CompanionWithoutLeader", "DatabaseBackupMissing", "CephUnknown", "PlatformClockStopped"}
+var absences = []string{"CompanionNoLeader", "DatabaseBackupMissing", "CephMetricsMissing", "PlatformClockStopped"}
 
 // rule is an alert in the namespace cloud.
 type rule struct{ Expr, For, Severity, Runbook string }

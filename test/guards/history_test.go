@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	noVirtualMachines = "NoVirtualMachines"
-	nodesEvicted      = "NodesEvicted"
+	noVirtualMachines      = "NoVirtualMachines"
+	cordonedNodesEvacuated = "CordonedNodesEvacuated"
 	// clockInterval is the interval of the clock that functions read.
 	clockInterval = 10 * time.Minute
 )
@@ -116,7 +116,7 @@ func TestSeparateCluster(t *testing.T) {
 //
 //   - NoVirtualMachines: no server that was scheduled to a node of the pool before that time is on the node, or can still arrive there.
 //     While the services of all nodes are disabled, no server can exist at all.
-//   - NodesEvicted: if the node that it names has been cordoned since before that time, and no user has enabled its nova-compute since,
+//   - CordonedNodesEvacuated: if the node that it names has been cordoned since before that time, and no user has enabled its nova-compute since,
 //     the service is disabled, no server is on the node, and none can arrive there.
 //   - Both: when the function sets the condition, that time is at most the limit and an interval of the clock ago.
 //
@@ -250,8 +250,8 @@ func (w *scenario) call(pool int) {
 	check := versions[len(versions)-1-age]
 	g := w.pools[pool].run(check, w.now.Truncate(clockInterval), w.now)
 	w.guards[pool] = g
-	for name, count := range map[string]*atomic.Int64{noVirtualMachines: &counts.openEmpty, nodesEvicted: &counts.openEvicted} {
-		if g := g[name]; g.open && g.reason != "NoneCordoned" {
+	for name, count := range map[string]*atomic.Int64{noVirtualMachines: &counts.openEmpty, cordonedNodesEvacuated: &counts.openEvicted} {
+		if g := g[name]; g.open && g.reason != "NoNodesCordoned" {
 			count.Add(1)
 			if w.cloud.isAnyCellDown() && g.observed.After(w.cloud.cellDownAt) {
 				counts.openPartial.Add(1)
@@ -362,7 +362,7 @@ func (w *scenario) verify() {
 		if g := guards[noVirtualMachines]; g.open {
 			w.verifyPool(pool, g)
 		}
-		if g := guards[nodesEvicted]; g.open {
+		if g := guards[cordonedNodesEvacuated]; g.open {
 			w.verifyNodes(pool, g)
 		}
 	}
@@ -435,11 +435,11 @@ func (w *scenario) rest() {
 		if g := guards[noVirtualMachines]; !g.open {
 			w.t.Fatalf("the guard of pool %d does not open: %s", pool, g.message)
 		}
-		if g := guards[nodesEvicted]; !g.open {
+		if g := guards[cordonedNodesEvacuated]; !g.open {
 			w.t.Fatalf("the guard of nodes of pool %d does not open: %s", pool, g.message)
 		}
 		for _, n := range w.cluster.nodes {
-			if g := guards[nodesEvicted]; n.pod == pool && n.exists && n.cordoned && !g.names(n.name) {
+			if g := guards[cordonedNodesEvacuated]; n.pod == pool && n.exists && n.cordoned && !g.names(n.name) {
 				w.t.Fatalf("the guard of %s does not open: %s", n.name, g.message)
 			}
 		}

@@ -189,7 +189,7 @@ func (p *pool) run(check *openstackv1.ServiceCheck, clock, now time.Time) map[st
 	return out
 }
 
-// names reports whether the message of NodesEvicted contains a node.
+// names reports whether the message of CordonedNodesEvacuated contains a node.
 func (g guard) names(node string) bool {
 	list, found := strings.CutPrefix(g.message, "no servers are on ")
 	return found && slices.Contains(strings.Split(list, ", "), node)

@@ -145,7 +145,7 @@ func (d *dayTwo) ready(ctx context.Context, t *testing.T) {
 func untrue(u *unstructured.Unstructured) string {
 	var out strings.Builder
 	for _, c := range platform.Conditions(u) {
-		if c.Status != "True" && c.Reason != "Retired" { // the claim no longer has the component
+		if c.Status != "True" && c.Reason != "NotApplicable" { // the claim no longer has the component
 			fmt.Fprintf(&out, "\n  %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
 		}
 	}

@@ -515,7 +515,7 @@ func (s *stored) testFull(ctx context.Context, t *testing.T) {
 	for i, step := range []struct {
 		percent int64
 		history string
-	}{{77, "CapacitySuffices=False NearFull"}, {87, "OSD_NEARFULL"}} {
+	}{{77, "CapacitySufficient=False NearFull"}, {87, "OSD_NEARFULL"}} {
 		s.fill(ctx, t, fmt.Sprintf("fill%d", i), step.percent)
 		from := time.Now()
 		eventually(ctx, t, detection, func() error {

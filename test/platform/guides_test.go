@@ -370,7 +370,7 @@ func (r *reader) changes() []guide.Tour {
 			Before: map[string]func() error{
 				// The plan is about all claims of the namespace.
 				"": steps(r.do("kubectl wait controlplanecluster/again controlplanecluster/restored -n team-a --for=delete --timeout=10m"), r.prod()),
-				"cobaltcore plan --old old.yaml": steps(
+				"cobaltcore plan --current old.yaml": steps(
 					r.do("mkdir -p claims", "cp claim.yaml claims/prod.yaml"),
 					r.add("claims/prod.yaml", "spec: {services: {keystone: {replicas: 4}}}"),
 				),

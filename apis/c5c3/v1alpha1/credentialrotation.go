@@ -148,7 +148,7 @@ type CredentialRotationStatus struct {
 	// +optional
 	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
 	// Current activity of the controller.
-	// +kubebuilder:validation:Enum=Idle;Minting;Distributing;Grace;Revoking
+	// +kubebuilder:validation:Enum=Idle;CreatingCredential;Distributing;GracePeriod;Revoking
 	// +optional
 	Phase string `json:"phase,omitempty"`
 	// Identity of the current credential. It does not reveal the secret.

@@ -57,11 +57,11 @@ type RaftClusterSpec struct {
 
 // States of a member.
 const (
-	MemberJoined      = "Joined"
-	MemberJoining     = "Joining"
-	MemberLeft        = "Left"
-	MemberForeign     = "Foreign"
-	MemberUnreachable = "Unreachable"
+	MemberJoined            = "Joined"
+	MemberJoining           = "Joining"
+	MemberLeft              = "Left"
+	MemberClusterIDMismatch = "ClusterIDMismatch"
+	MemberUnreachable       = "Unreachable"
 )
 
 // RaftClusterStatus is the observed state of a RaftCluster.
@@ -69,8 +69,8 @@ type RaftClusterStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Ready (a majority agrees, and every pod of the StatefulSet is a member that keeps up), SameCluster (no pod is a member of
-	// another cluster), ChassisCounted (the count of the registered nodes is current; only with countChassis).
+	// Conditions: Ready (a majority agrees, and every pod of the StatefulSet is a member that keeps up), ClusterIDMatches (no pod is a
+	// member of another cluster), ChassisCounted (the count of the registered nodes is current; only with countChassis).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -119,8 +119,8 @@ type RaftMember struct {
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod"`
 	// Joined: it is a member of the cluster and connected to the others. Joining: it is not connected yet, or not any more. Left: it does not
-	// serve the database. Foreign: it is a member of another cluster. Unreachable: it does not respond.
-	// +kubebuilder:validation:Enum=Joined;Joining;Left;Foreign;Unreachable
+	// serve the database. ClusterIDMismatch: it is a member of another cluster. Unreachable: it does not respond.
+	// +kubebuilder:validation:Enum=Joined;Joining;Left;ClusterIDMismatch;Unreachable
 	State string `json:"state"`
 	// Server ID of the member. A member that has lost its volume gets a new ID.
 	// +kubebuilder:validation:MaxLength=36

@@ -44,8 +44,8 @@ type IdentityCheckSpec struct {
 
 // IdentityCheckStatus is the observed state of a check.
 type IdentityCheckStatus struct {
-	// Conditions. Reachable becomes False after three consecutive failed logins. PublicReachable is the same for the public address; Exempt
-	// is True if the user has its options. Other objects do not wait for these two.
+	// Conditions. Reachable becomes False after three consecutive failed logins. PublicReachable is the same for the public address;
+	// LockoutExempt is True if the user has its options. Other objects do not wait for these two.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type

@@ -106,9 +106,9 @@ type ServiceCheckStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Ready (the service responds, and every known process is up); with nodes, Cleared (no records of removed nodes are left),
-	// Counted (the number of virtual machines includes all nodes) and, if they are evicted, Evicted (no virtual machine is on a cordoned
-	// node, or can be moved to it).
+	// Conditions: Ready (the service responds, and every known process is up); with nodes, RemovedNodesCleanedUp (no records of removed
+	// nodes are left), Counted (the number of virtual machines includes all nodes) and, if they are evicted, CordonedNodesEvacuated (no
+	// virtual machine is on a cordoned node, or can be moved to it).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type

@@ -67,7 +67,7 @@ type StorageClusterSpec struct {
 	// +optional
 	DeviceClass DeviceClass `json:"deviceClass,omitempty"`
 	// Planned total amount of data in the pools, without copies: 100Ti. If the size of every device is set, devices that are too small for it
-	// are rejected; otherwise the condition CapacitySuffices reports it.
+	// are rejected; otherwise the condition CapacitySufficient reports it.
 	// +optional
 	TargetCapacity Size `json:"targetCapacity,omitempty"`
 	// Number of copies in pools that do not override it.

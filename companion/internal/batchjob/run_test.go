@@ -181,36 +181,36 @@ func TestEachStateHasOneStep(t *testing.T) {
 		},
 		"created for another run": {
 			reason: "It would run for an earlier spec.", do: func(w *runner) { w.Job = w.ownJob(); w.sync.Generation = 3 },
-			want: "Cleared", wait: neverStarted,
+			want: "JobRemoved", wait: neverStarted,
 		},
 		"created without a run": {
 			reason: "Its run is unknown.", do: func(w *runner) { w.Job = w.ownJob(); w.Job.Annotations["run"] = `{"number": 0}` },
-			want: "Cleared", wait: neverStarted,
+			want: "JobRemoved", wait: neverStarted,
 		},
 		"rejected": {
-			reason: "It is not needed.", do: func(w *runner) { w.Job, w.rejected = w.ownJob(), "no" }, want: "Cleared", wait: neverStarted,
+			reason: "It is not needed.", do: func(w *runner) { w.Job, w.rejected = w.ownJob(), "no" }, want: "JobRemoved", wait: neverStarted,
 		},
 		"not needed": {reason: "The run has succeeded.", last: succeeded, do: func(w *runner) {
 			w.Job = w.NewJob(&run{JobRun: openstackv1.JobRun{Number: 2, Generation: 2}})
-		}, want: "Cleared", wait: neverStarted},
+		}, want: "JobRemoved", wait: neverStarted},
 		"created and being deleted": {
 			reason: "Its name is not free.", do: func(w *runner) { w.Job = w.ownJob(deleting) },
 			wait: "waiting for another owner", after: controller.Poll,
 		},
 		"ended without a record": {
 			reason: "Its effect is unknown.", do: func(w *runner) { w.Job = w.ownJob(ended(batchv1.JobComplete)) },
-			want: "Cleared", wait: "it ended and was not recorded",
+			want: "JobRemoved", wait: "it ended and was not recorded",
 		},
 		"ended without a record, during a delay": {
 			reason: "The record is of another Job.", last: failed, do: func(w *runner) { w.Job = w.ownJob(ended(batchv1.JobComplete)) },
-			want: "Cleared", wait: "it ended and was not recorded",
+			want: "JobRemoved", wait: "it ended and was not recorded",
 		},
 		"ended with a record": {
 			reason: "The result is recorded.", last: failed, do: func(w *runner) {
 				w.Job, w.Now = w.ownJob(ended(batchv1.JobFailed)), now.Add(time.Minute)
 				w.sync.Status.Run.JobUID = "job-uid"
 			},
-			want: "Cleared", wait: nameRequired,
+			want: "JobRemoved", wait: nameRequired,
 		},
 		"name of another owner": {
 			reason: "Objects of others are not changed.", do: func(w *runner) { w.Job = w.ownJob(ownedBy("CronJob", "x")) },
@@ -238,7 +238,7 @@ func TestEachStateHasOneStep(t *testing.T) {
 			reason: "The Job is no longer needed.", do: func(w *runner) {
 				w.Job = w.ownJob(ownedBy("OVNSync", "sibling"), ended(batchv1.JobComplete))
 				w.Siblings = map[types.UID]*openstackv1.JobRun{"sibling": {JobUID: "job-uid", Result: openstackv1.JobRunFailed}}
-			}, want: "Cleared", wait: nameRequired,
+			}, want: "JobRemoved", wait: nameRequired,
 		},
 		"name of a sibling that has recorded the end of an earlier Job": {
 			reason: "The result would be lost.", do: func(w *runner) {
@@ -250,7 +250,7 @@ func TestEachStateHasOneStep(t *testing.T) {
 		"name of a deleted owner": {
 			reason: "Its result will not be recorded.",
 			do:     func(w *runner) { w.Job = w.ownJob(ownedBy("OVNSync", "gone"), ended(batchv1.JobComplete)) },
-			want:   "Cleared", wait: nameRequired,
+			want:   "JobRemoved", wait: nameRequired,
 		},
 		"name of a deleted owner, being deleted": {
 			reason: "It is deleted once.",
@@ -277,7 +277,7 @@ func TestEachStateHasOneStep(t *testing.T) {
 		},
 		"recorded for an earlier spec": {
 			reason: "It has not started.", last: earlier, do: func(w *runner) { w.Job = w.ownJob(released) },
-			want: "Cleared", wait: "it was created for an earlier spec and has not started",
+			want: "JobRemoved", wait: "it was created for an earlier spec and has not started",
 		},
 		"runs for an earlier spec": {
 			reason: "It has started, and is completed first.", last: earlier,

@@ -183,7 +183,7 @@ func (o *Observation) progress(title string) string {
 // remove deletes the Job in the version that was read.
 func remove(w recorder, why string) *controller.Decision {
 	return &controller.Decision{
-		Name: "Cleared", Expected: true, Wait: why, Status: func() { w.Report("") },
+		Name: "JobRemoved", Expected: true, Wait: why, Status: func() { w.Report("") },
 		Action: controller.Delete(w.observed().Job, metav1.DeletePropagationBackground),
 	}
 }

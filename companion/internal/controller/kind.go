@@ -60,6 +60,9 @@ type Kind[T client.Object, W any] struct {
 	// Warns are the conditions for which a warning is emitted when they become false for a new reason. The first is set for a
 	// TerminalError.
 	Warns []string
+	// FormerConditions are previous types of renamed conditions. They are removed from the status: clients that still wait for one must not
+	// find its last state.
+	FormerConditions []string
 	// Metrics are exported for each object. ExportMetrics, if set, updates the metrics that the kind has added.
 	Metrics       *Metrics
 	ExportMetrics func(T)
@@ -118,6 +121,9 @@ func (k *Kind[T, W]) execute(ctx context.Context, env *Env, o T, s Decision, rea
 	if s.Status != nil {
 		before := clone(o)
 		s.Status()
+		for _, name := range k.FormerConditions {
+			meta.RemoveStatusCondition(k.Conditions(o), name)
+		}
 		if !readAt.IsZero() {
 			k.setObserved(before, o, readAt, s.Record)
 		}

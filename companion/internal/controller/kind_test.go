@@ -51,6 +51,8 @@ func testKind(next func(*object) Decision) *Kind[*object, *object] {
 		ObservedAt: func(o *object) **metav1.Time { return &o.Status.LastObservationTime },
 		Warns:      []string{"Available"},
 		Metrics:    NewMetrics("test"),
+
+		FormerConditions: []string{"Usable"},
 	}
 }
 
@@ -116,6 +118,10 @@ func TestReconcile(t *testing.T) {
 		"Same": {
 			reason: "Each write triggers Crossplane.", before: with(up),
 			next: func(o *object) Decision { return Decision{Status: set(o, up)} }, want: resync, state: "True Up",
+		},
+		"Renamed": {
+			reason: "The former condition is removed.", before: append(with(up), metav1.Condition{Type: "Usable", Status: metav1.ConditionTrue}),
+			next: func(o *object) Decision { return Decision{Status: set(o, up)} }, want: resync, writes: 1, state: "True Up",
 		},
 		"Record": {
 			reason: "A stale observation ends at the write.", before: with(up),
@@ -235,6 +241,9 @@ func TestReconcile(t *testing.T) {
 			}
 			if err := env.Reader.Get(t.Context(), request.NamespacedName, o); err != nil {
 				t.Fatal(err)
+			}
+			if meta.FindStatusCondition(o.Status.Conditions, "Usable") != nil {
+				t.Errorf("%s: the former condition remains", tc.reason)
 			}
 			if c := meta.FindStatusCondition(o.Status.Conditions, "Available"); tc.state != "" && (c == nil ||
 				string(c.Status)+" "+c.Reason != tc.state) {

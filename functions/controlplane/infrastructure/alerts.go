@@ -16,19 +16,19 @@ func (inf *Infrastructure) storeAlerts() *unstructured.Unstructured {
 	sets := fmt.Sprintf(`%s,statefulset=~%q`, in, "valkey-"+ValkeyName+"-.*")
 	return monitoring.Rules(inf.Meta(ValkeyName), inf.Monitoring,
 		monitoring.Alert{
-			Name: "StoreDown", Severity: monitoring.Critical, For: "2m",
+			Name: "ValkeyDown", Severity: monitoring.Critical, For: "2m",
 			Expr:    fmt.Sprintf(`sum(kube_statefulset_status_replicas_ready{%s}) == 0`, sets),
 			Summary: "No pod of the key-value store (Valkey) is ready. Services that use it for locks are blocked.",
 			Action:  "Look at the pods' events and logs.",
 		},
 		monitoring.Alert{
-			Name: "StoreDegraded", Severity: monitoring.Warning, For: "15m",
+			Name: "ValkeyDegraded", Severity: monitoring.Warning, For: "15m",
 			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%[1]s} < kube_statefulset_replicas{%[1]s}`, sets),
 			Summary: "The key-value store (Valkey) has fewer ready members than configured.",
 			Action:  "Check the events of the pods: a node may be full or missing, or a volume may not be attached.",
 		},
 		monitoring.Alert{
-			Name: "StoreWithoutPrimary", Severity: monitoring.Critical, For: "2m",
+			Name: "ValkeyNoPrimary", Severity: monitoring.Critical, For: "2m",
 			Expr:    fmt.Sprintf(`count(redis_instance_info{%[1]s}) > 0 unless count(redis_instance_info{%[1]s,role="master"}) > 0`, in),
 			Summary: "No member of the key-value store (Valkey) accepts writes.",
 			Action:  "Check the sentinel logs: a quorum of sentinels is required to elect a primary.",

@@ -21,9 +21,9 @@ func TestAlerts(t *testing.T) {
 	const store = `=~"valkey-valkey-.*"`
 	m := derived(t, "{}", bare)
 	want := map[string]monitoringtest.Alert{
-		"StoreDown":           alert(critical, "2m", ready(store)[0]),
-		"StoreDegraded":       alert(warning, "15m", ready(store)...),
-		"StoreWithoutPrimary": alert(critical, "2m", "redis_instance_info", `redis_instance_info{role="master"}`),
+		"ValkeyDown":      alert(critical, "2m", ready(store)[0]),
+		"ValkeyDegraded":  alert(warning, "15m", ready(store)...),
+		"ValkeyNoPrimary": alert(critical, "2m", "redis_instance_info", `redis_instance_info{role="master"}`),
 	}
 	if diff := cmp.Diff(want, monitoringtest.Alerts(t, m.storeAlerts())); diff != "" {
 		t.Errorf("store (-want +got):\n%s", diff)

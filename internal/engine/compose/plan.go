@@ -157,7 +157,7 @@ func (p ComponentStatus) Waiting() (reason, message string) {
 		return i.Readiness.Reason, i.describe()
 	}
 	if len(p.Needs) > 0 && !p.IsReady() {
-		return "WaitingForNeeds", "waits for " + strings.Join(p.Needs, ", ")
+		return "WaitingForDependencies", "waits for " + strings.Join(p.Needs, ", ")
 	}
 	var names []string
 	var first *Item
@@ -172,7 +172,7 @@ func (p ComponentStatus) Waiting() (reason, message string) {
 	}
 	switch {
 	case first == nil && len(p.BlockedBy) > 0:
-		return "WaitingForNeeds", "waits for " + strings.Join(p.BlockedBy, ", ")
+		return "WaitingForDependencies", "waits for " + strings.Join(p.BlockedBy, ", ")
 	case first == nil:
 		return "", ""
 	case len(names) == 1:

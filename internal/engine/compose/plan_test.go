@@ -33,7 +33,7 @@ func TestWaiting(t *testing.T) {
 		"Needs": {
 			reason: "A blocked part lists its missing needs.",
 			part:   compose.ComponentStatus{Needs: []string{"database", "cache"}, Total: 1},
-			want:   "WaitingForNeeds", message: "waits for database, cache",
+			want:   "WaitingForDependencies", message: "waits for database, cache",
 		},
 		"ReadyWithoutNeeds": {
 			reason: "Existing objects stay ready when a dependency is not.",
@@ -42,7 +42,7 @@ func TestWaiting(t *testing.T) {
 		"Held": {
 			reason: "A part whose other objects are ready lists the components that block the rest.",
 			part:   compose.ComponentStatus{BlockedBy: []string{"database", "cache"}, Items: []compose.Item{item("a", done)}, Ready: 1, Total: 2},
-			want:   "WaitingForNeeds", message: "waits for database, cache",
+			want:   "WaitingForDependencies", message: "waits for database, cache",
 		},
 		"One": {
 			reason: "The object's own message.",

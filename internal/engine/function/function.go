@@ -64,6 +64,8 @@ type Kind[X, M any] struct {
 type AdvisoryCondition[M any] struct {
 	// Type of the condition.
 	Type string
+	// Former is the previous type of the condition, if it was renamed. It is set to Unknown in composite resources that still have it.
+	Former string
 	// Verdict returns the state of the condition. An empty reason removes the condition.
 	Verdict func(M) ready.Result
 }
@@ -197,6 +199,9 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 	out := composition{plan: plan, place: place, status: status, requirements: requirements}
 	for _, r := range k.AdvisoryConditions {
 		out.advisory = append(out.advisory, respond.AdvisoryCondition{Type: r.Type, Verdict: r.Verdict(m)})
+		if r.Former != "" {
+			out.advisory = append(out.advisory, respond.AdvisoryCondition{Type: r.Former})
+		}
 	}
 	return out, nil
 }

@@ -408,29 +408,36 @@ func TestUnreadableStatus(t *testing.T) {
 func TestAdvisoryConditions(t *testing.T) {
 	result := ready.Result{}
 	advisory := function.Kind[testXR, testXR]{
-		Rules:              readiness.Rules,
-		Graph:              compose.Graph[testXR]{{Name: "config", Build: build}},
-		Derive:             func(in function.Input[testXR]) (testXR, error) { return in.XR, nil },
-		Target:             func(testXR) respond.Target { return respond.Target{} },
-		Status:             func(testXR, compose.Plan) any { return map[string]any{} },
-		AdvisoryConditions: []function.AdvisoryCondition[testXR]{{Type: "WellFed", Verdict: func(testXR) ready.Result { return result }}},
+		Rules:  readiness.Rules,
+		Graph:  compose.Graph[testXR]{{Name: "config", Build: build}},
+		Derive: func(in function.Input[testXR]) (testXR, error) { return in.XR, nil },
+		Target: func(testXR) respond.Target { return respond.Target{} },
+		Status: func(testXR, compose.Plan) any { return map[string]any{} },
+		AdvisoryConditions: []function.AdvisoryCondition[testXR]{{
+			Type: "WellFed", Former: "Fed", Verdict: func(testXR) ready.Result { return result },
+		}},
 	}
 	before := map[string]any{"conditions": []any{map[string]any{"type": "WellFed", "status": "False", "reason": "Hungry"}}}
+	former := map[string]any{"conditions": []any{map[string]any{"type": "Fed", "status": "True", "reason": "Full"}}}
+	const retired = "Unknown: the component is disabled, or the condition was renamed"
 	for name, tc := range map[string]struct {
 		reason string
 		status any
 		result ready.Result
 		want   string
+		former string
 	}{
 		"Nothing":   {reason: "No reason, and no previous condition."},
+		"Renamed":   {reason: "Its last state is not kept.", status: former, result: ready.Yes, want: "True: ", former: retired},
 		"Something": {reason: "The condition is set.", result: ready.Wait("Hungry", "it is hungry"), want: "False: it is hungry"},
 		"Good":      {reason: "A true condition is also set.", status: before, result: ready.Yes, want: "True: "},
-		"NoMore":    {reason: "Crossplane keeps a condition that is not set again.", status: before, want: "Unknown: the component is disabled, or the condition was renamed"},
+		"NoMore":    {reason: "Crossplane keeps a condition that is not set again.", status: before, want: retired},
 	} {
 		result = tc.result
 		rsp := advisory.Run(wire.RequestOf(request(t, map[string]any{"replicas": 1}, tc.status))).Message()
-		if got := conditionsOf(rsp)["WellFed"]; got != tc.want {
-			t.Errorf("%s: %s\n got %s\nwant %s", name, tc.reason, got, tc.want)
+		got := conditionsOf(rsp)
+		if got["WellFed"] != tc.want || got["Fed"] != tc.former {
+			t.Errorf("%s: %s\n got %s and %s\nwant %s and %s", name, tc.reason, got["WellFed"], got["Fed"], tc.want, tc.former)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestComponents(t *testing.T) {
 		"Waiting": {
 			reason: "Nothing of it may exist yet.",
 			part:   compose.ComponentStatus{Needs: []string{"database"}, Total: 2},
-			want:   common.ComponentStatus{Phase: common.ComponentWaiting, Ready: "0/2", Reason: "WaitingForNeeds", Message: "waits for database"},
+			want:   common.ComponentStatus{Phase: common.ComponentWaiting, Ready: "0/2", Reason: "WaitingForDependencies", Message: "waits for database"},
 		},
 		"Creating": {
 			reason: "It was never ready.",

@@ -40,7 +40,7 @@ func repeated(req *wire.Request, types []string) []*fnv1.Condition {
 // retired sets the conditions of components that the composite resource no longer has to Unknown. Crossplane keeps a condition that is not
 // set in the response, and a function cannot remove one.
 func retired(req *wire.Request, types []string) []*fnv1.Condition {
-	const reason, message = "Retired", "the component is disabled, or the condition was renamed"
+	const reason, message = "NotApplicable", "the component is disabled, or the condition was renamed"
 	var out []*fnv1.Condition
 	for _, c := range observedConditions(req) {
 		if typ := c["type"].GetStringValue(); slices.Contains(types, typ) {
@@ -110,7 +110,7 @@ func condition(typ string, ok bool, reason, message string) *fnv1.Condition {
 }
 
 func unknown(typ, message string) *fnv1.Condition {
-	return newCondition(typ, fnv1.Status_STATUS_CONDITION_UNKNOWN, "NotLookedAt", message)
+	return newCondition(typ, fnv1.Status_STATUS_CONDITION_UNKNOWN, "NotEvaluated", message)
 }
 
 // newCondition returns a condition of the composite resource and the claim.

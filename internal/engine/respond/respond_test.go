@@ -213,28 +213,28 @@ func TestFatal(t *testing.T) {
 			err:    specError,
 			typ:    "SpecValid", reasonText: "InvalidSpec",
 			sentence: "spec.size: choose another",
-			other:    newCondition("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
+			other:    newCondition("Composed", maybe, "NotEvaluated", "nothing is composed while SpecValid is False"),
 		},
 		"SpecWrapped": {
 			reason: "A wrapped error is still an invalid spec.",
 			err:    fmt.Errorf("cannot compose: %w", specError),
 			typ:    "SpecValid", reasonText: "InvalidSpec",
 			sentence: "cannot compose: spec.size: choose another",
-			other:    newCondition("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
+			other:    newCondition("Composed", maybe, "NotEvaluated", "nothing is composed while SpecValid is False"),
 		},
 		"SpecJoined": {
 			reason: "All errors are reported.",
 			err:    errors.Join(specError, invalid.Field("spec.release", "it is unknown")),
 			typ:    "SpecValid", reasonText: "InvalidSpec",
 			sentence: "spec.size: choose another\nspec.release: it is unknown",
-			other:    newCondition("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
+			other:    newCondition("Composed", maybe, "NotEvaluated", "nothing is composed while SpecValid is False"),
 		},
 		"Ours": {
 			reason: "Another error leaves the validity of the spec unknown.",
 			err:    errors.New("there is no PlatformConfig"),
 			typ:    "Composed", reasonText: "InternalError",
 			sentence: "there is no PlatformConfig",
-			other:    newCondition("SpecValid", maybe, "NotLookedAt", "the spec is not evaluated while Composed is False"),
+			other:    newCondition("SpecValid", maybe, "NotEvaluated", "the spec is not evaluated while Composed is False"),
 		},
 	}
 	for name, tc := range cases {

@@ -69,7 +69,7 @@ func (s series) companionAlerts() []monitoring.Alert {
 			Action:  "Check the events and logs of the pods. Running services keep their current keys and credentials.",
 		},
 		{
-			Name: "CompanionWithoutLeader", Severity: monitoring.Warning, For: "15m",
+			Name: "CompanionNoLeader", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.leaders() + " < 1",
 			Summary: "The companion has no leader, or its metrics are missing. Other alerts on it cannot fire.",
 			Action:  "Check the logs of the pods and the Lease " + Lease + ", then the targets of Prometheus.",
@@ -113,7 +113,7 @@ func (s series) keyAlerts() []monitoring.Alert {
 			Action:  "See the condition Ready of the KeyRepository; usually a pod does not have the latest keys.",
 		},
 		{
-			Name: "KeysOld", Severity: monitoring.Warning, For: "1h",
+			Name: "KeysTooOld", Severity: monitoring.Warning, For: "1h",
 			Expr: s.of("companion_key_repository_next_rotation_timestamp_seconds", "") + " == 0 and " +
 				s.age("companion_key_repository_last_rotation_timestamp_seconds") + " > 60 * 86400",
 			Summary: "The keys of KeyRepository {{ $labels.name }} are older than 60 days, and are not rotated.",
@@ -133,7 +133,7 @@ func (s series) keyAlerts() []monitoring.Alert {
 			Action:  "See the condition Migrated of the KeyRepository. Rotation is blocked until the migration completes.",
 		},
 		{
-			Name: "KeyBackupStale", Severity: monitoring.Warning, For: "1h",
+			Name: "KeyBackupOutOfDate", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("key_repository", "BackedUp"),
 			Summary: "The store does not have the last keys of KeyRepository {{ $labels.name }}.",
 			Action:  "See the condition BackedUp of the KeyRepository; check External Secrets and the secret store.",
@@ -163,7 +163,7 @@ func (s series) schemaAlerts() []monitoring.Alert {
 			Action:  "See the condition Ready of the DatabaseSync.",
 		},
 		{
-			Name: "SchemaNotContracted", Severity: monitoring.Warning, For: "1d",
+			Name: "SchemaUpgradeIncomplete", Severity: monitoring.Warning, For: "1d",
 			Expr:    s.isFalse("database_sync", "Contracted"),
 			Summary: "The upgrade of schema {{ $labels.name }} has not completed for a day.",
 			Action:  "See the condition Contracted of the DatabaseSync; usually a rollout is not complete.",
@@ -253,7 +253,7 @@ func (s series) novaAlerts() []monitoring.Alert {
 			Action:  "See the condition Ready of the ComputeCatalog for the object and the response of Nova.",
 		},
 		{
-			Name: "ProcessesDown", Severity: monitoring.Warning, For: "15m",
+			Name: "ServiceProcessesDown", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("service_check", "Ready"),
 			Summary: "ServiceCheck {{ $labels.name }}: a process or a backend of volumes does not report, or the service does not respond.",
 			Action: "See the condition Ready of the ServiceCheck for the process and its pod; check the log of the pod, then " +
@@ -262,15 +262,16 @@ func (s series) novaAlerts() []monitoring.Alert {
 		},
 		{
 			Name: "RemovedNodeNotEmpty", Severity: monitoring.Warning, For: "1h",
-			Expr:    s.isFalse("service_check", "Cleared"),
+			Expr:    s.isFalse("service_check", "RemovedNodesCleanedUp"),
 			Summary: "A node has been removed from the pool of ServiceCheck {{ $labels.name }}, but Nova still lists servers on it.",
-			Action:  "See the condition Cleared of the ServiceCheck for the node and the remedy.",
+			Action:  "See the condition RemovedNodesCleanedUp of the ServiceCheck for the node and the remedy.",
 		},
 		{
-			Name: "CordonedNodeNotEmpty", Severity: monitoring.Warning, For: "2h",
-			Expr:    s.isFalse("service_check", "Evicted"),
+			Name: "NodeEvacuationIncomplete", Severity: monitoring.Warning, For: "2h",
+			Expr:    s.isFalse("service_check", "CordonedNodesEvacuated"),
 			Summary: "A node of the pool of ServiceCheck {{ $labels.name }} is cordoned, but servers are still on it.",
-			Action:  "See the condition Evicted of the ServiceCheck for the servers that cannot be migrated, the reason and the remedy.",
+			Action: "See the condition CordonedNodesEvacuated of the ServiceCheck for the servers that cannot be migrated, the reason and " +
+				"the remedy.",
 		},
 		{
 			Name: "NodeMaintenanceBlocked", Severity: monitoring.Warning, For: "1h",

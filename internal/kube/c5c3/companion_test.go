@@ -144,24 +144,24 @@ func TestAlerts(t *testing.T) {
 		return monitoringtest.Alert{Severity: warning, For: wait, Asks: selectors}
 	}
 	want := map[string]monitoringtest.Alert{
-		"CompanionDown":          alert("15m", `kube_deployment_status_replicas_available{deployment="companion"}`),
-		"CompanionWithoutLeader": alert("15m", `leader_election_master_status{name="companion.cobaltcore.c5c3.io"}`),
-		"CompanionFailing":       alert("30m", `controller_runtime_reconcile_errors_total{job="companion"}`),
+		"CompanionDown":     alert("15m", `kube_deployment_status_replicas_available{deployment="companion"}`),
+		"CompanionNoLeader": alert("15m", `leader_election_master_status{name="companion.cobaltcore.c5c3.io"}`),
+		"CompanionFailing":  alert("30m", `controller_runtime_reconcile_errors_total{job="companion"}`),
 		"CompanionStatusOld": alert("10m", `companion_last_observation_timestamp_seconds{kind!~"ServiceCheck"}`,
 			`companion_last_observation_timestamp_seconds{kind="ServiceCheck"}`),
 
 		"KeysNotReady":       isFalse(critical, "15m", "key_repository", "Ready"),
 		"KeysNotDistributed": isFalse(warning, "1h", "key_repository", "Distributed"),
 		"KeysNotMigrated":    isFalse(warning, "1h", "key_repository", "Migrated"),
-		"KeyBackupStale":     isFalse(warning, "1h", "key_repository", "BackedUp"),
+		"KeyBackupOutOfDate": isFalse(warning, "1h", "key_repository", "BackedUp"),
 		"KeyRotationOverdue": alert("1h", "companion_key_repository_next_rotation_timestamp_seconds"),
-		"KeysOld": alert("1h",
+		"KeysTooOld": alert("1h",
 			"companion_key_repository_next_rotation_timestamp_seconds", "companion_key_repository_last_rotation_timestamp_seconds"),
 
-		"SchemaStepSlow":      alert("1h", "companion_database_sync_running"),
-		"SchemaStepFailing":   alert("5m", "companion_database_sync_failures_total"),
-		"SchemaNotReady":      isFalse(warning, "1h", "database_sync", "Ready"),
-		"SchemaNotContracted": isFalse(warning, "1d", "database_sync", "Contracted"),
+		"SchemaStepSlow":          alert("1h", "companion_database_sync_running"),
+		"SchemaStepFailing":       alert("5m", "companion_database_sync_failures_total"),
+		"SchemaNotReady":          isFalse(warning, "1h", "database_sync", "Ready"),
+		"SchemaUpgradeIncomplete": isFalse(warning, "1d", "database_sync", "Contracted"),
 
 		"CredentialNotReady":        isFalse(critical, "15m", "credential_rotation", "Ready"),
 		"CredentialNotDistributed":  isFalse(warning, "1h", "credential_rotation", "Distributed"),
@@ -173,12 +173,12 @@ func TestAlerts(t *testing.T) {
 		"RoleAssignmentMissing":     isFalse(warning, "15m", "role_assignment", "Available"),
 		"EndpointRegionMissing":     isFalse(warning, "15m", "endpoint_region", "Available"),
 
-		"CellNotReady":   isFalse(warning, "15m", "cell_mapping", "Ready"),
-		"HostsNotMapped": isFalse(warning, "30m", "cell_mapping", "HostsMapped"),
-		"ProcessesDown":  isFalse(warning, "15m", "service_check", "Ready"),
+		"CellNotReady":         isFalse(warning, "15m", "cell_mapping", "Ready"),
+		"HostsNotMapped":       isFalse(warning, "30m", "cell_mapping", "HostsMapped"),
+		"ServiceProcessesDown": isFalse(warning, "15m", "service_check", "Ready"),
 
-		"RemovedNodeNotEmpty":  isFalse(warning, "1h", "service_check", "Cleared"),
-		"CordonedNodeNotEmpty": isFalse(warning, "2h", "service_check", "Evicted"),
+		"RemovedNodeNotEmpty":      isFalse(warning, "1h", "service_check", "RemovedNodesCleanedUp"),
+		"NodeEvacuationIncomplete": isFalse(warning, "2h", "service_check", "CordonedNodesEvacuated"),
 
 		"NodeMaintenanceBlocked": alert("1h", "companion_node_maintenance_blocked"),
 

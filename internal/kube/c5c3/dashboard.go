@@ -38,7 +38,7 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 		},
 		{Title: "Keys", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("companion_key_repository_keys", ""), Legend: "{{name}}"},
-			{Expr: s.of("companion_key_repository_needed_keys", ""), Legend: "{{name}} needed"},
+			{Expr: s.of("companion_key_repository_required_keys", ""), Legend: "{{name}} needed"},
 			{Expr: increase("companion_key_repository_rotations_total", "1d"), Legend: "{{name}} rotations in a day"},
 		}},
 		{
@@ -87,7 +87,7 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 			{Expr: s.isFalse("endpoint_region", "Available"), Legend: "region of {{name}}"},
 		}},
 		{Title: "Repairs in Keystone, and failed logins, in a day", Unit: monitoring.Number, Lines: []monitoring.Query{
-			{Expr: increase("companion_role_assignment_given_total", "1d"), Legend: "role assignment {{name}}"},
+			{Expr: increase("companion_role_assignment_assigned_total", "1d"), Legend: "role assignment {{name}}"},
 			{Expr: increase("companion_endpoint_region_writes_total", "1d"), Legend: "region of {{name}}"},
 			{Expr: increase("companion_identity_check_failures_total", "1d"), Legend: "logins that failed"},
 		}},
@@ -132,12 +132,12 @@ func (s series) compute() []monitoring.Panel {
 			{Expr: increase("companion_cell_mapping_runs_total", "1h"), Legend: "{{name}} {{command}} {{result}}"},
 		}},
 		{Title: "Processes of services", Unit: monitoring.Number, Lines: []monitoring.Query{
-			{Expr: s.of("companion_service_check_up", ""), Legend: "{{name}} {{binary}} up"},
-			{Expr: s.of("companion_service_check_down", ""), Legend: "{{name}} {{binary}} down"},
+			{Expr: s.of("companion_service_check_processes_up", ""), Legend: "{{name}} {{binary}} up"},
+			{Expr: s.of("companion_service_check_processes_down", ""), Legend: "{{name}} {{binary}} down"},
 			{Expr: increase("companion_service_check_removed_total", "1d"), Legend: "{{name}} records removed in a day"},
 			{Expr: s.isFalse("service_check", "Ready"), Legend: "{{name}} is not ready"},
-			{Expr: s.isFalse("service_check", "Cleared"), Legend: "{{name}} has virtual machines on a node that has left"},
-			{Expr: s.isFalse("service_check", "Evicted"), Legend: "{{name}} has virtual machines on a node that is cordoned"},
+			{Expr: s.isFalse("service_check", "RemovedNodesCleanedUp"), Legend: "{{name}} has virtual machines on a node that has left"},
+			{Expr: s.isFalse("service_check", "CordonedNodesEvacuated"), Legend: "{{name}} has virtual machines on a node that is cordoned"},
 		}},
 		{Title: "Maintenance of nodes", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("companion_node_maintenance_servers", ""), Legend: "{{name}} servers on the node"},

@@ -42,8 +42,8 @@ func TestAlerts(t *testing.T) {
 		"DatabaseDeadlocks":      alert(warning, "15m", "mysql_global_status_innodb_deadlocks"+members),
 	}
 	cluster := map[string]monitoringtest.Alert{
-		"DatabaseClusterSplit": alert(critical, "10m", "mysql_global_status_wsrep_cluster_size"+members),
-		"DatabaseFlowControl":  alert(warning, "10m", "mysql_global_status_wsrep_flow_control_paused_ns"+members),
+		"DatabaseGaleraClusterDegraded": alert(critical, "10m", "mysql_global_status_wsrep_cluster_size"+members),
+		"DatabaseFlowControl":           alert(warning, "10m", "mysql_global_status_wsrep_flow_control_paused_ns"+members),
 		"DatabaseConflicts": alert(warning, "15m", "mysql_global_status_wsrep_local_cert_failures"+members,
 			"mysql_global_status_wsrep_local_bf_aborts"+members),
 	}

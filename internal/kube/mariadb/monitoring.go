@@ -162,7 +162,7 @@ func (a Alerts) serverAlerts() []monitoring.Alert {
 			Action: "Compare wsrep_local_recv_queue of the members: the longest belongs to the slow one. " +
 				"Check its node, its volume and " + a.Memory + ".",
 		}, monitoring.Alert{
-			Name: "DatabaseClusterSplit", Severity: monitoring.Critical, For: "10m",
+			Name: "DatabaseGaleraClusterDegraded", Severity: monitoring.Critical, For: "10m",
 			Expr:    fmt.Sprintf("%s < %d", a.of("mysql_global_status_wsrep_cluster_size", members), a.Members),
 			Summary: "Member {{ $labels.instance }} sees {{ $value }} members of its Galera cluster, fewer than configured.",
 			Action:  "Check the condition GaleraReady of the MariaDB object and the logs of the members: an isolated member rejects writes.",

@@ -147,8 +147,8 @@ func TestAlerts(t *testing.T) {
 		"QueueUnacknowledged": alert(warning, "15m", "rabbitmq_detailed_queue_messages_unacked"+queues),
 		"QueueQuorumLost":     alert(critical, "2m", ready...),
 		"QueueDegraded":       alert(warning, "15m", ready...),
-		"QueueOutOfMemory":    alert(critical, "2m", "rabbitmq_alarms_memory_used_watermark"+pods),
-		"QueueDiskFull":       alert(critical, "2m", "rabbitmq_alarms_free_disk_space_watermark"+pods),
+		"QueueMemoryAlarm":    alert(critical, "2m", "rabbitmq_alarms_memory_used_watermark"+pods),
+		"QueueDiskAlarm":      alert(critical, "2m", "rabbitmq_alarms_free_disk_space_watermark"+pods),
 		"QueuePartitioned":    alert(critical, "5m", "erlang_vm_dist_node_state"+pods, "rabbitmq_build_info"+pods),
 	}
 	if diff := cmp.Diff(want, monitoringtest.Alerts(t, c.Alerts(common.Monitoring{}, "queues"))); diff != "" {

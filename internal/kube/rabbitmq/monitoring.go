@@ -68,13 +68,13 @@ func (c Cluster) Alerts(conf common.Monitoring, field string) *unstructured.Unst
 			Action:  "Check the events of the pods: a node may be full or missing, or a volume may not be attached.",
 		},
 		monitoring.Alert{
-			Name: "QueueOutOfMemory", Severity: monitoring.Critical, For: "2m",
+			Name: "QueueMemoryAlarm", Severity: monitoring.Critical, For: "2m",
 			Expr:    fmt.Sprintf(`max(rabbitmq_alarms_memory_used_watermark{%s}) > 0`, in),
 			Summary: "A member of the queue uses too much memory: publishers are blocked.",
 			Action:  "Find the queue without consumers; to increase memory, set " + field + ".",
 		},
 		monitoring.Alert{
-			Name: "QueueDiskFull", Severity: monitoring.Critical, For: "2m",
+			Name: "QueueDiskAlarm", Severity: monitoring.Critical, For: "2m",
 			Expr:    fmt.Sprintf(`max(rabbitmq_alarms_free_disk_space_watermark{%s}) > 0`, in),
 			Summary: "A volume of the queue is too full: publishers are blocked.",
 			Action:  "Find the queue without consumers; to increase the volume, set " + field + ".storageSize.",

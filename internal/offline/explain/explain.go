@@ -63,8 +63,8 @@ func runbooks() (map[string]string, error) {
 	return out, nil
 }
 
-// section returns the section of a condition in a page about several conditions. The heading can be followed by the kind: Exempt of an
-// IdentityCheck.
+// section returns the section of a condition in a page about several conditions. The heading can be followed by the kind: LockoutExempt of
+// an IdentityCheck.
 func section(page, name string) string {
 	var out strings.Builder
 	for line := range strings.Lines(page) {

@@ -68,7 +68,7 @@ func TestRunbook(t *testing.T) {
 	}
 	for name, tc := range map[string]struct{ reason, name, want string }{
 		"General":   {"All claims have this condition.", "SpecValid", "## SpecValid\n"},
-		"Companion": {"The heading also names the kind.", "Exempt", "## Exempt of an IdentityCheck\n"},
+		"Companion": {"The heading also names the kind.", "LockoutExempt", "## LockoutExempt of an IdentityCheck\n"},
 		"Component": {"Each component has such a condition.", "DatabaseReady", "## A component is not ready\n"},
 		"Unknown":   {"A field has no runbook.", "spec.size", ""},
 	} {
@@ -94,7 +94,7 @@ func TestReason(t *testing.T) {
 			"Several objects have the reason.", "RotationBlocked",
 			[]string{"\n  KeyRepository\n", "\n  CredentialRotation\n", "    cobaltcore explain CredentialRotationOverdue\n"},
 		},
-		"Condition":   {"A condition is no reason.", "NodesEvicted", nil},
+		"Condition":   {"A condition is no reason.", "CordonedNodesEvacuated", nil},
 		"Placeholder": {"A name in a message is no reason.", "{Cell}", nil},
 		"Field":       {"A field is no reason.", "spec.size", nil},
 	} {

@@ -367,7 +367,7 @@ func keyRepository(v view) status {
 	return status{
 		"observedGeneration": v.generation(), "keys": []any{int64(0), int64(1)}, "primary": int64(1), "lastRotation": v.first("lastRotation"),
 		"conditions": []any{
-			v.current("Distributed", "EveryPod", "every pod was started after the keys with primary 1 were written"),
+			v.current("Distributed", "AllPodsRestarted", "every pod was started after the keys with primary 1 were written"),
 			v.current("Ready", "KeysReady", "keys [0 1] exist: 0 is staged, 1 is primary"),
 		},
 	}
@@ -500,8 +500,8 @@ func raftCluster(v view) status {
 	}
 	leader := v.text("spec", "statefulSetName") + "-0"
 	conditions := []any{
-		v.current("Ready", "InQuorum", "all pods are members, and "+leader+" is the leader"),
-		v.current("SameCluster", "SameCluster", "no pod is a member of another cluster"),
+		v.current("Ready", "QuorumHealthy", "all pods are members, and "+leader+" is the leader"),
+		v.current("ClusterIDMatches", "ClusterIDMatches", "no pod is a member of another cluster"),
 	}
 	out := status{"observedGeneration": v.generation(), "clusterID": id, "leader": leader, "conditions": conditions}
 	if v.get("spec", "countChassis") == true {

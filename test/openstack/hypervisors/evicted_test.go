@@ -44,7 +44,7 @@ func (m *Machines) evicted(t *testing.T) string {
 	if err := m.Cloud.Cluster.Client.Get(context.Background(), key, c); err != nil {
 		t.Fatal(err)
 	}
-	if is := meta.FindStatusCondition(c.Status.Conditions, "Evicted"); is != nil {
+	if is := meta.FindStatusCondition(c.Status.Conditions, "CordonedNodesEvacuated"); is != nil {
 		return is.Reason + ": " + is.Message
 	}
 	return "nothing"
@@ -88,7 +88,7 @@ func testEvicted(t *testing.T, m *Machines, g Guest) {
 	})
 	m.cordon(t, other, false)
 	m.Until(t, "that nothing is cordoned", g.Server.ID, func() error {
-		if report := m.evicted(t); !strings.HasPrefix(report, "NoneCordoned") {
+		if report := m.evicted(t); !strings.HasPrefix(report, "NoNodesCordoned") {
 			return fmt.Errorf("it reports %s", report)
 		}
 		return nil

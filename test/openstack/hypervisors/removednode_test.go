@@ -89,7 +89,7 @@ func (m *Machines) check(t *testing.T) (report string, remembers []string) {
 	for _, n := range c.Status.Nodes {
 		remembers = append(remembers, n.Name)
 	}
-	if is := meta.FindStatusCondition(c.Status.Conditions, "Cleared"); is != nil {
+	if is := meta.FindStatusCondition(c.Status.Conditions, "RemovedNodesCleanedUp"); is != nil {
 		report = is.Reason
 	}
 	return report, remembers

@@ -187,7 +187,7 @@ func testLive(t *testing.T, cloud *clouds.Cloud) {
 	if !apimeta.IsStatusConditionTrue(s.Conditions, "Reachable") || s.APIVersion != "v3.14" || s.LastToken == nil || time.Since(s.LastToken.Time) > time.Hour {
 		t.Errorf("%+v", s)
 	}
-	for _, c := range []string{"PublicReachable", "Exempt"} {
+	for _, c := range []string{"PublicReachable", "LockoutExempt"} {
 		if !apimeta.IsStatusConditionTrue(s.Conditions, c) {
 			t.Errorf("%s: %+v", c, s.Conditions)
 		}

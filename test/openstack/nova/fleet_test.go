@@ -140,7 +140,7 @@ func testGuardsDuringOutage(t *testing.T, f fleet) {
 	node := f.pools["cell2"].nodes[1]
 	f.cordon(t, node)
 	f.until(t, "that the guard opens", false, func() error { return f.condition("cell3", "NoVirtualMachines", true, "Counted") })
-	f.until(t, "that the node is evicted", false, func() error { return f.condition("cell2", "NodesEvicted", true, node) })
+	f.until(t, "that the node is evicted", false, func() error { return f.condition("cell2", "CordonedNodesEvacuated", true, node) })
 }
 
 // testRequestsDuringOutage checks that lists have the records of the other cells.
@@ -387,7 +387,7 @@ func (f fleet) ready(cell string, want metav1.ConditionStatus, text string) erro
 
 // healthy returns an error unless each pool has the state with which the test begins.
 func (f fleet) healthy() error {
-	return errors.Join(f.recovered(), f.condition("cell2", "NodesEvicted", true, "NoneCordoned"))
+	return errors.Join(f.recovered(), f.condition("cell2", "CordonedNodesEvacuated", true, "NoNodesCordoned"))
 }
 
 // recovered is the same for nodes that are cordoned by now.
@@ -395,7 +395,7 @@ func (f fleet) recovered() error {
 	return errors.Join(
 		f.ready(unresponsiveCell, metav1.ConditionTrue, "all known processes"), f.counts(unresponsiveCell, 0),
 		f.condition(unresponsiveCell, "NoVirtualMachines", true, "Counted"),
-		f.condition(unresponsiveCell, "NodesEvicted", true, f.pools[unresponsiveCell].nodes[0]),
+		f.condition(unresponsiveCell, "CordonedNodesEvacuated", true, f.pools[unresponsiveCell].nodes[0]),
 		f.current(time.Time{}, 0),
 	)
 }
@@ -419,7 +419,7 @@ func (f fleet) current(after time.Time, inCell3 int64) error {
 	errs := []error{
 		f.counts("cell2", 1), f.counts("cell3", inCell3),
 		f.condition("cell2", "NoVirtualMachines", false, "1 virtual machine is on nodes of the pool; "),
-		f.condition("cell3", "NodesEvicted", true, f.pools["cell3"].nodes[0]),
+		f.condition("cell3", "CordonedNodesEvacuated", true, f.pools["cell3"].nodes[0]),
 	}
 	for _, cell := range []string{"cell2", "cell3"} {
 		errs = append(errs, f.ready(cell, metav1.ConditionTrue, "all known processes"))
@@ -443,7 +443,7 @@ func (f fleet) unknown() error {
 		err = fmt.Errorf("%d nova-computes of the silent cell count as down", c.Status.Down)
 	}
 	return errors.Join(err, f.ready(unresponsiveCell, metav1.ConditionUnknown, text), f.condition(unresponsiveCell, "NoVirtualMachines", false, text),
-		f.condition(unresponsiveCell, "NodesEvicted", false, text))
+		f.condition(unresponsiveCell, "CordonedNodesEvacuated", false, text))
 }
 
 // podIDs returns the UIDs of the pods of the control plane and the pools, by name.
