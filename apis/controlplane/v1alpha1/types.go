@@ -127,7 +127,7 @@ type KeystoneServiceGrant struct {
 	AdditionalTypes []string `json:"additionalTypes,omitempty"`
 	// The service may administer the whole cloud.
 	// +optional
-	AllowAdministration bool `json:"allowAdministration,omitempty"`
+	AllowCloudAdmin bool `json:"allowCloudAdmin,omitempty"`
 }
 
 // Services are the OpenStack services of the cloud. Keystone always runs; the others are disabled by default.
