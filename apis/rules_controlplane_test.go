@@ -21,13 +21,13 @@ var controlPlaneCases = kindCases{
 	cases: map[string]specCase{
 		"Tests": {
 			reason: "A schedule and a selection of tests are optional; the permission is required.",
-			spec:   `tempest: {enabled: true, allowAdministration: true, tests: {services: [identity, image], concurrency: 4, includeRegex: "^tempest\\.api", excludeRegex: slow}}`,
+			spec:   `tempest: {enabled: true, allowCloudAdmin: true, tests: {services: [identity, image], concurrency: 4, includeRegex: "^tempest\\.api", excludeRegex: slow}}`,
 		},
 		"TestsNotAllowed": {
 			reason:  "An administrator requires an explicit permission.",
 			spec:    `tempest: {enabled: true}`,
-			field:   "spec.tempest.allowAdministration",
-			message: "Tempest requires an administrator account; set allowAdministration: true or disable Tempest",
+			field:   "spec.tempest.allowCloudAdmin",
+			message: "Tempest requires an administrator account; set allowCloudAdmin: true or disable Tempest",
 		},
 		"TestsOff": {
 			reason: "Disabled tests require no permission.",
@@ -358,13 +358,13 @@ infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}
 		},
 		"ImagesPurgedFirst": {
 			reason:  "Properties of an image refer to its row, which could not be removed.",
-			spec:    `services: {glance: {enabled: true, ` + fileStore + `, archive: {afterDays: 200}}}`,
-			field:   "spec.services.glance.archive.imagesAfterDays",
-			message: "imagesAfterDays cannot be less than afterDays; raise imagesAfterDays, or lower afterDays",
+			spec:    `services: {glance: {enabled: true, ` + fileStore + `, archive: {olderThanDays: 200}}}`,
+			field:   "spec.services.glance.archive.imagesOlderThanDays",
+			message: "imagesOlderThanDays cannot be less than olderThanDays; raise imagesOlderThanDays, or lower olderThanDays",
 		},
 		"ImagesPurgedTogether": {
 			reason: "Rows of images are removed after the rows that refer to them, in the same run.",
-			spec:   `services: {glance: {enabled: true, ` + fileStore + `, archive: {afterDays: 200, imagesAfterDays: 200}}}`,
+			spec:   `services: {glance: {enabled: true, ` + fileStore + `, archive: {olderThanDays: 200, imagesOlderThanDays: 200}}}`,
 		},
 		"GlanceOffWithoutStore": {
 			reason: "A disabled Glance requires no store.",
@@ -936,7 +936,7 @@ infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}
 		},
 		"KeystoneElsewhereTested": {
 			reason:  "Tests create administrators in a Keystone of another operator.",
-			spec:    externalKeystone("", "tempest: {enabled: true, allowAdministration: true}"),
+			spec:    externalKeystone("", "tempest: {enabled: true, allowCloudAdmin: true}"),
 			field:   "spec.tempest",
 			message: "Tempest cannot be used with an external Keystone, because it creates administrators; disable tempest",
 		},

@@ -43,7 +43,7 @@ func TestExternalQueue(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if diff := cmp.Diff(any(fields(t, `{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: `+instance+`, host: queue.example.org, port: 5672,
+	if diff := cmp.Diff(any(fields(t, `{connectionSecretRef: {name: rabbitmq-connection}, nameSuffix: `+instance+`, host: queue.example.org, port: 5672,
 		caSecretRef: {name: rabbitmq-tls, key: ca.crt}}`)), at(all["nova"].Map(), "spec", "queue")); diff != "" {
 		t.Errorf("settings of Nova (-want +got):\n%s", diff)
 	}
@@ -63,7 +63,7 @@ func TestExternalQueueForHypervisors(t *testing.T) {
 	to := &controlplanev1.HypervisorAccess{}
 	stateOf(t, m, "nova").Model.Publish(to)
 	c := to.Cells[0]
-	if c.Queue.Host != "queue.example.org" || c.Queue.SharedAs != instance || c.VirtualHost != "nova_cell1-"+instance {
+	if c.Queue.Host != "queue.example.org" || c.Queue.NameSuffix != instance || c.VirtualHost != "nova_cell1-"+instance {
 		t.Errorf("they use %+v, and virtual host %s", c.Queue, c.VirtualHost)
 	}
 	if diff := cmp.Diff(&controlplanev1.ExternalAddress{Host: "queue.example.org", Port: 5672}, c.ExternalQueue); diff != "" {

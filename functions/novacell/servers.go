@@ -110,7 +110,7 @@ func (m *model) server(root string) mariadb.Server {
 func (m *model) network() (mariadb.Network, error) {
 	n := mariadb.Network{
 		Server: m.databaseName(), Members: m.databaseServer().Replicas, Metrics: m.databaseServer().Metrics, ClientLabels: m.databaseClients(),
-		Neighbours: m.spec.Infrastructure.Neighbours,
+		NetworkPolicyPeers: m.spec.Infrastructure.NetworkPolicyPeers,
 	}
 	if b := m.databaseServer().Backup; b != nil {
 		port, err := workload.HTTPSPort(b.Endpoint)
@@ -156,7 +156,7 @@ func (m *model) backupTimeout() time.Duration {
 // queueServer builds the cell's RabbitMQ and its network policies.
 func queueServer(m *model) ([]compose.Stage, error) {
 	c := m.cluster()
-	policy := c.NetworkPolicy(m.databaseClients(), m.Monitored(), m.spec.Infrastructure.Neighbours)
+	policy := c.NetworkPolicy(m.databaseClients(), m.Monitored(), m.spec.Infrastructure.NetworkPolicyPeers)
 	return service.QueueServer(queueComponent, c, compose.Resource{Name: queueComponent + "-network-policy", Object: policy}), nil
 }
 

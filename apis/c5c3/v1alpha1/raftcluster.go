@@ -102,15 +102,16 @@ type RaftClusterStatus struct {
 // RaftChassis are nodes that have registered in OVN's southbound database.
 type RaftChassis struct {
 	// Number of nodes.
-	Registered int32 `json:"registered"`
+	// +optional
+	Total int32 `json:"total"`
 	// Number of those whose controller has applied the current configuration.
 	Active int32 `json:"active"`
-	// Names of the others, the first eight.
+	// Names of the other nodes, the first eight.
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=atomic
 	// +optional
-	Behind []string `json:"behind,omitempty"`
+	OutOfDate []string `json:"outOfDate,omitempty"`
 }
 
 // RaftMember is the state that a pod reports.

@@ -27,8 +27,8 @@ type OVNSyncRequest struct {
 	Mode OVNSyncMode `json:"mode,omitempty"`
 }
 
-// OVNSyncAnswer is the result of the last comparison.
-type OVNSyncAnswer struct {
+// OVNSyncResult is the result of the last comparison.
+type OVNSyncResult struct {
 	// Request of this comparison.
 	// +kubebuilder:validation:MaxLength=63
 	Request string `json:"request"`

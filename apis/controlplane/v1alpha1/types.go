@@ -127,7 +127,7 @@ type KeystoneServiceGrant struct {
 	AdditionalTypes []string `json:"additionalTypes,omitempty"`
 	// The service may administer the whole cloud.
 	// +optional
-	AllowAdministration bool `json:"allowAdministration,omitempty"`
+	AllowCloudAdmin bool `json:"allowCloudAdmin,omitempty"`
 }
 
 // Services are the OpenStack services of the cloud. Keystone always runs; the others are disabled by default.
@@ -290,5 +290,5 @@ type OVNStatus struct {
 	ActiveControllers int32 `json:"activeControllers,omitempty"`
 	// Result of the last comparison of Neutron's database with OVN. Unset: there was none.
 	// +optional
-	Sync *common.OVNSyncAnswer `json:"sync,omitempty"`
+	Sync *common.OVNSyncResult `json:"sync,omitempty"`
 }

@@ -148,9 +148,9 @@ type CellInfrastructure struct {
 	// Message queue of the cell.
 	// +optional
 	Queue *common.QueueServer `json:"queue,omitempty"`
-	// Namespaces that connect to these servers.
+	// Namespaces that connect to these servers, and ports of the API server, for network policies.
 	// +optional
-	Neighbours common.Neighbours `json:"neighbours,omitempty"`
+	NetworkPolicyPeers common.NetworkPolicyPeers `json:"networkPolicyPeers,omitempty"`
 }
 
 // CellConsoles are the console proxies of a cell.

@@ -100,7 +100,7 @@ type CellMappingStatus struct {
 	Found []FoundCell `json:"found,omitempty"`
 	// Time of the last list of Nova's cells.
 	// +optional
-	Listed *metav1.Time `json:"listed,omitempty"`
+	LastListTime *metav1.Time `json:"lastListTime,omitempty"`
 	// Command of the current or else the last run.
 	// +optional
 	Run *CellRun `json:"run,omitempty"`

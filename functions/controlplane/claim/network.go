@@ -8,11 +8,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
-// neighboursOf returns the namespaces of clients from outside of a control plane's namespace, from the PlatformConfig or, by default, from
-// the upstream manifests.
-func neighboursOf(n *platformv1.Network) common.Neighbours {
+// networkPolicyPeersOf returns the namespaces of clients from outside of a control plane's namespace, from the PlatformConfig or, by
+// default, from the upstream manifests.
+func networkPolicyPeersOf(n *platformv1.Network) common.NetworkPolicyPeers {
 	requested := ptr.Deref(n, platformv1.Network{})
-	out := common.Neighbours{
+	out := common.NetworkPolicyPeers{
 		MariaDBOperator:   namespaces(requested.MariaDBOperator, "mariadb-operator"),
 		RabbitMQOperators: namespaces(requested.RabbitMQOperators, "rabbitmq-system"),
 		Monitoring:        platform.Prometheus(n),
