@@ -157,6 +157,9 @@ func (m *model) checkSnapshotSchedules() error {
 		}
 		intervals := map[int64]string{}
 		for j, s := range p.Mirroring.SnapshotSchedules {
+			if s.Interval == "" { // The schema rejects it.
+				continue
+			}
 			minutes, ok := minutesOf(s.Interval)
 			if !ok {
 				errs = append(errs, invalid.Field(fmt.Sprintf("spec.pools[%d].mirroring.snapshotSchedules[%d].interval", i, j),

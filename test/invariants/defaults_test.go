@@ -36,7 +36,7 @@ var ownDefaults = map[string]string{
 
 	"functions/controlplane/infrastructure/namespace.go: cmp.Or(s.Kind, \"ClusterSecretStore\")": platform,
 	"internal/kube/certificate/certificate.go: i.Kind == \"\"":                                   platform,
-	"internal/tenant/tenantsecret/crosscluster.go: cmp.Or(s.Kind, \"ClusterSecretStore\")":             platform,
+	"internal/tenant/tenantsecret/crosscluster.go: cmp.Or(s.Kind, \"ClusterSecretStore\")":       platform,
 }
 
 // Reasons for several expressions.
