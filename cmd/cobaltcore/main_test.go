@@ -145,7 +145,7 @@ func TestExitCodes(t *testing.T) {
 		"several with stage": {
 			reason: "Stages are counted for each claim.",
 			args:   []string{"preview", "-f", complete + "control-plane.yaml", "-f", complete + "storage.yaml", "--stage", "1"},
-			code:   exitUsage, wantOutput: "2 claims are shown whole",
+			code:   exitUsage, wantOutput: "-f has 2 claims",
 		},
 		"explain":         {reason: "The field has a description.", args: []string{"explain", "spec.size"}},
 		"explain alert":   {reason: "The alert has a runbook.", args: []string{"explain", "KeystoneDown"}},

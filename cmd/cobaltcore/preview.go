@@ -59,8 +59,7 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 // runAll shows several claims.
 func (c *previewCommand) runAll(claims []claimDocument, platform input.Document, out io.Writer) error {
 	if len(c.Current) > 0 || c.Out != "" || c.Stage > 0 || c.Format == "dot" {
-		return errUsage(fmt.Sprintf(
-			"%d claims are shown whole, as tree, yaml or json; give one claim with --current, -o, --stage and --format dot", len(claims)))
+		return errUsage(fmt.Sprintf("--current, -o, --stage and --format dot require exactly one claim; -f has %d claims", len(claims)))
 	}
 	results, err := previewAll(claims, platform)
 	if err != nil {
@@ -72,7 +71,7 @@ func (c *previewCommand) runAll(claims []claimDocument, platform input.Document,
 // check returns an error for mistakes of the caller, before anything is read.
 func (c *previewCommand) check() error {
 	if c.Stage < 0 {
-		return errUsage("--stage has to be 1 or more")
+		return errUsage("--stage must be 1 or more")
 	}
 	return c.claimFlags.check(fileFlag{"--current", c.Current, false})
 }

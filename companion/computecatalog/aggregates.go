@@ -30,7 +30,8 @@ func (obs *observation) aggregate(p *changePlan, want common.HostAggregate,
 	}
 	record.ID = int64(is.ID)
 	if zone := want.AvailabilityZone; zone != "" && zone != is.AvailabilityZone {
-		p.change(func(ctx context.Context) error { return obs.nova.SetZone(ctx, is, zone) }, "put aggregate %s into zone %s", is.Name, zone)
+		p.change(func(ctx context.Context) error { return obs.nova.SetZone(ctx, is, zone) }, "put aggregate %s into availability zone %s",
+			is.Name, zone)
 	}
 	obs.metadata(p, want, is, &record)
 	obs.members(p, want, is, &record)

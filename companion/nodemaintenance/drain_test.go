@@ -199,7 +199,7 @@ func TestDrain(t *testing.T) {
 				c.change("node-1", func(s *compute.Service) { s.Disabled, s.Reason = true, "broken fan" })
 			},
 			blocked: `False DisabledByOther: another user ("broken fan") disabled nova-compute on node-1: the maintenance continues after it is ` +
-				"enabled, with openstack compute service set --enable", disabled: "broken fan",
+				"enabled, with openstack compute service set --enable node-1 nova-compute", disabled: "broken fan",
 		},
 		"disabled by a user later": {
 			reason: "The order does not fight with the user.", servers: []server{runs("a"), runs("b")}, to: "node-2", passes: 5, state: "Blocked",
@@ -208,7 +208,7 @@ func TestDrain(t *testing.T) {
 				c.change("node-1", func(s *compute.Service) { s.Disabled, s.Reason = true, "broken fan" })
 			},
 			blocked: `False DisabledByOther: another user ("broken fan") disabled nova-compute on node-1: the maintenance continues after it is ` +
-				"enabled, with openstack compute service set --enable", disabled: "broken fan",
+				"enabled, with openstack compute service set --enable node-1 nova-compute", disabled: "broken fan",
 		},
 		"another order": {
 			reason: "It maintains the same node.", passes: 5, state: "Blocked",
@@ -216,7 +216,7 @@ func TestDrain(t *testing.T) {
 				c.change("node-1", func(s *compute.Service) { s.Disabled, s.Reason = true, compute.MaintenanceReason+"other" })
 			},
 			blocked: "False DisabledByOther: NodeMaintenance other disabled nova-compute on node-1: the maintenance continues after it is enabled, " +
-				"with openstack compute service set --enable", disabled: compute.MaintenanceReason + "other",
+				"with openstack compute service set --enable node-1 nova-compute", disabled: compute.MaintenanceReason + "other",
 		},
 		"cordoned": {
 			reason: "The order takes over a node that evictOnCordon drains.", servers: []server{runs("a")}, to: "node-2", passes: 8,
@@ -423,7 +423,7 @@ func TestDrain(t *testing.T) {
 				c.reboot()
 			},
 			blocked: `False DisabledByOther: another user ("broken fan") disabled nova-compute on node-1: enable it with openstack compute service ` +
-				"set --enable", disabled: "broken fan",
+				"set --enable node-1 nova-compute", disabled: "broken fan",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

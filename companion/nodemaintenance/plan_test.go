@@ -196,7 +196,7 @@ func TestPlan_Unavailable(t *testing.T) {
 	if err != nil || result.RequeueAfter != planInterval {
 		t.Fatalf("%v, %v", result, err)
 	}
-	if got, want := c.condition(conditionPlanned), "True PlanComplete: 1 servers are on the node, and 0 of them block the maintenance"; got != want {
+	if got, want := c.condition(conditionPlanned), "True PlanComplete: 1 servers are on the node, and 0 of them block the maintenance; see status.plan"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	observed := c.order(name).Status.LastObservationTime

@@ -46,8 +46,8 @@ func (obs *observation) reportUnavailable() {
 func (obs *observation) reportServers(moves []move) {
 	s := &obs.order.Status
 	s.Plan = obs.report(moves)
-	obs.set(conditionPlanned, condition.True("PlanComplete", fmt.Sprintf("%d servers are on the node, and %d of them block the maintenance",
-		s.Plan.ServerCount, s.Plan.BlockedCount)))
+	obs.set(conditionPlanned, condition.True("PlanComplete", fmt.Sprintf("%d servers are on the node, and %d of them block the "+
+		"maintenance; see status.plan", s.Plan.ServerCount, s.Plan.BlockedCount)))
 }
 
 // reportPlan sets the plan of a maintenance that has not started.

@@ -84,8 +84,8 @@ func (obs *observation) verify() controller.Decision {
 			obs.order.Status.State = openstackv1.MaintenanceInMaintenance
 		}}
 	case obs.disabledByOther() != "":
-		return obs.blocked(condition.False("DisabledByOther", fmt.Sprintf("%s disabled nova-compute on %s: enable it with openstack compute "+
-			"service set --enable", obs.disabledByOther(), obs.order.Spec.NodeName)))
+		return obs.blocked(condition.False("DisabledByOther", fmt.Sprintf("%s disabled nova-compute on %[2]s: enable it with openstack "+
+			"compute service set --enable %[2]s nova-compute", obs.disabledByOther(), obs.order.Spec.NodeName)))
 	case len(missing) > 0 && obs.now.Sub(since) > agentTimeout:
 		return obs.blocked(condition.False("AgentsDown", fmt.Sprintf("%s is back, and does not return to service: %s",
 			obs.order.Spec.NodeName, strings.Join(missing, "; "))))
@@ -103,7 +103,8 @@ func (obs *observation) verify() controller.Decision {
 	report := func() { obs.reportReturning("its stopped servers are started") }
 	switch {
 	case len(off) > 0:
-		return obs.act("Starting", fmt.Sprintf("started %d servers", len(off)), report, func(ctx context.Context) []error {
+		note := fmt.Sprintf("started %d servers of node %s", len(off), obs.order.Spec.NodeName)
+		return obs.act("Starting", note, report, func(ctx context.Context) []error {
 			return obs.startServers(ctx, off)
 		})
 	case changing:
@@ -187,7 +188,8 @@ func (obs *observation) cancel() controller.Decision {
 	switch {
 	case len(off) > 0:
 		return controller.Decision{
-			Name: "Starting", Note: fmt.Sprintf("started %d servers", len(off)), RequeueAfter: shortestInterval, Action: obs.startAndFinalize(off),
+			Name: "Starting", Note: fmt.Sprintf("started %d servers of node %s", len(off), obs.order.Spec.NodeName),
+			RequeueAfter: shortestInterval, Action: obs.startAndFinalize(off),
 		}
 	case changing:
 		return controller.Decision{RequeueAfter: controller.Poll}

@@ -65,8 +65,8 @@ func (obs *observation) obstruction(moves []move) condition.State {
 	case obs.nodeProblem != "":
 		return condition.False("NodeUnreadable", obs.nodeProblem)
 	case by != "":
-		return condition.False("DisabledByOther", fmt.Sprintf("%s disabled nova-compute on %s: the maintenance continues after it is enabled, "+
-			"with openstack compute service set --enable", by, obs.order.Spec.NodeName))
+		return condition.False("DisabledByOther", fmt.Sprintf("%s disabled nova-compute on %[2]s: the maintenance continues after it is "+
+			"enabled, with openstack compute service set --enable %[2]s nova-compute", by, obs.order.Spec.NodeName))
 	case !obs.service.Up && len(obs.remaining()) > 0:
 		return condition.False("ComputeDown", fmt.Sprintf("nova-compute on %s does not report, and its servers cannot be moved",
 			obs.order.Spec.NodeName))

@@ -33,7 +33,7 @@ func (obs *observation) Report(why string) {
 	case r != nil && r.Result != "" && r.Result != openstackv1.JobRunSucceeded:
 		obs.set(conditionReady, false, "CommandFailed", "the comparison failed and is retried: "+batchjob.FailureMessage(&r.JobRun))
 	default:
-		obs.set(conditionReady, false, "Waiting", fmt.Sprintf("request %q is pending", obs.sync.Spec.Request))
+		obs.set(conditionReady, false, "Waiting", fmt.Sprintf("waiting for the OVN comparison of request %q", obs.sync.Spec.Request))
 	}
 	if s.Result != nil {
 		v := inSyncCondition(s.Result)

@@ -10,7 +10,7 @@ else
 fi
 case $said in
   *'Error occurred'*)
-    echo 'Not every key could be encrypted.' >&2
+    echo 'barbican-manage could not encrypt the keys of some projects, see its errors above. The Job is retried, and old keys are kept.' >&2
     exit 1
     ;;
 esac

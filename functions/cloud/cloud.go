@@ -83,7 +83,7 @@ func derive(in function.Input[cloudv1.OpenStackCluster]) (*model, error) {
 		return nil, err
 	}
 	if in.Claim.Name == "" {
-		return nil, errors.New("the parts of an OpenStackCluster are claims in its namespace; make a claim (OpenStackCluster), and not an " +
+		return nil, errors.New("the parts of an OpenStackCluster are claims in its namespace; create an OpenStackCluster, not an " +
 			"XOpenStackCluster")
 	}
 	m := &model{

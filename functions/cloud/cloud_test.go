@@ -198,7 +198,7 @@ func TestRejectsInvalidClouds(t *testing.T) {
 	}
 	w := newCluster(full)
 	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "claimRef")
-	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "make a claim (OpenStackCluster)") {
+	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "create an OpenStackCluster") {
 		t.Errorf("without a claim: %v", err)
 	}
 	w = newCluster(full)
@@ -265,7 +265,7 @@ func TestRetainsClaimsWithDataOrServers(t *testing.T) {
 		},
 		"unknown": {
 			"Crossplane sets the condition to Unknown.", without, "{status: {conditions: [{type: NoVirtualMachines, status: Unknown}]}}",
-			"spec.hypervisorPools: pool a cannot be removed: it is unknown whether virtual machines are on its nodes",
+			"spec.hypervisorPools: pool a cannot be removed: it is unknown whether virtual machines are on nodes of the pool, because the pool cannot be composed",
 		},
 		"allowed": {
 			"The pool consents.", without,

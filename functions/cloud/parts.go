@@ -249,6 +249,6 @@ func machines(pool *observe.Object) ready.Result {
 	if c.Status == "False" {
 		return ready.Wait(c.Reason, "%s", c.Message)
 	}
-	return ready.Wait("CountUnknown", "it is unknown whether virtual machines are on its nodes, because it cannot be composed; resolve the "+
-		"cause in its conditions, or set allowDeletionWithVirtualMachines: true in its spec first")
+	return ready.Wait("CountUnknown", "it is unknown whether virtual machines are on nodes of the pool, because the pool cannot be composed; "+
+		"resolve the cause in the pool's conditions, or first set allowDeletionWithVirtualMachines: true in its spec")
 }

@@ -132,7 +132,7 @@ func TestNetworksInSync(t *testing.T) {
 		"Off":      {reason: "A disabled service has no result.", spec: "{services: {neutron: {enabled: false" + queries + "}}}"},
 		"Requested": {
 			reason: "Neutron has not reported a result yet.", spec: virtual(queries),
-			want: rules.Result{Reason: "RequestPending", Message: `request "first" is pending`},
+			want: rules.Result{Reason: "RequestPending", Message: `waiting for the OVN comparison of request "first"`},
 		},
 		"Completed": {
 			reason: "It has.", spec: virtual(queries), observed: map[string]*structpb.Struct{"ovn": observedOVN, "neutron": responses},
@@ -141,7 +141,7 @@ func TestNetworksInSync(t *testing.T) {
 		"Unreadable": {
 			reason: "An invalid condition is ignored.", spec: virtual(queries),
 			observed: map[string]*structpb.Struct{"ovn": observedOVN, "neutron": structOf(t, fields(t, "{status: {sync: {request: [a]}}}"))},
-			want:     rules.Result{Reason: "RequestPending", Message: `request "first" is pending`},
+			want:     rules.Result{Reason: "RequestPending", Message: `waiting for the OVN comparison of request "first"`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -58,7 +58,7 @@ def authority(side):
 def check_peer(connection):
     names = [value for part in connection.getpeercert()["subject"] for key, value in part if key == "commonName"]
     if names != [PEER]:
-        raise Refused(f"the certificate of the peer is for {names}")
+        raise Refused(f"the certificate of the peer is for {names}, expected {PEER}")
 
 
 def names_of(connection):

@@ -50,7 +50,7 @@ func (m *model) inSync() ready.Result {
 		if c.Status == "True" { // The message belongs to the previous request.
 			c.Message = ""
 		}
-		return ready.Wait("RequestPending", "%s", cmp.Or(c.Message, fmt.Sprintf("request %q is pending", queried.Request)))
+		return ready.Wait("RequestPending", "%s", cmp.Or(c.Message, fmt.Sprintf("waiting for the OVN comparison of request %q", queried.Request)))
 	}
 	c, _ := m.lastSync.Condition("InSync")
 	return ready.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}

@@ -31,7 +31,7 @@ status:
 		"NoRequest": {reason: "The condition is unset."},
 		"NotObserved": {
 			reason: "It does not exist yet.", request: &common.OVNSyncRequest{Request: "first"},
-			want: ready.Result{Reason: "RequestPending", Message: `request "first" is pending`},
+			want: ready.Result{Reason: "RequestPending", Message: `waiting for the OVN comparison of request "first"`},
 		},
 		"Waits": {
 			reason: "The companion reports the reason.", request: &common.OVNSyncRequest{Request: "first"},
@@ -44,11 +44,11 @@ status:
 		},
 		"OtherRequest": {
 			reason: "The answer belongs to another request.", request: &common.OVNSyncRequest{Request: "second", Mode: common.OVNSyncLog}, observed: answered,
-			want: ready.Result{Reason: "RequestPending", Message: `request "second" is pending`},
+			want: ready.Result{Reason: "RequestPending", Message: `waiting for the OVN comparison of request "second"`},
 		},
 		"OtherMode": {
 			reason: "The mode differs.", request: &common.OVNSyncRequest{Request: "first", Mode: common.OVNSyncRepair},
-			observed: answered, want: ready.Result{Reason: "RequestPending", Message: `request "first" is pending`},
+			observed: answered, want: ready.Result{Reason: "RequestPending", Message: `waiting for the OVN comparison of request "first"`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -65,7 +65,7 @@ func (m *model) database(part string, members ovnv1.Members, observed observe.St
 	d.domain = fmt.Sprintf("%s.%s.svc.%s", d.workload.Name, m.namespace, m.spec.ClusterDomain)
 	d.targetMembers = ptr.Deref(members.Replicas, 1)
 	if d.targetMembers < 1 || d.targetMembers > maxMembers || d.targetMembers%2 == 0 {
-		return d, invalid.Field("spec."+part+".replicas", "%d members cannot agree by majority; give 1, 3 or 5", d.targetMembers)
+		return d, invalid.Field("spec."+part+".replicas", "%d members cannot agree by majority; set 1, 3 or 5", d.targetMembers)
 	}
 	r, err := resources("spec."+part, members.Process)
 	if err != nil {

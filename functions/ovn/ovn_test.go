@@ -142,7 +142,7 @@ func TestRejectsInvalidValues(t *testing.T) {
 		spec ovnv1.OVNClusterSpec
 		want string
 	}{
-		"Even":   {ovnv1.OVNClusterSpec{Northbound: members(2, "")}, "spec.northbound.replicas: 2 members cannot agree by majority; give 1, 3 or 5"},
+		"Even":   {ovnv1.OVNClusterSpec{Northbound: members(2, "")}, "spec.northbound.replicas: 2 members cannot agree by majority; set 1, 3 or 5"},
 		"Many":   {ovnv1.OVNClusterSpec{Southbound: ovnv1.Southbound{Members: members(7, "")}}, "spec.southbound.replicas: 7 members cannot agree"},
 		"Memory": {ovnv1.OVNClusterSpec{Northbound: members(3, "32Mi")}, "spec.northbound.memory: 32Mi cannot hold a process"},
 		"Image": {

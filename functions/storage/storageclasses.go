@@ -46,8 +46,8 @@ func (m *model) checkClasses() error {
 		case p.Application != blockDevices:
 			errs = append(errs, invalid.Field(field, "volumes of Kubernetes require a pool of application rbd; remove it"))
 		case p.Purpose != "":
-			errs = append(errs, invalid.Field(field, "users of OpenStack write in this pool, which is for %s; name another pool, without purpose",
-				p.Purpose))
+			errs = append(errs, invalid.Field(field, "cannot be set on a pool with purpose %s, in which OpenStack stores its data; remove it, "+
+				"or set it on a pool without purpose", p.Purpose))
 		case m.csi() == nil:
 			errs = append(errs, invalid.Field(field, "the platform has no CSI driver for it; remove it, or ask the platform team to install the "+
 				"driver (rook.csi of the PlatformConfig)"))

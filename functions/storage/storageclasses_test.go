@@ -17,7 +17,7 @@ func TestStorageClassesValidation(t *testing.T) {
 		"Drivers": {"The driver is missing.", with("pools: [{name: pvcs, storageClass: {}}]"), without, "spec.pools[0].storageClass", "the platform has no CSI driver"},
 		"Purpose": {
 			"Cinder would see volumes of Kubernetes, and could delete them.", with("pools: [{name: volumes, storageClass: {}}]"), open,
-			"spec.pools[0].storageClass", "users of OpenStack write in this pool, which is for volumes",
+			"spec.pools[0].storageClass", "cannot be set on a pool with purpose volumes",
 		},
 		"Objects": {"It has no block devices.", with("pools: [{name: a, application: rgw, storageClass: {}}]"), open, "spec.pools[0].storageClass", "of application rbd"},
 		"Somebody's": {

@@ -333,8 +333,8 @@ kind: Pod
 metadata: {name: x, resourceVersion: "1", labels: {app: rook-ceph-mgr, mgr_role: standby, topology.kubernetes.io/zone: a}}
 spec: {containers: [{name: mgr, image: ceph}]}
 `
-		spec   = "spec: this account changes only labels of pods"
-		labels = "metadata.labels: this account changes only its own labels"
+		spec   = "this account may change only labels of pods in the namespace of a claim"
+		labels = "metadata.labels: this account may change only its own labels"
 	)
 	cases := map[string]struct {
 		reason, patch, user string

@@ -155,7 +155,7 @@ func (d *drift) call(ctx context.Context, xr *structpb.Struct, observed map[stri
 			req.Required[name] = found
 		}
 	}
-	return nil, fmt.Errorf("its requirements change in each of %d calls", maxCalls)
+	return nil, fmt.Errorf("the function requests other objects in each of %d calls; report this as a bug", maxCalls)
 }
 
 // isClaimed reports whether a composite resource belongs to a claim.

@@ -199,11 +199,11 @@ func TestEachStateHasOneStep(t *testing.T) {
 		},
 		"ended without a record": {
 			reason: "Its effect is unknown.", do: func(w *runner) { w.Job = w.ownJob(ended(batchv1.JobComplete)) },
-			want: "JobRemoved", wait: "it ended and was not recorded",
+			want: "JobRemoved", wait: "the Job ended without a record of its run; it is deleted",
 		},
 		"ended without a record, during a delay": {
 			reason: "The record is of another Job.", last: failed, do: func(w *runner) { w.Job = w.ownJob(ended(batchv1.JobComplete)) },
-			want: "JobRemoved", wait: "it ended and was not recorded",
+			want: "JobRemoved", wait: "the Job ended without a record of its run; it is deleted",
 		},
 		"ended with a record": {
 			reason: "The result is recorded.", last: failed, do: func(w *runner) {

@@ -49,7 +49,7 @@ func AdoptJob[W Runner[R], R comparable](w W) *controller.Decision {
 	created, next := runOf[R](o.Job, o.Kind.Annotation), w.NextRun()
 	switch last := w.LastRun(); {
 	case !IsSuspended(o.Job) && HasEnded(o.Job, o.Pods) && (last == nil || last.JobUID != string(o.Job.UID)):
-		return remove(w, "it ended and was not recorded")
+		return remove(w, "the Job ended without a record of its run; it is deleted")
 	case !IsSuspended(o.Job):
 		return nil
 	case created == nil || next == nil || *created != *next || w.RejectReason() != "":

@@ -67,10 +67,10 @@ func (u *User) APIVersion(ctx context.Context) (string, error) {
 	//nolint:bodyclose // The decoder closes it.
 	_, err := u.service.Get(ctx, u.service.Endpoint, &body, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
 	if err != nil {
-		return "", explain("get the version of the API", err)
+		return "", explain("get the version of Keystone's API", err)
 	}
 	if body.Version.ID == "" {
-		return "", errors.New("cannot get the version of the API: Keystone returned none")
+		return "", errors.New("cannot get the version of Keystone's API: the response has none")
 	}
 	return body.Version.ID, nil
 }

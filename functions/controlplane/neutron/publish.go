@@ -60,7 +60,7 @@ func networksInSync(m *services.Cloud) rules.Result {
 	observedState, _ := m.Observed.Get(neutronv1.ServiceName)
 	c, ok := observedState.Condition(neutronv1.InSync)
 	if !ok || c.Reason == "" {
-		return rules.Wait("RequestPending", "request %q is pending", ovnSpecFromClaim(m).Sync.Request)
+		return rules.Wait("RequestPending", "waiting for the OVN comparison of request %q", ovnSpecFromClaim(m).Sync.Request)
 	}
 	return m.CopiedCondition(observedState, c)
 }

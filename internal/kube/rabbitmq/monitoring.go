@@ -46,8 +46,8 @@ func (c Cluster) Alerts(conf common.Monitoring, field string) *unstructured.Unst
 			Name: "QueueBacklog", Severity: monitoring.Warning, For: "15m",
 			Expr:    fmt.Sprintf(`max by (namespace, vhost, queue) (rabbitmq_detailed_queue_messages_ready{%s}) > %d`, queues, backlog),
 			Summary: "{{ $value }} messages wait in queue {{ $labels.queue }} of virtual host {{ $labels.vhost }}: requests time out.",
-			Action: "Check the pods that consume it: its name starts with the process, such as conductor or scheduler. " +
-				"More pods or a larger size consume more; a queue without a consumer can be deleted (rabbitmqctl delete_queue).",
+			Action: "Find the consumer by the start of the queue's name, such as conductor or scheduler, and check its pods. " +
+				"More pods or a larger size consume faster. Delete a queue without a consumer with rabbitmqctl delete_queue.",
 		},
 		monitoring.Alert{
 			Name: "QueueUnacknowledged", Severity: monitoring.Warning, For: "15m",

@@ -174,9 +174,9 @@ func (s *spec) checkInteger(value string) error {
 	case err != nil:
 		return fmt.Errorf("%q is no integer; set one", value)
 	case s.Min != nil && n < *s.Min:
-		return fmt.Errorf("%d is less than %d, the least that Nova takes", n, *s.Min)
+		return fmt.Errorf("%d is too small; set %d or more", n, *s.Min)
 	case s.Max != nil && n > *s.Max:
-		return fmt.Errorf("%d is more than %d, the most that Nova takes", n, *s.Max)
+		return fmt.Errorf("%d is too large; set %d or less", n, *s.Max)
 	// nova.objects.request_spec.RequestGroup.add_resource.
 	case n < 0 && strings.HasPrefix(s.Name, "resources"):
 		return fmt.Errorf("%d is negative: Nova's API takes it, and the scheduler ignores it; set 0 or more", n)

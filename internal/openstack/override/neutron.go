@@ -3,7 +3,8 @@ package override
 const (
 	agents        = "only agents on hypervisors read it, which are configured there"
 	noAgents      = "the agents are derived from the mechanism: with OVN there are none"
-	networks      = "networks have fields, from which the configuration of hypervisors is derived, too"
+	onHypervisors = "hypervisors are configured from the same field"
+	networks      = "the settings of networks must match each other"
 	ovnConnection = "the connection to the OVN databases is set by the control plane"
 	bounds        = "the quotas of projects have fields"
 )
@@ -24,7 +25,7 @@ var _ = add("neutron", table{
 		"client_socket_timeout":              reserved(uwsgi),
 		"core_plugin":                        reserved("all fields depend on ML2"),
 		"default_availability_zones":         use("availabilityZones", networks),
-		"dns_domain":                         use("dnsDomain", networks),
+		"dns_domain":                         use("dnsDomain", onHypervisors),
 		"dhcp_agents_per_network":            tenantOption("the tenant decides the number of DHCP agents"),
 		"external_dns_driver":                reserved("the control plane has no Designate"),
 		"external_pids":                      reserved(files),
@@ -42,7 +43,7 @@ var _ = add("neutron", table{
 		"network_scheduler_driver":           reserved(noAgents),
 		"notify_nova_on_port_data_changes":   reserved(reasonPeerAddress),
 		"notify_nova_on_port_status_changes": reserved(reasonPeerAddress),
-		"router_distributed":                 use("distributedFloatingIPs", networks),
+		"router_distributed":                 use("distributedFloatingIPs", onHypervisors),
 		"router_scheduler_driver":            reserved(noAgents),
 		"rpc_state_report_workers":           reserved(noAgents),
 		"rpc_workers":                        reserved(noAgents),
@@ -66,17 +67,17 @@ var _ = add("neutron", table{
 	"ml2": {
 		"extension_drivers":         use("ml2.extensionDrivers", networks),
 		"external_network_type":     tenantOption("it is a network type"),
-		"mechanism_drivers":         use("mechanism", networks),
+		"mechanism_drivers":         use("mechanism", onHypervisors),
 		"path_mtu":                  use("ml2.mtu", networks),
 		"physical_network_mtus":     use("ml2.physicalNetworks", networks),
 		"project_network_types":     use("ml2.tenantNetworkTypes", networks),
 		"tenant_network_types":      use("ml2.tenantNetworkTypes", networks),
 		"tunnelled_network_rp_name": tenantOption("it is a name in Placement"),
-		"type_drivers":              use("ml2.typeDrivers", networks),
+		"type_drivers":              use("ml2.typeDrivers", onHypervisors),
 	},
-	"ml2_type_flat":   {"flat_networks": use("ml2.physicalNetworks", networks)},
+	"ml2_type_flat":   {"flat_networks": use("ml2.physicalNetworks", onHypervisors)},
 	"ml2_type_geneve": {"vni_ranges": use("ml2.vniRange", networks), "max_header_size": reserved("it is the size of OVN's header")},
-	"ml2_type_vlan":   {"network_vlan_ranges": use("ml2.physicalNetworks", networks)},
+	"ml2_type_vlan":   {"network_vlan_ranges": use("ml2.physicalNetworks", onHypervisors)},
 	"ml2_type_vxlan":  {"vni_ranges": use("ml2.vniRange", networks)},
 	"network_log":     {"local_output_log_base": reserved(agents)},
 	"nova":            peer(),
@@ -127,7 +128,7 @@ var _ = add("neutron", table{
 	},
 	"securitygroup":     {"firewall_driver": reserved(noAgents)},
 	"service_providers": {every: reserved("it would load code")},
-	"sriov_driver":      {"vnic_type_prohibit_list": use("ml2.sriov", networks)},
+	"sriov_driver":      {"vnic_type_prohibit_list": use("ml2.sriov", onHypervisors)},
 	"sriov_nic":         {every: reserved(agents)},
 	"ssl":               {every: reserved(uwsgi)},
 }, queue, client, everyService)

@@ -200,7 +200,8 @@ func checkTypes(base string, storage *cinderv1.Storage) error {
 	}
 	switch i := slices.IndexFunc(storage.VolumeTypes, func(t cinderv1.VolumeType) bool { return t.Name == storage.DefaultVolumeType }); {
 	case i < 0:
-		errs = append(errs, invalid.Field(base+".defaultVolumeType", "there is no volume type %q", storage.DefaultVolumeType))
+		errs = append(errs, invalid.Field(base+".defaultVolumeType", "%q is not in volumeTypes or, if volumeTypes is empty, in backends; "+
+			"add it, or set the name of an entry", storage.DefaultVolumeType))
 	case storage.VolumeTypes[i].Private: // Only administrators can use it; requests of other users fail.
 		errs = append(errs, invalid.Field(base+".defaultVolumeType",
 			"%q cannot be the default, which is the first type if none is set: it is private, "+
