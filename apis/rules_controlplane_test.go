@@ -358,13 +358,13 @@ infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}
 		},
 		"ImagesPurgedFirst": {
 			reason:  "Properties of an image refer to its row, which could not be removed.",
-			spec:    `services: {glance: {enabled: true, ` + fileStore + `, archive: {olderThanDays: 200}}}`,
-			field:   "spec.services.glance.archive.imagesOlderThanDays",
-			message: "imagesOlderThanDays cannot be less than olderThanDays; raise imagesOlderThanDays, or lower olderThanDays",
+			spec:    `services: {glance: {enabled: true, ` + fileStore + `, archive: {afterDays: 200}}}`,
+			field:   "spec.services.glance.archive.imagesAfterDays",
+			message: "imagesAfterDays cannot be less than afterDays; raise imagesAfterDays, or lower afterDays",
 		},
 		"ImagesPurgedTogether": {
 			reason: "Rows of images are removed after the rows that refer to them, in the same run.",
-			spec:   `services: {glance: {enabled: true, ` + fileStore + `, archive: {olderThanDays: 200, imagesOlderThanDays: 200}}}`,
+			spec:   `services: {glance: {enabled: true, ` + fileStore + `, archive: {afterDays: 200, imagesAfterDays: 200}}}`,
 		},
 		"GlanceOffWithoutStore": {
 			reason: "A disabled Glance requires no store.",

@@ -201,7 +201,7 @@ func (m *model) APIPod() workload.Pod {
 func archive(m *model) (service.Archive, error) {
 	a := m.spec.Archive
 	return service.Archive{Archive: a, Command: []string{
-		"barbican-manage", "db", "clean", "--min-days", strconv.Itoa(int(a.OlderThanDays)), "--soft-delete-expired-secrets",
+		"barbican-manage", "db", "clean", "--min-days", strconv.Itoa(int(a.AfterDays)), "--soft-delete-expired-secrets",
 	}}, nil
 }
 

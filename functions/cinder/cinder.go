@@ -330,7 +330,7 @@ func archive(m *model) (service.Archive, error) {
 	a := m.spec.Archive
 	return service.Archive{
 		Archive: a,
-		Command: []string{"/opt/openstack/bin/python", "-c", archiveScript, "db", "purge", fmt.Sprint(a.OlderThanDays)},
+		Command: []string{"/opt/openstack/bin/python", "-c", archiveScript, "db", "purge", fmt.Sprint(a.AfterDays)},
 		Env:     []corev1.EnvVar{{Name: "ORDERED", Value: string(ordered)}},
 	}, nil
 }

@@ -32,7 +32,7 @@ func TestServicesUseExternalKeystone(t *testing.T) {
 	if e := at(all["keystone"].Map(), "spec", "exposure"); e != nil {
 		t.Errorf("it is exposed: %v", e)
 	}
-	want := fields(t, `{internalURL: "`+url+`", publicURL: "`+url+`", nameSuffix: `+instance+`, caSecretRef: {name: keystone-tls, key: ca.crt},
+	want := fields(t, `{internalURL: "`+url+`", publicURL: "`+url+`", sharedAs: `+instance+`, caSecretRef: {name: keystone-tls, key: ca.crt},
 		adminCloudRef: {secretName: keystone-clouds, cloudName: admin}, korcCloudRef: {secretName: keystone-korc-clouds, cloudName: korc}}`)
 	got, _ := at(all["placement"].Map(), "spec", "identity").(map[string]any)
 	delete(got, "credentialRotation")

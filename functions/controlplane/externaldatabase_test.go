@@ -30,7 +30,7 @@ func TestExternalDatabase(t *testing.T) {
 		t.Errorf("the server (-want +got):\n%s", diff)
 	}
 	want := fields(t, `{mariaDBRef: {name: mariadb}, host: db.example.org, port: 3307, galera: true,
-		caSecretRef: {name: mariadb-authority, key: ca.crt}, namePrefix: `+names.Shared("tenant-a", "cloud")+`}`)
+		caSecretRef: {name: mariadb-authority, key: ca.crt}, sharedAs: `+names.Shared("tenant-a", "cloud")+`}`)
 	for _, service := range []string{"keystone", "placement", "neutron", "nova"} {
 		if diff := cmp.Diff(any(want), at(all[service].Map(), "spec", "database")); diff != "" {
 			t.Errorf("settings of %s (-want +got):\n%s", service, diff)

@@ -43,7 +43,7 @@ func TestExternalQueue(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if diff := cmp.Diff(any(fields(t, `{connectionSecretRef: {name: rabbitmq-connection}, nameSuffix: `+instance+`, host: queue.example.org, port: 5672,
+	if diff := cmp.Diff(any(fields(t, `{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: `+instance+`, host: queue.example.org, port: 5672,
 		caSecretRef: {name: rabbitmq-tls, key: ca.crt}}`)), at(all["nova"].Map(), "spec", "queue")); diff != "" {
 		t.Errorf("settings of Nova (-want +got):\n%s", diff)
 	}

@@ -22,8 +22,8 @@ func TestGlanceArchive(t *testing.T) {
 	}{
 		"None": {"Glance has its own defaults.", "", glancev1.Archive{}},
 		"All": {
-			"All fields are passed on.", ", archive: {schedule: '0 1 * * *', olderThanDays: 7, imagesOlderThanDays: 90, suspend: true}",
-			glancev1.Archive{Archive: common.Archive{Schedule: "0 1 * * *", OlderThanDays: 7, Suspend: true}, ImagesOlderThanDays: 90},
+			"All fields are passed on.", ", archive: {schedule: '0 1 * * *', afterDays: 7, imagesAfterDays: 90, suspend: true}",
+			glancev1.Archive{Archive: common.Archive{Schedule: "0 1 * * *", AfterDays: 7, Suspend: true}, ImagesAfterDays: 90},
 		},
 	} {
 		m, err := derive(input(t, withImages(tc.spec), "{}", nil))

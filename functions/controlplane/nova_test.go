@@ -129,7 +129,7 @@ func TestNovaHypervisorAccess(t *testing.T) {
 		"":                                   {Graphical: "VNC"},
 		", consoles: {graphical: None}":      {Graphical: "None"},
 		", consoles: {graphical: SPICE}":     {Graphical: "SPICE"},
-		", archive: {olderThanDays: 7}":      {Graphical: "VNC"},
+		", archive: {afterDays: 7}":          {Graphical: "VNC"},
 		", consoles: {serial: true, cpu: 1}": {Graphical: "VNC", Serial: true},
 	} {
 		n := novaOf(t, compute(more), open)

@@ -21,8 +21,8 @@ func archive(m *model) (service.Archive, error) {
 	return service.Archive{
 		Archive: a.Archive,
 		Command: []string{
-			python, "-c", archiveScript, "db", "purge", fmt.Sprintf("--age_in_days=%d", a.OlderThanDays), "--max_rows=1000",
+			python, "-c", archiveScript, "db", "purge", fmt.Sprintf("--age_in_days=%d", a.AfterDays), "--max_rows=1000",
 		},
-		Env: []corev1.EnvVar{{Name: "IMAGES_AFTER_DAYS", Value: fmt.Sprint(a.ImagesOlderThanDays)}},
+		Env: []corev1.EnvVar{{Name: "IMAGES_AFTER_DAYS", Value: fmt.Sprint(a.ImagesAfterDays)}},
 	}, nil
 }

@@ -110,11 +110,11 @@ func TestArchiveDefaults(t *testing.T) {
 		"ImagesFirst": {"Removal of an image's row fails while rows refer to it.", 365, 180, [2]int32{365, 365}},
 	} {
 		xr := glancev1.Glance{}
-		xr.Spec.Archive = glancev1.Archive{Archive: common.Archive{OlderThanDays: tc.after}, ImagesOlderThanDays: tc.imagesAfter}
+		xr.Spec.Archive = glancev1.Archive{Archive: common.Archive{AfterDays: tc.after}, ImagesAfterDays: tc.imagesAfter}
 		function.SetDefaults(&xr)
 		a := xr.Spec.Archive
 		complete(&a)
-		if diff := cmp.Diff(tc.want, [2]int32{a.OlderThanDays, a.ImagesOlderThanDays}); diff != "" {
+		if diff := cmp.Diff(tc.want, [2]int32{a.AfterDays, a.ImagesAfterDays}); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
 	}

@@ -66,6 +66,6 @@ func (m *model) processes() []service.Process {
 func archive(m *model) (service.Archive, error) {
 	a := m.spec.Archive
 	a.Suspend = a.Suspend || m.Quiesced
-	script := fmt.Sprintf("heat-manage purge_deleted --granularity days %d && heat-manage service clean\n", a.OlderThanDays)
+	script := fmt.Sprintf("heat-manage purge_deleted --granularity days %d && heat-manage service clean\n", a.AfterDays)
 	return service.Archive{Archive: a, Command: []string{"sh", "-c", script}}, nil
 }

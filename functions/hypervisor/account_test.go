@@ -158,7 +158,7 @@ func TestAccount_Region(t *testing.T) {
 		want             bool
 	}{
 		"Own":    {reason: "The catalog has one region.", identity: "    identity:\n"},
-		"Shared": {reason: "The catalog has several regions.", identity: "    identity:\n      nameSuffix: b\n", want: true},
+		"Shared": {reason: "The catalog has several regions.", identity: "    identity:\n      sharedAs: b\n", want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plane := strings.Replace(controlPlaneYAML, "    identity:\n", tc.identity, 1)

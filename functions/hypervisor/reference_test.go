@@ -250,7 +250,7 @@ func TestLimits(t *testing.T) {
 // cell there.
 func TestExternalQueue_Keystone(t *testing.T) {
 	existing := strings.NewReplacer("{rabbitMQRef: {name: rabbitmq}, host: rabbitmq."+cloud+".svc, port: 5671,",
-		"{connectionSecretRef: {name: rabbitmq-connection}, nameSuffix: "+cloud+", host: queue.example.com, port: 443,",
+		"{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: "+cloud+", host: queue.example.com, port: 443,",
 		"virtualHost: nova_cell1", "virtualHost: nova_cell1-"+cloud).Replace(controlPlaneYAML)
 	w := newCluster(mine, "tenant-a", objects(planeClaim, existing)...)
 	if err := makeReady(w); err != nil {
@@ -280,7 +280,7 @@ func TestQueueByName(t *testing.T) {
 	for _, plane := range []string{controlPlaneYAML, byAgents} {
 		plane = strings.Replace(plane, `release: "2025.2"`, `release: "2025.1"`, 1)
 		for queue, want := range map[string]bool{
-			"{rabbitMQRef: {name: rabbitmq}": false, "{connectionSecretRef: {name: rabbitmq-connection}, nameSuffix: " + cloud: true,
+			"{rabbitMQRef: {name: rabbitmq}": false, "{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: " + cloud: true,
 		} {
 			w := newCluster(more(served), "tenant-a", objects(planeClaim, strings.ReplaceAll(plane, "{rabbitMQRef: {name: rabbitmq}", queue))...)
 			if err := makeReady(w); err != nil {

@@ -18,7 +18,7 @@ func archive(m *model) (service.Archive, error) {
 	script := fmt.Sprintf(`before=$(date -d '-%d days' +%%F)
 nova-manage db archive_deleted_rows --all-cells --until-complete --before "$before" || [ $? -eq 1 ] || exit 1
 nova-manage db purge --all-cells --before "$before" || [ $? -eq 3 ]
-`, m.spec.Archive.OlderThanDays)
+`, m.spec.Archive.AfterDays)
 	return service.Archive{Archive: m.spec.Archive, Command: []string{"sh", "-c", script}}, nil
 }
 

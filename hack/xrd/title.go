@@ -9,9 +9,9 @@ import (
 
 // spelling are words of field names that are not written as they come, in lower case.
 var spelling = map[string]string{
-	"api": "API", "ca": "CA", "cidr": "CIDR", "cidrs": "CIDRs", "cpu": "CPU", "db": "DB", "dn": "DN", "fsid": "FSID",
+	"api": "API", "ca": "CA", "cidr": "CIDR", "cidrs": "CIDRs", "cpu": "CPU", "db": "DB", "dn": "DN", "fsid": "FSID", "gib": "GiB",
 	"ha": "HA", "id": "ID", "ironcore": "IronCore", "korc": "K-ORC", "kvm": "KVM", "ldap": "LDAP", "mariadb": "MariaDB",
-	"maxscale": "MaxScale", "ml2": "ML2", "novncproxy": "noVNC proxy", "numa": "NUMA", "openstack": "OpenStack", "openvswitch": "Open vSwitch",
+	"maxscale": "MaxScale", "mib": "MiB", "ml2": "ML2", "novncproxy": "noVNC proxy", "numa": "NUMA", "openstack": "OpenStack", "openvswitch": "Open vSwitch",
 	"osds": "OSDs", "ovn": "OVN", "ovs": "OVS", "pci": "PCI", "rabbitmq": "RabbitMQ", "ref": "reference",
 	"refs": "references", "s3": "S3", "tls": "TLS", "url": "URL", "uwsgi": "uWSGI", "vcpu": "vCPU", "vnc": "VNC",
 }
@@ -76,9 +76,10 @@ func title(name string) string {
 
 // words splits the name of a field where its parts meet: at a capital after a small letter (nodeSelector), before the last
 // capital of several (URLPath), and at a hyphen. The plural of an abbreviation is one word (publicCIDRs), and so are names
-// of products (openStack, mariaDB, maxScale).
+// of products and units (openStack, mariaDB, maxScale, GiB, MiB).
 func words(name string) []string {
-	name = strings.NewReplacer("openStack", "Openstack", "OpenStack", "Openstack", "mariaDB", "Mariadb", "maxScale", "Maxscale").Replace(name)
+	name = strings.NewReplacer("openStack", "Openstack", "OpenStack", "Openstack", "mariaDB", "Mariadb", "maxScale", "Maxscale",
+		"GiB", "Gib", "MiB", "Mib").Replace(name)
 	var (
 		out []string
 		r   = []rune(name)

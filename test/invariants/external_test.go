@@ -62,7 +62,7 @@ func ownQueue(queue object) {
 		return // It is the section of a queue.
 	}
 	delete(queue, "connectionSecretRef")
-	delete(queue, "nameSuffix")
+	delete(queue, "sharedAs")
 	if _, ok := queue["rabbitMQRef"]; !ok {
 		queue["rabbitMQRef"] = object{"name": "rabbitmq"}
 	}
@@ -76,6 +76,6 @@ func externalIn(spec object) [5]bool {
 	_, queue := serverOf(spec, "rabbitmq")["external"]
 	_, mariadb := serverOf(spec, "mariadb")["external"]
 	database, _ := spec["database"].(object)
-	_, shared := database["namePrefix"]
+	_, shared := database["sharedAs"]
 	return [5]bool{itself, keystone, queue, mariadb, shared}
 }

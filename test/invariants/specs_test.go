@@ -54,11 +54,11 @@ var constraints = map[string]constraint{
 	"rabbitmq.config": sample(object{}, object{"heartbeat": int64(30)}, object{"log.console.level": "warning", "channel_max": int64(512)}),
 	// The rows of images are purged last. Only Glance has both fields.
 	"archive": {fix: func(o object) {
-		days, _ := o["olderThanDays"].(int64)
-		if images, ok := o["imagesOlderThanDays"].(int64); ok {
-			o["imagesOlderThanDays"] = max(images, days)
-		} else if days > 180 { // The default of imagesOlderThanDays.
-			o["olderThanDays"] = int64(180)
+		days, _ := o["afterDays"].(int64)
+		if images, ok := o["imagesAfterDays"].(int64); ok {
+			o["imagesAfterDays"] = max(images, days)
+		} else if days > 180 { // The default of imagesAfterDays.
+			o["afterDays"] = int64(180)
 		}
 	}},
 	"valkey": {fix: func(o object) {
@@ -251,7 +251,7 @@ var constraints = map[string]constraint{
 	"external.user":          sample("cloud-admin", "cloud@example.com"),
 	"rabbitmq.external.host": sample("queue.example.com"),
 	"mariadb.external.host":  sample("db.example.com", "db"),
-	"database.namePrefix":    sample("os_0123456789abcdef0123", "a"), "novaDatabase.namePrefix": sample("os_0123456789abcdef0123", "a"),
+	"database.sharedAs":    sample("os_0123456789abcdef0123", "a"), "novaDatabase.sharedAs": sample("os_0123456789abcdef0123", "a"),
 	"s3.endpoint":         sample("s3.example.com", "S3:9000"),
 	"spec.providerConfig": sample("in-cluster", "management"),
 	"endpoints": sample(

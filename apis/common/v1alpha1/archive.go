@@ -11,7 +11,7 @@ type Archive struct {
 	// +kubebuilder:validation:Maximum=3650
 	// +kubebuilder:default=30
 	// +optional
-	OlderThanDays int32 `json:"olderThanDays,omitempty"`
+	AfterDays int32 `json:"afterDays,omitempty"`
 	// Suspend the removal.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`

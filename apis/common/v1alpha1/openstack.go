@@ -95,7 +95,7 @@ type Database struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*$`
 	// +optional
-	NamePrefix string `json:"namePrefix,omitempty"`
+	NamePrefix string `json:"sharedAs,omitempty"` // A renamed key would be pruned from existing objects: see NameOf for the effect.
 }
 
 // NameOf returns the name of a database or a user on the server: the given name or, on a shared server, the name with the prefix of the
@@ -152,7 +152,7 @@ type KeystoneReference struct {
 	// Suffix of the names of objects that this control plane creates in an external, possibly shared, Keystone: the name of the control
 	// plane. Empty if the Keystone belongs to the control plane.
 	// +optional
-	NameSuffix ObjectName `json:"nameSuffix,omitempty"`
+	NameSuffix ObjectName `json:"sharedAs,omitempty"` // A renamed key would be pruned from existing objects: see NameOf for the effect.
 }
 
 // NameOf returns the name of an object that a control plane creates in the Keystone: the given name or, in a shared Keystone, the name

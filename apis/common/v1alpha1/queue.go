@@ -33,7 +33,7 @@ type Queue struct {
 	// Suffix of the names of virtual hosts on an external, possibly shared, queue: the name of the control plane. Empty if the queue belongs
 	// to the control plane.
 	// +optional
-	NameSuffix ObjectName `json:"nameSuffix,omitempty"`
+	NameSuffix ObjectName `json:"sharedAs,omitempty"` // A renamed key would be pruned from existing objects: see VirtualHost.
 	// Host name that clients connect to.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -25,7 +25,7 @@ type Storage struct {
 }
 
 // Archive configures the removal of deleted rows from the database.
-// +kubebuilder:validation:XValidation:rule="self.imagesOlderThanDays >= self.olderThanDays",message="imagesOlderThanDays cannot be less than olderThanDays; raise imagesOlderThanDays, or lower olderThanDays",fieldPath=".imagesOlderThanDays"
+// +kubebuilder:validation:XValidation:rule="self.imagesAfterDays >= self.afterDays",message="imagesAfterDays cannot be less than afterDays; raise imagesAfterDays, or lower afterDays",fieldPath=".imagesAfterDays"
 type Archive struct {
 	common.Archive `json:",inline"`
 	// Age of a deleted image, in days, at which its row is removed. From then on, users can create an image with its ID (OSSN-0075).
@@ -33,7 +33,7 @@ type Archive struct {
 	// +kubebuilder:validation:Maximum=3650
 	// +kubebuilder:default=180
 	// +optional
-	ImagesOlderThanDays int32 `json:"imagesOlderThanDays,omitempty"`
+	ImagesAfterDays int32 `json:"imagesAfterDays,omitempty"`
 }
 
 // StoreName is the name of a store. Hyphens are not allowed, because it is part of the names of environment variables.

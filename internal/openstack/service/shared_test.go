@@ -22,7 +22,7 @@ func TestShared(t *testing.T) {
 			flows: []workload.Flow{{Ports: []int32{3306, 11211, 11212, 5000}}},
 		},
 		"Shared": {
-			reason: "An external one has none.", spec: "{identity: {nameSuffix: cloud-0123, internalURL: 'https://identity.example.com/v3'}}",
+			reason: "An external one has none.", spec: "{identity: {sharedAs: cloud-0123, internalURL: 'https://identity.example.com/v3'}}",
 			user: "placement-cloud-0123", project: "cloud-0123", region: "here",
 			flows: []workload.Flow{{Ports: []int32{3306, 11211, 11212}}, {Anywhere: true, Ports: []int32{443}}},
 		},
@@ -77,7 +77,7 @@ func TestSharedDatabase(t *testing.T) {
 			flows: []workload.Flow{{Ports: []int32{3306, 11211, 11212, 5000}}},
 		},
 		"Shared": {
-			reason: "An external one has none.", spec: "{database: {namePrefix: os_0123, host: db.example.com, port: 3307}}",
+			reason: "An external one has none.", spec: "{database: {sharedAs: os_0123, host: db.example.com, port: 3307}}",
 			sql: "os_0123_placement", kind: "ExternalMariaDB",
 			flows: []workload.Flow{{Ports: []int32{11211, 11212, 5000}}, {Anywhere: true, Ports: []int32{3307}}},
 		},
