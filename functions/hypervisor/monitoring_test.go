@@ -14,7 +14,7 @@ import (
 func TestAlerts(t *testing.T) {
 	const warning, critical = "warning", "critical"
 	expect := func(severity, wait string, expect ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: expect}
+		return monitoringtest.Alert{Severity: severity, For: wait, Selectors: expect}
 	}
 	const pods = `kube_pod_info{pod=~"nova-compute-.+"}`
 	node := func(remaining, all string) []string {

@@ -13,7 +13,7 @@ import (
 // TestAlertsHaveExpectedSeverity verifies the severity, the delay and the expression of alerts. Failing logins are critical.
 func TestAlertsHaveExpectedSeverity(t *testing.T) {
 	expect := func(severity, wait string, expect ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: expect}
+		return monitoringtest.Alert{Severity: severity, For: wait, Selectors: expect}
 	}
 	const (
 		available = `kube_deployment_status_replicas_available{deployment="keystone"}`

@@ -27,7 +27,7 @@ func alertsOf(t *testing.T, spec string) map[string]monitoringtest.Alert {
 func TestAlerts(t *testing.T) {
 	const warning, critical = "warning", "critical"
 	expect := func(severity, wait string, expect ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: expect}
+		return monitoringtest.Alert{Severity: severity, For: wait, Selectors: expect}
 	}
 	finds := func(checks string) string { return `ceph_health_detail{name=~"` + checks + `"}` }
 	ceph := map[string]monitoringtest.Alert{
@@ -80,7 +80,7 @@ func TestAlerts(t *testing.T) {
 func testProgramAlerts(t *testing.T) {
 	t.Helper()
 	queries := func(severity, wait string, queries ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: queries}
+		return monitoringtest.Alert{Severity: severity, For: wait, Selectors: queries}
 	}
 	const warning, pods = "warning", `kube_pod_info{pod=~"rook-ceph-(mon|mgr|osd|mds|rgw)-.+"}`
 	node := func(remaining, all string) []string {
@@ -192,7 +192,7 @@ func TestDashboard(t *testing.T) {
 	for _, part := range strings.Split(text, `"expr":"`)[1:] {
 		expr, _, _ := strings.Cut(strings.ReplaceAll(part, `\"`, `'`), `"`)
 		expr = strings.NewReplacer(`'`, `"`, `\u003e`, `>`).Replace(expr)
-		queried = append(queried, monitoringtest.Asks(t, "the dashboard", expr, instance)...)
+		queried = append(queried, monitoringtest.Selectors(t, "the dashboard", expr, instance)...)
 	}
 	for _, metric := range []string{"ceph_health_status", "ceph_pool_stored", "ceph_osd_up", "ceph_rgw_op_put_obj_ops"} {
 		if !slices.Contains(queried, metric) {

@@ -220,7 +220,7 @@ func TestManagerPool(t *testing.T) {
 
 // TestZoneAlert verifies the alert on an unavailable zone.
 func TestZoneAlert(t *testing.T) {
-	want := monitoringtest.Alert{Severity: "critical", For: "5m", Asks: []string{`ceph_health_detail{name=~"DEGRADED_STRETCH_MODE"}`}}
+	want := monitoringtest.Alert{Severity: "critical", For: "5m", Selectors: []string{`ceph_health_detail{name=~"DEGRADED_STRETCH_MODE"}`}}
 	if diff := cmp.Diff(want, alertsOf(t, stretched(", monitoring: {enabled: true}"))["CephZoneDown"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -70,7 +70,7 @@ func Read(in function.Input[controlplanev1.ControlPlaneCluster]) (*Claim, error)
 	p := base.Platform
 	c := &Claim{
 		Ref: base.Claim, Channel: in.Channel, Spec: in.XR.Spec, Previous: in.XR.Status, Platform: p, Observed: in.Observed,
-		NetworkPolicyPeers: networkPolicyPeersOf(p.Network),
+		NetworkPolicyPeers: clientsOf(p.Network),
 	}
 	if c.Instance, err = instanceOf(base, in.XR.Status, in.Observed); err != nil {
 		return nil, err

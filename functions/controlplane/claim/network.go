@@ -8,9 +8,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
-// networkPolicyPeersOf returns the namespaces of clients from outside of a control plane's namespace, from the PlatformConfig or, by
+// clientsOf returns the namespaces of clients from outside of a control plane's namespace, from the PlatformConfig or, by
 // default, from the upstream manifests.
-func networkPolicyPeersOf(n *platformv1.Network) common.NetworkPolicyPeers {
+func clientsOf(n *platformv1.Network) common.NetworkPolicyPeers {
 	requested := ptr.Deref(n, platformv1.Network{})
 	out := common.NetworkPolicyPeers{
 		MariaDBOperator:   namespaces(requested.MariaDBOperator, "mariadb-operator"),

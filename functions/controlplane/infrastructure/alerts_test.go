@@ -13,7 +13,7 @@ import (
 func TestAlerts(t *testing.T) {
 	const warning, critical = "warning", "critical"
 	alert := func(severity, wait string, alert ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: alert}
+		return monitoringtest.Alert{Severity: severity, For: wait, Selectors: alert}
 	}
 	ready := func(set string) []string {
 		return []string{"kube_statefulset_status_replicas_ready{statefulset" + set + "}", "kube_statefulset_replicas{statefulset" + set + "}"}

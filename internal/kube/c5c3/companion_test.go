@@ -138,10 +138,10 @@ func TestDeployment(t *testing.T) {
 func TestAlerts(t *testing.T) {
 	const warning, critical = "warning", "critical"
 	isFalse := func(severity, wait, kind, condition string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: []string{"companion_" + kind + `_condition{condition="` + condition + `"}`}}
+		return monitoringtest.Alert{Severity: severity, For: wait, Selectors: []string{"companion_" + kind + `_condition{condition="` + condition + `"}`}}
 	}
 	alert := func(wait string, selectors ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: warning, For: wait, Asks: selectors}
+		return monitoringtest.Alert{Severity: warning, For: wait, Selectors: selectors}
 	}
 	want := map[string]monitoringtest.Alert{
 		"CompanionDown":     alert("15m", `kube_deployment_status_replicas_available{deployment="companion"}`),

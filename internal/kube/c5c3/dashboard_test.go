@@ -57,7 +57,7 @@ func TestDashboard(t *testing.T) {
 		seconds := false
 		legends := map[string]bool{}
 		for _, l := range p.Targets {
-			for _, selector := range monitoringtest.Asks(t, p.Title, l.Expr, "cloud") {
+			for _, selector := range monitoringtest.Selectors(t, p.Title, l.Expr, "cloud") {
 				shown[selector] = true
 			}
 			if exprs[l.Expr] || legends[l.LegendFormat] || !legend.MatchString(l.LegendFormat) {
@@ -72,7 +72,7 @@ func TestDashboard(t *testing.T) {
 		titles[p.Title] = true
 	}
 	for name, alert := range monitoringtest.Alerts(t, Alerts(companion, common.Monitoring{}).(*unstructured.Unstructured)) {
-		for _, selector := range alert.Asks {
+		for _, selector := range alert.Selectors {
 			metric, _, _ := strings.Cut(selector, "{")
 			if !shown[selector] && !shown[metric] {
 				t.Errorf("%s uses %s, which no panel shows", name, selector)

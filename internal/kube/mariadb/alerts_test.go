@@ -18,7 +18,7 @@ import (
 func TestAlerts(t *testing.T) {
 	const warning, critical = "warning", "critical"
 	alert := func(severity, wait string, selectors ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: selectors}
+		return monitoringtest.Alert{Severity: severity, For: wait, Selectors: selectors}
 	}
 	set := func(name string) string { return `{statefulset="` + name + `"}` }
 	const (

@@ -135,7 +135,7 @@ func TestAlerts(t *testing.T) {
 	const warning, critical, set, pods = "warning", "critical", `{statefulset="queue-server"}`, `{pod=~"queue-server-[0-9]+"}`
 	const queues = `{pod=~"queue-server-[0-9]+",queue!~".*_fanout(_.*)?"}`
 	alert := func(severity, wait string, selectors ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: selectors}
+		return monitoringtest.Alert{Severity: severity, For: wait, Selectors: selectors}
 	}
 	ready := []string{"kube_statefulset_status_replicas_ready" + set, "kube_statefulset_replicas" + set}
 	c := Cluster{

@@ -14,9 +14,9 @@ import (
 // Alert is the part of an alert that tests compare.
 type Alert struct {
 	Severity, For string
-	// Asks lists the distinct selectors of the expression in order, without the namespace of the rule, which all of them have. Selectors of
+	// Selectors lists the distinct selectors of the expression in order, without the namespace of the rule, which all of them have. Selectors of
 	// metrics of nodes come last.
-	Asks []string
+	Selectors []string
 }
 
 var (
@@ -70,15 +70,15 @@ func Alerts(t *testing.T, rules *unstructured.Unstructured) map[string]Alert {
 		}
 		requested[summary] = alert
 		out[alert] = Alert{
-			Severity: read("labels", "severity"), For: read("for"), Asks: Asks(t, alert, read("expr"), rules.GetNamespace()),
+			Severity: read("labels", "severity"), For: read("for"), Selectors: Selectors(t, alert, read("expr"), rules.GetNamespace()),
 		}
 	}
 	return out
 }
 
-// Asks returns the selectors of an expression, without the namespace that each of them must have. It checks that the text between them
+// Selectors returns the selectors of an expression, without the namespace that each of them must have. It checks that the text between them
 // looks like an expression.
-func Asks(t *testing.T, where, expression, namespace string) []string {
+func Selectors(t *testing.T, where, expression, namespace string) []string {
 	t.Helper()
 	var out []string
 	rest := selector.ReplaceAllStringFunc(expression, func(s string) string {
