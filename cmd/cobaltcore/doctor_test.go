@@ -594,27 +594,27 @@ func TestDoctorFaults(t *testing.T) {
 		"kubeconfig of a cluster": {
 			"The Secret belongs to the configuration of the provider.", func(c *cloud) {
 				c.unapplied(`connect failed: cannot build kube client for provider config: cannot get credentials secret: Secret "west" not found`)
-			}, "ProviderConfig/west", "MissingObject", `Secret "west" not found`, "kubectl describe secret west -n crossplane-system",
+			}, "ProviderConfig/in-cluster", "MissingObject", `Secret "west" not found`, "kubectl describe secret west -n crossplane-system",
 		},
 		"unreachable cluster": {
 			"The API server does not respond.", func(c *cloud) {
 				c.unapplied(`observe failed: cannot get object: Get "https://west.example.com": dial tcp 192.0.2.1:443: connect: connection refused`)
-			}, "ProviderConfig/west", "ClusterUnreachable", "connection refused", "kubectl --kubeconfig KUBECONFIG_OF_WEST cluster-info",
+			}, "ProviderConfig/in-cluster", "ClusterUnreachable", "connection refused", "kubectl --kubeconfig KUBECONFIG_OF_IN_CLUSTER cluster-info",
 		},
 		"expired token of a cluster": {
 			"The API server rejects the token.", func(c *cloud) {
 				c.unapplied("observe failed: cannot get object: the server has asked for the client to provide credentials")
-			}, "ProviderConfig/west", "CredentialsRejected", "provide credentials", "kubectl describe secret west -n crossplane-system",
+			}, "ProviderConfig/in-cluster", "CredentialsRejected", "provide credentials", "kubectl describe secret west -n crossplane-system",
 		},
 		"anonymous user in a cluster": {
 			"Without a user, not even the kinds can be listed.", func(c *cloud) {
 				c.unapplied("observe failed: cannot get object: failed to get server groups: unknown")
-			}, "ProviderConfig/west", "CredentialsRejected", "server groups", "kubectl --kubeconfig KUBECONFIG_OF_WEST cluster-info",
+			}, "ProviderConfig/in-cluster", "CredentialsRejected", "server groups", "kubectl --kubeconfig KUBECONFIG_OF_IN_CLUSTER cluster-info",
 		},
 		"no rights in a cluster": {
 			"The next command tests the right in that cluster.", func(c *cloud) {
 				c.unapplied(`create failed: cannot create object: namespaces "x" is forbidden: User "crossplane" cannot create resource "namespaces" in API group`)
-			}, "Object/*", "Forbidden", "cannot create", "kubectl --kubeconfig KUBECONFIG_OF_WEST auth can-i create namespaces",
+			}, "Object/*", "Forbidden", "cannot create", "kubectl --kubeconfig KUBECONFIG_OF_IN_CLUSTER auth can-i create namespaces",
 		},
 		"management cluster with a kubeconfig": {
 			"The provider config of the PlatformConfig is of the management cluster, so that pods are followed.", func(c *cloud) {
@@ -752,12 +752,9 @@ func (c *cloud) deleting() {
 
 // unapplied makes an Object belong to the cluster west, in which it cannot be applied.
 func (c *cloud) unapplied(message string) {
-	c.edit("Object", c.first("Object"), func(o map[string]any) {
-		o["spec"].(map[string]any)["providerConfigRef"] = map[string]any{"name": "west"}
-		set("Synced", "False", "ReconcileError", message)(o)
-	})
+	c.edit("Object", c.first("Object"), set("Synced", "False", "ReconcileError", message))
 	for _, kind := range []string{"kubernetes.crossplane.io/v1alpha1, kind: ProviderConfig", "kubernetes.m.crossplane.io/v1alpha1, kind: ClusterProviderConfig"} {
-		c.extra = append(c.extra, parse(c.t, `{apiVersion: `+kind+`, metadata: {name: west},
+		c.extra = append(c.extra, parse(c.t, `{apiVersion: `+kind+`, metadata: {name: in-cluster},
   spec: {credentials: {source: Secret, secretRef: {namespace: crossplane-system, name: west, key: kubeconfig}}}}`))
 	}
 }

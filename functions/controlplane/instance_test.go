@@ -23,6 +23,7 @@ func namespaceObject(t *testing.T, instance string) map[string]*structpb.Struct 
 	t.Helper()
 	return map[string]*structpb.Struct{infrastructure.NamespaceResource: structOf(t, map[string]any{
 		"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": map[string]any{"name": instance + "-namespace"},
+		"spec": map[string]any{"providerConfigRef": map[string]any{"name": "in-cluster"}},
 	})}
 }
 
