@@ -91,7 +91,7 @@ func TestRunbooksOfAlerts(t *testing.T) {
 func TestRunbooksOfConditions(t *testing.T) {
 	want := map[string]bool{"Current": true, "Ready": true, "SpecValid": true, "Composed": true, "<Component>Ready": true}
 	constant := regexp.MustCompile(`\b([A-Za-z]\w*) += "([A-Z]\w+)"`)
-	advisory := regexp.MustCompile(`\{Type: ([^,{}]+), Verdict:`)
+	advisory := regexp.MustCompile(`\{Type: ([^,{}]+), (?:Former: [^,{}]+, )?Verdict:`)
 	constants, types := map[string]string{}, []string{}
 	for _, folder := range []string{"apis", "companion", "functions"} {
 		err := filepath.WalkDir("../../"+folder, func(path string, _ fs.DirEntry, err error) error {

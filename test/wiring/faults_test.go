@@ -58,17 +58,25 @@ func exampleAt(t *testing.T, path string) wiring.Cloud {
 // copied returns a copy of a cloud that can be changed independently.
 func copied(t *testing.T, c wiring.Cloud) wiring.Cloud {
 	t.Helper()
-	out := wiring.Cloud{Given: c.Given, HasTLS: c.HasTLS}
+	out := wiring.Cloud{HasTLS: c.HasTLS}
+	for _, m := range c.Given {
+		out.Given = append(out.Given, copiedFields(t, m))
+	}
 	for _, o := range c.Objects {
-		data, err := json.Marshal(o.Manifest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := fields{}
-		if err := json.Unmarshal(data, &m); err != nil {
-			t.Fatal(err)
-		}
-		out.Objects = append(out.Objects, wiring.Object{Stage: o.Stage, Manifest: m})
+		out.Objects = append(out.Objects, wiring.Object{Stage: o.Stage, Manifest: copiedFields(t, o.Manifest)})
+	}
+	return out
+}
+
+func copiedFields(t *testing.T, m fields) fields {
+	t.Helper()
+	data, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := fields{}
+	if err := json.Unmarshal(data, &out); err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
