@@ -66,8 +66,8 @@ func observe(ctx context.Context, env *controller.Env, o *openstackv1.NodeMainte
 	}
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	name := string(o.Spec.ServiceCheckName)
-	check, err := apireader.Get(ctx, env.Reader, "ServiceCheck", client.ObjectKey{Namespace: o.Namespace, Name: name}, &openstackv1.ServiceCheck{})
+	key := client.ObjectKey{Namespace: o.Namespace, Name: string(o.Spec.ServiceCheckName)}
+	check, err := apireader.Get(ctx, env.Reader, "ServiceCheck", key, &openstackv1.ServiceCheck{})
 	if err != nil {
 		return nil, err
 	}

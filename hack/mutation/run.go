@@ -60,11 +60,12 @@ var furtherTests = []struct {
 
 // skipped are tests that take longer than all other tests of their package together, and detect the same mutants.
 var skipped = map[string]string{
-	"functions/glance":             "^TestEachOwner$",
-	"functions/keystone":           "^TestEachOwner$",
-	"functions/placement":          "^TestEachOwner$",
-	"test/emitted":                 "^TestClientsReadCloudsFileUnchanged$",
-	"test/invariants":              "^(TestExamplesBecomeReady|TestInvariantsHoldInRandomHistories|TestComposedObjectsHaveNoFindings|TestDrawnSpecsAreValid)$",
+	"functions/glance":    "^TestEachOwner$",
+	"functions/keystone":  "^TestEachOwner$",
+	"functions/placement": "^TestEachOwner$",
+	"test/emitted":        "^TestClientsReadCloudsFileUnchanged$",
+	"test/invariants": "^(TestExamplesBecomeReady|TestInvariantsHoldInRandomHistories|TestComposedObjectsHaveNoFindings|" +
+		"TestDrawnSpecsAreValid)$",
 	"companion/cellmapping":        "^TestRecoversFromFaultAtAnyCall$",
 	"companion/credentialrotation": "^TestRecoversFromFaultAtAnyCall$",
 	"companion/databasesync":       "^(TestRecoversFromFaultAtAnyCall|TestAnyHistory)$",

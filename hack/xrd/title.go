@@ -11,7 +11,8 @@ import (
 var spelling = map[string]string{
 	"api": "API", "ca": "CA", "cidr": "CIDR", "cidrs": "CIDRs", "cpu": "CPU", "db": "DB", "dn": "DN", "fsid": "FSID", "gib": "GiB",
 	"ha": "HA", "id": "ID", "ironcore": "IronCore", "korc": "K-ORC", "kvm": "KVM", "ldap": "LDAP", "mariadb": "MariaDB",
-	"maxscale": "MaxScale", "mib": "MiB", "ml2": "ML2", "novncproxy": "noVNC proxy", "numa": "NUMA", "openstack": "OpenStack", "openvswitch": "Open vSwitch",
+	"maxscale": "MaxScale", "mib": "MiB", "ml2": "ML2", "novncproxy": "noVNC proxy", "numa": "NUMA",
+	"openstack": "OpenStack", "openvswitch": "Open vSwitch",
 	"osds": "OSDs", "ovn": "OVN", "ovs": "OVS", "pci": "PCI", "rabbitmq": "RabbitMQ", "ref": "reference",
 	"refs": "references", "s3": "S3", "tls": "TLS", "url": "URL", "uwsgi": "uWSGI", "vcpu": "vCPU", "vnc": "VNC",
 }

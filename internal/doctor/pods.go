@@ -288,8 +288,8 @@ func memoryLimit(pod *corev1.Pod, name string) string {
 	return "of the node"
 }
 
-// volumes returns the cause for a pod whose volume is not provisioned. Many volumes are provisioned only once the pod has a node: such a volume
-// is a cause if it has a warning, or if the scheduler's message names volumes.
+// volumes returns the cause for a pod whose volume is not provisioned. Many volumes are provisioned only once the pod has a node: such a
+// volume is a cause if it has a warning, or if the scheduler's message names volumes.
 func (w *walk) volumes(ctx context.Context, chain []Ref, pod *corev1.Pod, scheduler string) (Cause, bool) {
 	for _, v := range pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil {

@@ -251,7 +251,7 @@ var constraints = map[string]constraint{
 	"external.user":          sample("cloud-admin", "cloud@example.com"),
 	"rabbitmq.external.host": sample("queue.example.com"),
 	"mariadb.external.host":  sample("db.example.com", "db"),
-	"database.sharedAs":    sample("os_0123456789abcdef0123", "a"), "novaDatabase.sharedAs": sample("os_0123456789abcdef0123", "a"),
+	"database.sharedAs":      sample("os_0123456789abcdef0123", "a"), "novaDatabase.sharedAs": sample("os_0123456789abcdef0123", "a"),
 	"s3.endpoint":         sample("s3.example.com", "S3:9000"),
 	"spec.providerConfig": sample("in-cluster", "management"),
 	"endpoints": sample(

@@ -40,7 +40,8 @@ func (a *API) ListHypervisors(ctx context.Context) (map[string]Hypervisor, error
 	}
 	out := map[string]Hypervisor{}
 	query := url.Values{"with_servers": {"true"}, "limit": {hypervisorsPerPage}}
-	list := openstackapi.Pages{Client: a.client, First: a.client.ServiceURL("os-hypervisors", "detail") + "?" + query.Encode(), Key: "hypervisors"}
+	first := a.client.ServiceURL("os-hypervisors", "detail") + "?" + query.Encode()
+	list := openstackapi.Pages{Client: a.client, First: first, Key: "hypervisors"}
 	err := openstackapi.Each(ctx, "Nova", "list hypervisors", list, func(_ string, h hypervisor) {
 		out[h.Service.Host] = Hypervisor{Provider: h.ID, Servers: len(h.Servers)}
 	})

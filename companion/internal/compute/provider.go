@@ -132,7 +132,8 @@ func (a *API) ListCapacities(ctx context.Context) (map[string]Capacity, error) {
 	}
 	out := map[string]Capacity{}
 	query := url.Values{"resources": {"MEMORY_MB:1"}}
-	list := openstackapi.Pages{Client: client, First: client.ServiceURL("allocation_candidates") + "?" + query.Encode(), Key: "provider_summaries"}
+	first := client.ServiceURL("allocation_candidates") + "?" + query.Encode()
+	list := openstackapi.Pages{Client: client, First: first, Key: "provider_summaries"}
 	err = openstackapi.Each(ctx, "Placement", "list allocation candidates", list, func(provider string, s summary) {
 		var c Capacity
 		for class, r := range s.Resources {

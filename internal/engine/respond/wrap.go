@@ -62,8 +62,8 @@ func (p Target) wrap(i compose.Item) encoded.Struct {
 	return w.Struct()
 }
 
-// CheckClusters returns an error if an object would move to another cluster: provider-kubernetes would create it there without its data, and
-// leave the first one behind. The provider config of a cluster is set in the PlatformConfig, so this is no error of the claim.
+// CheckClusters returns an error if an object would move to another cluster: provider-kubernetes would create it there without its data,
+// and leave the first one behind. The provider config of a cluster is set in the PlatformConfig, so this is no error of the claim.
 func (p Target) CheckClusters(plan compose.Plan, observed observe.State) error {
 	for _, i := range plan.Items() {
 		o, ok := observed.Get(i.Name)

@@ -58,7 +58,8 @@ func (s Spec) Check(base, app string, r release.Release) error {
 // checkInternalURL returns an error for a URL of the schema's form that cannot be parsed, such as http://[.
 func (s Spec) checkInternalURL(base string) error {
 	if _, err := url.Parse(string(s.Endpoints.Internal)); err != nil {
-		return invalid.Field(base+".endpoints.internal", "%s is not a valid URL; set the address at which pods reach the service", s.Endpoints.Internal)
+		return invalid.Field(base+".endpoints.internal", "%s is not a valid URL; set the address at which pods reach the service",
+			s.Endpoints.Internal)
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ func Accepted() ([]Kind, error) {
 }
 
 // acceptedHeader is the first line of the accepted summary.
-const acceptedHeader = "# Written by `make test-e2e RUN='^TestProbeFindsOnlyAcceptedAccess$$' ACCEPT=1`. Review each change as an attacker would.\n"
+const acceptedHeader = "# Written by `make test-e2e RUN='^TestProbeFindsOnlyAcceptedAccess$$' ACCEPT=1`. " +
+	"Review each change as an attacker would.\n"
 
 // Marshal returns the file of an accepted summary.
 func Marshal(kinds []Kind) ([]byte, error) {

@@ -14,8 +14,8 @@ import (
 // Alert is the part of an alert that tests compare.
 type Alert struct {
 	Severity, For string
-	// Selectors lists the distinct selectors of the expression in order, without the namespace of the rule, which all of them have. Selectors of
-	// metrics of nodes come last.
+	// Selectors lists the distinct selectors of the expression in order, without the namespace of the rule, which all of them have. Selectors
+	// of metrics of nodes come last.
 	Selectors []string
 }
 
