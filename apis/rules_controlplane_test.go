@@ -21,13 +21,13 @@ var controlPlaneCases = kindCases{
 	cases: map[string]specCase{
 		"Tests": {
 			reason: "A schedule and a selection of tests are optional; the permission is required.",
-			spec:   `tempest: {enabled: true, allowCloudAdmin: true, tests: {services: [identity, image], concurrency: 4, includeRegex: "^tempest\\.api", excludeRegex: slow}}`,
+			spec:   `tempest: {enabled: true, allowAdministration: true, tests: {services: [identity, image], concurrency: 4, includeRegex: "^tempest\\.api", excludeRegex: slow}}`,
 		},
 		"TestsNotAllowed": {
 			reason:  "An administrator requires an explicit permission.",
 			spec:    `tempest: {enabled: true}`,
-			field:   "spec.tempest.allowCloudAdmin",
-			message: "Tempest requires an administrator account; set allowCloudAdmin: true or disable Tempest",
+			field:   "spec.tempest.allowAdministration",
+			message: "Tempest requires an administrator account; set allowAdministration: true or disable Tempest",
 		},
 		"TestsOff": {
 			reason: "Disabled tests require no permission.",
@@ -936,7 +936,7 @@ infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}
 		},
 		"KeystoneElsewhereTested": {
 			reason:  "Tests create administrators in a Keystone of another operator.",
-			spec:    externalKeystone("", "tempest: {enabled: true, allowCloudAdmin: true}"),
+			spec:    externalKeystone("", "tempest: {enabled: true, allowAdministration: true}"),
 			field:   "spec.tempest",
 			message: "Tempest cannot be used with an external Keystone, because it creates administrators; disable tempest",
 		},

@@ -26,7 +26,7 @@ var platformCases = kindCases{
   secretStores: ["ClusterSecretStore/openbao/{namespace}"], gateways: [gateway-system/public/https], ingressClasses: [nginx], exposureNamespaces: [ingress-nginx],
   annotations: ["nginx.ingress.kubernetes.io/proxy-*"], issuers: [ClusterIssuer/letsencrypt], nodeSelectors: [topology.kubernetes.io/zone],
   tolerations: ["dedicated=openstack:NoSchedule"], storageClasses: [fast], monitoringLabels: [prometheus=team-a], s3Endpoints: ["*.example.com:443", "[fd00::1]:9000"],
-  directoryHosts: [ldap.example.com], openIDHosts: ["*"], keystoneHosts: [identity.example.com], databaseHosts: ["db.example.com:3306"], downloadHosts: ["*.example.com"], storageNetworks: [10.0.0.0/8, "*"], nfsServers: [nfs.example.com], vaultServers: ["vault.example.com:8200"], hypervisorNetworks: ["fd00::/8"], quota: {replicas: 5, processes: 4, storage: 500Gi, cpu: "16", memory: 64Gi}}]`,
+  directoryHosts: [ldap.example.com], openIDHosts: ["*"], keystoneHosts: [identity.example.com], databaseHosts: ["db.example.com:3306"], downloadHosts: ["*.example.com"], storageNetworks: [10.0.0.0/8, "*"], nfsServers: [nfs.example.com], vaultServers: ["vault.example.com:8200"], hypervisorNetworks: ["fd00::/8"], maxima: {replicas: 5, processes: 4, storage: 500Gi, cpu: "16", memory: 64Gi}}]`,
 		},
 		"LimitOfURL": {
 			reason:  "It is about hosts.",

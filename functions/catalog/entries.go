@@ -52,7 +52,7 @@ func desiredEntries(spec *catalogv1.IdentityCatalogSpec) []entry {
 
 // keystoneOf returns the reference from which names in a Keystone are derived.
 func keystoneOf(shared *catalogv1.SharedKeystone) *common.KeystoneReference {
-	return &common.KeystoneReference{NameSuffix: ptr.Deref(shared, catalogv1.SharedKeystone{}).As}
+	return &common.KeystoneReference{SharedAs: ptr.Deref(shared, catalogv1.SharedKeystone{}).As}
 }
 
 // identityEntry returns the catalog entry of an external Keystone. It has endpoints in other regions; services look it up in their own

@@ -25,7 +25,7 @@ var free = map[string]string{
 
 // everyService is a claim with a part of each kind that costs something. Services that it does not name are enabled, without more.
 const everyService = `{size: large, infrastructure: {mariadb: {maxScale: {enabled: true}, backup: {schedule: "0 1 * * *", s3: {bucket: a, endpoint: s3.a.b,
-	credentialsSecretRef: {name: a}}, stagingStorage: {storageSize: 5Gi}}}}, tempest: {enabled: true, allowCloudAdmin: true}, services: {
+	credentialsSecretRef: {name: a}}, stagingStorage: {storageSize: 5Gi}}}}, tempest: {enabled: true, allowAdministration: true}, services: {
 	keystone: {federation: {provider: a, metadataURL: "https://a.b/c", issuer: "https://a.b", clientID: a, clientSecretRef: {name: a, key: b}}},
 	heat: {enabled: true, cfn: {enabled: true}},
 	glance: {enabled: true, stores: [{name: a, file: {storageSize: 10Gi, storageClass: a}}], import: {staging: {storageSize: 5Gi}},

@@ -63,7 +63,7 @@ func TestExternalQueueForHypervisors(t *testing.T) {
 	to := &controlplanev1.HypervisorAccess{}
 	stateOf(t, m, "nova").Model.Publish(to)
 	c := to.Cells[0]
-	if c.Queue.Host != "queue.example.org" || c.Queue.NameSuffix != instance || c.VirtualHost != "nova_cell1-"+instance {
+	if c.Queue.Host != "queue.example.org" || c.Queue.SharedAs != instance || c.VirtualHost != "nova_cell1-"+instance {
 		t.Errorf("they use %+v, and virtual host %s", c.Queue, c.VirtualHost)
 	}
 	if diff := cmp.Diff(&controlplanev1.ExternalAddress{Host: "queue.example.org", Port: 5672}, c.ExternalQueue); diff != "" {

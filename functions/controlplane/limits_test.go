@@ -378,7 +378,7 @@ func TestHostsWithoutTLS(t *testing.T) {
 
 // TestLimitsBoundCostOfClaims checks that the costs of a claim are bounded by every limit, and by a default without limits.
 func TestLimitsBoundCostOfClaims(t *testing.T) {
-	const house = "{domain: example.com, limits: [{name: house, namespaces: ['*'], quota: "
+	const house = "{domain: example.com, limits: [{name: house, namespaces: ['*'], maxima: "
 	for name, tc := range map[string]struct {
 		reason, spec, platform, field, message string
 	}{
@@ -422,7 +422,7 @@ func TestLimitsBoundCostOfClaims(t *testing.T) {
 		"scratch space of conversions": {
 			"Each manager of volumes has a directory.",
 			"{services: {cinder: {enabled: true, conversionSize: 2Ti, backends: [{name: a, nfs: {shares: ['a:/b']}}]}}}",
-			"{domain: example.com, limits: [" + limittest.DefaultQuota + "]}", "spec.services.cinder.conversionSize", "of scratch space in all",
+			"{domain: example.com, limits: [" + limittest.DefaultMaxima + "]}", "spec.services.cinder.conversionSize", "of scratch space in all",
 		},
 		"minutely jobs": {
 			"Each starts a pod.", "{services: {keystone: {trustFlush: {schedule: '*/4 * * * *'}}}}", "{domain: example.com}",
@@ -452,11 +452,11 @@ func TestDefaultMaxima(t *testing.T) {
 	less := func(q *resource.Quantity) *resource.Quantity {
 		return resource.NewMilliQuantity(q.MilliValue()/115*100, resource.DecimalSI)
 	}
-	quota := platformv1.DefaultQuota()
-	quota.Replicas, quota.Processes = new(*quota.Replicas*100/115), new(*quota.Processes*100/115)
-	quota.Storage, quota.CPU, quota.Memory = less(quota.Storage), less(quota.CPU), less(quota.Memory)
+	maxima := platformv1.DefaultMaxima()
+	maxima.Replicas, maxima.Processes = new(*maxima.Replicas*100/115), new(*maxima.Processes*100/115)
+	maxima.Storage, maxima.CPU, maxima.Memory = less(maxima.Storage), less(maxima.CPU), less(maxima.Memory)
 	m := derived(t, "{size: large}", "{domain: example.com}")
-	if err := cost.Check([]platformv1.Limit{{Name: "less", Quota: quota}}, m.parts()); err != nil {
+	if err := cost.Check([]platformv1.Limit{{Name: "less", Maxima: maxima}}, m.parts()); err != nil {
 		t.Error(err)
 	}
 }

@@ -63,8 +63,7 @@ func TestRowsReadListsOfTheirLimit(t *testing.T) {
 // report.
 func TestLiveRepeated(t *testing.T) {
 	reported := map[string]any{
-		"reachable": "True", "apiVersion": "v3.14", "lastToken": "2026-05-01T03:00:00Z",
-		"public": map[string]any{"reachable": "False", "message": "no such host"},
+		"reachable": "True", "apiVersion": "v3.14", "publicReachable": "False", "publicMessage": "no such host", "lastToken": "2026-05-01T03:00:00Z",
 	}
 	for name, tc := range map[string]struct {
 		live map[string]any
@@ -74,7 +73,7 @@ func TestLiveRepeated(t *testing.T) {
 		"nonsense": {map[string]any{"reachable": "Perhaps"}, nil},
 		"no":       {map[string]any{"reachable": "False"}, &common.Live{Reachable: "False"}},
 		"yes": {reported, &common.Live{
-			Reachable: "True", APIVersion: "v3.14", Public: &common.PublicAddress{Reachable: "False", Message: "no such host"},
+			Reachable: "True", APIVersion: "v3.14", PublicReachable: "False", PublicMessage: "no such host",
 			LastToken: new(metav1.Date(2026, 5, 1, 3, 0, 0, 0, time.UTC)),
 		}},
 	} {

@@ -62,8 +62,8 @@ func TestCellServers(t *testing.T) {
 	if queue.IssuerRef != (common.IssuerReference{Name: "queues", Kind: "ClusterIssuer"}) || queue.ClusterDomain != "cluster.local" {
 		t.Errorf("the queue's certificate is of %v in %s", queue.IssuerRef, queue.ClusterDomain)
 	}
-	if diff := cmp.Diff([]common.NamespaceName{"mariadb-operator"}, far.Infrastructure.NetworkPolicyPeers.MariaDBOperator); diff != "" {
-		t.Errorf("networkPolicyPeers (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]common.NamespaceName{"mariadb-operator"}, far.Infrastructure.Neighbours.MariaDBOperator); diff != "" {
+		t.Errorf("neighbours (-want +got):\n%s", diff)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestCellServersCost(t *testing.T) {
 			t.Errorf("there are %d volumes on which copies of two databases are put together", p.Times)
 		}
 	}
-	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], s3Endpoints: ['*'], quota: {storage: 550Gi}}]}"
+	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], s3Endpoints: ['*'], maxima: {storage: 550Gi}}]}"
 	_, err := derive(input(t, staged+ownServers("", "")[1:], few, nil))
 	requireFieldError(t, "staging", err, "spec.infrastructure.mariadb.backup.stagingStorage.storageSize", "with 2 × 300Gi here")
 	const alone = "{size: development, infrastructure: {valkey: {enabled: false}}, "
@@ -183,7 +183,7 @@ func TestCellServersImmutable(t *testing.T) {
 
 // TestCellServersRemoved checks that nothing was composed for a rejected claim, so that the change can be reverted.
 func TestCellServersRemoved(t *testing.T) {
-	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], quota: {memory: 40Gi}}]}"
+	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], maxima: {memory: 40Gi}}]}"
 	before := compute(", cells: [{name: near}]")
 	spec, err := json.Marshal(novaOf(t, before, few))
 	if err != nil {

@@ -55,9 +55,9 @@ func live(service *observe.Object) *common.Live {
 	if reachable != string(metav1.ConditionTrue) && reachable != string(metav1.ConditionFalse) {
 		return nil
 	}
-	l := &common.Live{Reachable: reachable, APIVersion: service.String("status", "live", "apiVersion")}
-	if public := service.String("status", "live", "public", "reachable"); public != "" {
-		l.Public = &common.PublicAddress{Reachable: public, Message: service.String("status", "live", "public", "message")}
+	l := &common.Live{
+		Reachable: reachable, APIVersion: service.String("status", "live", "apiVersion"),
+		PublicReachable: service.String("status", "live", "publicReachable"), PublicMessage: service.String("status", "live", "publicMessage"),
 	}
 	if t, err := time.Parse(time.RFC3339, service.String("status", "live", "lastToken")); err == nil {
 		l.LastToken = &metav1.Time{Time: t}

@@ -60,7 +60,7 @@ func servicesIn(all []services.Service) []string {
 // tested reports whether the claim enables tests and grants the permissions that they require.
 func (m *model) tested() bool {
 	t := m.Spec.Tempest
-	return t != nil && t.Enabled && t.AllowCloudAdmin
+	return t != nil && t.Enabled && t.AllowAdministration
 }
 
 func tempest(m *model) ([]compose.Stage, error) {
@@ -178,9 +178,9 @@ func (m *model) checkTests() error {
 	}
 	const field = "spec.tempest"
 	var errs []error
-	if !t.AllowCloudAdmin { // Admission rejects this, too.
-		errs = append(errs, invalid.Field(field+".allowCloudAdmin", "Tempest needs an administrator account to create users and set quotas; "+
-			"set allowCloudAdmin: true, or disable Tempest"))
+	if !t.AllowAdministration { // Admission rejects this, too.
+		errs = append(errs, invalid.Field(field+".allowAdministration", "Tempest needs an administrator account to create users and set quotas; "+
+			"set allowAdministration: true, or disable Tempest"))
 	}
 	if i := t.Image; i != nil {
 		o := release.Override{Registry: m.Images.Registry, Repository: i.Repository, Tag: i.Tag, Digest: i.Digest}

@@ -13,7 +13,7 @@ import (
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
-const allowed = "tempest: {enabled: true, allowCloudAdmin: true"
+const allowed = "tempest: {enabled: true, allowAdministration: true"
 
 // TestTempest checks that Tempest gets the enabled services and the password rules of Keystone, and is created after all services.
 func TestTempest(t *testing.T) {
@@ -51,7 +51,7 @@ func TestTempestAlone(t *testing.T) {
 // TestTempestValidation checks the errors for missing permission, invalid schedules and disabled services.
 func TestTempestValidation(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, field, message string }{
-		"NotAllowed": {"The claim has to permit an administrator.", "{tempest: {enabled: true}}", "spec.tempest.allowCloudAdmin", "set allowCloudAdmin: true"},
+		"NotAllowed": {"The claim has to permit an administrator.", "{tempest: {enabled: true}}", "spec.tempest.allowAdministration", "set allowAdministration: true"},
 		"Schedule":   {"The schedule has an invalid minute.", "{" + allowed + ", schedule: 61 0 * * *}}", "spec.tempest.schedule", "cannot read schedule"},
 		"Image":      {"The tag is invalid.", "{" + allowed + ", image: {tag: latest}}}", "spec.tempest.image", "not valid"},
 		"Service":    {"The service is disabled.", "{" + allowed + ", tests: {services: [identity, volume]}}}", "spec.tempest.tests.services[1]", "service volume is not enabled"},
@@ -75,7 +75,7 @@ func TestTempestReported(t *testing.T) {
 		want         rules.Result
 		tests        *common.TestStatus
 	}{
-		"Off":  {"Tempest is disabled.", "{tempest: {allowCloudAdmin: true}}", observedState, rules.Result{}, nil},
+		"Off":  {"Tempest is disabled.", "{tempest: {allowAdministration: true}}", observedState, rules.Result{}, nil},
 		"None": {"No run has completed.", "{" + allowed + "}}", nil, rules.Result{Reason: "NotRun", Message: "waiting for the first test run to complete"}, nil},
 		"Failed": {
 			"Failed tests do not affect the readiness of the claim.", "{" + allowed + "}}", observedState,

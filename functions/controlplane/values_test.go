@@ -158,7 +158,7 @@ func TestValidatesClaimsAfterDefaults(t *testing.T) {
 		},
 		"dashboards without TLS": {reason: "The whole cloud has no TLS.", spec: "{global: {tls: {enabled: false}}, services: {keystone: {federation: {" + sso + ", trustedDashboards: ['http://b/']}}}}"},
 		"expressions": {
-			"Python cannot compile the first one.", "{tempest: {enabled: true, allowCloudAdmin: true, tests: {includeRegex: 'a(b', excludeRegex: '(?!a)b'}}}",
+			"Python cannot compile the first one.", "{tempest: {enabled: true, allowAdministration: true, tests: {includeRegex: 'a(b', excludeRegex: '(?!a)b'}}}",
 			"spec.tempest.tests.includeRegex: is not a regular expression: missing closing ) in \"a(b\"; correct it",
 		},
 		"label": {

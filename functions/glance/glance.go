@@ -149,9 +149,7 @@ func (m *model) extension(observed observe.State) (service.Extension, error) {
 }
 
 // complete raises the age of rows of images to the age of the rows that refer to them.
-func complete(a *glancev1.Archive) {
-	a.ImagesAfterDays = max(a.ImagesAfterDays, a.AfterDays)
-}
+func complete(a *glancev1.Archive) { a.ImagesAfterDays = max(a.ImagesAfterDays, a.AfterDays) }
 
 func status(m *model, plan compose.Plan) any {
 	s := glancev1.GlanceStatus{ServiceStatus: m.Status(plan)}

@@ -25,7 +25,7 @@ const (
 
 // domainName returns the name of the domain in Keystone. In a shared Keystone, it is the name of the control plane: names of domains have
 // at most 64 characters, which leaves no space for a prefix.
-func (m *model) domainName() string { return cmp.Or(string(m.Spec.Identity.NameSuffix), domainName) }
+func (m *model) domainName() string { return cmp.Or(string(m.Spec.Identity.SharedAs), domainName) }
 
 func (m *model) adminSecret() string { return m.Sub("domain-admin") }
 func (m *model) keySecret() string   { return m.Sub("encryption-key") }

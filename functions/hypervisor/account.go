@@ -111,7 +111,7 @@ func (m *model) accountClouds() *c5c3v1.SecretAggregate {
 		Cloud: cloud, URL: identity.InternalURL, User: m.instance, Project: identity.Project(), Password: m.passwordSecret(),
 		CA: identity.CASecretRef,
 	}
-	if identity.NameSuffix != "" { // Its catalog has endpoints of other clouds, too.
+	if identity.SharedAs != "" { // Its catalog has endpoints of other clouds, too.
 		login.Region = m.plane.access.Region
 	}
 	return c5c3.SecretAggregate(m.accountMeta(string(cloud.SecretName)), c5c3v1.SecretAggregateSpec{

@@ -19,7 +19,7 @@ var free = map[string]string{
 	"spec.slices[].hugePages[].count": "the operating system of the node reserves them",
 }
 
-// TestEveryCostlyFieldIsLimited sets each field that requests CPU, memory or storage to a value above the default quota, and requires an
+// TestEveryCostlyFieldIsLimited sets each field that requests CPU, memory or storage to a value above the default maxima, and requires an
 // error about a quota. A field that no cost item contains would pass every quota.
 func TestEveryCostlyFieldIsLimited(t *testing.T) {
 	const (
@@ -53,7 +53,7 @@ func TestEveryCostlyFieldIsLimited(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := newCluster(string(data), "tenant-a", objects(planeClaim, withCards)...)
-		c.Required["platform"] = objects("{metadata: {name: default}, spec: " + strings.Replace(open, limittest.Everything, limittest.DefaultQuota, 1) + "}")
+		c.Required["platform"] = objects("{metadata: {name: default}, spec: " + strings.Replace(open, limittest.Everything, limittest.DefaultMaxima, 1) + "}")
 		err = makeReady(c)
 		switch limited := err != nil && strings.Contains(err.Error(), "quota"); {
 		case f.Path == "" && limited:

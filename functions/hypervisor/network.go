@@ -42,7 +42,7 @@ func network(m *model) ([]compose.Stage, error) {
 	const name, component = "app.kubernetes.io/name", "app.kubernetes.io/component"
 	var stage compose.Stage
 	queue := func(suffix string, q *common.Queue) {
-		if q.NameSuffix == "" { // An external queue has no pods to select.
+		if q.SharedAs == "" { // An external queue has no pods to select.
 			stage = append(stage, m.ingressForPool(suffix, metav1.LabelSelector{MatchLabels: rabbitmq.Pods(q.Name())}, common.QueuePort))
 		}
 	}

@@ -174,7 +174,7 @@ func (m *model) setResources(g *group, component string, containers []corev1.Con
 	return fmt.Errorf("component %s has no row in nodePods for these nodes; this is a bug of the function", component)
 }
 
-// checkCosts returns an error for pods above the quota of the platform: pods on the nodes of each group, and other pods.
+// checkCosts returns an error for pods above the maxima of the platform: pods on the nodes of each group, and other pods.
 func (m *model) checkCosts() error {
 	limits := limit.In(m.platform.Limits, m.claim.Namespace)
 	var errs []error

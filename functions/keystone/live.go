@@ -40,9 +40,8 @@ func live(check *observe.Object) *common.Live {
 	}
 	l := &common.Live{Reachable: conditionIsTrue(c), APIVersion: check.String("status", "apiVersion")}
 	if public, ok := check.Condition("PublicReachable"); ok {
-		l.Public = &common.PublicAddress{Reachable: conditionIsTrue(public)}
-		if l.Public.Reachable != string(metav1.ConditionTrue) {
-			l.Public.Message = respond.Message(public.Message)
+		if l.PublicReachable = conditionIsTrue(public); l.PublicReachable != string(metav1.ConditionTrue) {
+			l.PublicMessage = respond.Message(public.Message)
 		}
 	}
 	if t, err := time.Parse(time.RFC3339, check.String("status", "lastToken")); err == nil {

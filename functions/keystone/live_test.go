@@ -26,12 +26,12 @@ func TestLive(t *testing.T) {
 		"Unreachable": {reason: "It did not respond.", resource: check(map[string]any{"conditions": condition("False")}), want: &common.Live{Reachable: "False"}},
 		"PublicToo": {
 			reason: "External access is reported separately.",
-			want:   &common.Live{Reachable: "True", Public: &common.PublicAddress{Reachable: "False", Message: "no such host"}},
+			want:   &common.Live{Reachable: "True", PublicReachable: "False", PublicMessage: "no such host"},
 			resource: check(map[string]any{"conditions": append(condition("True"),
 				map[string]any{"type": "PublicReachable", "status": "False", "reason": "NameResolutionFailed", "message": "no such host"})}),
 		},
 		"PublicAnswers": {
-			reason: "A reachable endpoint needs no message.", want: &common.Live{Reachable: "False", Public: &common.PublicAddress{Reachable: "True"}},
+			reason: "A reachable endpoint needs no message.", want: &common.Live{Reachable: "False", PublicReachable: "True"},
 			resource: check(map[string]any{"conditions": append(condition("False"),
 				map[string]any{"type": "PublicReachable", "status": "True", "message": "Keystone answers at"})}),
 		},

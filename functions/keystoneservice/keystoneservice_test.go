@@ -28,7 +28,7 @@ var kind = servicetest.Kind{
 	GroupVersionKind: keystoneservicev1.CompositeGroupVersionKind,
 	Runner:           New(), Name: "limes-x7d2f",
 	Cluster: func(w *simulate.Cluster) {
-		around(w, claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [s3], allowCloudAdmin: true}"), controlPlaneYAML)
+		around(w, claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [s3], allowAdministration: true}"), controlPlaneYAML)
 	},
 }
 
@@ -147,11 +147,11 @@ func TestControlPlaneRequiresConsent(t *testing.T) {
 		"Administrator": {
 			"Role admin must be granted.", more("account: {roles: [admin]}"), []string{claimOf(granted), controlPlaneYAML},
 			"spec.account.roles: role admin is not allowed by the control plane cloud of namespace tenant-a; " +
-				"remove it, or ask its owner to set allowCloudAdmin: true in spec.keystoneServices",
+				"remove it, or ask its owner to set allowAdministration: true in spec.keystoneServices",
 		},
 		"Allowed": {
 			"It is granted.", more("account: {roles: [admin]}"),
-			[]string{claimOf("{namespace: quotas, name: limes, allowCloudAdmin: true}"), controlPlaneYAML}, "",
+			[]string{claimOf("{namespace: quotas, name: limes, allowAdministration: true}"), controlPlaneYAML}, "",
 		},
 		"Other cluster": {
 			"Its workloads are in another cluster.", least, []string{claimOf(granted), strings.Replace(controlPlaneYAML, "global:", "cluster: {ref: {name: west}}, global:", 1)},
@@ -195,7 +195,7 @@ func TestRequiresClaimForNamespace(t *testing.T) {
 }
 
 // fullGrant is a claim with all fields, all of which are granted.
-const fullGrant = "{namespace: quotas, name: limes, type: resources, allowCloudAdmin: true}"
+const fullGrant = "{namespace: quotas, name: limes, type: resources, allowAdministration: true}"
 
 // TestRevokedGrantRemovesObjects verifies that exactly the objects of a revoked grant are removed. While the control plane cannot be read,
 // existing objects stay, and no further ones are created.
@@ -219,7 +219,7 @@ func TestRevokedGrantRemovesObjects(t *testing.T) {
 			notAllowed,
 		},
 		"The place": {
-			"It does not grant catalog entries any more.", full, []string{claimOf("{namespace: quotas, name: limes, allowCloudAdmin: true}"), controlPlaneYAML},
+			"It does not grant catalog entries any more.", full, []string{claimOf("{namespace: quotas, name: limes, allowAdministration: true}"), controlPlaneYAML},
 			[]string{"catalog-service", "endpoint-internal", "endpoint-public", "region-internal", "region-public"}, "spec.catalog.type: ",
 		},
 		"Administration": {

@@ -148,9 +148,9 @@ func (m *model) checkGrant(grant controlplanev1.KeystoneServiceGrant) error {
 		return invalid.Field(e.field+".type", "the %s does not allow service type %q for this claim; ask its owner to add "+requested+" to "+
 			"spec.keystoneServices, or remove %s", m.controlPlane(), e.Type, e.Type, part)
 	}
-	if slices.Contains(m.spec.Account.Roles, keystoneservicev1.RoleAdmin) && !grant.AllowCloudAdmin {
+	if slices.Contains(m.spec.Account.Roles, keystoneservicev1.RoleAdmin) && !grant.AllowAdministration {
 		return invalid.Field("spec.account.roles", "role admin is not allowed by the %s; remove it, or "+
-			"ask its owner to set allowCloudAdmin: true in spec.keystoneServices", m.controlPlane())
+			"ask its owner to set allowAdministration: true in spec.keystoneServices", m.controlPlane())
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (m *model) limit(grant controlplanev1.KeystoneServiceGrant) {
 	m.spec.AdditionalCatalog = slices.DeleteFunc(slices.Clone(m.spec.AdditionalCatalog), func(c keystoneservicev1.Catalog) bool {
 		return !granted(c)
 	})
-	if !grant.AllowCloudAdmin {
+	if !grant.AllowAdministration {
 		m.spec.Account.Roles = slices.DeleteFunc(slices.Clone(m.spec.Account.Roles), func(r keystoneservicev1.Role) bool {
 			return r == keystoneservicev1.RoleAdmin
 		})
@@ -174,7 +174,7 @@ func (m *model) limit(grant controlplanev1.KeystoneServiceGrant) {
 // observedGrant returns the permissions that existing objects imply: no others are created while the control plane cannot be read.
 func (m *model) observedGrant() controlplanev1.KeystoneServiceGrant {
 	_, admin := m.observed.Get(roleResource(keystoneservicev1.RoleAdmin))
-	out := controlplanev1.KeystoneServiceGrant{AllowCloudAdmin: admin}
+	out := controlplanev1.KeystoneServiceGrant{AllowAdministration: admin}
 	for _, name := range m.observed.Names() {
 		if entry, _ := m.observed.Get(name); strings.HasPrefix(name, entryResource) {
 			out.AdditionalTypes = append(out.AdditionalTypes, entry.String("spec", "resource", "type"))

@@ -110,7 +110,7 @@ func (m *model) server(root string) mariadb.Server {
 func (m *model) network() (mariadb.Network, error) {
 	n := mariadb.Network{
 		Server: m.databaseName(), Members: m.databaseServer().Replicas, Metrics: m.databaseServer().Metrics, ClientLabels: m.databaseClients(),
-		NetworkPolicyPeers: m.spec.Infrastructure.NetworkPolicyPeers,
+		Neighbours: m.spec.Infrastructure.Neighbours,
 	}
 	if b := m.databaseServer().Backup; b != nil {
 		port, err := workload.HTTPSPort(b.Endpoint)
@@ -156,7 +156,7 @@ func (m *model) backupTimeout() time.Duration {
 // queueServer builds the cell's RabbitMQ and its network policies.
 func queueServer(m *model) ([]compose.Stage, error) {
 	c := m.cluster()
-	policy := c.NetworkPolicy(m.databaseClients(), m.Monitored(), m.spec.Infrastructure.NetworkPolicyPeers)
+	policy := c.NetworkPolicy(m.databaseClients(), m.Monitored(), m.spec.Infrastructure.Neighbours)
 	return service.QueueServer(queueComponent, c, compose.Resource{Name: queueComponent + "-network-policy", Object: policy}), nil
 }
 

@@ -24,7 +24,7 @@ var (
 	nfsResources     = workload.Resources("500m", "1Gi", "1Gi")
 )
 
-// checkCosts returns an error for daemons above the quota of the platform. The number of OSDs is the number of devices, which the lists
+// checkCosts returns an error for daemons above the maxima of the platform. The number of OSDs is the number of devices, which the lists
 // storageNodes and storageDevices limit: a maximum applies to each OSD.
 func (m *model) checkCosts() error {
 	if m.isExternal() {

@@ -17,7 +17,7 @@ import (
 const everyDaemon = `{` + three + `, monitors: {}, managers: {}, osds: {}, mirroring: {daemons: 1}, pools: [{name: a, application: rbd, mirroring: {mode: image}}],
 	filesystems: [{name: a, metadataServers: 1}], objectStores: [{name: a, gateways: 1}], nfs: [{name: a, servers: 1}]}`
 
-// TestEveryCostlyFieldIsLimited sets each field that requests daemons, CPU, memory or storage to a value above the default quota, and
+// TestEveryCostlyFieldIsLimited sets each field that requests daemons, CPU, memory or storage to a value above the default maxima, and
 // requires an error about a quota. A field that no cost item contains would pass every quota.
 func TestEveryCostlyFieldIsLimited(t *testing.T) {
 	fields := costtest.Fields("spec", reflect.TypeFor[storagev1.StorageClusterSpec]())
@@ -36,7 +36,7 @@ func TestEveryCostlyFieldIsLimited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		platform := strings.Replace(open, limittest.Everything, limittest.DefaultQuota, 1)
+		platform := strings.Replace(open, limittest.Everything, limittest.DefaultMaxima, 1)
 		err = makeReady(newCluster(string(data), platform))
 		switch limited := err != nil && strings.Contains(err.Error(), "quota"); {
 		case f.Path == "" && limited:

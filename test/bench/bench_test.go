@@ -285,7 +285,7 @@ func claim(tb testing.TB) []byte {
 			}
 		}
 	}
-	return set(tb, out, map[string]any{"enabled": true, "allowCloudAdmin": true}, "spec", "tempest")
+	return set(tb, out, map[string]any{"enabled": true, "allowAdministration": true}, "spec", "tempest")
 }
 
 func example(tb testing.TB, name string) []byte {

@@ -147,7 +147,7 @@ const variablesInText = `{services: {
 		nova: {enabled: true, flavors: [{name: a, vcpus: 1, memoryMiB: 64, description: "$(HOSTILE)"}], aggregates: [{name: a, metadata: {b: "$(HOSTILE)"}}]},
 		cinder: {enabled: true, backends: [{name: archive, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}], defaultVolumeType: a,
 			volumeTypes: [{name: a, backend: archive, description: "$(HOSTILE) $$", extraSpecs: {b: "$(HOSTILE)"}}]}},
-		tempest: {enabled: true, allowCloudAdmin: true, tests: {includeRegex: "a$(HOSTILE)", excludeRegex: "b$(HOSTILE)"}}}`
+		tempest: {enabled: true, allowAdministration: true, tests: {includeRegex: "a$(HOSTILE)", excludeRegex: "b$(HOSTILE)"}}}`
 
 // cases simulates all claims, each in one release, and in make test-long the examples in every release.
 func cases(t *testing.T) []testCase {

@@ -41,7 +41,7 @@ const freeText = `{
 			flavors: [{name: a, vcpus: 1, memoryMiB: 64, description: MARKED, extraSpecs: {"aggregate_instance_extra_specs:b": MARKED}}]},
 		cinder: {enabled: true, policy: {"volume:get": MARKED}, backends: [{name: archive, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}],
 			defaultVolumeType: a, volumeTypes: [{name: a, backend: archive, description: MARKED, extraSpecs: {b: MARKED}}]}},
-	tempest: {enabled: true, allowCloudAdmin: true, tests: {includeRegex: MARKED, excludeRegex: MARKED}}}`
+	tempest: {enabled: true, allowAdministration: true, tests: {includeRegex: MARKED, excludeRegex: MARKED}}}`
 
 // neverInFiles are fields whose text reaches no file, by a pattern of their paths, with the reason.
 var neverInFiles = map[string]string{

@@ -60,8 +60,8 @@ control-plane-claim:
   spec:
     resourceRef: {name: cloud-x}
     keystoneServices:
-    - {namespace: tenant-a, name: meter, type: metering, additionalTypes: [s3], allowCloudAdmin: true}
-    - {namespace: t, name: meter, type: metering, additionalTypes: [s3], allowCloudAdmin: true}
+    - {namespace: tenant-a, name: meter, type: metering, additionalTypes: [s3], allowAdministration: true}
+    - {namespace: t, name: meter, type: metering, additionalTypes: [s3], allowAdministration: true}
 control-plane:
   apiVersion: crossplane.c5c3.io/v1alpha1
   kind: XControlPlaneCluster

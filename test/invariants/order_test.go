@@ -345,7 +345,7 @@ func convergedSimulations(t *testing.T) map[string]converged {
 		if file == "full" {
 			claim = bytes.Replace(claim, []byte("\n    keystone:"), []byte(strings.ReplaceAll(services, "\n", "\n    ")), 1)
 			claim = bytes.Replace(claim, []byte("\n    rabbitmq:"), []byte("\n    rabbitmq:\n      exposure: {type: LoadBalancer, networks: [10.20.0.0/16]}"), 1)
-			claim = bytes.Replace(claim, []byte("\n  services:"), []byte("\n  tempest: {enabled: true, allowCloudAdmin: true}\n  services:"), 1)
+			claim = bytes.Replace(claim, []byte("\n  services:"), []byte("\n  tempest: {enabled: true, allowAdministration: true}\n  services:"), 1)
 		}
 		w, err := preview.NewCluster(claim, examples.Platform, kinds.Runners())
 		if err != nil {

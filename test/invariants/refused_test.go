@@ -98,7 +98,7 @@ var invalidChanges = map[string]map[string]invalidChange{
 		"a release that is not supported":      in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 		"a size that is none":                  in("huge", `spec.size: "huge" is not a size`, "size"),
 		"a cluster that is not offered":        in(object{"ref": object{"name": "north"}}, "is not available in namespace", "cluster"),
-		"tests that are not allowed":           in(object{"enabled": true}, "spec.tempest.allowCloudAdmin: ", "tempest"),
+		"tests that are not allowed":           in(object{"enabled": true}, "spec.tempest.allowAdministration: ", "tempest"),
 		"an option that there is not":          in(object{"DEFAULT": object{"nonsense": true}}, "config.DEFAULT.nonsense: ", "services", "keystone", "config"),
 		"an option of another type":            in(object{"token": object{"cache_time": "long"}}, "config.token.cache_time: ", "services", "keystone", "config"),
 		"an option that holds a secret":        in(object{"database": object{"connection": "x"}}, "it is a secret", "services", "keystone", "config"),

@@ -710,7 +710,7 @@ func limitTestsToEnabledServices(o object) {
 func testsOfIdentity(o object) {
 	tempest, ok := o["tempest"].(object)
 	if ok {
-		tempest["allowCloudAdmin"] = true
+		tempest["allowAdministration"] = true
 	}
 	if tests, _ := tempest["tests"].(object); tests["services"] != nil {
 		tests["services"] = list{"identity"}

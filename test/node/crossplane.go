@@ -41,7 +41,7 @@ platformConfig:
       s3Endpoints: ["s3.object-store.svc:443"]
       hypervisorNetworks: [10.244.0.0/16]
       hypervisorNodes: [node-role.kubernetes.io/hypervisor]
-      quota: {runsPerHour: 60}
+      maxima: {runsPerHour: 60}
       storageNodes: [kubernetes.io/hostname=node]
       storageDevices: ["loop*"]
       storageNetworks: ["*"]

@@ -49,7 +49,7 @@ func TestRotatesKeysOncePerSchedule(t *testing.T) {
 		order(t, u)
 		return u
 	}
-	addLimit(t, `{"name": "rotation", "namespaces": ["tenant-rotation"], "quota": {"runsPerHour": 60}}`)
+	addLimit(t, `{"name": "rotation", "namespaces": ["tenant-rotation"], "maxima": {"runsPerHour": 60}}`)
 	const yearly, minutely = "0 0 1 1 *", "* * * * *"
 	u := scheduled(yearly)
 	name := instance(t, ready(t, u))

@@ -234,7 +234,7 @@ platformConfig:
     limits:
     - name: team-a
       sizes: [medium]
-      quota: {replicas: 9, storage: 2Ti, cpu: "64", memory: 256Gi}
+      maxima: {replicas: 9, storage: 2Ti, cpu: "64", memory: 256Gi}
 `
 	nodesStandIn = `
 apiVersion: v1
@@ -465,7 +465,7 @@ func (r *reader) nodes() []guide.Tour {
 		{
 			Page: "tempest", Replace: []string{"controlplanecluster cloud", "controlplanecluster compute", "<instance>", "$CONTROLPLANE"},
 			Before: map[string]func() error{"": steps(
-				r.do(`kubectl patch controlplanecluster compute -n tenant-a --type=merge -p '{"spec":{"tempest":{"enabled":true,"allowCloudAdmin":true}}}'`),
+				r.do(`kubectl patch controlplanecluster compute -n tenant-a --type=merge -p '{"spec":{"tempest":{"enabled":true,"allowAdministration":true}}}'`),
 				r.do("kubectl wait controlplanecluster/compute -n tenant-a --for=jsonpath='{.status.lastValidSpec.tempest.enabled}'=true --timeout=1m"),
 				r.current("controlplanecluster", "tenant-a", "compute"), pool,
 			)},

@@ -95,16 +95,16 @@ type Database struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*$`
 	// +optional
-	NamePrefix string `json:"sharedAs,omitempty"` // A renamed key would be pruned from existing objects: see NameOf for the effect.
+	SharedAs string `json:"sharedAs,omitempty"`
 }
 
 // NameOf returns the name of a database or a user on the server: the given name or, on a shared server, the name with the prefix of the
 // control plane. The operator adopts an existing database or user of the same name and replaces the password of the user.
 func (d *Database) NameOf(name string) string {
-	if d.NamePrefix == "" {
+	if d.SharedAs == "" {
 		return name
 	}
-	return d.NamePrefix + "_" + name
+	return d.SharedAs + "_" + name
 }
 
 // IPFamily is an address family of Kubernetes (https://kubernetes.io/docs/concepts/services-networking/dual-stack/).
@@ -152,25 +152,25 @@ type KeystoneReference struct {
 	// Suffix of the names of objects that this control plane creates in an external, possibly shared, Keystone: the name of the control
 	// plane. Empty if the Keystone belongs to the control plane.
 	// +optional
-	NameSuffix ObjectName `json:"sharedAs,omitempty"` // A renamed key would be pruned from existing objects: see NameOf for the effect.
+	SharedAs ObjectName `json:"sharedAs,omitempty"`
 }
 
 // NameOf returns the name of an object that a control plane creates in the Keystone: the given name or, in a shared Keystone, the name
 // with the suffix of the control plane. K-ORC adopts an existing object of the same name, and deletes it with its own object.
 func (k *KeystoneReference) NameOf(name string) string {
-	if k.NameSuffix == "" {
+	if k.SharedAs == "" {
 		return name
 	}
-	return name + "-" + string(k.NameSuffix)
+	return name + "-" + string(k.SharedAs)
 }
 
 // Project returns the name of the project of the services' users. In a shared Keystone, each control plane has its own project, because
 // K-ORC changes the projects that it adopts.
 func (k *KeystoneReference) Project() string {
-	if k.NameSuffix == "" {
+	if k.SharedAs == "" {
 		return ServiceProject
 	}
-	return string(k.NameSuffix)
+	return string(k.SharedAs)
 }
 
 // Identity is the Keystone of a service, in which it has a user and catalog entries.

@@ -33,7 +33,7 @@ type Queue struct {
 	// Suffix of the names of virtual hosts on an external, possibly shared, queue: the name of the control plane. Empty if the queue belongs
 	// to the control plane.
 	// +optional
-	NameSuffix ObjectName `json:"sharedAs,omitempty"` // A renamed key would be pruned from existing objects: see VirtualHost.
+	SharedAs ObjectName `json:"sharedAs,omitempty"`
 	// Host name that clients connect to.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -51,8 +51,8 @@ type Queue struct {
 // VirtualHost returns the name of a virtual host on the queue: the given name or, on a shared queue, the name with the suffix of the
 // control plane. RabbitMQ's operator adopts an existing virtual host of the same name, and deletes it with its own object.
 func (q *Queue) VirtualHost(name string) string {
-	if q.NameSuffix == "" {
+	if q.SharedAs == "" {
 		return name
 	}
-	return name + "-" + string(q.NameSuffix)
+	return name + "-" + string(q.SharedAs)
 }

@@ -107,8 +107,8 @@ type QueueServer struct {
 	MemberTLS bool `json:"memberTLS,omitempty"`
 }
 
-// NetworkPolicyPeers are the namespaces that connect to servers, and the API server to which servers connect.
-type NetworkPolicyPeers struct {
+// Neighbours are the namespaces that connect to servers, and the API server to which servers connect.
+type Neighbours struct {
 	// Namespaces of MariaDB's operator.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=set

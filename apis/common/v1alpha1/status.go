@@ -97,24 +97,19 @@ type Live struct {
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Reachability of the public address. Unset: there is no public address, or it has not been checked.
-	// +optional
-	Public *PublicAddress `json:"public,omitempty"`
-	// Time when it last issued a token, at most ten minutes late.
-	// +optional
-	LastToken *metav1.Time `json:"lastToken,omitempty"`
-}
-
-// PublicAddress is the reachability of the public address of a service.
-type PublicAddress struct {
-	// True: the companion gets a response from the public address, with a certificate that the system trusts. False: message contains the
-	// cause. Other objects do not wait for this value, because an external address may be unreachable from inside the cluster.
+	// True: the companion gets a response from the public address, with a certificate that the system trusts. False: publicMessage contains
+	// the cause. Other objects do not wait for this value, because an external address may be unreachable from inside the cluster. Unset:
+	// there is no public address, or it has not been checked.
 	// +kubebuilder:validation:Enum="True";"False"
-	Reachable string `json:"reachable"`
+	// +optional
+	PublicReachable string `json:"publicReachable,omitempty"`
 	// Error of the public address: name resolution, connection, certificate or response.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
-	Message string `json:"message,omitempty"`
+	PublicMessage string `json:"publicMessage,omitempty"`
+	// Time when it last issued a token, at most ten minutes late.
+	// +optional
+	LastToken *metav1.Time `json:"lastToken,omitempty"`
 }
 
 // CompositionStatus is the common status of every composite resource.

@@ -53,7 +53,7 @@ type Horizon struct {
 }
 
 // Tempest runs integration tests against the cloud.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.allowCloudAdmin) && self.allowCloudAdmin",message="Tempest requires an administrator account; set allowCloudAdmin: true or disable Tempest",fieldPath=".allowCloudAdmin"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.allowAdministration) && self.allowAdministration",message="Tempest requires an administrator account; set allowAdministration: true or disable Tempest",fieldPath=".allowAdministration"
 type Tempest struct {
 	// Run tests. Defaults to false. All objects with names that begin with c5c3-tempest- belong to the tests and are deleted at the end of a
 	// run.
@@ -61,7 +61,7 @@ type Tempest struct {
 	Enabled bool `json:"enabled,omitempty"`
 	// Allow the tests to use an administrator of the cloud, who creates users and projects and sets quotas. Tests require it.
 	// +optional
-	AllowCloudAdmin bool `json:"allowCloudAdmin,omitempty"`
+	AllowAdministration bool `json:"allowAdministration,omitempty"`
 	// Schedule of the tests.
 	// +kubebuilder:default="0 2 * * *"
 	// +optional

@@ -127,7 +127,7 @@ type KeystoneServiceGrant struct {
 	AdditionalTypes []string `json:"additionalTypes,omitempty"`
 	// The service may administer the whole cloud.
 	// +optional
-	AllowCloudAdmin bool `json:"allowCloudAdmin,omitempty"`
+	AllowAdministration bool `json:"allowAdministration,omitempty"`
 }
 
 // Services are the OpenStack services of the cloud. Keystone always runs; the others are disabled by default.

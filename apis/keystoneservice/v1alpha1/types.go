@@ -99,7 +99,7 @@ type ServiceType string
 // AccountSpec configures the account of a service: a user in the project of all services.
 type AccountSpec struct {
 	// Roles of the user. With service, it can validate the tokens of others; with reader, it can read objects in the project of the services.
-	// An admin administers the whole cloud, which the control plane must allow with allowCloudAdmin.
+	// An admin administers the whole cloud, which the control plane must allow with allowAdministration.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=3
 	// +kubebuilder:default={service}

@@ -148,9 +148,9 @@ type CellInfrastructure struct {
 	// Message queue of the cell.
 	// +optional
 	Queue *common.QueueServer `json:"queue,omitempty"`
-	// Namespaces that connect to these servers, and ports of the API server, for network policies.
+	// Namespaces that connect to these servers.
 	// +optional
-	NetworkPolicyPeers common.NetworkPolicyPeers `json:"networkPolicyPeers,omitempty"`
+	Neighbours common.Neighbours `json:"neighbours,omitempty"`
 }
 
 // CellConsoles are the console proxies of a cell.

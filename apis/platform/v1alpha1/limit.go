@@ -199,13 +199,13 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	StorageImages []Pattern `json:"storageImages,omitempty"`
-	// Maximum cost of each claim, not of the namespace. Values that no limit of the namespace sets have a default.
+	// Maximum cost of a claim. Values that no limit of the namespace sets have a default.
 	// +optional
-	Quota Quota `json:"quota,omitempty"`
+	Maxima Maxima `json:"maxima,omitempty"`
 }
 
-// Quota limits the cost of each claim. It is not shared by the claims of a namespace.
-type Quota struct {
+// Maxima restrict the cost of one claim.
+type Maxima struct {
 	// Members of each database, queue and cache, pods of each API, and daemons of each kind in a StorageCluster. Defaults to 9.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
@@ -252,11 +252,11 @@ type Quota struct {
 	NodeMemory *resource.Quantity `json:"nodeMemory,omitempty"`
 }
 
-// DefaultQuota returns the quota without a limit. A claim of the largest size fits, with a margin of a third: large requires at most 5
+// DefaultMaxima returns the maxima without a limit. A claim of the largest size fits, with a margin of a third: large requires at most 5
 // replicas, 1.7Ti, 43 cores and 183Gi. The default prevents larger claims by mistake.
-func DefaultQuota() Quota {
+func DefaultMaxima() Maxima {
 	amount := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
-	return Quota{
+	return Maxima{
 		Replicas: new(int32(9)), Processes: new(int32(8)), Storage: amount("2Ti"), CPU: amount("64"), Memory: amount("256Gi"),
 		EphemeralStorage: amount("1Ti"), RunsPerHour: new(int32(12)), NodeCPU: amount("16"), NodeMemory: amount("64Gi"),
 	}

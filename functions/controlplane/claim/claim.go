@@ -54,8 +54,8 @@ type Claim struct {
 	Images      common.Images
 	// Observed is the observed state of all composed resources.
 	Observed observe.State
-	// NetworkPolicyPeers are the clients in other namespaces, and the ports of the API server.
-	NetworkPolicyPeers common.NetworkPolicyPeers
+	// Neighbours are the clients in other namespaces.
+	Neighbours common.Neighbours
 
 	// clusterErr is the error for a cluster that the platform does not have, or that lacks a requirement.
 	clusterErr error
@@ -70,7 +70,7 @@ func Read(in function.Input[controlplanev1.ControlPlaneCluster]) (*Claim, error)
 	p := base.Platform
 	c := &Claim{
 		Ref: base.Claim, Channel: in.Channel, Spec: in.XR.Spec, Previous: in.XR.Status, Platform: p, Observed: in.Observed,
-		NetworkPolicyPeers: clientsOf(p.Network),
+		Neighbours: neighboursOf(p.Network),
 	}
 	if c.Instance, err = instanceOf(base, in.XR.Status, in.Observed); err != nil {
 		return nil, err

@@ -8,11 +8,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
-// clientsOf returns the namespaces of clients from outside of a control plane's namespace, from the PlatformConfig or, by
-// default, from the upstream manifests.
-func clientsOf(n *platformv1.Network) common.NetworkPolicyPeers {
+// neighboursOf returns the namespaces of clients from outside of a control plane's namespace, from the PlatformConfig or, by default, from
+// the upstream manifests.
+func neighboursOf(n *platformv1.Network) common.Neighbours {
 	requested := ptr.Deref(n, platformv1.Network{})
-	out := common.NetworkPolicyPeers{
+	out := common.Neighbours{
 		MariaDBOperator:   namespaces(requested.MariaDBOperator, "mariadb-operator"),
 		RabbitMQOperators: namespaces(requested.RabbitMQOperators, "rabbitmq-system"),
 		Monitoring:        platform.Prometheus(n),

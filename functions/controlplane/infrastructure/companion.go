@@ -27,14 +27,14 @@ func (inf *Infrastructure) ComposeCompanion(ports []int32, urls []string) ([]com
 	}
 	var prometheus []string
 	if inf.Monitoring.Enabled {
-		prometheus = workload.Names(inf.NetworkPolicyPeers.Monitoring)
+		prometheus = workload.Names(inf.Neighbours.Monitoring)
 	}
 	names := []string{"companion-account", "companion-role", "companion-role-binding"}
 	var access compose.Stage
 	for i, o := range c5c3.Access(w) {
 		access = append(access, compose.Resource{Name: names[i], Object: o})
 	}
-	policy, err := c5c3.Network(w, prometheus, inf.NetworkPolicyPeers.APIServerPorts, ports, urls...)
+	policy, err := c5c3.Network(w, prometheus, inf.Neighbours.APIServerPorts, ports, urls...)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (inf *Infrastructure) DatabaseSpec() common.Database {
 	return common.Database{
 		MariaDBRef: common.LocalReference{Name: mariaDBName}, Host: e.Host, Port: e.Port,
 		CASecretRef: common.SecretKeyReference{Name: databaseAuthority, Key: certificate.CAKey}, Galera: true,
-		NamePrefix: names.Shared(inf.Ref.Namespace, inf.Ref.Name),
+		SharedAs: names.Shared(inf.Ref.Namespace, inf.Ref.Name),
 	}
 }
 

@@ -61,8 +61,7 @@ func (inf *Infrastructure) ComposeNetworkPolicies(hasJobs bool, inspectors []Dat
 		if err != nil {
 			return nil, err
 		}
-		clients := []map[string]string{workload.ManagedPodLabels()}
-		policy := inf.Cluster(image).NetworkPolicy(clients, inf.Monitoring.Enabled, inf.NetworkPolicyPeers)
+		policy := inf.Cluster(image).NetworkPolicy([]map[string]string{workload.ManagedPodLabels()}, inf.Monitoring.Enabled, inf.Neighbours)
 		stage = append(stage, compose.Resource{Name: rabbitMQName + "-network-policy", Object: policy})
 	}
 	if inf.Locks() {
@@ -137,7 +136,7 @@ func (inf *Infrastructure) databaseNetwork() (mariadb.Network, error) {
 	}
 	n := mariadb.Network{
 		Server: mariaDBName, Members: inf.DatabaseReplicas(), Metrics: inf.databaseMetrics(),
-		ClientLabels: []map[string]string{workload.ManagedPodLabels()}, Buckets: buckets, NetworkPolicyPeers: inf.NetworkPolicyPeers,
+		ClientLabels: []map[string]string{workload.ManagedPodLabels()}, Buckets: buckets, Neighbours: inf.Neighbours,
 	}
 	if inf.proxy.replicas > 0 {
 		n.Proxy = maxScaleName
@@ -157,7 +156,7 @@ func (inf *Infrastructure) storeFlows() (in, out []workload.Flow) {
 		in, out = append(in, members), append(out, members)
 	}
 	if inf.Monitoring.Enabled {
-		in = append(in, workload.Flow{Namespaces: workload.Names(inf.NetworkPolicyPeers.Monitoring), Ports: valkeyMetrics})
+		in = append(in, workload.Flow{Namespaces: workload.Names(inf.Neighbours.Monitoring), Ports: valkeyMetrics})
 	}
 	return in, out
 }

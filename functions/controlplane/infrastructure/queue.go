@@ -63,7 +63,7 @@ func (inf *Infrastructure) externalMessaging() []compose.Stage {
 func (inf *Infrastructure) externalQueueSpec() common.Queue {
 	q := inf.Spec.Infrastructure.RabbitMQ.External
 	return common.Queue{
-		Broker: common.Broker{ConnectionSecretRef: claim.LocalReference(queueConnection)}, NameSuffix: common.ObjectName(inf.Instance),
+		Broker: common.Broker{ConnectionSecretRef: claim.LocalReference(queueConnection)}, SharedAs: common.ObjectName(inf.Instance),
 		Host: q.Host, Port: q.Port, CASecretRef: queueAuthority(),
 	}
 }

@@ -36,7 +36,7 @@ func serversOf(
 	m *services.Cloud, s *services.State, nova *novav1.NovaSpec, i int, c controlplanev1.NovaCell, previous novav1.CellInfrastructure,
 ) error {
 	cell, errs := &nova.Cells[i], []error(nil)
-	cell.Infrastructure = &novav1.CellInfrastructure{NetworkPolicyPeers: m.NetworkPolicyPeers}
+	cell.Infrastructure = &novav1.CellInfrastructure{Neighbours: m.Neighbours}
 	if requested := c.Infrastructure.MariaDB; requested != nil {
 		const others, rollOut = 100, 2
 		connections := others + rollOut*(superConductorConnections(s, nova)+cellConnections(s, nova, *cell))

@@ -41,7 +41,7 @@ func (c *Cloud) KeystoneReference() common.KeystoneReference {
 		out.CAConfigMapRef = &common.LocalReference{Name: common.ObjectName(keystonev1.AuthorityName(IdentityService))}
 	}
 	if c.Identity.ExternalURL != "" {
-		out.NameSuffix = common.ObjectName(c.Instance)
+		out.SharedAs = common.ObjectName(c.Instance)
 	}
 	return out
 }

@@ -60,8 +60,8 @@ type Network struct {
 	// ClientLabels lists the labels of client pods, one entry for each kind of pod.
 	ClientLabels []map[string]string
 	// Buckets lists the ports of the object stores for backups and restores.
-	Buckets            []int32
-	NetworkPolicyPeers common.NetworkPolicyPeers
+	Buckets    []int32
+	Neighbours common.Neighbours
 }
 
 // Policy is a NetworkPolicy with its name.
@@ -76,7 +76,7 @@ func (n Network) Policies(meta func(name string) object.Meta) []Policy {
 	add := func(name string, pods metav1.LabelSelector, inbound, outbound []workload.Flow) {
 		out = append(out, Policy{name, workload.NetworkPolicy(meta(name), pods, inbound, outbound)})
 	}
-	monitoring := workload.Names(n.NetworkPolicyPeers.Monitoring)
+	monitoring := workload.Names(n.Neighbours.Monitoring)
 	in, open := n.flows()
 	add(n.Server, labelled(Pods(n.Server)), in, open)
 	if n.Metrics {
@@ -88,7 +88,7 @@ func (n Network) Policies(meta func(name string) object.Meta) []Policy {
 	}
 	add(n.Proxy, labelled(ProxyPods(n.Proxy)),
 		append(workload.From(n.ClientLabels, serverPort),
-			workload.Flow{Namespaces: workload.Names(n.NetworkPolicyPeers.MariaDBOperator), Ports: adminPort},
+			workload.Flow{Namespaces: workload.Names(n.Neighbours.MariaDBOperator), Ports: adminPort},
 			workload.Flow{Pods: ExporterPods(n.Proxy), Ports: adminPort},
 		),
 		[]workload.Flow{{Pods: Pods(n.Server), Ports: serverPort}})
@@ -110,7 +110,7 @@ func (n Network) Backups(meta object.Meta) runtime.Object {
 // use it to identify themselves and to authenticate their clients.
 func (n Network) flows() (in, out []workload.Flow) {
 	in = workload.From(n.ClientLabels, serverPort)
-	operator := workload.Flow{Namespaces: workload.Names(n.NetworkPolicyPeers.MariaDBOperator), Ports: serverPort}
+	operator := workload.Flow{Namespaces: workload.Names(n.Neighbours.MariaDBOperator), Ports: serverPort}
 	if n.Proxy != "" {
 		in = append(in, workload.Flow{Pods: ProxyPods(n.Proxy), Ports: serverPort})
 	}
@@ -124,7 +124,7 @@ func (n Network) flows() (in, out []workload.Flow) {
 		members := workload.Flow{Pods: Pods(n.Server), Ports: galeraPorts}
 		in = append(in, members)
 		operator.Ports = slices.Concat(agentPort, serverPort)
-		out = []workload.Flow{members, {Anywhere: true, Ports: n.NetworkPolicyPeers.APIServerPorts}}
+		out = []workload.Flow{members, {Anywhere: true, Ports: n.Neighbours.APIServerPorts}}
 	}
 	return append(in, operator), out
 }

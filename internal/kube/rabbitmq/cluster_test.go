@@ -103,7 +103,7 @@ func TestOnlyEarlierVersionsGetToken(t *testing.T) {
 				QueueServer: common.QueueServer{Members: common.Members{Image: tc.image}},
 			}
 			_, removed := c.podOverride()["automountServiceAccountToken"]
-			_, out := c.flows(nil, false, common.NetworkPolicyPeers{APIServerPorts: []int32{6443}})
+			_, out := c.flows(nil, false, common.Neighbours{APIServerPorts: []int32{6443}})
 			if got := []bool{!removed, len(out) > 0}; !cmp.Equal(got, []bool{tc.want, tc.want}) {
 				t.Errorf("%s token and connection: got %v, want %v", tc.reason, got, tc.want)
 			}

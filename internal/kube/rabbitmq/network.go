@@ -20,13 +20,13 @@ var (
 )
 
 // NetworkPolicy builds the policy of the members. clients lists the labels of client pods, one entry for each kind of pod.
-func (c Cluster) NetworkPolicy(clients []map[string]string, monitored bool, n common.NetworkPolicyPeers) runtime.Object {
+func (c Cluster) NetworkPolicy(clients []map[string]string, monitored bool, n common.Neighbours) runtime.Object {
 	in, out := c.flows(clients, monitored, n)
 	return workload.NetworkPolicy(c.Meta(c.Name), metav1.LabelSelector{MatchLabels: Pods(c.Name)}, in, out)
 }
 
 // flows returns the traffic of the members.
-func (c Cluster) flows(clients []map[string]string, monitored bool, n common.NetworkPolicyPeers) (in, out []workload.Flow) {
+func (c Cluster) flows(clients []map[string]string, monitored bool, n common.Neighbours) (in, out []workload.Flow) {
 	in = append(workload.From(clients, amqpPort), workload.Flow{Namespaces: workload.Names(n.RabbitMQOperators), Ports: managementPort})
 	in = append(in, externalaccess.ExternalClients(c.Exposure, common.QueuePort)...)
 	if monitored {

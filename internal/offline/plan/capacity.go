@@ -23,7 +23,7 @@ type Capacity struct {
 // Changed reports whether the edit changes the amount.
 func (c Capacity) Changed() bool { return c.Before != c.After }
 
-// capacity compares the requests of all pods of a claim, without Jobs and daemons of Ceph, with the quota of the platform.
+// capacity compares the requests of all pods of a claim, without Jobs and daemons of Ceph, with the maxima of the platform.
 func capacity(p *pair, platform []byte) ([]Capacity, error) {
 	before, err := totals(p.before)
 	if err != nil {
@@ -33,7 +33,7 @@ func capacity(p *pair, platform []byte) ([]Capacity, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits, err := quota(platform, p.id.Namespace)
+	limits, err := maxima(platform, p.id.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -53,17 +53,17 @@ func totals(r *preview.Result) (preview.Totals, error) {
 	return r.Totals()
 }
 
-// quota returns the smallest quota of the limits of a namespace, or the defaults.
-func quota(platform []byte, namespace string) (platformv1.Quota, error) {
+// maxima returns the smallest maxima of the limits of a namespace, or the defaults.
+func maxima(platform []byte, namespace string) (platformv1.Maxima, error) {
 	config := platformv1.PlatformConfig{}
 	if err := yaml.Unmarshal(platform, &config); err != nil {
-		return platformv1.Quota{}, fmt.Errorf("cannot read the PlatformConfig: %w", err)
+		return platformv1.Maxima{}, fmt.Errorf("cannot read the PlatformConfig: %w", err)
 	}
-	out, defaults := platformv1.Quota{}, platformv1.DefaultQuota()
+	out, defaults := platformv1.Maxima{}, platformv1.DefaultMaxima()
 	for _, l := range limit.In(config.Spec.Limits, namespace) {
-		out.CPU = smaller(out.CPU, l.Quota.CPU)
-		out.Memory = smaller(out.Memory, l.Quota.Memory)
-		out.Storage = smaller(out.Storage, l.Quota.Storage)
+		out.CPU = smaller(out.CPU, l.Maxima.CPU)
+		out.Memory = smaller(out.Memory, l.Maxima.Memory)
+		out.Storage = smaller(out.Storage, l.Maxima.Storage)
 	}
 	if out.CPU == nil {
 		out.CPU = defaults.CPU

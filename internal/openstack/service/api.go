@@ -170,7 +170,7 @@ func (s *Service) outbound(keystone bool) ([]workload.Flow, error) {
 	}
 	switch db := s.Spec.Database; {
 	case len(s.Databases) == 0:
-	case db.NamePrefix != "":
+	case db.SharedAs != "":
 		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{db.Port}})
 	default:
 		server(s.extension.Network.DatabasePods, db.Port)
@@ -184,7 +184,7 @@ func (s *Service) outbound(keystone bool) ([]workload.Flow, error) {
 	}
 	switch q := s.Spec.Queue; {
 	case !s.Queue:
-	case q.NameSuffix != "":
+	case q.SharedAs != "":
 		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{q.Port}})
 	default:
 		server(s.extension.Network.QueuePods, q.Port)
@@ -220,5 +220,5 @@ func ToKeystone(k *common.KeystoneReference) (workload.Flow, error) {
 	if err != nil {
 		return workload.Flow{}, invalid.Field("spec.identity.internalURL", "%s", err)
 	}
-	return workload.Flow{Anywhere: k.NameSuffix != "", Ports: []int32{port}}, nil
+	return workload.Flow{Anywhere: k.SharedAs != "", Ports: []int32{port}}, nil
 }

@@ -380,7 +380,7 @@ func TestExternalQueue(t *testing.T) {
 	}{
 		"own": {"It has pods here.", common.Queue{Port: 5671}, []workload.Flow{{Ports: []int32{3306, 5671, 11211, 11212, 5000}}}, "placement"},
 		"elsewhere": {
-			"It has none.", common.Queue{Port: 443, NameSuffix: "cloud-0123"},
+			"It has none.", common.Queue{Port: 443, SharedAs: "cloud-0123"},
 			[]workload.Flow{{Ports: []int32{3306, 11211, 11212, 5000}}, {Anywhere: true, Ports: []int32{443}}}, "placement-cloud-0123",
 		},
 	} {
@@ -407,7 +407,7 @@ func TestExternalQueue(t *testing.T) {
 // supports the option.
 func TestQueueByName(t *testing.T) {
 	const group, option = "oslo_messaging_rabbit", "ssl_enforce_hostname_verification"
-	own, external := &common.Queue{}, &common.Queue{NameSuffix: "cloud-0123"}
+	own, external := &common.Queue{}, &common.Queue{SharedAs: "cloud-0123"}
 	for name, tc := range map[string]struct {
 		reason  string
 		queue   *common.Queue

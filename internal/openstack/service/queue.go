@@ -46,7 +46,7 @@ var queueOptions = oslo.Config{
 func QueueOptions(q *common.Queue, app string, r release.Release) oslo.Config {
 	const group, byName = "oslo_messaging_rabbit", "ssl_enforce_hostname_verification"
 	out := oslo.Config{}.Merge(queueOptions)
-	if known, err := registry.For(app, string(r)); err == nil && q != nil && q.NameSuffix != "" {
+	if known, err := registry.For(app, string(r)); err == nil && q != nil && q.SharedAs != "" {
 		if found := known.Lookup(group, byName); len(found) > 0 && found[0].Removal == nil {
 			out[group][byName] = true
 		}

@@ -99,7 +99,7 @@ func buildDatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Embedded()
 	db := &s.Spec.Database
 	own := mariadb.Account{
-		Meta: s.Meta(ObjectName(s.user())), Login: db.NameOf(s.user()), Server: s.databaseServer(), External: db.NamePrefix != "",
+		Meta: s.Meta(ObjectName(s.user())), Login: db.NameOf(s.user()), Server: s.databaseServer(), External: db.SharedAs != "",
 		Secret: s.Sub("database"),
 	}
 	var stage compose.Stage

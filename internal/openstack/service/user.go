@@ -129,7 +129,7 @@ type Login struct {
 // lookupRegion returns the region in which services are looked up if the Keystone is shared with other clouds. Empty: it is
 // the control plane's own Keystone.
 func (b *Base) lookupRegion() string {
-	if b.Spec.Identity.NameSuffix == "" {
+	if b.Spec.Identity.SharedAs == "" {
 		return ""
 	}
 	return b.Spec.Region

@@ -1,4 +1,4 @@
-// Package cost compares the resources that a claim requests with the quota of the platform.
+// Package cost compares the resources that a claim requests with the maxima of the platform.
 package cost
 
 import (
@@ -59,7 +59,7 @@ func Of(field string, program minimum.Program, s common.Members) Item {
 type quota struct {
 	// unit follows the number in messages. field is the field of the item that sets the value, or short the field of a short item.
 	unit, field, short string
-	of                 func(platformv1.Quota) *resource.Quantity
+	of                 func(platformv1.Maxima) *resource.Quantity
 	// cost returns the cost of one pod of an item, or of the item if costs are not summed up.
 	cost func(Item) (resource.Quantity, error)
 	// perClaim: the costs of all pods of all items are summed up.
@@ -73,17 +73,17 @@ const replicasField = ".replicas"
 var claimQuotas = []quota{
 	{
 		unit: " replicas", field: replicasField,
-		of:   func(x platformv1.Quota) *resource.Quantity { return intQuantity(x.Replicas) },
+		of:   func(x platformv1.Maxima) *resource.Quantity { return intQuantity(x.Replicas) },
 		cost: func(p Item) (resource.Quantity, error) { return *intQuantity(&p.Replicas), nil },
 	},
 	{
 		unit: " processes in each pod", field: ".uwsgi.processes",
-		of:   func(x platformv1.Quota) *resource.Quantity { return intQuantity(x.Processes) },
+		of:   func(x platformv1.Maxima) *resource.Quantity { return intQuantity(x.Processes) },
 		cost: func(p Item) (resource.Quantity, error) { return *intQuantity(&p.Processes), nil },
 	},
 	{
 		unit: " of storage in all, which", field: ".storageSize", perClaim: true,
-		of: func(x platformv1.Quota) *resource.Quantity { return x.Storage },
+		of: func(x platformv1.Maxima) *resource.Quantity { return x.Storage },
 		cost: func(p Item) (resource.Quantity, error) {
 			return parse(p.Storage)
 		},
@@ -91,17 +91,17 @@ var claimQuotas = []quota{
 	scratch,
 	{
 		unit: " runs within an hour",
-		of:   func(x platformv1.Quota) *resource.Quantity { return intQuantity(x.RunsPerHour) },
+		of:   func(x platformv1.Maxima) *resource.Quantity { return intQuantity(x.RunsPerHour) },
 		cost: func(p Item) (resource.Quantity, error) { return *intQuantity(&p.Runs), nil },
 	},
-	cores(" cores in all, which", func(x platformv1.Quota) *resource.Quantity { return x.CPU }),
-	memory(" of memory in all, which", func(x platformv1.Quota) *resource.Quantity { return x.Memory }),
+	cores(" cores in all, which", func(x platformv1.Maxima) *resource.Quantity { return x.CPU }),
+	memory(" of memory in all, which", func(x platformv1.Maxima) *resource.Quantity { return x.Memory }),
 }
 
 // scratch is the quota of directories on nodes.
 var scratch = quota{
 	unit: " of scratch space in all, which", field: ".resources", perClaim: true,
-	of: func(x platformv1.Quota) *resource.Quantity { return x.EphemeralStorage },
+	of: func(x platformv1.Maxima) *resource.Quantity { return x.EphemeralStorage },
 	cost: func(p Item) (resource.Quantity, error) {
 		out, err := parse(p.Scratch)
 		out.Add(larger(p.Resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.EphemeralStorage }))
@@ -111,20 +111,20 @@ var scratch = quota{
 
 // nodeQuotas apply to the pods of a claim on one node.
 var nodeQuotas = []quota{
-	cores(" cores on one node, which", func(x platformv1.Quota) *resource.Quantity { return x.NodeCPU }),
-	memory(" of memory on one node, which", func(x platformv1.Quota) *resource.Quantity { return x.NodeMemory }),
+	cores(" cores on one node, which", func(x platformv1.Maxima) *resource.Quantity { return x.NodeCPU }),
+	memory(" of memory on one node, which", func(x platformv1.Maxima) *resource.Quantity { return x.NodeMemory }),
 	scratch,
 }
 
 // cores returns a quota of the cores of all items.
-func cores(unit string, of func(platformv1.Quota) *resource.Quantity) quota {
+func cores(unit string, of func(platformv1.Maxima) *resource.Quantity) quota {
 	return quota{unit: unit, field: ".resources", short: ".cpu", perClaim: true, of: of, cost: func(p Item) (resource.Quantity, error) {
 		return larger(p.Resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.CPU }), nil
 	}}
 }
 
 // memory returns a quota of the memory of all items.
-func memory(unit string, of func(platformv1.Quota) *resource.Quantity) quota {
+func memory(unit string, of func(platformv1.Maxima) *resource.Quantity) quota {
 	return quota{unit: unit, field: ".resources", short: ".memory", perClaim: true, of: of, cost: func(p Item) (resource.Quantity, error) {
 		return larger(p.Resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.Memory }), nil
 	}}
@@ -201,7 +201,7 @@ func (x quota) entries(parts []Item) ([]entry, error) {
 func (x quota) check(limits []platformv1.Limit, b entry) error {
 	requested := false
 	for _, l := range limits {
-		most := x.of(l.Quota)
+		most := x.of(l.Maxima)
 		if most == nil {
 			continue
 		}
@@ -211,7 +211,7 @@ func (x quota) check(limits []platformv1.Limit, b entry) error {
 				b.reason, rounded(b.amount), x.unit, most, l.Name)
 		}
 	}
-	if most := x.of(platformv1.DefaultQuota()); !requested && b.amount.Cmp(*most) > 0 {
+	if most := x.of(platformv1.DefaultMaxima()); !requested && b.amount.Cmp(*most) > 0 {
 		return invalid.Field(b.field, "%s%s%s exceed the default quota of %s of the platform; "+
 			"reduce the request, or ask the platform team to raise the quota in a limit", b.reason, rounded(b.amount), x.unit, most)
 	}

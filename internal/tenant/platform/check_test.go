@@ -19,7 +19,7 @@ func TestCheck(t *testing.T) {
 			reason: "A claim can match each of these.",
 			spec: limits + `secretStores: ["*", "SecretStore/*", "*Store/x", "ClusterSecretStore/vault/{namespace}"], issuers: [ClusterIssuer/a, "*"], gateways: ["*", "gateway-system/public"], ` +
 				`tolerations: ["dedicated=openstack", "dedicated=openstack:NoSchedule", "*", "dedicated=a:*"], storageDevices: ["nvme*", "disk/by-id/nvme-*"], hypervisorAgents: ["*", kvmNodeAgent], ` +
-				`s3Endpoints: ["*", "s3.example.com:443", "[fd00::1]:443", "[fd00::1]"], registries: ["*", "ghcr.io/c5c3", "localhost:5000/a"], quota: {storage: 500Gi, cpu: "1", memory: 1Gi}}]`,
+				`s3Endpoints: ["*", "s3.example.com:443", "[fd00::1]:443", "[fd00::1]"], registries: ["*", "ghcr.io/c5c3", "localhost:5000/a"], maxima: {storage: 500Gi, cpu: "1", memory: 1Gi}}]`,
 		},
 		"label":              {"No object of Prometheus takes it.", `monitoring: {labels: {a/b/c: x}}`, `spec.monitoring.labels: "a/b/c" is not the key of a label: it must be a name of at most 63 letters, digits, '-', '_' and '.', with an optional DNS domain and '/' before it; correct the key`},
 		"annotation":         {"No Ingress takes it.", `exposure: {type: Ingress, annotations: {a/b/c: x}}`, `spec.exposure.annotations: "a/b/c" is not the key of an annotation: it must be a name of at most 63 letters, digits, '-', '_' and '.', with an optional DNS domain and '/' before it; correct the key`},
@@ -35,11 +35,11 @@ func TestCheck(t *testing.T) {
 		"agent":              {"No such agent exists.", limits + "hypervisorAgents: [kvmNodeAgnt]}]", `spec.limits[0].hypervisorAgents[0]: "kvmNodeAgnt" allows nothing: there is no such agent; choose from kvmNodeAgent`},
 		"port":               {"No such port exists.", limits + "s3Endpoints: [s3.example.com:99999]}]", `spec.limits[0].s3Endpoints[0]: "s3.example.com:99999" allows nothing: there is no port 99999; set one from 1 to 65535, or none for all`},
 		"IPv6":               {"It is an IPv4 address.", limits + `databaseHosts: ["[10.0.0.1]:3306"]}]`, `spec.limits[0].databaseHosts[0]: "[10.0.0.1]:3306" allows nothing: there is no IPv6 address in the brackets; correct it`},
-		"quota": {
-			"Every claim costs more.", limits + `quota: {storage: "0", cpu: "-1", memory: -1Gi}}]`,
-			"spec.limits[0].quota.storage: 0 refuses every claim; set an amount above 0, such as 500Gi, or remove the field for the default\n" +
-				"spec.limits[0].quota.cpu: -1 refuses every claim; set an amount above 0, such as 16, or remove the field for the default\n" +
-				"spec.limits[0].quota.memory: -1Gi refuses every claim; set an amount above 0, such as 32Gi, or remove the field for the default",
+		"maxima": {
+			"Every claim costs more.", limits + `maxima: {storage: "0", cpu: "-1", memory: -1Gi}}]`,
+			"spec.limits[0].maxima.storage: 0 refuses every claim; set an amount above 0, such as 500Gi, or remove the field for the default\n" +
+				"spec.limits[0].maxima.cpu: -1 refuses every claim; set an amount above 0, such as 16, or remove the field for the default\n" +
+				"spec.limits[0].maxima.memory: -1Gi refuses every claim; set an amount above 0, such as 32Gi, or remove the field for the default",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -39,7 +39,7 @@ func TestSmokeTestsPass(t *testing.T) {
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
 			claim := strings.Replace(string(harness.Claim(t, "attached.yaml", r, harness.Suffix(r))), "  global:\n",
-				"  tempest:\n    enabled: true\n    allowCloudAdmin: true\n    schedule: \"0 0 1 1 *\"\n  global:\n", 1)
+				"  tempest:\n    enabled: true\n    allowAdministration: true\n    schedule: \"0 0 1 1 *\"\n  global:\n", 1)
 			d := volumes.Start(t, r, i, []byte(claim))
 			offer(t, d)
 			c := testedCloud{cloud: d.Cloud, claim: claim}

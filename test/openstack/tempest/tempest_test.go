@@ -147,7 +147,7 @@ func testTestsKilled(t *testing.T, c testedCloud) {
 
 // testOff checks that disabling tests deletes their administrator.
 func testOff(t *testing.T, c testedCloud) {
-	claim := strings.Replace(c.claim, "    enabled: true\n    allowCloudAdmin", "    allowCloudAdmin", 1)
+	claim := strings.Replace(c.claim, "    enabled: true\n    allowAdministration", "    allowAdministration", 1)
 	harness.Change(t, c.cloud, []byte(claim))
 	resources := c.resources(t)
 	for _, kind := range []string{"users", "projects"} {

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// Everything is a limit of a PlatformConfig, in YAML, that allows everything in all claims. DefaultQuota is like it, with the default
-// quota.
+// Everything is a limit of a PlatformConfig, in YAML, that allows everything in all claims. DefaultMaxima is like it, with the default
+// maxima.
 const (
 	Everything = lists + `,
-  quota: {replicas: 100, processes: 100, storage: "1E", cpu: "1E", memory: "1E",
+  maxima: {replicas: 100, processes: 100, storage: "1E", cpu: "1E", memory: "1E",
     ephemeralStorage: "1E", runsPerHour: 60, nodeCPU: "1E", nodeMemory: "1E"}}`
-	DefaultQuota = lists + "}"
+	DefaultMaxima = lists + "}"
 )
 
 const lists = `{name: everything, namespaces: ["*"], registries: ["*"], domains: ["*"], secretStores: ["*"], gateways: ["*"],
